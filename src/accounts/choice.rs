@@ -1,4 +1,4 @@
-//! Which service and model answer at first: by the settings, else by keys.
+//! The initial choice of service and model: by the settings, else by keys.
 
 use super::error::ModelError;
 use super::keys::Keys;

@@ -1,8 +1,7 @@
-//! Which model answers: the choice among providers, and switching.
+//! The model in use: the choice among providers, and switching.
 //!
-//! Order of the choice: an explicit setting, else a key, else a server on this machine, else offline. Only
-//! the search for a server uses the network, and only when it is called. Keys stay in the type that hides
-//! them. Called by the rest of `app` and by `cli`.
+//! Order of the choice: an explicit setting, else a key, else a server on this machine, else offline. Only the search
+//! for a server uses the network, and only when it is called.
 
 mod learn;
 
@@ -39,7 +38,7 @@ pub struct ModelChoice {
 }
 
 impl ModelChoice {
-    /// `provider/model`.
+    /// Returns `provider/model`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
@@ -101,8 +100,8 @@ impl Models {
         look(&wiring.settings, &wiring.keys, &self.found.lock())
     }
 
-    /// Tries a service with the entered data; if it works, its key and address are kept, and its models are
-    /// known from then on. `file` is the user's settings file.
+    /// Tries a service with the entered data; if it works, stores its key and address, and remembers its models. `file`
+    /// is the user's settings file.
     pub async fn set_up(&self, entered: Entered, file: Option<&Path>) -> Result<Vec<String>, TryError> {
         let wiring = self.wiring();
         let models = login::try_out(&entered, &wiring.settings, &wiring.keys).await?;
@@ -155,8 +154,8 @@ impl Models {
         self.wiring().settings.discover_local && self.current().origin == Origin::Offline
     }
 
-    /// Makes sure that the model which the settings name can answer: the tour never answers in its place. Without a
-    /// service for it, servers on this machine are looked for first.
+    /// Checks that the model named in the settings can answer, so that the offline tour does not replace it. Without a
+    /// service for it, searches this machine first.
     pub async fn ensure_named(&self) -> Result<(), ModelError> {
         let Some(model) = self.wiring().settings.model.clone() else { return Ok(()) };
         if self.may_discover() {
@@ -212,8 +211,8 @@ impl Models {
         self.behind().ok().flatten().map(|(model, _)| Arc::new(model))
     }
 
-    /// Returns a warning about the fallback for the user, before anything is sent: that it cannot answer, or
-    /// that its key would be sent unencrypted. A sentence.
+    /// Returns a warning about the fallback for the user, before anything is sent: that it cannot answer, or that its
+    /// key would be sent unencrypted. A sentence.
     pub fn fallback_trouble(&self) -> Option<String> {
         match self.behind() {
             Ok(behind) => behind.and_then(|(_, warning)| warning),

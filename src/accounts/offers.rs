@@ -1,7 +1,5 @@
-//! What the services that are set up offer: their own lists, and what is known of each model.
-//!
-//! All services are asked side by side, and one that does not answer takes nothing from the others. Called by `co
-//! models`; nothing is printed here.
+//! The models offered by the configured services: their own lists, and the known data of each model. The services are
+//! queried concurrently; a failure of one does not affect the others.
 
 use std::time::Duration;
 
@@ -16,24 +14,24 @@ use crate::provider::http::Endpoint;
 use crate::provider::{ErrorClass, Profile, ProviderError};
 use crate::stdx::secrecy::shown_address;
 
-/// How long a service has for its whole list.
+/// The timeout of a service for its whole list.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where the lists come from.
+/// The source of the lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lists {
-    /// The services are asked.
+    /// The services are queried.
     Live,
-    /// What is known without asking anybody.
+    /// The known data only, without a request.
     Known,
 }
 
-/// What one service offers.
+/// The models of one service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offer {
-    /// As it is typed behind `/model`, before the slash.
+    /// The name before the slash in `/model`.
     pub service: String,
-    /// Where it was asked, without what is secret in it.
+    /// The queried address, without any secret in it.
     pub address: Option<String>,
     pub models: Result<Vec<OfferedModel>, ProviderError>,
 }
@@ -41,18 +39,18 @@ pub struct Offer {
 /// A model that can be used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OfferedModel {
-    /// As the service knows it.
+    /// The service's name for it.
     pub name: String,
     pub profile: Profile,
-    /// Whether it would answer now.
+    /// Whether it is the model in use.
     pub in_use: bool,
 }
 
-/// What the services offer, or only one of them. In the order in which services are chosen.
+/// Returns the models of all services or only one, in the order in which services are chosen.
 pub async fn offers(settings: &Settings, only: Option<&str>, lists: Lists) -> Result<Vec<Offer>, ModelError> {
     let mut settings = settings.clone();
     let keys = Keys::of(&settings);
-    // This also gives the general address and key to the service that they are for.
+    // This also assigns the general address and key to their service.
     let in_use =
         first_choice(&mut settings, &keys).ok().map(|(service, model, _)| (service.name().to_owned(), model));
     let services = match only {
@@ -63,7 +61,7 @@ pub async fn offers(settings: &Settings, only: Option<&str>, lists: Lists) -> Re
     Ok(futures::future::join_all(asked).await)
 }
 
-/// The services that are set up, and those that are found on this machine.
+/// Returns the configured services, and those found on this machine.
 async fn ready(settings: &Settings, keys: &Keys, lists: Lists) -> Result<Vec<Service>, ModelError> {
     let mut services = Service::configured(settings, keys)?;
     if lists == Lists::Live {
@@ -98,7 +96,7 @@ async fn offer(
     Offer { service: service.name().to_owned(), address, models }
 }
 
-/// What the service is known to have, without asking it: its models in the table, and those that were named.
+/// Returns the models known without a request: those of the catalog and of the settings.
 fn known(service: &Service) -> Vec<ListedModel> {
     let rows = catalog::rows(service.name()).map(|row| row.name.to_owned());
     let mut names: Vec<String> = service.models();
@@ -108,7 +106,7 @@ fn known(service: &Service) -> Vec<ListedModel> {
     names.into_iter().map(|name| ListedModel { name, told: Profile::default() }).collect()
 }
 
-/// What a service lists now; the person asked, so commands that give keys are run.
+/// Returns a service's current list; runs commands that print keys, because the user asked for the list.
 async fn listed(
     target: &Target,
     settings: &Settings,
@@ -119,8 +117,8 @@ async fn listed(
     catalog::list(&list_place(target, endpoint), PATIENCE).await
 }
 
-/// What a service says of one model; nothing where it does not say it, does not answer, or a command would have to be
-/// run for its key: nobody asked for that.
+/// Returns the service's data of one model; empty if it has none, does not answer, or needs a command to be run for its
+/// key, because the user did not ask for this request.
 pub(super) async fn told(service: &Service, model: &str, settings: &Settings) -> Profile {
     let Service::Http(target) = service else { return Profile::default() };
     let Some(endpoint) = target.plain_endpoint(settings) else { return Profile::default() };
@@ -129,7 +127,7 @@ pub(super) async fn told(service: &Service, model: &str, settings: &Settings) ->
     found.map(|listed| listed.told).unwrap_or_default()
 }
 
-/// Where a service lists its models, and in which form.
+/// Returns where a service lists its models, and in which form.
 pub(super) fn list_place(target: &Target, endpoint: Endpoint) -> ListEndpoint {
     let own_form = target.preset.local.filter(|_| target.preset.name == LMSTUDIO.name);
     let (path, form) = match (target.codec, own_form) {
@@ -139,7 +137,7 @@ pub(super) fn list_place(target: &Target, endpoint: Endpoint) -> ListEndpoint {
         (Codec::Ollama, _) => ("/api/tags", ListForm::Ollama),
         (Codec::OpenAiChat | Codec::OpenAiResponses, _) => ("/models", ListForm::OpenAi),
     };
-    // LM Studio says more beside its `/v1` than below it.
+    // LM Studio provides more data outside of `/v1`.
     let base_url = match form {
         ListForm::LmStudio => endpoint.base_url.trim_end_matches("/v1").to_owned(),
         ListForm::Anthropic | ListForm::Gemini | ListForm::Ollama | ListForm::OpenAi => endpoint.base_url,

@@ -1,22 +1,21 @@
-//! What is known of a model: what the person set, then the table of models, then what its service says of it.
+//! The known data of a model: the user's settings, then the catalog, then the service's own data; the rest is unknown.
 //!
-//! Nothing is made up: what none of them knows stays unknown. A server on this machine loads a model with a window of its
-//! own choice, so the table says nothing there; and what it costs to run one here nobody knows, so it is not said to be
-//! free. Whoever wants a cap in dollars over such a model sets its prices to 0. Called by the rest of `app`.
+//! A server on this machine chooses a model's window itself, so the catalog does not apply there. Its price is unknown
+//! rather than zero: for a cap in dollars the user sets its prices to 0.
 
 use super::services::{Service, Target};
 use crate::config::{Codec, ModelOverride, PriceOverride, Settings};
 use crate::provider::ollama::DEFAULT_NUM_CTX;
 use crate::provider::{Price, Profile, Sampling, catalog};
 
-/// What is known of `model` at `service`; `told` is what the service's own list says of it.
+/// Returns the known data of `model` at `service`; `told` is the service's own data.
 pub(super) fn profile(service: &Service, model: &str, settings: &Settings, told: Profile) -> Profile {
     let known = match service {
         // The tour asks no service, so that nothing about its cost is unknown.
         Service::Offline => Profile { price: Some(Price::default()), ..told },
         Service::Http(target) if target.preset.local.is_some() => here(target, told),
         Service::Http(target) => {
-            // A server of one's own may be anybody's, and ask any price.
+            // A user's own server may belong to anyone and have any price.
             let public = target.preset.base_url == Some(target.base_url.as_str());
             catalog::profile(if public { target.preset.name } else { "" }, model, told)
         }
@@ -24,12 +23,12 @@ pub(super) fn profile(service: &Service, model: &str, settings: &Settings, told:
     overridden(known, service.name(), model, &settings.models)
 }
 
-/// The largest window that an Ollama server is asked for where nobody set one, in tokens: what a model could hold may
-/// be more than the machine can.
+/// The largest window requested from an Ollama server unless one is set, in tokens: the model's maximum may exceed the
+/// machine's memory.
 const MOST_NUM_CTX: u32 = 131_072;
 
-/// A server of one's own: what it says, and the window it is asked for where its wire asks for one. What a model is
-/// loaded with may be another client's choice, so less than the default says nothing.
+/// Returns the data for a local server, with the window to request if its protocol has one. A smaller loaded window may
+/// be another client's choice, so less than the default is ignored.
 fn here(target: &Target, told: Profile) -> Profile {
     let window = if target.codec == Codec::Ollama {
         let loaded = told.window.unwrap_or(DEFAULT_NUM_CTX).clamp(DEFAULT_NUM_CTX, MOST_NUM_CTX);
@@ -40,7 +39,8 @@ fn here(target: &Target, told: Profile) -> Profile {
     Profile { window, ..told }
 }
 
-/// With what the person says: of this model at this provider first, then of this model anywhere.
+/// Applies the user's settings: those for this model at this provider take precedence over those for the model
+/// anywhere.
 fn overridden(known: Profile, provider: &str, model: &str, overrides: &[ModelOverride]) -> Profile {
     let of = |name: &str| overrides.iter().find(|one| one.name.eq_ignore_ascii_case(name));
     let said = [of(model), of(&format!("{provider}/{model}"))];
@@ -67,7 +67,7 @@ fn price(said: PriceOverride) -> Price {
     Price { input, output, cached_input, cache_write, reasoning, long: None }
 }
 
-/// Window and price in a few words, as far as they are known: `200k, $3.00 in, $15.00 out`.
+/// Formats window and price, as far as known: `200k, $3.00 in, $15.00 out`.
 pub(super) fn in_words(profile: &Profile) -> Option<String> {
     let window = profile.window.map(tokens);
     let price = profile.price.map(|price| {
@@ -78,7 +78,7 @@ pub(super) fn in_words(profile: &Profile) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// Tokens in a few characters: `1M`, `1.05M`, `200k`, `131k`, `512`.
+/// Formats tokens: `1M`, `1.05M`, `200k`, `131k`, `512`.
 pub fn tokens(tokens: u32) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
@@ -91,7 +91,7 @@ pub fn tokens(tokens: u32) -> String {
     }
 }
 
-/// Millionths of a dollar as an amount: two places, more where it has more.
+/// Formats millionths of a dollar: two decimal places, more if needed.
 pub fn dollars(millionths: u64) -> String {
     let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
     let shortest = text.len() - 4;
@@ -108,7 +108,7 @@ mod tests {
     use crate::accounts::keys::Keys;
     use crate::config::{Key, ThinkingStyle};
 
-    /// A service of that name, with a key or not.
+    /// Returns a service of that name with a key.
     fn service(name: &str, settings: &Settings) -> Service {
         let mut settings = settings.clone();
         settings.own(name).api_key = Some(Key::literal("k"));

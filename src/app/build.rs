@@ -1,7 +1,5 @@
-//! Settings → everything a session needs: store, tools, sandbox, models, policy.
-//!
-//! Built once a process. It opens the data folder and nothing else: no network, no probe. Called by `cli` for headless
-//! runs, and beside the first frame for interactive ones.
+//! Builds everything a session needs from the settings: store, tools, sandbox, models, policy. Done once per process.
+//! Opens the data folder and nothing else: no network, no probe.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +27,7 @@ use crate::tool::{CallPlan, PlanContext, Registry};
 use crate::tui::keys::Keymap;
 use crate::workspace::{Permissions, World};
 
-/// Why the program cannot do what it was asked.
+/// Why the program cannot do what was requested.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     #[error("the current folder cannot be used ({detail})")]
@@ -48,8 +46,7 @@ pub enum AppError {
     Broken { detail: String },
 }
 
-/// What the person should know of their settings: values without effect, keys for models that nothing uses yet, keys
-/// of the screen that cannot be what they were set to.
+/// Returns warnings about the settings: values without effect, keys for unused models, invalid key bindings.
 #[must_use]
 pub fn advice(loaded: &Loaded) -> Vec<String> {
     let of_trust = |warning: &&ConfigWarning| matches!(warning, ConfigWarning::NotTrusted { .. });
@@ -57,7 +54,7 @@ pub fn advice(loaded: &Loaded) -> Vec<String> {
     warnings.chain(advice_at_start(loaded)).collect()
 }
 
-/// The same without what a folder's file may not set as long as it is not trusted: that is told by itself, once.
+/// The same without settings of an untrusted folder, which are reported separately, once.
 #[must_use]
 pub fn advice_at_start(loaded: &Loaded) -> Vec<String> {
     let of_trust = |warning: &&ConfigWarning| matches!(warning, ConfigWarning::NotTrusted { .. });
@@ -72,18 +69,18 @@ pub fn advice_at_start(loaded: &Loaded) -> Vec<String> {
         .collect()
 }
 
-/// Sections of services that name a preset or a quirk that there is not; in sentences.
+/// Returns a sentence for each service section that names an unknown preset or quirk.
 fn misnamed(settings: &Settings) -> Vec<String> {
     let keys = Keys::of(settings);
     let error = |name: &String| match Target::named(name, settings, &keys) {
         Err(error @ (ModelError::NoPreset { .. } | ModelError::Quirk { .. })) => Some(format!("{error}.")),
-        // The others are told where the service is used.
+        // Other errors are reported when the service is used.
         Ok(_) | Err(_) => None,
     };
     settings.providers.keys().filter_map(error).collect()
 }
 
-/// Everything that sessions of this process share.
+/// The parts shared by all sessions of this process.
 pub struct App {
     pub settings: Settings,
     pub world: World,
@@ -98,7 +95,7 @@ pub struct App {
 }
 
 impl App {
-    /// Opens the store and puts the rest together around it.
+    /// Opens the store and builds the rest.
     pub async fn open(world: World, loaded: Loaded, models: Arc<Models>) -> Result<Self, AppError> {
         let Loaded { settings, .. } = loaded;
         let store = open_store(&world, &settings).await?;
@@ -110,17 +107,16 @@ impl App {
         Ok(Self { settings, world, store, registry, sandbox, child_env, models, permissions, caps })
     }
 
-    /// What turns of a session are run with; `decider` is written down for answers given here. Its place is the
-    /// session's own folder, which need not be the one `co` was started in.
+    /// Returns the environment for turns of a session; `decider` is recorded for answers given here. Its place is the
+    /// session's own folder, which may differ from the one `co` was started in.
     pub async fn agent_env(&self, session: &Session, decider: Decider) -> AgentEnv {
-        // What was raised for the session before is over.
+        // Caps raised for the previous session no longer apply.
         self.caps.send_modify(|caps| *caps = std::mem::take(caps).for_next_session());
         self.env(session, decider, (self.permissions.watch(), self.caps.clone())).await
     }
 
-    /// The same for a session that goes on beside the one at hand, with nobody watching: what was loosened or raised
-    /// for that one does not count, and what this one asks for waits. Its policy hears of
-    /// rules as long as the caller keeps them true in the sender.
+    /// The same for an unattended session beside the current one: automatic approvals and raised caps do
+    /// not apply to it, and its requests wait. The caller must keep the rules in the returned sender up to date.
     pub async fn env_beside(&self, session: &Session, decider: Decider) -> (AgentEnv, watch::Sender<Policy>) {
         let now = self.permissions.policy();
         let rules = Arc::new(self.permissions.rules_in(session.history().workspace()).await);
@@ -147,7 +143,7 @@ impl App {
             registry: self.registry.clone(),
             hooks,
             model: self.models.active(),
-            // What is wrong with it was said when the program started.
+            // Errors in it were reported when the program started.
             fallback: self.models.fallback().map(FallbackModel::new),
             policy,
             isolation: self.sandbox.isolation(),
@@ -170,7 +166,7 @@ impl App {
     }
 }
 
-/// What calls are planned and run with.
+/// The tools and the environment of calls.
 pub struct Tools {
     pub registry: Registry,
     pub sandbox: Arc<dyn Sandbox>,
@@ -178,7 +174,7 @@ pub struct Tools {
     pub child_env: Vec<(String, String)>,
 }
 
-/// The tools of these settings.
+/// Returns the tools of these settings.
 #[must_use]
 pub fn tools(world: &World, settings: &Settings) -> Tools {
     let child_env = child_env(&world.env, &settings.shell.env);
@@ -196,7 +192,7 @@ fn registry(settings: &Settings, sandbox: &Arc<dyn Sandbox>, child_env: &[(Strin
     Registry::new(builtin::all(Arc::clone(sandbox), options))
 }
 
-/// What the tool of that name takes, as a JSON Schema; `None` where no tool has the name any more.
+/// Returns the JSON Schema of a tool's arguments; `None` if there is no tool of that name.
 #[must_use]
 pub fn schema_of(tool: &ToolName, settings: &Settings) -> Option<Value> {
     let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
@@ -211,12 +207,12 @@ fn store_options(world: &World, settings: &Settings) -> StoreOptions {
     options
 }
 
-/// The same, with nothing made, changed or repaired.
+/// Opens the store read-only, without creating or repairing anything.
 pub async fn open_store_to_read(world: &World, settings: &Settings) -> Result<Store, StoreError> {
     Store::open_read_only(store_options(world, settings)).await
 }
 
-/// The same for what is listed: where the data folder cannot be written, what it holds is read all the same.
+/// Opens the store for lists: read-only if the data folder cannot be written.
 pub async fn open_store_for_lists(world: &World, settings: &Settings) -> Result<Store, StoreError> {
     match open_store(world, settings).await {
         Err(StoreError::ReadOnly { .. }) => open_store_to_read(world, settings).await,
@@ -224,7 +220,7 @@ pub async fn open_store_for_lists(world: &World, settings: &Settings) -> Result<
     }
 }
 
-/// What a plan of a call in this folder may know, where no session is open.
+/// Returns the context for planning a call in this folder without a session.
 pub fn plan_context(world: &World, settings: &Settings, folder: &Path) -> PlanContext {
     PlanContext {
         workspace: folder.to_owned(),
@@ -234,7 +230,7 @@ pub fn plan_context(world: &World, settings: &Settings, folder: &Path) -> PlanCo
     }
 }
 
-/// Plans a call as the tool of this name would; `None` where there is none, or where it refuses.
+/// Plans a call as the tool of this name would; `None` if there is none, or if it refuses.
 pub async fn planned(
     world: &World,
     settings: &Settings,
@@ -247,7 +243,7 @@ pub async fn planned(
     registry.get(tool)?.plan(args, &plan_context(world, settings, folder)).await.ok()
 }
 
-/// The store of these settings. Keys that the settings hold are never written to it.
+/// Opens the store of these settings. Keys in the settings are never written to it.
 pub async fn open_store(world: &World, settings: &Settings) -> Result<Store, StoreError> {
     let store = Store::open(store_options(world, settings)).await?;
     let concealing = store.clone();

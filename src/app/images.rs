@@ -1,6 +1,5 @@
-//! Images of a prompt, for the model that answers it: read where the person stands, refused where it sees none.
-//!
-//! Called by the desk for prompts of a face, and by the command line for printed ones.
+//! Images of a prompt, for the model that answers it: read relative to the prompt's folder, rejected for a model
+//! without image input.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use crate::message::UserPart;
 use crate::message::images::mention;
 use crate::workspace::World;
 
-/// The parts of a prompt that was typed in `folder`.
+/// Returns the parts of a prompt that was typed in `folder`.
 pub async fn parts(
     prompt: Prompt,
     folder: &Path,
@@ -25,7 +24,7 @@ pub async fn parts(
     attach(prompt, places(folder, world), sight).await
 }
 
-/// What a text must say so that these files go with it: each must be an image that can be sent.
+/// Returns the mentions that attach these files; each must be an image that can be sent.
 pub async fn named(files: Vec<String>, world: &World) -> Result<String, ImageError> {
     let places = places(&world.workspace, world);
     let naming = tokio::task::spawn_blocking(move || {

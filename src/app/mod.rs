@@ -1,7 +1,6 @@
-//! The composition root: the only module that names concrete types of all layers and puts them together.
-//!
-//! [`App`] is built once, from what the process was given ([`crate::workspace::World`]). Called by `runtime` and by `cli`, which
-//! turns outcomes into exit codes; nothing here prints.
+//! The composition root: the only module that names concrete types of all layers and combines them. [`App`] is built
+//! once, from [`crate::workspace::World`]. Used by `runtime` and by `cli`, which maps outcomes to exit codes; nothing
+//! here prints.
 
 mod build;
 mod opening;

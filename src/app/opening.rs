@@ -1,4 +1,4 @@
-//! Which session a run is about, and getting hold of it.
+//! Finds and opens the session of a run.
 
 use super::{App, AppError};
 use crate::agent::driver::AgentEnv;
@@ -6,22 +6,22 @@ use crate::approval::Decider;
 use crate::history::{History, SessionId};
 use crate::session::{Session, SessionError};
 
-/// The session a person asks for.
+/// The requested session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opening {
     New,
     /// The latest of this folder; `co -c`.
     Latest,
-    /// The latest of this folder, whose open turn goes on; `co resume`.
+    /// The latest of this folder, resuming its open turn; `co resume`.
     ResumeLatest,
-    /// The one whose id begins so, whose open turn goes on; `co resume ID`.
+    /// The one whose id has this prefix, resuming its open turn; `co resume ID`.
     Resume(String),
 }
 
 /// A session that was found.
 pub enum Opened {
     Owned(Box<(Session, AgentEnv)>),
-    /// Another process owns it: it can be looked at, and its requests decided.
+    /// Another process owns it: it is read-only, but its requests can be decided.
     Guest {
         id: SessionId,
         history: Box<History>,
@@ -46,7 +46,7 @@ impl Opened {
 }
 
 impl Opening {
-    /// Whether an open turn goes on by itself once the session is open.
+    /// Whether an open turn is resumed once the session is open.
     pub fn resumes(&self) -> bool {
         match self {
             Self::New | Self::Latest => false,
@@ -54,7 +54,7 @@ impl Opening {
         }
     }
 
-    /// The session, owned or to be looked at.
+    /// Opens the session, as its owner or read-only.
     pub async fn open(&self, app: &App, decider: Decider) -> Result<Opened, AppError> {
         let session = match self.find(app).await? {
             None => Session::create(&app.store, &app.world.workspace).await,
@@ -74,7 +74,7 @@ impl Opening {
         }
     }
 
-    /// The session, which must be free.
+    /// Opens the session as its owner. Errs if another process owns it.
     pub async fn open_owned(&self, app: &App, decider: Decider) -> Result<(Session, AgentEnv), AppError> {
         let session = match self.find(app).await? {
             None => Session::create(&app.store, &app.world.workspace).await?,

@@ -1,8 +1,8 @@
-//! What a `co` that was killed left behind: calls whose outcome nobody saw, and processes that go on without it.
+//! The remains of a killed `co`: calls with an unknown outcome, and orphaned processes.
 //!
-//! Looked for once by each new owner of a session, before anything of it goes on. What still runs of such a call is
-//! ended, because nobody reads it any more; what runs of the person's own commands (`!cmd`) is named only, because they
-//! may have meant it to stay. A call is never run again here. Called by `conductor` and by `cli`, which say it.
+//! Each new owner of a session looks for them once, before it continues. Processes of such calls are killed, because
+//! their output is lost; those of the user's own commands (`!cmd`) are only reported, because the user may want them to
+//! run. No call is run again.
 
 use std::path::PathBuf;
 
@@ -17,10 +17,10 @@ use crate::session::Session;
 use crate::stdx::fs::remove_temporaries;
 use crate::stdx::text::one_line_summary;
 
-/// Cells of what a call would do.
+/// Cells of a call's summary.
 const SUMMARY: usize = 100;
 
-/// The mark of the processes of one of the person's own commands; `count` tells those of this process apart.
+/// Returns the mark of the processes of one user command; `count` distinguishes those of this process.
 pub fn own_mark(session: &SessionId, count: usize) -> String {
     format!("{}{}.{count}", own_prefix(session), std::process::id())
 }
@@ -29,8 +29,8 @@ fn own_prefix(session: &SessionId) -> String {
     format!("{session}/!")
 }
 
-/// Ends what still runs of calls that were cut off, and tells the person in lines of harmless text what was found;
-/// none where nothing was left. Only the session's owner may call it, and before it starts a call.
+/// Kills the orphaned processes of interrupted calls, and returns sanitized lines about what was found. Only the
+/// session's owner may call it, before it starts a call.
 pub async fn orphaned_processes(session: &Session) -> Vec<String> {
     if session.is_new() {
         return Vec::new();
@@ -48,7 +48,7 @@ pub async fn orphaned_processes(session: &Session) -> Vec<String> {
         let ended: Vec<_> = calls.iter().map(|call| end_survivors(&call.0)).collect();
         (ended, survivors_under(&own))
     };
-    // Reading all of `/proc` blocks. The task fails only by the end of the runtime, when nobody listens.
+    // Reading all of `/proc` blocks. The task fails only at the end of the runtime.
     let (ended, own) = tokio::task::spawn_blocking(look).await.unwrap_or_default();
     let mut lines: Vec<String> = cut_off.iter().map(CutOff::line).collect();
     for (line, ended) in lines.iter_mut().zip(ended).filter(|(_, ended)| !ended.is_empty()) {
@@ -64,13 +64,13 @@ pub async fn orphaned_processes(session: &Session) -> Vec<String> {
 struct CutOff {
     call: CallId,
     tool: ToolName,
-    /// As a request said it, else from its arguments.
+    /// From its request, else from its arguments.
     summary: Option<String>,
-    /// What it may have been writing.
+    /// The file that it may have been writing.
     path: Option<PathBuf>,
 }
 
-/// What a call does, by its arguments: a rule let it run, so no request says it.
+/// Describes a call by its arguments: one that a rule allowed has no request.
 fn in_words(call: &ToolCall) -> Option<String> {
     let argument = ["command", "path"].into_iter().find_map(|name| call.args.get(name)?.as_str())?;
     Some(format!("{} {argument}", call.name))

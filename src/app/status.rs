@@ -1,4 +1,4 @@
-//! The facts that `co status` and `/status` show: what would answer, where things are, what waits.
+//! The data of `co status` and `/status`: model, places, pending requests.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use crate::sandbox::subprocess::Subprocess;
 use crate::store::{SessionFilter, Store, StoreError};
 use crate::workspace::World;
 
-/// Sessions that are counted one by one.
+/// Maximum number of sessions counted.
 const COUNTED: usize = 100_000;
 
-/// Rows of a name and a value; values are not sanitized. A store that cannot be opened is a row too.
+/// Returns rows of a name and a value; values are not sanitized. A store that cannot be opened is a row too.
 pub async fn status_rows(
     world: &World,
     settings: &Settings,
@@ -48,7 +48,7 @@ pub async fn status_rows(
 }
 
 async fn store_rows(store: &Store, data: &Path) -> Vec<(String, String)> {
-    // What was written last stands beside the database until it is folded in.
+    // The latest writes are in the WAL until a checkpoint.
     let sizes =
         ["co.db", "co.db-wal"].map(|name| std::fs::metadata(data.join(name)).map_or(0, |file| file.len()));
     let size: u64 = sizes.iter().sum();

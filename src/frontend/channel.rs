@@ -1,8 +1,8 @@
-//! `ChannelFrontend`: a turn's front end for interactive ones ("faces"), over the link of [`super::link`].
+//! `ChannelFrontend`: a turn's front end that sends events to an interactive front end over a queue.
 //!
-//! Updates go through one bounded queue, in order. If the face is slow, text deltas are merged with a delta
-//! at the end of the queue, so that a slow terminal does not delay the model and memory stays bounded. The
-//! owner of an interactive session has one end, its face the other.
+//! Updates go through one bounded queue, in order. If the receiver is slow, text deltas are merged with a delta at the
+//! end of the queue, so that a slow terminal does not delay the model and memory stays bounded. The owner of an
+//! interactive session has one end, its front end the other.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use super::protocol::{ServerMessage, Update};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 
-/// Updates that may wait for the face; beyond this a sender waits.
+/// Maximum number of queued updates; beyond this a sender waits.
 const CAPACITY: usize = 256;
 
-/// Size in bytes up to which deltas are merged into a waiting one.
+/// Size in bytes up to which deltas are merged into a queued one.
 const DELTA_BYTES: usize = 32 * 1024;
 
 /// The owner's end of the updates: cheap to clone; the clones share one order.
@@ -29,7 +29,7 @@ struct Queue {
     state: Mutex<Waiting>,
     /// Notified when something was queued or the number of senders changed.
     filled: Notify,
-    /// Notified when there is room again or the face is closed.
+    /// Notified when there is room again or the receiver is closed.
     drained: Notify,
 }
 
@@ -41,20 +41,20 @@ struct Waiting {
     face_gone: bool,
 }
 
-/// Creates both ends: the owner's and the face's.
+/// Creates both ends: the owner's and the front end's.
 pub fn updates() -> (Updates, FaceUpdates) {
     let state = Mutex::new(Waiting { owners: 1, ..Waiting::default() });
     let queue = Arc::new(Queue { state, filled: Notify::new(), drained: Notify::new() });
     (Updates { queue: Arc::clone(&queue) }, FaceUpdates { queue })
 }
 
-/// The face's end of the updates. Dropping it tells the owner that the front end is closed.
+/// The front end's end of the updates. Dropping it closes the link for the owner.
 pub struct FaceUpdates {
     queue: Arc<Queue>,
 }
 
 impl FaceUpdates {
-    /// Returns the next update, in order; `None` if none waits and no owner's end is left. Cancel-safe.
+    /// Returns the next update, in order; `None` if none is queued and no owner's end is left. Cancel-safe.
     pub async fn recv(&mut self) -> Option<Update> {
         loop {
             match self.queue.next() {
@@ -65,7 +65,7 @@ impl FaceUpdates {
         }
     }
 
-    /// Returns the next update, if one waits.
+    /// Returns the next update, if one is queued.
     pub fn try_recv(&mut self) -> Option<Update> {
         match self.queue.next() {
             Next::Update(update) => Some(update),
@@ -86,7 +86,7 @@ impl Drop for FaceUpdates {
     }
 }
 
-/// The state of the queue for the face.
+/// The state of the queue for the receiver.
 #[expect(clippy::large_enum_variant, reason = "one at a time, on the face's stack")]
 enum Next {
     Update(Update),
@@ -129,13 +129,13 @@ impl Clone for Updates {
 impl Drop for Updates {
     fn drop(&mut self) {
         self.queue.lock().owners -= 1;
-        // The face checks whether this was the last one.
+        // The receiver checks whether this was the last one.
         self.queue.filled.notify_one();
     }
 }
 
 impl Updates {
-    /// Queues an update, waiting for room. Cancel-safe: a dropped call queued nothing. Errs without a face.
+    /// Queues an update, waiting for room. Cancel-safe: a dropped call queued nothing. Errs if the receiver is gone.
     pub async fn send(&self, update: Update) -> Result<(), Closed> {
         let mut update = update;
         loop {
@@ -153,12 +153,12 @@ impl Updates {
         }
     }
 
-    /// Queues a notice.
+    /// Queues a message.
     pub async fn notice(&self, notice: ServerMessage) -> Result<(), Closed> {
         self.send(Update::Message(notice)).await
     }
 
-    /// Takes the update, or returns it if there is no room.
+    /// Queues the update, or returns it if there is no room.
     fn offer(&self, update: Update) -> Result<Option<Update>, Closed> {
         let mut waiting = self.queue.lock();
         if waiting.face_gone {
@@ -179,7 +179,7 @@ impl Updates {
     }
 }
 
-/// Appends a delta to a waiting one of its kind; returns what cannot be merged.
+/// Appends a delta to a queued one of its kind; returns what cannot be merged.
 fn joined(last: &mut Update, next: Update) -> Option<Update> {
     match (last, next) {
         (Update::Event(last), Update::Event(next)) => last.join(next, DELTA_BYTES).map(Update::Event),
@@ -194,14 +194,14 @@ fn joined(last: &mut Update, next: Update) -> Option<Update> {
     }
 }
 
-/// One turn's front end: events go to the face, its operations come back.
+/// One turn's front end: sends events to the interactive front end and receives its operations.
 pub struct ChannelFrontend {
     updates: Updates,
     ops: AsyncMutex<mpsc::Receiver<Op>>,
 }
 
 impl ChannelFrontend {
-    /// `ops` is this turn's own channel; the owner routes the face's operations into it.
+    /// `ops` is this turn's own channel; the owner routes the front end's operations into it.
     pub fn new(updates: Updates, ops: mpsc::Receiver<Op>) -> Self {
         Self { updates, ops: AsyncMutex::new(ops) }
     }

@@ -1,10 +1,12 @@
-//! The safety rules of an answer to a request, for every interactive face. Pure: the caller says what time it is.
+//! The safety rules for answers to requests, shared by all interactive front ends. Pure: the caller provides the time.
 //!
-//! - A yes counts only when everything that the request would do was shown.
-//! - No answer counts before the request was shown for [`GUARD_MS`]; one that comes earlier starts that time anew.
-//! - One press is one decision: after a yes no other counts for [`HELD_MS`], and each one in that time starts it anew.
-//! - HIGH wants the same yes twice. What is to be sent is compared, so a second yes never approves something else.
-//! - A HIGH request and a question are never allowed for a whole session.
+//! - An approval counts only if the whole effect of the request was shown.
+//! - No answer counts before the request was shown for [`GUARD_MS`]; an earlier one restarts that time.
+//! - One key press is one decision: after an approval no other counts for [`HELD_MS`]; each one in that time restarts
+//!   it.
+//! - High risk needs the same approval twice. The proposals are compared, so that a second key never approves another
+//!   one.
+//! - A high-risk request and a question are never allowed for a whole session.
 
 use std::ops::Range;
 
@@ -16,11 +18,11 @@ use crate::tool::Risk;
 /// The time for which something is shown before an answer to it counts, in milliseconds.
 pub const GUARD_MS: u64 = 500;
 
-/// The time after a yes in which no key counts as another one, in milliseconds: keyboards begin to repeat a key that is
-/// held down after up to two thirds of a second.
+/// The time after an approval in which no key counts as another one, in milliseconds: keyboards begin to repeat a held
+/// key after up to two thirds of a second.
 pub const HELD_MS: u64 = 1_000;
 
-/// How much of what a request would do was shown, without a gap from its start.
+/// The part of a request that was shown, without a gap from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     UpTo(usize),
@@ -28,7 +30,7 @@ pub enum Seen {
 }
 
 impl Seen {
-    /// These of `total` lines are shown.
+    /// Records that these of `total` lines are shown.
     pub fn show(&mut self, lines: &Range<usize>, total: usize) {
         if let Self::UpTo(to) = *self
             && lines.start <= to
@@ -39,43 +41,43 @@ impl Seen {
     }
 }
 
-/// What an answer is about: the subject on the screen, and the proposals that a yes to it would send.
+/// The state of the question on the screen. `Proposal` is what an approval would send.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dialogue<Subject, Proposal> {
     /// The subject, and since when it is shown.
     shown: Option<(Subject, u64)>,
-    /// How long a key may repeat after a yes; none where answers are lines.
+    /// The time for which a key may repeat after an approval; 0 if answers are lines.
     repeat_ms: u64,
     held_until: u64,
-    /// The HIGH proposal that was approved once.
+    /// The high-risk proposal that was approved once.
     approved_once: Option<Proposal>,
 }
 
-/// The effect of a yes.
+/// The effect of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Yes<Proposal> {
-    /// It does not count: it came too early, or may be the repetition of one that did.
+    /// It does not count: it came too early, or may be a key repetition.
     TooSoon,
     /// It does not count: not all of the request was shown.
     Unseen,
-    /// HIGH: it counts when it is said again.
+    /// High risk: it counts when it is repeated.
     Once,
     /// To be sent.
     Send(Proposal),
 }
 
 impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
-    /// A dialogue whose answers are single keys, which repeat while they are held down.
+    /// Creates a dialogue whose answers are single keys, which repeat while held down.
     pub fn of_keys() -> Self {
         Self { shown: None, repeat_ms: HELD_MS, held_until: 0, approved_once: None }
     }
 
-    /// A dialogue whose answers are lines.
+    /// Creates a dialogue whose answers are lines.
     pub fn of_lines() -> Self {
         Self { repeat_ms: 0, ..Self::of_keys() }
     }
 
-    /// `subject` is on the screen now; returns whether it is new there. In place of another one it is approved anew.
+    /// Shows a subject; returns whether it is new on the screen. Replacing another one resets a first approval.
     pub fn show(&mut self, subject: Subject, now_ms: u64) -> bool {
         match &self.shown {
             Some((shown, _)) if *shown == subject => return false,
@@ -86,14 +88,14 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
         true
     }
 
-    /// The subject has to be read anew from now on, e.g. because it was scrolled out of sight.
+    /// Restarts the guard time, e.g. because the subject was out of sight.
     pub fn show_again(&mut self, now_ms: u64) {
         if let Some((_, since)) = &mut self.shown {
             *since = now_ms;
         }
     }
 
-    /// Nothing can be answered until something is shown.
+    /// Accepts no answer until something is shown.
     pub fn hide(&mut self) {
         self.shown = None;
     }
@@ -102,22 +104,22 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
         self.shown.as_ref().map(|(subject, _)| subject)
     }
 
-    /// Whether an answer counts by now.
+    /// Whether the guard time is over.
     pub fn is_armed(&self, now_ms: u64) -> bool {
         self.shown.as_ref().is_some_and(|(_, since)| now_ms >= since + GUARD_MS)
     }
 
-    /// Whether a key that says yes may be the repetition of one that is held down.
+    /// Whether an approving key may be the repetition of a held one.
     pub fn may_be_held(&self, now_ms: u64) -> bool {
         now_ms < self.held_until
     }
 
-    /// A key said yes, or may be held down.
+    /// Starts the time in which an approving key counts as a repetition.
     pub fn hold(&mut self, now_ms: u64) {
         self.held_until = now_ms + self.repeat_ms;
     }
 
-    /// A yes that would send `proposal`, to a request or several of this risk at most.
+    /// Handles an approval that would send `proposal`; `risk` is the highest of its requests.
     pub fn yes(&mut self, proposal: Proposal, risk: Risk, seen: Seen, now_ms: u64) -> Yes<Proposal> {
         if !self.is_armed(now_ms) {
             self.show_again(now_ms);
@@ -139,35 +141,35 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
         Yes::Send(proposal)
     }
 
-    /// The HIGH proposal that was approved once.
+    /// Returns the high-risk proposal that was approved once.
     pub fn approved_once(&self) -> Option<&Proposal> {
         self.approved_once.as_ref()
     }
 
-    /// Whether HIGH was approved once.
+    /// Whether a high-risk proposal was approved once.
     pub fn is_approved_once(&self) -> bool {
         self.approved_once.is_some()
     }
 
-    /// Takes back what was approved once; returns whether there was anything.
+    /// Withdraws the first approval; returns whether there was one.
     pub fn withdraw(&mut self) -> bool {
         self.approved_once.take().is_some()
     }
 }
 
-/// The no with this reason, which may be empty.
+/// Returns the denial with this reason, which may be empty.
 pub fn no(reason: &str) -> Approval {
     let reason = reason.trim();
     Approval::Deny { reason: (!reason.is_empty()).then(|| reason.to_owned()) }
 }
 
-/// The yes to these arguments, which may be those that were asked for.
+/// Returns the approval of these arguments, which may be the requested ones.
 pub fn yes_to(request: &Request, args: Value, note: Option<String>) -> Approval {
     let instead = (args != request.args).then(|| (request.tool.clone(), args));
     Approval::Approve { instead, remember: Remember::Once, note, rule: None }
 }
 
-/// Returns why a request is never allowed for a whole session; `None` where it may be.
+/// Returns why a request is never allowed for a whole session; `None` if it may be.
 pub fn only_once(request: &Request) -> Option<&'static str> {
     match request.risk {
         _ if request.plan.question.is_some() => Some("a question is answered each time"),
@@ -186,7 +188,7 @@ mod tests {
     #[derive(Debug, Clone, Copy)]
     enum Step {
         Wait(u64),
-        /// A key that is pressed, or repeats so many times while it is held down.
+        /// A key press, or this many repetitions while it is held down.
         Yes(usize),
         Arrive(u8, Risk),
         Edit(u8),
@@ -215,10 +217,10 @@ mod tests {
     const LINES: usize = 10;
     const PAGE: usize = 5;
 
-    /// Milliseconds between the presses of a key that is held down.
+    /// Milliseconds between the repetitions of a held key.
     const REPEAT_MS: u64 = 30;
 
-    /// What the walk knows by itself.
+    /// The walk's own record of the state.
     struct Walk {
         now: u64,
         dialogue: Dialogue<u8, (u8, u8)>,
@@ -227,12 +229,12 @@ mod tests {
         risk: Risk,
         read: Vec<bool>,
         seen: Seen,
-        /// Since when it is shown; `None` while nothing is.
+        /// Since when the request is shown; `None` while nothing is.
         shown: Option<u64>,
-        /// The last yes that was sent, and the last that came too soon or was the first of two.
+        /// The last approval that was sent, and the last that came too early or was the first of two.
         sent: Option<u64>,
         other: Option<u64>,
-        /// The HIGH yes that was taken once.
+        /// The high-risk approval that was accepted once.
         once: Option<((u8, u8), u64)>,
     }
 
@@ -320,7 +322,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-        /// Keys, time and arrivals in any order: nothing is approved unseen, early, twice by one press, or HIGH by one.
+        /// Keys, time and arrivals in any order: nothing is approved unseen, early, twice by one press, or at high risk
+        /// by one press.
         #[test]
         fn no_walk_approves_what_it_must_not(steps in prop::collection::vec(step(), 1..60)) {
             let mut walk = Walk {

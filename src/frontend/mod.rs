@@ -1,4 +1,5 @@
-//! Front ends without a screen (print, JSON, the plain face, the recorder), and the link between any interactive face and the session's owner.
+//! Front ends without a screen (print, JSON, plain, recorder), and the link between an interactive front end and the
+//! session's owner.
 
 pub mod channel;
 pub mod dialogue;

@@ -1,7 +1,7 @@
-//! What an interactive face and the owner of the session say to each other.
+//! The messages between an interactive front end and the owner of the session.
 //!
-//! The face sends [`ClientRequest`]s; the owner (in `app`) sends [`Update`]s: a turn's events and, between and
-//! beside turns, notices, in one ordered stream. Plain values only; both ends are bounded channels.
+//! The front end sends [`ClientRequest`]s; the owner (in `runtime`) sends [`Update`]s: a turn's events and its own
+//! messages, in one ordered stream. Plain values only; both directions are bounded channels.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use crate::message::{Message, ToolName, Usd};
 use crate::store::{Attachment, RequestState, StoredRequest};
 use crate::tool::{Risk, ToolSpec};
 
-/// From the face to the session's owner.
+/// A request of the front end to the session's owner.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientRequest {
-    /// A line the person entered: dispatched as quit, `!cmd`, `/command` or prompt by the owner.
+    /// A line the user entered: dispatched as quit, `!cmd`, `/command` or prompt by the owner.
     Line { text: String },
-    /// A prompt of which not all words are the person's own, such as a pasted block.
+    /// A prompt that contains text by others, such as a pasted block.
     Prompt(Prompt),
-    /// A word on the running turn, or on a request that waits between turns.
+    /// An operation on the running turn, or on a request that is pending between turns.
     Op(Op),
     /// The composer's text, to be kept across restarts.
     Draft { text: String },
@@ -36,40 +36,40 @@ pub enum ClientRequest {
     Earlier,
     /// The end of a session's conversation; answered with [`ServerMessage::Preview`].
     Preview { session: SessionId },
-    /// Go on in another session; the one at hand is saved and left. [`ServerMessage::Entered`] follows where that can be
-    /// done, words where it cannot.
+    /// Save the current session and open another. Answered with [`ServerMessage::Entered`], or on failure with
+    /// [`ServerMessage::Local`].
     Open { session: SessionId },
-    /// Try a service with what was entered, and keep its key if it works; answered with [`ServerMessage::LoginTried`].
+    /// Try a service with this input, and store its key if it works; answered with [`ServerMessage::LoginTried`].
     Login { service: String, base_url: Option<String>, key: Option<TypedKey>, unencrypted: Consent },
-    /// Do not offer by yourself to set up a service again.
+    /// Never again offer the setup of a service without being asked.
     SkipLogin,
-    /// Let this model answer from the next request on.
+    /// Use this model from the next request on.
     SwitchModel { name: String },
-    /// The same, from the next start on too.
+    /// The same, also after the next start.
     KeepModel { name: String },
     /// Requests of all sessions; answered with [`ServerMessage::Inbox`].
     Inbox,
-    /// One request whole, of any session; answered with [`ServerMessage::Request`].
+    /// One whole request, of any session; answered with [`ServerMessage::Request`].
     Request { request: RequestId },
-    /// Decides requests of any session, each by itself; what was lost comes back as words, and an open inbox anew.
+    /// Decide requests of any session, each by itself. Failures are reported; [`ServerMessage::Elsewhere`] follows.
     DecideAll { requests: Vec<RequestId>, approval: Approval },
-    /// Go on with a session that nobody has open, beside the one at hand; words tell how it went.
+    /// Resume a session without an owner, beside the current one; the result is reported.
     ResumeNow { session: SessionId },
-    /// What is asked for from now on.
+    /// Set the approval mode.
     SetMode { mode: Mode },
-    /// The rule that would allow what this request asks, and what is like it; answered with [`ServerMessage::RuleDraft`].
+    /// A rule that would allow this request and similar ones; answered with [`ServerMessage::RuleDraft`].
     DraftRule { request: RequestId },
-    /// What this text of a rule would have done; answered with [`ServerMessage::RuleChecked`].
+    /// The effect of this rule text on past calls; answered with [`ServerMessage::RuleChecked`].
     CheckRule { text: String },
-    /// Saves the rule, and if it is good and saved, approves the request with it.
+    /// Save the rule and, if it is valid, approve the request with it.
     SaveRule { request: RequestId, text: String, scope: RuleScope },
     /// Stop the running `!cmd`.
     StopShell,
-    /// The face is closing; the owner ends what runs, saves, and answers with [`ServerMessage::Goodbye`].
+    /// The front end is closing; the owner stops what runs, saves, and answers with [`ServerMessage::Goodbye`].
     Close,
 }
 
-/// From the session's owner to the face, in order.
+/// A message of the session's owner to the front end, in order.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
@@ -80,67 +80,67 @@ pub enum Update {
     Message(ServerMessage),
 }
 
-/// What the owner says outside of a turn's events.
+/// The owner's messages that are not events of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerMessage {
-    /// The header and status lines' facts; replaces the ones before.
+    /// The data of the header and status lines; replaces the previous one.
     Header(Header),
     /// The conversation so far, when a session is opened or cleared; replaces the transcript.
     Transcript {
         messages: Vec<Message>,
     },
-    /// The composer's text kept from the last time.
+    /// The composer's stored text.
     Draft {
         text: String,
     },
-    /// A prompt that was entered is not sent, and why; its text goes back to where it was written.
+    /// A prompt was not sent; its text returns to the composer.
     Refused {
         text: String,
         reason: String,
     },
-    /// Lines entered in earlier sessions, the oldest first: what Up brings back.
+    /// Lines entered before, the oldest first, for the history behind Up.
     Inputs {
         lines: Vec<String>,
     },
-    /// Another session follows: what was shown of the one before is over.
+    /// Another session follows; the data of the previous one is void.
     Entered,
     /// Lines entered in all sessions, the newest first, each once.
     Earlier {
         lines: Vec<EarlierLine>,
     },
-    /// What can be typed behind `/`, and the tools of this process; told first, and anew when there is more.
+    /// The slash commands and the tools of this process; sent first, and again after a change.
     Known {
         commands: Vec<CommandLine>,
         tools: Vec<ToolSpec>,
     },
-    /// Files of the workspace, relative to it, with `/` between the parts and behind folders.
+    /// Files of the workspace, relative to it, with `/` as separator and after folders.
     Files {
         paths: Vec<String>,
     },
-    /// Sessions that can be opened, the latest first; the one at hand is not among them.
+    /// Sessions that can be opened, the latest first, without the current one.
     Sessions {
         sessions: Vec<SessionLine>,
     },
-    /// The person wants to pick one of the sessions just told; `query` is what to look for first.
+    /// Opens the list of the sessions last sent; `query` is its first filter.
     PickSession {
         query: String,
     },
-    /// The person may set up one of these services.
+    /// Opens the list of these services.
     PickService {
         services: Vec<ServiceLine>,
         why: LoginWhy,
     },
-    /// What became of a try: the models it offers, or why there are none.
+    /// The result of a login attempt: the service's models, or the error.
     LoginTried {
         service: String,
         outcome: Result<Vec<ModelLine>, LoginTrouble>,
     },
-    /// The person wants to pick one of these models; the text says the same for faces without lists.
+    /// Opens the list of these models; the text is for front ends without lists.
     PickModel {
         models: Vec<ModelLine>,
         text: String,
     },
-    /// The last messages of a session, long texts shortened; none for one that cannot be read.
+    /// The last messages of a session, long texts shortened; none if it cannot be read.
     Preview {
         session: SessionId,
         messages: Vec<Message>,
@@ -149,11 +149,11 @@ pub enum ServerMessage {
     TurnBegan,
     /// Nothing runs; the next line starts a turn.
     Idle,
-    /// The person wants to see the keys; narrowed to those with these words, where there are any.
+    /// Opens the list of keys, filtered by these words if not empty.
     Keys {
         filter: String,
     },
-    /// Output of a slash command or a piece of advice, as Markdown.
+    /// Output of a slash command or a notice, as Markdown.
     Local {
         title: String,
         text: String,
@@ -170,16 +170,16 @@ pub enum ServerMessage {
         outcome: String,
         took: Duration,
     },
-    /// Requests that wait in this session, deferred and detached ones included; replaces the ones before.
+    /// The pending requests of this session, deferred and detached ones included; replaces the previous ones.
     Waiting {
         requests: Vec<Request>,
     },
-    /// So many requests wait beside those of [`ServerMessage::Waiting`], nearly all of them in other sessions; what waits
-    /// anywhere may be another than before.
+    /// The number of pending requests besides [`ServerMessage::Waiting`], nearly all of them in other sessions. Also
+    /// sent when pending requests changed without changing their number.
     Elsewhere {
         count: usize,
     },
-    /// What waits in all sessions, the sessions in the order of their oldest request; replaces what was told before.
+    /// The pending requests of all sessions, sessions in the order of their oldest request; replaces the previous list.
     Inbox {
         lines: Vec<InboxLine>,
     },
@@ -193,12 +193,12 @@ pub enum ServerMessage {
         text: String,
         check: RuleCheck,
     },
-    /// What the text of a rule, as it was asked about, would have done.
+    /// The effect of a rule text on past calls, for the text that was sent.
     RuleChecked {
         text: String,
         check: RuleCheck,
     },
-    /// The owner has saved everything; `lines` stand on the normal screen after exit.
+    /// The owner has saved everything; `lines` are for the normal screen after exit.
     Goodbye {
         lines: Vec<String>,
     },
@@ -209,12 +209,12 @@ pub enum ServerMessage {
 pub struct CommandLine {
     /// Without the slash.
     pub name: String,
-    /// What may follow it; empty for nothing.
+    /// The form of its arguments; empty for none.
     pub usage: String,
     pub about: String,
-    /// Where it comes from: `built-in`.
+    /// Its origin: `built-in`.
     pub source: String,
-    /// The words that may follow it, where they are known.
+    /// The possible arguments, if known.
     pub args: Vec<String>,
 }
 
@@ -226,7 +226,7 @@ pub struct EarlierLine {
     pub here: bool,
 }
 
-/// A key on its way from the person to the owner. Its `Debug` form says nothing.
+/// A secret typed by the user, on its way to the owner. Its `Debug` form hides it.
 #[derive(Clone, PartialEq)]
 pub struct TypedKey(Secret);
 
@@ -249,32 +249,32 @@ impl std::fmt::Debug for TypedKey {
 /// A service that can be set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceLine {
-    /// As it is typed and stored.
+    /// The name as typed and stored.
     pub name: String,
     pub title: String,
     pub address: LoginNeed,
     pub key: LoginNeed,
-    /// What there is to say of it.
+    /// A short description.
     pub note: String,
 }
 
-/// Whether the person agreed to a key that travels unencrypted.
+/// Whether the user agreed to send a key unencrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
     NotAsked,
     Given,
 }
 
-/// Why a try came to nothing.
+/// Why a login attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginTrouble {
-    /// It does not work: what is wrong and what to do.
+    /// It does not work: the problem and what to do.
     Failed(String),
-    /// Nothing was sent, because others could read the key on its way: what the person has to agree to first.
+    /// Nothing was sent, because others could read the key on its way: the text to which the user must agree first.
     Unencrypted(String),
 }
 
-/// Whether the person has to enter something.
+/// Whether the user has to enter something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginNeed {
     Needed,
@@ -286,7 +286,7 @@ pub enum LoginNeed {
 /// Why services are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginWhy {
-    /// None is known, and the person was not asked before.
+    /// None is configured, and the user was not asked before.
     First,
     Asked,
 }
@@ -303,26 +303,26 @@ pub struct InboxLine {
     pub risk: Risk,
     pub tool: ToolName,
     pub summary: String,
-    /// Whether its arguments carry untrusted words.
+    /// Whether its arguments are tainted by untrusted sources.
     pub tainted: bool,
     pub state: RequestState,
     pub attachment: Attachment,
     /// How long ago it was asked, e.g. `3 h`.
     pub age: String,
-    /// When it can no longer be decided, e.g. `Mon 14:31`.
+    /// When it expires, e.g. `Mon 14:31`.
     pub expires: Option<String>,
 }
 
-/// Who has the session of a request.
+/// The process that has the session of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// It is the session at hand.
+    /// It is the current session.
     Here,
-    /// Another process, which goes on by itself once all is decided.
+    /// Another process, which resumes it by itself once all is decided.
     Another,
-    /// It goes on in this process, beside the session at hand.
+    /// This process, beside the current session.
     Beside,
-    /// Nobody: it goes on when it is resumed.
+    /// None: it continues when it is resumed.
     Nobody,
 }
 
@@ -337,38 +337,38 @@ impl Holder {
     }
 }
 
-/// What a rule would have done, or what is wrong with its text.
+/// The effect of a rule on past calls, or what is wrong with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleCheck {
     pub past: Result<PastCalls, String>,
 }
 
-/// How a rule fares with the calls of the past.
+/// The number of past calls that a rule matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PastCalls {
-    /// Of `of`, those that it matches; of these, those that the person denied.
+    /// `matched` of `of` calls match; the user denied `denied` of these.
     pub matched: usize,
     pub of: usize,
     pub denied: usize,
 }
 
-/// One session, for the list of them.
+/// One session of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionLine {
     pub id: SessionId,
     pub title: String,
     pub workspace: PathBuf,
-    /// Whether it was held in this folder.
+    /// Whether it belongs to this folder.
     pub here: bool,
-    /// When something was last stored in it: ready to be read, e.g. `2 h ago`.
+    /// The age of its last record, e.g. `2 h ago`.
     pub when: String,
     /// Turns started.
     pub turns: u32,
-    /// Requests that wait in it.
+    /// Pending requests in it.
     pub waiting: usize,
 }
 
-/// Facts of the header and the status line.
+/// The data of the header and the status line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     pub session: SessionId,
@@ -382,15 +382,15 @@ pub struct Header {
     pub isolation: &'static str,
     pub mode: Mode,
     pub auto_approve: AutoApprove,
-    /// Another process owns this session: it can be read only; says who.
+    /// The owner of this session, if it is another process and the session is read-only here.
     pub read_only: Option<String>,
-    /// How full the model's window is, once a request was counted.
+    /// The use of the model's context window, once a request was counted.
     pub context: Option<ContextUse>,
-    /// What was paid, once something was.
+    /// The cost, once there is one.
     pub money: Option<Money>,
 }
 
-/// What requests cost so far.
+/// The cost of requests so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Money {
     pub session: Usd,
@@ -398,15 +398,15 @@ pub struct Money {
     pub today: Usd,
     /// The cap of a day.
     pub cap: Option<Usd>,
-    /// Whether something was used today whose price is unknown.
+    /// Whether the price of everything used today is known.
     pub known: Known,
 }
 
-/// Whether a sum is all there is.
+/// Whether a sum is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
     All,
-    /// At least so much.
+    /// A lower bound.
     Partly,
 }
 
@@ -414,12 +414,12 @@ pub enum Known {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextUse {
     pub used: u64,
-    /// What the model takes at most; `None` where nobody knows.
+    /// The size of the model's context window; `None` if unknown.
     pub window: Option<u64>,
 }
 
 impl ContextUse {
-    /// How much of the window is used, at most 100.
+    /// Returns the used part of the window in percent, at most 100.
     pub fn percent(self) -> Option<u8> {
         let window = self.window.filter(|window| *window > 0)?;
         let percent = self.used.saturating_mul(100) / window;

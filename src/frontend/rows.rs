@@ -1,4 +1,4 @@
-//! One-line rows for headless front ends: sanitized, whatever a model, a tool or a server wrote.
+//! One-line rows for headless front ends. Untrusted text in them is sanitized.
 
 use crate::agent::port::Settled;
 use crate::approval::{Approval, Request};

@@ -1,7 +1,5 @@
-//! Turns that nobody watches: one prompt, or one turn to go on with.
-//!
-//! Nobody can answer here, so what asks waits in the store. The caller gives the front end and the token that ends the
-//! turn; a turn that is told to end gets [`CLOSING`] for it.
+//! Unattended turns: one prompt, or one turn to resume. Requests wait in the store, because no user can answer. The
+//! caller provides the front end and the token that ends the turn.
 
 use std::time::Duration;
 
@@ -15,27 +13,27 @@ use crate::history::{Durability, Record};
 use crate::message::UserPart;
 use crate::session::Session;
 
-/// How long a turn may take to close and save.
+/// The timeout for a cancelled turn to close and save.
 pub const CLOSING: Duration = Duration::from_millis(800);
 
-/// What to run.
+/// The work to run.
 pub enum Work {
     Prompt(Vec<UserPart>),
-    /// Go on with the open turn.
+    /// Resume the open turn.
     Resume,
 }
 
-/// How it went.
+/// The outcome of a run.
 #[derive(Debug, PartialEq)]
 pub enum RunOutcome {
     Ended(TurnResult),
-    /// There was no turn to go on with.
+    /// There was no turn to resume.
     NothingToResume,
-    /// It was told to end and did not within [`CLOSING`]; what was committed is safe.
+    /// It was cancelled and did not end within [`CLOSING`]; what was committed is safe.
     CutOff,
 }
 
-/// Runs one turn to its end, or until `stop` fired and it closed. Hooks hear of the session before and after.
+/// Runs one turn to its end, or until `stop` fired and it closed. Session hooks run before and after.
 pub async fn run(
     session: &mut Session,
     env: &AgentEnv,
@@ -57,7 +55,7 @@ pub async fn run(
     went
 }
 
-/// A prompt is looked at by hooks first.
+/// Runs the prompt hooks first.
 async fn submitted(
     session: &mut Session,
     env: &AgentEnv,
@@ -97,7 +95,8 @@ async fn turn(
             Work::Resume => {
                 let result = driver::resume_turn(session, env, frontend, stop.clone()).await?;
                 if result.is_none() {
-                    // Late approvals may wait where no turn does. Nobody speaks here, so nothing is unheard.
+                    // Late approvals may wait without a turn. This front end sends no operations, so none is
+                    // unprocessed.
                     driver::run_late_calls(session, env, frontend, stop.clone()).await?;
                 }
                 Ok(result.map_or(RunOutcome::NothingToResume, RunOutcome::Ended))

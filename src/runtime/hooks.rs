@@ -1,4 +1,4 @@
-//! What hooks are told of a session's start and end, and what they add to it.
+//! Session hooks: their input at the start and end of a session, and their notes.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use crate::hook::{HookInput, HookSubject};
 use crate::message::NoteKind;
 use crate::session::Session;
 
-/// How long hooks may hold up the end of a session.
+/// The timeout of hooks at the end of a session.
 pub(super) const LEAVING: Duration = Duration::from_secs(2);
 
-/// What hooks are told at a session's start.
+/// Returns the hook input at a session's start.
 pub(super) fn session_start(session: &Session) -> HookInput {
     let source = if session.history().turns() == 0 { "new" } else { "resume" };
     about(session, HookSubject::SessionStart { source })
 }
 
-/// Words of hooks, for the next prompt.
+/// Converts the hooks' notes to records for the next prompt.
 pub(super) fn notes(said: HooksSaid) -> impl Iterator<Item = Record> {
     said.notes.into_iter().map(|text| Record::Noted { kind: NoteKind::Hook, text })
 }
 
-/// Tells hooks that the session is left, and waits for them a moment.
+/// Runs the hooks for the end of a session, with a timeout.
 pub(super) async fn session_ended(session: &Session, env: &AgentEnv, reason: &'static str) {
     let input = about(session, HookSubject::SessionEnd { reason });
     let saying = driver::hooks_say(&env.hooks, &input);

@@ -1,6 +1,5 @@
-//! What owns a session while it is worked on: behind a face ([`interactive`]) and where nobody watches ([`headless`]).
-//!
-//! Called by `cli` with what `app` built; nothing here draws or prints.
+//! The owners of sessions: with an interactive front end ([`interactive`]) and without a user ([`headless`]). Called by
+//! `cli` with what `app` built; nothing here draws or prints.
 
 pub mod headless;
 mod hooks;

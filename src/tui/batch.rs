@@ -1,7 +1,5 @@
-//! Several requests as one list with marks, decided in one round.
-//!
-//! Plain data and what can be read from it: which of the queue is on the screen, how the rows of the list depend on
-//! each other. What keys do to it is `update::batch`, how it looks is `cells::batch`. It never decides anything.
+//! Several requests as one list with marks, decided in one round. Plain data: the question on the screen and the
+//! dependencies between rows. Keys are handled by `update::batch`, drawing by `cells::batch`.
 
 use super::cards::{Card, CardStage, Cards, place_in_reply};
 use super::list::{Mark, RequestList};
@@ -13,13 +11,13 @@ use crate::tool::Access;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Batch {
     pub list: RequestList,
-    /// The one that was opened from the list as a card of its own.
+    /// The request that was opened from the list as a card of its own.
     pub opened: Option<RequestId>,
-    /// The requests to which something was being written when it was last looked at.
+    /// The requests for which a text was being written at the last check.
     pub writing: Vec<RequestId>,
 }
 
-/// What a key on the screen would answer. When it changes, no key counts for a moment.
+/// The question that a key would answer. When it changes, no key counts for a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
     Nothing,
@@ -30,7 +28,7 @@ pub enum Question {
     Inbox,
 }
 
-/// A row of the list and what it runs after.
+/// A row of the list and the calls it runs after.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchRow<'a> {
     pub card: &'a Card,
@@ -38,16 +36,16 @@ pub struct BatchRow<'a> {
     pub after: Vec<After>,
 }
 
-/// A call that is to be done first.
+/// A call that runs first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum After {
     /// The row with this index.
     Row(usize),
-    /// One that is not in the list, by the label its model gave it.
+    /// A call outside the list, by the label of its model.
     Label(String),
 }
 
-/// The rows of the list, in the order in which their requests came.
+/// Returns the rows of the list, in the order of their requests.
 pub fn rows<'a>(cards: &'a Cards, list: &RequestList) -> Vec<BatchRow<'a>> {
     let shown: Vec<&Card> = cards.shown().collect();
     let after = |card: &Card| {
@@ -62,21 +60,21 @@ pub fn rows<'a>(cards: &'a Cards, list: &RequestList) -> Vec<BatchRow<'a>> {
     shown.iter().map(|card| BatchRow { card, mark: mark(card), after: after(card) }).collect()
 }
 
-/// What still waits and is done before this card's call: what it needs, and behind that what it must not overtake.
+/// Returns the pending cards that run before this one: first those it needs, then those it must not overtake.
 pub fn awaited<'a>(cards: &'a Cards, card: &Card) -> Vec<&'a Card> {
     let needed = cards.iter().filter(|other| is_needed(other, card));
     let others = cards.iter().filter(|other| !is_needed(other, card) && is_overtaken(other, card));
     needed.chain(others).collect()
 }
 
-/// Whether `card` runs only when `other` was done well.
+/// Whether `card` runs only if `other` succeeded.
 fn is_needed(other: &Card, card: &Card) -> bool {
     card.request.depends.contains(&other.request.call)
         || card.request.after.iter().any(|label| is_called(other, label, card))
 }
 
-/// Whether `other` is an earlier call of the same reply that touches what `card` touches: read-only calls are
-/// never in that order.
+/// Whether `other` is an earlier call of the same reply that touches what `card` touches. Read-only calls are not
+/// ordered this way.
 fn is_overtaken(other: &Card, card: &Card) -> bool {
     let ((reply, place), (other_reply, other_place)) =
         (place_in_reply(&card.request), place_in_reply(&other.request));
@@ -91,13 +89,13 @@ fn is_overtaken(other: &Card, card: &Card) -> bool {
         && conflict(&other.request.plan.access, &card.request.plan.access)
 }
 
-/// Whether `other` is what `card` calls `label`: labels count within one reply.
+/// Whether `card` refers to `other` by `label`: labels are unique within one reply.
 fn is_called(other: &Card, label: &str, card: &Card) -> bool {
     other.label.as_deref() == Some(label)
         && place_in_reply(&other.request).0 == place_in_reply(&card.request).0
 }
 
-/// The rows that cannot run any more once `denied` are denied, without these themselves.
+/// Returns the rows that cannot run any more once `denied` are denied, without these themselves.
 pub fn dropped(rows: &[BatchRow<'_>], denied: &[usize]) -> Vec<usize> {
     let mut gone: Vec<usize> = denied.to_vec();
     loop {
@@ -114,12 +112,12 @@ pub fn dropped(rows: &[BatchRow<'_>], denied: &[usize]) -> Vec<usize> {
     gone
 }
 
-/// Row numbers as people count.
+/// Formats row numbers, counted from 1.
 pub fn numbers(indices: &[usize]) -> String {
     indices.iter().map(|index| (index + 1).to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// What the links between the rows mean for a decision, one line each.
+/// Describes the effect of dependencies on a decision, one line each.
 pub fn notes(rows: &[BatchRow<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
     for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.mark == Mark::On) {

@@ -1,9 +1,9 @@
-//! A box drawn with lines: the popup and the panels are drawn in it.
+//! A box drawn with lines, for the popup and the panels.
 
 use super::line::Line;
 use super::theme::{Glyphs, Role};
 
-/// A box of a width in cells.
+/// A box of a given width in cells.
 pub struct Boxed<'a> {
     glyphs: &'a Glyphs,
     width: usize,
@@ -11,7 +11,7 @@ pub struct Boxed<'a> {
 }
 
 impl<'a> Boxed<'a> {
-    /// Its upper edge, with words at the left and at the right.
+    /// Begins a box with its upper edge, which has words at the left and at the right.
     pub fn new(glyphs: &'a Glyphs, width: usize, title: Line, right: Line) -> Self {
         let [left_top, right_top, ..] = glyphs.corners;
         let mut boxed = Self { glyphs, width, lines: Vec::new() };
@@ -20,7 +20,7 @@ impl<'a> Boxed<'a> {
         boxed
     }
 
-    /// Cells of a line in the box.
+    /// Returns the cells of a line in the box.
     pub fn room(&self) -> usize {
         self.width.saturating_sub(4)
     }
@@ -32,7 +32,7 @@ impl<'a> Boxed<'a> {
         self.lines.push(row.joined(side));
     }
 
-    /// The lines, with the lower edge and words in it.
+    /// Returns the lines, with the lower edge and words in it.
     pub fn end(mut self, words: Line, right: Line) -> Vec<Line> {
         let [.., left_bottom, right_bottom] = self.glyphs.corners;
         let edge = self.edge(left_bottom, right_bottom, words, right);
@@ -60,7 +60,7 @@ impl<'a> Boxed<'a> {
     }
 }
 
-/// A line cut or filled to exactly `width` cells.
+/// Cuts or fills a line to exactly `width` cells.
 pub fn column(line: Line, width: usize) -> Line {
     let mut line = line.cut(width);
     line.pad_to(width);

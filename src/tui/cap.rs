@@ -1,14 +1,13 @@
-//! A cap that was reached, while its question stands on the screen. Plain data.
-//!
-//! What keys do to it is `update::cap`, how it looks is `cells::cap`. It is no request and never counts as one.
+//! A cap that was reached, while its question is on the screen. Plain data: keys are handled by `update::cap`, drawing
+//! by `cells::cap`. It is no request and never counts as one.
 
 use crate::agent::caps::{CapAnswer, CapQuestion};
 
-/// The question and how far it has been dealt with.
+/// The question and the progress of its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CapCard {
     pub question: CapQuestion,
-    /// What was said to it; the turn says that it heard.
+    /// The answer that was sent; the turn confirms it.
     pub said: Option<CapAnswer>,
 }
 

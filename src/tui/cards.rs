@@ -1,7 +1,5 @@
-//! The requests that wait for the person, and how far each has been dealt with.
-//!
-//! Plain data: what a key does to it is `update::card`, how it looks is `cells::card`. It never decides anything by
-//! itself, and no request is lost: one that is put aside still counts.
+//! The pending requests and their state on the screen. Plain data: keys are handled by `update::card`, drawing by
+//! `cells::card`. A request that is put aside still counts.
 
 mod body;
 
@@ -16,15 +14,15 @@ use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::Seen;
 use crate::tool::{Access, Preview, Risk, ToolSpec};
 
-/// Lines of a body from which on it is better read elsewhere.
+/// From this many body lines on, reading in an editor is offered.
 const LONG: usize = 400;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Cards {
     list: Vec<Card>,
-    /// Which one is shown, among those that are not put aside.
+    /// The index of the current card among those that are shown.
     at: usize,
-    /// Requests that were told again and ask for something else.
+    /// Requests that arrived again with other content.
     renewed: Vec<RequestId>,
 }
 
@@ -34,68 +32,68 @@ pub struct Card {
     pub request: Request,
     pub stage: CardStage,
     pub place: CardPlace,
-    /// `v`: as much of the pane as there is, arguments included.
+    /// `v`: the body takes the whole pane, arguments included.
     pub whole: Fold,
     /// `w`: every reason on its own line.
     pub why: Fold,
     /// First line of the body that is shown.
     pub scroll: usize,
     pub seen: Seen,
-    /// Cells of the lines that `seen` counts.
+    /// The line width at which `seen` was counted.
     seen_width: usize,
     /// Why the last key did nothing.
     pub advice: Option<String>,
-    /// What the model calls this call, where others run after it.
+    /// The model's label of this call, if others run after it.
     pub label: Option<String>,
-    /// What has to end well before it runs, as people know it.
+    /// The names of the calls that must succeed first.
     pub after: Vec<String>,
-    /// All of it was handed to the person's own editor, to be read.
+    /// Whether all of it was opened in the user's editor for reading.
     is_read_outside: bool,
-    /// Bytes of what it would do that are laid out: of a long text only as much as was looked for.
+    /// Bytes of the body to be laid out: of a long text only the part the user scrolled to.
     pub depth: usize,
-    /// What it would do, as it was last laid out.
+    /// The body as last laid out.
     pub body: Body,
     pub hunks: Hunks,
     /// The form as it was left.
     form: Option<Box<Form>>,
     /// The rule as it was left.
     rule: Option<Box<RuleForm>>,
-    /// The reason of a no as it was left.
+    /// The reason of a denial as it was left.
     pub reason: Editor,
 }
 
-/// Whether a rule has to be made for a card.
+/// Whether a draft of a rule is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drafts {
     Wanted,
     Kept,
 }
 
-/// Whether a request that was told again asks for the same.
+/// Whether a request that arrived again asks for the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Renewed {
     Same,
-    /// It asks for something else and is to be read anew.
+    /// It asks for something else and must be read again.
     Anew,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CardPlace {
     Shown,
-    /// For later: counted, and shown again on demand.
+    /// Postponed: counted, and shown again on demand.
     Aside,
 }
 
-/// Where the decision stands.
+/// The progress of the decision.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CardStage {
     Asking,
-    /// `n` pressed: an optional reason is being written.
+    /// An optional reason for a denial is being written.
     Reason(Editor),
     Editing(Box<Form>),
-    /// A rule is being written that would allow this and what is like it.
+    /// A rule that would allow this call and similar ones is being written.
     Rule(Box<RuleForm>),
-    /// Sent; the word for it. The owner answers with the settlement.
+    /// Sent, with the word for it; the owner answers with the settlement.
     Deciding(&'static str),
 }
 
@@ -130,7 +128,7 @@ impl Card {
         }
     }
 
-    /// Whether the person may say yes: everything it would do has been on the screen.
+    /// Whether it may be approved: all of it was shown.
     pub fn is_seen(&self) -> bool {
         self.seen == Seen::All
     }
@@ -144,7 +142,7 @@ impl Card {
         is_file && !self.is_high() && taint.is_empty()
     }
 
-    /// What a list has to know of it, as long as no decision was sent.
+    /// Returns its data for a list, unless a decision was sent.
     pub fn open(&self) -> Option<OpenRequest> {
         let Request { id, risk, .. } = &self.request;
         (!self.is_decided()).then(|| OpenRequest { id: id.clone(), risk: *risk, seen: self.seen })
@@ -155,7 +153,7 @@ impl Card {
         matches!(self.stage, CardStage::Deciding(_))
     }
 
-    /// For later: what it was doing ends.
+    /// Postpones the request and ends its current stage.
     fn put_aside(&mut self) {
         self.place = CardPlace::Aside;
         self.rest();
@@ -163,21 +161,21 @@ impl Card {
         self.advice = None;
     }
 
-    /// The body is on the screen, laid out at `width`, from `scroll` on for `room` of `total` lines.
+    /// Records that `room` of `total` lines of the body, laid out at `width`, are visible from `scroll` on.
     pub fn saw(&mut self, width: usize, room: usize, total: usize) {
-        // Lines of a text that is cut off may change when more of it is laid out.
+        // Lines of a cut text may change when more of it is laid out.
         if self.body.more() > 0 {
             return;
         }
         if self.seen_width != width && !self.is_seen() {
-            // Lines of another width hold other words.
+            // At another width lines contain other words.
             self.seen = Seen::UpTo(0);
         }
         self.seen_width = width;
         self.seen.show(&(self.scroll..self.scroll + room), total);
     }
 
-    /// It is laid out in another way: what was seen of it is counted anew, unless that is all.
+    /// Resets what was seen after a change of layout, unless that was everything.
     pub fn unsee_partly(&mut self) {
         if self.seen != Seen::All {
             self.seen = Seen::UpTo(0);
@@ -185,11 +183,11 @@ impl Card {
         }
     }
 
-    /// Shows every reason, or few of them; `lines` of the body stood before.
+    /// Shows or hides the reasons; `lines` is the height of the body before.
     pub fn turn_why(&mut self, lines: usize) {
         self.why = self.why.turned();
         if self.why == Fold::Open {
-            // They stand behind all else: without a look at them the key would seem to do nothing.
+            // They are at the end: without scrolling the key would seem to do nothing.
             self.scroll = lines + 1;
         }
     }
@@ -207,7 +205,7 @@ impl Card {
         self.stage = CardStage::Editing(form);
     }
 
-    /// Opens the rule, as it was left if it was open before; says whether there is none yet.
+    /// Opens the rule, as it was left if it was open before; returns whether a draft is needed.
     pub fn write_rule(&mut self) -> Drafts {
         let left = self.rule.take();
         let drafts = if left.is_some() { Drafts::Kept } else { Drafts::Wanted };
@@ -215,7 +213,7 @@ impl Card {
         drafts
     }
 
-    /// The rule that is being written, or was left.
+    /// Returns the rule that is being written or was left.
     pub fn rule_mut(&mut self) -> Option<&mut RuleForm> {
         match &mut self.stage {
             CardStage::Rule(rule) => Some(rule),
@@ -225,7 +223,7 @@ impl Card {
         }
     }
 
-    /// Whether something is being written in it.
+    /// Whether a text is being written in it.
     pub fn is_written_to(&self) -> bool {
         match self.stage {
             CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => true,
@@ -233,31 +231,31 @@ impl Card {
         }
     }
 
-    /// Whether nobody wants to page through it.
+    /// Whether it is too long for paging.
     pub fn is_long(&self) -> bool {
         self.body.lines().len() > LONG || self.body.more() > 0
     }
 
-    /// More of it is looked for than is laid out.
+    /// Increases the part to be laid out, if the body is cut.
     pub fn deepen(&mut self) {
         if self.body.more() > 0 {
             self.depth = self.depth.saturating_mul(4);
         }
     }
 
-    /// All of it is about to be shown elsewhere.
+    /// Records that all of it is being opened in the editor.
     pub fn read_outside(&mut self) {
         self.is_read_outside = true;
     }
 
-    /// What was handed out was shown. A request that was told anew meanwhile asks for something else.
+    /// Records that the editor showed all of it. A request renewed meanwhile has other content and does not count.
     pub fn saw_outside(&mut self) {
         if self.is_read_outside {
             self.seen = Seen::All;
         }
     }
 
-    /// The yes to what is shown, without the hunks that are skipped; `None` where nothing is left of it.
+    /// Returns the approval of what is shown, without skipped hunks; `None` if nothing is left.
     pub fn yes(&self) -> Option<Approval> {
         match self.hunks.kept(&self.request.args) {
             Kept::All => Some(Approval::yes()),
@@ -266,13 +264,13 @@ impl Card {
         }
     }
 
-    /// Whether it makes good use of more width than text does.
+    /// Whether it benefits from more width than text does.
     pub fn is_wide(&self) -> bool {
         let is_diff = matches!(self.request.plan.preview, Preview::Diff { .. });
         matches!(self.stage, CardStage::Editing(_)) || (is_diff && self.hunks.sides != Sides::Unified)
     }
 
-    /// Ends what was begun; what was written is kept.
+    /// Ends the current stage; written text is kept.
     pub fn rest(&mut self) {
         match std::mem::replace(&mut self.stage, CardStage::Asking) {
             CardStage::Editing(form) => self.form = Some(form),
@@ -285,7 +283,7 @@ impl Card {
         }
     }
 
-    /// The same request, told again. What was made of other arguments is void.
+    /// Takes the request as it arrived again. If it changed, only its place and the written reason are kept.
     fn renew(&mut self, request: Request) -> Renewed {
         if self.request == request {
             return Renewed::Same;
@@ -296,7 +294,7 @@ impl Card {
     }
 }
 
-/// The reply that a request's call belongs to, and which call of it it is.
+/// Returns the reply that a request's call belongs to, and the index of the call in it.
 pub fn place_in_reply(request: &Request) -> (&str, usize) {
     let id = request.call.0.as_str();
     let (reply, index) = id.rsplit_once('.').unwrap_or((id, ""));
@@ -312,12 +310,12 @@ impl Cards {
         self.list.is_empty()
     }
 
-    /// All that waits, those that are put aside too, the oldest first.
+    /// Returns all cards including those put aside, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Card> {
         self.list.iter()
     }
 
-    /// A request came, or came back.
+    /// Adds a request, or renews it.
     pub fn add(&mut self, request: Request) {
         match self.list.iter_mut().find(|card| card.request.id == request.id) {
             Some(card) => {
@@ -329,7 +327,7 @@ impl Cards {
         }
     }
 
-    /// Calls of one reply stand in call order, whichever was planned first; the card on the screen stays.
+    /// Inserts a card. Calls of one reply are in call order, whichever was planned first; the current card stays.
     fn insert(&mut self, card: Card) {
         let current = self.current().map(|card| card.request.id.clone());
         let (reply, index) = place_in_reply(&card.request);
@@ -344,21 +342,21 @@ impl Cards {
         }
     }
 
-    /// Notes what people know its calls by: what the model calls each, and what each runs after.
+    /// Sets the label of each card's call and the names of the calls it runs after.
     pub fn name(&mut self, names: impl Fn(&Request) -> (Option<String>, Vec<String>)) {
         for card in &mut self.list {
             (card.label, card.after) = names(&card.request);
         }
     }
 
-    /// It is settled; gives the card, if there was one.
+    /// Removes and returns the card of a settled request.
     pub fn remove(&mut self, id: &RequestId) -> Option<Card> {
         let index = self.list.iter().position(|card| card.request.id == *id)?;
         self.leave(index);
         Some(self.list.remove(index))
     }
 
-    /// Exactly these wait; what is known of them on the screen stays.
+    /// Replaces the cards by these requests; known ones keep their state.
     pub fn replace(&mut self, requests: Vec<Request>) {
         let current = self.current().map(|card| card.request.id.clone());
         let mut old = std::mem::take(&mut self.list);
@@ -371,7 +369,7 @@ impl Cards {
         self.go_to(current.as_ref());
     }
 
-    /// Makes this card the one on the screen, if it is shown; else the first.
+    /// Makes this card the current one if it is shown, else the first.
     pub fn go_to(&mut self, id: Option<&RequestId>) {
         let at = self.shown().position(|card| Some(&card.request.id) == id);
         self.at = at.unwrap_or(0);
@@ -389,22 +387,22 @@ impl Cards {
         self.list.iter_mut().filter(|card| card.place == CardPlace::Shown)
     }
 
-    /// The index of the card on the screen among those that are shown.
+    /// Returns the index of the current card among those that are shown.
     fn index(&self) -> usize {
         self.at.min(self.shown().count().saturating_sub(1))
     }
 
-    /// The card on the screen.
+    /// Returns the current card.
     pub fn current(&self) -> Option<&Card> {
         self.shown().nth(self.index())
     }
 
-    /// All of them, to be changed.
+    /// Returns all cards for changes.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Card> {
         self.list.iter_mut()
     }
 
-    /// The card of a request, wherever it is.
+    /// Returns the card of a request, shown or put aside.
     pub fn find_mut(&mut self, id: &RequestId) -> Option<&mut Card> {
         self.list.iter_mut().find(|card| card.request.id == *id)
     }
@@ -414,7 +412,7 @@ impl Cards {
         self.shown_mut().nth(at)
     }
 
-    /// Which of how many shown ones is on the screen, from 1.
+    /// Returns the number of the current card, from 1, and the number of those shown.
     pub fn position(&self) -> (usize, usize) {
         (self.index() + 1, self.shown().count())
     }
@@ -431,14 +429,14 @@ impl Cards {
         self.at = self.at.saturating_sub(1);
     }
 
-    /// Puts the card on the screen aside; what it was doing ends.
+    /// Puts the current card aside.
     pub fn put_aside(&mut self) {
         if let Some(card) = self.current_mut() {
             card.put_aside();
         }
     }
 
-    /// Puts every card aside that is not being decided.
+    /// Puts aside every card without a sent decision.
     pub fn put_all_aside(&mut self) {
         for card in &mut self.list {
             if !card.is_decided() {
@@ -447,14 +445,14 @@ impl Cards {
         }
     }
 
-    /// The request was put off, here or elsewhere.
+    /// Handles a request that was postponed, here or elsewhere.
     pub fn put_off(&mut self, id: &RequestId) {
         let Some(index) = self.list.iter().position(|card| card.request.id == *id) else { return };
         self.leave(index);
         self.list[index].put_aside();
     }
 
-    /// A card leaves the screen; the one that is shown stays.
+    /// Keeps the current card when another one leaves the screen.
     fn leave(&mut self, index: usize) {
         let shown_before = self.list.iter().take(index).filter(|card| card.place == CardPlace::Shown).count();
         if self.list[index].place == CardPlace::Shown && shown_before < self.at {
@@ -462,7 +460,7 @@ impl Cards {
         }
     }
 
-    /// Nothing is on its way any more: what was sent and did not settle a request is to be said again.
+    /// Resets decisions that were sent but did not settle their request.
     pub fn undecide(&mut self) {
         for card in &mut self.list {
             match &mut card.stage {
@@ -476,7 +474,7 @@ impl Cards {
         }
     }
 
-    /// Shows what was put aside again.
+    /// Shows the cards that were put aside again.
     pub fn bring_back(&mut self) {
         let current = self.current().map(|card| card.request.id.clone());
         for card in &mut self.list {
@@ -485,19 +483,19 @@ impl Cards {
         self.go_to(current.as_ref());
     }
 
-    /// A decision on these was sent.
+    /// Records that decisions on these requests were sent.
     pub fn send(&mut self, these: &[RequestId], word: &'static str) {
         for card in self.list.iter_mut().filter(|card| these.contains(&card.request.id)) {
             card.stage = CardStage::Deciding(word);
         }
     }
 
-    /// Requests that were told again since the last call and ask for something else.
+    /// Returns the requests that arrived with other content since the last call.
     pub fn take_renewed(&mut self) -> Vec<RequestId> {
         std::mem::take(&mut self.renewed)
     }
 
-    /// A line was laid out at another width: what was seen of it is counted anew.
+    /// Resets what was seen of the cards after a change of the width.
     pub fn unsee_partly(&mut self) {
         self.list.iter_mut().for_each(Card::unsee_partly);
     }

@@ -1,6 +1,5 @@
-//! The hunks of a card's diff: which are skipped, which one the person is at, and how they are laid out.
-//!
-//! Plain data. What a call without some of them would do is `tool::hunks`; a skipped hunk is never a decision.
+//! The hunks of a card's diff: which are skipped, the current one, and their layout. Plain data: `tool::hunks` computes
+//! the call without some of them. Skipping a hunk is no decision.
 
 use std::collections::BTreeSet;
 
@@ -11,21 +10,21 @@ use crate::tool::hunks::Parts;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Hunks {
-    /// What can be left out; `None` where nothing can.
+    /// The parts that can be skipped; `None` if there are none.
     parts: Option<Parts>,
-    /// From 1.
+    /// Numbers, from 1.
     skipped: BTreeSet<usize>,
     pub sides: Sides,
-    /// Lines of the body at which hunks begin, as it was last laid out.
+    /// Lines of the body at which hunks begin, as last laid out.
     pub rows: Vec<usize>,
-    /// Index of the hunk that the person is at.
+    /// Index of the current hunk.
     at: usize,
 }
 
-/// How old and new stand on the screen.
+/// The arrangement of old and new text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sides {
-    /// Side by side where there is room for it.
+    /// Side by side if there is room for it.
     #[default]
     Fitting,
     /// One below the other.
@@ -34,12 +33,12 @@ pub enum Sides {
     Split,
 }
 
-/// What is left of a change.
+/// The remainder of a change without skipped hunks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kept {
     All,
     Nothing,
-    /// The arguments that do just this.
+    /// The arguments for the remainder.
     Some(Value),
 }
 
@@ -48,17 +47,17 @@ impl Hunks {
         Self { parts: Parts::of(&request.tool, &request.args, &request.plan), ..Self::default() }
     }
 
-    /// How many can be skipped, the first nine by a digit each.
+    /// Returns how many can be skipped; the first nine have a digit each as key.
     pub fn count(&self) -> usize {
         self.parts.as_ref().map_or(0, Parts::count)
     }
 
-    /// The hunk that the person is at, from 1.
+    /// Returns the number of the current hunk, from 1.
     pub fn here(&self) -> usize {
         self.at + 1
     }
 
-    /// Goes to the hunk of this number. Gives the line of the body at which it begins, where there is one.
+    /// Goes to the hunk of this number. Returns the line of the body at which it begins, if laid out.
     pub fn go_to(&mut self, hunk: usize) -> Option<usize> {
         let at = hunk.checked_sub(1)?;
         let row = self.rows.get(at).copied()?;
@@ -66,7 +65,7 @@ impl Hunks {
         Some(row)
     }
 
-    /// The body was scrolled: where the person was at a hunk that is out of sight now, it is another one.
+    /// Handles scrolling: if the current hunk is out of sight, another becomes current.
     pub fn follow(&mut self, from: usize, room: usize) {
         let is_shown = |row: &usize| (from..from + room).contains(row);
         if self.rows.get(self.at).is_some_and(is_shown) {
@@ -83,17 +82,17 @@ impl Hunks {
         self.skipped.len()
     }
 
-    /// Those that are skipped, in order.
+    /// Returns the skipped ones, in order.
     pub fn skips(&self) -> impl Iterator<Item = usize> {
         self.skipped.iter().copied()
     }
 
-    /// Whether this hunk is skipped; `None` where that is no choice.
+    /// Whether this hunk is skipped; `None` if it cannot be.
     pub fn is_skipped(&self, hunk: usize) -> Option<bool> {
         (1..=self.count()).contains(&hunk).then(|| self.skipped.contains(&hunk))
     }
 
-    /// Skips a hunk, or keeps it after all. Whether there is such a choice.
+    /// Skips a hunk or includes it again. Returns false if it cannot be skipped.
     pub fn turn(&mut self, hunk: usize) -> bool {
         let Some(skipped) = self.is_skipped(hunk) else { return false };
         if skipped { self.skipped.remove(&hunk) } else { self.skipped.insert(hunk) }

@@ -1,6 +1,5 @@
-//! A list of requests with marks: what the batch of a session and the inbox of all sessions have in common.
-//!
-//! Plain data. The rows belong to the batch or the inbox; the table is drawn by `cells::list`. It decides nothing.
+//! A list of requests with marks, shared by the batch of a session and the inbox of all sessions. Plain data: the rows
+//! belong to the batch or the inbox, `cells::list` draws the table.
 
 use std::collections::HashSet;
 
@@ -10,7 +9,7 @@ use crate::approval::{Approval, RequestId};
 use crate::frontend::dialogue::{Seen, no};
 use crate::tool::Risk;
 
-/// The contexts that are asked what a key does while the reason of a no is written.
+/// The contexts that bind keys while the reason of a denial is written.
 pub const REASON: &[Context] = &[Context::Reason, Context::Text, Context::Global];
 
 /// The hints of the status line at that time.
@@ -20,19 +19,19 @@ pub const REASON_HINTS: &[StatusHint] =
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RequestList {
     pub stage: ListStage,
-    /// Why the last key did nothing, or what it led to.
+    /// Why the last key did nothing, or its effect.
     pub advice: Option<String>,
     marks: HashSet<RequestId>,
 }
 
-/// What the keys of a list are for.
+/// The mode of a list's keys.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum ListStage {
     #[default]
     Choosing,
     /// The filter is being written.
     Filtering,
-    /// One reason for a no to all of these is being written.
+    /// One reason for the denial of all these is being written.
     Reason { editor: Editor, of: Vec<RequestId> },
 }
 
@@ -68,7 +67,7 @@ impl RequestList {
         self.marks.remove(id);
     }
 
-    /// Marks every LOW one of these; says so if there is none. `context` is that of the list.
+    /// Marks every low-risk one of these; sets advice if there is none. `context` is that of the list.
     pub fn mark_low(&mut self, open: &[OpenRequest], keymap: &Keymap, context: Context) {
         let low = open.iter().filter(|one| one.risk == Risk::Low);
         if low.map(|one| self.marks.insert(one.id.clone())).count() == 0 {
@@ -89,14 +88,14 @@ impl RequestList {
         these.into_iter().map(|one| one.id).collect()
     }
 
-    /// Begins the reason of a no to these.
+    /// Begins the reason for a denial of these.
     pub fn refuse(&mut self, of: Vec<RequestId>) {
         if !of.is_empty() {
             self.stage = ListStage::Reason { editor: Editor::default(), of };
         }
     }
 
-    /// Ends the reason; returns the no that was written and the requests that it is for.
+    /// Ends the reason; returns the denial and its requests.
     pub fn take_no(&mut self) -> Option<(Approval, Vec<RequestId>)> {
         match std::mem::take(&mut self.stage) {
             ListStage::Reason { editor, of } => Some((no(&editor.text()), of)),
@@ -104,7 +103,7 @@ impl RequestList {
         }
     }
 
-    /// Drops what belongs to requests that cannot be decided here any more.
+    /// Drops the state of requests that cannot be decided here any more.
     pub fn retain(&mut self, is_open: impl Fn(&RequestId) -> bool) {
         self.marks.retain(&is_open);
         if let ListStage::Reason { of, .. } = &mut self.stage {
@@ -115,7 +114,7 @@ impl RequestList {
         }
     }
 
-    /// The reason that is being written.
+    /// Returns the reason being written.
     pub fn editor_mut(&mut self) -> Option<&mut Editor> {
         match &mut self.stage {
             ListStage::Reason { editor, .. } => Some(editor),
@@ -123,7 +122,7 @@ impl RequestList {
         }
     }
 
-    /// The requests to which a reason is being written.
+    /// Returns the requests to be denied with the reason being written.
     pub fn refused(&self) -> &[RequestId] {
         match &self.stage {
             ListStage::Reason { of, .. } => of,
@@ -136,7 +135,7 @@ impl RequestList {
     }
 }
 
-/// The key that marks one request, and its words.
+/// Returns the key that marks one request, with its description.
 pub fn marks_one(context: Context) -> (Context, Action, &'static str) {
     (context, Action::List(ListKey::Mark), "marks one")
 }

@@ -1,7 +1,7 @@
 //! The full screen: a model that is plain data, `update` that changes it, `view` that draws it, a thin shell.
 //!
-//! `run` is given the two ends of a link by `app` and needs nothing else; only `shell` knows the terminal. Nothing
-//! here decides anything: lines, decisions and interrupts go to the session's owner as `Ask`s.
+//! `run` gets its ends of the link to the session's owner from its caller; only `shell` knows the terminal.
+//! Lines, decisions and interrupts go to the owner as `ClientRequest`s; nothing is decided here.
 
 pub mod batch;
 mod boxed;

@@ -1,6 +1,5 @@
-//! Everything the screen knows: plain data, without channels, handles and clocks.
-//!
-//! Changed by `update` only, read by `view`. Time is what the last message said it is.
+//! The state of the screen: plain data, without channels, handles and clocks. Changed by `update` only, read by `view`.
+//! The time is that of the last message.
 
 use std::time::Duration;
 
@@ -31,25 +30,25 @@ use crate::tool::ToolSpec;
 pub const LEAST_COLUMNS: u16 = 40;
 pub const LEAST_ROWS: u16 = 10;
 
-/// Prose is not drawn wider than this: long lines are hard to read.
+/// The widest prose, in cells: longer lines are hard to read.
 pub const WIDEST_TEXT: usize = 100;
 
-/// From this size on there is a side panel, of so many cells with its edge.
+/// From this screen size on there is a side panel, `PANEL` cells wide with its edge.
 pub const PANEL_FROM_COLUMNS: u16 = 120;
 pub const PANEL_FROM_ROWS: u16 = 30;
 pub const PANEL: usize = 39;
 
-/// How long Ctrl+C remembers that it was pressed.
+/// The time for which a second Ctrl+C quits.
 pub const ARMED_MS: u64 = 2_000;
 
-/// How long the status line says what became of something.
+/// The time for which the status line shows a result.
 pub const WORD_MS: u64 = 5_000;
 
-/// How long the owner may take to save and say goodbye, after the person quit and after a hangup.
+/// The owner's timeout for saving and sending its goodbye, after the user quit and after a hangup.
 pub const GOODBYE_MS: u64 = 3_000;
 pub const HANGUP_MS: u64 = 800;
 
-/// How the screen starts.
+/// The initial settings of the screen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
     pub columns: u16,
@@ -69,14 +68,14 @@ pub struct Model {
     pub motion: Motion,
     pub now_ms: u64,
     pub window: Window,
-    /// What the person was called for since the window lost the focus.
+    /// The alerts sent since the window lost the focus.
     pub called: Vec<Alert>,
     pub header: Option<Header>,
-    /// Requests that wait and are none of the cards, nearly all of them in other sessions.
+    /// Pending requests that are none of the cards, nearly all of them in other sessions.
     pub elsewhere: usize,
     pub transcript: Transcript,
     pub cards: Cards,
-    /// What the person is asked on the screen, and how far an answer has come.
+    /// The question on the screen and the progress of its answer.
     pub dialogue: Dialogue<Question, Vec<ClientRequest>>,
     /// The question of a turn that waits at a cap.
     pub cap: Option<CapCard>,
@@ -84,10 +83,10 @@ pub struct Model {
     pub composer: Composer,
     pub focus: Focus,
     pub keymap: Keymap,
-    /// Where the person is: moments are told in its time.
+    /// The user's time zone, for displayed times.
     pub zone: TimeZone,
     pub chord: Chord,
-    /// What lies over the transcript and has the keys.
+    /// The panel over the transcript, which has the keys.
     pub panel: Option<Panel>,
     pub completion: Completion,
     /// The search in the transcript, while it is open.
@@ -96,28 +95,28 @@ pub struct Model {
     pub batch: Batch,
     pub side_panel: SidePanel,
     pub mouse: MouseMode,
-    /// What can be completed and edited; told by the owner once.
+    /// Commands and tools, sent once by the owner, and the latest list of sessions.
     pub known: Known,
     pub code: Code,
     pub details: Fold,
     pub thinking: Fold,
     pub turn: Option<Turn>,
-    /// A `!cmd` runs.
+    /// Whether a `!cmd` runs.
     pub shell: Activity,
     pub retry: Option<Retry>,
-    /// Lines entered while the turn ran and not yet taken up.
+    /// Lines entered while the turn ran and not yet taken.
     pub queue: Vec<String>,
-    /// One line at the left of the status, until the moment given.
+    /// One line at the left of the status, until the given time.
     pub flash: Option<(String, u64)>,
-    /// Until when a second Ctrl+C quits.
+    /// The time until which a second Ctrl+C quits.
     pub armed_until: Option<u64>,
     pub life: Life,
-    /// What the last answer of this run said.
+    /// The text of the last answer of this run.
     pub last_answer: Option<String>,
     pub goodbye: Vec<String>,
 }
 
-/// Who has the keys.
+/// The element that has the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Focus {
     Composer,
@@ -133,7 +132,7 @@ pub enum Chord {
     Begun,
 }
 
-/// Whether the side panel is wanted, where there is room for it.
+/// Whether the side panel is shown if there is room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SidePanel {
     #[default]
@@ -141,21 +140,21 @@ pub enum SidePanel {
     Hidden,
 }
 
-/// What the owner offers: slash commands, and the tools whose arguments can be edited.
+/// The owner's slash commands, and the tools whose arguments can be edited.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Known {
     pub commands: Vec<CommandLine>,
     pub tools: Vec<ToolSpec>,
-    /// Other sessions, the latest first, as last told.
+    /// Other sessions, the latest first.
     pub sessions: Vec<SessionLine>,
 }
 
-/// The languages whose code can be drawn in colours.
+/// The languages whose code can be highlighted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Code {
-    /// Those that the shell was told to load.
+    /// Requested from the shell.
     pub asked: Languages,
-    /// Those that it has loaded.
+    /// Loaded by the shell.
     pub ready: Languages,
 }
 
@@ -165,49 +164,49 @@ pub enum Activity {
     Running,
 }
 
-/// The card as it was last laid out: how much of its body was on the screen, and its cursor.
+/// The card as last laid out: the visible part of its body, and its cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CardView {
     pub body_room: usize,
     pub body_total: usize,
-    /// Line of the card and column, where text is being written.
+    /// The line of the card and the column, while a text is written.
     pub cursor: Option<(usize, usize)>,
-    /// Where the rows of a list stand in it.
+    /// The position of a list's rows.
     pub list: ListView,
-    /// Lines that can be scrolled away of what stands beside a form.
+    /// Lines by which the pane beside a form can scroll.
     pub beside: usize,
 }
 
-/// The turn that runs.
+/// The running turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     pub since_ms: u64,
     pub phase: Phase,
     pub stop: Stop,
-    /// Calls that run just now.
+    /// The number of running calls.
     pub running: usize,
-    /// Bytes streamed since the provider last gave a count.
+    /// Bytes streamed since the provider's last count.
     pub streamed: usize,
-    /// Output tokens the provider counted, where it did.
+    /// Output tokens counted by the provider, if it counts them.
     pub tokens: Option<u64>,
-    /// The model that answers in place of the header's, as `provider/model`.
+    /// The fallback model that answers in place of the header's, as `provider/model`.
     pub stand_in: Option<String>,
-    /// What its requests used, whole.
+    /// The total usage of its requests.
     pub used: Used,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing has come yet of the model's reply.
+    /// No part of the model's reply has arrived yet.
     Asking,
     Thinking,
     Answering,
     Tools,
-    /// Nothing goes on until the person decides.
+    /// Waits for the user's decision.
     Paused,
 }
 
-/// Whether the person has asked it to stop.
+/// Whether the user has asked it to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     No,
@@ -238,7 +237,7 @@ pub struct Retry {
     pub wait: Duration,
     pub attempt: u32,
     pub of: u32,
-    /// Who is asked if no retry helps.
+    /// The fallback model used if no retry helps.
     pub then: Option<String>,
     pub state: RetryState,
 }
@@ -251,29 +250,29 @@ pub enum RetryState {
 }
 
 impl Retry {
-    /// Whole seconds left, rounded up.
+    /// Returns the whole seconds left, rounded up.
     pub fn seconds_left(&self, now_ms: u64) -> u64 {
         let wait = u64::try_from(self.wait.as_millis()).unwrap_or(u64::MAX);
         self.since_ms.saturating_add(wait).saturating_sub(now_ms).div_ceil(1_000)
     }
 }
 
-/// Whether the screen is on its way out.
+/// Whether the screen is closing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
     Open,
-    /// The owner was told; it has until then to answer.
+    /// The owner was notified and has until then to answer.
     Closing {
         until_ms: u64,
     },
     Over,
 }
 
-/// How the rows of the screen are shared out.
+/// The division of the screen's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Areas {
     pub pane: usize,
-    /// The line that says where else something was found.
+    /// The line about matches elsewhere.
     pub found: usize,
     pub banner: usize,
     pub queue: usize,
@@ -325,7 +324,7 @@ impl Model {
         }
     }
 
-    /// Everything that waits for the person, in all sessions: what the badge says.
+    /// Returns the number of pending requests in all sessions, for the badge.
     pub fn waiting(&self) -> usize {
         self.cards.count() + self.elsewhere
     }
@@ -334,14 +333,14 @@ impl Model {
         self.columns < LEAST_COLUMNS || self.rows < LEAST_ROWS
     }
 
-    /// Whether the question stands where cards do. What is being written there is never taken off the screen.
+    /// Whether the cap's question is shown in place of cards. It never hides a text being written.
     pub fn asks_cap(&self) -> bool {
         let writes = self.focus == Focus::Card
             && (self.batch.list.is_refusing() || self.cards.current().is_some_and(Card::is_written_to));
         self.cap.is_some() && !writes
     }
 
-    /// What a key on the screen would answer: of the requests of this session one card, or two and more as a list.
+    /// Returns the question that a key would answer. Two or more shown requests of this session form a list.
     pub fn question(&self) -> Question {
         if self.is_too_small() {
             return Question::Nothing;
@@ -360,7 +359,7 @@ impl Model {
         }
     }
 
-    /// Whether the requests are drawn as one list. What is being written is never taken off the screen.
+    /// Whether the requests are drawn as one list. It never hides a text being written.
     pub fn is_list(&self) -> bool {
         if self.asks_cap() {
             return false;
@@ -385,25 +384,25 @@ impl Model {
         self.turn.is_some() || self.shell == Activity::Running
     }
 
-    /// Cells of the side panel, its edge included; 0 where there is none.
+    /// Returns the cells of the side panel with its edge; 0 if there is none.
     pub fn panel_columns(&self) -> usize {
         if self.wants_whole_width() || self.side_panel == SidePanel::Hidden { 0 } else { self.panel_room() }
     }
 
-    /// Whether what is on the screen makes good use of the panel's place: lists beside their details, forms beside what
-    /// they change, and what lies over the transcript.
+    /// Whether the content benefits from the panel's space: lists beside details, forms beside changes, and panels over
+    /// the transcript.
     fn wants_whole_width(&self) -> bool {
         let card = !self.asks_cap() && self.cards.current().is_some_and(Card::is_wide);
         self.panel.is_some() || card || self.is_list()
     }
 
-    /// Cells that a side panel would take: it has none on a small screen.
+    /// Returns the cells that a side panel would take; 0 on a small screen.
     pub fn panel_room(&self) -> usize {
         if self.columns < PANEL_FROM_COLUMNS || self.rows < PANEL_FROM_ROWS { 0 } else { PANEL }
     }
 
-    /// Cells of the transcript's pane. What lies over the transcript does not make it wider, so that nothing below is
-    /// laid out anew for it.
+    /// Returns the cells of the transcript's pane. A panel over the transcript does not widen it, so that nothing is
+    /// laid out again.
     pub fn pane_columns(&self) -> usize {
         let panel = match self.side_panel {
             SidePanel::Shown => self.panel_room(),
@@ -443,12 +442,12 @@ impl Model {
         }
     }
 
-    /// Cells for text in the composer: a prompt before it, and one for the cursor behind it.
+    /// Returns the cells for text in the composer: without the prompt before it and the cursor's cell after it.
     pub fn composer_width(&self) -> usize {
         usize::from(self.columns.max(LEAST_COLUMNS)) - 4
     }
 
-    /// Cells there are for what waits: the pane, or the whole width where that serves.
+    /// Returns the cells for cards: the pane, or the whole width if they benefit from it.
     pub fn card_columns(&self) -> usize {
         if self.wants_whole_width() {
             usize::from(self.columns.max(LEAST_COLUMNS))
@@ -457,13 +456,13 @@ impl Model {
         }
     }
 
-    /// Cells for text in the reason of a no.
+    /// Returns the cells for text in the reason of a denial.
     pub fn card_text_width(&self) -> usize {
         let width = self.look().width;
         width.saturating_sub(if width < 60 { 3 } else { 5 })
     }
 
-    /// Header, two rules and the status line take four rows; the rest is shared out.
+    /// Divides the rows: header, two rules and the status line take four.
     pub fn areas(&self) -> Areas {
         let rows = usize::from(self.rows.max(LEAST_ROWS));
         let most = (rows * 2 / 5).clamp(1, 8);
@@ -481,7 +480,7 @@ impl Model {
         Areas { pane: room - queue - banner - found, found, banner, queue, composer }
     }
 
-    /// When the model next wants a message, if nothing else happens; `None` for never.
+    /// Returns when the model needs its next message if nothing else happens; `None` for never.
     pub fn wake_at(&self) -> Option<u64> {
         let frame = match self.motion {
             Motion::Full => 125,
@@ -504,7 +503,7 @@ impl Model {
         .min()
     }
 
-    /// Whether something goes on that is drawn as going on. A turn that waits for the person rests.
+    /// Whether something in progress is drawn. A turn that waits for the user counts as idle.
     pub fn is_busy(&self) -> bool {
         let turn = self.turn.as_ref().is_some_and(|turn| match turn.phase {
             Phase::Asking | Phase::Thinking | Phase::Answering | Phase::Tools => true,
@@ -533,7 +532,7 @@ impl Model {
         }
     }
 
-    /// Tells the owner, once, that the screen closes; a second call with `GOODBYE_MS` leaves at once.
+    /// Notifies the owner, once, that the screen closes; a second call with `GOODBYE_MS` leaves at once.
     pub fn close(&mut self, within_ms: u64, cmds: &mut Vec<Cmd>) {
         match self.life {
             Life::Open => {

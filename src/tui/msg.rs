@@ -1,4 +1,4 @@
-//! What happens to the model, and what it wants done: the two ends of `update`.
+//! The input and output of `update`: messages to the model, and commands to the shell.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use crate::approval::RequestId;
 use crate::frontend::images::{ImageError, SeenImage};
 use crate::frontend::protocol::{ClientRequest, Update};
 
-/// Something that happened, and when.
+/// An event with its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Msg {
-    /// Milliseconds of a clock that only goes forward; its zero means nothing.
+    /// Milliseconds of a monotonic clock with an arbitrary zero.
     pub now_ms: u64,
     pub input: Input,
 }
@@ -28,14 +28,14 @@ pub enum Input {
     /// A bracketed paste, as the terminal sent it.
     Paste(String),
     Mouse(Mouse),
-    /// A pasted text names images, or one that cannot be sent.
+    /// The images that a pasted text names, or why one cannot be sent.
     Named {
         text: String,
         images: Result<Vec<SeenImage>, ImageError>,
     },
-    /// What the clipboard holds, or why nothing of it is known.
+    /// The content of the clipboard, or why it cannot be read.
     Clipboard(Result<Clip, String>),
-    /// The person's own editor gave the text back.
+    /// A text from the user's editor.
     Edited(Edited),
     Update(Box<Update>),
     Resize {
@@ -44,19 +44,19 @@ pub enum Input {
     },
     /// The terminal's window gained or lost the focus.
     Window(Window),
-    /// A moment the model asked for has come.
+    /// The time returned by `wake_at` has come.
     Tick,
-    /// Code in these can be drawn in colours from now on.
+    /// Code in these languages can be highlighted from now on.
     Loaded(Languages),
     /// The screen is about to be drawn: lay out what is visible.
     Frame,
-    /// The terminal is gone or the program is told to end.
+    /// The terminal is gone, or a signal ends the program.
     Hangup,
-    /// What became of something the shell was told to do; shown for a moment.
+    /// The result of a command to the shell; shown for a moment.
     Word {
         text: String,
     },
-    /// Something went wrong outside of the screen; to be shown.
+    /// A failure outside the screen, to be shown.
     Trouble {
         text: String,
     },
@@ -68,7 +68,7 @@ pub enum Window {
     Unfocused,
 }
 
-/// Something the mouse did, in cells from the screen's left upper corner.
+/// A mouse event, in cells from the screen's upper left corner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mouse {
     pub what: MouseWhat,
@@ -86,40 +86,40 @@ pub enum MouseWhat {
     Release,
 }
 
-/// What was in the clipboard.
+/// The content of the clipboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Clip {
-    /// An image; it lies in a file by now.
+    /// An image, already stored in a file.
     Image(SeenImage),
     Text(String),
 }
 
-/// A text that was written in the person's own editor.
+/// A text from the user's editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
     pub target: Target,
-    /// The text as it was saved, or why there is none.
+    /// The text as saved, or why there is none.
     pub text: Result<String, String>,
 }
 
-/// Where a text that is edited outside belongs.
+/// The target of an edited text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     Composer,
     /// The arguments of this request, as JSON.
     Arguments(RequestId),
-    /// The reason of a no to this request.
+    /// The reason of a denial of this request.
     Reason(RequestId),
-    /// The reason of a no to these requests of a list.
+    /// The reason of a denial of these requests of a list.
     Reasons(Vec<RequestId>),
-    /// The rule that is about to be saved at this request's card.
+    /// The rule being written at this request's card.
     Rule(RequestId),
-    /// All that this request would do, to be read only.
+    /// The whole request, for reading only.
     Reading(RequestId),
 }
 
 impl Target {
-    /// The ending of the file's name, by which editors know what they show.
+    /// Returns the extension of the file, by which editors detect the format.
     pub fn extension(&self) -> &'static str {
         match self {
             Self::Composer | Self::Reason(_) | Self::Reasons(_) => "md",
@@ -130,42 +130,42 @@ impl Target {
     }
 }
 
-/// Who hears of the mouse.
+/// The receiver of mouse events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MouseMode {
-    /// We do: wheel, clicks, our own marking.
+    /// This program: wheel, clicks, its own marking.
     #[default]
     Ours,
-    /// The terminal does, with its own marking.
+    /// The terminal, with its own marking.
     Terminals,
 }
 
-/// Why the person is called while looking elsewhere.
+/// Why the user is alerted while the window has no focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Alert {
     NeedsYou,
     TurnEnded,
 }
 
-/// What `update` wants the shell to do.
+/// A command of `update` to the shell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cmd {
     Send(ClientRequest),
-    /// Stop the process, as Ctrl+Z does, and come back.
+    /// Stop the process, as Ctrl+Z does, and continue later.
     Suspend,
-    /// Draw every cell anew.
+    /// Draw every cell again.
     Redraw,
-    /// Let the person write this text in their own editor; the answer is [`Input::Edited`].
+    /// Open this text in the user's editor; the answer is [`Input::Edited`].
     Edit {
         text: String,
         target: Target,
     },
-    /// Give this text to the terminal's clipboard; the shell says what became of it ([`Input::Word`]).
+    /// Copy this text to the terminal's clipboard; the result arrives as [`Input::Word`].
     Copy {
         text: String,
     },
     Mouse(MouseMode),
-    /// Look whether this text, pasted into a composer of this folder, names images; if so the answer is
+    /// Check whether this text, pasted into a composer of this folder, names images; if so the answer is
     /// [`Input::Named`].
     Name {
         text: String,
@@ -173,9 +173,9 @@ pub enum Cmd {
     },
     /// Read the clipboard; the answer is [`Input::Clipboard`].
     ReadClipboard,
-    /// Load these, slowly and elsewhere; the answer is [`Input::Loaded`].
+    /// Load these in the background; the answer is [`Input::Loaded`].
     Load(Languages),
-    /// Call the person; the shell does so in the way this terminal knows.
+    /// Alert the user in the way this terminal supports.
     Alert(Alert),
     /// Leave the screen.
     Exit,

@@ -1,7 +1,5 @@
-//! A rule that is about to be saved at a card: its text, for how long it counts, and what it would have done.
-//!
-//! Plain data: the keys are `update::rule`, the picture is `cells::rule`. It says which text is to be asked about, one
-//! at a time, and never saves or decides anything.
+//! A rule being written at a card: its text, its scope, and its effect on past calls. Plain data: keys are handled by
+//! `update::rule`, drawing by `cells::rule`. At most one check is requested at a time.
 
 use super::composer::Editor;
 use crate::approval::rules::RuleScope;
@@ -12,22 +10,22 @@ pub struct RuleForm {
     pub text: Editor,
     pub scope: RuleScope,
     pub standing: RuleStanding,
-    /// As it was drafted.
+    /// The original draft.
     draft: String,
-    /// The text that was asked about and not answered yet.
+    /// The text whose check was requested and not received yet.
     asked: Option<String>,
 }
 
-/// What is known of the text.
+/// The state of the text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RuleStanding {
-    /// There is no text yet: it is being made.
+    /// There is no text yet: the draft was requested.
     Drafting,
-    /// It was changed, and nobody has said anything of it yet.
+    /// It was changed and not checked yet.
     Unchecked,
     Good(PastCalls),
     Wrong(String),
-    /// It was good and is on its way; until it is settled nothing more can be done to it.
+    /// It was good and was sent; it cannot be changed until that is settled.
     Saving(PastCalls),
 }
 
@@ -44,7 +42,7 @@ impl Default for RuleForm {
 }
 
 impl RuleForm {
-    /// The text, where it can be written.
+    /// Returns the text if it can be edited.
     pub fn editor_mut(&mut self) -> Option<&mut Editor> {
         match self.standing {
             RuleStanding::Drafting | RuleStanding::Saving(_) => None,
@@ -52,7 +50,7 @@ impl RuleForm {
         }
     }
 
-    /// The draft has come.
+    /// Takes the draft.
     pub fn drafted(&mut self, text: &str, check: RuleCheck) {
         if self.standing == RuleStanding::Drafting {
             self.text = Editor::plain(text.trim_end_matches('\n'));
@@ -61,14 +59,14 @@ impl RuleForm {
         }
     }
 
-    /// The text was changed. Gives it where it is to be asked about now.
+    /// Handles a change of the text; returns it if a check is to be requested now.
     #[must_use]
     pub fn changed(&mut self) -> Option<String> {
         self.standing = RuleStanding::Unchecked;
         self.ask()
     }
 
-    /// What a text would have done. Gives the text that is to be asked about next, where there is another one by now.
+    /// Takes the check of a text; returns the text to be checked next, if it changed meanwhile.
     #[must_use]
     pub fn checked(&mut self, text: &str, check: RuleCheck) -> Option<String> {
         if self.asked.as_deref() == Some(text) {
@@ -77,7 +75,7 @@ impl RuleForm {
         let is_it = self.text.text() == text;
         match (&self.standing, is_it) {
             (RuleStanding::Unchecked, false) => return self.ask(),
-            // It was good when it went out: now it is not, and was not saved.
+            // It was good when it was sent; now it is not, and was not saved.
             (RuleStanding::Saving(_), true) if check.past.is_err() => self.standing = standing(check),
             (RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_), true) => {
                 self.standing = standing(check);
@@ -97,7 +95,7 @@ impl RuleForm {
         self.asked.clone()
     }
 
-    /// As it was drafted.
+    /// Restores the draft.
     pub fn reset(&mut self) {
         self.text.replace(&self.draft);
     }
@@ -110,7 +108,7 @@ impl RuleForm {
         };
     }
 
-    /// What was sent did not count, or the rule is left: it can be sent again.
+    /// Allows sending again after a failure or when the rule is left.
     pub fn unsave(&mut self) {
         if let RuleStanding::Saving(past) = self.standing {
             self.standing = RuleStanding::Good(past);
@@ -125,7 +123,7 @@ fn standing(check: RuleCheck) -> RuleStanding {
     }
 }
 
-/// For how long a rule counts, in words.
+/// Describes the scope of a rule.
 pub fn scope_words(scope: RuleScope) -> &'static str {
     match scope {
         RuleScope::Session => "this session",

@@ -77,7 +77,7 @@ pub struct TuiLink {
     pub asks: mpsc::Sender<ClientRequest>,
 }
 
-/// How the screen looks and starts.
+/// The settings of the screen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TuiOptions {
     pub theme: ThemeChoice,
@@ -94,7 +94,7 @@ pub struct TuiOptions {
     pub editor: Option<String>,
     /// The folder for images from the clipboard. They are kept until they are sent and for a while after.
     pub pasted: PathBuf,
-    /// The folder that `~/` stands for.
+    /// The folder to which `~/` expands.
     pub home: Option<PathBuf>,
 }
 
@@ -225,7 +225,7 @@ struct Shell {
     dirty: Dirty,
     drawn: Option<Instant>,
     sight: TerminalState,
-    /// Asks that did not fit into the channel.
+    /// Requests that did not fit into the channel.
     outbox: VecDeque<ClientRequest>,
     continues: Continues,
     /// The signal that ended the screen; a lost terminal counts as SIGHUP.

@@ -21,7 +21,7 @@ pub enum Role {
     Answer,
     Thinking,
     Tool,
-    /// A request waits for the user, or a auto_approve permission is on.
+    /// A request is pending, or calls run without asking.
     Waiting,
     Ok,
     Fail,

@@ -1,8 +1,8 @@
-//! The hooks that count: those of the person's own `hooks.toml`, then those of a trusted folder, as far as their content
-//! is trusted.
+//! The hooks in effect: those of the user's own `hooks.toml`, then those of a trusted folder, if their content is
+//! trusted.
 //!
-//! What should run and cannot is never passed over in silence: the person is told once, and where a hook would have
-//! looked at calls, those ask. Reading is blocking. Called at the start of each turn, and by `co hooks`.
+//! A hook that should run and cannot is reported once; if it would have checked calls, these calls ask. Reading is
+//! blocking.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::hook::trust::{HookState, TrustedHooks, Whereabouts};
 /// A project's hooks, below its folder.
 pub(super) const PROJECT_HOOKS: &str = PROJECT_FILES[2];
 
-/// The person's own, beside their settings.
+/// The user's own file, beside the settings.
 const USER_HOOKS: &str = "hooks.toml";
 
-/// The contents that are trusted, in the data folder.
+/// The trusted contents, in the data folder.
 const TRUSTED: &str = "trusted_hooks.json";
 
-/// Where hooks are written down, and what they run with. Cheap to clone.
+/// The hook files and the environment of hooks. Cheap to clone.
 #[derive(Clone)]
 pub struct HookFiles {
     user: Option<PathBuf>,
@@ -40,11 +40,11 @@ pub struct FoundHook {
     pub state: HookState,
 }
 
-/// What the files hold.
+/// The content of the files.
 #[derive(Default)]
 pub struct FoundHooks {
     pub hooks: Vec<FoundHook>,
-    /// What is wrong with files; of such a file no hook is found.
+    /// Errors in files; a file with an error provides no hooks.
     pub problems: Vec<String>,
     pub trusted: TrustedHooks,
 }
@@ -61,22 +61,22 @@ impl HookFiles {
         Self { user, trusted: settings.data_dir.join(TRUSTED), home, child_env, notices }
     }
 
-    /// The person's own file; `None` without a home folder.
+    /// Returns the user's own file; `None` without a home folder.
     pub fn user(&self) -> Option<&Path> {
         self.user.as_deref()
     }
 
-    /// The list of trusted contents.
+    /// Returns the list of trusted contents.
     pub fn trusted(&self) -> &Path {
         &self.trusted
     }
 
-    /// Where words of commands point to in this folder.
+    /// Returns the base folders of words in commands.
     pub fn whereabouts(&self, folder: &Path) -> Whereabouts {
         Whereabouts { workspace: folder.to_owned(), home: self.home.clone() }
     }
 
-    /// All hooks that are written down for a folder, run or not; of an untrusted folder only the person's own. Blocking.
+    /// Returns all hooks defined for a folder, in effect or not; for an untrusted folder only the user's own. Blocking.
     pub fn find(&self, folder: &Path, trust: FolderTrust) -> FoundHooks {
         let mut found = FoundHooks::default();
         match TrustedHooks::read(&self.trusted) {
@@ -101,7 +101,7 @@ impl HookFiles {
         found
     }
 
-    /// The hooks that run in a folder, in their order; those that do not are told of. Blocking.
+    /// Returns the hooks that run in a folder, in their order; reports the others. Blocking.
     pub fn load(&self, folder: &Path, trust: FolderTrust) -> Vec<Arc<dyn Hook>> {
         let FoundHooks { hooks: found, problems, trusted } = self.find(folder, trust);
         let mut hooks: Vec<Arc<dyn Hook>> = Vec::new();
@@ -136,14 +136,14 @@ impl HookFiles {
         hooks
     }
 
-    /// A hook as it would run, to be tried. The content `hash` must be trusted.
+    /// Returns a runnable hook, for a trial. The content `hash` must be trusted.
     pub fn command(&self, def: HookDef, hash: String, folder: &Path) -> CommandHook {
         let (env, notices) = (self.child_env.clone(), Arc::clone(&self.notices));
         CommandHook::new(def, hash, self.whereabouts(folder), env, notices)
     }
 }
 
-/// The hooks of a file; none where there is no file. Errs with all that is wrong with it.
+/// Returns the hooks of a file; none if it is missing. Errs with all mistakes in it.
 pub(super) fn defined(path: &Path, scope: HookScope) -> Result<Vec<HookDef>, Vec<HookProblem>> {
     let problem = |what: String| vec![HookProblem { path: path.to_owned(), line: 1, what }];
     match read_bounded(path) {

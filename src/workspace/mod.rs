@@ -1,5 +1,5 @@
-//! The folder that a session works in: what the process was given there ([`World`]), whether the person trusts it, its
-//! rules and hooks, and the policy that follows ([`Permissions`]).
+//! The workspace of a session: the environment of the process ([`World`]), the trust in its folder, its rules and
+//! hooks, and the resulting policy ([`Permissions`]).
 
 mod hooks;
 mod permissions;

@@ -1,4 +1,4 @@
-//! The policy in effect, kept up to date with the files that it comes from: rules, hooks, trusted folders.
+//! The policy in effect, kept up to date with its files: rules, hooks, trusted folders.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::store::{AuditNote, Store};
 /// The longest wait for the expiry of the next rule before it is looked up again.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 
-/// The policy of this process's session, and the files that it is read from.
+/// The policy of this process's session, and its files.
 pub struct Permissions {
     world: World,
     store: Store,
@@ -36,14 +36,14 @@ pub struct Permissions {
     pub rules: Arc<RuleBook>,
     looks: Looks,
     hooks: HookFiles,
-    /// Messages of hooks for the person, until a front end takes them.
+    /// Messages of hooks for the user, until a front end takes them.
     hook_messages: Mutex<Option<mpsc::Receiver<String>>>,
     /// Those of the settings, and those trusted since.
     trusted_folders: Mutex<Vec<PathBuf>>,
 }
 
-/// The order of reads of the files, so that a slow one does not undo a later one. Not a lock: a read may be
-/// suspended while the same task begins another.
+/// The order of reads of the files, so that a slow one does not undo a later one. Not a lock: a read may be suspended
+/// while the same task begins another.
 #[derive(Default)]
 pub(super) struct Looks {
     begun: AtomicU64,
@@ -77,7 +77,7 @@ impl Permissions {
         }
     }
 
-    /// Messages of hooks for the person, from now on. The first caller gets them.
+    /// Returns the channel of hook messages for the user, to the first caller.
     pub fn hook_messages(&self) -> Option<mpsc::Receiver<String>> {
         self.hook_messages.lock().take()
     }
@@ -96,19 +96,19 @@ impl Permissions {
         self.policy.borrow().clone()
     }
 
-    /// The policy as it changes.
+    /// Returns the policy as it changes.
     pub fn watch(&self) -> watch::Receiver<Policy> {
         self.policy.subscribe()
     }
 
-    /// The hooks that run in a folder, as its files are now.
+    /// Returns the hooks that run in a folder, as its files are now.
     pub async fn hooks_of(&self, folder: &Path) -> Vec<Arc<dyn Hook>> {
         let (files, trust, folder) = (self.hooks.clone(), self.trust_of(folder), folder.to_owned());
         let loaded = tokio::task::spawn_blocking(move || files.load(&folder, trust)).await;
         loaded.unwrap_or_else(|_| vec![Arc::new(Missing::file("hooks cannot be read; this is a bug in co"))])
     }
 
-    /// Brings what a session runs with up to date: its folder's trust and hooks, as they are now.
+    /// Updates the trust and the hooks of a session's folder.
     pub async fn refresh(&self, env: &mut AgentEnv) {
         env.place.trust = self.trust_of(&env.place.folder);
         env.hooks = self.hooks_of(&env.place.folder).await;
@@ -143,8 +143,8 @@ impl Permissions {
         }
     }
 
-    /// Keeps the rules up to date while a turn runs: other processes may save one, and one may expire. Never
-    /// resolves; cancel-safe.
+    /// Keeps the rules up to date while a turn runs: other processes may save one, and one may expire. Never resolves;
+    /// cancel-safe.
     pub async fn keep_rules(&self, folder: &Path) -> Infallible {
         self.keep(folder, &self.policy, &self.looks).await
     }
@@ -177,13 +177,13 @@ impl Permissions {
         withheld.then(|| format!("{} does not count; `co trust` makes it count", file.display()))
     }
 
-    /// Whether the person trusts a folder, now.
+    /// Returns whether a folder is trusted now.
     pub fn trust_of(&self, folder: &Path) -> FolderTrust {
         let trusted = self.trusted_folders.lock().clone();
         trust_by(&trusted, &self.world, folder)
     }
 
-    /// Trusts a folder with what the person was shown of it, for good and at once; says in which file that is written.
+    /// Trusts a folder with the contents shown to the user, permanently; returns the file in which that is stored.
     pub async fn trust_folder(&self, folder: &Path, shown: Contents) -> Result<PathBuf, TrustError> {
         let (world, folder) = (self.world.clone(), folder.to_owned());
         let task = tokio::task::spawn_blocking(move || {
@@ -198,8 +198,7 @@ impl Permissions {
         Ok(file)
     }
 
-    /// What the person should hear of a folder that is not trusted: what of it does not count, and how it would. Once
-    /// for each content.
+    /// Returns a notice about the contents of an untrusted folder that are not in effect, once for each content.
     pub async fn untrusted_notice(&self, folder: &Path) -> Option<String> {
         if self.trust_of(folder) == FolderTrust::Trusted || !folder.join(PROJECT).is_dir() {
             return None;

@@ -1,7 +1,5 @@
-//! Folders that the person trusts: their settings, rules and hooks count.
-//!
-//! Trust is written into the person's own settings file and nowhere else. What a folder would bring is shown before, and
-//! told once by itself. Called by `co trust` and by `/trust`.
+//! Trusted folders, whose settings, rules and hooks are in effect. The user's own settings list
+//! the folders, and a record has the contents that the user was shown. An untrusted folder is reported once.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,23 +25,23 @@ use crate::store::StoreError;
 use crate::tool::DiffKind;
 use crate::tool::diff::diff;
 
-/// Where a project keeps what is its own.
+/// The folder for a project's own files.
 pub(super) const PROJECT: &str = ".co";
 
-/// Its settings and rules.
+/// The project's settings and rules.
 const PROJECT_SETTINGS: &str = PROJECT_FILES[0];
 const PROJECT_RULES: &str = PROJECT_FILES[1];
 
-/// The setting that holds the trusted folders.
+/// The setting that contains the trusted folders.
 const SETTING: &str = "trusted_folders";
 
-/// The folders that the person was told of, in the data folder.
+/// The folders that were reported to the user, in the data folder.
 pub(super) const TOLD: &str = "told_folders.json";
 
-/// Folders that are remembered as told.
+/// Maximum number of folders stored as reported.
 const MOST_TOLD: usize = 1_000;
 
-/// Why a folder is not trusted, or still is.
+/// Why trust in a folder was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     #[error("{} is no folder that can be opened: {why}", path.display())]
@@ -67,15 +65,15 @@ pub enum TrustError {
     Broken { detail: String },
 }
 
-/// What is done to the list of trusted folders.
+/// A change of the list of trusted folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrustChange {
-    /// With what the person was shown of it.
+    /// With the contents shown to the user.
     Trust(Contents),
     Revoke,
 }
 
-/// What a folder has of its own that counts only where it is trusted.
+/// The parts of a folder that are in effect only if it is trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Belongings {
     /// Keys of settings.
@@ -83,11 +81,11 @@ pub struct Belongings {
     pub rules: usize,
     /// Each with its name, events and command.
     pub hooks: Vec<(String, String, String)>,
-    /// Files of it that cannot be read as they should.
+    /// Files that cannot be read correctly.
     pub problems: Vec<String>,
-    /// Variables that its settings want as keys or headers, and where those would be sent.
+    /// Variables that its settings use as keys or headers, and the hosts to which they would be sent.
     pub keys: Vec<String>,
-    /// What its files say that is other than when it was trusted, as lines of a difference: all of it where it was not.
+    /// The differences from the trusted contents, as diff lines; everything if it was never trusted.
     pub changes: Vec<String>,
     /// Whether it was trusted before.
     pub is_known: bool,
@@ -96,7 +94,7 @@ pub struct Belongings {
 }
 
 impl Belongings {
-    /// Of a folder. Blocking.
+    /// Reads the files of a folder. Blocking.
     pub fn of(folder: &Path, world: &World) -> Self {
         let (contents, problems) = contents_of(folder);
         let mut found = Self { problems, ..Self::default() };
@@ -106,7 +104,7 @@ impl Belongings {
         found.keys = contents.get(PROJECT_SETTINGS).map(|text| wanted_keys(text)).unwrap_or_default();
         found.contents = contents;
         let there = World { workspace: folder.to_owned(), ..world.clone() };
-        // What is wrong with the settings is told as such, wherever they are used.
+        // Errors in the settings are reported when they are used.
         if let Ok(loaded) = load_settings(&there, vec![(SETTING.to_owned(), String::new())]) {
             found.settings = loaded.warnings.iter().filter_map(untrusted_key).collect();
         }
@@ -137,7 +135,7 @@ impl Belongings {
         self.settings.is_empty() && self.rules == 0 && self.hooks.is_empty() && self.problems.is_empty()
     }
 
-    /// What they are, in a few words of Markdown.
+    /// Returns a short description in Markdown.
     pub fn in_words(&self) -> String {
         let mut parts = Vec::new();
         if !self.settings.is_empty() {
@@ -163,7 +161,7 @@ impl Belongings {
         }
     }
 
-    /// A short name for what its files say.
+    /// Returns a hash of the contents.
     pub fn fingerprint(&self) -> String {
         let mut all = Fingerprinter::default();
         for (name, text) in &self.contents {
@@ -176,11 +174,11 @@ impl Belongings {
     }
 }
 
-/// What changed between two contents, file by file.
+/// Returns the differences between two contents, file by file.
 fn changes(before: &Contents, now: &Contents) -> Vec<String> {
     let mut lines = Vec::new();
     for name in PROJECT_FILES {
-        // What cannot be read is told as a problem.
+        // An unreadable file is reported as a problem.
         let shown = |text: &&String| is_readable_text(text);
         let text = |contents: &Contents| contents.get(name).filter(shown).cloned().unwrap_or_default();
         let (before, now) = (text(before), text(now));
@@ -199,7 +197,7 @@ fn changes(before: &Contents, now: &Contents) -> Vec<String> {
     lines
 }
 
-/// Variables that settings want as keys or headers, each with where it would go.
+/// Returns the variables that settings use as keys or headers, each with its host.
 fn wanted_keys(text: &str) -> Vec<String> {
     let Ok(document) = text.parse::<DocumentMut>() else { return Vec::new() };
     let mut found = Vec::new();
@@ -207,7 +205,7 @@ fn wanted_keys(text: &str) -> Vec<String> {
     found
 }
 
-/// The address that a file names for the service of a section, in whichever of both forms.
+/// Returns the address that a file sets for the service of a section, in either form.
 fn address_of<'a>(document: &'a dyn TableLike, section: &str) -> Option<&'a str> {
     let service = section.strip_prefix("providers.").unwrap_or(section);
     let short = document.get(service).and_then(Item::as_table_like);
@@ -255,7 +253,7 @@ fn untrusted_key(warning: &ConfigWarning) -> Option<String> {
     }
 }
 
-/// The folder as it is trusted: absolute, without links. Errs for one that would bring everything with it.
+/// Returns the absolute path of the folder without links. Errs if trusting it would include other folders.
 pub fn trustable(folder: &Path, world: &World) -> Result<PathBuf, TrustError> {
     let path = world.workspace.join(folder);
     let path = path.canonicalize().map_err(|error| TrustError::NoFolder { path, why: error.to_string() })?;
@@ -270,7 +268,7 @@ pub fn trustable(folder: &Path, world: &World) -> Result<PathBuf, TrustError> {
     }
 }
 
-/// Changes the list in the person's settings file; says where, and leaves everything else as it was written. Blocking.
+/// Changes the list in the user's settings file and the recorded contents; returns the file. Blocking.
 pub fn write_trust(world: &World, folder: &Path, change: &TrustChange) -> Result<PathBuf, TrustError> {
     let contents = match change {
         TrustChange::Trust(shown) if *shown != contents_of(folder).0 => {
@@ -324,7 +322,7 @@ fn write_list(world: &World, folder: &Path, change: &TrustChange) -> Result<Path
     Ok(path)
 }
 
-/// Whether the person trusts a folder with what it says now, by these settings. Blocking, for a few small files.
+/// Whether these settings trust a folder with its current contents. Blocking, for a few small files.
 pub fn trust_in(settings: &Settings, world: &World, folder: &Path) -> FolderTrust {
     trust_by(&settings.trusted_folders, world, folder)
 }
@@ -336,7 +334,7 @@ pub(super) fn trust_by(list: &[PathBuf], world: &World, folder: &Path) -> Folder
     }
 }
 
-/// Whether this content of a folder was not told before; it is from now on. A list that cannot be kept is none.
+/// Whether this content of a folder was not reported before; records it. A list that cannot be read counts as empty.
 pub(super) fn is_new(list: &Path, folder: &Path, content: &str) -> bool {
     let text = read_bounded(list).ok().flatten().unwrap_or_default();
     let mut told: BTreeMap<String, String> = serde_json::from_str(&text).unwrap_or_default();
@@ -356,7 +354,7 @@ pub(super) fn is_new(list: &Path, folder: &Path, content: &str) -> bool {
     true
 }
 
-/// Whether the settings of a folder, read anew, make it trusted.
+/// Whether the folder's settings, read again, make it trusted.
 pub fn is_in_effect(world: &World, folder: &Path, flags: Vec<(String, String)>) -> bool {
     let there = World { workspace: folder.to_owned(), ..world.clone() };
     let loaded = load_settings(&there, flags);

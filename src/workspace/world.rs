@@ -1,4 +1,4 @@
-//! What the process was given: environment, folder, clock. Read once, here; everybody else gets values.
+//! The environment of the process: variables, folder, clock. Read only here; other modules get values.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,19 +10,18 @@ use crate::config::{self, ConfigError, Loaded, Settings, user_file};
 use crate::stdx::clock::{Clock, SystemClock};
 use crate::stdx::paths::normalize;
 
-/// The surroundings of one run.
+/// The environment of one run.
 #[derive(Clone)]
 pub struct World {
-    /// Variables whose name and value are text; others mean nothing to us.
+    /// Variables with a name and value in UTF-8; others are ignored.
     pub env: BTreeMap<String, String>,
-    /// The workspace: where `co` was started; absolute, symlinks resolved.
+    /// The workspace: the folder in which `co` was started; absolute, symlinks resolved.
     pub workspace: PathBuf,
     pub clock: Arc<dyn Clock>,
 }
 
 impl World {
-    /// The world of this process, with the environment it was started with. Errs where its folder is gone or cannot be
-    /// entered.
+    /// Reads the environment of this process, with these variables. Errs if its folder is gone or cannot be entered.
     pub fn of_process(mut env: BTreeMap<String, String>) -> io::Result<Self> {
         if env.get("HOME").is_none_or(String::is_empty)
             && let Some(home) = std::env::home_dir()
@@ -33,11 +32,11 @@ impl World {
         Ok(Self { env, workspace, clock: Arc::new(SystemClock) })
     }
 
-    /// Folders of `co` itself: settings, rules and hooks, and data with keys, spilled outputs and sockets. Each as it is
-    /// named and as it is without links. Blocking.
+    /// Returns the folders of `co` itself: settings, rules and hooks, and data with keys, spilled outputs and sockets.
+    /// Each with and without symlinks resolved. Blocking.
     pub fn own_folders(&self, settings: &Settings) -> Arc<[PathBuf]> {
         let config = user_file(&self.env).and_then(|file| file.parent().map(Path::to_owned));
-        // Each of these may be a link into a folder of the person's that is no folder of ours.
+        // Each of these may link into a folder that does not belong to `co`.
         let linked = ["config.toml", "rules.toml", "hooks.toml"].into_iter().filter_map(|name| {
             let file = config.as_ref()?.join(name);
             file.is_symlink().then(|| file.canonicalize().ok())?
@@ -60,8 +59,8 @@ impl World {
         named("VISUAL").or_else(|| named("EDITOR")).or_else(found)
     }
 
-    /// What kind of workspace a folder is: in the home folder, in what holds it, and in `/`, reads ask too; so they do
-    /// where nobody knows which folder is the home.
+    /// Returns the kind of a workspace. In the home folder itself, in its parents, in `/`, and if the home folder is
+    /// unknown, reads ask too.
     pub fn kind_of(&self, workspace: &Path) -> WorkspaceKind {
         let Some(home) = self.env.get("HOME").filter(|home| !home.is_empty()) else {
             return WorkspaceKind::HomeOrRoot;
@@ -121,7 +120,7 @@ mod tests {
             (home.clone(), home.parent().unwrap().to_owned(), WorkspaceKind::HomeOrRoot),
             (home.join("x/.."), home.clone(), WorkspaceKind::HomeOrRoot),
             (home.join("x"), home.clone(), WorkspaceKind::HomeOrRoot),
-            // Nobody knows where the home is.
+            // The home folder is unknown.
             (PathBuf::new(), home, WorkspaceKind::HomeOrRoot),
         ] {
             let env = [("HOME".to_owned(), home_as_set.display().to_string())].into();

@@ -125,7 +125,7 @@ impl Group {
         Self(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
     }
 
-    /// The command ended by itself; a helper that it left running is the user's.
+    /// Releases the group of a command that has ended: a helper that it left running belongs to the user.
     fn ended(mut self) {
         self.0 = None;
     }

@@ -1,4 +1,4 @@
-//! Asks the service about the model in use, concurrently with other work, if nothing else has the data.
+//! Requests missing data of the model in use from its service, in the background.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! The user's lines: answers to the open question, own commands, and everything else, for the owner.
+//! Handles the user's lines: answers to the open question, commands of this front end, and all others, for the owner.
 //!
-//! An empty line approves nothing, nor does a line from before the question, a line before everything that
-//! the request would do was printed, or, if the risk is HIGH, one line alone.
+//! An empty line approves nothing, nor does a line from before the question or before the whole request was printed. A
+//! high-risk request needs two lines.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ const UNSEEN: &str = "Not approved: not all of it was printed yet. 5 prints it."
 const CUT: &str = "A terminal gives no longer line than 4095 bytes, so the end of this one may be lost. It was not sent. \
                    Put a long text into a file and name that.";
 
-/// Bytes of arguments that can be edited: an answer has to fit a terminal's line.
+/// Maximum bytes of arguments that can be edited: an answer must fit into a terminal's line.
 const LONGEST_EDIT: usize = 3_000;
 
 /// The commands of this front end, for `/help`.
@@ -91,7 +91,7 @@ impl Plain {
         self.ahead.push_back(text);
     }
 
-    /// Notes that the question is shown now; these lines, and the beginning of one, were typed before.
+    /// Records that the question is shown now; these lines, and the beginning of one, were typed before.
     pub(super) fn typed_before(&mut self, before: Vec<String>, begun: &str) {
         let now = self.now_ms;
         if let Some(open) = &mut self.approvals.open {
@@ -105,7 +105,7 @@ impl Plain {
         for line in before {
             if let Some(line) = self.joined(&line) {
                 if self.cap.is_some() {
-                    // A prompt that was typed ahead waits in the turn's own queue.
+                    // A prompt that was typed ahead is queued by the running turn.
                     self.say(line);
                     continue;
                 }
@@ -119,7 +119,7 @@ impl Plain {
         }
     }
 
-    /// Rejects lines that would answer a question but are older than it: they are not prompts either.
+    /// Rejects lines that look like answers but are older than the question: they are not prompts either.
     fn no_answers(&mut self, lines: &[String]) {
         match lines {
             [] => {}
@@ -214,7 +214,7 @@ impl Plain {
         self.asked = true;
     }
 
-    /// Repeats the open question's own line, because other output came after it.
+    /// Repeats the open question's own line after other output.
     pub(super) fn ask_again(&mut self) {
         let Some(open) = &self.approvals.open else { return };
         let number = open.number;
@@ -260,7 +260,7 @@ impl Plain {
         }
     }
 
-    /// Rejects a line that came too soon: the next one must wait again.
+    /// Rejects a line that came too early: the guard time restarts.
     fn hasty(&mut self) {
         let now = self.now_ms;
         let Some(open) = &mut self.approvals.open else { return };

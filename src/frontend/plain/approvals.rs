@@ -1,98 +1,96 @@
-//! The requests that wait for the person, asked one after another, and where the open question stands.
-//!
-//! Plain data: it prints nothing and decides nothing. A request is never lost: one that is put off stays here, counted,
-//! until it is settled.
+//! The pending requests, asked one after another, and the state of the open question. Plain data. A postponed request
+//! stays here until it is settled.
 
 use std::path::PathBuf;
 
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::{Dialogue, Seen};
 
-/// Lines that may come too soon before the question is given up.
+/// Early lines after which the question is given up.
 pub(super) const MOST_HASTY: usize = 10;
 
-/// Rows of details that are printed at once; what is longer comes in pages of as many.
+/// Rows of details per page.
 pub(super) const PAGE: usize = 200;
 
 #[derive(Debug, Default)]
 pub(super) struct Approvals {
     list: Vec<AskedRequest>,
     pub(super) open: Option<OpenQuestion>,
-    /// Questions of this round so far, answered ones included.
+    /// The number of questions in this round, answered ones included.
     round: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct AskedRequest {
     pub(super) request: Request,
-    /// In its round, from 1.
+    /// The number in its round, from 1.
     pub(super) number: usize,
     pub(super) state: State,
     pub(super) origin: Origin,
 }
 
-/// Whose request it is.
+/// The session of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
     Own,
-    /// Of another session: asked about once, and not kept when it is put off.
+    /// Another session: asked once, and dropped if it is postponed.
     Elsewhere {
         title: String,
         folder: PathBuf,
     },
 }
 
-/// How far a request has been dealt with here.
+/// The progress of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// To be asked.
+    /// Not asked yet.
     New,
-    /// Put off: asked again when the person wants it.
+    /// Postponed: asked again on demand.
     Aside,
-    /// Answered; the owner says how it was settled.
+    /// Answered; the owner reports the settlement.
     Sent,
 }
 
-/// The question that is asked just now.
+/// The open question.
 #[derive(Debug)]
 pub(super) struct OpenQuestion {
     pub(super) request: Request,
     pub(super) number: usize,
     pub(super) stage: QuestionStage,
-    /// What it would do, then everything else there is to know.
+    /// The effect of the request, then all other facts.
     pub(super) rows: Vec<String>,
-    /// How many of the rows say what it would do.
+    /// The number of rows that describe the effect.
     pub(super) body: usize,
     /// Rows printed so far, without a gap from the first.
     pub(super) printed: usize,
-    /// It is shown once the question is out.
+    /// Its guard time starts once the question was written.
     pub(super) dialogue: Dialogue<(), Approval>,
-    /// Lines that came too soon to be answers.
+    /// Lines that came too early.
     pub(super) hasty: usize,
     /// Empty lines that were answered.
     pub(super) repeated: usize,
 }
 
-/// What the next line means.
+/// The meaning of the next line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QuestionStage {
     Choice,
-    /// HIGH: a `yes` sends what was approved once.
+    /// High risk: a `yes` sends the proposal that was approved once.
     Confirm,
     Reason,
     Edit,
 }
 
 impl OpenQuestion {
-    /// How much of what it would do was printed.
+    /// Returns how much of the effect was printed.
     pub(super) fn seen(&self) -> Seen {
         if self.printed >= self.body { Seen::All } else { Seen::UpTo(self.printed) }
     }
 
-    /// Whether a line that comes now may be an answer.
+    /// Whether a line may be an answer now.
     pub(super) fn takes_answers(&self, now_ms: u64) -> bool {
         match self.stage {
-            // Only a no comes of it.
+            // A reason leads only to a denial.
             QuestionStage::Reason => true,
             QuestionStage::Choice | QuestionStage::Confirm | QuestionStage::Edit => {
                 self.dialogue.is_armed(now_ms)
@@ -100,10 +98,10 @@ impl OpenQuestion {
         }
     }
 
-    /// The rows of the next page, which count as printed; after the last one the first again.
+    /// Returns the rows of the next page and records them as printed; after the last page the first again.
     pub(super) fn page(&mut self) -> Vec<String> {
         let from = if self.printed >= self.rows.len() { 0 } else { self.printed };
-        // What stands there already is read again with the rest where it is short.
+        // Short details are always printed completely.
         let from = if self.rows.len() <= PAGE { 0 } else { from };
         let to = (from + PAGE).min(self.rows.len());
         self.printed = self.printed.max(to);
@@ -121,7 +119,7 @@ impl Approvals {
         self.list.iter().find(|entry| entry.request.id == *id)
     }
 
-    /// A request came, or came back, and is to be asked.
+    /// Adds a request to be asked, or renews it.
     pub(super) fn add(&mut self, request: Request) {
         self.add_from(request, Origin::Own);
     }
@@ -132,7 +130,7 @@ impl Approvals {
         self.list.push(AskedRequest { request, number: self.round, state: State::New, origin });
     }
 
-    /// One that was put off is asked again.
+    /// Asks a postponed request again.
     pub(super) fn bring_back_one(&mut self, id: &RequestId) {
         if let Some(entry) = self.list.iter_mut().find(|entry| entry.request.id == *id)
             && entry.state == State::Aside
@@ -142,7 +140,7 @@ impl Approvals {
         }
     }
 
-    /// Exactly these wait; gives the numbers of those that do not any more. New ones wait until they are asked for.
+    /// Replaces the requests of this session; returns the numbers of those that are gone. New ones are asked on demand.
     pub(super) fn replace(&mut self, requests: Vec<Request>) -> Vec<usize> {
         let gone = |entry: &AskedRequest| {
             entry.origin == Origin::Own && !requests.iter().any(|request| request.id == entry.request.id)
@@ -161,14 +159,14 @@ impl Approvals {
         numbers
     }
 
-    /// It is settled; gives what was known of it.
+    /// Removes a settled request and returns its entry.
     pub(super) fn remove(&mut self, id: &RequestId) -> Option<AskedRequest> {
         self.withdraw(id);
         let at = self.list.iter().position(|entry| entry.request.id == *id)?;
         Some(self.list.remove(at))
     }
 
-    /// It still waits, but is not asked any more.
+    /// Postpones a request and closes its question.
     pub(super) fn put_off(&mut self, id: &RequestId) {
         self.withdraw(id);
         self.mark(id, State::Aside);
@@ -194,7 +192,7 @@ impl Approvals {
         }
     }
 
-    /// Starts a round with everything that was put off; how many those are.
+    /// Starts a round with all postponed requests; returns their number.
     pub(super) fn bring_back(&mut self) -> usize {
         let mut count = 0;
         for entry in self.list.iter_mut().filter(|entry| entry.state == State::Aside) {
@@ -205,7 +203,7 @@ impl Approvals {
         count
     }
 
-    /// What was sent and not settled is put off: the decision did not count. The numbers of those.
+    /// Postpones requests whose sent decision did not count; returns their numbers.
     pub(super) fn undecide(&mut self) -> Vec<usize> {
         let sent = self.list.iter_mut().filter(|entry| entry.state == State::Sent);
         sent.map(|entry| {
@@ -215,7 +213,7 @@ impl Approvals {
         .collect()
     }
 
-    /// The next request to ask, where none is open; with none left the round is over.
+    /// Returns the next request to ask, if none is open; with none left the round ends.
     pub(super) fn next(&mut self) -> Option<&AskedRequest> {
         let at = self.list.iter().position(|entry| entry.state == State::New);
         if at.is_none() && self.open.is_none() && self.count(State::Sent) == 0 {
@@ -228,12 +226,12 @@ impl Approvals {
         self.list.iter().filter(|entry| entry.state == state).count()
     }
 
-    /// Questions of this round.
+    /// Returns the number of questions in this round.
     pub(super) fn round(&self) -> usize {
         self.round
     }
 
-    /// Whether something is asked or about to be.
+    /// Whether a question is open or to be asked.
     pub(super) fn asks(&self) -> bool {
         self.open.is_some() || self.count(State::New) > 0
     }

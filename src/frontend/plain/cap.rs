@@ -1,7 +1,7 @@
-//! A cap that was reached, as a question in lines: what is used, what is allowed, what the next request would add.
+//! The question at a cap, as lines: the usage, the limit, and the estimate for the next request.
 //!
-//! It is no approval: an empty line, a line that was there before, and one that comes too soon let nothing go. Any other
-//! line is a prompt, which waits for its turn.
+//! It is no approval: an empty line, a line from before the question, and an early one do not release the cap. Any
+//! other line is a prompt, which is queued.
 
 use super::page::At;
 use super::state::{OpenCap, Plain};
@@ -13,7 +13,7 @@ use crate::frontend::protocol::ClientRequest;
 const TOO_SOON: &str = "That came too soon to be an answer: type it again.";
 
 impl Plain {
-    /// Asks it.
+    /// Asks the question.
     pub(super) fn cap_reached(&mut self, question: CapQuestion) {
         let (spent, adds) = (question.spent_words(), question.adds_words());
         self.page.line(&format!("Cap reached: {spent} ({}), and {adds}.", question.cap.setting()));
@@ -28,20 +28,20 @@ impl Plain {
         self.page.prompt(&format!("  1 stop here  2 go on for this request  3 {raise}. Choice: "));
     }
 
-    /// Its line once more, because something stands between it and the person.
+    /// Repeats its last line after other output.
     pub(super) fn ask_cap_again(&mut self) {
         if self.page.at() != At::Prompt {
             self.prompt_cap();
         }
     }
 
-    /// No more lines will come.
+    /// Stops at the cap because no more lines will come.
     pub(super) fn nobody_answers_cap(&mut self) {
         self.page.line("The input is at its end, so nobody can answer: stopped at the cap.");
         self.answer_cap(CapAnswer::Stop);
     }
 
-    /// It can be read now; gives back the lines that were there before and are no answers.
+    /// Starts the guard time of the printed question; returns earlier lines that are no answers.
     pub(super) fn cap_asked(&mut self, before: Vec<String>) -> Vec<String> {
         let now = self.now_ms;
         let Some(open) = &mut self.cap else { return before };
@@ -54,12 +54,12 @@ impl Plain {
         others
     }
 
-    /// A line while the question is open; gives back one that is no answer.
+    /// Handles a line while the question is open; returns one that is no answer.
     pub(super) fn answers_cap(&mut self, text: String) -> Option<String> {
         let now = self.now_ms;
         let Some(open) = &mut self.cap else { return Some(text) };
         let Some(answer) = choice(&text) else {
-            // An empty line asks again and says nothing.
+            // An empty line asks again.
             return (!text.trim().is_empty()).then_some(text);
         };
         if !open.dialogue.is_armed(now) {
@@ -77,7 +77,7 @@ impl Plain {
         }
     }
 
-    /// The question is answered: what comes of it.
+    /// Closes the answered question and prints the effect.
     pub(super) fn cap_answered(&mut self, question: &CapQuestion, answer: CapAnswer) {
         self.cap = None;
         let text = match answer {

@@ -1,6 +1,4 @@
-//! What waits in all sessions as numbered lines, and a request of another session as a question of its own.
-//!
-//! A number means what was printed last. Called by the state and for its commands.
+//! The inbox as numbered lines, and requests of other sessions as questions. Numbers refer to the last printed list.
 
 use super::approvals::Origin;
 use super::state::{Awaiting, Plain};
@@ -10,7 +8,7 @@ use crate::frontend::protocol::{ClientRequest, InboxLine};
 use crate::stdx::text::one_line_summary;
 use crate::store::{RequestState, StoredRequest};
 
-/// Requests that are read out at once; words behind the command narrow the list.
+/// Maximum number of requests printed; words after the command filter the list.
 const LISTED: usize = 20;
 
 /// Cells of a title, a folder or a summary.
@@ -20,14 +18,14 @@ const SUMMARY: usize = 120;
 const WHICH: &str = "Type /decide and a number that /inbox printed, for example /decide 1.";
 
 impl Plain {
-    /// Asks for the list; it is narrowed to what has these words.
+    /// Requests the list, filtered by these words.
     pub(super) fn want_inbox(&mut self, words: &str) {
         self.inbox_words = words.trim().to_lowercase();
         self.awaiting = Awaiting::Answer;
         self.send(ClientRequest::Inbox);
     }
 
-    /// Prints it.
+    /// Prints the list.
     pub(super) fn inbox(&mut self, mut lines: Vec<InboxLine>) {
         self.answered();
         let wanted = std::mem::take(&mut self.inbox_words);
@@ -60,7 +58,7 @@ impl Plain {
         self.listed_requests = lines;
     }
 
-    /// Asks about the request of this number.
+    /// Requests the details of the request with this number.
     pub(super) fn decide_listed(&mut self, number: &str) {
         let at = number.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let Some(line) = at.and_then(|at| self.listed_requests.get(at)) else { return self.page.line(WHICH) };
@@ -69,7 +67,7 @@ impl Plain {
         self.send(ClientRequest::Request { request });
     }
 
-    /// It is told whole: a question, as one of this session's own.
+    /// Asks about the received request, like one of this session.
     pub(super) fn listed_request(&mut self, told: Result<Box<StoredRequest>, String>) {
         self.answered();
         let stored = match told {
@@ -87,13 +85,13 @@ impl Plain {
         self.approvals.add_from(stored.request, origin);
     }
 
-    /// How many requests wait in other sessions.
+    /// Records the number of requests in other sessions.
     pub(super) fn elsewhere(&mut self, count: usize) {
         self.answered();
         self.elsewhere = count;
     }
 
-    /// Says what waits in other sessions, when it became more.
+    /// Reports requests in other sessions if their number increased.
     pub(super) fn tell_elsewhere(&mut self) {
         let before = std::mem::replace(&mut self.told_elsewhere, self.elsewhere);
         if self.elsewhere > before {
@@ -102,7 +100,7 @@ impl Plain {
         }
     }
 
-    /// Where to write, with the mode where it is not the usual one.
+    /// Returns the prompt, with any mode that is not the default.
     pub(super) fn prompt_words(&self) -> String {
         let Some(header) = &self.header else { return "You: ".to_owned() };
         let mut words = Vec::new();
@@ -122,7 +120,7 @@ fn heading(line: &InboxLine) -> String {
     format!("{}, in {folder}, {}", one_line_summary(&line.title, TITLE), line.holder.words())
 }
 
-/// A request in one line.
+/// Describes a request in one line.
 fn told(line: &InboxLine) -> String {
     let mut text = format!(
         "{} risk, {}, {}",

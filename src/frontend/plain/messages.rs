@@ -1,4 +1,4 @@
-//! The owner's notices outside of a turn's events, as lines. Called by the state.
+//! The owner's messages that are not events of a turn, as lines. Called by the state.
 
 use super::state::{Activity, Awaiting, Echo, Life, Plain};
 use super::words;
@@ -91,7 +91,7 @@ impl Plain {
         (self.messages, self.told_waiting) = (0, 0);
     }
 
-    /// Notes that the owner answered a line of a pipe that was no prompt.
+    /// Records that the owner answered a line of a pipe that was no prompt.
     pub(super) fn answered(&mut self) {
         match self.awaiting {
             Awaiting::Answer => self.awaiting = Awaiting::Nothing,

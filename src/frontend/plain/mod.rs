@@ -1,12 +1,11 @@
-//! The plain face: a conversation as lines of text, for screen readers, dumb terminals and logs.
+//! The plain front end: a conversation as lines of text, for screen readers, dumb terminals and logs.
 //!
-//! No boxes, no colours, no cursor movement, no timers that anybody sees: each thing is printed once, in order. The
-//! state is [`Plain`], which is pure; [`run()`] reads lines and signals and prints. Like the full screen it decides
-//! nothing: lines, decisions and interrupts go to the session's owner as `Ask`s.
+//! It has no boxes, colours or cursor movement; each thing is printed once, in order. The state is [`Plain`], which is
+//! pure; [`run()`] reads lines and signals and prints. Lines, decisions and interrupts go to the session's owner as
+//! `ClientRequest`s.
 //!
-//! An approval is a numbered question. It is answered only by a line that came after it was printed, and not within half
-//! a second; lines that were there before never answer it, on a terminal and on a pipe alike. Scripts decide with
-//! `co approvals yes`.
+//! An approval is a numbered question. Only a line that arrives at least half a second after the question was printed
+//! answers it, on a terminal and on a pipe alike. Scripts decide with `co approvals yes`.
 
 mod answers;
 mod approvals;

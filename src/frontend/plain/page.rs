@@ -6,7 +6,7 @@
 
 use crate::stdx::text::{sanitize, sanitize_line};
 
-/// How this program's own lines begin, in lower case; a streamed line that begins so is marked as quoted.
+/// The beginnings of this program's own lines, in lower case; streamed lines that begin so are marked as quoted.
 const OURS: [&str; 8] = ["approval ", "1 yes", "high risk", "tool ", "you:", "co:", "choice", "reason for"];
 
 /// The mark of a quoted line.

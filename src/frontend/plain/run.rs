@@ -19,7 +19,7 @@ use crate::frontend::protocol::{ClientRequest, Update};
 /// Updates handled at once before something is printed.
 const BATCH: usize = 256;
 
-/// How long a reader may take for pending output after the program was told to end.
+/// The timeout for writing pending output after a signal to end.
 const STUCK: Duration = Duration::from_millis(200);
 
 /// This front end's ends of the link to the session's owner, and its initial settings.
@@ -100,7 +100,7 @@ struct Face {
     /// A signal to end that arrived while text was written.
     told: EndSignal,
     started: Instant,
-    /// Asks that did not fit into the channel.
+    /// Requests that did not fit into the channel.
     outbox: VecDeque<ClientRequest>,
     ended_by: Option<u8>,
 }
@@ -202,7 +202,7 @@ impl Face {
         }
     }
 
-    /// Writes text. A reader that is gone, or does not read while the program is told to end, gets no more.
+    /// Writes text. Stops if the reader is gone, or does not read after a signal to end.
     async fn print(&mut self, text: &str) {
         if text.is_empty() || self.sight == OutputState::Closed {
             return;

@@ -8,7 +8,7 @@ use super::words;
 use crate::frontend::protocol::{ClientRequest, SessionLine};
 use crate::stdx::text::one_line_summary;
 
-/// Sessions printed at once; words after the command narrow the list.
+/// Maximum number of sessions printed; words after the command filter the list.
 const LISTED: usize = 20;
 
 /// Width of a title, in cells.

@@ -1,6 +1,5 @@
-//! The state of the plain face: what happens goes in, text to print and asks come out. No clock, no channel, no file.
-//!
-//! While a question is open the turn's events wait behind it, so that nothing comes between a question and its answer.
+//! The state of the plain front end: takes inputs, returns text to print and requests. No clock, no channel, no file.
+//! While a question is open the turn's events are held back, so that nothing comes between a question and its answer.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,20 +13,20 @@ use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{ClientRequest, Header, InboxLine, SessionLine, Update};
 use crate::message::CallId;
 
-/// How long Ctrl+C remembers that it was pressed.
+/// The time for which a second Ctrl+C quits.
 const ARMED_MS: u64 = 2_000;
 
-/// How long the owner may take to save and say goodbye, after the person quit and after a hangup.
+/// The owner's timeout for saving and sending its goodbye, after the user quit and after a hangup.
 const GOODBYE_MS: u64 = 3_000;
 const HANGUP_MS: u64 = 800;
 
-/// Requests of one reply come one after another; the first question waits this long for the others to be counted.
+/// The delay of the first question, so that the other requests of the same reply are counted.
 pub(super) const GATHER_MS: u64 = 100;
 
-/// A terminal gives no longer line; what stood behind it is lost.
+/// The longest line that a terminal provides; the rest is lost.
 const LONGEST_TYPED: usize = 4_095;
 
-/// What is known about a call.
+/// The known data of a call.
 #[derive(Debug, Default)]
 pub(super) struct KnownCall {
     pub(super) summary: String,
@@ -36,23 +35,24 @@ pub(super) struct KnownCall {
     pub(super) started: bool,
 }
 
-/// The question while it is open.
+/// The open question at a cap.
 #[derive(Debug)]
 pub(super) struct OpenCap {
     pub(super) question: CapQuestion,
-    /// It is shown once the question is out.
+    /// Its guard time starts once the question was written.
     pub(super) dialogue: Dialogue<(), ()>,
 }
 
-/// Where the person's lines come from.
+/// The source of the user's lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     Terminal,
-    /// A pipe or a file: a line is taken when nothing runs, so that lines mean the same however slow the model is.
+    /// A pipe or a file: a line is taken only when nothing runs, so that its meaning does not depend on the model's
+    /// speed.
     Pipe,
 }
 
-/// Whether what the person types is to be seen beside what we print.
+/// Whether the user's input is visible beside the printed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Echo {
     Seen,
@@ -61,7 +61,7 @@ pub enum Echo {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThinkingShown {
-    /// That it thinks, and how long.
+    /// Only that the model thinks, and for how long.
     Told,
     Whole,
 }
@@ -73,45 +73,45 @@ pub struct Setup {
     pub thinking: ThinkingShown,
 }
 
-/// Something that happened.
+/// An input.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     Update(Box<Update>),
-    /// A line of the person, without its end.
+    /// A line of the user, without its end.
     Line(String),
-    /// The last question is out. These lines were there before it could be read, and the beginning of another.
+    /// The last question was written. These lines, and the beginning of another, were available before that.
     Asked {
         before: Vec<String>,
         begun: String,
     },
     /// No more lines will come: Ctrl+D, or the end of the pipe.
     End,
-    /// More came than can be kept; nothing more is read.
+    /// The input exceeds a limit; nothing more is read.
     Flood,
     /// Ctrl+C.
     Interrupt,
-    /// The program is told to end, or the terminal is gone.
+    /// A signal ends the program, or the terminal is gone.
     Hangup,
-    /// A moment that was asked for has come.
+    /// The time returned by [`Plain::wake_at`] has come.
     Tick,
 }
 
-/// What is to be done.
+/// The output of the state.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Turned {
     /// To be printed as it is.
     pub text: String,
     pub asks: Vec<ClientRequest>,
-    /// The text ends with a question: once it is out, [`Input::Asked`] is due with what was typed before.
+    /// The text ends with a question: after writing it, [`Input::Asked`] is due with the lines typed before.
     pub question: bool,
     pub over: bool,
 }
 
-/// What the person's last line waits for.
+/// What the user's last line waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Awaiting {
     Nothing,
-    /// Its turn, and whatever follows from it.
+    /// The end of its turn and of everything that follows.
     Idle,
     /// A command's answer.
     Answer,
@@ -137,7 +137,7 @@ pub(super) enum Lines {
     Ended,
 }
 
-/// See the module's words.
+/// The state of the conversation.
 #[derive(Debug)]
 pub struct Plain {
     pub(super) setup: Setup,
@@ -146,24 +146,24 @@ pub struct Plain {
     asks: Vec<ClientRequest>,
     pub(super) asked: bool,
     pub(super) approvals: Approvals,
-    /// A cap that was reached, while its question is open.
+    /// The question at a cap, while it is open.
     pub(super) cap: Option<OpenCap>,
-    /// Not before this moment is the next question asked.
+    /// The next question is not asked before this time.
     pub(super) ask_at: u64,
     pub(super) header: Option<Header>,
-    /// Events that wait behind the open question, each with its moment.
+    /// Events held back by the open question, each with its time.
     pub(super) held: VecDeque<(u64, Event)>,
     pub(super) turn: Activity,
     pub(super) shell: Activity,
     pub(super) calls: HashMap<CallId, KnownCall>,
     pub(super) thinking_since: Option<u64>,
-    /// The model that answers in place of the header's until the turn ends, as `provider/model`.
+    /// The fallback model that answers in place of the header's until the turn ends, as `provider/model`.
     pub(super) stand_in: Option<String>,
-    /// The prompt that the person sees already, as they typed it.
+    /// The prompt that the user sees already, as typed.
     pub(super) echoed: Option<String>,
     /// Lines that ended in a backslash.
     pub(super) begun: String,
-    /// Lines that wait until no question is open.
+    /// Lines kept until no question is open.
     pub(super) ahead: VecDeque<String>,
     pub(super) awaiting: Awaiting,
     pub(super) lines: Lines,
@@ -171,13 +171,13 @@ pub struct Plain {
     pub(super) life: Life,
     pub(super) messages: usize,
     pub(super) told_waiting: usize,
-    /// Other sessions, as the owner told them last, and as they were printed last.
+    /// Other sessions, as last received, and as last printed.
     pub(super) sessions: Vec<SessionLine>,
     pub(super) listed: Vec<SessionLine>,
-    /// Requests of all sessions, as they were printed last; what the next list is narrowed to.
+    /// Requests of all sessions, as last printed; and the filter of the next list.
     pub(super) listed_requests: Vec<InboxLine>,
     pub(super) inbox_words: String,
-    /// Requests that wait in other sessions, and how many of them were told.
+    /// The number of requests in other sessions, and the number last reported.
     pub(super) elsewhere: usize,
     pub(super) told_elsewhere: usize,
 }
@@ -195,7 +195,7 @@ impl Plain {
             ask_at: 0,
             header: None,
             held: VecDeque::new(),
-            // The owner opens the session; it says when it is idle.
+            // The owner opens the session and reports when it is idle.
             turn: Activity::Running,
             shell: Activity::Idle,
             calls: HashMap::new(),
@@ -219,7 +219,7 @@ impl Plain {
         }
     }
 
-    /// Takes one thing that happened.
+    /// Handles one input.
     pub fn take(&mut self, now_ms: u64, input: Input) {
         self.now_ms = self.now_ms.max(now_ms);
         match input {
@@ -244,7 +244,7 @@ impl Plain {
         }
     }
 
-    /// What is to be done now that everything at hand was taken.
+    /// Returns the output after all available inputs were handled.
     pub fn turned(&mut self) -> Turned {
         self.settle();
         Turned {
@@ -255,7 +255,7 @@ impl Plain {
         }
     }
 
-    /// When a [`Input::Tick`] is wanted; `None` for never.
+    /// Returns when an [`Input::Tick`] is needed; `None` for never.
     pub fn wake_at(&self) -> Option<u64> {
         match self.life {
             Life::Closing { until_ms } => Some(until_ms),
@@ -266,7 +266,7 @@ impl Plain {
         }
     }
 
-    /// Whether the person's next line is wanted now.
+    /// Whether the user's next line is to be read now.
     pub fn listens(&self) -> bool {
         let open = self.lines == Lines::Open && self.life == Life::Open;
         match self.setup.source {
@@ -279,12 +279,12 @@ impl Plain {
         }
     }
 
-    /// Whether the owner said goodbye, or was told to.
+    /// Whether the owner sent its goodbye or was asked to.
     pub fn is_closing(&self) -> bool {
         self.life != Life::Open
     }
 
-    /// Nothing runs, nothing is asked, and what was said is answered.
+    /// Whether nothing runs, no question is open, and the last line is answered.
     fn is_free(&self) -> bool {
         self.turn == Activity::Idle
             && self.shell == Activity::Idle
@@ -296,7 +296,7 @@ impl Plain {
         self.asks.push(ask);
     }
 
-    /// What must hold once everything was taken.
+    /// Advances the state after an input.
     fn settle(&mut self) {
         match self.life {
             Life::Closing { until_ms } if until_ms <= self.now_ms => self.life = Life::Over,
@@ -344,7 +344,7 @@ impl Plain {
         self.tell_idle();
     }
 
-    /// Events that waited behind a question.
+    /// Processes the events held back by a question.
     fn release(&mut self) {
         let now = self.now_ms;
         while self.approvals.open.is_none()
@@ -356,7 +356,7 @@ impl Plain {
         self.now_ms = now;
     }
 
-    /// Nothing runs: says what waits, once, and where to write.
+    /// Reports pending requests, once, and prints the prompt when nothing runs.
     fn tell_idle(&mut self) {
         let waiting = self.approvals.count(State::Aside);
         if waiting != self.told_waiting && waiting > 0 {
@@ -371,7 +371,7 @@ impl Plain {
         }
     }
 
-    /// Lines that waited: all of them on a terminal, on a pipe one when nothing runs.
+    /// Sends kept lines: all of them on a terminal, on a pipe one when nothing runs.
     fn say_ahead(&mut self) {
         while let Some(line) = self.ahead.front() {
             if self.setup.source == Source::Pipe && !self.is_free() {
@@ -386,7 +386,7 @@ impl Plain {
         }
     }
 
-    /// Hands a line to the owner, who understands it.
+    /// Sends a line to the owner.
     pub(super) fn say(&mut self, text: String) {
         let entry = dispatch(&text);
         let awaiting = match &entry {
@@ -396,7 +396,7 @@ impl Plain {
             Entry::Command { .. } => Awaiting::Answer,
             Entry::Shell { .. } => Awaiting::Shell,
         };
-        // A turn that is about to begin has not said so yet; nothing shorter may hide it.
+        // A turn about to begin is not reported yet; a shorter wait must not hide it.
         if self.awaiting != Awaiting::Idle || self.turn == Activity::Running {
             self.awaiting = awaiting;
         }
@@ -440,7 +440,7 @@ impl Plain {
         }
     }
 
-    /// Lines that nobody can have meant: none of them is taken.
+    /// Discards all input because of its amount.
     pub(super) fn flood(&mut self) {
         self.page.line("More input came than can be meant; nothing more of it is read.");
         self.ahead.clear();
@@ -457,7 +457,7 @@ impl Plain {
     }
 
     fn interrupt(&mut self) {
-        // The terminal has thrown the line away that was being written.
+        // The terminal has discarded the line being typed.
         self.begun.clear();
         self.ahead.clear();
         if self.now_ms < self.armed_until {
@@ -477,7 +477,7 @@ impl Plain {
         }
     }
 
-    /// Stops what runs, and says so.
+    /// Stops what runs, and reports it.
     pub(super) fn stop(&mut self) -> Activity {
         let (turn, shell) = (self.turn, self.shell);
         if turn == Activity::Running && self.header.is_some() {
@@ -505,7 +505,7 @@ impl Plain {
         self.event(event);
     }
 
-    /// Whether a line of a terminal may have lost its end.
+    /// Whether a line of a terminal may be truncated.
     pub(super) fn is_cut(&self, text: &str) -> bool {
         self.setup.source == Source::Terminal && text.len() >= LONGEST_TYPED
     }

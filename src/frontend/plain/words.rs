@@ -1,6 +1,5 @@
-//! Sentences for events: requests, returns, waits, ends. Takes values, returns plain text.
-//!
-//! No glyphs, no columns, no colours. The page sanitizes text by others that a sentence contains.
+//! Sentences for events: requests, returns, waits, ends; without glyphs, columns and colours. The page sanitizes
+//! untrusted text in a sentence.
 
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use crate::provider::ErrorClass;
 use crate::stdx::text::{one_line_summary, sanitize};
 use crate::tool::{DiffKind, DiffLine, Preview};
 
-/// Width of quoted text by others in a sentence, in cells.
+/// Width of quoted untrusted text in a sentence, in cells.
 const WIDTH: usize = 300;
 
 /// Characters of a row of details; longer lines continue in the next row.
@@ -27,7 +26,7 @@ const TAIL: usize = 3;
 pub(super) const KEYS: &str = "Enter: send the line\nCtrl+C: stop what runs; twice within 2 seconds leaves\nCtrl+D: \
                                leave\nThe terminal edits the line. `co keys` lists the keys of the full screen.";
 
-/// How a service is set up here: a key must never be typed into a line that is shown.
+/// The help for setting up a service: a key must never be typed into a visible line.
 pub(super) const LOGIN: &str = "`co auth add`, in a shell of its own, asks for a service and its key.";
 
 /// Returns the sentence that asks for a decision.
@@ -47,7 +46,7 @@ fn ended(text: &str) -> String {
     }
 }
 
-/// Returns everything that the call would do, in rows: nothing is approved before these are printed.
+/// Returns the effect of the call, in rows: nothing is approved before these are printed.
 pub(super) fn body(request: &Request) -> Vec<String> {
     let mut rows = Vec::new();
     if let Some(again) = &request.again {
@@ -145,7 +144,7 @@ pub(super) fn decision(approval: &Approval) -> &'static str {
     }
 }
 
-/// Says how a request was settled elsewhere; `None` if there is nothing to say.
+/// Describes a settlement elsewhere; `None` if there is nothing to report.
 pub(super) fn settled(settled: &Settled, number: usize) -> Option<String> {
     match settled {
         Settled::Decided { approval: Approval::Later, .. } => {
@@ -163,7 +162,7 @@ pub(super) fn settled(settled: &Settled, number: usize) -> Option<String> {
     }
 }
 
-/// Returns the row of a finished call and, if it did not go well, its output.
+/// Returns the row of a finished call and, if it did not succeed, its output.
 pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (String, Option<String>) {
     let text = returned.text();
     let how = match returned.status {
@@ -186,7 +185,7 @@ pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (Str
     (format!("{}, {how}.", tool_of(tool, summary)), tail.filter(|tail| !tail.is_empty()))
 }
 
-/// Describes a call by its tool and what it does.
+/// Describes a call by its tool and its effect.
 pub(super) fn tool_of(tool: &str, summary: &str) -> String {
     let tool = one_line_summary(tool, WIDTH);
     match one_line_summary(&ended(summary), WIDTH) {
@@ -203,7 +202,7 @@ fn extent(text: &str) -> Option<String> {
     }
 }
 
-/// Reports a request that failed and is sent again.
+/// Describes a request that failed and is sent again.
 pub(super) fn retry(
     class: ErrorClass,
     message: &str,
@@ -235,13 +234,13 @@ pub(super) fn retry(
     format!("{what}; trying again in {} ({attempt} of {of}).", seconds(wait))
 }
 
-/// Reports that another model takes over.
+/// Describes a failover to another model.
 pub(super) fn fell_back(from: &str, to: &str, why: &str) -> String {
     let why = one_line_summary(why, WIDTH);
     format!("{from}: {}. {to} goes on in its place until the end of this turn.", ended(&why))
 }
 
-/// Returns a duration in whole seconds.
+/// Formats a duration in whole seconds.
 pub(super) fn seconds(took: Duration) -> String {
     match (took.as_millis() + 500) / 1_000 {
         0 => "less than a second".to_owned(),
@@ -250,7 +249,7 @@ pub(super) fn seconds(took: Duration) -> String {
     }
 }
 
-/// Says how a turn ended; `None` if its reply says everything.
+/// Describes the end of a turn; `None` if its reply is enough.
 pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
     let text = match end {
         TurnEnd::Completed => return None,
@@ -292,7 +291,7 @@ pub(super) fn picture(number: usize, picture: &Pictured) -> String {
     }
 }
 
-/// Says what the program told the model on its own; `None` for what is not shown.
+/// Describes a note of the program to the model; `None` if it is not shown.
 pub(super) fn note(kind: &NoteKind, text: &str) -> Option<String> {
     let mut label = kind.label()?.chars();
     let first = label.next()?.to_uppercase();

@@ -1,4 +1,4 @@
-//! Sessions that go on beside the one at hand, and changes of approvals in any process.
+//! Sessions that run beside the current one, and changes of approvals by any process.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -13,38 +13,38 @@ use crate::history::SessionId;
 use crate::runtime::headless::CLOSING;
 use crate::store::{Store, Wakeups};
 
-/// Sessions that go on here at once.
+/// Maximum number of background sessions.
 pub(super) const BESIDE: usize = 2;
 
-/// What goes on beside the session at hand.
+/// The work beside the current session.
 pub(super) struct BackgroundSessions {
     pub(super) store: Store,
     pub(super) wakeups: Wakeups,
     pub(super) work: JoinSet<Say>,
-    /// The sessions among the work, and what they are called.
+    /// The sessions among the work, by task.
     pub(super) going: HashMap<Id, SessionId>,
     pub(super) stop: CancellationToken,
-    /// The number of the latest change that the face was told of.
+    /// The number of the latest change reported to the front end.
     pub(super) told: Option<u64>,
     pub(super) expiry: Expiry,
 }
 
 /// When the next request of any session expires.
 pub(super) enum Expiry {
-    /// Something changed since it was looked up.
+    /// Something changed since the last lookup.
     Unknown,
     At(Pin<Box<Sleep>>),
-    /// Nothing does, or the store cannot say; known again with the next change.
+    /// No request expires, or the store cannot be read; looked up again after the next change.
     Never,
 }
 
-/// Something that happened beside the session at hand.
+/// An event outside the current session.
 pub(super) enum Happened {
     /// Approvals may have changed, here or in another process.
     Changed,
-    /// The time of a request is over, in whichever session.
+    /// A request of some session expires now.
     Due,
-    /// A piece of work is done, with what there is to say of it; nothing where the text is empty.
+    /// Work is done, with its message; an empty text is not shown.
     Done(Say),
 }
 
@@ -61,7 +61,7 @@ impl BackgroundSessions {
         }
     }
 
-    /// Cancel-safe.
+    /// Returns the next event. Cancel-safe.
     pub(super) async fn next(&mut self) -> Happened {
         if let Expiry::Unknown = self.expiry {
             self.expiry = next_expiry(&self.store).await;
@@ -93,12 +93,12 @@ impl BackgroundSessions {
         self.going.values().any(|going| going == session)
     }
 
-    /// Tells what goes on to end and to save; nothing new begins.
+    /// Cancels the running work; nothing new starts.
     pub(super) fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// Waits for the end of it. What does not end in time is dropped; what it committed is safe.
+    /// Waits for the end of all work. Tasks that exceed the timeout are dropped; what they committed is safe.
     pub(super) async fn ended(&mut self) {
         self.stop();
         let all = async { while self.work.join_next().await.is_some() {} };
@@ -107,14 +107,14 @@ impl BackgroundSessions {
 }
 
 async fn next_expiry(store: &Store) -> Expiry {
-    // Where the store cannot be read, whatever the person does next says so.
+    // A store that cannot be read is reported by the user's next action.
     let Ok(Some(due)) = store.next_expiry().await else { return Expiry::Never };
     let left = Duration::try_from(due.duration_since(store.clock().now())).unwrap_or_default();
     // The store counts in whole milliseconds.
     Expiry::At(Box::pin(sleep(left.saturating_add(Duration::from_millis(1)))))
 }
 
-/// Cancel-safe; never resolves while nothing is due.
+/// Waits for the expiry. Cancel-safe; never resolves while nothing expires.
 async fn reached(expiry: &mut Expiry) {
     match expiry {
         Expiry::At(sleep) => sleep.as_mut().await,
@@ -168,7 +168,7 @@ mod tests {
         Record::Asked { call, request }
     }
 
-    /// The clock of the store stands until it is moved, so that each step comes from what is asserted before it.
+    /// The store's clock stands still until it is moved, so that each step depends only on the assertions before it.
     #[tokio::test]
     async fn the_end_of_a_request_is_heard_once() {
         let dir = tempfile::tempdir().unwrap();
@@ -194,7 +194,7 @@ mod tests {
             assert!(matches!(in_time(&mut background).await, Happened::Changed));
             assert_eq!(store.undecided_rows(10).await.unwrap().len(), left);
         }
-        // Nothing is due any more: nothing looks again.
+        // No request expires any more, so there is no further event.
         let more = tokio::time::timeout(Duration::from_millis(100), background.next()).await;
         assert!(more.is_err());
         assert!(matches!(background.expiry, Expiry::Never));

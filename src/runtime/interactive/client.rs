@@ -1,6 +1,5 @@
-//! What answers at any time, whether a turn runs or not: lines, slash commands, the person's own commands, models.
-//!
-//! It never touches the session; what only its owner may do comes back as [`OwnerAction`].
+//! Handles requests that are possible at any time, whether a turn runs or not: lines, slash commands, shell commands,
+//! models. It never touches the session; anything that only its owner may do is returned as [`OwnerAction`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,80 +27,80 @@ use crate::history::{History, Record, SessionId};
 use crate::message::{NoteKind, Usage, UserPart};
 use crate::store::{AuditNote, InputScope, RequestFilter};
 
-/// Requests that are told to a face at once.
+/// Maximum number of requests sent to a front end at once.
 const WAITING_SHOWN: usize = 100;
 /// Earlier lines that Up brings back.
 const RECALLED: usize = 200;
 
-/// See the module's words.
+/// The front end's requests, and the state to answer them.
 pub(super) struct ClientHandler {
     pub(super) app: Arc<App>,
     pub(super) updates: Updates,
     pub(super) asks: mpsc::Receiver<ClientRequest>,
-    /// What a decision at this face is recorded as.
+    /// The decider recorded for decisions at this front end.
     pub(super) decider: Decider,
     pub(super) shell: Shell,
-    /// Notes of finished commands that the session does not hold yet.
+    /// Notes of finished commands that the session does not contain yet.
     pub(super) notes: Vec<Record>,
-    /// The composer's text, where the session was not free to keep it.
+    /// The composer's text, if the session was not free to store it.
     pub(super) draft: Option<String>,
     pub(super) session: SessionId,
-    /// The session's folder, which need not be the one `co` was started in.
+    /// The session's folder, which may differ from the one `co` was started in.
     pub(super) folder: PathBuf,
     files: Files,
     pub(super) pending: Pending,
-    /// What goes on beside the session at hand.
+    /// Work beside the current session.
     pub(super) background: BackgroundSessions,
-    /// Requests of this session beyond those that the face was told.
+    /// Requests of this session beyond those sent to the front end.
     pub(super) untold: usize,
-    /// The header as the face knows it.
+    /// The header as last sent.
     pub(super) shown: Option<Header>,
-    /// Why this process only looks at the session.
+    /// Why this process has the session read-only.
     pub(super) read_only: Option<String>,
     pub(super) commands: Commands,
-    /// What the face was told last; at first it waits for a word.
+    /// The activity last sent. The front end starts in the state of a running turn.
     told: Activity,
     pub(super) model: watch::Receiver<ModelChoice>,
-    /// The try of a service that runs.
+    /// The running login attempt.
     pub(super) login: Option<tokio::task::JoinHandle<()>>,
-    /// Whether the search for a server, and the offer to set up a service, had their turn.
+    /// Whether the search for a server and the offer to set up a service were done.
     pub(super) welcomed: bool,
-    /// Whether the copy of the database had its turn.
+    /// Whether the database copy was done.
     pub(super) copied: bool,
-    /// The found server that the person was told of.
+    /// The discovered server that was reported to the user.
     told_server: Option<String>,
-    /// The last typed line, while it is being stored.
+    /// The storing of the last typed line.
     remembering: Option<tokio::task::JoinHandle<()>>,
-    /// What the person was shown of the folder before they trust it.
+    /// The folder's contents shown to the user before they trust it.
     pub(super) shown_of_folder: Option<Contents>,
     spent: Arc<Mutex<Spent>>,
 }
 
-/// What the requests of this process used.
+/// The usage of this process.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spent {
     pub(super) total: Usage,
     pub(super) last_input: Option<u64>,
 }
 
-/// The history that a command is answered from.
+/// The history for answering a command.
 #[derive(Clone, Copy)]
 pub(super) enum SessionView<'a> {
     /// Nothing runs.
     Here(&'a History),
-    /// A turn has it; the store holds the same.
+    /// A turn has the history; the store contains the same.
     InTheStore,
 }
 
-/// What only the session's owner may do.
+/// An action that only the session's owner may do.
 pub(super) enum OwnerAction {
-    /// Nothing: it was answered.
+    /// Nothing: the request was answered.
     Answered,
     Prompt(Vec<UserPart>),
     Op(Op),
     Draft(String),
     Clear,
-    /// Go on in another session.
+    /// Switch to another session.
     Open(SessionId),
     Close,
 }
@@ -143,25 +142,25 @@ impl ClientHandler {
         }
     }
 
-    /// Another session is at hand from now on.
+    /// Makes another session the current one.
     pub(super) fn enter(&mut self, session: SessionId, folder: PathBuf) {
         self.session = session;
         self.folder = folder;
         self.read_only = None;
         self.shown = None;
         self.draft = None;
-        // What hooks looked at was of the session before.
+        // The hooks' pending results belong to the previous session.
         drop(self.pending.abandon());
         self.told = Activity::Running;
         self.spent.lock().last_input = None;
     }
 
-    /// Tells the face. A face that is gone is noticed by its silence: its asks end.
+    /// Sends a message. A closed front end is detected at its request channel.
     pub(super) async fn tell(&self, notice: ServerMessage) {
         let _ = self.updates.notice(notice).await;
     }
 
-    /// Tells the face that nothing runs, where it does not know yet.
+    /// Reports that nothing runs, unless already reported.
     pub(super) async fn tell_idle(&mut self) {
         if std::mem::replace(&mut self.told, Activity::Idle) != Activity::Idle {
             self.tell(ServerMessage::Idle).await;
@@ -173,7 +172,7 @@ impl ClientHandler {
         self.tell(ServerMessage::TurnBegan).await;
     }
 
-    /// Tells the face that something is under way, where it takes that nothing runs.
+    /// Reports that something runs, if the front end has idle as the last state.
     pub(super) async fn tell_at_work(&mut self) {
         match self.told {
             Activity::Idle => self.tell_busy().await,
@@ -190,7 +189,7 @@ impl ClientHandler {
         self.tell(ServerMessage::Local { title, text, tone }).await;
     }
 
-    /// Answers one ask, or says what it needs the owner for.
+    /// Answers one request, or returns what the owner has to do.
     pub(super) async fn handle(&mut self, ask: ClientRequest, known: SessionView<'_>) -> OwnerAction {
         if matches!(
             ask,
@@ -298,7 +297,7 @@ impl ClientHandler {
         }
     }
 
-    /// A prompt with the images that it names. One that cannot be sent goes back to where it was written.
+    /// Builds a prompt with the images that it names. If it cannot be sent, its text is returned to the composer.
     async fn prompt(&mut self, prompt: Prompt) -> OwnerAction {
         let text = prompt.text.clone();
         match images::parts(prompt, &self.folder, &self.app.world, &self.app.models).await {
@@ -310,34 +309,34 @@ impl ClientHandler {
         }
     }
 
-    /// Typed lines come back in later sessions, but for those that are nobody's business.
+    /// Stores typed lines for later sessions, except private and empty ones.
     fn remember(&mut self, entry: &Entry, text: &str) {
         match entry {
             Entry::Quit | Entry::Nothing | Entry::Shell { privacy: Privacy::Private, .. } => return,
             Entry::Shell { privacy: Privacy::Shared, .. } | Entry::Command { .. } | Entry::Prompt { .. } => {}
         }
-        // BackgroundSessions everything else: a store that is held up must not hold up what was said.
+        // Runs in the background: a slow store must not delay the prompt.
         let (store, updates) = (self.app.store.clone(), self.updates.clone());
         let (folder, text) = (self.app.world.workspace.clone(), text.to_owned());
         let before = self.remembering.take();
         self.remembering = Some(tokio::spawn(async move {
             if let Some(before) = before {
-                // In the order they were typed; a line that failed says so itself.
+                // Keeps the order of typing; a line that failed reports its own error.
                 let _ = before.await;
             }
             if let Err(error) = store.remember_input(&folder, &text).await {
                 let Say { title, text, tone } =
                     Say::warning("history", format!("This line is not remembered: {error}."));
-                // The face may be gone; then nobody wants to know.
+                // The front end may be gone.
                 let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
             }
         }));
     }
 
-    /// Returns once every line typed so far is stored, or told as not remembered.
+    /// Returns once every line typed so far is stored or reported as failed.
     pub(super) async fn remembered(&mut self) {
         if let Some(last) = self.remembering.take() {
-            // Its error was told by itself.
+            // Its error was reported already.
             let _ = last.await;
         }
     }
@@ -371,7 +370,7 @@ impl ClientHandler {
         OwnerAction::Answered
     }
 
-    /// What is asked for from now on, in the turn that runs too.
+    /// Sets the mode, also for the running turn.
     async fn set_mode(&mut self, mode: Mode) {
         if self.app.permissions.policy().mode != mode {
             self.app.permissions.set_mode(mode);
@@ -380,7 +379,7 @@ impl ClientHandler {
         self.header_again().await;
     }
 
-    /// Whether calls run without asking, from now on.
+    /// Sets whether calls run without asking.
     pub(super) async fn stand(&mut self, auto_approve: AutoApprove) {
         if self.app.permissions.policy().auto_approve == auto_approve {
             return;
@@ -394,7 +393,7 @@ impl ClientHandler {
         self.header_again().await;
     }
 
-    /// Keeps in the audit what the person chose.
+    /// Records the user's choice in the audit.
     async fn note_stance(&self, text: String) {
         if let Err(error) = self.app.store.note(AuditNote::Stance { text }).await {
             self.say(Say::error("audit", format!("{error}."))).await;
@@ -414,7 +413,7 @@ impl ClientHandler {
         }
     }
 
-    /// Says what was found on this machine.
+    /// Reports the server found on this machine.
     pub(super) async fn model_is(&mut self, choice: &ModelChoice) {
         if let Origin::Found { server } = &choice.origin {
             let text = format!("Found {server} on this machine: {} answers.", code(&choice.name()));
@@ -422,7 +421,7 @@ impl ClientHandler {
         }
     }
 
-    /// The first prompt to a server that was found by itself names it.
+    /// Names a discovered server at the first prompt to it.
     pub(super) async fn name_found_server(&mut self) {
         let choice = self.app.models.current();
         let Origin::Found { server } = &choice.origin else { return };
@@ -434,7 +433,7 @@ impl ClientHandler {
         self.say(Say::plain("model", text)).await;
     }
 
-    /// Runs the person's own command, without model and approval.
+    /// Runs the user's shell command, without model and approval.
     async fn run_shell(&mut self, command: String, privacy: Privacy) {
         if command.is_empty() {
             self.say(Say::warning("shell", "Type a command behind `!`, e.g. `!ls`.")).await;
@@ -447,7 +446,7 @@ impl ClientHandler {
         }
     }
 
-    /// Shows what the command did; its end leaves a note for the next prompt.
+    /// Shows an event of the command; at its end keeps a note for the next prompt.
     pub(super) async fn on_shell(&mut self, event: ShellEvent) {
         match event {
             ShellEvent::Output(text) => self.tell(ServerMessage::ShellOutput { text }).await,
@@ -461,7 +460,7 @@ impl ClientHandler {
         }
     }
 
-    /// Ends the command that runs, if one does, and waits for its end.
+    /// Stops the running command, if any, and waits for its end.
     pub(super) async fn stop_shell(&mut self) {
         self.shell.stop();
         let ended = async {
@@ -470,11 +469,11 @@ impl ClientHandler {
                 self.on_shell(event).await;
             }
         };
-        // A group that does not end is ended by the drop of its stream.
+        // On timeout, dropping the stream kills the process group.
         let _ = tokio::time::timeout(crate::runtime::headless::CLOSING, ended).await;
     }
 
-    /// Tells the face what waits in this session.
+    /// Sends the pending requests of this session.
     pub(super) async fn waiting(&mut self) {
         let filter = RequestFilter::UndecidedOf(self.session.clone());
         match self.app.store.requests(filter, WAITING_SHOWN).await {
@@ -502,12 +501,12 @@ impl ClientHandler {
         *self.spent.lock()
     }
 
-    /// A turn's front end that also counts what is used.
+    /// Wraps a turn's front end to record its usage.
     pub(super) fn tap(&self, inner: ChannelFrontend) -> ObservedFrontend {
         ObservedFrontend { inner, spent: Arc::clone(&self.spent) }
     }
 
-    /// Tells the face what can be typed and edited here.
+    /// Sends the available commands and tools.
     pub(super) async fn offer(&self) {
         let line = |command: &Command| CommandLine {
             name: command.name.clone(),
@@ -524,7 +523,7 @@ impl ClientHandler {
         self.tell(ServerMessage::Known { commands, tools }).await;
     }
 
-    /// Tells the face what was entered here before, in any session.
+    /// Sends the lines entered before in this folder.
     pub(super) async fn recall(&self) {
         let scope = InputScope::Folder(self.app.world.workspace.clone());
         match self.app.store.inputs(scope, RECALLED).await {
@@ -539,7 +538,7 @@ impl ClientHandler {
         }
     }
 
-    /// Gives the running turn the notes that the person's own commands left; those it cannot take wait.
+    /// Passes the shell commands' notes to the running turn; those it cannot take are kept.
     pub(super) fn hand_notes(&mut self, words: &mpsc::Sender<Op>) {
         self.notes.retain(|note| {
             let Record::Noted { kind: NoteKind::CommandOutput, text } = note else { return true };
@@ -548,7 +547,7 @@ impl ClientHandler {
     }
 }
 
-/// Counts usage on its way to the face.
+/// A front end that records usage before passing events on.
 pub(super) struct ObservedFrontend {
     inner: ChannelFrontend,
     spent: Arc<Mutex<Spent>>,
@@ -579,7 +578,7 @@ impl Frontend for ObservedFrontend {
     }
 }
 
-/// Resolves when another model answers. Cancel-safe.
+/// Resolves when the model changes. Cancel-safe.
 pub(super) async fn changed(model: &mut watch::Receiver<ModelChoice>) -> ModelChoice {
     match model.changed().await {
         Ok(()) => model.borrow_and_update().clone(),

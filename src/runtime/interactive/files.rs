@@ -1,6 +1,4 @@
-//! The files of the workspace, for mentions: looked up beside everything else, kept for a few seconds.
-//!
-//! It never holds up a turn or the face, and is bounded in number and time. Called by the client.
+//! The workspace's files, for mentions: listed in the background, cached for a few seconds, bounded in number and time.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,21 +13,21 @@ use crate::approval::WorkspaceKind;
 use crate::frontend::channel::Updates;
 use crate::frontend::protocol::ServerMessage;
 
-/// Paths that are told.
+/// Maximum number of paths sent.
 const TOLD: usize = 20_000;
-/// Paths that are looked at: a walk goes deep first, and the nearest ones are told.
+/// Maximum number of paths visited: a walk is depth-first, and the nearest paths are sent.
 const LOOKED_AT: usize = 3 * TOLD;
-/// How long a walk may take; what was found by then is told.
+/// The timeout of a walk; what was found by then is sent.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// How long a list is told again without a new walk.
+/// The time for which a list is reused.
 const FRESH: Duration = Duration::from_secs(5);
-/// Levels below the home folder or `/` that are looked at.
+/// Levels visited below the home folder or `/`.
 const SHALLOW: usize = 3;
 
-/// Looks up files, one walk at a time.
+/// Lists files, one walk at a time.
 pub(super) struct Files {
     shared: Arc<Mutex<Shared>>,
-    /// Ends the walk when nobody is left to hear of it.
+    /// Cancels the walk when this is dropped.
     cancel: CancellationToken,
     _ends: DropGuard,
 }
@@ -55,7 +53,7 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Sees to it that the files below `root` are told soon.
+    /// Sends the files below `root`, from the cache or after a walk in the background.
     pub(super) async fn tell(&self, root: &Path, kind: WorkspaceKind, updates: &Updates) {
         let fresh = {
             let mut shared = self.shared.lock();
@@ -71,7 +69,7 @@ impl Files {
             }
         };
         match fresh {
-            // The face may be gone; then nobody wants the files.
+            // The front end may be gone.
             Some(paths) => {
                 let _ = updates.notice(ServerMessage::Files { paths }).await;
             }
@@ -92,7 +90,7 @@ impl Files {
             {
                 let mut shared = shared.lock();
                 if shared.walking.as_ref() != Some(&root) {
-                    // Another session was entered meanwhile; its files are on their way.
+                    // Another session was entered meanwhile; its own walk runs.
                     return;
                 }
                 shared.walking = None;
@@ -103,7 +101,7 @@ impl Files {
     }
 }
 
-/// Paths relative to `root`, folders with `/` behind them, the nearest first.
+/// Returns paths relative to `root`, folders with a trailing `/`, the nearest first.
 fn walk(root: &Path, kind: WorkspaceKind, cancel: &CancellationToken) -> Vec<String> {
     let started = Instant::now();
     let mut builder = WalkBuilder::new(root);
@@ -129,7 +127,7 @@ fn walk(root: &Path, kind: WorkspaceKind, cancel: &CancellationToken) -> Vec<Str
     found
 }
 
-/// Hidden folders of a home folder hold what programs keep there; nobody mentions that.
+/// Hidden folders of a home folder contain program data, which is not mentioned.
 fn is_plain(entry: &DirEntry) -> bool {
     entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")
 }

@@ -1,4 +1,4 @@
-//! The lines that stand on the normal screen after the face has closed; the face itself repeats the last answer.
+//! The lines for the normal screen after the front end has closed; the front end itself repeats the last answer.
 
 use super::view::title;
 use crate::app::{App, AppError};
@@ -7,7 +7,7 @@ use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
 use crate::stdx::text::grouped;
 
-/// What was saved and how to go on; of a session in which nothing happened only what waits in others.
+/// Returns what was saved and how to continue; for an empty session only the requests pending in others.
 pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, AppError> {
     let history = session.history();
     let waiting = app.store.waiting_count().await?;

@@ -1,7 +1,7 @@
-//! What waits in all sessions: the list of it, its decisions, and sessions that go on beside the one at hand.
+//! The inbox of all sessions: its list, its decisions, and sessions resumed beside the current one.
 //!
-//! Deciding writes to the store and runs nothing; whoever owns the session is woken. A session that nobody has open can
-//! go on here, with nobody watching it: what it asks for waits again. Answers the asks of the inbox for the client.
+//! A decision writes to the store and runs nothing; the owner of the session is notified. A session without an owner
+//! can be resumed here unattended: its new requests wait in the inbox again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::stdx::moment::{age, deadline};
 use crate::stdx::text::one_line_summary;
 use crate::store::{DecideOutcome, RequestRow};
 
-/// Requests that a face lists.
+/// Maximum number of requests listed.
 const LISTED: usize = 10_000;
 /// Cells of a title.
 const TITLE: usize = 60;
@@ -42,13 +42,13 @@ impl ClientHandler {
                 if !say.text.is_empty() {
                     self.say(say).await;
                 }
-                // What was lost changed nothing in the store, and is still drawn as being decided.
+                // Decisions that failed changed nothing in the store, but are still drawn as in progress.
                 self.elsewhere().await;
             }
         }
     }
 
-    /// Marks what nobody decided in time; the bell that this rings tells the face.
+    /// Expires requests; the resulting change event updates the front end.
     async fn expire(&mut self) {
         if let Err(error) = self.app.store.expire_due().await {
             // It would be due again at once.
@@ -57,26 +57,26 @@ impl ClientHandler {
         }
     }
 
-    /// Tells the face that approvals changed, if they did since it was told.
+    /// Reports changed approvals, if any since the last report.
     async fn tell_changes(&mut self) {
-        // Where the store cannot be read, whatever the person does next says so.
+        // A store that cannot be read is reported by the user's next action.
         let Ok(latest) = self.app.store.latest_change().await else { return };
         if self.background.told.replace(latest) != Some(latest) {
             self.elsewhere().await;
         }
     }
 
-    /// Tells the face how many requests wait beside those that it was told.
+    /// Sends the number of pending requests besides those already sent.
     pub(super) async fn elsewhere(&self) {
         if let Ok(count) = self.app.store.waiting_elsewhere(&self.session).await {
             self.tell(ServerMessage::Elsewhere { count: count + self.untold }).await;
         }
     }
 
-    /// Tells the face what waits in all sessions.
+    /// Sends the pending requests of all sessions.
     pub(super) async fn inbox(&self) {
         let store = &self.app.store;
-        // What cannot be decided any more is not offered.
+        // Expired requests are not offered.
         if let Err(error) = store.expire_due().await {
             self.say(Say::error("inbox", format!("{error}."))).await;
         }
@@ -87,7 +87,7 @@ impl ClientHandler {
                 let zone = system_zone();
                 let mut lines: Vec<InboxLine> = Vec::with_capacity(rows.len());
                 for row in rows {
-                    // Requests of one session stand together: what is the same for all of them is found once.
+                    // Requests of one session are adjacent: their common data is computed once.
                     let like = lines.last().filter(|last| last.session == row.session);
                     let (title, holder) = match like {
                         Some(last) => (last.title.clone(), last.holder),
@@ -101,7 +101,7 @@ impl ClientHandler {
         }
     }
 
-    /// What its session is called, and who has it.
+    /// Returns the title of the request's session, and who has it.
     fn session_of(&self, row: &RequestRow, holders: &BTreeMap<SessionId, Owner>) -> (String, Holder) {
         let holder = if row.session == self.session {
             Holder::Here
@@ -115,14 +115,14 @@ impl ClientHandler {
         (one_line_summary(row.title.as_deref().unwrap_or("untitled"), TITLE), holder)
     }
 
-    /// Tells the face one request whole.
+    /// Sends the whole request.
     pub(super) async fn request(&self, request: &RequestId) {
         let found = self.app.store.find_request(&request.0).await;
         let request = found.map(Box::new).map_err(|error| format!("{error}."));
         self.tell(ServerMessage::Request { request }).await;
     }
 
-    /// Decides them one after the other, beside everything else: each is on the disk before the next.
+    /// Decides requests one after the other, in the background; each decision is on disk before the next.
     pub(super) fn decide_all(&mut self, requests: Vec<RequestId>, approval: Approval) {
         let (store, decider) = (self.app.store.clone(), self.decider.clone());
         self.background.work.spawn(async move {
@@ -142,7 +142,7 @@ impl ClientHandler {
         });
     }
 
-    /// Goes on with a session that nobody has open, beside the one at hand.
+    /// Resumes a session without an owner, beside the current one.
     pub(super) async fn resume_beside(&mut self, session: SessionId) {
         let text = if session == self.session {
             "This session is the one at hand: it goes on by itself once all is decided."
@@ -193,7 +193,7 @@ fn line_of(row: RequestRow, (title, holder): (String, Holder), now: Timestamp, z
     }
 }
 
-/// Runs what a session has to go on with, and says what came of it.
+/// Runs the pending work of a session, and describes the result.
 async fn go_on(
     app: Arc<App>,
     decider: Decider,
@@ -231,7 +231,7 @@ fn outcome(name: &str, went: Result<RunOutcome, AppError>, returned: usize) -> S
     }
 }
 
-/// A front end of a turn that nobody watches: it hears nobody and approves nothing.
+/// The front end of an unattended turn: receives no operations and approves nothing.
 #[derive(Default)]
 struct Unwatched {
     returned: AtomicUsize,
@@ -254,7 +254,7 @@ impl Frontend for Unwatched {
     }
 }
 
-/// Which decisions did not count, in one line; empty where all did.
+/// Describes the decisions that did not count, in one line; empty if all did.
 fn losses(outcomes: &[DecideOutcome]) -> String {
     let lost_ones: Vec<&DecideOutcome> =
         outcomes.iter().filter(|outcome| **outcome != DecideOutcome::Recorded).collect();

@@ -1,6 +1,5 @@
-//! What a face lists: sessions, the end of one, and lines entered before.
-//!
-//! Everything is read from the store; the session at hand is not touched. Called by the client.
+//! Lists for the front end: sessions, the end of a session, and earlier lines. All are read from the store; the current
+//! session is not touched.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,7 +20,7 @@ use crate::store::{InputScope, SessionFilter, SessionSummary, TypedLine};
 
 /// Sessions of this folder that the first screen may show.
 const RECENT: usize = 12;
-/// Lines entered before that can be searched.
+/// Earlier lines that can be searched.
 const EARLIER: usize = 2_000;
 /// Messages of a preview, and characters of each of their texts.
 const PREVIEWED: usize = 8;
@@ -30,13 +29,13 @@ const PREVIEW_TEXT: usize = 2_000;
 const TITLE: usize = 60;
 
 impl ClientHandler {
-    /// Tells the face the sessions of this folder that were used last.
+    /// Sends the most recent sessions of this folder.
     pub(super) async fn recent(&self) {
         let here = SessionFilter::Folder(self.app.world.workspace.clone());
         self.list(here, RECENT).await;
     }
 
-    /// Tells the face every session that can be opened.
+    /// Sends every session that can be opened.
     pub(super) async fn sessions(&self) {
         self.list(SessionFilter::All, usize::MAX).await;
     }
@@ -64,7 +63,7 @@ impl ClientHandler {
         self.tell(ServerMessage::Sessions { sessions }).await;
     }
 
-    /// Tells the face the end of a session's conversation, beside everything else.
+    /// Sends the end of a session's conversation, in the background.
     pub(super) fn preview(&self, session: SessionId) {
         let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
         tokio::spawn(async move {
@@ -75,12 +74,12 @@ impl ClientHandler {
                 }
                 Err(_) => Vec::new(),
             };
-            // The face may be gone; then nobody wants to see it.
+            // The front end may be gone.
             let _ = updates.notice(ServerMessage::Preview { session, messages }).await;
         });
     }
 
-    /// Tells the face what was entered in all sessions.
+    /// Sends the lines entered in all sessions.
     pub(super) async fn earlier(&mut self) {
         self.remembered().await;
         match self.app.store.typed(InputScope::All, EARLIER).await {
@@ -95,7 +94,7 @@ impl ClientHandler {
         }
     }
 
-    /// Gets hold of another session; where that fails the person is told, and stays.
+    /// Opens another session; on failure reports why and returns `None`.
     pub(super) async fn get(&self, session: &SessionId) -> Option<Opened> {
         if *session == self.session {
             return None;
@@ -115,7 +114,7 @@ impl ClientHandler {
     }
 }
 
-/// Each line where it was entered last; one entered here at any time counts as entered here.
+/// Returns each line at its latest use; one ever entered in this folder counts as entered here.
 fn each_once(typed: Vec<TypedLine>, here: &Path) -> Vec<EarlierLine> {
     let mut lines: Vec<EarlierLine> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -131,7 +130,7 @@ fn each_once(typed: Vec<TypedLine>, here: &Path) -> Vec<EarlierLine> {
     lines
 }
 
-/// What a session is called in a list; `None` for one in which nothing was said, written or left open.
+/// Returns a session's title for a list; `None` for an empty session.
 async fn title(app: &App, one: &SessionSummary) -> Option<String> {
     if let Some(title) = &one.title {
         return Some(one_line_summary(title, TITLE));
@@ -146,7 +145,7 @@ async fn title(app: &App, one: &SessionSummary) -> Option<String> {
     queued.or(draft)
 }
 
-/// A message with no more text than a preview shows.
+/// Shortens a message to the text that a preview shows.
 fn shortened(message: &Message) -> Message {
     match message {
         Message::User { parts } => {

@@ -1,6 +1,5 @@
-//! Setting up a service from the face: what is offered, what a try came to, which model answers then.
-//!
-//! A try runs beside everything else; its key goes to the service and to the key file only. Called by the client.
+//! Sets up services for the front end. An attempt runs in the background; its key is sent to the service and the key
+//! file only.
 
 use std::sync::Arc;
 
@@ -12,8 +11,8 @@ use crate::config::user_file;
 use crate::frontend::protocol::{LoginTrouble, LoginWhy, ModelLine, ServerMessage};
 
 impl ClientHandler {
-    /// Looks for a model server on this machine, beside everything else, where nothing else was chosen, and learns what
-    /// the model in use is; where no server is found the first run offers to set up a service.
+    /// Looks for a model server on this machine in the background, if no model was chosen, and for data about the model
+    /// in use. If no server is found, the first run offers to set up a service.
     pub(super) fn discover(&mut self) {
         let models = Arc::clone(&self.app.models);
         let is_first = !std::mem::replace(&mut self.welcomed, true);
@@ -25,19 +24,19 @@ impl ClientHandler {
             }
             models.learn().await;
             if offer && models.current().origin == Origin::Offline {
-                // A face that is gone wants no list.
+                // The front end may be gone.
                 let _ = updates.notice(services(&models, LoginWhy::First)).await;
             }
         });
     }
 
-    /// The services that can be set up, those that answer on this machine first.
+    /// Sends the services that can be set up, servers on this machine first.
     pub(super) async fn offer_services(&self) {
         self.app.models.search().await;
         self.tell(services(&self.app.models, LoginWhy::Asked)).await;
     }
 
-    /// Tries what was entered, beside everything else; what works is kept.
+    /// Tries the input in the background; stores it if it works.
     pub(super) fn try_service(&mut self, entered: Entered) {
         let (models, updates) = (Arc::clone(&self.app.models), self.updates.clone());
         let file = user_file(&self.app.world.env);
@@ -52,19 +51,19 @@ impl ClientHandler {
             let outcome = outcome.map(|models| models.into_iter().map(line).collect());
             let _ = updates.notice(ServerMessage::LoginTried { service: service.clone(), outcome }).await;
         });
-        // One at a time: of another try nobody waits for the answer any more.
+        // One at a time: a new attempt cancels the previous one.
         if let Some(before) = self.login.replace(task) {
             before.abort();
         }
     }
 
-    /// The person does not want to be asked again.
+    /// Records that the user does not want to be asked again.
     pub(super) fn skip_login(&self) {
         let app = Arc::clone(&self.app);
         tokio::task::spawn_blocking(move || skip(&app.settings));
     }
 
-    /// Switches to a model, and writes that into the person's own settings.
+    /// Switches to a model, and writes it to the user's settings.
     pub(super) async fn keep_model(&mut self, name: &str) {
         let choice = match self.app.models.switch(name) {
             Ok(choice) => choice,
@@ -88,7 +87,7 @@ impl ClientHandler {
         self.warn_of_model().await;
     }
 
-    /// Says what the person should know of the model in use before anything is sent.
+    /// Warns about the model in use before anything is sent.
     pub(super) async fn warn_of_model(&self) {
         if let Some(warning) = self.app.models.warning() {
             self.say(Say::warning("model", warning)).await;

@@ -1,11 +1,10 @@
-//! The owner of interactive sessions, one after the other: one loop over what the person says, what other processes decide, and what runs.
+//! The owner of interactive sessions: one loop over the user's requests, decisions by other processes, and running
+//! work.
 //!
-//! It holds the session for as long as the face is open, starts turns, and carries out what slash commands want. The
-//! face gets updates and knows nothing of sessions; nothing here draws. [`interactive`] is the whole life of one.
-//!
-//! `client` is what answers at any time, `lists` and `files` what it lists, `rules` what it says of rules, `turn` what
-//! happens while a turn runs, `guest` a session that another process owns, `inbox` what waits in all sessions, `shell` the
-//! person's own commands, `submit` what hooks look at, `trust` the folder's trust.
+//! It holds the session while the front end is open, starts turns, and executes slash commands. The front end receives
+//! updates only; nothing here draws. `client` handles requests that are possible at any time, `lists` and `files` what
+//! it lists, `rules` its rules, `turn` a running turn, `reader` a session that another process owns, `inbox` the
+//! requests of all sessions, `shell` the user's commands, `submit` and `pending` the hooks, `trust` the folder's trust.
 
 mod background;
 mod client;
@@ -47,7 +46,7 @@ use crate::store::StoreError;
 use crate::store::{DecideOutcome, Wakeups};
 use crate::workspace::World;
 
-/// What an interactive run is made of. The face is on the screen already when this is used.
+/// The parts of an interactive run. The front end is already open.
 pub struct Interactive {
     pub world: World,
     pub loaded: Loaded,
@@ -55,12 +54,12 @@ pub struct Interactive {
     pub opening: Opening,
     pub asks: mpsc::Receiver<ClientRequest>,
     pub face: Updates,
-    /// What a decision at this face is recorded as.
+    /// The decider recorded for decisions at this front end.
     pub decider: Decider,
 }
 
-/// Builds everything, owns the session until the face closes, and saves. The face always gets a
-/// [`ServerMessage::Goodbye`] last, in failure too; then the error is returned for the normal screen.
+/// Opens the store, owns sessions until the front end closes, and saves. The last message is always
+/// [`ServerMessage::Goodbye`], also before an error is returned.
 pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     let Interactive { world, loaded, models, opening, asks, face: updates, decider } = run;
     let lines = async {
@@ -69,17 +68,17 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
             .extend(models.fallback_trouble().map(|trouble| format!("{}.", trouble.trim_end_matches('.'))));
         let app = Arc::new(App::open(world, loaded, models).await?);
         let mut client = ClientHandler::new(app, updates.clone(), asks, decider);
-        // The whole life of the owner is a large future; it lives on the heap.
+        // The future is large, so it is on the heap.
         Box::pin(live(&mut client, opening, warnings)).await
     };
     let lines = lines.await;
     let goodbye = lines.as_ref().cloned().unwrap_or_default();
-    // The face may be gone; then nobody wants the lines.
+    // The front end may be gone.
     let _ = updates.notice(ServerMessage::Goodbye { lines: goodbye }).await;
     lines.map(drop)
 }
 
-/// One session after the other, until the face closes; then the lines for the normal screen.
+/// Runs one session after the other until the front end closes; returns the lines for the normal screen.
 async fn live(
     client: &mut ClientHandler,
     opening: Opening,
@@ -111,7 +110,7 @@ async fn live(
             Left::For(next) => opened = *next,
         }
         start = Start::Rests;
-        // What was allowed was allowed for the session that is left.
+        // The approval mode of the previous session does not apply to the next one.
         client.stand(AutoApprove::Asking).await;
         client.tell(ServerMessage::Entered).await;
     }
@@ -119,74 +118,74 @@ async fn live(
 
 /// Why a session was left.
 enum Left {
-    /// The face closes; lines for the normal screen.
+    /// The front end closes; lines for the normal screen.
     Closed(Vec<String>),
     For(Box<Opened>),
 }
 
-/// Whether an open turn of the session goes on by itself.
+/// Whether an open turn of the session is resumed at the start.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Start {
     GoesOn,
     Rests,
 }
 
-/// How long a session is open before the database is copied, where that is due: not while somebody waits for the start.
+/// The age of an open session at which the database is copied if due, so that the start is not delayed.
 const COPY_AFTER: Duration = Duration::from_secs(60);
 
-/// How long a store that refused a write is left alone before what waits is tried again.
+/// The delay before a failed write to the store is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
-/// The owner at work.
+/// The state of the owner of one session.
 struct SessionRuntime<'a> {
     client: &'a mut ClientHandler,
     session: Session,
     env: AgentEnv,
     wakeups: Wakeups,
     queue: Queue,
-    /// The same of late approvals: held once the person stopped them.
+    /// The same for late approvals: held once the user stopped them.
     late: Queue,
-    /// Prompts that are not known to be stored: they go back to where they were written when the store refuses them.
+    /// Prompts not known to be stored: if the store rejects them, they are returned to the composer.
     unsaved: Vec<UnsavedPrompt>,
     store: StoreState,
-    /// The face said goodbye.
+    /// The front end is closing.
     closing: bool,
     /// When a copy of the database may be made.
     copy_at: Instant,
 }
 
-/// A prompt on its way, and how many messages the conversation had before it.
+/// A submitted prompt, and the number of messages before it.
 struct UnsavedPrompt {
     text: String,
     messages: usize,
 }
 
-/// Whether the last write was taken.
+/// Whether the last write succeeded.
 #[derive(Clone, PartialEq, Eq)]
 enum StoreState {
     Takes,
-    /// Why not, as it was told. What would run by itself waits until this is tried again.
+    /// It failed, with the reported reason. Automatic work waits for the next try.
     Refuses(String),
-    /// The time for another try has come; the same reason is not told twice.
+    /// The next try is due; the same reason is not reported twice.
     TriedAgain(String),
 }
 
-/// Whether something starts by itself.
+/// Whether work starts automatically.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Queue {
     Runs,
-    /// The last turn failed or stopped at a cap: the next one would too. Held until the person says something.
+    /// The last turn failed or stopped at a cap, and the next one would too. Held until the user acts.
     Held,
 }
 
-/// What may be done without a word of the person.
+/// Work that starts without the user.
 enum Work {
     Prompt(Vec<UserPart>),
     Resume,
     LateCalls,
 }
 
-/// Whether the loop goes on.
+/// Whether the loop continues.
 enum Going {
     On,
     Closing,
@@ -214,7 +213,7 @@ impl<'a> SessionRuntime<'a> {
         UnsavedPrompt { text: images::words(parts), messages: self.session.history().messages().count() }
     }
 
-    /// Until the face closes or another session is wanted.
+    /// Runs until the front end closes or another session is opened.
     async fn run(mut self, start: Start) -> Result<Left, AppError> {
         self.greet().await;
         self.client.session_started(&self.session, &self.env);
@@ -269,7 +268,7 @@ impl<'a> SessionRuntime<'a> {
         let history = self.session.history();
         self.client.header(history).await;
         let mut messages: Vec<_> = history.messages().cloned().collect();
-        // What came of a reply that broke off: the next prompt would keep it, so the person sees it too.
+        // The next prompt would include an interrupted partial reply, so the user sees it too.
         let partial = history.running().and_then(|turn| turn.partial.as_ref());
         messages.extend(partial.map(|(_, text)| Message::partial(text.clone())));
         if !messages.is_empty() {
@@ -312,7 +311,7 @@ impl<'a> SessionRuntime<'a> {
         }
     }
 
-    /// What runs next by itself: late approvals, then a deferred turn whose answers are all here, then the queue.
+    /// Returns the next automatic work: a turn that can be resumed, then late approvals, then the queue.
     fn ready(&self) -> Option<Work> {
         let history = self.session.history();
         if matches!(self.store, StoreState::Refuses(_)) {
@@ -330,7 +329,7 @@ impl<'a> SessionRuntime<'a> {
         }
     }
 
-    /// Waits for the next thing that happens between turns, and answers it.
+    /// Waits for the next event between turns, and handles it.
     async fn idle(&mut self) -> Result<Going, AppError> {
         tokio::select! {
             ask = self.client.asks.recv() => {
@@ -339,8 +338,8 @@ impl<'a> SessionRuntime<'a> {
                 if let OwnerAction::Close = heard {
                     return Ok(Going::Closing);
                 }
-                // Each word of the person is a moment to look at what others decided: before a prompt, which the turn hears
-                // with it, and after anything else, which must not wait for it.
+                // Each request of the user is a point at which decisions by others are taken: before a prompt, so that
+                // its turn includes them; after anything else, which must not wait for them.
                 if let OwnerAction::Prompt(parts) = &heard {
                     self.unsaved.push(self.unsaved(parts));
                     self.take_decisions().await?;
@@ -395,7 +394,7 @@ impl<'a> SessionRuntime<'a> {
         }
     }
 
-    /// Does between turns what the person wants.
+    /// Executes an action between turns.
     async fn act(&mut self, heard: OwnerAction) -> Result<Going, AppError> {
         match heard {
             OwnerAction::Answered => {
@@ -419,7 +418,7 @@ impl<'a> SessionRuntime<'a> {
         }
     }
 
-    /// A word on a turn, while none runs.
+    /// Handles an operation while no turn runs.
     async fn op(&mut self, op: Op) -> Result<Going, AppError> {
         match op {
             Op::Decide { request, approval } => self.decide(&request, approval).await?,
@@ -434,8 +433,8 @@ impl<'a> SessionRuntime<'a> {
         Ok(Going::On)
     }
 
-    /// The store refuses for now: nothing is lost, what would run by itself waits until it is tried again, and prompts go
-    /// back to where they were written.
+    /// Handles a failed write: nothing is lost, automatic work waits for the next try, and prompts are returned to the
+    /// composer.
     async fn recover_from(&mut self, error: &StoreError) {
         let why = error.to_string();
         let is_told = match &self.store {
@@ -461,7 +460,7 @@ impl<'a> SessionRuntime<'a> {
                 self.client.tell(ServerMessage::Refused { text: prompt.text, reason: why.clone() }).await;
             }
         }
-        // The next prompt would leave the turn behind that was cut off.
+        // The next prompt would abandon the interrupted turn.
         if self.session.history().running().is_some() {
             self.queue = Queue::Held;
         }
@@ -469,7 +468,7 @@ impl<'a> SessionRuntime<'a> {
         self.client.header(self.session.history()).await;
     }
 
-    /// Starts a turn with a prompt; behind others that wait.
+    /// Starts a turn with a prompt, after queued ones.
     async fn prompt(&mut self, parts: Vec<UserPart>) -> Result<Going, AppError> {
         (self.queue, self.late) = (Queue::Runs, Queue::Runs);
         self.store = StoreState::Takes;
@@ -488,7 +487,7 @@ impl<'a> SessionRuntime<'a> {
         Ok(Going::On)
     }
 
-    /// What the last turn did not hear: nothing of it is lost, prompts go to the queue.
+    /// Handles operations that the last turn did not process; prompts are queued.
     async fn take_unheard(&mut self, unheard: Vec<Op>) -> Result<Going, AppError> {
         let mut going = Going::On;
         for op in unheard {
@@ -538,7 +537,7 @@ impl<'a> SessionRuntime<'a> {
         Ok(())
     }
 
-    /// Decides a request that waits between turns: to the store first, first answer wins.
+    /// Decides a pending request between turns: in the store first, the first answer wins.
     async fn decide(&mut self, request: &RequestId, approval: Approval) -> Result<(), AppError> {
         self.late = Queue::Runs;
         self.store = StoreState::Takes;
@@ -551,7 +550,7 @@ impl<'a> SessionRuntime<'a> {
         Ok(())
     }
 
-    /// Takes what was decided here or elsewhere, and tells the face.
+    /// Consumes decisions made here or elsewhere, and reports them.
     async fn take_decisions(&mut self) -> Result<(), AppError> {
         let records = self.session.consume_decisions().await?;
         self.show_decisions(&records).await;
@@ -567,7 +566,7 @@ impl<'a> SessionRuntime<'a> {
         }
     }
 
-    /// Stores the notes that the person's own commands left, once the session is free for it.
+    /// Stores the shell commands' notes once the session is free.
     async fn keep_notes(&mut self) -> Result<(), AppError> {
         let notes = std::mem::take(&mut self.client.notes);
         if notes.is_empty() {
@@ -580,7 +579,7 @@ impl<'a> SessionRuntime<'a> {
         Ok(kept?)
     }
 
-    /// Prompts that hooks still look at stay in the composer, before what is written there.
+    /// Keeps prompts whose hooks have not finished in the draft, before the text already there.
     fn keep_unsent(&mut self) {
         let mut texts = self.client.pending.abandon();
         if texts.is_empty() {
@@ -592,7 +591,7 @@ impl<'a> SessionRuntime<'a> {
         self.client.draft = Some(texts.join("\n\n"));
     }
 
-    /// Stores what is left; each of it is tried, whatever became of the others.
+    /// Stores what is left; each part is tried even if others fail.
     async fn keep_left(&mut self) -> Result<(), AppError> {
         let notes = self.keep_notes().await;
         self.keep_unsent();
@@ -606,7 +605,7 @@ impl<'a> SessionRuntime<'a> {
         notes.and(draft)
     }
 
-    /// The end: the person's command is stopped, what is left is stored.
+    /// Ends the session: stops the user's command and stores what is left.
     async fn close(mut self, reason: &'static str) -> Result<Vec<String>, AppError> {
         self.client.stop_shell().await;
         self.client.remembered().await;

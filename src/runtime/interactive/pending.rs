@@ -1,4 +1,4 @@
-//! What hooks look at before it counts: the start of a session, and prompts, one after the other.
+//! Running hooks of the session's start and of prompts, in order.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -9,10 +9,10 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::agent::driver::{HooksSaid, Submitted};
 use crate::message::UserPart;
 
-/// Why a prompt came back whose hooks did not get to speak.
+/// Why a prompt is returned whose hooks were cancelled.
 const STOPPED: &str = "it was stopped before the hooks had looked at it";
 
-/// What hooks are looking at, the oldest first, and what they have to say to the person.
+/// The running hooks, the oldest first, and their messages for the user.
 pub(super) struct Pending {
     pub(super) queue: VecDeque<Looking>,
     words: Option<mpsc::Receiver<String>>,
@@ -23,7 +23,7 @@ pub(super) enum Looking {
     Prompt { text: String, task: AbortOnDropHandle<Submitted> },
 }
 
-/// What came of the oldest, or words for the person.
+/// The result of the oldest, or a message for the user.
 pub(super) enum Looked {
     Word(String),
     Start(HooksSaid),
@@ -40,12 +40,12 @@ impl Pending {
         self.queue.is_empty()
     }
 
-    /// Whether a prompt is on its way.
+    /// Whether a prompt's hooks run.
     pub(super) fn has_prompt(&self) -> bool {
         self.queue.iter().any(|one| matches!(one, Looking::Prompt { .. }))
     }
 
-    /// Stops the hooks; prompts come back.
+    /// Cancels the hooks; their prompts are returned.
     pub(super) fn stop(&self) {
         for one in &self.queue {
             match one {
@@ -55,14 +55,14 @@ impl Pending {
         }
     }
 
-    /// Whether the newest prompt of these words was still looked at; it is not sent then.
+    /// Removes the newest prompt with this text; returns whether there was one.
     pub(super) fn take_back(&mut self, words: &str) -> bool {
         let is_it = |one: &Looking| matches!(one, Looking::Prompt { text, .. } if text == words);
         let found = self.queue.iter().rposition(is_it);
         found.and_then(|at| self.queue.remove(at)).is_some()
     }
 
-    /// The texts of prompts that are not sent, because the session is left.
+    /// Drops all hooks, and returns the texts of their prompts.
     pub(super) fn abandon(&mut self) -> Vec<String> {
         let texts = self.queue.drain(..).filter_map(|one| match one {
             Looking::Start(_) => None,
@@ -71,7 +71,7 @@ impl Pending {
         texts.collect()
     }
 
-    /// Cancel-safe; never resolves while nothing is looked at and nothing is to be said.
+    /// Returns the next result. Cancel-safe; never resolves while no hook runs and no message waits.
     pub(super) async fn next(&mut self) -> Looked {
         let looked = tokio::select! {
             word = next_word(&mut self.words) => return Looked::Word(word),
@@ -86,7 +86,7 @@ async fn next_word(words: &mut Option<mpsc::Receiver<String>>) -> String {
     let Some(words) = words else { return pending().await };
     match words.recv().await {
         Some(word) => word,
-        // The teller is gone; then nobody has anything to say.
+        // All senders are gone, so no message can arrive.
         None => pending().await,
     }
 }

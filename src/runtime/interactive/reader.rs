@@ -1,4 +1,4 @@
-//! A session that another process owns: it can be read, and its requests decided; nothing else.
+//! A session that another process owns: read-only, except that its requests can be decided.
 
 use super::client::{ClientHandler, OwnerAction, SessionView};
 use super::{AppError, Left};
@@ -10,7 +10,7 @@ use crate::message::images;
 use crate::session::Session;
 use crate::store::DecideOutcome;
 
-/// Until the face closes.
+/// Runs until the front end closes or another session is opened.
 pub(super) async fn run(
     client: &mut ClientHandler,
     history: History,
@@ -45,7 +45,7 @@ pub(super) async fn run(
                     OwnerAction::Prompt(parts) => {
                         let text = format!("Only {holder} can go on here. `co` without `-c` starts a session of its own.");
                         client.say(Say::warning("read only", text)).await;
-                        // What was typed goes back to where it was written.
+                        // The text goes back to the composer.
                         client.tell(ServerMessage::Draft { text: images::words(&parts) }).await;
                     }
                     OwnerAction::Clear | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. }) => {

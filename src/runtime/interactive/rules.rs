@@ -1,7 +1,5 @@
-//! What the person asks about rules at a card: a draft, what a text would have done, saving it.
-//!
-//! A rule that is saved approves the request on the way that every approval takes. What is wrong with a text comes back
-//! with it, and the request goes on waiting.
+//! Rules written at a card: drafts, checks, saving. Saving a rule approves the request in the usual way. An invalid
+//! text is returned with the error, and the request stays pending.
 
 use std::sync::Arc;
 
@@ -15,11 +13,11 @@ use crate::store::{AuditNote, StoredRequest};
 use crate::tool::{Origin, Risk};
 use crate::workspace::rules::{RuleTrouble, SavedRule, save_rule, tried};
 
-/// Calls of the past that a rule is tried on.
+/// Past calls on which a rule is tried.
 const TRIED: usize = 200;
 
 impl ClientHandler {
-    /// Looks at the files of rules again, and tells what is wrong with them.
+    /// Reloads the rule files, and reports errors in them.
     pub(super) async fn refresh_rules(&self) {
         self.app.permissions.refresh_rules(&self.folder).await;
         for text in self.app.permissions.rules.take_news() {
@@ -27,7 +25,7 @@ impl ClientHandler {
         }
     }
 
-    /// Answers with the rule that would allow a request.
+    /// Sends a rule that would allow the request.
     pub(super) async fn draft_rule(&self, request: RequestId) {
         match self.app.store.find_request(&request.0).await {
             Ok(one) => {
@@ -40,7 +38,7 @@ impl ClientHandler {
         }
     }
 
-    /// Answers with what a text would have done.
+    /// Sends the effect of a text on past calls.
     pub(super) async fn check_rule(&self, text: String) {
         let past = self.tried(&text).await;
         self.tell(ServerMessage::RuleChecked { text, check: RuleCheck { past } }).await;
@@ -56,7 +54,7 @@ impl ClientHandler {
         Ok(tried(&rules, &past, &self.app.registry))
     }
 
-    /// Saves a rule; then the request it was written for is approved by it.
+    /// Saves a rule, then approves its request.
     pub(super) async fn save_rule(&self, request: RequestId, text: String, scope: RuleScope) -> OwnerAction {
         let saved = match self.saved(&request, &text, scope).await {
             Ok(saved) => saved,
@@ -65,7 +63,7 @@ impl ClientHandler {
                 return OwnerAction::Answered;
             }
         };
-        // A rule that allows counts once the request is approved: else the rule would answer it before the person.
+        // An allow rule applies once the request is approved; otherwise it would answer the request before the user.
         if saved.rule.effect != RuleEffect::Allow {
             self.refresh_rules().await;
             let text = format!("{} is saved. The request goes on waiting.", code(&saved.rule.id));
@@ -97,7 +95,7 @@ impl ClientHandler {
         Ok(saved)
     }
 
-    /// A rule that allows must allow this very call, or the yes would say more than the rule.
+    /// Checks that an allow rule allows this very call, so that the approval covers no more than the rule.
     fn is_about(&self, text: &str, scope: RuleScope, one: &StoredRequest) -> Result<(), String> {
         let rules = RuleSet::parse(text, &RuleSource::Session, self.app.permissions.rules.home());
         let Ok(rules) = rules else { return Ok(()) };

@@ -1,7 +1,5 @@
-//! `!command`: the person's own command, run at once, its output shown as it comes.
-//!
-//! One at a time, beside a turn or between turns. No model and no approval take part; what the model is told is a note
-//! that the next prompt carries, and of a private command nothing.
+//! `!command`: runs the user's own command and streams its output. One at a time, during a turn or between turns,
+//! without model and approval. The model gets a note with the next prompt, except for private commands.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,30 +17,30 @@ use crate::history::SessionId;
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::{Command, ExecEvent, Exit, Fate, Survivor};
 
-/// The person's command, where one runs.
+/// The user's command, if one runs.
 #[derive(Default)]
 pub(super) struct Shell {
     running: Option<Running>,
-    /// Commands started so far.
+    /// Number of commands started.
     count: usize,
 }
 
 struct Running {
     command: String,
     privacy: Privacy,
-    /// Never shared; the lock is what lets the owner's future move between threads.
+    /// Never shared; the lock makes the owner's future `Send`.
     stream: Mutex<BoxStream<'static, std::io::Result<ExecEvent>>>,
     cancel: CancellationToken,
     started: Instant,
-    /// Bytes of a character whose rest is still to come.
+    /// The first bytes of an incomplete character.
     torn: Vec<u8>,
     kept: Kept,
 }
 
-/// What a running command does.
+/// An event of the running command.
 pub(super) enum ShellEvent {
     Output(String),
-    /// Something worth saying beside its output.
+    /// A message besides the output.
     Said(String),
     Ended {
         outcome: String,
@@ -53,7 +51,7 @@ pub(super) enum ShellEvent {
 }
 
 impl Shell {
-    /// Starts a command. One that runs is dropped, which ends it.
+    /// Starts a command. A running one is dropped, which kills it.
     pub(super) fn start(
         &mut self,
         app: &App,
@@ -84,7 +82,7 @@ impl Shell {
         });
     }
 
-    /// The command that runs.
+    /// Returns the running command.
     pub(super) fn command(&self) -> Option<&str> {
         self.running.as_ref().map(|running| running.command.as_str())
     }
@@ -95,7 +93,7 @@ impl Shell {
         }
     }
 
-    /// What the command does next. Cancel-safe; never resolves while none runs.
+    /// Returns the command's next event. Cancel-safe; never resolves while none runs.
     pub(super) async fn next(&mut self) -> ShellEvent {
         loop {
             let Some(running) = &mut self.running else { return std::future::pending().await };
@@ -131,7 +129,7 @@ impl Shell {
 }
 
 impl Running {
-    /// The whole characters of what has come.
+    /// Returns the complete characters received.
     fn text(&mut self, bytes: &[u8]) -> String {
         self.torn.extend_from_slice(bytes);
         let whole = whole_characters(&self.torn);
@@ -149,11 +147,11 @@ impl Running {
     }
 }
 
-/// How many of the bytes end on a character; bytes that are no text at all count as whole.
+/// Returns the length up to the last complete character; bytes that are no text count as complete.
 fn whole_characters(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Ok(_) => bytes.len(),
-        // `error_len` is absent exactly where the end is cut off.
+        // `error_len` is absent exactly if the end is cut off.
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
         Err(_) => {
             let tail = bytes.len().saturating_sub(3);
@@ -167,7 +165,7 @@ fn whole_characters(bytes: &[u8]) -> usize {
     }
 }
 
-/// The two ends of an output, bounded while it comes.
+/// The beginning and end of an output, bounded while it is received.
 struct Kept {
     head: String,
     tail: String,

@@ -1,7 +1,5 @@
-//! What hooks look at before it counts: the start of a session, and prompts, one after the other.
-//!
-//! Hooks may take their time; meanwhile everything else is answered. A prompt that they refuse goes back to where it was
-//! written, and so does one whose hooks were stopped. Nothing is sent before they have spoken.
+//! Hooks of the session's start and of prompts. They run in the background; a prompt is sent only after its hooks. One
+//! that they refuse, or whose hooks were cancelled, returns to the composer.
 
 use std::sync::Arc;
 
@@ -18,7 +16,7 @@ use crate::runtime::hooks::{notes, session_start};
 use crate::session::Session;
 
 impl ClientHandler {
-    /// Tells hooks of the session that was opened.
+    /// Starts the hooks for the opened session.
     pub(super) fn session_started(&mut self, session: &Session, env: &AgentEnv) {
         if !driver::any_hook_wants(&env.hooks, HookEvent::SessionStart) {
             return;
@@ -28,7 +26,7 @@ impl ClientHandler {
         self.pending.queue.push_back(Looking::Start(AbortOnDropHandle::new(task)));
     }
 
-    /// Sends a prompt, at once where no hook wants to look at it.
+    /// Submits a prompt, at once if no hook applies.
     pub(super) async fn submit(&mut self, parts: Vec<UserPart>) -> OwnerAction {
         // In a session of another process nothing is sent.
         if self.read_only.is_some() {
@@ -46,7 +44,7 @@ impl ClientHandler {
         OwnerAction::Answered
     }
 
-    /// Takes what hooks have looked at.
+    /// Handles a result of the hooks.
     pub(super) async fn looked(&mut self, looked: Looked) -> OwnerAction {
         match looked {
             Looked::Word(word) => {
@@ -59,7 +57,7 @@ impl ClientHandler {
             }
             Looked::Sent(parts) => OwnerAction::Prompt(parts),
             Looked::Refused { text, reason } => {
-                // The face ends its sentence itself.
+                // The front end adds the full stop.
                 let reason = reason.trim_end_matches('.').to_owned();
                 self.tell(ServerMessage::Refused { text, reason }).await;
                 OwnerAction::Answered

@@ -1,4 +1,4 @@
-//! `/trust`, and a word on folders that are not trusted.
+//! `/trust`, and the notice about untrusted folders.
 
 use super::client::ClientHandler;
 use crate::command::{Say, Trusting, code};
@@ -6,15 +6,15 @@ use crate::config::FolderTrust;
 use crate::workspace::trust::Belongings;
 
 impl ClientHandler {
-    /// Tells the person, once, what of the session's folder does not count.
+    /// Reports, once, which contents of the session's folder are ignored.
     pub(super) async fn tell_of_folder(&self) {
         if let Some(text) = self.app.permissions.untrusted_notice(&self.folder).await {
             self.say(Say::warning("not trusted", text)).await;
         }
     }
 
-    /// Shows what the session's folder would bring, or trusts it with what was shown: rules and hooks count from the next
-    /// turn on.
+    /// Shows the contents of the session's folder, or trusts them as shown: rules and hooks apply from the next turn
+    /// on.
     pub(super) async fn trust(&mut self, trusting: Trusting) {
         if self.app.permissions.trust_of(&self.folder) == FolderTrust::Trusted {
             let text = "This folder is already trusted with its current contents.";

@@ -1,4 +1,4 @@
-//! While a turn runs: it owns the session, and everything else is answered beside it.
+//! A running turn: it owns the session; everything else is handled concurrently.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use crate::message::images;
 use crate::runtime::headless::CLOSING;
 use crate::store::StoreError;
 
-/// Words of the person that a turn has not heard yet; it hears each within an event.
+/// The capacity of a turn's channel of operations; the turn takes each within an event.
 const OPS: usize = 64;
 
 impl SessionRuntime<'_> {
-    /// Runs what is ready, answering the person meanwhile.
+    /// Runs the work while handling the user's requests.
     pub(super) async fn turn(&mut self, work: Work) -> Result<Going, AppError> {
         self.keep_notes().await?;
         self.client.refresh_rules().await;
@@ -35,12 +35,12 @@ impl SessionRuntime<'_> {
             self.client.header_with(self.session.history(), prompt).await;
         }
         self.client.tell_busy().await;
-        // What was set up or learned since the last turn counts.
+        // Applies the fallback set up or learned since the last turn.
         let before = self.env.fallback.take();
         let fallback = self.client.app.models.fallback();
         self.env.fallback = fallback.map(|model| FallbackModel::renewed(model, before));
         let (words, ops) = mpsc::channel(OPS);
-        // Ops that found the channel full, in order: no word of the user is lost.
+        // Operations that found the channel full, in order, so that none is lost.
         let mut outbox = VecDeque::new();
         let frontend = self.client.tap(ChannelFrontend::new(self.client.updates.clone(), ops));
         let cancel = CancellationToken::new();
@@ -84,7 +84,7 @@ impl SessionRuntime<'_> {
                         if let OwnerAction::Prompt(parts) = &heard {
                             self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
                         }
-                        // What hooks let pass is no word to close on.
+                        // Prompts passed by hooks never close the session.
                         let _on = self.client.pass_on(heard, &words, &mut outbox).await;
                     }
                     event = self.client.shell.next() => {
@@ -96,7 +96,7 @@ impl SessionRuntime<'_> {
                 }
             }
         };
-        // Dropped in the middle of something: what it committed is safe, and nothing more can be recorded.
+        // Dropped at the timeout: what it committed is safe, and nothing more can be recorded.
         let Some(ran) = end else { return Ok(Going::Closing) };
         if let Some(TurnEnd::Failed { .. } | TurnEnd::LimitReached { limit: Limit::Cap(_) }) = ran.end {
             self.queue = Queue::Held;
@@ -132,7 +132,7 @@ impl SessionRuntime<'_> {
     }
 }
 
-/// What ran, and what the person said that it did not hear.
+/// The result of the work, and the operations that it did not process.
 #[derive(Default)]
 struct Ran {
     end: Option<TurnEnd>,
@@ -145,7 +145,7 @@ impl Ran {
     }
 }
 
-/// The ready work as one future; how a turn went, where one ran.
+/// Runs the work as one future; returns the end of a turn, if one ran.
 async fn drive(
     session: &mut crate::session::Session,
     env: &driver::AgentEnv,
@@ -166,7 +166,7 @@ async fn drive(
     }
 }
 
-/// The end of a turn that was told to close; `None` where it did not in time. What it committed is safe.
+/// Waits for the end of a cancelled turn; `None` on timeout. What it committed is safe.
 async fn closed<F>(turn: &mut F) -> Result<Option<Ran>, StoreError>
 where
     F: Future<Output = Result<Ran, StoreError>> + Unpin,
@@ -179,7 +179,7 @@ where
 }
 
 impl ClientHandler {
-    /// Hands the turn what concerns it.
+    /// Passes operations to the turn.
     async fn pass_on(
         &mut self,
         heard: OwnerAction,

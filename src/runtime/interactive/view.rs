@@ -1,4 +1,4 @@
-//! What a command and the header are told of the session.
+//! The session's data for commands and the header.
 
 use std::borrow::Cow;
 
@@ -20,11 +20,11 @@ pub(super) const NEW_SESSION: &str = "new session";
 /// Cells of a title in the header.
 const TITLE: usize = 40;
 
-/// Requests that a command lists.
+/// Maximum number of requests that a command lists.
 const LISTED: usize = 50;
 
 impl ClientHandler {
-    /// The facts that the command of this name decides by.
+    /// Returns the data for the command of this name.
     pub(super) async fn command_view(&self, name: &str, known: SessionView<'_>) -> CommandView {
         let (app, policy) = (&self.app, self.app.permissions.policy());
         let mut view = CommandView {
@@ -49,7 +49,7 @@ impl ClientHandler {
             Needs::Conversation => view.totals = totals(&*self.known(known).await, self.spent().total),
             Needs::Cost => view.cost = cost(self, &*self.known(known).await).await,
             Needs::Approvals => {
-                // Where the store cannot be read `/status` says so.
+                // If the store cannot be read, `/status` reports it.
                 let filter = RequestFilter::UndecidedOf(self.session.clone());
                 let waiting: Vec<_> = app.store.requests(filter, LISTED).await.unwrap_or_default();
                 let everywhere = app.store.waiting_count().await.unwrap_or_default();
@@ -70,7 +70,7 @@ impl ClientHandler {
         view
     }
 
-    /// The history that a command is answered from. Nothing was stored yet of a session that cannot be read.
+    /// Returns the history for answering a command; empty if the session cannot be read.
     async fn known<'a>(&self, known: SessionView<'a>) -> Cow<'a, History> {
         match known {
             SessionView::Here(history) => Cow::Borrowed(history),
@@ -80,7 +80,7 @@ impl ClientHandler {
         }
     }
 
-    /// Tells the face the facts of its header.
+    /// Sends the header.
     pub(super) async fn header(&mut self, history: &History) {
         let header = header(self, history, self.spent().last_input).await;
         self.tell_header(header).await;
@@ -91,14 +91,14 @@ impl ClientHandler {
         self.tell(ServerMessage::Header(header)).await;
     }
 
-    /// The header as it was, but for what can change while a turn has the session.
+    /// Sends the header with the values that can change during a turn.
     pub(super) async fn header_again(&mut self) {
         let Some(header) = self.shown.take() else { return };
         let policy = self.app.permissions.policy();
         self.tell_header(Header { mode: policy.mode, auto_approve: policy.auto_approve, ..header }).await;
     }
 
-    /// As [`ClientHandler::header`], while the first prompt, which names the session, is on its way.
+    /// Like [`ClientHandler::header`], with the title from a first prompt that is not stored yet.
     pub(super) async fn header_with(&mut self, history: &History, prompt: &[UserPart]) {
         let mut header = header(self, history, self.spent().last_input).await;
         if header.title == NEW_SESSION {
@@ -112,7 +112,7 @@ fn rule_line(rule: &Rule) -> RuleLine {
     RuleLine { id: rule.id.clone(), text: rule.to_string() }
 }
 
-/// What was used, by what the person may ask for. Where the store cannot be read the status rows say so.
+/// Returns the usage by period. If the store cannot be read, the status rows report it.
 async fn cost(client: &ClientHandler, history: &History) -> Vec<CostPart> {
     let store = &client.app.store;
     let id = &client.session;
@@ -162,7 +162,7 @@ async fn header(client: &ClientHandler, history: &History, last_input: Option<u6
     }
 }
 
-/// What was paid; nothing where nothing was, or where the store cannot be read.
+/// Returns the cost; `None` if there is none or the store cannot be read.
 async fn money(client: &ClientHandler, history: &History) -> Option<Money> {
     let midnight = day_start(client.app.store.clock().now(), &system_zone());
     let today = client.app.store.used_since(midnight).await.ok()?;
@@ -173,7 +173,7 @@ async fn money(client: &ClientHandler, history: &History) -> Option<Money> {
     paid.then_some(Money { session, today: today.usd, cap, known })
 }
 
-/// The session's name: given, or the beginning of its first prompt.
+/// Returns the session's title: the given one, or the beginning of its first prompt.
 pub(super) fn title(history: &History) -> String {
     if let Some(title) = history.title() {
         return one_line_summary(title, TITLE);
@@ -185,7 +185,7 @@ pub(super) fn title(history: &History) -> String {
     first.unwrap_or_else(|| NEW_SESSION.to_owned())
 }
 
-/// The title that a first prompt gives its session.
+/// Returns the title derived from a first prompt.
 pub(super) fn named_by(prompt: &[UserPart]) -> Option<String> {
     let text = images::in_short(prompt);
     (!text.is_empty()).then(|| one_line_summary(&text, TITLE))

@@ -1,6 +1,4 @@
-//! What a request would do, as it was last laid out, and all that the layout depends on.
-//!
-//! `cells::card` lays it out anew when any of that changes.
+//! The body of a request as last laid out, and its basis: `cells::card` lays it out again when the basis changes.
 
 use crate::approval::Request;
 use crate::tui::cells::Fold;
@@ -11,18 +9,18 @@ use crate::tui::theme::Glyphs;
 /// Bytes of a long text that are laid out at first.
 pub const DEPTH: usize = 128 * 1024;
 
-/// The body of a card as it was last laid out.
+/// The body of a card as last laid out.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Body {
     pub basis: Option<Box<BodyBasis>>,
     pub page: Page,
     /// Bytes that are not laid out.
     pub more: usize,
-    /// How often it was laid out.
+    /// The number of layouts so far.
     pub layouts: usize,
 }
 
-/// All that a body depends on.
+/// Everything that a body depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BodyBasis {
     pub request: Request,
@@ -31,13 +29,13 @@ pub struct BodyBasis {
     pub is_split: bool,
     pub whole: Fold,
     pub why: Fold,
-    /// Hunks that are skipped.
+    /// Skipped hunks.
     pub skipped: Vec<usize>,
-    /// The hunk that the person is at.
+    /// The current hunk.
     pub here: usize,
-    /// Where it would run.
+    /// The folder in which it would run.
     pub place: String,
-    /// What it runs after.
+    /// The names of the calls it runs after.
     pub after: Vec<String>,
     pub glyphs: &'static Glyphs,
 }
@@ -47,12 +45,12 @@ impl Body {
         &self.page.lines
     }
 
-    /// Bytes that are not laid out.
+    /// Returns the number of bytes that are not laid out.
     pub fn more(&self) -> usize {
         self.more
     }
 
-    /// Lines at which hunks of a diff begin.
+    /// Returns the lines at which hunks of a diff begin.
     pub fn hunks(&self) -> &[usize] {
         &self.page.hunks
     }

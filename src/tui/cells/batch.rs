@@ -1,7 +1,5 @@
-//! Several requests as one list: a row each with its mark, and the one under the cursor in detail.
-//!
-//! Wide panes show list and detail side by side, others one above the other. What does not fit scrolls inside, and says
-//! so. It shows, it never decides. Called by the layout.
+//! A list of several requests: a row for each with its mark, and the current one in detail. Wide panes show list and
+//! detail side by side, others one above the other. Only draws; called by the layout.
 
 use std::ops::Range;
 
@@ -23,20 +21,20 @@ use crate::tui::line::Line;
 use crate::tui::list::{ListStage, Mark, RequestList};
 use crate::tui::theme::{Glyphs, Role};
 
-/// From this width on the detail stands beside the list.
+/// From this width on the detail is beside the list.
 const SPLIT: usize = 120;
 
-/// The widest column of what comes after, in cells.
+/// The widest column of dependencies and undo, in cells.
 const AFTER: usize = 25;
 
-/// Notes on dependencies that are shown.
+/// Most notes on dependencies shown.
 const NOTES: usize = 3;
 
-/// What is drawn.
+/// The drawn list.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchView<'a> {
     pub rows: &'a [BatchRow<'a>],
-    /// Index of the row that is shown in detail.
+    /// Index of the row shown in detail.
     pub cursor: usize,
     pub list: &'a RequestList,
 }
@@ -77,10 +75,10 @@ pub fn draw(list: &BatchView<'_>, frame: &Frame<'_>) -> Drawn {
     sheet.drawn
 }
 
-/// How the width is shared out.
+/// The division of the width.
 struct BatchShape {
     width: usize,
-    /// Cells of the list, where the detail stands beside it.
+    /// Cells of the list, if the detail is beside it.
     side: Option<usize>,
     /// Cells of the detail.
     detail: usize,
@@ -98,7 +96,7 @@ impl BatchShape {
     }
 }
 
-/// Which rows carry another's words, and where those came from.
+/// Names the rows with tainted arguments, and the sources.
 fn whose_words(list: &BatchView<'_>, glyphs: &Glyphs) -> Option<String> {
     let tainted = |at: &usize| !list.rows[*at].card.request.taint.is_empty();
     let rows: Vec<usize> = (0..list.rows.len()).filter(tainted).collect();
@@ -108,12 +106,12 @@ fn whose_words(list: &BatchView<'_>, glyphs: &Glyphs) -> Option<String> {
         .then(|| format!("{} {} {verb} words from {}", glyphs.taint, numbers(&rows), from.join(", ")))
 }
 
-/// Cells at which the details are to be laid out.
+/// Returns the cells for the details.
 pub fn detail_width(frame: &Frame<'_>) -> usize {
     BatchShape::of(frame).detail
 }
 
-/// Lines that the longest detail of all would take: the list keeps its height while the cursor moves.
+/// Returns the lines of the longest detail, so that the list keeps its height while the cursor moves.
 fn tallest(list: &BatchView<'_>, frame: &Frame<'_>, shape: &BatchShape) -> usize {
     let one = |row: &BatchRow<'_>| {
         let facts = if frame.rows < LOW { 0 } else { facts(row.card, frame, shape.detail).len() };
@@ -184,14 +182,14 @@ fn beside(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room:
     ListView { line: 1, from: window.start, count: window.len() }
 }
 
-/// The rows that are drawn, as many as there is room for, with the cursor's among them.
+/// Returns the rows that fit, with the cursor's among them.
 fn window(list: &BatchView<'_>, room: usize) -> Range<usize> {
     let count = list.rows.len().min(room).max(1);
     let from = list.cursor.saturating_sub(count / 2).min(list.rows.len() - count);
     from..from + count
 }
 
-/// At least `space` lines: what the request would do, scrolled, and what is to be known beside.
+/// Returns at least `space` lines: the scrolled body of the request and its facts.
 fn detail_lines(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec<Line> {
     let keys = more(card, sheet.frame.keymap, Context::Batch, Action::List(ListKey::Whole));
     let mut detail = detail(card, sheet.frame, width, space, &keys);
@@ -202,7 +200,7 @@ fn detail_lines(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) 
     detail.lines
 }
 
-/// Above the detail that stands beside the list.
+/// Returns the title of a detail beside the list.
 fn detail_title(list: &BatchView<'_>, width: usize, glyphs: &Glyphs) -> Line {
     let card = list.card();
     let left = Line::of(format!("{} ", list.cursor + 1), Role::Text)
@@ -233,7 +231,7 @@ fn title(list: &BatchView<'_>, frame: &Frame<'_>) -> Line {
     Line::of(words, Role::Waiting)
 }
 
-/// Whether it was only shown to the model: the mode is the first word of why it asks.
+/// Whether the plan was shown to the model only: the reason for asking then begins with the mode's name.
 fn is_of_plan(card: &Card) -> bool {
     card.request.why.iter().any(|why| why.split(' ').next() == Some(Mode::DryRun.word()))
 }
@@ -249,7 +247,7 @@ fn badge(list: &BatchView<'_>) -> Line {
 struct BatchTable {
     columns: Columns,
     digits: usize,
-    /// Of the mark of another's words, where any row has it.
+    /// The width of the taint mark, if any row has it.
     taint: usize,
     after: usize,
 }
@@ -293,7 +291,7 @@ impl BatchTable {
         };
         taint.pad_to(self.taint);
         let (what, right) = if self.after == 0 {
-            // There is no room at the right: the mark stands before the words.
+            // Without room at the right, the mark precedes the words.
             (taint.joined(what(row.card)), Line::new())
         } else {
             let mut right = taint.joined(after(row, frame).cut(self.after));
@@ -304,7 +302,7 @@ impl BatchTable {
     }
 }
 
-/// The argument that says most, or the plan's own words; and how much of a file changes.
+/// Returns the most informative argument, or else the plan's summary; and the number of changed lines.
 fn what(card: &Card) -> Line {
     let request = &card.request;
     let subject = call::subject(&request.args);
@@ -320,7 +318,7 @@ fn what(card: &Card) -> Line {
     }
 }
 
-/// What comes after a yes, and what must come before it.
+/// Returns the decision under way, or else whether the call can be undone and which calls it must follow.
 fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
     if let CardStage::Deciding(word) = row.card.stage {
         return Line::of(format!("{word}: deciding…"), Role::Waiting);
@@ -342,7 +340,7 @@ fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
     line
 }
 
-/// What stands above the keys.
+/// Returns the lines above the keys.
 fn foot(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Vec<Line> {
     let mut lines = match &list.list.stage {
         ListStage::Choosing | ListStage::Filtering if frame.approved_once => {
@@ -356,7 +354,7 @@ fn foot(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Vec<Line> {
     lines
 }
 
-/// HIGH ones are among what is marked, and yes was said once.
+/// Describes the marked high-risk requests after the first approval.
 fn approved_once(list: &BatchView<'_>, keymap: &Keymap) -> String {
     let marked = |at: &usize| list.rows[*at].mark == Mark::On;
     let high: Vec<usize> =

@@ -1,7 +1,5 @@
-//! The card of a request: what would happen, why it asks, and the keys that decide.
-//!
-//! It is as high as the pane at most; what does not fit scrolls inside, and says so. It shows, it never decides.
-//! Called by the layout, which tells the card how much of it was on the screen.
+//! The card of a request: what would happen, why it asks, and the keys that decide. At most as high as the pane; the
+//! rest scrolls. Only draws; called by the layout, which records how much of it was on the screen.
 
 mod body;
 mod facts;
@@ -39,7 +37,7 @@ pub fn draw(card: &Card, frame: &Frame<'_>) -> Drawn {
     }
 }
 
-/// Makes ready what [`draw`] shows of this card.
+/// Prepares what [`draw`] shows of this card.
 pub fn prepare(card: &mut Card, frame: &Frame<'_>) {
     let width = inner(width(card, frame));
     match &mut card.stage {
@@ -51,7 +49,7 @@ pub fn prepare(card: &mut Card, frame: &Frame<'_>) {
     }
 }
 
-/// Cells of a card that asks.
+/// Returns the width of a card that asks.
 fn width(card: &Card, frame: &Frame<'_>) -> usize {
     let is_diff = matches!(card.request.plan.preview, Preview::Diff { .. });
     if is_diff && diff::is_split(card.hunks.sides, frame.columns) {
@@ -104,7 +102,7 @@ impl Sheet<'_> {
         self.border(&self.keys(card), &Line::new(), 2);
     }
 
-    /// The line above: what asks.
+    /// Returns the left of the title: the tool that asks.
     fn title(&self, card: &Card) -> Line {
         let request = &card.request;
         Line::of(format!("{} ", self.frame.look.glyphs.waiting), Role::Waiting)
@@ -114,7 +112,7 @@ impl Sheet<'_> {
             .joined(taint_mark(card, self.frame.look.glyphs))
     }
 
-    /// At the right of the title: how many, how risky, how much.
+    /// Returns the right of the title: position, risk and size.
     fn badge(&self, card: &Card) -> Line {
         let mut line = Line::new();
         let dot = format!(" {} ", self.frame.look.glyphs.dot);

@@ -1,10 +1,10 @@
-//! The cells of a conversation that is read from its messages.
+//! Converts the messages of a conversation to cells.
 
 use super::{Answer, CallRow, Cell, CellKind, Thinking};
 use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart, images};
 use crate::stdx::text::one_line_summary;
 
-/// Returns the cells of messages that were said before.
+/// Returns the cells of earlier messages.
 pub fn cells(messages: &[Message]) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for message in messages {

@@ -1,7 +1,6 @@
-//! A file change as lines with numbers, signs and colours; long lines wrap, none is clipped.
-//!
-//! Here old and new lines are below one another; `split` places them side by side and decides which of the two it is. If hunks can be skipped,
-//! each head shows the choice. Called by the card and by the form.
+//! A file change as lines with numbers, signs and colours; long lines wrap. Here old and new lines are below one
+//! another; `split` puts them side by side and chooses between the two. If hunks can be skipped, each head shows the
+//! choice.
 
 use similar::{ChangeTag, TextDiff};
 

@@ -1,7 +1,5 @@
-//! The form of a card: its fields or its JSON text, what is wrong, and beside it what changes.
-//!
-//! As high as the pane at most; the field with the cursor is always on the screen. It shows, it never decides. Called
-//! by the card's drawing, and by `update` for the width of its texts.
+//! The form of a card: its fields or its JSON text, errors, and beside it the changes. At most as high as the pane; the
+//! field with the cursor is always visible. Only draws; `update` also uses it for the width of texts.
 
 use super::card::{Drawn, Frame, Sheet, WIDEST, argument_of, inner, keys_line, sources, taint_mark};
 use super::diff::{Layout, counts};
@@ -16,19 +14,19 @@ use crate::tui::keys::{Action, CardKey, Context, FormKey, Keymap, Nav};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
-/// From this width on a second pane shows what changes.
+/// From this width on a second pane shows the changes.
 const TWO_PANES: usize = 120;
 
-/// From this width on hints stand at the right of the fields.
+/// From this width on hints are at the right of the fields.
 const HINTED: usize = 66;
 
 /// Rows of a field without the cursor.
 const UNFOCUSED: usize = 3;
 
-/// Lines of anything that is said below the fields.
+/// Most lines of each message below the fields.
 const MOST_SAID: usize = 3;
 
-/// Below this height of the pane, only what is needed to write is shown.
+/// Below this height of the pane, only the essentials for writing are shown.
 const LOW: usize = 12;
 
 /// Cells before the text of the note.
@@ -44,11 +42,11 @@ struct Columns {
 /// A line of the fields.
 struct FormRow {
     line: Line,
-    /// The column of the cursor, where it is in this line.
+    /// The column of the cursor, if it is in this line.
     cursor: Option<usize>,
 }
 
-/// Cells for text in the field or the JSON text with the cursor, in a pane of so many columns.
+/// Returns the cells for the text with the cursor, in a pane of `columns`.
 pub fn text_width(form: &Form, columns: usize) -> usize {
     let inner = inner(width(columns));
     match form.mode {
@@ -62,7 +60,7 @@ fn width(columns: usize) -> usize {
     if columns >= TWO_PANES { columns / 2 } else { columns.min(WIDEST) }
 }
 
-/// Makes ready what is drawn in so many columns.
+/// Prepares what is drawn in so many columns.
 pub fn prepare(form: &mut Form, columns: usize) {
     if columns >= TWO_PANES {
         form.compare();
@@ -83,7 +81,7 @@ pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
     left
 }
 
-/// The form anew, as high as its neighbour.
+/// Draws the form again, as high as its neighbour.
 fn stretched(drawn: Drawn, form: &Form, card: &Card, frame: &Frame<'_>, height: usize) -> Drawn {
     if drawn.lines.len() >= height {
         return drawn;
@@ -99,7 +97,7 @@ fn sheet(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
     sheet.drawn
 }
 
-/// Draws the form, `height` lines high at least.
+/// Draws the form, at least `height` lines high.
 fn fill(sheet: &mut Sheet<'_>, card: &Card, form: &Form, height: usize) {
     let glyphs = sheet.frame.look.glyphs;
     let title = Line::of(format!("{} edit ", glyphs.waiting), Role::Waiting)
@@ -166,7 +164,7 @@ fn badge(card: &Card, form: &Form, dot: &str) -> Line {
     }
 }
 
-/// What is wrong, or that nothing is; what the field is for.
+/// Returns the description of the field, and the errors or their absence.
 fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
     let glyphs = sheet.frame.look.glyphs;
     let mut lines = Vec::new();
@@ -176,7 +174,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
         );
     };
     let is_low = sheet.frame.rows < LOW;
-    // Its place is kept for fields that say nothing of themselves, so that the form does not jump.
+    // Fields without a description reserve the same space, so that the form does not jump.
     let says = form.fields.iter().any(|field| !field.about.is_empty());
     if form.mode == Mode::Fields && !is_low {
         say(String::new(), Role::Text);
@@ -208,12 +206,12 @@ fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
     if let Some(advice) = &card.advice {
         say(format!("! {advice}"), Role::Waiting);
     }
-    // What comes last says whether it can be sent; the fields need their room too.
+    // The last lines say whether it can be sent; the fields need room too.
     let most = (sheet.frame.rows / 2).max(1);
     lines.split_off(lines.len().saturating_sub(most))
 }
 
-/// An editor's rows, the cursor in one of them.
+/// Returns an editor's rows, the cursor in one of them.
 fn text(editor: &Editor, width: usize) -> Vec<FormRow> {
     let rows = Rows::of(editor, width);
     (0..rows.height())
@@ -259,8 +257,7 @@ fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<FormRow> {
     rows
 }
 
-/// The person's words to the model, below the fields. On a low screen they have no room of their own unless they are
-/// wanted.
+/// Returns the user's note to the model, below the fields. On a low screen an empty note is shown only with the cursor.
 fn note(sheet: &Sheet<'_>, form: &Form) -> Vec<FormRow> {
     let is_at = form.is_in_note();
     let low = sheet.frame.rows < LOW;
@@ -296,7 +293,7 @@ impl Columns {
     }
 }
 
-/// A mark and the field's name.
+/// Returns a mark and the field's name.
 fn name(sheet: &Sheet<'_>, field: &Field, is_at: bool, columns: &Columns) -> Line {
     let (mark, role) = match (is_at, field.is_changed()) {
         (true, _) => (sheet.frame.look.glyphs.folded, Role::Key),
@@ -322,7 +319,7 @@ fn tainted<'a>(card: &'a Card, field: &'a Field) -> impl Iterator<Item = &'a Tai
     card.request.taint.iter().filter(|taint| argument_of(&taint.arg) == field.name)
 }
 
-/// What was, once it is changed; else whose words it carries, or what may be written.
+/// Returns the original value of a changed field; else the source of its taint, or what it accepts.
 fn hint(card: &Card, field: &Field, glyphs: &Glyphs) -> Line {
     if field.is_changed() {
         Line::of(format!("was {}", one_line_summary(&field.was(), 80)), Role::Waiting)
@@ -334,7 +331,7 @@ fn hint(card: &Card, field: &Field, glyphs: &Glyphs) -> Line {
     }
 }
 
-/// The field with the cursor: a window of its rows around it.
+/// Returns the field with the cursor: a window of its rows.
 fn focused(field: &Field, keymap: &Keymap, width: usize, most: usize) -> Vec<FormRow> {
     match &field.entry {
         FieldEntry::Text(editor) => {
@@ -362,7 +359,7 @@ fn resting(field: &Field, keymap: &Keymap, width: usize) -> Vec<FormRow> {
     lines.into_iter().map(|line| FormRow { line, cursor: None }).collect()
 }
 
-/// A value that is not written but chosen.
+/// Returns a value that is chosen rather than written.
 fn single(field: &Field, keymap: &Keymap, before: &str, after: &str) -> Line {
     match &field.entry {
         FieldEntry::Pick { choices, at } => {
@@ -379,7 +376,7 @@ fn single(field: &Field, keymap: &Keymap, before: &str, after: &str) -> Line {
     }
 }
 
-/// The pane beside the form: what was asked, and what would run; and how many lines of it can be scrolled away.
+/// Returns the pane of changes from the requested to the edited call, and by how many lines it can scroll.
 fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> (Vec<Line>, usize) {
     let mut sheet = Sheet::new(frame, frame.columns - width(frame.columns));
     let changes = form.changes.as_deref().unwrap_or_default();

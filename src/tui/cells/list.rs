@@ -1,6 +1,5 @@
-//! What the pictures of request lists have in common: the columns, one request in detail, and the reason of a no.
-//!
-//! It shows, it never decides. The batch is drawn by `cells::batch`, the inbox by its panel.
+//! Shared drawing of request lists: columns, one request in detail, and the reason of a denial. Only draws. The batch
+//! list is drawn by `cells::batch`, the inbox by its panel.
 
 use super::card::{Frame, LOW, OutOfSight, facts, hint, prepare_detail};
 use crate::message::ToolName;
@@ -19,7 +18,7 @@ const TOOL: usize = 13;
 /// The columns of a list, in cells.
 pub struct Columns {
     pub width: usize,
-    /// Cursor, mark and what else stands before the risk.
+    /// Cursor, mark and anything else before the risk.
     lead: usize,
     risk: usize,
     tool: usize,
@@ -28,7 +27,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// For these tools; a list of less than `narrow` cells has shorter names.
+    /// Computes the columns for these tools; a list of less than `narrow` cells has shorter names.
     pub fn of<'a>(
         width: usize,
         narrow: usize,
@@ -41,12 +40,12 @@ impl Columns {
         Self { width, lead, risk, tool: tool.clamp(4, most), is_narrow }
     }
 
-    /// Cells between the names of tools and what stands at the right.
+    /// Returns the cells between the tool names and the right column.
     pub fn room(&self, right: usize) -> usize {
         self.width.saturating_sub(self.lead + self.risk + self.tool + 2 + right)
     }
 
-    /// The names of the columns; `hidden` says which rows are shown, where that is not all of them.
+    /// Returns the column names; `hidden` says which rows are shown, unless all are.
     pub fn head(&self, hidden: &str, right: Line) -> Line {
         let mut line = Line::of(" ".repeat(self.lead), Role::Dim);
         for (name, cells) in [("risk", self.risk), ("tool", self.tool)] {
@@ -71,7 +70,7 @@ impl Columns {
     }
 }
 
-/// The box of a mark.
+/// Returns the box of a mark.
 pub fn mark(mark: Mark, glyphs: &Glyphs) -> Span {
     match mark {
         Mark::Decided => Span::new(format!(" {} ", glyphs.still), Role::Waiting),
@@ -87,18 +86,18 @@ pub fn risk_role(risk: Risk) -> Role {
     }
 }
 
-/// One request: what it would do, scrolled, and what is to be known beside.
+/// One request in detail: its scrolled body and its facts.
 pub struct Detail {
     pub lines: Vec<Line>,
-    /// Lines of what it would do that are shown, and that there are.
+    /// Lines of the body: shown and total.
     pub room: usize,
     pub total: usize,
 }
 
-/// How the rows of a detail are shared out.
+/// The division of a detail's rows.
 struct DetailParts {
     beside: Vec<Line>,
-    /// Lines of what it would do that are shown.
+    /// Lines shown of the body.
     room: usize,
     clipped: bool,
 }
@@ -106,7 +105,7 @@ struct DetailParts {
 fn parts(card: &Card, frame: &Frame<'_>, width: usize, rows: usize) -> DetailParts {
     let body = card.body.lines().len();
     let mut beside = if frame.rows < LOW { Vec::new() } else { facts(card, frame, width) };
-    // What would happen goes before what is to be known beside it, and before a blank line between the two.
+    // The body takes precedence over the facts, and over the blank line between the two.
     let least = 1 + usize::from(card.request.again.is_some());
     let left = rows.saturating_sub(body).max(least.min(rows.saturating_sub(1)));
     if beside.len() > left && !beside.is_empty() {
@@ -119,7 +118,7 @@ fn parts(card: &Card, frame: &Frame<'_>, width: usize, rows: usize) -> DetailPar
     DetailParts { beside, room, clipped }
 }
 
-/// The detail in so many cells and rows; `keys` show more of it.
+/// Returns the detail in so many cells and rows; `keys` show more of it.
 pub fn detail(card: &Card, frame: &Frame<'_>, width: usize, rows: usize, keys: &str) -> Detail {
     let DetailParts { beside, room, clipped } = parts(card, frame, width, rows);
     let body = card.body.lines();
@@ -133,7 +132,7 @@ pub fn detail(card: &Card, frame: &Frame<'_>, width: usize, rows: usize, keys: &
     Detail { lines, room, total: body.len() }
 }
 
-/// Brings a request up to date before its detail is drawn, and notes what of it will be on the screen.
+/// Updates a request before its detail is drawn, and records how much of it will be visible.
 pub fn lay_out(card: &mut Card, frame: &Frame<'_>, width: usize, rows: usize) {
     prepare_detail(card, frame, width);
     let room = parts(card, frame, width, rows).room;
@@ -142,14 +141,14 @@ pub fn lay_out(card: &mut Card, frame: &Frame<'_>, width: usize, rows: usize) {
     card.saw(width, room, total);
 }
 
-/// The reason that is being written, `room` cells wide, below what it is for.
+/// Returns the reason being written, `room` cells wide, below its heading.
 pub fn reason(words: String, editor: &Editor, room: usize) -> [Line; 2] {
     let rows = Rows::of(editor, room);
     let written = Line::of("> ", Role::Waiting).joined(rows.line(editor, rows.cursor.row));
     [Line::of(words, Role::Text), written]
 }
 
-/// The keys while a reason is written.
+/// Returns the keys while a reason is written.
 pub fn reason_keys(keymap: &Keymap) -> Vec<Hint> {
     keymap.hints(&[
         (Context::Reason, Action::Card(CardKey::SendNo), "send the no"),

@@ -1,7 +1,5 @@
-//! A rule that is being written at a card: its text, for how long it counts, and what it would have done.
-//!
-//! As high as the pane at most; the cursor's row is always on the screen. It shows, it never saves. Called by the
-//! card's drawing, and by `update` for the width of its text.
+//! The form of a rule at a card: its text, its scope, and its effect on past calls. At most as high as the pane; the
+//! cursor's row is always visible. Only draws; `update` also uses it for the width of the text.
 
 use super::call;
 use super::card::{Drawn, Frame, NARROW, Sheet, WIDEST, fitting, inner};
@@ -15,16 +13,16 @@ use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::rule::{RuleForm, RuleStanding, scope_words};
 use crate::tui::theme::Role;
 
-/// Rows that the text takes at least, so that the card does not grow with the first lines.
+/// Least rows of the text, so that the card does not grow with the first lines.
 const LEAST: usize = 5;
 
-/// Lines of what is wrong.
+/// Most lines of an error.
 const MOST_SAID: usize = 4;
 
-/// Below this height of the pane, only what is needed to write is shown.
+/// Below this height of the pane, only the essentials for writing are shown.
 const LOW: usize = 12;
 
-/// Cells for text in a pane of so many.
+/// Returns the cells for text in a pane of so many columns.
 pub fn text_width(columns: usize) -> usize {
     inner(columns.min(WIDEST)).saturating_sub(1)
 }
@@ -88,7 +86,7 @@ fn rule_is_written(rule: &RuleForm) -> bool {
     }
 }
 
-/// For how long it counts, and what it would have done.
+/// Returns the scope and the effect on past calls.
 fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
     let glyphs = sheet.frame.look.glyphs;
     let low = sheet.frame.rows < LOW;
@@ -112,7 +110,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
     let advised = if sheet.frame.approved_once { Role::High } else { Role::Waiting };
     match (&card.advice, &rule.standing) {
         (None, _) => say(words, role),
-        // There is room for one of the two.
+        // There is room for only one of the two.
         (Some(advice), RuleStanding::Good(_)) if low => say(format!("! {advice}"), advised),
         (Some(_), _) if low => say(words, role),
         (Some(advice), _) => {
@@ -123,7 +121,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
     lines
 }
 
-/// For how long it may count, the choice marked; where there is little room, the choice alone.
+/// Returns the scopes with the choice marked; with little room, the choice alone.
 fn scopes(sheet: &Sheet<'_>, rule: &RuleForm) -> Line {
     let mut line = Line::of("counts", Role::Dim);
     for scope in [RuleScope::Session, RuleScope::Project, RuleScope::User] {
@@ -137,7 +135,7 @@ fn scopes(sheet: &Sheet<'_>, rule: &RuleForm) -> Line {
     line
 }
 
-/// What it would have done with the calls of the past.
+/// Describes the effect of the rule on past calls.
 fn would_have(past: PastCalls) -> String {
     match past {
         PastCalls { of: 0, .. } => {

@@ -1,4 +1,4 @@
-//! What the keys of texts do to an editor.
+//! Applies moves and edits to an editor.
 
 use super::editor::Editor;
 use super::rows::Moved;

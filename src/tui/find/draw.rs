@@ -1,4 +1,4 @@
-//! The rule above the composer while something is searched for in the transcript, and what it found elsewhere.
+//! The rule above the composer during a search in the transcript, and the line about matches elsewhere.
 
 use super::{Case, Find, FindStage, elsewhere as count};
 use crate::tui::composer::Rows;
@@ -6,10 +6,10 @@ use crate::tui::line::Line;
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
 
-/// Cells of the rule before what is written.
+/// Cells of the rule before the query.
 const HEAD: usize = 9;
 
-/// Below this width the rule says only what is searched for.
+/// Below this width the rule shows only the query.
 const NARROW: usize = 60;
 
 pub fn rule(model: &Model, find: &Find) -> Line {
@@ -40,13 +40,13 @@ fn right(model: &Model, find: &Find, width: usize) -> Line {
     Line::of(format!(" {case} {} {reach} ", glyphs.dot), Role::Dim).with(glyphs.rule.repeat(2), Role::Dim)
 }
 
-/// Cells for what is written.
+/// Returns the cells for the query.
 fn room(width: usize) -> usize {
     let right = if width < NARROW { 0 } else { 26 };
     width.saturating_sub(HEAD + 2 + right).max(1)
 }
 
-/// The cursor's column in the rule, while something is written there.
+/// Returns the cursor's column in the rule while the query is written.
 pub fn cursor(model: &Model, find: &Find) -> Option<usize> {
     match find.stage {
         FindStage::Writing => {
@@ -58,7 +58,7 @@ pub fn cursor(model: &Model, find: &Find) -> Option<usize> {
     }
 }
 
-/// The line under the pane: where else it was found.
+/// Returns the line under the pane, about matches that are not visible.
 pub fn elsewhere(model: &Model) -> Line {
     let Some(find) = &model.find else { return Line::new() };
     if find.query().is_empty() {

@@ -30,7 +30,7 @@ pub fn step(model: &mut Model, to: fn(&Find) -> Option<Current>) {
     go(model, to);
 }
 
-/// What is searched for was changed.
+/// Handles a change of the query.
 pub fn changed(model: &mut Model) {
     let Some(find) = &mut model.find else { return };
     find.count(model.transcript.cells());
@@ -42,7 +42,7 @@ pub fn changed(model: &mut Model) {
     go(model, first);
 }
 
-/// More or less is searched: the match that was gone to stays where it can.
+/// Counts again after a change of the scope; the current match stays if possible.
 fn recount(model: &mut Model) {
     let Some(find) = &mut model.find else { return };
     find.count(model.transcript.cells());
@@ -51,7 +51,7 @@ fn recount(model: &mut Model) {
     go(model, to);
 }
 
-/// Takes up what the running turn said since the last frame.
+/// Counts the new text of the running turn since the last frame.
 pub fn refresh(model: &mut Model) {
     let Some(find) = &mut model.find else { return };
     let shape = model.transcript.shape;
@@ -67,7 +67,7 @@ pub fn refresh(model: &mut Model) {
     }
 }
 
-/// Goes to a match: what hides it is unfolded, and it is brought on the screen.
+/// Goes to a match: unfolds its cell if needed, and scrolls to it.
 fn go(model: &mut Model, to: Option<Current>) {
     let (look, rows) = (model.look(), model.areas().pane);
     let Some(find) = &mut model.find else { return };

@@ -1,4 +1,4 @@
-//! What is searched for, and the matches in the text and in the laid-out lines of one cell.
+//! A search query, and its matches in the text and in the laid-out lines of one cell.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,6 +1,5 @@
-//! One field of a form: which kind of value it takes, what is written in it, and the value that follows from that.
-//!
-//! What is not changed keeps its value to the byte, whatever the text of it looks like.
+//! One field of a form: the kind of its value, its text, and the resulting value. An unchanged field keeps its value
+//! exactly, however it is displayed.
 
 use serde_json::Value;
 
@@ -14,17 +13,17 @@ pub const LONGEST: usize = 64 * 1024;
 pub struct Field {
     pub name: String,
     pub need: Need,
-    /// What may be written, in few words.
+    /// A short description of valid values.
     pub hint: String,
-    /// What the tool says the field is for.
+    /// The tool's description of the field.
     pub about: String,
     pub entry: FieldEntry,
     /// What is wrong with it.
     pub faults: Vec<String>,
     shape: Shape,
-    /// As the model asked; `None` where it left the field out.
+    /// The value requested by the model; `None` if it omitted the field.
     asked: Option<Value>,
-    /// With what the field was made.
+    /// The initial value of the field.
     first: Option<Value>,
     /// The text of `first`.
     first_text: String,
@@ -36,7 +35,7 @@ pub enum Need {
     Optional,
 }
 
-/// What is in a field.
+/// The content of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldEntry {
     Text(Editor),
@@ -49,19 +48,19 @@ pub enum FieldEntry {
     Long(usize),
 }
 
-/// How text becomes a value.
+/// The conversion between text and value.
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
     Text,
     Whole,
     Number,
-    /// A list of texts, one a line.
+    /// A list of texts, one per line.
     Lines,
     Json,
     Pick(Vec<Value>),
 }
 
-/// Which way a choice goes.
+/// The direction to the next choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     Next,
@@ -69,7 +68,7 @@ pub enum Turn {
 }
 
 impl Field {
-    /// A field of `name`; `root` is the schema in which `schema` lies.
+    /// Creates the field `name`; `root` is the schema that contains `schema`.
     pub fn new(name: &str, rules: Rules<'_>, asked: Option<&Value>, now: Option<&Value>) -> Self {
         let schema = plain(rules.root, rules.schema);
         let mut shape = shape(rules.root, schema);
@@ -92,7 +91,7 @@ impl Field {
         field
     }
 
-    /// Puts a value into the field.
+    /// Sets the value.
     fn fill(&mut self, value: Option<Value>) {
         let text = self.shape.text(value.as_ref());
         self.entry = match &self.shape {
@@ -117,12 +116,12 @@ impl Field {
         (self.first, self.first_text) = (value, text);
     }
 
-    /// As the model asked for it.
+    /// Restores the requested value.
     pub fn reset(&mut self) {
         self.fill(self.asked.clone());
     }
 
-    /// The value, `None` to leave the field out, or what is wanted.
+    /// Returns the value, `None` to leave the field out; or an error that says what is wanted.
     pub fn value(&self) -> Result<Option<Value>, String> {
         match &self.entry {
             FieldEntry::Long(_) => Ok(self.first.clone()),
@@ -144,7 +143,7 @@ impl Field {
         self.value().as_ref() != Ok(&self.asked)
     }
 
-    /// What was asked, in words.
+    /// Describes the requested value.
     pub fn was(&self) -> String {
         match &self.asked {
             None => "left out".to_owned(),
@@ -153,7 +152,7 @@ impl Field {
         }
     }
 
-    /// What is written, where that gives no value yet.
+    /// Returns the text, which may not give a value yet.
     pub fn written(&self) -> String {
         match &self.entry {
             FieldEntry::Text(editor) => editor.text(),
@@ -161,7 +160,7 @@ impl Field {
         }
     }
 
-    /// Whether Enter is a line break in it.
+    /// Whether Enter inserts a line break.
     pub fn has_lines(&self) -> bool {
         match (&self.shape, &self.entry) {
             (Shape::Lines | Shape::Json, FieldEntry::Text(_)) => true,
@@ -174,7 +173,7 @@ impl Field {
         }
     }
 
-    /// Goes to another choice, around at the ends; whether the field has choices.
+    /// Moves to another choice, cyclically; returns false if the field has no choices.
     pub fn turn(&mut self, turn: Turn) -> bool {
         let FieldEntry::Pick { choices, at } = &mut self.entry else { return false };
         *at = match turn {
@@ -185,7 +184,7 @@ impl Field {
     }
 }
 
-/// What the schema says of one field.
+/// The schema of one field.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
     pub root: &'a Value,
@@ -193,7 +192,7 @@ pub struct Rules<'a> {
     pub need: Need,
 }
 
-/// The schema behind references, single `allOf`s and "this or nothing".
+/// Resolves references, single `allOf`s and nullable alternatives.
 fn plain<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let mut at = resolved(root, schema);
     for key in ["allOf", "anyOf", "oneOf", "allOf"] {
@@ -206,7 +205,7 @@ fn plain<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     at
 }
 
-/// The one kind of value, nothing aside.
+/// Returns the only type of a value besides null.
 fn kind(schema: &Value) -> Option<&str> {
     match schema.get("type")? {
         Value::String(kind) => Some(kind),
@@ -226,7 +225,7 @@ fn shape(root: &Value, schema: &Value) -> Shape {
     if let Some(only) = schema.get("const") {
         return Shape::Pick(vec![only.clone()]);
     }
-    // Choices that are described each for itself.
+    // Choices with a description each.
     if let Some(forms) = list("oneOf").or_else(|| list("anyOf")) {
         let choices: Option<Vec<Value>> = forms.iter().map(|form| form.get("const").cloned()).collect();
         return choices.map_or(Shape::Json, Shape::Pick);
@@ -297,7 +296,7 @@ impl Shape {
     }
 }
 
-/// A choice as it is shown.
+/// Formats a choice.
 pub fn word(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -337,7 +336,7 @@ fn hint(schema: &Value, shape: &Shape) -> String {
     }
 }
 
-/// The parser's words, the place first.
+/// Formats a parser error, the line first.
 pub(super) fn told(error: &serde_json::Error) -> String {
     let text = error.to_string();
     format!("line {}: {}", error.line(), text.split(" at line ").next().unwrap_or(&text))

@@ -1,7 +1,6 @@
-//! A form for a tool's arguments, made from its JSON Schema; the same arguments as JSON text; and what is wrong.
-//!
-//! Plain data: the keys are `update::form`, the picture is `cells::form`. What is written is never lost: text that is
-//! no JSON stays as it is, with the reason beside it.
+//! A form for a tool's arguments, made from its JSON Schema; the same arguments as JSON text; and their errors. Plain
+//! data: keys are handled by `update::form`, drawing by `cells::form`. Written text is never lost: invalid JSON is
+//! kept, with the reason beside it.
 
 mod field;
 
@@ -21,22 +20,22 @@ const PAGE: usize = 10;
 /// The arguments of one request while they are edited.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
-    /// The tool's schema, where it is known.
+    /// The tool's schema, if known.
     schema: Option<Value>,
     asked: Value,
     pub mode: Mode,
     pub fields: Vec<Field>,
-    /// Which field has the cursor; behind the last one it is the note.
+    /// The index of the field with the cursor; after the last one comes the note.
     pub at: usize,
-    /// The person's words to the model, if any.
+    /// The user's note to the model, if any.
     pub note: Editor,
-    /// The arguments as text; out of date while the fields are shown.
+    /// The arguments as text; outdated while the fields are shown.
     pub raw: Editor,
-    /// What would run, or the first thing that is wrong.
+    /// The arguments to be run, or the first error.
     pub check: Result<Value, String>,
-    /// Faults that belong to no field.
+    /// Errors that belong to no field.
     pub others: Vec<String>,
-    /// From what was asked to what would run, as long as it can run; `None` until it is wanted.
+    /// The changes from the requested arguments, if they are valid; `None` until needed.
     pub changes: Option<Vec<DiffLine>>,
     /// First line of the changes that is shown.
     pub scroll: usize,
@@ -48,7 +47,7 @@ pub enum Mode {
     Raw,
 }
 
-/// Why the fields are not shown as text, or the text not as fields.
+/// Why the form cannot switch between fields and text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unturned {
     TooLong,
@@ -57,7 +56,7 @@ pub enum Unturned {
 }
 
 impl Form {
-    /// A form that starts with `now`, where the model asked for `asked`.
+    /// Creates a form that starts with `now`, where the model requested `asked`.
     pub fn new(spec: Option<&ToolSpec>, asked: &Value, now: &Value) -> Self {
         let schema = spec.map(|spec| spec.parameters.clone());
         let known =
@@ -76,7 +75,7 @@ impl Form {
             scroll: 0,
         };
         form.fill(now);
-        // What is too long for a text is better shown field by field.
+        // An argument object too long for a text is better shown field by field.
         let text = pretty(now);
         if !known && text.len() <= LONGEST {
             form.mode = Mode::Raw;
@@ -86,7 +85,7 @@ impl Form {
         form
     }
 
-    /// Makes the fields anew: those of the schema in its order, then what else there is.
+    /// Creates the fields: those of the schema in its order, then all others.
     fn fill(&mut self, now: &Value) {
         let nothing = Value::Null;
         let root = self.schema.as_ref().unwrap_or(&nothing);
@@ -123,7 +122,7 @@ impl Form {
         self.fields.get_mut(self.at).filter(|_| self.mode == Mode::Fields)
     }
 
-    /// The text with the cursor, if there is one.
+    /// Returns the text with the cursor, if there is one.
     pub fn editor(&self) -> Option<&Editor> {
         match self.mode {
             Mode::Raw => Some(&self.raw),
@@ -159,13 +158,13 @@ impl Form {
         self.mode == Mode::Fields && self.at == self.fields.len()
     }
 
-    /// What the model is told beside, where the person wrote something.
+    /// Returns the user's note to the model, if it is not empty.
     pub fn note_text(&self) -> Option<String> {
         let note = self.note.text().trim().to_owned();
         (!note.is_empty()).then_some(note)
     }
 
-    /// Scrolls what stands beside the fields, of which so many lines can be out of sight above.
+    /// Scrolls the changes beside the fields, by at most `most` lines in total.
     pub fn scroll_beside(&mut self, by: Nav, most: usize) {
         self.scroll = match by {
             Nav::PageUp => self.scroll.saturating_sub(PAGE),
@@ -176,7 +175,7 @@ impl Form {
         .min(most);
     }
 
-    /// The field with the cursor as it was asked for; as text, all of it.
+    /// Restores the requested value of the field with the cursor; in text mode, of everything.
     pub fn reset(&mut self) {
         match self.mode {
             Mode::Raw => self.raw = Editor::plain(&pretty(&self.asked)),
@@ -188,7 +187,7 @@ impl Form {
         self.validate();
     }
 
-    /// Where its keys are asked for.
+    /// Returns the context of its keys.
     pub fn context(&self) -> Context {
         match self.mode {
             Mode::Fields => Context::Form,
@@ -196,7 +195,7 @@ impl Form {
         }
     }
 
-    /// Fields to text and back. Errs where it stays, with the reason.
+    /// Switches between fields and text. Fails with the reason if that is not possible.
     pub fn turn(&mut self) -> Result<(), Unturned> {
         match self.mode {
             Mode::Fields => {
@@ -223,7 +222,7 @@ impl Form {
         Ok(())
     }
 
-    /// Takes a text that was written elsewhere. One that is no JSON object stays as text.
+    /// Takes a text edited outside. One that is no JSON object stays as text.
     pub fn take(&mut self, text: &str) {
         match (read(text), self.mode) {
             (Ok(args), Mode::Fields) => self.fill(&args),
@@ -239,7 +238,7 @@ impl Form {
         self.validate();
     }
 
-    /// All of it as text, as far as it is written.
+    /// Returns everything as text, including invalid fields.
     pub fn text(&self) -> String {
         match self.mode {
             Mode::Raw => self.raw.text(),
@@ -250,7 +249,7 @@ impl Form {
         }
     }
 
-    /// How many fields are not as they were asked for.
+    /// Returns the number of fields that differ from the request.
     pub fn changed(&self) -> usize {
         match (&self.check, self.mode) {
             (Ok(args), _) => differing(&self.asked, args),
@@ -259,7 +258,7 @@ impl Form {
         }
     }
 
-    /// The arguments in the order in which they were asked for.
+    /// Assembles the arguments in the requested order.
     fn assembled(&self, value: impl Fn(&Field) -> Option<Value>) -> Value {
         let mut args = self.asked.as_object().cloned().unwrap_or_default();
         for field in &self.fields {
@@ -275,7 +274,7 @@ impl Form {
         Value::Object(args)
     }
 
-    /// Looks at everything anew; called after every change.
+    /// Validates everything; called after every change.
     pub fn validate(&mut self) {
         self.others.clear();
         self.check = match self.mode {
@@ -285,7 +284,7 @@ impl Form {
         self.changes = None;
     }
 
-    /// Makes ready what changes, where that is shown: for every letter it would be too much.
+    /// Computes the changes when they are shown: too slow for every key press.
     pub fn compare(&mut self) {
         let of = |args: &Value| diff(&readable(&self.asked, &self.asked), &readable(args, &self.asked));
         if self.changes.is_none() {
@@ -322,7 +321,7 @@ impl Form {
         }
     }
 
-    /// Whether it is known what the tool takes.
+    /// Whether the tool's schema is known.
     pub fn knows_tool(&self) -> bool {
         self.schema.is_some()
     }
@@ -332,7 +331,7 @@ impl Form {
     }
 }
 
-/// A fault in this field, without the field's name.
+/// Formats a fault inside this field, without the field's name.
 fn inside(fault: &Fault, name: &str) -> Option<String> {
     let (first, rest) = fault.path.split_first()?;
     (first == name).then(|| Fault { path: rest.to_vec(), wanted: fault.wanted.clone() }.to_string())
@@ -352,7 +351,7 @@ pub fn pretty(args: &Value) -> String {
     serde_json::to_string_pretty(args).unwrap_or_default()
 }
 
-/// Arguments out of a text.
+/// Parses arguments.
 fn read(text: &str) -> Result<Value, String> {
     match serde_json::from_str::<Value>(text) {
         Ok(value) if value.is_object() => Ok(value),
@@ -361,8 +360,8 @@ fn read(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Arguments to be compared line by line with `asked`: texts of several lines stand as such, of those too long to be
-/// edited here it is only said whether they are the same.
+/// Formats arguments for a comparison by lines with `asked`: multi-line texts stay readable; for texts too long to be
+/// edited it only says whether they are equal.
 fn readable(args: &Value, asked: &Value) -> String {
     let mut out = String::new();
     for (name, value) in args.as_object().into_iter().flatten() {

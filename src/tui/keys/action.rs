@@ -1,8 +1,8 @@
-//! What keys do. A row of the table says by which key, where, and under which name.
+//! The actions of keys. A row of the table assigns the key, the context and the name.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Closes the innermost thing; with nothing open, interrupts.
+    /// Closes the innermost element; with nothing open, interrupts.
     Escape,
     Interrupt,
     Suspend,
@@ -32,32 +32,32 @@ pub enum Action {
     Find(FindKey),
     Select(SelectKey),
     InHelp(HelpKey),
-    /// Opens the search in what was entered before.
+    /// Opens the search in the input history.
     SearchHistory,
-    /// Puts the text aside, or brings it back.
+    /// Stashes the text, or restores it.
     Stash,
     /// Pastes the clipboard's image, or its text.
     PasteImage,
-    /// Opens the text with the keys in the person's own editor.
+    /// Opens the focused text in the user's editor.
     EditOutside,
     /// Waits for the second key of a chord.
     Chord,
     TogglePanel,
     ToggleMouse,
-    /// What is asked for: the next of the four modes.
+    /// Switches to the next mode.
     NextMode,
 }
 
-/// Moves in what has the keys: a list, the cards, the matches of a search, the transcript.
+/// Moves in the focused element: a list, the cards, the matches of a search, the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Nav {
-    /// To the one before: row, card, match or block.
+    /// To the previous row, card, match or block.
     Up,
     /// To the next one.
     Down,
     PageUp,
     PageDown,
-    /// One line of what is shown.
+    /// One line of the content.
     LineUp,
     LineDown,
 }
@@ -92,7 +92,7 @@ pub enum TextEdit {
     Redo,
 }
 
-/// What is done at a card.
+/// Actions at a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CardKey {
     Yes,
@@ -107,11 +107,11 @@ pub enum CardKey {
     ApproveEdited,
     /// Opens the rule that would allow it.
     Rule,
-    /// Opens all of it in the person's own editor, to be read.
+    /// Opens the whole request in the user's editor, for reading only.
     Read,
-    /// Skips the hunk of this number, or keeps it after all.
+    /// Skips the hunk of this number, or includes it again.
     Hunk(u8),
-    /// The same for the hunk the person is at.
+    /// The same for the current hunk.
     HunkHere,
     NextHunk,
     PreviousHunk,
@@ -119,7 +119,7 @@ pub enum CardKey {
     Sides,
 }
 
-/// What is done at a list of requests: those of this session, or the inbox.
+/// Actions at a list of requests: those of this session, or the inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListKey {
     Mark,
@@ -135,21 +135,21 @@ pub enum ListKey {
     Edit,
     /// Opens the rule that would allow it; only at a list of this session.
     Rule,
-    /// Decides later; this and the keys below are of the inbox only.
+    /// Postpones the request; this and the keys below belong to the inbox only.
     Later,
-    /// Lets a session go on that nobody has open.
+    /// Resumes a session without an owner.
     Resume,
     /// Opens the session in place of this one.
     OpenSession,
     Filter,
-    /// Ends the writing of the filter.
+    /// Ends the editing of the filter.
     Filtered,
     /// Switches between one session and all.
     Narrow,
 }
 
 impl ListKey {
-    /// Whether it decides something, or begins to: such a key does nothing in the first moment.
+    /// Whether it decides something, or begins to: such a key is ignored during the guard time.
     pub fn decides(self) -> bool {
         match self {
             Self::Yes | Self::No | Self::Later | Self::Mark | Self::MarkLow => true,
@@ -159,7 +159,7 @@ impl ListKey {
     }
 }
 
-/// What is said at a cap.
+/// Answers at a cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CapKey {
     GoOn,
@@ -167,64 +167,64 @@ pub enum CapKey {
     Stop,
 }
 
-/// What is done in a form of arguments.
+/// Actions in a form of arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FormKey {
     NextField,
     PreviousField,
     ResetField,
-    /// A line break where the field has lines, else the next field.
+    /// A line break in a field with lines, else the next field.
     Enter,
     /// The same arguments as JSON text, and back.
     Raw,
 }
 
-/// What is done in a rule that is being written.
+/// Actions in a rule being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RuleKey {
     /// Saves it and approves the request.
     Save,
-    /// For how long it counts.
+    /// Switches the scope.
     Scope,
-    /// As it was drafted.
+    /// Restores the draft.
     Reset,
 }
 
-/// What is done at the completion popup.
+/// Actions at the completion popup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CompleteKey {
     Accept,
-    /// Enter: takes a command that needs nothing more, and sends it.
+    /// Enter: accepts a command that needs no argument, and sends it.
     Enter,
 }
 
-/// What is done at a list to pick from.
+/// Actions at a list to pick from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PickKey {
-    /// Between this folder and everything.
+    /// Switches between this folder and everything.
     Narrow,
     Accept,
 }
 
-/// What is done where a service is set up.
+/// Actions while a service is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LoginKey {
-    /// To the next field, and behind the last one tries it.
+    /// Goes to the next field; after the last one tries the service.
     Next,
     Turn,
 }
 
-/// What is done about the search in the transcript.
+/// Actions of the search in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FindKey {
     Open,
-    /// What is searched for can be written again.
+    /// Returns to the editing of the query.
     Edit,
-    /// Whether the output of tools is searched too.
+    /// Switches whether the output of tools is searched.
     Tools,
 }
 
-/// What is done in the transcript while it has the keys.
+/// Actions in the focused transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SelectKey {
     Fold,
@@ -235,13 +235,13 @@ pub enum SelectKey {
     ExtendDown,
 }
 
-/// What is done in the list of keys.
+/// Actions in the list of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HelpKey {
-    /// Does what the marked key does.
+    /// Executes the action of the marked key.
     Run,
-    /// The last character of the filter.
+    /// Removes the last character of the filter.
     Erase,
-    /// The whole filter.
+    /// Clears the filter.
     Clear,
 }

@@ -1,7 +1,7 @@
-//! Where keys of one keymap get into each other's way.
+//! Conflicts between the keys of a keymap.
 //!
-//! By default a key may mean one thing in a popup and another behind it; that is no conflict. One is what a person's
-//! own keys took away from an action that had a key there. Called by [`super::Keymap`].
+//! A default key may mean one thing in a popup and another behind it, which is no conflict. A conflict arises when the
+//! user's keys take the last key of an action.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,10 +9,10 @@ use super::{Action, Binding, Bound, Context, KeyProblem, LAYERS, rows};
 use crate::config::Source;
 use crate::tui::key::Key;
 
-/// What each key does in each context.
+/// The action of each key in each context.
 pub type Owners = HashMap<(Context, Key), &'static Binding>;
 
-/// What each key does; of two rows the one that the person set comes first.
+/// Returns the action of each key; a row that the user set takes precedence.
 pub fn owners(bound: &[Bound]) -> Owners {
     let mut owners = Owners::with_capacity(bound.len() * 2);
     let (set, usual): (Vec<&Bound>, Vec<&Bound>) = bound.iter().partition(|row| row.is_set());
@@ -24,24 +24,24 @@ pub fn owners(bound: &[Bound]) -> Owners {
     owners
 }
 
-/// What each key does by default.
+/// Returns the default action of each key.
 pub fn usual() -> Owners {
     rows().flat_map(|row| row.keys.iter().map(move |key| ((row.context, *key), row))).collect()
 }
 
-/// What a key does in the first of these contexts that knows it.
+/// Returns the action of a key in the first of these contexts that binds it.
 pub fn first(owners: &Owners, layer: &[Context], key: Key) -> Option<&'static Binding> {
     layer.iter().find_map(|context| owners.get(&(*context, key)).copied())
 }
 
-/// Whether some key does this where these contexts are asked.
+/// Whether some key leads to this action in these contexts.
 pub fn reaches(owners: &Owners, layer: &[Context], action: Action) -> bool {
     owners.iter().any(|((context, key), row)| {
         row.action == action && layer.contains(context) && first(owners, layer, *key) == Some(*row)
     })
 }
 
-/// Keys that the person gave to two actions of one context.
+/// Returns keys that the user bound to two actions of one context.
 pub fn twice(bound: &[Bound]) -> Vec<KeyProblem> {
     let owners = owners(bound);
     let mut problems = Vec::new();
@@ -57,7 +57,7 @@ pub fn twice(bound: &[Bound]) -> Vec<KeyProblem> {
     problems
 }
 
-/// Actions that lost their last default key to another one of their own context.
+/// Returns actions that lost their last default key to another one of their own context.
 pub fn taken(bound: &[Bound]) -> Vec<KeyProblem> {
     let owners = owners(bound);
     let lost = |row: &&Bound| !row.is_set() && row.keys.is_empty();
@@ -71,7 +71,7 @@ pub fn taken(bound: &[Bound]) -> Vec<KeyProblem> {
     bound.iter().filter(lost).filter_map(problem).collect()
 }
 
-/// Actions that have keys, none of which gets to them in a place where one does by default.
+/// Returns actions whose keys are all hidden by other contexts in a place where a default key works.
 pub fn shadowed(bound: &[Bound]) -> Vec<KeyProblem> {
     let (now, usual) = (owners(bound), usual());
     let mut problems = Vec::new();

@@ -1,20 +1,19 @@
-//! Where keys are pressed, and in which order these places are asked what a key does.
-//!
-//! The names of contexts are written into settings files: they never change.
+//! The contexts of keys, and their order of precedence. The names of contexts are written into settings files: they
+//! never change.
 
-/// Where a key is pressed.
+/// A context of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Context {
     /// Everywhere, after the contexts below.
     Global,
-    /// Wherever text is written.
+    /// In every text.
     Text,
     Composer,
-    /// The first key of a chord was pressed just now; before the context it was pressed in.
+    /// The first key of a chord was just pressed; precedes the context of that key.
     Chord,
-    /// A card has the keys and asks.
+    /// A card has the focus and asks.
     Card,
-    /// The reason of a no is being written.
+    /// The reason of a denial is being written.
     Reason,
     /// Arguments are being edited as text.
     Arguments,
@@ -22,37 +21,37 @@ pub enum Context {
     Form,
     /// A rule is being written at a card.
     Rule,
-    /// Several requests shown as one list have the keys.
+    /// A list of several requests has the focus.
     Batch,
-    /// The question at a cap has the keys.
+    /// The question at a cap has the focus.
     Cap,
-    /// The completion popup is open over the composer; before its contexts.
+    /// The completion popup is open over the composer; precedes the composer's contexts.
     Completion,
-    /// The transcript has the keys.
+    /// The transcript has the focus.
     Transcript,
-    /// What is searched for in the transcript is being written.
+    /// The query of a search in the transcript is being written.
     Find,
-    /// It was written, and letters go from match to match.
+    /// The query is complete, and letters go from match to match.
     Found,
-    /// The inbox lies over the transcript.
+    /// The inbox is open.
     Inbox,
     /// Its filter is being written.
     InboxFilter,
-    /// A list to pick from lies over the transcript.
+    /// A list to pick from is open.
     Pick,
     /// A service is being set up.
     Login,
     Help,
 }
 
-/// Whether letters are text in a place.
+/// Whether letters are text in a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Letters {
     AreText,
     AreKeys,
 }
 
-/// In which order contexts are asked, one list a place. `update::key` asks in no other order.
+/// The orders of precedence, one list per place. `update::key` uses no others.
 pub const LAYERS: &[&[Context]] = &[
     &[Context::Composer, Context::Text, Context::Global],
     &[Context::Completion, Context::Composer, Context::Text, Context::Global],
@@ -71,12 +70,12 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Pick, Context::Text, Context::Global],
     &[Context::Login, Context::Text, Context::Global],
     &[Context::Help, Context::Global],
-    // Asked before what the first key was pressed in, which then is asked as ever.
+    // Precedes the contexts of the first key, which keep their order.
     &[Context::Chord, Context::Global],
 ];
 
 impl Context {
-    /// All of them, in the order in which lists show them.
+    /// All contexts, in the order of lists.
     pub const ALL: [Self; 20] = [
         Self::Composer,
         Self::Text,
@@ -104,7 +103,7 @@ impl Context {
         self.facts().0
     }
 
-    /// When its keys count, behind "while" or "where".
+    /// Returns when its keys apply, for use after "while" or "where".
     pub fn about(self) -> &'static str {
         self.facts().1
     }

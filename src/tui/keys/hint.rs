@@ -1,19 +1,17 @@
-//! Hints: this person's keys and what they do, for borders, flashes and advice.
-//!
-//! What no key does is left out, so that no hint names a key that does something else. Pure.
+//! Hints: the user's keys with descriptions, for borders, flashes and advice. Actions without a key are left out. Pure.
 
 use super::{Action, Context, Keymap, Nav};
 
-/// What a hint is made from: where the key is pressed, what it does, and the words behind it.
+/// The parts of a hint: context, action, and description.
 pub type HintSpec<'a> = (Context, Action, &'a str);
 
 /// The keys that go to another row.
 pub const CHOOSE: &[Action] = &[Action::Nav(Nav::Up), Action::Nav(Nav::Down)];
 
-/// A hint of the status line: where keys are pressed, what they do, and the words behind them.
+/// A hint of the status line: context, actions, and description.
 pub type StatusHint = (Context, &'static [Action], &'static str);
 
-/// A key and what it does.
+/// A key and its description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
     pub action: Action,
@@ -30,7 +28,7 @@ impl Keymap {
         specs.iter().filter_map(one).collect()
     }
 
-    /// Returns the hints of the status line, with two spaces between them. What has no key is left out.
+    /// Returns the hints of the status line, separated by two spaces. Actions without a key are left out.
     pub fn status(&self, hints: &[StatusHint]) -> String {
         let one = |(context, actions, words): &StatusHint| {
             let keys: Vec<String> = actions.iter().map(|action| self.shown(*context, *action)).collect();
@@ -39,12 +37,12 @@ impl Keymap {
         hints.iter().filter_map(one).collect::<Vec<_>>().join("  ")
     }
 
-    /// The hints in a row: `PgDn to the end, v makes room`.
+    /// Returns the hints in a row: `PgDn to the end, v makes room`.
     pub fn row(&self, specs: &[HintSpec<'_>]) -> String {
         self.hints(specs).iter().map(Hint::text).collect::<Vec<_>>().join(", ")
     }
 
-    /// What there is to say, and behind a colon the keys that help.
+    /// Returns the words, and after a colon the keys that help.
     pub fn told(&self, words: &str, specs: &[HintSpec<'_>]) -> String {
         match self.row(specs) {
             row if row.is_empty() => words.to_owned(),

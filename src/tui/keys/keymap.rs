@@ -1,8 +1,8 @@
-//! The key table as this person has it: the default rows, with the keys that the settings set in their place.
+//! The user's key table: the default rows, with the keys from the settings in their place.
 //!
-//! What must hold for every keymap is enforced here and nowhere else: keys of a reflex never approve, letters are
-//! never taken from a text, and interrupt and Escape have a key wherever they have one by default. An entry that
-//! breaks a rule is told and leaves its action's default. Called by `update::key`, the views and `co keys`.
+//! The rules for all keymaps are enforced here only: reflex keys never approve, letters are never taken from a text,
+//! and interrupt and Escape keep a key in every place that has one by default. An entry that breaks a rule is reported
+//! and its action keeps the default.
 
 use super::conflict::{self, Owners};
 use super::{Action, Binding, Bound, Context, KeyProblem, LAYERS, Letters, Refusal, Weight, parse_key, rows};
@@ -10,11 +10,11 @@ use crate::config::TableEntry;
 use crate::stdx::text::nearest;
 use crate::tui::key::{Code, Key, Mods};
 
-/// Which key does what.
+/// The keys of all actions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keymap {
     rows: Vec<Bound>,
-    /// The same rows, to be asked with every key press.
+    /// The same rows, for the lookup at every key press.
     owners: Owners,
 }
 
@@ -25,7 +25,7 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The default keys with these in their place, and what is wrong with them. The keymap is whole in any case.
+    /// Applies these entries to the default keys; returns the errors too. The keymap is always complete.
     pub fn with(entries: &[TableEntry]) -> (Self, Vec<KeyProblem>) {
         if entries.is_empty() {
             return (Self::default(), Vec::new());
@@ -47,7 +47,7 @@ impl Keymap {
         (Self::of_rows(bound), problems)
     }
 
-    /// The row of `key` in the first of `contexts` that knows it.
+    /// Returns the row of `key` in the first of `contexts` that binds it.
     pub fn binding(&self, contexts: &[Context], key: Key) -> Option<&'static Binding> {
         debug_assert!(
             contexts.len() == 1 || LAYERS.contains(&contexts),
@@ -56,29 +56,29 @@ impl Keymap {
         conflict::first(&self.owners, contexts, key)
     }
 
-    /// What `key` does there.
+    /// Returns the action of `key` there.
     pub fn action(&self, contexts: &[Context], key: Key) -> Option<Action> {
         self.binding(contexts, key).map(|row| row.action)
     }
 
-    /// Every row, in the order of the table.
+    /// Returns every row, in the order of the table.
     pub fn rows(&self) -> &[Bound] {
         &self.rows
     }
 
-    /// Every row, in the order in which lists show the contexts.
+    /// Returns every row, in the order in which lists show the contexts.
     pub fn by_context(&self) -> impl Iterator<Item = &Bound> {
         let of = |context| self.rows.iter().filter(move |row| row.binding.context == context);
         Context::ALL.into_iter().flat_map(of)
     }
 
-    /// The keys that do this there.
+    /// Returns the keys of an action there.
     pub fn keys(&self, context: Context, action: Action) -> &[Key] {
         let row = self.rows.iter().find(|row| row.binding.context == context && row.binding.action == action);
         row.map_or(&[], |row| &row.keys)
     }
 
-    /// The first key that does this there, as hints show it; empty where none does.
+    /// Returns the first key of an action there, as hints show it; empty if there is none.
     pub fn shown(&self, context: Context, action: Action) -> String {
         self.first(context, action).map(|key| key.to_string()).unwrap_or_default()
     }
@@ -87,14 +87,14 @@ impl Keymap {
         self.keys(context, action).first().copied()
     }
 
-    /// What the person may not want: each key of theirs that takes another action its last one.
+    /// Returns likely mistakes: each key of the user that takes the last one of another action.
     pub fn conflicts(&self) -> Vec<KeyProblem> {
         let mut found = conflict::taken(&self.rows);
         found.extend(conflict::shadowed(&self.rows));
         found
     }
 
-    /// Of two rows of one context that want the same key, the one that the person set has it.
+    /// Of two rows of one context with the same key, the one that the user set gets it.
     fn of_rows(mut rows: Vec<Bound>) -> Self {
         let owners = conflict::owners(&rows);
         for Bound { binding, keys, .. } in &mut rows {
@@ -104,7 +104,7 @@ impl Keymap {
     }
 }
 
-/// The row and the keys of an entry, if it may be so.
+/// Returns the row and the keys of a valid entry.
 fn read(entry: &TableEntry) -> Result<(&'static Binding, Vec<Key>), Box<KeyProblem>> {
     let binding = named(entry)?;
     let mut keys = Vec::new();
@@ -123,7 +123,7 @@ fn read(entry: &TableEntry) -> Result<(&'static Binding, Vec<Key>), Box<KeyProbl
     Ok((binding, keys))
 }
 
-/// The row that an entry names.
+/// Returns the row that an entry names.
 fn named(entry: &TableEntry) -> Result<&'static Binding, Box<KeyProblem>> {
     let place = entry.source.clone();
     let name = entry.name.clone();
@@ -146,7 +146,7 @@ fn named(entry: &TableEntry) -> Result<&'static Binding, Box<KeyProblem>> {
     Err(Box::new(KeyProblem::UnknownAction { place, name, nearest }))
 }
 
-/// Why this key may not do that, by itself.
+/// Returns why this key must not have this action, regardless of others.
 fn refusal(binding: &Binding, key: Key) -> Option<Refusal> {
     if binding.keys.contains(&key) {
         return None;
@@ -160,7 +160,7 @@ fn refusal(binding: &Binding, key: Key) -> Option<Refusal> {
     None
 }
 
-/// Enter, Space, Esc and Tab, with whatever is held, and what some terminals send for them.
+/// Whether it is Enter, Space, Esc or Tab, with any modifiers, or what some terminals send for them.
 pub fn is_reflex(key: Key) -> bool {
     match key.code {
         Code::Enter | Code::Tab | Code::Esc | Code::Char(' ') => true,
@@ -179,11 +179,11 @@ pub fn is_reflex(key: Key) -> bool {
     }
 }
 
-/// Takes back what leaves a way out without a key in a place where it has one by default.
+/// Reverts entries that leave interrupt or Escape without a key in a place that has one by default.
 fn keep_ways_out(bound: &mut [Bound], problems: &mut Vec<KeyProblem>) {
     while let Some(lost) = lost_way_out(bound) {
         let taken_back = take_back(bound, lost);
-        // Without entries every way out has its key, so there was one to take back; but never wait for it.
+        // Without entries every place has its key, so there was one to revert; return rather than loop forever.
         if taken_back.is_empty() {
             return;
         }
@@ -191,7 +191,7 @@ fn keep_ways_out(bound: &mut [Bound], problems: &mut Vec<KeyProblem>) {
     }
 }
 
-/// Takes back the keys set for a way out, and those that are set to a default key of it.
+/// Reverts the keys set for such an action, and those set to one of its default keys.
 fn take_back(bound: &mut [Bound], lost: &'static Binding) -> Vec<KeyProblem> {
     let mut problems = Vec::new();
     for row in bound.iter_mut().filter(|row| row.is_set()) {
@@ -241,7 +241,7 @@ mod tests {
         (keymap, problems.iter().map(ToString::to_string).collect())
     }
 
-    /// The keys of an action, by its full name.
+    /// Returns the keys of an action, by its full name.
     fn keys(keymap: &Keymap, name: &str) -> String {
         let row = keymap.rows().iter().find(|row| row.binding.path() == name).unwrap();
         row.keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
@@ -328,7 +328,7 @@ mod tests {
             ("global.interrupt", &[], "there must be a key for it everywhere".into()),
             ("global.escape", &[], "there must be a key for it everywhere".into()),
             ("global.interrupt", &["Ctrl+D"], "there must be a key for it everywhere".into()),
-            // It begins a chord wherever text is written.
+            // It begins a chord in every text.
             ("global.interrupt", &["Ctrl+X"], "there must be a key for it everywhere".into()),
             ("chord.edit-outside", &["Ctrl+C"], "Ctrl+C interrupts or closes, everywhere".into()),
             ("global.interrupt", &["Esc"], "Esc interrupts or closes, everywhere".into()),
@@ -394,7 +394,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a person sets: no reflex approves, no letter is taken from a text, the ways out stay.
+        /// For any settings: no reflex key approves, no letter is taken from a text, interrupt and Escape keep their
+        /// keys.
         #[test]
         fn no_keymap_breaks_a_rule(set in set()) {
             let entries: Vec<TableEntry> = set.iter().map(|(name, texts)| {

@@ -1,7 +1,5 @@
-//! The one table of keys: context × key → action, with its name, its help and its weight.
-//!
-//! Help, hints and rebinding derive from it; no other file tests for a command key. `table` has the rows; [`Keymap`]
-//! is the table as this person has it. Called by `update::key` and the views.
+//! The single table of keys: context × key → action, with its name, help and weight. Help, hints and rebinding derive
+//! from it; no other file tests for a command key. `table` has the rows; [`Keymap`] is the user's table.
 
 mod action;
 mod conflict;

@@ -1,13 +1,12 @@
-//! What can be wrong with rebound keys, as facts; the `Display` form is the sentence that a person reads.
-//!
-//! Names and places come harmless from the settings; nothing here decides anything.
+//! Errors in rebound keys; the `Display` form is the message for the user. Names and places are sanitized by the
+//! settings.
 
 use super::written::guess;
 use super::{Binding, WrittenKeyError};
 use crate::config::Source;
 use crate::tui::key::Key;
 
-/// One thing that is wrong, or that the person may not want.
+/// An error or a likely mistake.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum KeyProblem {
     #[error(
@@ -51,14 +50,14 @@ pub enum KeyProblem {
     Shadowed { key: Key, has: &'static Binding, lost: &'static Binding },
 }
 
-/// Why a key may not do something.
+/// Why a key must not have an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Keys that are pressed without looking let nothing happen.
+    /// Keys that are pressed without looking approve nothing.
     Reflex,
     /// It is a letter where letters are text.
     IsText,
-    /// It is the key of the way out.
+    /// It is a key of interrupt or Escape.
     IsWayOut,
 }
 

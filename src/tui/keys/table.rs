@@ -1,4 +1,4 @@
-//! The rows of the table of keys, in the order in which help lists them.
+//! The rows of the table of keys, in the order of the help.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use super::{
 use crate::config::Source;
 use crate::tui::key::Key;
 
-/// Under which heading help lists a key.
+/// The heading in help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HelpGroup {
     Write,
@@ -31,13 +31,13 @@ impl HelpGroup {
     }
 }
 
-/// What an action can do that a key must not do by accident.
+/// Whether an action needs protection from accidental keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weight {
     Light,
-    /// It lets something happen: the keys of a reflex never do that.
+    /// It approves something: reflex keys never do that.
     Approves,
-    /// The way out: some key always does it.
+    /// Interrupt or Escape: some key always has this action.
     WayOut,
 }
 
@@ -48,27 +48,27 @@ pub struct Binding {
     /// Unique in its context. Written into settings files: it never changes.
     pub name: &'static str,
     pub action: Action,
-    /// The keys when nobody sets any.
+    /// The default keys.
     pub keys: Vec<Key>,
     pub group: HelpGroup,
-    /// What help says, at most 22 characters; empty for keys everybody knows.
+    /// The description in help, at most 22 characters; empty for generally known keys.
     pub help: &'static str,
     pub weight: Weight,
 }
 
 impl Binding {
-    /// As the settings name it: `context.name`.
+    /// Returns the name in the settings: `context.name`.
     pub fn path(&self) -> String {
         format!("{}.{}", self.context.name(), self.name)
     }
 
-    /// What it does: help's words, or for keys that everybody knows those of its name.
+    /// Returns the description in help, or else one derived from the name.
     pub fn words(&self) -> String {
         if self.help.is_empty() { self.name.replace('-', " ") } else { self.help.to_owned() }
     }
 }
 
-/// One row of the table, with the keys that it has now.
+/// One row of the table, with its current keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
     pub binding: &'static Binding,
@@ -87,7 +87,7 @@ impl Bound {
     }
 }
 
-/// Every row of the table, in the order in which help lists them.
+/// Returns every row of the table, in the order of the help.
 pub fn rows() -> std::slice::Iter<'static, Binding> {
     static ROWS: LazyLock<Vec<Binding>> = LazyLock::new(|| {
         TABLE.iter().flat_map(|section| section.rows.iter().map(|row| section.binding(row))).collect()
@@ -95,7 +95,7 @@ pub fn rows() -> std::slice::Iter<'static, Binding> {
     ROWS.iter()
 }
 
-/// Rows that share their context and their heading in help.
+/// Rows with the same context and heading.
 struct Section {
     context: Context,
     group: HelpGroup,
@@ -105,7 +105,7 @@ struct Section {
 struct KeyRow {
     name: &'static str,
     action: Action,
-    /// As [`parse_key`] reads them, with spaces between them.
+    /// In the form of [`parse_key`], separated by spaces.
     keys: &'static str,
     help: &'static str,
     weight: Weight,

@@ -1,11 +1,10 @@
-//! A key as a person writes it into a settings file: `Ctrl+X`, `Alt+Enter`, `F2`, `y`, or as key strings have it, `<c-x>`.
-//!
-//! Pure. A key that no terminal sends is refused here, with what to write in its place. Called by [`super::Keymap`].
+//! A key as written in a settings file: `Ctrl+X`, `Alt+Enter`, `F2`, `y`, or as in key strings, `<c-x>`. Pure. A key
+//! that no terminal sends is rejected with an alternative.
 
 use crate::stdx::text::nearest;
 use crate::tui::key::{Code, Key, Mods, NAMES, parse_keys};
 
-/// Why a written key is none.
+/// Why a text is no valid key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WrittenKeyError {
     #[error("an empty text is no key; `[]` takes all keys away")]
@@ -24,7 +23,7 @@ pub(super) fn guess(nearest: Option<&str>) -> String {
     nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }
 
-/// Other names of keys that people write.
+/// Other common names of keys.
 const ALIASES: [(&str, Code); 10] = [
     ("return", Code::Enter),
     ("escape", Code::Esc),
@@ -49,10 +48,10 @@ const HELD: [(&str, Mods); 8] = [
     ("s", Mods::SHIFT),
 ];
 
-/// What terminals send in place of some held letters.
+/// The keys that terminals send in place of some letters with Ctrl.
 const SENT_AS: [(char, &str); 4] = [('i', "Tab"), ('m', "Enter"), ('[', "Esc"), ('@', "Ctrl+Space")];
 
-/// One key. Letter case counts for a letter alone only.
+/// Parses one key. Letter case matters only for a letter alone.
 pub fn parse_key(text: &str) -> Result<Key, WrittenKeyError> {
     let key = match text {
         " " => Key::char(' '),
@@ -85,7 +84,7 @@ fn read(text: &str) -> Result<Key, WrittenKeyError> {
     }
 }
 
-/// The modifiers before the last part, and that part, which may itself be a `+`.
+/// Returns the modifiers before the last part, and that part, which may itself be a `+`.
 fn held(text: &str) -> Result<(Mods, &str), WrittenKeyError> {
     let (before, name) = match text.strip_suffix('+') {
         Some(before) => (before.strip_suffix('+'), "+"),
@@ -113,7 +112,7 @@ fn code(name: &str) -> Option<Code> {
     named.or_else(alias).or_else(|| number().map(Code::F))
 }
 
-/// Letters come from terminals with Shift spent on them and, with Ctrl, always small.
+/// Terminals report letters without Shift and, with Ctrl, always in lower case.
 fn letter(written: &str, mods: Mods, c: char) -> Result<Key, WrittenKeyError> {
     let rest = mods.without(Mods::SHIFT);
     let shifted = mods.has(Mods::SHIFT) && c != ' ';

@@ -1,7 +1,7 @@
-//! What a service still needs, entered over the transcript: its address, and its key, which is never shown.
+//! The form for a service's address and its key, a secret that is never shown.
 //!
-//! The key has a place of its own: it never was in an editor, so no undo, no kill ring, no history and no draft has it,
-//! and its text has no `Debug` form. The owner tries what is entered and keeps it. Of a key only its length is drawn.
+//! The key is never in an editor: no undo, no kill ring, no history and no draft contains it, and it has no `Debug`
+//! form. The owner tries and stores what is entered. Only the length of the key is drawn.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use crate::tui::keys::{Action, Context, Keymap, LoginKey, Nav, StatusHint, TextE
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
-/// Characters of the longest key.
+/// Most characters of a key.
 const LONGEST: usize = 8 * 1024;
 
 /// Cells of a field's name.
@@ -26,7 +26,7 @@ const NAME: usize = 10;
 /// Cells before a field: the edge and a space.
 const INSET: usize = 2;
 
-/// The most stars that are drawn, so that the length of a key is not shown.
+/// Most stars drawn, so that the length of a long key is not shown.
 const STARS: usize = 24;
 
 const LOGIN: &[StatusHint] = &[
@@ -42,24 +42,24 @@ pub struct Login {
     stage: LoginStage,
     address: Editor,
     key: Masked,
-    /// Why the last try did not work.
+    /// Why the last try failed.
     trouble: Option<String>,
     /// The list it was picked from.
     list: Box<Pick>,
 }
 
-/// What is being entered.
+/// The current step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LoginStage {
     Address,
     Key,
     /// The owner tries it.
     Trying,
-    /// The key would travel unencrypted: it is sent only where the person says so.
+    /// The key would be sent unencrypted: the user must agree first.
     Consent,
 }
 
-/// A key that is being typed.
+/// A key being typed.
 #[derive(Clone, PartialEq, Default)]
 struct Masked(String);
 
@@ -76,7 +76,7 @@ impl Masked {
         }
     }
 
-    /// The first line of a paste.
+    /// Inserts the first line of a paste.
     fn paste(&mut self, text: &str) {
         text.trim().lines().next().unwrap_or_default().chars().for_each(|c| self.push(c));
     }
@@ -93,12 +93,12 @@ impl Masked {
         self.0.is_empty()
     }
 
-    /// Characters typed.
+    /// Returns the number of characters.
     fn count(&self) -> usize {
         self.0.chars().count()
     }
 
-    /// The key, to be sent to the owner. It stays here until the owner said what became of it.
+    /// Returns the key for the owner. It stays here until the owner reports the result.
     fn typed(&self) -> Option<TypedKey> {
         (!self.0.is_empty()).then(|| TypedKey::new(self.0.clone()))
     }
@@ -166,7 +166,7 @@ impl PanelState for Login {
                     (_, true) => LoginStage::Key,
                     (true, false) => LoginStage::Address,
                     (false, false) => {
-                        // There is nothing to enter: the sentence is read in the list.
+                        // There is nothing to enter: the error is shown in the list.
                         let list = Pick { trouble: Some(trouble), ..(*self.list).clone() };
                         return Then::Replace(Panel::Pick(Box::new(list)));
                     }
@@ -237,7 +237,7 @@ impl PanelState for Login {
 }
 
 impl Login {
-    /// The form of a service that was picked from a list.
+    /// Creates the form of a service that was picked from a list.
     pub fn new(service: ServiceLine, list: Box<Pick>) -> Self {
         let stage = match (service.address, service.key) {
             (LoginNeed::Needed, _) => LoginStage::Address,
@@ -247,19 +247,19 @@ impl Login {
         Self { service, stage, address: Editor::default(), key: Masked::default(), trouble: None, list }
     }
 
-    /// Whether the form asks for an address at all.
+    /// Whether the form asks for an address.
     pub fn has_address(&self) -> bool {
         self.service.address == LoginNeed::Needed
     }
 
-    /// The same for a key.
+    /// Whether the form asks for a key.
     pub fn has_key(&self) -> bool {
         self.service.key != LoginNeed::Known
     }
 
     fn turn(&mut self, key: LoginKey, cx: &mut PanelContext<'_>) {
         match (key, self.stage) {
-            // Only its own key agrees.
+            // The consent has a key of its own.
             (_, LoginStage::Trying | LoginStage::Consent) => {}
             (LoginKey::Turn, LoginStage::Address) if self.has_key() => self.stage = LoginStage::Key,
             (LoginKey::Turn, LoginStage::Key) if self.has_address() => self.stage = LoginStage::Address,
@@ -293,7 +293,7 @@ impl Login {
         checked_url(&address).err().map(|wrong| format!("The address is {wrong}."))
     }
 
-    /// Hands what was entered to the owner.
+    /// Sends the input to the owner.
     fn send(&mut self, unencrypted: Consent, cx: &mut PanelContext<'_>) {
         self.stage = LoginStage::Trying;
         self.trouble = None;

@@ -1,10 +1,8 @@
-//! What lies over the transcript: at most one panel, which has the keys.
+//! Panels over the transcript: at most one, which has the keys.
 //!
-//! A panel is a file of its own: its state, what keys do to it, its drawing and its hints. All of it is
-//! behind [`PanelState`]. A new panel is a file here, a variant with its two arms below, and rows in the table of keys.
-//!
-//! A panel changes itself, the dialogue and the status line. What it wants of the rest of the screen it returns as
-//! [`Then`]. Called by `update::panel` and by the view.
+//! Each panel has a file with its state, keys, drawing and hints, behind [`PanelState`]. A new panel needs a file, a
+//! variant with its two arms below, and rows in the table of keys. A panel changes itself, the dialogue and the status
+//! line, and returns other effects as [`Then`].
 
 mod help;
 mod inbox;
@@ -33,60 +31,60 @@ pub enum Panel {
     Pick(Box<Pick>),
     /// The form of a service that is set up.
     Login(Box<Login>),
-    /// The requests that wait in all sessions.
+    /// The pending requests of all sessions.
     Inbox(Box<Inbox>),
 }
 
-/// What follows from what a panel did.
+/// The effect of a panel's action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Then {
     Stay,
     Close,
-    /// This panel takes its place.
+    /// This panel replaces it.
     Replace(Panel),
-    /// The form of this service, picked from the list, takes its place.
+    /// The form of this service, picked from the list, replaces it.
     SetUp {
         service: ServiceLine,
         list: Box<Pick>,
     },
-    /// It closes, and this action of a context is done.
+    /// It closes, and this action of a context is executed.
     Run(Context, Action),
     /// It closes, and the text replaces that of the composer.
     Write(String),
-    /// It closes, and this session is opened in place of the one at hand.
+    /// It closes, and this session is opened in place of the current one.
     OpenSession(SessionId),
     /// It closes, and the card of this request gets the keys.
     ToCard(RequestId),
 }
 
-/// What every panel can do. Where nothing is said here of a panel, it ignores keys and messages of that kind.
+/// The behaviour of a panel. The default methods ignore the key or message.
 pub trait PanelState {
-    /// Returns the contexts that are asked what a key does, in order.
+    /// Returns the contexts that bind keys, in order of precedence.
     fn contexts(&self) -> &'static [Context];
 
-    /// Returns what a key would answer.
+    /// Returns the question that a key would answer.
     fn question(&self) -> Question {
         Question::Nothing
     }
 
-    /// Asks the owner for what it shows.
+    /// Requests the panel's data from the owner.
     fn opened(&mut self, _cx: &mut PanelContext<'_>) {}
 
-    /// Does an action; returns `None` if the action has nothing to do with the panel.
+    /// Executes an action; returns `None` if it does not concern the panel.
     fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then>;
 
-    /// Takes a typed character that is no key.
+    /// Handles a typed character that is bound to no key.
     fn typed(&mut self, c: char, cx: &mut PanelContext<'_>);
 
-    /// Takes a pasted text; all texts of panels are one line.
+    /// Handles a pasted text; all texts of panels are one line.
     fn paste(&mut self, _text: &str, _cx: &mut PanelContext<'_>) {}
 
-    /// Takes an answer of the owner; one that is for another panel is dropped.
+    /// Handles an answer of the owner; one that is for another panel is dropped.
     fn tell(&mut self, _message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
         Then::Stay
     }
 
-    /// Shows the owner's words, if the panel hides where the transcript has them.
+    /// Shows a message of the owner, if the panel hides the transcript that has it.
     fn overhear(&mut self, _text: &str) {}
 
     /// Returns the moves of one step of the wheel; `step` goes to another row, `line` moves by a line.
@@ -94,10 +92,10 @@ pub trait PanelState {
         vec![step]
     }
 
-    /// The screen has another size.
+    /// Handles a change of the screen's size.
     fn resized(&mut self) {}
 
-    /// Lays out what the next frame will show.
+    /// Lays out the next frame.
     fn lay_out(&mut self, _screen: &Screen<'_>) {}
 
     /// Returns the lines of the pane.
@@ -111,7 +109,7 @@ pub trait PanelState {
     /// Returns the hints of the status line.
     fn hints(&self, keymap: &Keymap) -> String;
 
-    /// Returns the words for it in the rule above the composer.
+    /// Returns its name for the rule above the composer.
     fn title(&self) -> Option<&'static str> {
         None
     }

@@ -1,4 +1,4 @@
-//! What a panel knows of the screen, and what it may change besides itself.
+//! The screen as seen by a panel, and what a panel may change besides itself.
 
 use jiff::tz::TimeZone;
 
@@ -22,7 +22,7 @@ pub struct Screen<'a> {
     pub header: Option<&'a Header>,
     /// The time zone in which times are shown.
     pub zone: &'a TimeZone,
-    /// Whether a HIGH request was approved once and needs a second key.
+    /// Whether a high-risk request was approved once and needs a second key.
     pub approved_once: bool,
 }
 
@@ -33,11 +33,11 @@ impl Screen<'_> {
     }
 }
 
-/// What a panel has at hand while it handles a key or a message.
+/// The context of a panel while it handles a key or a message.
 pub struct PanelContext<'a> {
     pub screen: Screen<'a>,
     pub now_ms: u64,
-    /// Whether a turn runs in the session at hand.
+    /// Whether a turn runs in the current session.
     pub turn_runs: bool,
     pub cards: &'a Cards,
     pub dialogue: &'a mut Dialogue<Question, Vec<ClientRequest>>,
@@ -51,7 +51,7 @@ impl PanelContext<'_> {
         self.cmds.push(Cmd::Send(request));
     }
 
-    /// Returns the advice that the running turn has to be stopped before another session is opened.
+    /// Returns the advice to stop the running turn before another session is opened.
     pub fn stop_first(&self) -> String {
         let key = self.screen.keymap.shown(Context::Global, Action::Escape);
         format!("a turn is running: stop it first ({key}, {key})")

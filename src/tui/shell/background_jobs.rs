@@ -1,7 +1,5 @@
-//! Runs lookups for the composer in the background: whether a pasted text names images, and what the
-//! clipboard holds.
-//!
-//! Nothing waits for an errand, and an answer that is no longer wanted is dropped. Called by the shell.
+//! Lookups for the composer in the background: whether a pasted text names images, and the content of the clipboard. An
+//! answer that is no longer needed is dropped.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -21,7 +19,7 @@ const WAITING: usize = 8;
 /// How long a pasted image is kept as a file: a draft or an earlier line may name it.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Runs errands and receives their answers.
+/// Runs lookups and receives their answers.
 pub struct Errands {
     /// The folder for images from the clipboard.
     folder: PathBuf,

@@ -1,7 +1,7 @@
 //! Keeps the screen as the terminal shows it and sends the smallest change that produces the next frame.
 //!
-//! Two buffers are compared cell by cell. Where most of the pane only moved up or down, the terminal is told
-//! to scroll it, and only new cells are sent. That takes a tenth of the bytes while an answer scrolls, which
+//! Two buffers are compared cell by cell. Where most of the pane only moved up or down, the terminal
+//! scrolls it, and only new cells are sent. That takes a tenth of the bytes while an answer scrolls, which
 //! matters on a slow line. Called by the shell, once a frame.
 
 use std::ops::Range;

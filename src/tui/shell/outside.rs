@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::sandbox::privacy::give_environment;
 use crate::tui::msg::{Edited, Target};
 
-/// How long an editor has to end when the program is told to end.
+/// The timeout for an editor to end after a signal to this program.
 const LAST_WAIT: Duration = Duration::from_millis(300);
 
 /// A running editor. It receives SIGTERM when dropped, so that editors can keep a copy.

@@ -8,7 +8,7 @@ use crate::message::CallId;
 use crate::tui::cells::{CallRow, Cell, CellKind};
 
 impl Transcript {
-    /// Returns the last part of the reply that streams, mutably. Output of the user's own commands may stand below it.
+    /// Returns the last part of the reply that streams, mutably. Output of the user's own commands may follow it.
     pub fn part_mut(&mut self) -> Option<&mut Cell> {
         let part = self.cells[self.fresh..].iter_mut().rev().find(|cell| cell.kind.is_of_reply());
         part.map(Cell::revise)

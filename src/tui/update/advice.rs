@@ -1,4 +1,4 @@
-//! What cards and lists of requests say about a key that did nothing, and the yes that all of them propose.
+//! Advice shown for a key that did nothing, and the approval step that cards and request lists share.
 
 use crate::frontend::dialogue::Yes;
 use crate::frontend::protocol::ClientRequest;
@@ -6,7 +6,7 @@ use crate::tui::cards::Card;
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
 use crate::tui::model::Model;
 
-/// What was not done for want of a look, and the keys that give it.
+/// Returns advice for an action refused because the request was not fully shown, with the keys that show more of it.
 pub fn unseen(what: &str, card: &Card, keymap: &Keymap) -> String {
     let unread = (Context::Card, Action::Card(CardKey::YesUnread), "approves it unread");
     let mut keys = if card.is_long() {
@@ -21,31 +21,31 @@ pub fn unseen(what: &str, card: &Card, keymap: &Keymap) -> String {
     keymap.told(what, &keys)
 }
 
-/// What a yes to nothing is answered with; where `no` says no.
+/// Returns advice for an approval with every hunk skipped; `no` is the action that denies.
 pub fn nothing_left(keymap: &Keymap, context: Context, no: Action) -> String {
     keymap.told("every hunk is skipped, so nothing is left to do", &[(context, no, "says no")])
 }
 
-/// With a hunk skipped nothing is allowed for longer.
+/// Returns advice for a lasting approval that was refused because a hunk is skipped.
 pub fn only_once(keymap: &Keymap) -> String {
     let rest = [(Context::Card, Action::Card(CardKey::Yes), "approves the rest")];
     keymap.told("with a hunk skipped only this once", &rest)
 }
 
-/// Says in the status line what was put off, and how it comes back.
+/// Shows in the status line what was postponed, and the key that brings it back.
 pub fn say_put_off(model: &mut Model, words: &str, again: &str) {
     let words = model.keymap.told(words, &[(Context::Global, Action::FocusCard, again)]);
     model.flash(&words);
 }
 
-/// Says something in the card.
+/// Sets the advice of the current card.
 pub fn advise(model: &mut Model, words: &str) {
     if let Some(card) = model.cards.current_mut() {
         card.advice = Some(words.to_owned());
     }
 }
 
-/// What becomes of a yes to the card on the screen that would send this. One that is out of sight comes back first.
+/// Proposes an approval of the current card to the dialogue. If the card is out of sight, it is scrolled back first.
 pub fn propose(model: &mut Model, ask: impl FnOnce(&Card) -> ClientRequest) -> Yes<Vec<ClientRequest>> {
     if !model.transcript.follows() {
         model.transcript.follow();

@@ -1,5 +1,5 @@
-//! When the person is called while looking elsewhere: something needs them, or the turn ended. Once each, until they
-//! look.
+//! Alerts for a user whose terminal window has no focus: a request needs them, or the turn ended. Each is sent once
+//! until the focus returns.
 
 use crate::agent::port::Event;
 use crate::frontend::protocol::{ServerMessage, Update};
@@ -7,26 +7,26 @@ use crate::history::TurnEnd;
 use crate::tui::model::Model;
 use crate::tui::msg::{Alert, Cmd, Window};
 
-/// What an update is about to bring that is worth a call. To be asked before it is taken.
+/// Returns the alert that an update deserves. Must be called before the update is applied.
 pub fn of(model: &Model, update: &Update) -> Option<Alert> {
     match update {
         Update::Event(Event::ApprovalNeeded { .. } | Event::CapReached { .. }) => Some(Alert::NeedsYou),
         Update::Message(ServerMessage::Waiting { requests }) => {
             (requests.len() > model.cards.count()).then_some(Alert::NeedsYou)
         }
-        // With a prompt queued the next turn begins at once.
+        // With a prompt queued, the next turn begins at once.
         Update::Event(Event::TurnEnded { end }) if model.queue.is_empty() => match end {
             TurnEnd::Completed | TurnEnd::LimitReached { .. } | TurnEnd::Failed { .. } => {
                 Some(Alert::TurnEnded)
             }
-            // The first was called for already; the second is the person's own doing.
+            // `Deferred` already raised an alert; `Interrupted` was the user's own action.
             TurnEnd::Deferred | TurnEnd::Interrupted => None,
         },
         Update::Event(_) | Update::Message(_) => None,
     }
 }
 
-/// A terminal that never reports its focus counts as looked at: then nobody is called.
+/// Sends an alert. A terminal that never reports its focus counts as focused and gets none.
 pub fn call(model: &mut Model, alert: Alert, cmds: &mut Vec<Cmd>) {
     if model.window == Window::Unfocused && !model.called.contains(&alert) {
         model.called.push(alert);

@@ -1,7 +1,7 @@
-//! The keys of the requests of this session shown as one list.
+//! The keys of the list that shows the pending requests of this session.
 //!
-//! One round decides everything that is marked; a list that gains or loses a row takes no key for a moment. What a yes
-//! needs is defined by `frontend::dialogue`.
+//! One round decides all marked requests; after a row appears or disappears, the list ignores keys for a moment. The
+//! conditions for an approval are defined by `frontend::dialogue`.
 
 use super::advice::{nothing_left, say_put_off};
 use super::{form, rule};
@@ -18,24 +18,24 @@ use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::transcript::Transcript;
 
-/// What must hold of the queue after every message: what is on the screen, since when, and who is written to.
+/// Updates the dialogue after a message: the question on the screen, since when it is shown, and the open text.
 pub fn look(model: &mut Model) {
     let renewed = model.cards.take_renewed();
     if !renewed.is_empty() {
-        // What was marked and approved once was about other arguments.
+        // The mark and the first approval were for other arguments.
         renewed.iter().for_each(|id| model.batch.list.unmark(id));
         model.dialogue.withdraw();
         model.dialogue.hide();
     }
     prune(model);
     if model.dialogue.show(model.question(), model.now_ms) {
-        // It was about another screen.
+        // The advice belonged to another question.
         model.batch.list.advice = None;
     }
     leave_what_is_gone(model);
 }
 
-/// Drops what the list says of requests that do not wait any more.
+/// Drops the list state of requests that are no longer pending.
 fn prune(model: &mut Model) {
     let (cards, batch) = (&model.cards, &mut model.batch);
     if batch.opened.as_ref() != cards.current().map(|card| &card.request.id) {
@@ -45,7 +45,7 @@ fn prune(model: &mut Model) {
     batch.list.retain(|id| cards.find(id).is_some_and(is_open));
 }
 
-/// Somebody else decided what the person was writing to: the letters on their way must not meet another card.
+/// Returns to the composer if the text being written lost its request, so that keys still to come reach no other card.
 fn leave_what_is_gone(model: &mut Model) {
     let is_gone = |id: &RequestId| model.cards.find(id).is_none_or(|card| card.place == CardPlace::Aside);
     let gone = !model.batch.writing.is_empty() && model.batch.writing.iter().all(is_gone);
@@ -60,12 +60,11 @@ fn leave_what_is_gone(model: &mut Model) {
     }
 }
 
-/// Notes what the model calls the calls that wait, and on their rows that they do; to be done when there are other
-/// ones, or other rows of calls.
+/// Gives pending calls the labels of the model and marks their rows as waiting. Must be called when either changes.
 pub fn name(model: &mut Model) {
     let (cards, transcript) = (&mut model.cards, &mut model.transcript);
     for card in cards.iter() {
-        // A conversation that is read again says of such a call only that the model wanted it.
+        // A reloaded conversation marks such a call as planned only.
         let row = transcript.call_mut(&card.request.call).filter(|row| row.state == CallState::Planned);
         if let Some(row) = row {
             row.state = CallState::Waiting;
@@ -77,7 +76,7 @@ pub fn name(model: &mut Model) {
     });
 }
 
-/// What has to end well before a call runs: by the labels its model gave, else by what the calls do.
+/// Returns what must succeed before a call runs: the labels given by the model, or else short descriptions.
 fn after(transcript: &Transcript, request: &Request) -> Vec<String> {
     let mut names = request.after.clone();
     for row in request.depends.iter().filter_map(|call| transcript.call(call)) {
@@ -89,7 +88,7 @@ fn after(transcript: &Transcript, request: &Request) -> Vec<String> {
     names
 }
 
-/// Goes to another row.
+/// Moves the cursor to another row.
 pub fn step(model: &mut Model, to: fn(&mut Cards)) {
     if takes_key(model) {
         model.dialogue.withdraw();
@@ -97,7 +96,7 @@ pub fn step(model: &mut Model, to: fn(&mut Cards)) {
     }
 }
 
-/// Clears the advice, unless the list is out of sight: then the key only brings it back.
+/// Clears the advice. If the list is out of sight, the key only scrolls it back.
 fn takes_key(model: &mut Model) -> bool {
     if !model.transcript.follows() {
         model.transcript.follow();
@@ -128,7 +127,7 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
             let open = all_open(&model.cards);
             model.batch.list.mark_low(&open, &model.keymap, Context::Batch);
         }
-        // A row that is decided already has nothing to be written.
+        // A decided row has nothing to edit.
         ListKey::Edit | ListKey::Rule if card.is_decided() => {}
         ListKey::Edit => form::open(model),
         ListKey::Rule => rule::open(model, cmds),
@@ -147,7 +146,7 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// A HIGH row is marked only once it was seen.
+/// Marks the current row. A high-risk row must have been shown whole.
 fn mark(model: &mut Model) {
     let Some(card) = model.cards.current() else { return };
     if card.is_high() && !card.is_seen() && !card.is_decided() {
@@ -171,7 +170,7 @@ fn room(model: &Model, words: &str) -> String {
     model.keymap.told(words, &[(Context::Global, Action::Nav(Nav::PageDown), ""), whole])
 }
 
-/// Approves what is marked, in one round.
+/// Approves the marked requests in one round.
 fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let these = model.batch.list.marked(all_open(&model.cards));
     if let Some(unseen) = these.iter().find(|one| one.seen != Seen::All) {
@@ -191,7 +190,7 @@ fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Goes to a request that was not shown whole; no key that approves counts for a moment.
+/// Moves to a request that was not shown whole; approving keys are ignored for a moment.
 fn show_unseen(model: &mut Model, id: &RequestId) {
     model.dialogue.withdraw();
     model.cards.go_to(Some(id));
@@ -202,7 +201,7 @@ fn show_unseen(model: &mut Model, id: &RequestId) {
     model.dialogue.show_again(model.now_ms);
 }
 
-/// Sends the no, with one reason for all.
+/// Sends the denial, with one reason for all.
 pub fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some((no, of)) = model.batch.list.take_no() else { return };
     let one = |id: &RequestId| Op::Decide { request: id.clone(), approval: no.clone() };
@@ -224,7 +223,8 @@ fn send(
     model.cards.send(these, word);
 }
 
-/// The yes to each of these, without its hunks that are skipped; `None` where nothing is left of one, which is gone to.
+/// Returns one approval per request, without skipped hunks. If a request has no hunk left, moves to it and returns
+/// `None`.
 fn approvals(model: &mut Model, these: &[RequestId]) -> Option<Vec<ClientRequest>> {
     let mut asks = Vec::new();
     for id in these {
@@ -241,7 +241,7 @@ fn approvals(model: &mut Model, these: &[RequestId]) -> Option<Vec<ClientRequest
     Some(asks)
 }
 
-/// Which of these approved ones wait for others that are not.
+/// Names the approved requests that wait for unapproved ones.
 fn waits(model: &Model, approved: &[RequestId]) -> Option<String> {
     let rows = rows(&model.cards, &model.batch.list);
     let mut words = Vec::new();
@@ -258,7 +258,7 @@ fn waits(model: &Model, approved: &[RequestId]) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// Says which rows cannot run any more after a no to these.
+/// Shows which rows cannot run any more after these denials.
 fn say_dropped(model: &mut Model, denied: &[RequestId]) {
     let rows = rows(&model.cards, &model.batch.list);
     let at = |id: &RequestId| rows.iter().position(|row| row.card.request.id == *id);
@@ -267,7 +267,7 @@ fn say_dropped(model: &mut Model, denied: &[RequestId]) {
     model.batch.list.advice = lost;
 }
 
-/// Esc: back out of what was begun, else everything is for later. Never a no.
+/// Esc: cancels the current step, or else postpones all requests. Never denies.
 pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.batch.list.advice = None;
     if model.dialogue.withdraw() {
@@ -277,7 +277,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
         model.batch.list.stage = ListStage::Choosing;
         return;
     }
-    // Between turns they wait in the inbox already.
+    // Between turns the requests are in the inbox already.
     if model.turn.is_some() {
         for card in model.cards.shown().filter(|card| !card.is_decided()) {
             let request = card.request.id.clone();
@@ -291,7 +291,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// The list was clicked at this line of it: the row there is gone to. A click never marks and never decides.
+/// Moves to the clicked row. A click never marks and never decides.
 pub fn click(model: &mut Model, line: usize) {
     let list = model.card_view.list;
     let Some(row) = line.checked_sub(list.line).filter(|row| *row < list.count) else { return };
@@ -304,7 +304,7 @@ pub fn click(model: &mut Model, line: usize) {
     }
 }
 
-/// Whether letters are written rather than keys pressed.
+/// Whether keys write text instead of acting on the list.
 pub fn writes(model: &Model) -> bool {
     let is_card = || matches!(model.question(), Question::Card(_));
     model.batch.list.is_refusing() || (model.cards.current().is_some_and(Card::is_written_to) && is_card())
@@ -370,7 +370,7 @@ mod tests {
             feed(&mut model, Input::Update(Box::new(Update::Event(event))));
         }
         feed(&mut model, Input::Frame);
-        // The border, the names of the columns, and then the rows.
+        // The border, the column names, then the rows.
         for (line, row) in [(3, 2), (4, 3), (2, 1), (0, 1), (1, 1), (9, 1), (99, 1)] {
             card::click(&mut model, line);
             assert_eq!((model.focus, model.cards.position().0), (Focus::Card, row), "line {line}");

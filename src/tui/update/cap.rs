@@ -1,7 +1,7 @@
-//! The keys of the question at a cap. What is said goes out as an `Op`; the card waits until the turn has heard it.
+//! The keys of the question at a cap. The answer is sent as an `Op`; the card stays until the turn confirms it.
 //!
-//! Nothing is let go by a key pressed within the guard time, nor by one that is held down; Esc leads back to writing and
-//! decides nothing.
+//! Keys pressed within the guard time or held down do not release the cap. Esc returns to the composer and decides
+//! nothing.
 
 use super::turn::{note, phase};
 use crate::agent::caps::{CapAnswer, CapQuestion};
@@ -20,7 +20,7 @@ pub fn act(model: &mut Model, key: CapKey, cmds: &mut Vec<Cmd>) {
         CapKey::Stop => CapAnswer::Stop,
     };
     if !model.transcript.follows() {
-        // It was out of sight: what it says is to be read first.
+        // The card was out of sight and must be shown first.
         model.transcript.follow();
         return model.dialogue.show_again(now);
     }
@@ -33,13 +33,13 @@ pub fn act(model: &mut Model, key: CapKey, cmds: &mut Vec<Cmd>) {
     model.dialogue.hold(now);
 }
 
-/// The turn waits at a cap.
+/// Shows the question when a turn reaches a cap.
 pub fn reached(model: &mut Model, question: CapQuestion) {
     model.cap = Some(CapCard::new(question));
     phase(model, Phase::Paused);
 }
 
-/// The turn heard the answer.
+/// Closes the question when the turn has received the answer.
 pub fn answered(model: &mut Model, question: &CapQuestion, answer: CapAnswer) {
     model.cap = None;
     let text = match answer {
@@ -47,7 +47,7 @@ pub fn answered(model: &mut Model, question: &CapQuestion, answer: CapAnswer) {
         CapAnswer::Raise => {
             format!("{} is {} now", question.cap.setting(), question.cap.words(question.raised))
         }
-        // The end of the turn says so.
+        // The end of the turn reports it.
         CapAnswer::Stop => return,
     };
     note(model, &text);

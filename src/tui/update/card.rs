@@ -1,6 +1,5 @@
-//! The keys of a card. What is decided here goes out as an `Op`; the card waits until the owner says it is settled.
-//!
-//! What a yes needs says `frontend::dialogue`.
+//! The keys of a card. A decision is sent as an `Op`; the card stays until the owner reports the settlement. The
+//! conditions for an approval are defined by `frontend::dialogue`.
 
 use super::advice::{advise, nothing_left, only_once, propose, say_put_off, unseen};
 use super::{batch, form, rule, select};
@@ -22,7 +21,7 @@ const UNSEEN: &str = "not all of it was on the screen yet";
 const UNREAD: &str =
     "only changes of files that are not HIGH and hold no words of others can be approved unread";
 
-/// Whether a card has the keys and takes none yet. Letters that are being written decide nothing.
+/// Whether a card has the keys but ignores them for now. Letters of a text decide nothing and are not held back.
 pub fn is_guarded(model: &Model) -> bool {
     let asks = match model.dialogue.subject() {
         Some(Question::Card(_) | Question::List(_) | Question::Cap(_)) => true,
@@ -31,7 +30,7 @@ pub fn is_guarded(model: &Model) -> bool {
     asks && model.focus == Focus::Card && !batch::writes(model) && !model.dialogue.is_armed(model.now_ms)
 }
 
-/// From the text to the card, to the transcript, and back to the text.
+/// Moves the focus from the composer to the card, to the transcript and back.
 pub fn toggle_focus(model: &mut Model) {
     match (model.focus, model.cards.current()) {
         (Focus::Composer, _) if model.asks_cap() => give_keys(model),
@@ -59,7 +58,7 @@ pub fn focus(model: &mut Model) {
     give_keys(model);
 }
 
-/// A line of what waits was clicked: it gets the keys. A click never decides.
+/// Gives a clicked card or list the keys. A click never decides.
 pub fn click(model: &mut Model, line: usize) {
     if model.cards.current().is_none() && !model.asks_cap() {
         return;
@@ -70,7 +69,7 @@ pub fn click(model: &mut Model, line: usize) {
     }
 }
 
-/// What was out of sight is guarded again, as if it had just appeared.
+/// Gives the card the keys. One that was out of sight is guarded again, like a new one.
 fn give_keys(model: &mut Model) {
     if !model.transcript.follows() {
         model.transcript.follow();
@@ -140,12 +139,12 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         CardKey::ApproveEdited => approve_edited(model, cmds),
     }
     if model.cards.current().is_some_and(Card::is_decided) {
-        // Back to the list, if it was opened from there.
+        // Return to the list if the card was opened from it.
         model.batch.opened = None;
     }
 }
 
-/// Goes to another card. It is opened in place of the one before, where that was opened from a list.
+/// Goes to another card. If the current one was opened from a list, so is the next.
 fn step(model: &mut Model, to: fn(&mut Cards)) {
     model.dialogue.withdraw();
     if let Some(card) = model.cards.current_mut() {
@@ -157,7 +156,7 @@ fn step(model: &mut Model, to: fn(&mut Cards)) {
     }
 }
 
-/// Skips a hunk or keeps it after all.
+/// Skips a hunk or includes it again.
 fn turn_hunk(card: &mut Card, hunk: usize, keymap: &Keymap) {
     if !card.hunks.turn(hunk) {
         card.advice = Some(match card.hunks.count() {
@@ -171,14 +170,14 @@ fn turn_hunk(card: &mut Card, hunk: usize, keymap: &Keymap) {
     }
 }
 
-/// Which way the body goes.
+/// The direction of a move between hunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     On,
     Back,
 }
 
-/// Goes to the next or the previous hunk, and brings it to the top of the body where there is more than fits.
+/// Goes to the next or previous hunk; if the body scrolls, brings it to the top.
 fn to_hunk(model: &mut Model, way: Way) {
     let view = model.card_view;
     let Some(card) = model.cards.current_mut() else { return };
@@ -192,7 +191,7 @@ fn to_hunk(model: &mut Model, way: Way) {
     }
 }
 
-/// Shows all of it in the person's own editor, where there is too much of it for a card.
+/// Opens the whole request in the user's editor, for reading only.
 fn read(card: &mut Card, cmds: &mut Vec<Cmd>) {
     card.read_outside();
     let request = &card.request;
@@ -204,7 +203,7 @@ fn read(card: &mut Card, cmds: &mut Vec<Cmd>) {
     cmds.push(Cmd::Edit { text, target: Target::Reading(request.id.clone()) });
 }
 
-/// The person's own editor showed all of it; what was written there counts for nothing.
+/// Records that the editor showed the whole request; changes made there are ignored.
 pub fn has_read(model: &mut Model, id: &RequestId) {
     if let Some(card) = model.cards.find_mut(id) {
         card.saw_outside();
@@ -228,7 +227,7 @@ fn turn_sides(model: &mut Model) {
     card.unsee_partly();
 }
 
-/// A yes of some kind: at once, or for HIGH when it is said again.
+/// Sends an approval; a high-risk request needs it twice.
 fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
     let word = match &approval {
         _ if model.dialogue.is_approved_once() => "yes",
@@ -288,7 +287,7 @@ fn decide(model: &mut Model, asks: Vec<ClientRequest>, word: &'static str, cmds:
     }
 }
 
-/// Esc: back out of what was begun, else put the request off. Never a no.
+/// Esc: cancels the current step, or else postpones the request. Never denies.
 pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.asks_cap() {
         model.focus = Focus::Composer;
@@ -310,7 +309,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
         CardStage::Asking | CardStage::Deciding(_) if opened => model.batch.opened = None,
         CardStage::Deciding(_) => model.focus = Focus::Composer,
         CardStage::Asking => {
-            // Between turns it waits in the inbox already.
+            // Between turns the request is in the inbox already.
             if model.turn.is_some() {
                 let request = card.request.id.clone();
                 cmds.push(Cmd::Send(ClientRequest::Op(Op::Decide { request, approval: Approval::Later })));
@@ -375,7 +374,7 @@ pub fn to_edge(model: &mut Model, edge: Edge) -> bool {
     true
 }
 
-/// The text in the card was changed.
+/// Handles a change of the text in the card.
 pub fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.dialogue.withdraw();
     if model.is_list() {

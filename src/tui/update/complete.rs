@@ -1,7 +1,7 @@
-//! The keys of the completion popup, and what opens it.
+//! The keys of the completion popup, and the conditions that open it.
 //!
-//! It opens by writing, never by moving through a text; Enter is taken only where it plainly means the popup. Called
-//! for keys, and after everything that may have changed the composer.
+//! Typing opens it, moving the cursor does not; Enter goes to the popup only where that is unambiguous. Called for
+//! keys, and after everything that may have changed the composer.
 
 use super::send;
 use crate::frontend::protocol::ClientRequest;
@@ -10,7 +10,7 @@ use crate::tui::keys::CompleteKey;
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 
-/// How long a list of files is good enough, in milliseconds.
+/// How long a list of files is used before it is requested again, in milliseconds.
 const FILES_GOOD_MS: u64 = 3_000;
 
 pub fn act(model: &mut Model, key: CompleteKey, cmds: &mut Vec<Cmd>) {
@@ -20,16 +20,16 @@ pub fn act(model: &mut Model, key: CompleteKey, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Goes to another row.
+/// Moves to another row.
 pub fn step(model: &mut Model, to: fn(&mut Popup)) {
     if let Some(popup) = &mut model.completion.popup {
         to(popup);
     }
 }
 
-/// What Enter means while the popup is open.
+/// The effect of Enter while the popup is open.
 enum Enter {
-    /// The line as it is written.
+    /// Sends the line as written.
     Send,
     Accept,
     AcceptAndSend,
@@ -58,20 +58,20 @@ fn meant(popup: &Popup, length: usize) -> Enter {
         (Place::Argument { .. }, Choice::Persons) => Enter::AcceptAndSend,
         (Place::Mention | Place::ShellWord, Choice::Persons) => Enter::Accept,
         (Place::Mention, Choice::Ours) if !popup.word.text.is_empty() => Enter::Accept,
-        // Any words may stand here: only a choice of the person's own replaces what is written.
+        // Any text is valid here, so that only a row chosen by the user replaces it.
         (Place::Argument { .. } | Place::Mention | Place::ShellWord, Choice::Ours) => Enter::Send,
     }
 }
 
-/// What comes after a row was taken.
+/// The step after a row was accepted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Then {
-    /// The person writes on, with a space behind what is whole.
+    /// The user keeps typing; a complete word gets a space.
     Write,
     Send,
 }
 
-/// Puts the chosen row in place of the word.
+/// Replaces the word with the chosen row.
 fn accept(model: &mut Model, then: Then) {
     let Some(popup) = model.completion.popup.take() else { return };
     let Some(row) = popup.chosen() else {
@@ -98,7 +98,7 @@ fn accept(model: &mut Model, then: Then) {
     model.composer.touched(model.now_ms);
     let Some(word) = word(&model.composer.editor) else { return };
     match place {
-        // It goes on with what is in the folder.
+        // Completion continues with the content of the folder.
         Place::Mention | Place::ShellWord if is_folder => {
             model.completion.look_up(word, &model.known.commands);
             model.completion.seen = model.composer.revision();
@@ -108,7 +108,7 @@ fn accept(model: &mut Model, then: Then) {
     }
 }
 
-/// A path as it is mentioned; the quote of a folder stays open for what is in it.
+/// Formats a path as a mention; the quote of a folder stays open for a path inside it.
 fn mention(path: &str) -> String {
     match (path.contains(char::is_whitespace), path.ends_with('/')) {
         (false, _) => format!("@{path}"),
@@ -117,7 +117,7 @@ fn mention(path: &str) -> String {
     }
 }
 
-/// A path as one word of a shell.
+/// Quotes a path as one shell word.
 fn shell_word(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,=@%:".contains(c);
     let mut word = String::new();
@@ -146,7 +146,7 @@ pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
         return;
     }
     match &word.place {
-        // A command line is completed when Tab asks for it.
+        // A shell word is completed only on Tab.
         Place::ShellWord if !is_open => return,
         Place::Mention | Place::ShellWord => ask_files(model, cmds),
         Place::Command | Place::Argument { .. } => {}
@@ -156,7 +156,7 @@ pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Tab in a `!` line: completes a file's name there. Says whether it did.
+/// Tab in a `!` line: completes a file name.
 pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> Offered {
     let Some(word) = completable(model).filter(|word| word.place == Place::ShellWord) else {
         return Offered::No;
@@ -169,27 +169,27 @@ pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> Offered {
     Offered::Yes
 }
 
-/// Whether Tab was taken for completion.
+/// Whether Tab was used for completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offered {
     Yes,
     No,
 }
 
-/// The files have come.
+/// Takes the list of files.
 pub fn files(model: &mut Model, paths: Vec<String>) {
     model.completion.tell(paths);
     renew(model);
 }
 
-/// There may be more to offer for the same word.
+/// Looks up the same word again, because more may be known.
 pub fn renew(model: &mut Model) {
     if let Some(word) = model.completion.popup.as_ref().map(|popup| popup.word.clone()) {
         model.completion.look_up(word, &model.known.commands);
     }
 }
 
-/// The word to complete, where the composer has the keys and is written in.
+/// Returns the word to complete if the composer has the keys and is being edited.
 fn completable(model: &Model) -> Option<Word> {
     let writes = model.focus == Focus::Composer
         && model.panel.is_none()

@@ -1,4 +1,4 @@
-//! A turn's events: what each adds to the transcript and to the status.
+//! Applies a turn's events to the transcript and the status.
 
 use super::turn::{end_live, end_turn, keep, note, phase, rest};
 use super::{batch, cap, settled};
@@ -41,7 +41,7 @@ pub fn take(model: &mut Model, event: Event) {
             }
             model.cards.add(request);
             if model.focus != Focus::Card {
-                // Nobody is on a card yet: which was planned first is no reason to begin below the first row.
+                // No card has the focus yet: the cursor starts at the first row, whatever was planned first.
                 model.cards.to_first();
             }
             batch::name(model);
@@ -81,7 +81,7 @@ pub fn take(model: &mut Model, event: Event) {
     }
 }
 
-/// Another model goes on: said in the transcript, and in the header until the turn ends.
+/// Shows the failover in the transcript, and in the header until the turn ends.
 fn fell_back(model: &mut Model, from: &str, to: String, why: &str) {
     model.retry = None;
     let why = crate::stdx::text::one_line_summary(why, 200);
@@ -91,7 +91,7 @@ fn fell_back(model: &mut Model, from: &str, to: String, why: &str) {
     }
 }
 
-/// Something of a reply came: the request was answered.
+/// Records streamed data; the request was answered, so a retry is over.
 fn streamed(model: &mut Model, bytes: usize, phase: Phase) {
     model.retry = None;
     if let Some(turn) = &mut model.turn {
@@ -168,7 +168,7 @@ fn thinking_committed(model: &mut Model, text: &str) {
     let now = model.now_ms;
     match live_thinking(model) {
         Some(thinking) => thinking.commit(Some(text), now),
-        // Its deltas were shown and folded already, or there were none.
+        // The deltas were shown and folded already, or there were none.
         None if text.trim().is_empty() => {}
         None => {
             let shown = |kind: &CellKind| matches!(kind, CellKind::Thinking(_));
@@ -184,7 +184,7 @@ fn thinking_committed(model: &mut Model, text: &str) {
     }
 }
 
-/// The answer or a call begins: thinking folds by itself.
+/// Folds live thinking when the answer or a call begins.
 fn end_thinking(model: &mut Model) {
     let last = model.transcript.part_mut();
     if !last.is_some_and(|cell| matches!(&cell.kind, CellKind::Thinking(thinking) if thinking.is_live())) {
@@ -211,12 +211,12 @@ fn tool_args(model: &mut Model, index: usize, name: String, delta: &str) {
 fn tool_call(model: &mut Model, call: &ToolCall) {
     end_live(model);
     keep(model);
-    // A turn that is resumed names its open calls again.
+    // A resumed turn names its open calls again.
     if model.transcript.call_mut(&call.id).is_some() {
         return;
     }
     let row = CellKind::Call(Box::new(CallRow::new(call)));
-    // The oldest draft is the first call: both come in order.
+    // Drafts and calls arrive in the same order, so the oldest draft belongs to this call.
     let draft = model.transcript.fresh_mut().find(|cell| matches!(cell.kind, CellKind::CallDraft(_)));
     match draft {
         Some(cell) => cell.replace(row),

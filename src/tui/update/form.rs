@@ -1,4 +1,4 @@
-//! The keys of the form in which arguments are edited, and its way to the person's own editor and back.
+//! The keys of the arguments form, and its round trip through the user's editor.
 
 use super::advice::unseen;
 use crate::approval::RequestId;
@@ -60,12 +60,12 @@ fn unturned_words(why: Unturned, keymap: &Keymap) -> String {
     }
 }
 
-/// A character for a field that takes none: a space goes to its next choice. Whether it was for the field.
+/// Handles a character in a field without text: a space selects the next choice. Returns whether it did.
 pub fn typed(model: &mut Model, c: char) -> bool {
     c == ' ' && turn(model, Turn::Next)
 }
 
-/// A move that is no move in a text: between choices, and between fields. Whether it was one.
+/// Handles a move between choices or fields. Returns false if it belongs to the text.
 pub fn go(model: &mut Model, to: Move) -> bool {
     match to {
         Move::Left => turn(model, Turn::Previous),
@@ -86,7 +86,7 @@ fn turn(model: &mut Model, turn: Turn) -> bool {
     turned
 }
 
-/// A row up or down in the text; at its edge to another field.
+/// Moves a row up or down in the text, at its edge to another field.
 fn rows(model: &mut Model, step: fn(&mut Editor, usize) -> Moved, leave: fn(&mut Form)) -> bool {
     let card_width = model.card_columns();
     let Some(form) = form_mut(model) else { return false };
@@ -98,7 +98,7 @@ fn rows(model: &mut Model, step: fn(&mut Editor, usize) -> Moved, leave: fn(&mut
     true
 }
 
-/// The form that has the keys.
+/// Returns the form if it has the keys.
 fn form_mut(model: &mut Model) -> Option<&mut Form> {
     if model.focus != Focus::Card {
         return None;
@@ -109,7 +109,7 @@ fn form_mut(model: &mut Model) -> Option<&mut Form> {
     }
 }
 
-/// Opens what is being written in the card in the person's own editor.
+/// Opens the text being written in the card in the user's editor.
 pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
     let id = card.request.id.clone();
     let (text, target) = match &card.stage {
@@ -121,7 +121,7 @@ pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
     cmds.push(Cmd::Edit { text, target });
 }
 
-/// Arguments came back from the person's own editor.
+/// Takes arguments back from the user's editor.
 pub fn take(model: &mut Model, id: &RequestId, text: &str) {
     model.dialogue.withdraw();
     let Some(card) = model.cards.find_mut(id) else {
@@ -138,7 +138,7 @@ pub fn take(model: &mut Model, id: &RequestId, text: &str) {
     }
 }
 
-/// The reason of a no came back from the person's own editor.
+/// Takes the reason of a denial back from the user's editor.
 pub fn take_reason(model: &mut Model, id: &RequestId, text: &str) {
     let Some(card) = model.cards.find_mut(id) else {
         return model.flash("what was edited waits no more: it was decided meanwhile");

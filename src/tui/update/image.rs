@@ -1,21 +1,21 @@
-//! Images on their way into the composer: pasted as paths, or read from the clipboard.
+//! Images that enter the composer: pasted as paths, or read from the clipboard.
 //!
-//! A path is pasted as the text it is at once; the shell looks whether it names an image, and then a chip takes its
-//! place. No file is read here.
+//! A path is inserted as text at once; if the shell finds that it names an image, a chip replaces it. No file is read
+//! here.
 
 use crate::frontend::images::{ImageError, SeenImage, dropped};
 use crate::tui::composer::{Editor, Item};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Clip, Cmd};
 
-/// Whether paths in a text may be images for a model: in a command they stay text.
+/// Whether paths in a text may name images for the model. In commands they stay text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MayName {
     Yes,
     No,
 }
 
-/// The same of the text before something is pasted into it.
+/// Returns whether pasted paths may name images, given the text before the paste.
 pub fn may_name(before: &Editor) -> MayName {
     match before.items().first().map(Item::text) {
         Some("!" | "/") => MayName::No,
@@ -23,7 +23,7 @@ pub fn may_name(before: &Editor) -> MayName {
     }
 }
 
-/// Has the shell look at a text that was just pasted into the composer, where it may name images.
+/// Asks the shell to check pasted text for image paths.
 pub fn pasted(model: &Model, text: &str, cmds: &mut Vec<Cmd>) {
     let Some(header) = &model.header else { return };
     if !dropped(text).is_empty() {
@@ -31,7 +31,7 @@ pub fn pasted(model: &Model, text: &str, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// The shell looked.
+/// Takes the result of that check.
 pub fn named(model: &mut Model, text: &str, images: Result<Vec<SeenImage>, ImageError>) {
     match images {
         Ok(images) => {
@@ -42,13 +42,13 @@ pub fn named(model: &mut Model, text: &str, images: Result<Vec<SeenImage>, Image
     }
 }
 
-/// Asks for what is in the clipboard.
+/// Asks for the content of the clipboard.
 pub fn ask(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.flash("reading the clipboard");
     cmds.push(Cmd::ReadClipboard);
 }
 
-/// What was in the clipboard goes where it was asked for from.
+/// Inserts the content of the clipboard at the place that requested it.
 pub fn clip(model: &mut Model, clip: Result<Clip, String>) {
     model.flash = None;
     let open = model.focus == Focus::Composer && model.panel.is_none() && model.find.is_none();

@@ -1,4 +1,4 @@
-//! Keys and pastes: which context has them, and what they do there.
+//! Dispatches keys and pastes to the context that has the focus.
 
 use super::card::Edge;
 use super::complete::Offered;
@@ -60,7 +60,7 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// What opens something from an empty line writes or moves where there is a text, if its key can do that.
+/// Handles a key that opens something on an empty line: in a text it writes or moves instead, if it can.
 fn with_text(model: &mut Model, action: Action, key: Key, cmds: &mut Vec<Cmd>) {
     match model.keymap.action(&[Context::Text], key) {
         Some(action) => act(model, action, cmds),
@@ -69,7 +69,7 @@ fn with_text(model: &mut Model, action: Action, key: Key, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// A card that just appeared takes no key, and none as long as one is held down; a chord that works everywhere has nothing to do with it.
+/// Handles a key while a card is guarded: global chords work; any other key restarts the guard time.
 fn guarded(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if key.mods != Mods::NONE
         && let Some(action) = model.keymap.action(&[Context::Global], key)
@@ -79,7 +79,7 @@ fn guarded(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     model.dialogue.show_again(model.now_ms);
 }
 
-/// Whether this key does nothing yet: it would decide, and what it would decide was shown only a moment ago.
+/// Whether this key is ignored because it would decide something that was shown only a moment ago.
 fn is_guarded(model: &Model, key: Option<&Binding>) -> bool {
     let decides = key.is_some_and(|key| {
         if let Action::List(action) = key.action { action.decides() } else { key.weight == Weight::Approves }
@@ -87,7 +87,7 @@ fn is_guarded(model: &Model, key: Option<&Binding>) -> bool {
     decides && model.dialogue.subject() == Some(&Question::Inbox) && !model.dialogue.is_armed(model.now_ms)
 }
 
-/// Shows what waits: first this session's cards; asked again, or with nothing waiting here, the inbox.
+/// Shows pending requests: first the cards of this session; if repeated, or without cards, the inbox.
 fn all_that_waits(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let has_keys = model.focus == Focus::Card && model.cards.iter().count() == model.cards.shown().count();
     if model.asks_cap() || (!model.cards.is_empty() && !has_keys) {
@@ -96,7 +96,7 @@ fn all_that_waits(model: &mut Model, cmds: &mut Vec<Cmd>) {
     panel::open(model, Panel::Inbox(Box::default()), cmds);
 }
 
-/// On a screen too small to show anything, keys decide and type nothing.
+/// On a screen too small to show anything, keys neither decide nor type.
 fn blind(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     match model.keymap.action(&[Context::Global], key) {
         Some(Action::Interrupt) => model.close(GOODBYE_MS, cmds),
@@ -105,7 +105,7 @@ fn blind(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Who is asked what a key means, in order.
+/// Returns the contexts that bind keys now, in order of precedence.
 fn contexts(model: &Model) -> &'static [Context] {
     if let Some(panel) = &model.panel {
         return panel.state().contexts();
@@ -137,7 +137,7 @@ fn contexts(model: &Model) -> &'static [Context] {
     }
 }
 
-/// The text that keys and pastes go to, if any.
+/// Returns the text that receives keys and pastes, if any.
 fn editor(model: &mut Model) -> Option<&mut Editor> {
     match model.focus {
         Focus::Transcript => None,
@@ -185,7 +185,7 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
         let words = model.keymap.told("too long to be pasted here", &outside);
         return advice::advise(model, &words);
     }
-    // What is searched for is one line.
+    // A search query is one line.
     let is_query = model.focus == Focus::Composer && model.find.is_some();
     let Some(editor) = editor(model) else { return };
     if is_query {
@@ -193,7 +193,7 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
     } else if in_card {
         editor.paste_plain(text);
     } else {
-        // What is behind `/` and `!` is a command, and so is a path on an empty line until it is known to be an image.
+        // Text after `/` or `!` is a command; a path on an empty line also begins with `/` and may name an image.
         let names_images = image::may_name(editor);
         editor.paste(text);
         if names_images == image::MayName::Yes {
@@ -203,7 +203,7 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
     changed(model, cmds);
 }
 
-/// The text with the keys was changed.
+/// Handles a change of the focused text.
 fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
     match model.focus {
         Focus::Composer if model.find.is_some() => find::keys::changed(model),
@@ -257,7 +257,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Complete(key) => complete::act(model, key, cmds),
         Action::Find(key) => find::keys::act(model, key),
         Action::Select(key) => select::act(model, key, cmds),
-        // A panel did them.
+        // Handled by the panel.
         Action::Pick(_) | Action::Login(_) | Action::InHelp(_) => {}
         Action::SearchHistory => panel::search(model, cmds),
         Action::Stash => send::stash(model),
@@ -279,14 +279,14 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Changes the text with the keys.
+/// Edits the focused text.
 fn edit(model: &mut Model, edit: TextEdit, cmds: &mut Vec<Cmd>) {
     let Some(editor) = editor(model) else { return };
     editor.edit(edit);
     changed(model, cmds);
 }
 
-/// Moves in the text with the keys; past its first and last row lies the history.
+/// Moves in the focused text; beyond its first and last row lies the history.
 fn go(model: &mut Model, to: Move) {
     if form::go(model, to) || rule::go(model, to) {
         return;
@@ -314,7 +314,7 @@ fn toggle_mouse(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.flash(words);
 }
 
-/// Moves in what has the keys.
+/// Scrolls or moves in the focused element.
 fn navigate(model: &mut Model, nav: Nav) {
     let look = model.look();
     let page = model.areas().pane.saturating_sub(2).max(1);

@@ -1,4 +1,4 @@
-//! What the session's owner says outside of a turn's events.
+//! Applies the owner's messages that are not events of a turn.
 
 use super::turn::{begin_turn, end_turn, no_wait, stopped};
 use super::{batch, complete, panel, rule};
@@ -86,7 +86,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// A prompt that waited in the queue, or was just sent, comes back.
+/// Returns a refused prompt to the composer.
 fn refused(model: &mut Model, text: &str, reason: &str) {
     if let Some(at) = model.queue.iter().rposition(|queued| queued.trim() == text.trim()) {
         model.queue.remove(at);
@@ -108,7 +108,7 @@ fn running_shell(model: &mut Model) -> Option<&mut ShellCell> {
     if let CellKind::Shell(shell) = &mut cell.kind { Some(shell) } else { None }
 }
 
-/// The conversation so far, in place of what is shown.
+/// Replaces the transcript with the conversation so far.
 fn transcript(model: &mut Model, messages: &[Message]) {
     for message in messages {
         if let Message::User { parts } = message {
@@ -124,9 +124,9 @@ fn transcript(model: &mut Model, messages: &[Message]) {
     model.last_answer = None;
 }
 
-/// Another session follows: what belongs to the one before goes.
+/// Clears the state of the previous session.
 fn entered(model: &mut Model) {
-    // Its draft is kept with it; here Up brings the text back.
+    // The draft is stored with its session; here Up brings the text back.
     model.composer.leave();
     model.panel = None;
     model.focus = Focus::Composer;

@@ -1,6 +1,5 @@
-//! The one way the model changes: a message in, commands out. No terminal, no clock, no channel.
-//!
-//! Called by the shell, and by tests in its place.
+//! The only place where the model changes: takes a message, returns commands. No terminal, no clock, no channel. Called
+//! by the shell and by tests.
 
 mod advice;
 mod alert;
@@ -32,7 +31,7 @@ use super::model::{CardView, Focus, HANGUP_MS, Life, Model, RetryState};
 use super::msg::{Cmd, Input, Msg};
 use crate::frontend::protocol::Update;
 
-/// Takes one message.
+/// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut cmds = Vec::new();
     model.now_ms = model.now_ms.max(msg.now_ms);
@@ -70,7 +69,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             if let Some(panel) = &mut model.panel {
                 panel.state_mut().resized();
             }
-            // Also after the terminal was somebody else's: what stands there may be new to the person.
+            // Also sent after another program used the terminal: the screen may be new to the user.
             model.dialogue.show_again(model.now_ms);
             select::drop_mark(model);
         }
@@ -96,7 +95,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     cmds
 }
 
-/// What is due by now.
+/// Handles expired timers.
 fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let now = model.now_ms;
     if model.flash.as_ref().is_some_and(|(_, until)| *until <= now) {
@@ -120,7 +119,7 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// What must hold after every message.
+/// Restores the invariants that must hold after every message.
 fn settle(model: &mut Model) {
     batch::look(model);
     if model.focus == Focus::Card && model.cards.current().is_none() && !model.asks_cap() {
@@ -129,7 +128,7 @@ fn settle(model: &mut Model) {
     select::settle(model);
 }
 
-/// Lays out what the screen will show, and notes what of the card stands on it.
+/// Lays out the next screen, and records how much of the card it shows.
 fn lay_out(model: &mut Model) {
     panel::lay_out(model);
     let look = model.look();
@@ -172,7 +171,7 @@ fn lay_out(model: &mut Model) {
         list: drawn.list,
         beside: drawn.beside,
     };
-    // A card that is higher than the pane shows its end only: nothing of it counts as seen.
+    // A card higher than the pane shows only its end: none of it counts as seen.
     let fits = drawn.lines.len() <= pane && !model.completion.is_open();
     model.transcript.layout(&look, pane, drawn.lines);
     if fits && model.transcript.follows() && drawn.body_total > 0 {
@@ -185,7 +184,7 @@ fn lay_out(model: &mut Model) {
     }
 }
 
-/// Has the languages of the code on the screen loaded, each once.
+/// Loads the languages of the code on the screen, each once.
 fn load_languages(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let wanted = model.transcript.named_languages().without(model.code.asked);
     if !wanted.is_empty() {

@@ -1,4 +1,4 @@
-//! The key that goes through the modes. It never leads to where nothing asks.
+//! The key that cycles through the modes. It never turns on yolo.
 
 use crate::command::about_mode;
 use crate::config::Mode;
@@ -6,7 +6,8 @@ use crate::frontend::protocol::ClientRequest;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 
-/// The next mode, at once: the owner's word follows. What lies over the transcript hides the rule that says so.
+/// Switches to the next mode before the owner confirms it. Does nothing behind a panel, which hides the rule that shows
+/// the mode.
 pub fn next(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.panel.is_some() {
         return;

@@ -1,6 +1,4 @@
-//! What the mouse does: scroll, mark, fold, give a card or the text the keys.
-//!
-//! No press decides anything: a click on a card only gives it the keys.
+//! Mouse actions: scroll, mark, fold, move the focus. No press decides anything: a click on a card only focuses it.
 
 use super::{card, panel, select};
 use crate::tui::cells::Cell;
@@ -12,17 +10,17 @@ use crate::tui::msg::{Cmd, Mouse, MouseMode, MouseWhat};
 use crate::tui::selection::{Clicks, Grain, Mark, Moved, Press};
 use crate::tui::transcript::{Hit, Spot};
 
-/// Lines of one step of the wheel.
+/// Lines per step of the wheel.
 const STEP: usize = 3;
 
-/// Presses within this time, at the same place, are a double click.
+/// Two presses at the same place within this time are a double click, in milliseconds.
 const DOUBLE_MS: u64 = 400;
 
 /// Rows of the header above the pane.
 const ABOVE: usize = 2;
 
 pub fn take(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
-    // A terminal that keeps its mouse sends arrows for the wheel, which the shell tells from keys.
+    // A terminal that keeps its mouse sends arrows for the wheel; the shell tells these from keys.
     let is_wheel = matches!(mouse.what, MouseWhat::WheelUp | MouseWhat::WheelDown);
     let is_heard = is_wheel || model.mouse == MouseMode::Ours;
     if model.life != Life::Open || model.is_too_small() || !is_heard {
@@ -43,7 +41,7 @@ enum Wheel {
     Down,
 }
 
-/// What is under the mouse.
+/// The area under the mouse.
 enum MouseArea {
     /// A row of the pane.
     Pane(usize),
@@ -117,13 +115,13 @@ fn press(model: &mut Model, mouse: Mouse) {
     }
 }
 
-/// The popup lies over the pane: no press goes through it.
+/// Whether the press hits the popup, which lies over the pane.
 fn is_on_popup(model: &Model, row: usize, mouse: Mouse) -> bool {
     let column = usize::from(mouse.column);
     model.popup(model.areas().pane).is_some_and(|(_, area)| area.holds(row, column))
 }
 
-/// Goes to a row of the popup; taking it is another key's.
+/// Moves to a row of the popup, without accepting it.
 fn press_popup(model: &mut Model, row: usize) {
     let at = model.popup(model.areas().pane).and_then(|(_, area)| area.row_at(row));
     if let (Some(at), Some(popup)) = (at, &mut model.completion.popup) {
@@ -160,7 +158,7 @@ fn mark(model: &mut Model, anchor: Spot, head: Spot) {
     model.selection.mark = Some(Mark { anchor, head, grain: Grain::Cells, shape });
 }
 
-/// Gives the text the keys, and the cursor the place.
+/// Focuses the composer and moves its cursor.
 fn press_composer(model: &mut Model, row: usize, column: usize) {
     model.focus = Focus::Composer;
     if model.find.is_some() {
@@ -194,7 +192,7 @@ fn drag(model: &mut Model, mouse: Mouse) {
     mark(model, anchor, spot);
 }
 
-/// Copies what was marked; a click on the first line of what can be folded folds it.
+/// Copies the marked text; a click on the first line of a foldable cell folds it.
 fn release(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
     let Some(press) = model.selection.press.take() else { return };
     if model.selection.mark.is_some() {

@@ -1,14 +1,14 @@
-//! Text that is written in the person's own editor, and comes back. Nothing that goes wrong there loses a text.
+//! Texts edited in the user's editor. A failure there loses no text.
 
 use super::{card, form, rule};
 use crate::tui::list::ListStage;
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Edited, Target};
 
-/// What comes back for a card that is settled by now.
+/// Shown if the edited text belongs to a card that is settled by now.
 const GONE: &str = "what was written belongs to a card that is not open any more";
 
-/// Hands the text with the keys to the person's own editor.
+/// Opens the focused text in the user's editor.
 pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
     if model.panel.is_some() || model.find.is_some() {
         return;
@@ -31,7 +31,7 @@ pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Takes what came back. It counts where it belongs only: a card that is settled by now takes nothing.
+/// Takes the edited text back, unless its card is settled by now.
 pub fn take(model: &mut Model, edited: Edited, cmds: &mut Vec<Cmd>) {
     let text = match edited.text {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! Hands keys and messages to the open panel, and does what follows.
+//! Passes keys and messages to the open panel, and executes the results.
 
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{ClientRequest, LoginWhy, ModelLine, ServerMessage, ServiceLine};
@@ -7,12 +7,12 @@ use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::panel::{Login, Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then};
 
-/// Whether a panel did an action.
+/// Whether a panel handled an action.
 pub enum Acted {
-    /// No panel is open, or the action has nothing to do with it.
+    /// No panel is open, or the action does not concern it.
     No,
     Yes,
-    /// The panel closed, and this action is to be done in its place.
+    /// The panel closed; this action is to be done instead.
     Run(Action),
 }
 
@@ -23,7 +23,7 @@ pub fn open(model: &mut Model, panel: Panel, cmds: &mut Vec<Cmd>) {
     with(model, cmds, |panel, cx| panel.opened(cx));
 }
 
-/// Opens the list of services. A list that the user did not ask for opens only if nothing else goes on.
+/// Opens the list of services. A list that the user did not ask for opens only if nothing else is in progress.
 pub fn services(model: &mut Model, services: Vec<ServiceLine>, why: LoginWhy, cmds: &mut Vec<Cmd>) {
     let busy = model.panel.is_some() || !model.composer.is_empty() || model.cards.current().is_some();
     if why == LoginWhy::First && (busy || model.turn.is_some()) {
@@ -44,7 +44,7 @@ pub fn sessions(model: &mut Model, query: &str, cmds: &mut Vec<Cmd>) {
     open(model, Panel::Pick(Box::new(Pick::sessions(sessions, query))), cmds);
 }
 
-/// Opens the search in what was entered before.
+/// Opens the search in the input history.
 pub fn search(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let pick = Pick::earlier(model.composer.entered());
     open(model, Panel::Pick(Box::new(pick)), cmds);
@@ -125,7 +125,7 @@ fn follow(model: &mut Model, then: Then, cmds: &mut Vec<Cmd>) -> Acted {
         Then::Write(text) => {
             model.composer.editor.replace(&text);
             model.composer.touched(model.now_ms);
-            // What is brought back is whole; nothing is to be completed in it.
+            // The restored line is complete, so there is nothing to complete in it.
             model.completion.close();
             model.completion.seen = model.composer.revision();
         }

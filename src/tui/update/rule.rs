@@ -1,8 +1,8 @@
-//! The keys of a rule that is being written at a card, what its owner says of the text, and its way to the person's own
-//! editor and back.
+//! The keys of a rule being written at a card, the owner's checks of its text, and its round trip through the user's
+//! editor.
 //!
-//! A rule approves the request it is written at: so it is saved only when all of the request was on the screen, only as
-//! the text that was found good, and for HIGH by a second key.
+//! Saving a rule approves the request, so it needs a request that was shown whole, a text that was checked as good, and
+//! for high risk a second key.
 
 use super::advice::{advise, only_once, propose, unseen};
 use crate::approval::RequestId;
@@ -17,7 +17,7 @@ use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::rule::{RuleForm, RuleStanding};
 
-/// Opens the rule of the card on the screen.
+/// Opens the rule form of the current card.
 pub fn open(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let keymap = &model.keymap;
     let Some(card) = model.cards.current_mut() else { return };
@@ -85,21 +85,21 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// The text was written to.
+/// Requests a check of the changed text.
 pub fn changed(rule: &mut RuleForm, cmds: &mut Vec<Cmd>) {
     if let Some(text) = rule.changed() {
         cmds.push(Cmd::Send(ClientRequest::CheckRule { text }));
     }
 }
 
-/// The draft of a rule came.
+/// Takes the draft of a rule.
 pub fn drafted(model: &mut Model, request: &RequestId, text: &str, check: RuleCheck) {
     if let Some(rule) = model.cards.find_mut(request).and_then(Card::rule_mut) {
         rule.drafted(text, check);
     }
 }
 
-/// It was found out what a text would have done. Whoever wrote that text hears of it.
+/// Takes the check of a text, in every rule form that has this text.
 pub fn checked(model: &mut Model, text: &str, check: &RuleCheck, cmds: &mut Vec<Cmd>) {
     for rule in model.cards.all_mut().filter_map(Card::rule_mut) {
         if let Some(next) = rule.checked(text, check.clone()) {
@@ -108,7 +108,7 @@ pub fn checked(model: &mut Model, text: &str, check: &RuleCheck, cmds: &mut Vec<
     }
 }
 
-/// A row up or down in the text. Whether a rule has the keys.
+/// Moves a row up or down in the text. Returns false if no rule form has the keys.
 pub fn go(model: &mut Model, to: Move) -> bool {
     let width = text_width(model.look().width);
     if model.focus != Focus::Card {
@@ -128,7 +128,7 @@ pub fn go(model: &mut Model, to: Move) -> bool {
     true
 }
 
-/// The rule came back from the person's own editor.
+/// Takes the rule back from the user's editor.
 pub fn take(model: &mut Model, id: &RequestId, text: &str, cmds: &mut Vec<Cmd>) {
     model.dialogue.withdraw();
     let Some(card) = model.cards.find_mut(id) else {

@@ -1,6 +1,5 @@
-//! Marking and copying in the transcript, by keys.
-//!
-//! What is copied is source text. The shell gives it to the terminal, and says what became of it.
+//! Marking and copying in the transcript, by keys. Copies are source text; the shell passes them to the terminal and
+//! reports the result.
 
 use crate::stdx::text::sanitize;
 use crate::tui::cells::Cell;
@@ -28,7 +27,7 @@ pub enum Direction {
     Down,
 }
 
-/// Extends the marked lines, else goes to another block.
+/// Extends the marked lines, or else goes to another block.
 pub fn step(model: &mut Model, to: Direction) {
     match to {
         _ if marks_lines(model) => extend(model, to),
@@ -41,7 +40,7 @@ fn marks_lines(model: &Model) -> bool {
     model.selection.mark.is_some_and(|mark| mark.grain == Grain::Lines)
 }
 
-/// Gives the transcript the keys: its last block on the screen.
+/// Focuses the transcript at the last block on the screen.
 pub fn enter(model: &mut Model) {
     if model.transcript.is_empty() {
         model.focus = Focus::Composer;
@@ -51,7 +50,7 @@ pub fn enter(model: &mut Model) {
     model.focus = Focus::Transcript;
 }
 
-/// Esc: drops the mark, then gives the keys back.
+/// Esc: drops the mark, then returns the focus to the composer.
 pub fn escape(model: &mut Model) {
     if model.selection.mark.take().is_none() {
         model.focus = Focus::Composer;
@@ -62,7 +61,7 @@ pub fn drop_mark(model: &mut Model) {
     model.selection.mark = None;
 }
 
-/// A mark is gone with the first key that is not about it.
+/// Drops the mark at the first key that does not concern it.
 pub fn before(model: &mut Model, action: Option<Action>) {
     let keeps = match action {
         Some(Action::Escape | Action::Nav(Nav::Up | Nav::Down)) => model.focus == Focus::Transcript,
@@ -74,7 +73,7 @@ pub fn before(model: &mut Model, action: Option<Action>) {
     }
 }
 
-/// What must hold after every message.
+/// Restores the invariants that must hold after every message.
 pub fn settle(model: &mut Model) {
     let shape = model.transcript.shape;
     let selection = &mut model.selection;
@@ -101,7 +100,7 @@ fn go(model: &mut Model, cell: usize) {
     model.transcript.reveal(cell, 0, &look, rows);
 }
 
-/// Folds or shows one cell; what is above it stays where it is.
+/// Folds or unfolds one cell; what is above it keeps its place.
 pub fn fold(model: &mut Model, cell: usize) {
     let look = model.look();
     if !model.transcript.cells().get(cell).is_some_and(Cell::can_fold) {
@@ -116,7 +115,7 @@ pub fn fold(model: &mut Model, cell: usize) {
     }
 }
 
-/// Begins to mark lines at the first line of the block that is on the screen.
+/// Begins to mark lines, at the block's first line on the screen.
 fn begin(model: &mut Model) {
     let cell = model.selection.at;
     let line = model.transcript.seen_lines(cell).start;
@@ -144,7 +143,7 @@ fn extend(model: &mut Model, to: Direction) {
     model.transcript.reveal(cell, line, &look, rows);
 }
 
-/// Copies what is marked, else the whole block.
+/// Copies the marked lines, or else the whole block.
 fn copy(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.selection.mark.is_some() {
         copy_mark(model, cmds);
@@ -154,7 +153,7 @@ fn copy(model: &mut Model, cmds: &mut Vec<Cmd>) {
     send(model, &source.unwrap_or_default(), cmds);
 }
 
-/// Gives what is marked to the terminal.
+/// Copies the marked text.
 pub fn copy_mark(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(mark) = model.selection.mark else { return };
     let look = model.look();

@@ -1,4 +1,4 @@
-//! What becomes of the text in the composer: sent, taken back, put aside, a paste in it unfolded.
+//! Sending the composer's text, taking it back, stashing it, and expanding pasted blocks.
 
 use crate::agent::port::Op;
 use crate::command::{Entry, dispatch};
@@ -20,9 +20,9 @@ pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
     let own_words = model.composer.editor.own_words();
     let text = model.composer.take();
-    // The kept draft is out of date now; an empty one replaces it.
+    // The saved draft is outdated; an empty one replaces it.
     model.composer.unsaved_since = Some(model.now_ms);
-    // The owner understands the line in the same way; all else than prompts it answers at once.
+    // The owner parses the line in the same way and answers everything except prompts at once.
     let entry = dispatch(&text);
     if let (Some(_), Entry::Prompt { text }) = (&model.turn, &entry) {
         model.queue.push(text.clone());
@@ -31,7 +31,7 @@ pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
     cmds.push(Cmd::Send(ask(text, &entry, own_words)));
 }
 
-/// How a line is handed over: files that only a pasted block names are not named by the person.
+/// Returns the request for a line. Files named only in a pasted block do not count as mentioned by the user.
 fn ask(text: String, entry: &Entry, own_words: Option<String>) -> ClientRequest {
     let paths = |named: &[Mention]| named.iter().map(|one| one.path.clone()).collect::<Vec<_>>();
     match (entry, own_words) {
@@ -49,7 +49,7 @@ fn ask(text: String, entry: &Entry, own_words: Option<String>) -> ClientRequest 
     }
 }
 
-/// Shows the pasted block right before the cursor as the text it is; tells whether there was one.
+/// Expands the pasted block right before the cursor; returns whether there was one.
 pub fn expand(model: &mut Model) -> bool {
     if model.focus != Focus::Composer || model.panel.is_some() || model.find.is_some() {
         return false;
@@ -65,7 +65,7 @@ pub fn expand(model: &mut Model) -> bool {
     true
 }
 
-/// Two spaces, this person's key for an action, and the words behind it; nothing where no key does it.
+/// Returns two spaces, the user's key for an action and the words; empty if no key is bound.
 fn key_and(model: &Model, context: Context, action: Action, words: &str) -> String {
     match model.keymap.shown(context, action) {
         key if key.is_empty() => key,

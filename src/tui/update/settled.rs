@@ -1,6 +1,5 @@
-//! What became of a request, in one honest line: on the row of its call, or where there is none in a line of its own.
-//!
-//! Called for every settlement, whoever decided. It decides nothing.
+//! Shows the outcome of a request in one line: on the row of its call, or else in a line of its own. Called for every
+//! settlement; decides nothing.
 
 use super::turn::rest;
 use crate::agent::port::Settled;
@@ -13,14 +12,14 @@ use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::{CallState, Cell, CellKind, call};
 use crate::tui::model::{Model, Stop};
 
-/// Calls that are named in such a line.
+/// Most calls named in such a line.
 const NAMED: usize = 2;
 
-/// Cells of another's words in such a line.
+/// Most cells of untrusted words in such a line.
 const WORDS: usize = 80;
 
 pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
-    // Put off, it still waits: the card stays, aside.
+    // A postponed request is still pending: its card stays, put aside.
     let stays = match settled {
         Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
         Settled::Decided { approval: Approval::Approve { .. } | Approval::Deny { .. }, .. }
@@ -57,7 +56,7 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
     rest(model);
 }
 
-/// A settlement in words, with what other calls have to do with it.
+/// Adds to the outcome how it depends on other calls.
 fn linked(model: &Model, card: &Card, settled: &Settled, (words, tone): (String, Tone)) -> (String, Tone) {
     let stops = model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked);
     match settled {
@@ -108,7 +107,7 @@ fn outcome(card: &Card, settled: &Settled) -> (String, Tone) {
     }
 }
 
-/// What was approved of it, by whom, and for how long.
+/// Describes an approval: what, by whom, and for how long.
 fn approved(card: &Card, instead: Option<&ToolName>, remember: Remember, by: &Decider) -> String {
     let what = match instead {
         Some(tool) if *tool != card.request.tool => format!(" as another call, {tool}"),
@@ -118,7 +117,7 @@ fn approved(card: &Card, instead: Option<&ToolName>, remember: Remember, by: &De
     let long = match (remember, by) {
         (Remember::Once, _) => "",
         (Remember::Session, _) => " for this session",
-        // Its rule says so already.
+        // The name of the rule already says so.
         (Remember::Rule, Decider::Rule { .. }) => "",
         (Remember::Rule, _) => ", and what its rule matches",
     };
@@ -137,7 +136,7 @@ fn approved(card: &Card, instead: Option<&ToolName>, remember: Remember, by: &De
     }
 }
 
-/// Who or what decided, where it was not decided here.
+/// Names the decider, if it was not this front end.
 fn whose(by: &Decider) -> String {
     match by {
         Decider::Tui => String::new(),
@@ -154,7 +153,7 @@ fn whose(by: &Decider) -> String {
     }
 }
 
-/// What was decided here counts no more: somebody was first.
+/// Describes the decision made here that came too late, if any.
 fn crossed(card: &Card, by: &Decider) -> String {
     let word = match (&card.stage, by) {
         (_, Decider::Tui) => return String::new(),

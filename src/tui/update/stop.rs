@@ -1,4 +1,4 @@
-//! The ways out: Esc closes the innermost thing, Ctrl+C stops what runs and then quits, a wait for a retry is cut short.
+//! Closing and stopping: Esc closes the innermost element, Ctrl+C stops and then quits, a retry is sent early.
 
 use super::turn::{again, stopping};
 use super::{card, select};
@@ -8,7 +8,7 @@ use crate::tui::keys::{Action, Context, Move};
 use crate::tui::model::{ARMED_MS, Activity, Focus, GOODBYE_MS, Model, RetryState, Stop};
 use crate::tui::msg::Cmd;
 
-/// Closes the innermost thing; with nothing open, interrupts.
+/// Closes the innermost element; with nothing open, interrupts.
 pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.find.is_some() && model.focus == Focus::Composer {
         model.find = None;
@@ -27,7 +27,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Ctrl+C: stops what runs, else clears the draft into the history; twice, quits.
+/// Ctrl+C: stops what runs, or else clears the draft into the history; twice, quits.
 pub fn interrupt(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.armed_until.is_some() {
         return model.close(GOODBYE_MS, cmds);
@@ -48,7 +48,7 @@ pub fn interrupt(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.armed_until = Some(model.now_ms + ARMED_MS);
 }
 
-/// What was just sent may have begun without our knowing yet. The owner drops the word where nothing runs.
+/// Interrupts a turn whose beginning was not reported yet. The owner ignores this if nothing runs.
 fn stop_beginning(cmds: &mut Vec<Cmd>) {
     cmds.push(Cmd::Send(ClientRequest::Op(Op::Interrupt)));
 }

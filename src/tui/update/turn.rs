@@ -1,4 +1,4 @@
-//! The course of a turn: its phase, its begin and its end, and the notes about it in the transcript.
+//! The course of a turn: its phase, begin and end, and its notes in the transcript.
 
 use crate::tui::cells::{Cell, CellKind, Permanence};
 use crate::tui::keys::{Action, Context};
@@ -14,7 +14,7 @@ pub fn phase(model: &mut Model, phase: Phase) {
     }
 }
 
-/// Nothing runs any more: the turn waits for the model, or for the person.
+/// Sets the phase: while no call runs, the turn waits for the model or for the user.
 pub fn rest(model: &mut Model) {
     if model.cards.is_empty() {
         no_wait(model);
@@ -29,14 +29,14 @@ pub fn rest(model: &mut Model) {
     }
 }
 
-/// What was shown of the reply stands.
+/// Keeps the shown parts of the reply: they can no longer be discarded.
 pub fn keep(model: &mut Model) {
     for cell in model.transcript.fresh_mut() {
         cell.permanence = Permanence::Kept;
     }
 }
 
-/// No part of a reply is live any more.
+/// Ends all live parts of the reply.
 pub fn end_live(model: &mut Model) {
     let now = model.now_ms;
     for cell in model.transcript.fresh_mut() {
@@ -54,7 +54,7 @@ pub fn end_live(model: &mut Model) {
     }
 }
 
-/// What was said of a turn that waits holds no more.
+/// Replaces notes about a waiting turn, which no longer hold.
 pub fn no_wait(model: &mut Model) {
     let waits = |kind: &CellKind| matches!(kind, CellKind::Waits { .. });
     while let Some(cell) = model.transcript.newest_mut(waits) {
@@ -68,7 +68,7 @@ pub fn begin_turn(model: &mut Model) {
     model.retry = None;
 }
 
-/// The turn is over, whoever says so.
+/// Ends the turn, after any event that says so.
 pub fn end_turn(model: &mut Model) {
     end_live(model);
     keep(model);
@@ -80,7 +80,7 @@ pub fn end_turn(model: &mut Model) {
     stopped(model);
 }
 
-/// What was told to stop has ended: of the words for it, those hold on that tell what the key does next.
+/// Shortens the flash once the stopped turn or command has ended: only the next effect of the key stays.
 pub fn stopped(model: &mut Model) {
     let again = again(model);
     if model.armed_until.is_some()

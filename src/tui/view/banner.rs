@@ -1,4 +1,4 @@
-//! A failed request that is sent again: what failed, how long until the next attempt, the keys that change it.
+//! The banner of a retry: the failure, the time until the next attempt, and the keys that change it.
 
 use crate::stdx::text::one_line_summary;
 use crate::tui::keys::{Action, Context};
@@ -9,10 +9,10 @@ use crate::tui::theme::Role;
 /// Rows of the box.
 pub const BOX: usize = 5;
 
-/// Parts of the bar that fills up while the wait goes by.
+/// Parts of the progress bar of the wait.
 const PARTS: usize = 40;
 
-/// In as many rows as there are: one line, or a small box.
+/// Returns the banner in the given rows: one line, or a small box.
 pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     let Some(retry) = &model.retry else { return Vec::new() };
     let width = model.look().width;
@@ -68,7 +68,7 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
     ]
 }
 
-/// What the person may count on meanwhile, and what comes next where another model stands ready.
+/// Describes what the user can rely on meanwhile, and the next step if a fallback model is configured.
 fn outlook(retry: &Retry, width: usize) -> String {
     let kept = "what was done stays done, nothing runs twice; you can go on writing";
     match &retry.then {
@@ -79,7 +79,7 @@ fn outlook(retry: &Retry, width: usize) -> String {
     }
 }
 
-/// How much of the wait has gone by.
+/// Returns the progress bar of the wait.
 fn bar(model: &Model, retry: &Retry) -> Line {
     let whole = u64::try_from(retry.wait.as_millis()).unwrap_or(u64::MAX).max(1);
     let gone = match retry.state {
@@ -104,7 +104,7 @@ fn count(model: &Model, retry: &Retry) -> String {
     }
 }
 
-/// Seconds as `m:ss`.
+/// Formats seconds as `m:ss`.
 pub fn clock(seconds: u64) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }

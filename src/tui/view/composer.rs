@@ -8,7 +8,7 @@ use crate::tui::line::Line;
 use crate::tui::model::{Focus, Model};
 use crate::tui::theme::Role;
 
-/// Lines entered while the turn runs, the newest ones if there are many.
+/// Returns the lines queued while the turn runs, the newest ones if there are many.
 pub fn queue(model: &Model, rows: usize) -> Vec<Line> {
     let width = usize::from(model.columns);
     let from = model.queue.len().saturating_sub(rows);
@@ -26,7 +26,7 @@ pub fn queue(model: &Model, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// Draws the composer's rows from `top` on; gives the cursor's place on the screen.
+/// Draws the composer's rows from `top` on; returns the cursor's place on the screen.
 pub fn draw(paint: &mut Paint<'_>, model: &Model, top: usize, height: usize) -> (usize, usize) {
     let editor = &model.composer.editor;
     let rows = Rows::of(editor, model.composer_width());

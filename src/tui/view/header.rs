@@ -1,4 +1,4 @@
-//! The two lines that say where one is: the header, and the rule that carries the mode.
+//! The header, and the rule above the composer that shows the mode.
 
 use crate::approval::AutoApprove;
 use crate::config::Mode;
@@ -9,7 +9,7 @@ use crate::tui::line::Line;
 use crate::tui::model::{Focus, Model};
 use crate::tui::theme::Role;
 
-/// Session and workspace at the left; isolation, yolo, provider and model at the right, where they never give way.
+/// Returns session and workspace at the left; isolation, yolo, provider and model at the right, which take precedence.
 pub fn line(model: &Model) -> Line {
     let width = usize::from(model.columns);
     let name = Line::of(" ", Role::Text).with("co", Role::Key);
@@ -20,7 +20,7 @@ pub fn line(model: &Model) -> Line {
     for (text, role) in facts(header) {
         right = right.with(text, role).with("  ", Role::Text);
     }
-    // On a narrow screen the provider's name gives way before anything that warns.
+    // On a narrow screen the provider's name is dropped before any warning.
     let room = width.saturating_sub(right.width() + 6);
     let (full, short, role) = named(model, header);
     let shown = if full.chars().count() <= room { full } else { short };
@@ -43,7 +43,7 @@ pub fn line(model: &Model) -> Line {
     Line::spread(left, right, width)
 }
 
-/// The model that answers, with its provider and without, and whether it is the chosen one.
+/// Returns the current model with and without its provider, marked if it is a fallback.
 pub fn named(model: &Model, header: &Header) -> (String, String, Role) {
     match model.turn.as_ref().and_then(|turn| turn.stand_in.as_deref()) {
         Some(stand_in) => {
@@ -55,7 +55,7 @@ pub fn named(model: &Model, header: &Header) -> (String, String, Role) {
     }
 }
 
-/// What was paid today, of how much.
+/// Returns the amount spent today, and its limit.
 fn paid(money: &Money, width: usize) -> String {
     let today = match money.known {
         Known::All => money.today.to_string(),
@@ -70,7 +70,7 @@ fn paid(money: &Money, width: usize) -> String {
     }
 }
 
-/// What a person must not overlook.
+/// Returns the states that the user must not overlook.
 fn facts(header: &Header) -> Vec<(String, Role)> {
     let mut facts = Vec::new();
     if header.read_only.is_some() {
@@ -85,7 +85,7 @@ fn facts(header: &Header) -> Vec<(String, Role)> {
     facts
 }
 
-/// The workspace, its last folders if it is long.
+/// Returns the workspace, only its last folders if it is long.
 pub fn place(header: &Header) -> String {
     let path = header.workspace.display().to_string();
     let parts: Vec<&str> = path.split('/').collect();
@@ -96,14 +96,14 @@ pub fn place(header: &Header) -> String {
     one_line_summary(&shown, 60)
 }
 
-/// The rule above the composer.
+/// Returns the rule above the composer.
 pub fn rule(model: &Model) -> Line {
     let width = usize::from(model.columns);
     let rule = model.glyphs.rule;
     let mut head = Line::of(rule.repeat(2), Role::Dim).with(" ", Role::Text);
     let auto_approve = auto_approve(model);
     let keys = keys(model);
-    // Who has the keys is said with the mode where that is not the usual one.
+    // The usual mode is left out when another element than the composer has the keys.
     if keys.is_none() || auto_approve.iter().any(|(word, _)| *word != Mode::Ask.word()) {
         for (at, (word, role)) in auto_approve.iter().enumerate() {
             let gap = if at > 0 { format!(" {} ", model.glyphs.dot) } else { String::new() };
@@ -121,7 +121,7 @@ pub fn rule(model: &Model) -> Line {
     head.with(rule.repeat(rest), Role::Dim)
 }
 
-/// What is asked for: the mode, and yolo where that is on.
+/// Returns the mode, and yolo if it is on.
 fn auto_approve(model: &Model) -> Vec<(&'static str, Role)> {
     let (mode, auto_approve) = match &model.header {
         Some(header) => (header.mode, header.auto_approve),
@@ -140,7 +140,7 @@ fn auto_approve(model: &Model) -> Vec<(&'static str, Role)> {
     words
 }
 
-/// Who has the keys, where that is not the composer.
+/// Names the element that has the keys, unless it is the composer.
 fn keys(model: &Model) -> Option<(&'static str, Role)> {
     if let Some(words) = model.panel.as_ref().and_then(|panel| panel.state().title()) {
         return Some((words, Role::Waiting));

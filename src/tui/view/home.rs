@@ -1,4 +1,4 @@
-//! What stands on the screen before anything was said: where one is, who answers, how to begin. Only what exists.
+//! The screen before the first message: place, model and first steps. Shows only what exists.
 
 use super::header::place;
 use crate::tui::keys::{Action, CompleteKey, Context};
@@ -24,7 +24,7 @@ pub fn lines(model: &Model) -> Vec<Line> {
     };
     if let Some(header) = &model.header {
         let isolation = match header.isolation {
-            // On a narrow screen the header alone says it.
+            // On a narrow screen only the header says so.
             "unsandboxed" if width >= 60 => "  unsandboxed: commands ask first",
             _ => "",
         };
@@ -72,7 +72,7 @@ pub fn lines(model: &Model) -> Vec<Line> {
     lines
 }
 
-/// What waits, and where.
+/// Describes what is pending, and where.
 fn waiting(model: &Model) -> Option<String> {
     let words = |count: usize| {
         if count == 1 { "1 request waits".to_owned() } else { format!("{count} requests wait") }
@@ -85,7 +85,7 @@ fn waiting(model: &Model) -> Option<String> {
     }
 }
 
-/// The sessions of this folder that were used last.
+/// Adds the most recent sessions of this folder.
 fn recent(model: &Model, width: usize, lines: &mut Vec<Line>) {
     let most = if model.rows >= 30 { 6 } else { 3 };
     let here = model.known.sessions.iter().filter(|session| session.here);

@@ -1,4 +1,4 @@
-//! What is drawn over the lines of the transcript: the mark, the matches of the search, the block with the keys.
+//! Overlays on the lines of the transcript: the mark, search matches, the focused block.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub struct Marks<'a> {
 struct Found {
     cell: usize,
     piece: Piece,
-    /// Whether it is the match that was gone to, and which of all that is.
+    /// The number of the match if it is the current one.
     current: Option<usize>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Marks<'a> {
         Self { model, found }
     }
 
-    /// A line of a cell as it is drawn now.
+    /// Returns a line of a cell with its overlays.
     pub fn line<'b>(&self, cell: usize, at: usize, line: &'b Line) -> Cow<'b, Line> {
         let mut out = Cow::Borrowed(line);
         for found in self.found.iter().filter(|found| found.cell == cell && found.piece.line == at) {
@@ -57,7 +57,7 @@ impl<'a> Marks<'a> {
         out
     }
 
-    /// Which match of all it is, at the right where there is room.
+    /// Adds the number of the match at the right if there is room.
     fn with_number(&self, line: Line, number: usize) -> Line {
         let total = self.model.find.as_ref().map_or(0, Find::total);
         let words = Line::of(format!("{} match {number} of {total}", self.model.glyphs.left), Role::Dim);

@@ -1,7 +1,5 @@
-//! The screen as a function of the model: header, pane or panel, banner, queue, composer, status.
-//!
-//! It changes nothing and computes nothing that `update` has to know. Called by the shell for every frame, after
-//! `update` has laid the pane out.
+//! The screen as a function of the model: header, pane or panel, banner, queue, composer, status. Called by the shell
+//! for every frame, after `update` has laid the pane out.
 
 mod banner;
 mod composer;
@@ -30,11 +28,11 @@ use super::theme::{Role, Theme};
 use super::transcript::Row;
 use crate::stdx::text::is_plain;
 
-/// What was painted, besides the cells.
+/// The results of painting besides the cells.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Painted {
     pub cursor: Option<Position>,
-    /// The cells that lead somewhere.
+    /// The cells with links.
     pub linked: Vec<LinkedCells>,
 }
 
@@ -58,7 +56,7 @@ pub fn paint(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Painted {
     Painted { cursor: cursor.map(position), linked: paint.linked }
 }
 
-/// Draws all parts of the screen; gives the cursor's place.
+/// Draws all parts of the screen; returns the cursor's place.
 fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
     let area = paint.buffer.area;
     let rows = usize::from(area.height);
@@ -69,7 +67,7 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
         return None;
     }
     let areas = model.areas();
-    // The terminal may have changed its size a moment before the model hears of it.
+    // The terminal may have changed its size before the model receives the event.
     let below = areas.found + areas.banner + areas.queue + areas.composer + 2;
     let pane = rows.saturating_sub(2 + below);
     paint.line(0, 0, &header::line(model));
@@ -119,7 +117,7 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
     cursor.filter(|_| model.life == Life::Open)
 }
 
-/// The transcript or what stands in its place; gives the cursor's place, if it is in there.
+/// Draws the transcript or what replaces it; returns the cursor's place if it is inside.
 fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usize)> {
     if let Some(panel) = &model.panel {
         let screen = model.screen(rows);
@@ -157,7 +155,7 @@ fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usi
     cursor
 }
 
-/// A block behind the last word of an answer that still comes.
+/// Draws a block after the last word of a streaming answer.
 fn live_mark(paint: &mut Paint<'_>, model: &Model, row: usize) {
     let live = model
         .transcript
@@ -176,17 +174,17 @@ fn live_mark(paint: &mut Paint<'_>, model: &Model, row: usize) {
     }
 }
 
-/// How much came below while the person reads above.
+/// Draws the amount of new text below while the user reads above.
 fn pill(paint: &mut Paint<'_>, model: &Model, row: usize) {
     let bottom = model.keymap.shown(Context::Global, Action::Bottom);
     let Some(text) = model.transcript.pill(model.glyphs.down, &bottom) else { return };
-    // To the edge, so that no end of the line below looks out behind it.
+    // Up to the edge, so that no end of the line below shows behind it.
     let line = Line::of(text, Role::Waiting);
     let column = model.pane_columns().saturating_sub(line.width());
     paint.line(row, column, &line);
 }
 
-/// Where lines are drawn, and in which colours.
+/// The target and colours of drawn lines.
 struct Paint<'a> {
     buffer: &'a mut Buffer,
     theme: &'a Theme,
@@ -195,7 +193,7 @@ struct Paint<'a> {
 }
 
 impl Paint<'_> {
-    /// One line from a column on, cut at the right edge.
+    /// Draws one line from a column on, cut at the right edge.
     fn line(&mut self, row: usize, column: usize, line: &Line) {
         if row >= usize::from(self.buffer.area.height) {
             return;
@@ -213,7 +211,7 @@ impl Paint<'_> {
         }
     }
 
-    /// One piece of a line in at most `room` cells; gives the column behind it.
+    /// Draws one piece of a line in at most `room` cells; returns the column after it.
     fn span(&mut self, row: usize, column: usize, text: &str, room: usize, style: Style) -> usize {
         if !is_plain(text) {
             let (x, _) = self.buffer.set_stringn(cell(column), cell(row), text, room, style);
@@ -229,7 +227,7 @@ impl Paint<'_> {
         at
     }
 
-    /// Cells lead to what was drawn in them last, and only there.
+    /// Sets the link of cells; the last drawing wins.
     fn lead(&mut self, row: usize, from: usize, to: usize, link: Option<&Link>) {
         let (row, columns) = (cell(row), cell(from)..cell(to));
         let under = |cells: &LinkedCells| {
@@ -249,12 +247,12 @@ impl Paint<'_> {
     }
 }
 
-/// The two parts of a range outside of another.
+/// Returns the two parts of a range outside another.
 fn outside(range: &Range<u16>, other: &Range<u16>) -> [Range<u16>; 2] {
     [range.start..range.end.min(other.start), range.start.max(other.end)..range.end]
 }
 
-/// A coordinate as the terminal counts it.
+/// Converts to a terminal coordinate.
 fn cell(at: usize) -> u16 {
     u16::try_from(at).unwrap_or(u16::MAX)
 }

@@ -9,7 +9,7 @@ use crate::tui::line::{Ink, Line, cells};
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
 
-/// Its lines, at most `rows`; none while it is closed.
+/// Returns its lines, at most `rows`; none while it is closed.
 pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     let Some((popup, area)) = model.popup(rows) else { return Vec::new() };
     let (width, shown) = (area.width, area.shown);
@@ -30,7 +30,7 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     boxed.end(Line::new(), Line::of(count, Role::Dim))
 }
 
-/// The word as it is written.
+/// Returns the word as written.
 fn title(popup: &Popup) -> String {
     let text = &popup.word.text;
     match &popup.word.place {
@@ -85,7 +85,7 @@ fn row(model: &Model, popup: &Popup, at: usize, widths: &Widths) -> Line {
         .joined(column(Line::of(&row.source, Role::Dim), widths.source))
 }
 
-/// The end of a long path: its name says more than where it begins.
+/// Returns the end of a long path: the name matters more than the beginning.
 fn end_of(label: &str, marks: &[usize], ink: Ink, room: usize) -> Line {
     let line = marked(label, marks, ink);
     if line.width() <= room {

@@ -1,7 +1,5 @@
-//! The side panel of a wide screen: what waits, what runs, how full the window is. Only what exists.
-//!
-//! It repeats nothing that has a place of its own and takes no keys. Called by the view for every frame, so it looks
-//! at the newest cells only.
+//! The side panel of a wide screen: what is pending, what runs, how full the context window is. It takes no keys. It is
+//! drawn for every frame, so it looks at the newest cells only.
 
 use std::time::Duration;
 
@@ -17,13 +15,13 @@ use crate::tui::theme::Role;
 /// Cells of text, between the edge with its space and the screen's right end.
 const INNER: usize = PANEL - 3;
 
-/// Requests, calls and queued prompts that are named; the rest is counted.
+/// Most requests, calls and queued prompts listed; the rest is counted.
 const NAMED: usize = 6;
 
-/// Cells that are looked at for calls that run: a turn shows no more rows at once than this.
+/// Most cells searched for running calls: a turn shows no more rows at once.
 const LOOKED_AT: usize = 200;
 
-/// Its lines, `rows` of them with their edge; none where there is no panel.
+/// Returns its lines, `rows` of them with their edge; none if there is no panel.
 pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     if model.panel_columns() == 0 {
         return Vec::new();
@@ -48,7 +46,7 @@ fn entry(text: &str, role: Role) -> Line {
     Line::of("  ", Role::Text).with(text, role)
 }
 
-/// The end of a list that is cut.
+/// Returns the last line of a list that is cut.
 fn more(count: usize) -> Option<Line> {
     let hidden = count.checked_sub(NAMED).filter(|hidden| *hidden > 0)?;
     Some(entry(&format!("{hidden} more"), Role::Dim))
@@ -112,7 +110,7 @@ fn now(model: &Model) -> Vec<Line> {
     lines
 }
 
-/// What goes on, with its time at the right.
+/// Returns an activity with its time at the right.
 fn going(what: &str, took: Duration) -> Line {
     let took = seconds(Duration::from_secs(took.as_secs())).replace(".0s", "s");
     let room = INNER.saturating_sub(took.len() + 4);
@@ -139,7 +137,7 @@ fn running(model: &Model) -> Vec<(&CallRow, Duration)> {
     rows
 }
 
-/// How full the model's window is; nothing before the first request was counted.
+/// Shows how full the context window is; nothing before the first count.
 fn context(model: &Model) -> Vec<Line> {
     let Some(context) = model.header.as_ref().and_then(|header| header.context) else { return Vec::new() };
     let used = thousands(context.used);
@@ -154,7 +152,7 @@ fn context(model: &Model) -> Vec<Line> {
     lines
 }
 
-/// What was paid; nothing before something was.
+/// Shows the cost; nothing before there is one.
 fn money(model: &Model) -> Vec<Line> {
     let Some(money) = model.header.as_ref().and_then(|header| header.money) else { return Vec::new() };
     let at_least = match money.known {
@@ -184,7 +182,7 @@ fn bar(model: &Model, percent: u8) -> Line {
         .with(format!(" {percent}%"), role)
 }
 
-/// Tokens in the way people say them: `840`, `62k`, `1.2M`.
+/// Formats tokens: `840`, `62k`, `1.2M`.
 fn thousands(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),

@@ -1,4 +1,4 @@
-//! The last line: what the keys do now at the left; activity, tokens and what waits always at the right.
+//! The last line: at the left the keys; at the right activity, tokens and what is pending.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub fn line(model: &Model) -> Line {
     Line::spread(left, right, width)
 }
 
-/// As many of the hints, which two spaces part, as there is room for; the first in any case.
+/// Returns the hints that fit, separated by two spaces; always at least the first.
 fn fit(text: &str, room: usize) -> String {
     let mut shown = String::new();
     for hint in text.split("  ") {

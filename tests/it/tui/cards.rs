@@ -715,7 +715,12 @@ fn the_end_of_a_long_change_is_one_key_away_and_a_file_may_be_approved_unread() 
     let mut command = shell_request(1, "true", Risk::Medium);
     command.plan.preview = Preview::Text { text: "x\n".repeat(300) };
     let mut tainted = long_change(Risk::Medium);
-    tainted.taint = vec![Taint { at: "content".to_owned(), source: Source::Program, spans: Vec::new() }];
+    tainted.taint = vec![Taint {
+        arg: "/content".to_owned(),
+        words: "line".to_owned(),
+        source: Source::Program,
+        from: None,
+    }];
     for request in [command, long_change(Risk::High), tainted] {
         let mut screen = open(request).keys("YGY");
         assert!(screen.asks().is_empty());

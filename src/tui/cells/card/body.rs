@@ -1,6 +1,5 @@
-//! What a request would do, laid out once for all that it depends on: a long diff is not made anew for every frame.
-//!
-//! Called by the layout before it draws a card or a list; what is drawn is what stands here.
+//! The body of a request, laid out once per basis, so that a long diff is not laid out for every frame. Called by the
+//! layout before it draws a card or a list.
 
 use super::facts::{place, reasons};
 use super::preview::{fields, verbatim};
@@ -31,7 +30,7 @@ impl BodyBasis {
     }
 }
 
-/// Makes ready what a list shows of this card in so many cells.
+/// Prepares the body for a list that shows it in `width` cells.
 pub fn prepare_detail(card: &mut Card, frame: &Frame<'_>, width: usize) {
     lay_out(card, &room(frame, width, width));
 }
@@ -40,7 +39,7 @@ pub fn room<'a>(frame: &Frame<'a>, width: usize, columns: usize) -> Room<'a> {
     Room { width, columns, header: frame.header, glyphs: frame.look.glyphs, zone: frame.zone }
 }
 
-/// Brings the body up to date.
+/// Lays out the body if its basis changed.
 pub fn lay_out(card: &mut Card, room: &Room<'_>) {
     if card.body.basis.as_ref().is_some_and(|basis| basis.is(card, room)) {
         return;
@@ -62,7 +61,7 @@ pub fn lay_out(card: &mut Card, room: &Room<'_>) {
     card.body = Body { basis: Some(Box::new(basis)), page, more, layouts: card.body.layouts + 1 };
 }
 
-/// The summary and the preview, with `v` the arguments, with `w` every reason on its own lines.
+/// Lays out summary and preview, with `v` the arguments, with `w` every reason on its own lines.
 fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
     let width = room.width;
     let mut head = Head { left: card.depth, more: 0 };
@@ -110,10 +109,10 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
     (Page { lines, hunks }, head.more)
 }
 
-/// The beginning of what is to be laid out, as far as it is looked for.
+/// The laid-out beginning of long texts.
 struct Head {
     left: usize,
-    /// Bytes that are left out.
+    /// Bytes left out.
     more: usize,
 }
 
@@ -140,7 +139,7 @@ impl Head {
     }
 }
 
-/// What the person is asked, and the answers there are.
+/// Returns the question for the user and its options.
 fn asked(question: &Question, width: usize) -> Vec<Line> {
     let mut lines =
         wrap_spans(&[Span::new(expand_tabs(&question.text), Role::Heading)], width, &Margin::default());
@@ -163,7 +162,7 @@ fn shows_fields(preview: &Preview) -> bool {
     }
 }
 
-/// Which arguments carry another's words, at the right of the first line or below it.
+/// Marks the tainted arguments, at the right of the first line or below it.
 fn mark(lines: &mut Vec<Line>, card: &Card, room: &Room<'_>) {
     let names = words::arguments(&card.request.taint);
     if names.is_empty() {

@@ -1,4 +1,4 @@
-//! What is to be known beside what would happen: why it asks, where it would run, what can be taken back.
+//! The facts beside a request's body: why it asks, where it would run, what can be undone.
 
 use jiff::tz::TimeZone;
 
@@ -12,10 +12,10 @@ use crate::tui::cells::Fold;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
-/// Cells of the names of facts.
+/// Cells for the names of facts.
 const FACT: usize = 6;
 
-/// One line each, cut; `w` puts all of it into the body instead.
+/// Returns the facts, one cut line each; `w` moves them into the body instead.
 pub fn facts(card: &Card, frame: &Frame<'_>, width: usize) -> Vec<Line> {
     if card.why == Fold::Open {
         return Vec::new();
@@ -41,7 +41,7 @@ pub fn facts(card: &Card, frame: &Frame<'_>, width: usize) -> Vec<Line> {
     lines
 }
 
-/// Every reason on its own lines.
+/// Returns every reason on its own lines.
 pub(super) fn reasons(card: &Card, room: &Room<'_>) -> Vec<Line> {
     let (request, width) = (&card.request, room.width);
     let mut lines = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn reasons(card: &Card, room: &Room<'_>) -> Vec<Line> {
     lines
 }
 
-/// Where the words of others in its arguments came from.
+/// Names the sources of tainted arguments.
 fn from_others(card: &Card, glyphs: &Glyphs) -> String {
     let taint = &card.request.taint;
     if taint.is_empty() {
@@ -87,7 +87,7 @@ fn from_others(card: &Card, glyphs: &Glyphs) -> String {
     format!("{} from {}", glyphs.taint, words::sources(taint).join(", "))
 }
 
-/// The last moment at which it can be decided.
+/// Returns the deadline of the decision.
 fn until(card: &Card, zone: &TimeZone) -> String {
     let told = |at: jiff::Timestamp| {
         format!("{}, then it is not done", at.to_zoned(zone.clone()).strftime("%a %-d %b %H:%M"))
@@ -95,7 +95,7 @@ fn until(card: &Card, zone: &TimeZone) -> String {
     card.request.expires.map(told).unwrap_or_default()
 }
 
-/// The folder it would run in; for what may touch anything also what holds it.
+/// Returns the folder it would run in; for unrestricted access also the isolation.
 pub(super) fn place(card: &Card, header: Option<&Header>) -> String {
     let Some(header) = header else { return String::new() };
     let folder = header.workspace.display();
@@ -105,7 +105,7 @@ pub(super) fn place(card: &Card, header: Option<&Header>) -> String {
     }
 }
 
-/// What can be taken back; a question does nothing.
+/// Describes what can be undone; a question does nothing.
 fn undo(card: &Card) -> &'static str {
     let plan = &card.request.plan;
     match plan.undo {

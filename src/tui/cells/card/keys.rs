@@ -1,4 +1,4 @@
-//! The lower end of a card: what its stage asks for, and the keys.
+//! The lower end of a card: the input of its stage, and the keys.
 
 use super::sheet::{Holds, NARROW, Sheet, advice};
 use crate::approval::Grants;
@@ -11,11 +11,11 @@ use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, Nav};
 use crate::tui::line::Line;
 use crate::tui::theme::Role;
 
-/// Rows of the reason of a no that are shown.
+/// Most rows shown of the reason of a denial.
 const REASON: usize = 4;
 
 impl Sheet<'_> {
-    /// What the stage asks for, above the keys.
+    /// Returns the lines above the keys.
     pub(super) fn foot(&self, card: &Card) -> Vec<Line> {
         let mut lines = Vec::new();
         match &card.stage {
@@ -81,17 +81,17 @@ impl Sheet<'_> {
 }
 
 impl Sheet<'_> {
-    /// Rows there are for the reason of a no.
+    /// Returns the rows for the reason of a denial.
     fn reason_rows(&self) -> usize {
         REASON.min(self.frame.rows / 4).max(1)
     }
 
-    /// The first row of a reason that is shown, so that the cursor's row is.
+    /// Returns the first shown row of a reason, so that the cursor's row is visible.
     pub(super) fn reason_from(&self, rows: &Rows) -> usize {
         (rows.cursor.row + 1).saturating_sub(self.reason_rows())
     }
 
-    /// Where Esc leads from here: back from the first yes, back to the list, or later.
+    /// Returns what Esc does: cancel the first approval, return to the list, or postpone.
     fn escape(&self, card: &Card) -> &'static str {
         let (_, of) = self.frame.position;
         let is_back = of > 1 || (self.frame.approved_once && card.stage == CardStage::Asking);
@@ -99,7 +99,7 @@ impl Sheet<'_> {
     }
 }
 
-/// What the key of the whole does next.
+/// Returns what the key that shows everything does next.
 pub fn whole_words(card: &Card) -> &'static str {
     match card.whole {
         Fold::Folded => "all",
@@ -107,10 +107,10 @@ pub fn whole_words(card: &Card) -> &'static str {
     }
 }
 
-/// Cells of what a yes for the session covers.
+/// Cells for the coverage of a session approval.
 const WIDTH: usize = 48;
 
-/// The keys of a card that asks.
+/// Returns the keys of a card that asks.
 fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
     let width = Grants::coverage(&card.request.tool, &card.request.args);
     let always = format!("{}, this session", one_line_summary(&width, WIDTH));
@@ -136,7 +136,7 @@ fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
     keys
 }
 
-/// The keys that skip a hunk, as one hint.
+/// Returns the keys that skip hunks, as one hint.
 fn skips(card: &Card, keymap: &Keymap) -> Option<Hint> {
     let action = |hunk| Action::Card(CardKey::Hunk(hunk));
     let keys: Vec<String> = (1..=9).map(|hunk| keymap.shown(Context::Card, action(hunk))).collect();
@@ -152,7 +152,7 @@ fn skips(card: &Card, keymap: &Keymap) -> Option<Hint> {
     (!key.is_empty()).then(|| Hint { action: action(1), key, words: "skip".to_owned() })
 }
 
-/// How what waits gets the keys.
+/// Returns the keys that focus what is pending.
 pub fn decide(keymap: &Keymap) -> Vec<Hint> {
     let mut keys = keymap.hints(&[
         (Context::Global, Action::ToggleFocus, "decide"),
@@ -165,7 +165,7 @@ pub fn decide(keymap: &Keymap) -> Vec<Hint> {
     keys
 }
 
-/// Keys and what they do, side by side.
+/// Joins hints into one line.
 pub fn keys_line(keys: &[Hint], dot: &str) -> Line {
     let mut line = Line::new();
     for (index, hint) in keys.iter().enumerate() {
@@ -180,7 +180,7 @@ pub fn keys_line(keys: &[Hint], dot: &str) -> Line {
     line
 }
 
-/// The same in `room` cells: what there is no room for is dropped from the end, but for the last.
+/// Joins hints in `room` cells, dropping from the end but keeping the last.
 pub fn fitting(mut keys: Vec<Hint>, dot: &str, room: usize) -> Line {
     while keys.len() > 2 && keys_line(&keys, dot).width() > room {
         keys.remove(keys.len() - 2);
@@ -188,7 +188,7 @@ pub fn fitting(mut keys: Vec<Hint>, dot: &str, room: usize) -> Line {
     keys_line(&keys, dot)
 }
 
-/// The keys that show more of a body.
+/// Returns the keys that show more of a body.
 pub fn more(card: &Card, keymap: &Keymap, context: Context, whole: Action) -> String {
     if card.is_long() && context == Context::Card {
         let outside = [(context, Action::Card(CardKey::Read), "$EDITOR")];

@@ -1,4 +1,4 @@
-//! Texts of requests, whole and exact: nothing is cut, every hidden character is a visible mark.
+//! Texts of requests, uncut; hidden characters are shown as visible marks.
 
 use crate::stdx::text::expand_tabs;
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact};
@@ -13,8 +13,8 @@ pub fn verbatim(text: &str, width: usize) -> Vec<Line> {
         .collect()
 }
 
-/// Names in a column, values beside it; a name too long for its column stands above its value. Behind the name of what
-/// carries another's words stands `mark`.
+/// Lays out names in a column and values beside it; a name too long for the column is above its value. Tainted names
+/// are followed by `mark`.
 pub fn fields(
     fields: &[(&str, &str)],
     room: usize,

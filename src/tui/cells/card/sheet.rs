@@ -1,5 +1,4 @@
-//! The sheet that everything that waits is drawn on: its borders with words in them, its sides, and what all such
-//! drawings have in common.
+//! The sheet that cards and lists are drawn on: borders, sides, and shared parts.
 
 use jiff::tz::TimeZone;
 
@@ -11,10 +10,10 @@ use crate::tui::keys::Keymap;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
-/// Lines of the body while it is not shown whole; on a high screen up to two thirds of it.
+/// Most lines of a folded body, unless two thirds of the pane are more.
 pub const BODY: usize = 12;
 
-/// The widest card.
+/// The widest card, in cells.
 pub const WIDEST: usize = 100;
 
 /// Below this width a card has no sides.
@@ -23,30 +22,30 @@ pub const NARROW: usize = 60;
 /// Below this height of the pane, reasons are shown on demand only.
 pub const LOW: usize = 12;
 
-/// Who has the keys.
+/// Whether the card has the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     Keys,
     Nothing,
 }
 
-/// Where and how the card is drawn.
+/// The place and settings of a drawing.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
     pub look: &'a Look,
     pub keymap: &'a Keymap,
     pub holds: Holds,
-    /// Whether yes was said once to what is HIGH.
+    /// Whether a high-risk request was approved once.
     pub approved_once: bool,
     /// Rows of the pane.
     pub rows: usize,
-    /// Cells of the pane; a card is never wider than [`Look::width`], a list may be.
+    /// Cells of the pane; a card is at most [`Look::width`] wide, a list may be wider.
     pub columns: usize,
-    /// Which card of how many, from 1.
+    /// The number of this card, from 1, and of all.
     pub position: (usize, usize),
-    /// Where commands would run.
+    /// Names the folder in which commands would run.
     pub header: Option<&'a Header>,
-    /// In whose time moments are told.
+    /// The time zone of displayed times.
     pub zone: &'a TimeZone,
 }
 
@@ -54,22 +53,22 @@ pub struct Frame<'a> {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Drawn {
     pub lines: Vec<Line>,
-    /// Lines of the body that are shown, and that there are.
+    /// Lines of the body: shown and total.
     pub body_room: usize,
     pub body_total: usize,
     /// Lines of the body at which hunks of a diff begin.
     pub hunks: Vec<usize>,
-    /// Where text is being written.
+    /// The cursor in a text being written.
     pub cursor: Option<Position>,
     /// Width at which the body was laid out.
     pub body_width: usize,
-    /// Where the rows of a list stand.
+    /// The position of a list's rows.
     pub list: ListView,
-    /// Lines that can be scrolled away of what stands beside a form.
+    /// Lines by which the pane beside a form can scroll.
     pub beside: usize,
 }
 
-/// The rows of a list that are drawn: from which line of the card on, the first one's index, and how many.
+/// The drawn rows of a list: the card's line of the first one, its index, and their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ListView {
     pub line: usize,
@@ -77,19 +76,19 @@ pub struct ListView {
     pub count: usize,
 }
 
-/// Where a body is laid out.
+/// The space for the layout of a body.
 #[derive(Debug, Clone, Copy)]
 pub struct Room<'a> {
     /// Cells of a line.
     pub width: usize,
-    /// Cells by which it is decided whether old and new stand side by side.
+    /// Cells that decide whether old and new are side by side.
     pub columns: usize,
     pub header: Option<&'a Header>,
     pub glyphs: &'static Glyphs,
     pub zone: &'a TimeZone,
 }
 
-/// A card that is being drawn, line by line.
+/// A card being drawn, line by line.
 pub struct Sheet<'a> {
     pub frame: &'a Frame<'a>,
     pub width: usize,
@@ -103,13 +102,13 @@ impl<'a> Sheet<'a> {
         Self { frame, width, inner: inner(width), drawn: Drawn::default() }
     }
 
-    /// A place inside the sides in cells of the card.
+    /// Converts a place inside the sides to cells of the card.
     pub fn place(&self, row: usize, column: usize) -> Position {
         let side = if self.width < NARROW { 1 } else { 2 };
         Position { row, column: side + column }
     }
 
-    /// One line of text between the sides.
+    /// Adds one line of text between the sides.
     pub fn put(&mut self, line: Line) {
         let line = if self.width < NARROW {
             Line::of(" ", Role::Text).joined(line.cut(self.inner))
@@ -122,7 +121,7 @@ impl<'a> Sheet<'a> {
         self.drawn.lines.push(line);
     }
 
-    /// A border with words in it; `corner` is the index of its left corner.
+    /// Adds a border with words in it; `corner` is the index of its left corner.
     pub fn border(&mut self, left: &Line, right: &Line, corner: usize) {
         let glyphs = self.frame.look.glyphs;
         let edge = self.edge();
@@ -152,12 +151,12 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// Cells of text inside the sides of a card.
+/// Returns the cells of text inside the sides of a card.
 pub fn inner(width: usize) -> usize {
     width.saturating_sub(if width < NARROW { 2 } else { 4 })
 }
 
-/// That the arguments carry another's words.
+/// Returns the mark of tainted arguments.
 pub fn taint_mark(card: &Card, glyphs: &Glyphs) -> Line {
     if card.request.taint.is_empty() {
         Line::new()
@@ -166,14 +165,14 @@ pub fn taint_mark(card: &Card, glyphs: &Glyphs) -> Line {
     }
 }
 
-/// How much of a body is out of sight: lines, and bytes that are not laid out.
+/// The hidden part of a body: lines, and bytes that are not laid out.
 pub struct OutOfSight {
     pub above: usize,
     pub below: usize,
     pub bytes: usize,
 }
 
-/// The same in words.
+/// Describes the hidden part.
 pub fn hint(out: &OutOfSight, keys: &str, width: usize) -> Line {
     let more = match (out.bytes, out.below) {
         (0, 0) => format!("end, {} lines above", out.above),
@@ -185,7 +184,7 @@ pub fn hint(out: &OutOfSight, keys: &str, width: usize) -> Line {
     Line::spread(Line::new(), Line::of(hint, Role::Waiting), width)
 }
 
-/// Why the last key did nothing, or what it led to.
+/// Returns the advice for the last key.
 pub fn advice(words: &str, width: usize) -> Vec<Line> {
     wrap_spans(&[Span::new(format!("! {words}"), Role::Waiting)], width, &Margin::default())
 }

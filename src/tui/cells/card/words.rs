@@ -1,17 +1,15 @@
-//! Whose words the arguments of a request carry, in words.
-//!
-//! Sources and words are untrusted: all of them stand sanitized and cut. Pure.
+//! Descriptions of tainted arguments. Sources and words are untrusted: they are sanitized and cut.
 
 use crate::approval::Taint;
 use crate::message::Source;
 use crate::stdx::text::one_line_summary;
 
-/// Cells of the name of an argument, of a source and of the words themselves.
+/// Most cells of the name of an argument, of a source and of the words themselves.
 const NAME: usize = 30;
 const SOURCE: usize = 60;
 const WORDS: usize = 60;
 
-/// From where words came.
+/// Describes a source.
 pub fn source(source: &Source) -> String {
     match source {
         Source::Program => "co itself".to_owned(),
@@ -21,30 +19,30 @@ pub fn source(source: &Source) -> String {
     }
 }
 
-/// An argument by its JSON pointer: `recipients 0`.
+/// Formats the JSON pointer of an argument: `recipients 0`.
 pub fn argument(pointer: &str) -> String {
     let parts = pointer.split('/').filter(|part| !part.is_empty());
     let name = parts.map(|part| part.replace("~1", "/").replace("~0", "~")).collect::<Vec<_>>().join(" ");
     one_line_summary(&name, NAME)
 }
 
-/// The outermost argument of a pointer, as fields are named.
+/// Returns the outermost argument of a pointer, as fields are named.
 pub fn argument_of(pointer: &str) -> String {
     let part = pointer.split('/').find(|part| !part.is_empty()).unwrap_or_default();
     part.replace("~1", "/").replace("~0", "~")
 }
 
-/// The arguments that carry such words, each once.
+/// Returns the tainted arguments, each once.
 pub fn arguments(taint: &[Taint]) -> Vec<String> {
     each_once(taint.iter().map(|taint| argument(&taint.arg)))
 }
 
-/// Where such words came from, each once.
+/// Returns the sources of taints, each once.
 pub fn sources<'a>(taint: impl IntoIterator<Item = &'a Taint>) -> Vec<String> {
     each_once(taint.into_iter().map(|taint| source(&taint.source)))
 }
 
-/// Which words, in which argument and from where: `to: «billing@evil.example» from file x.md`.
+/// Describes a taint: `to: «billing@evil.example» from file x.md`.
 pub fn told(taint: &Taint) -> String {
     let words = taint.words.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = one_line_summary(&words, WORDS);

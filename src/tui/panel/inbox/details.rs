@@ -1,4 +1,4 @@
-//! Requests that the owner told whole: those shown last, and which of them were shown from end to end.
+//! Whole requests received from the owner: the most recent ones, and which of them were shown completely.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,24 +7,24 @@ use crate::frontend::protocol::Header;
 use crate::store::StoredRequest;
 use crate::tui::cards::Card;
 
-/// Requests that are kept.
+/// Most requests kept.
 const KEPT: usize = 32;
 
-/// The requests that were told whole.
+/// The whole requests.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Details {
     known: HashMap<RequestId, Detail>,
-    /// Asked for and not told yet; one at a time.
+    /// Requested and not received yet; one at a time.
     pub asked: Option<RequestId>,
     seen: HashSet<RequestId>,
 }
 
-/// What is known of one.
+/// The result for one request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Detail {
     Whole {
         card: Box<Card>,
-        /// The header as it would stand over its session: what would happen there is told with it.
+        /// The header for its session, which names the place where it would run.
         header: Option<Box<Header>>,
     },
     /// Why there is nothing to show.
@@ -40,7 +40,7 @@ impl Details {
         self.known.get_mut(id)
     }
 
-    /// What was asked for is told.
+    /// Takes the answer to the pending request.
     pub fn tell(&mut self, told: Result<Box<StoredRequest>, String>, header: Option<&Header>) {
         let asked = self.asked.take();
         let (id, detail) = match told {
@@ -69,7 +69,7 @@ impl Details {
         self.seen.contains(id)
     }
 
-    /// Notes it if all of it was on the screen by now.
+    /// Records the request as seen if all of it was on the screen.
     pub fn look(&mut self, id: &RequestId) {
         if let Some(Detail::Whole { card, .. }) = self.known.get(id)
             && card.is_seen()
@@ -78,7 +78,7 @@ impl Details {
         }
     }
 
-    /// Lines were laid out at another width: what was seen of them is counted anew.
+    /// Resets what was seen after a change of the width.
     pub fn unsee_partly(&mut self) {
         for detail in self.known.values_mut() {
             match detail {

@@ -1,6 +1,5 @@
-//! The drawing of the inbox: sessions with their requests below, and the chosen one beside or below the list.
-//!
-//! Only the rows on the screen are made.
+//! Draws the inbox: sessions with their requests, and the chosen one beside or below the list. Only visible rows are
+//! made.
 
 use std::path::Path;
 
@@ -21,14 +20,14 @@ use crate::tui::list::ListStage;
 use crate::tui::panel::Screen;
 use crate::tui::theme::Role;
 
-/// Cells of an age and of a moment.
+/// Cells of an age and of an expiry time.
 const AGE: usize = 6;
 const EXPIRES: usize = 9;
 
-/// Below this width of the list there is no column for moments, and names are shorter.
+/// Below this width of the list there is no expiry column, and names are shorter.
 const NARROW: usize = 60;
 
-/// The explanation that is shown while nothing waits.
+/// The explanation shown while nothing is pending.
 const EMPTY: &str = "What a call would change waits here until you decide: of every session, here or in another \
                      terminal, now or tomorrow. A yes lets it run once, when its session goes on.";
 
@@ -80,7 +79,7 @@ fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
     }
 }
 
-/// What asks, and how risky it is.
+/// Returns the tool and its risk.
 fn heading(screen: &Screen<'_>, line: &InboxLine) -> Line {
     let taint = if line.tainted { format!(" {}", screen.look.glyphs.taint) } else { String::new() };
     Line::of(line.tool.as_str(), Role::Tool)
@@ -109,7 +108,7 @@ fn count(inbox: &Inbox) -> Line {
     }
 }
 
-/// The list in exactly its rows.
+/// Returns the list in exactly its rows.
 fn list(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     let rows = shape.head + shape.list_rows;
     let mut lines = Vec::with_capacity(rows);
@@ -151,7 +150,7 @@ fn nothing(screen: &Screen<'_>, inbox: &Inbox, width: usize) -> Vec<Line> {
     lines
 }
 
-/// The line of a session, above its requests.
+/// Returns the line of a session, above its requests.
 fn session(screen: &Screen<'_>, line: &InboxLine, width: usize) -> Line {
     let right = Line::of(line.holder.words(), Role::Dim);
     let room = width.saturating_sub(right.width() + 2);
@@ -160,7 +159,7 @@ fn session(screen: &Screen<'_>, line: &InboxLine, width: usize) -> Line {
     Line::spread(title.with(place, Role::Dim).cut(room), right, width)
 }
 
-/// A folder, its last parts if it is long.
+/// Formats a folder, only its last parts if it is long.
 fn folder(path: &Path) -> String {
     let shown = path.display().to_string();
     let parts: Vec<&str> = shown.split('/').collect();
@@ -216,7 +215,7 @@ impl InboxTable {
         self.columns.row(lead.with(" ", Role::Text), line.risk, &line.tool, what, right)
     }
 
-    /// How long it waits and until when, or what is being done about it.
+    /// Returns the age and expiry of a request, or the decision sent for it.
     fn right(&self, line: &InboxLine, word: Option<&'static str>) -> Line {
         let cells = AGE + self.expires;
         let text = match (word, line.state) {
@@ -234,7 +233,7 @@ impl InboxTable {
     }
 }
 
-/// The chosen request in exactly its rows.
+/// Returns the chosen request in exactly its rows.
 fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     let head = shape.detail_head;
     let mut lines = match inbox.chosen().map(|line| inbox.details.get(&line.id)) {
@@ -265,7 +264,7 @@ fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     lines
 }
 
-/// What a second yes does, what is written, or what there is to say.
+/// Returns the hint for the second approval, the text being written, or the advice.
 fn foot(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Vec<Line> {
     match &inbox.list.stage {
         ListStage::Choosing | ListStage::Filtering if screen.approved_once => {
@@ -298,7 +297,7 @@ fn keys(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Line {
         ListStage::Choosing if inbox.rows.is_empty() => keymap.hints(&[escape("close")]),
         ListStage::Choosing => deciding(screen, inbox),
     };
-    // A space stands at each end of the words in the border.
+    // The words in the border have a space at each end.
     let room = room.saturating_sub(2);
     let all = keys_line(&wanted, dot);
     if all.width() <= room { all } else { fitting(wanted, dot, room) }
@@ -330,7 +329,7 @@ fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
 /// Returns the frame in which the detail is drawn.
 pub fn detail_frame<'a>(screen: &'a Screen<'a>, header: Option<&'a Header>, shape: &InboxShape) -> Frame<'a> {
     let &Screen { ref look, keymap, zone, .. } = screen;
-    // What is shown beside is left out on the lowest screens only.
+    // Facts are left out on the lowest screens only.
     let rows = shape.detail_rows.max(LOW);
     let (holds, columns) = (Holds::Keys, shape.detail_width);
     Frame { look, keymap, holds, approved_once: false, rows, columns, position: (1, 1), header, zone }

@@ -1,7 +1,7 @@
-//! The keys of the inbox, and what the owner tells for it.
+//! The keys of the inbox, and the owner's answers to it.
 //!
-//! All decisions of a round go out as one request to the owner; a row waits until the owner tells the list again. A HIGH
-//! request is approved only by itself. What a yes needs is defined by `frontend::dialogue`.
+//! All decisions of a round are sent as one request; a row waits until the owner sends the list again. A high-risk
+//! request is approved only alone. The conditions for an approval are defined by `frontend::dialogue`.
 
 use std::collections::HashSet;
 
@@ -97,7 +97,7 @@ impl PanelState for Inbox {
 
     fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
         match message {
-            // What waits changed somewhere: the open list is asked for again.
+            // Pending requests changed: the open list is requested again.
             ServerMessage::Elsewhere { .. } if self.listing == Listing::Loaded => {
                 self.listing = Listing::Outdated;
                 cx.send(ClientRequest::Inbox);
@@ -176,7 +176,7 @@ impl Inbox {
         if self.list.stage == ListStage::Filtering { Some(&mut self.filter) } else { self.list.editor_mut() }
     }
 
-    /// The text with the keys was changed.
+    /// Handles a change of the focused text.
     fn changed(&mut self) {
         if self.list.stage == ListStage::Filtering {
             self.list_again();
@@ -212,7 +212,7 @@ impl Inbox {
         Then::Stay
     }
 
-    /// Asks for the chosen request whole, one request at a time.
+    /// Requests the details of the chosen request, one request at a time.
     fn follow(&mut self, cx: &mut PanelContext<'_>) {
         let Some(id) = self.chosen_id() else { return };
         if self.details.asked.is_none() && self.details.get(&id).is_none() {
@@ -249,7 +249,7 @@ impl Inbox {
         }
     }
 
-    /// Approves what is marked, except HIGH requests, in one round; with nothing else marked, the chosen request.
+    /// Approves the marked requests in one round, except high-risk ones; with nothing marked, the chosen request.
     fn yes(&mut self, cx: &mut PanelContext<'_>) {
         let mut these = self.list.marked(self.all_open());
         let marked = these.len();
@@ -275,7 +275,7 @@ impl Inbox {
         }
     }
 
-    /// Goes to a request that was not shown whole; no key that approves counts for a moment.
+    /// Goes to a request that was not shown whole; approving keys are ignored for a moment.
     fn show_unseen(&mut self, id: &RequestId, cx: &mut PanelContext<'_>) {
         cx.dialogue.withdraw();
         let words = if self.chosen_id().as_ref() == Some(id) {
@@ -292,7 +292,7 @@ impl Inbox {
         cx.dialogue.show_again(cx.now_ms);
     }
 
-    /// Decides all of these alike.
+    /// Sends the same decision for all of these.
     fn decide(
         &mut self,
         these: &[RequestId],
@@ -345,7 +345,7 @@ impl Inbox {
         }
     }
 
-    /// Opens the session of the chosen request in place of the one at hand.
+    /// Opens the session of the chosen request in place of the current one.
     fn open_session(&mut self, cx: &mut PanelContext<'_>) -> Then {
         let Some(line) = self.chosen() else { return Then::Stay };
         let session = line.session.clone();
@@ -361,7 +361,7 @@ impl Inbox {
         Then::Stay
     }
 
-    /// Backs out of what was begun; last of all, out of the inbox.
+    /// Cancels the current step; without one, closes the inbox.
     fn escape(&mut self, cx: &mut PanelContext<'_>) -> Then {
         let approved_once = cx.dialogue.withdraw();
         self.list.advice = None;
@@ -384,8 +384,8 @@ impl Inbox {
         self.list_again();
     }
 
-    /// Moves by rows and pages through the list, by lines through the chosen request, and by pages too where that is
-    /// alone on the screen.
+    /// Moves by rows and pages through the list, and by lines through the chosen request; by pages too if only that is
+    /// shown.
     fn navigate(&mut self, nav: Nav, cx: &mut PanelContext<'_>) {
         if let Nav::Up | Nav::Down = nav {
             cx.dialogue.withdraw();
@@ -408,7 +408,7 @@ impl Inbox {
 
     fn read(&mut self, to: impl FnOnce(usize) -> usize) {
         if let Some(card) = self.chosen_card() {
-            // The layout brings it back to the last line.
+            // The layout limits it to the last line.
             card.scroll = to(card.scroll);
         }
     }
@@ -439,7 +439,7 @@ impl Inbox {
     }
 }
 
-/// Says how many HIGH requests a yes to the marked ones left out.
+/// Says how many high-risk requests were left out of an approval.
 fn left_out(high: usize) -> Option<String> {
     let verb = match high {
         0 => return None,

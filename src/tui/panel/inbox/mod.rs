@@ -1,7 +1,7 @@
-//! The inbox: what waits in all sessions as one list, with marks, a filter and the chosen request whole.
+//! The inbox: the pending requests of all sessions as one list, with marks, a filter and the details of the chosen one.
 //!
-//! Here is its state. It holds up to ten thousand requests; what depends on all of them is computed when they are
-//! told, or when the filter changes, and never for a frame.
+//! It holds up to ten thousand requests; anything that depends on all of them is computed when they arrive or when the
+//! filter changes, never for a frame.
 
 mod details;
 mod draw;
@@ -21,7 +21,7 @@ use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{Like, Query};
 use crate::tui::list::{Mark, OpenRequest, RequestList};
 
-/// For this long what was sent is drawn as being decided, if the owner says nothing of it.
+/// The time for which a sent decision is drawn as in progress without an answer of the owner, in milliseconds.
 const DECIDING_MS: u64 = 5_000;
 
 /// The open inbox.
@@ -33,20 +33,20 @@ pub struct Inbox {
     pub scope: InboxScope,
     pub view: View,
     pub list: RequestList,
-    /// What is listed: the sessions, each with its requests below.
+    /// The listed rows: sessions, each with its requests below.
     pub rows: Vec<InboxRow>,
-    /// How many rows there are without a filter.
+    /// The number of rows without a filter.
     longest: usize,
-    /// The chosen one of the rows.
+    /// The index of the chosen row.
     at: usize,
-    /// Requests of which the row was on the screen.
+    /// Requests whose row was on the screen.
     glanced: HashSet<RequestId>,
-    /// What was sent, the word for it, and until when that is drawn.
+    /// Sent decisions: the word for each, and until when it is drawn.
     deciding: HashMap<RequestId, (&'static str, u64)>,
     pub details: Details,
 }
 
-/// Whether the owner has told what waits.
+/// Whether the owner has sent the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Listing {
     #[default]
@@ -56,7 +56,7 @@ pub enum Listing {
     Outdated,
 }
 
-/// What of it is listed.
+/// Which requests are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InboxScope {
     #[default]
@@ -65,12 +65,12 @@ pub enum InboxScope {
     Session,
 }
 
-/// What is drawn.
+/// Whether the list or only the chosen request is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum View {
     #[default]
     List,
-    /// The chosen request, and nothing else.
+    /// Only the chosen request.
     Whole,
 }
 
@@ -82,18 +82,18 @@ pub enum InboxRow {
     Request(usize),
 }
 
-/// What became of the chosen request when the list was told again.
+/// The state of the chosen request after the list was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chosen {
     Same,
-    /// It does not wait any more, by what was said here.
+    /// It was decided here.
     Decided,
-    /// It does not wait any more: somebody else, or time.
+    /// It was decided elsewhere, or expired.
     Gone,
 }
 
 impl Inbox {
-    /// What waits now. The chosen request stays chosen; with it gone, the one that comes to stand in its place.
+    /// Replaces the list. The chosen request stays chosen; if it is gone, the one that takes its place is chosen.
     fn replace(&mut self, lines: Vec<InboxLine>, now_ms: u64) -> Chosen {
         let before = self.chosen().map(|line| line.id.clone());
         let was_sent = before.as_ref().is_some_and(|id| self.deciding.contains_key(id));
@@ -118,13 +118,13 @@ impl Inbox {
         }
     }
 
-    /// The rows again, after the filter or the scope changed.
+    /// Rebuilds the rows after the filter or the scope changed.
     pub fn list_again(&mut self) {
         let before = self.chosen().map(|line| line.id.clone());
         self.arrange(before.as_ref());
     }
 
-    /// The rows; `wanted` is chosen if it is among them, else what stands where the chosen one stood.
+    /// Rebuilds the rows; chooses `wanted` if listed, else the row at the same place.
     fn arrange(&mut self, wanted: Option<&RequestId>) {
         let session = match self.scope {
             InboxScope::All => None,
@@ -152,13 +152,13 @@ impl Inbox {
         if let Some(id) = wanted {
             self.go_to(id);
         }
-        // No session is ever chosen, only its requests.
+        // Only requests can be chosen.
         if let Some(InboxRow::Session(_)) = self.rows.get(self.at) {
             self.at += 1;
         }
     }
 
-    /// The session that the scope is narrowed to: that of the chosen request, or where there is none, the one at hand.
+    /// Returns the session of the narrowed scope: that of the chosen request, or else the current one.
     fn session_of(&self, wanted: Option<&RequestId>) -> Option<SessionId> {
         let chosen = self.lines.iter().find(|line| Some(&line.id) == wanted);
         let here = || self.lines.iter().find(|line| line.holder == Holder::Here);
@@ -173,7 +173,7 @@ impl Inbox {
         self.list_again();
     }
 
-    /// Rows of the whole list: what is narrowed for a moment moves nothing below it.
+    /// Returns the rows of the whole list, so that a filter does not move what is below.
     pub fn longest(&self) -> usize {
         self.longest.max(self.rows.len())
     }
@@ -182,7 +182,7 @@ impl Inbox {
         &self.lines[index]
     }
 
-    /// The index of the chosen row.
+    /// Returns the index of the chosen row.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -194,12 +194,12 @@ impl Inbox {
         }
     }
 
-    /// Requests in all, whatever is listed.
+    /// Returns the number of all requests.
     pub fn total(&self) -> usize {
         self.lines.len()
     }
 
-    /// How many requests, and sessions, are listed.
+    /// Returns the numbers of listed requests and sessions.
     pub fn listed(&self) -> (usize, usize) {
         let sessions = self.rows.iter().filter(|row| matches!(row, InboxRow::Session(_))).count();
         (self.rows.len() - sessions, sessions)
@@ -228,7 +228,7 @@ impl Inbox {
         }
     }
 
-    /// The requests that are listed, in their order.
+    /// Returns the listed requests, in their order.
     pub fn requests(&self) -> impl Iterator<Item = &InboxLine> {
         self.rows.iter().filter_map(|row| match row {
             InboxRow::Request(index) => self.lines.get(*index),
@@ -236,7 +236,7 @@ impl Inbox {
         })
     }
 
-    /// What a decision has to know of a request, as long as none was sent. What is not listed is not decided either.
+    /// Returns a request's data for a decision, unless one was sent.
     pub fn open(&self, line: &InboxLine) -> Option<OpenRequest> {
         self.decides(line).is_none().then(|| OpenRequest {
             id: line.id.clone(),
@@ -249,17 +249,17 @@ impl Inbox {
         if self.decides(line).is_some() { Mark::Decided } else { self.list.mark(&line.id) }
     }
 
-    /// How many of the listed ones are marked.
+    /// Returns the number of listed requests that are marked.
     pub fn marked(&self) -> usize {
         self.requests().filter(|line| self.mark(line) == Mark::On).count()
     }
 
-    /// The word for what was sent of it.
+    /// Returns the word for the decision that was sent.
     pub fn decides(&self, line: &InboxLine) -> Option<&'static str> {
         self.deciding.get(&line.id).map(|(word, _)| *word)
     }
 
-    /// A decision on these was sent.
+    /// Records that decisions on these were sent.
     fn sent(&mut self, ids: &[RequestId], word: &'static str, now_ms: u64) {
         for id in ids {
             self.list.unmark(id);
@@ -267,7 +267,7 @@ impl Inbox {
         }
     }
 
-    /// Its row stood on the screen.
+    /// Records that the row was on the screen.
     pub fn glance(&mut self, index: usize) {
         let id = &self.lines[index].id;
         if !self.glanced.contains(id) {
@@ -275,7 +275,7 @@ impl Inbox {
         }
     }
 
-    /// How much of it was on the screen: of what is LOW and nobody else's words its row is enough.
+    /// Returns how much of it was seen. For a low-risk request without taint its row is enough.
     fn seen(&self, line: &InboxLine) -> Seen {
         let row_says_it = line.risk == Risk::Low && !line.tainted;
         let all = self.details.is_seen(&line.id) || (row_says_it && self.glanced.contains(&line.id));
@@ -283,7 +283,7 @@ impl Inbox {
     }
 }
 
-/// What the filter looks at.
+/// Returns the text that the filter searches.
 fn words(line: &InboxLine) -> String {
     format!("{} {} {} {}", line.risk.word(), line.tool.as_str(), line.summary, line.title)
 }

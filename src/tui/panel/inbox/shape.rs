@@ -1,4 +1,4 @@
-//! How the rows and cells of the inbox are shared out between list, detail and what is said below. Pure.
+//! The division of the inbox between list, detail and the lines below. Pure.
 
 use super::{Inbox, View};
 use crate::tui::completion::window;
@@ -6,42 +6,42 @@ use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::list::ListStage;
 use crate::tui::theme::Role;
 
-/// From this width of the screen on the detail stands beside the list.
+/// From this width of the screen on the detail is beside the list.
 const BESIDE: usize = 120;
 
-/// With fewer rows inside of the border there is nothing but the list.
+/// With fewer rows inside the border only the list is shown.
 const ROOMY: usize = 10;
 
-/// Below this height there are no names of columns.
+/// Below this height there are no column names.
 const NAMED: usize = 14;
 
-/// Lines of what there is to say.
+/// Most lines of advice.
 const MOST_SAID: usize = 3;
 
-/// Where everything stands, in rows and cells inside of the border.
+/// The layout, in rows and cells inside the border.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxShape {
     /// Cells between the sides.
     pub room: usize,
     /// Rows of the filter.
     pub filter: usize,
-    /// Rows of the names of the columns.
+    /// Rows of the column names.
     pub head: usize,
-    /// Cells of the list, and the rows of it that are drawn.
+    /// Cells of the list, and its visible rows.
     pub list_width: usize,
     pub list: std::ops::Range<usize>,
     pub list_rows: usize,
-    /// Cells and rows of the detail; no rows where there is none.
+    /// Cells and rows of the detail; no rows if there is none.
     pub detail_width: usize,
     pub detail_rows: usize,
-    /// Rows above the detail that say what it is of.
+    /// Rows of the heading above the detail.
     pub detail_head: usize,
     pub place: DetailPlace,
-    /// Rows of what is said or written below.
+    /// Rows of the text or advice below.
     pub foot: usize,
 }
 
-/// What there is to say, in lines of so many cells.
+/// Returns the advice, in lines of so many cells.
 pub fn advice(inbox: &Inbox, room: usize) -> Vec<Line> {
     let Some(advice) = &inbox.list.advice else { return Vec::new() };
     let spans = [Span::new(format!("! {advice}"), Role::Waiting)];
@@ -50,7 +50,7 @@ pub fn advice(inbox: &Inbox, room: usize) -> Vec<Line> {
     lines
 }
 
-/// Where the detail stands.
+/// The place of the detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DetailPlace {
     Beside,
@@ -59,7 +59,7 @@ pub enum DetailPlace {
 }
 
 impl InboxShape {
-    /// In so many columns and rows of the pane, with HIGH approved once or not.
+    /// Computes the layout for a pane; `approved_once` tells whether a high-risk request was approved once.
     pub fn of(inbox: &Inbox, approved_once: bool, columns: usize, rows: usize) -> Self {
         let room = columns.saturating_sub(4);
         let inside = rows.saturating_sub(2);
@@ -103,7 +103,7 @@ impl InboxShape {
         if body < ROOMY {
             return shape(room, list.max(1), room, 0, DetailPlace::Below, head);
         }
-        // A line parts the two. What a short list leaves is the detail's.
+        // A line separates the two. The detail gets what a short list leaves.
         let detail = (list * 9 / 20).max(list.saturating_sub(1 + inbox.longest()));
         shape(room, list - detail - 1, room, detail, DetailPlace::Below, head)
     }

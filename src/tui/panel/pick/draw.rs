@@ -1,4 +1,4 @@
-//! The drawing of the lists to pick from.
+//! Draws the lists to pick from.
 
 use super::{List, Pick, Preview, Purpose, Scope, Wait};
 use crate::frontend::protocol::{LoginWhy, SessionLine};
@@ -12,19 +12,19 @@ use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
 use crate::tui::panel::Screen;
 use crate::tui::theme::{Glyphs, Role};
 
-/// Below this many rows there is nothing but the list.
+/// Below this many rows only the list is shown.
 const ROOMY: usize = 12;
 
-/// Lines of a long entry that are shown below the list.
+/// Most lines of a long entry shown below the list.
 const SHOWN_WHOLE: usize = 6;
 
-/// Characters of an id that tell two sessions apart.
+/// Characters of an id that distinguish two sessions.
 const SHORT_ID: usize = 13;
 
-/// Characters of an entry that are looked at for its line.
+/// Characters of an entry that are used for its line.
 const LONGEST_ENTRY: usize = 400;
 
-/// Before the query: the edge, a space, a slash, a space.
+/// Cells before the query: the edge, a space, a slash, a space.
 const PROMPT: usize = 4;
 
 pub fn lines(screen: &Screen<'_>, pick: &Pick) -> Vec<Line> {
@@ -112,7 +112,7 @@ fn query_room(screen: &Screen<'_>) -> usize {
     screen.columns.saturating_sub(PROMPT + 4)
 }
 
-/// The row of the query in which the cursor is.
+/// Returns the row of the query with the cursor.
 fn query(screen: &Screen<'_>, pick: &Pick) -> Line {
     let shown = Rows::of(&pick.query, query_room(screen));
     shown.line(&pick.query, shown.cursor.row)
@@ -174,7 +174,7 @@ fn nothing(screen: &Screen<'_>, pick: &Pick) -> String {
     words.to_owned()
 }
 
-/// A name, and at the right what there is to say of it, where there is room.
+/// Returns a name, and at the right a note if there is room.
 fn noted(name: &str, note: &str, typed: &str, ink: Ink, width: usize) -> Line {
     let marks = Query::new(typed, Like::Name).marks(name);
     let left = marked(&sanitize_line(name), &marks, ink);
@@ -183,7 +183,7 @@ fn noted(name: &str, note: &str, typed: &str, ink: Ink, width: usize) -> Line {
     Line::spread(left.cut(width), Line::of(note, Role::Dim), width)
 }
 
-/// A text of many lines as one; where it breaks is marked.
+/// Joins the lines of a text; the breaks are marked.
 fn one_line(text: &str, glyphs: &Glyphs) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let joined = lines.collect::<Vec<_>>().join(&format!(" {} ", glyphs.side));
@@ -220,12 +220,12 @@ fn session(
     Line::spread(title, right, width)
 }
 
-/// Padded, so that columns stand.
+/// Padded, so that the columns align.
 fn turns(count: u32) -> &'static str {
     if count == 1 { "turn " } else { "turns" }
 }
 
-/// What stands below the list: a long entry whole, or the facts of a session that has no preview beside it.
+/// Returns the lines below the list: a long entry whole, or the facts of a session without a preview beside it.
 fn foot(screen: &Screen<'_>, pick: &Pick, width: usize, rows: usize) -> Vec<Line> {
     if rows < ROOMY {
         return Vec::new();
@@ -282,11 +282,11 @@ fn foot(screen: &Screen<'_>, pick: &Pick, width: usize, rows: usize) -> Vec<Line
     }
 }
 
-/// What is said below the services on a first run.
+/// The text below the services on a first run.
 const FIRST: &str = "No language model is connected yet. Pick a service to set it up now, or skip this and take the \
                      built-in tour. What you enter is tried once and kept on this machine only.";
 
-/// The chosen session: its facts, and the end of its conversation.
+/// Returns the chosen session: its facts, and the end of its conversation.
 fn beside_lines(pick: &Pick, preview: &Preview, width: usize, room: usize) -> Vec<Line> {
     let Some(one) = pick.session() else { return vec![Line::new(); room] };
     let id: String = one.id.0.chars().take(SHORT_ID).collect();

@@ -1,6 +1,5 @@
-//! Lists to pick from: lines entered before, sessions, services, models.
-//!
-//! A list is filtered while the user types; nothing is changed until Enter.
+//! Lists to pick from: earlier lines, sessions, services, models. Filtered while the user types; nothing changes until
+//! Enter.
 
 mod draw;
 mod preview;
@@ -49,29 +48,29 @@ pub struct Pick {
     pub list: List,
     pub query: Editor,
     pub scope: Scope,
-    /// Entries that match, in the order in which they are shown.
+    /// Matching entries, in the displayed order.
     pub found: Vec<usize>,
-    /// Which of `found`.
+    /// The index into `found`.
     pub chosen: usize,
     pub wait: Wait,
-    /// Why what was chosen before did not work.
+    /// Why the last choice failed.
     pub trouble: Option<String>,
 }
 
-/// What a model is picked for.
+/// The purpose of picking a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Purpose {
     Switch,
-    /// This service was set up just now: the model answers from now on, and one can be typed too.
+    /// This service was just set up: the model is kept as the default, and its name can be typed too.
     Keep {
         service: String,
     },
 }
 
-/// What is listed.
+/// The listed entries.
 #[derive(Debug, Clone, PartialEq)]
 pub enum List {
-    /// Lines entered before, the newest first.
+    /// Earlier lines, the newest first.
     Earlier(Vec<EarlierLine>),
     /// Sessions, the latest first.
     Sessions {
@@ -89,7 +88,7 @@ pub enum List {
     },
 }
 
-/// What of the list is shown.
+/// The shown part of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     All,
@@ -97,7 +96,7 @@ pub enum Scope {
     Here,
 }
 
-/// Whether the owner has yet to answer.
+/// Whether the owner's answer is pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     Nothing,
@@ -194,7 +193,7 @@ impl PanelState for Pick {
 }
 
 impl Pick {
-    /// Lines entered before: what is known of them, until the owner tells all.
+    /// Lists earlier lines: those known here, until the owner sends all.
     pub fn earlier<'a>(known: impl Iterator<Item = &'a str>) -> Self {
         let mut pick = Self::of(List::Earlier(Vec::new()), Wait::Looking);
         pick.list = List::Earlier(each_once(known, Vec::new()));
@@ -202,7 +201,7 @@ impl Pick {
         pick
     }
 
-    /// Sessions; those of this folder where there are any.
+    /// Lists sessions; those of this folder if there are any.
     pub fn sessions(sessions: Vec<SessionLine>, query: &str) -> Self {
         let here = sessions.iter().any(|session| session.here);
         let preview = Box::default();
@@ -213,14 +212,14 @@ impl Pick {
         pick
     }
 
-    /// Services that can be set up.
+    /// Lists services that can be set up.
     pub fn services(services: Vec<ServiceLine>, why: LoginWhy) -> Self {
         let mut pick = Self::of(List::Services { services, why }, Wait::Nothing);
         pick.filter();
         pick
     }
 
-    /// Models; the one in use is chosen first.
+    /// Lists models; the one in use is chosen first.
     pub fn models(models: Vec<ModelLine>, purpose: Purpose) -> Self {
         let current = models.iter().position(|line| line.current).unwrap_or_default();
         let mut pick = Self::of(List::Models { models, purpose }, Wait::Nothing);
@@ -234,7 +233,7 @@ impl Pick {
         Self { list, query, scope: Scope::All, found: Vec::new(), chosen: 0, wait, trouble: None }
     }
 
-    /// The owner told what was entered in all sessions. What only this process knows of comes first.
+    /// Takes the lines of all sessions. Lines known only to this process come first.
     pub fn tell_earlier(&mut self, told: Vec<EarlierLine>) {
         let List::Earlier(lines) = &mut self.list else { return };
         let known = std::mem::take(lines);
@@ -243,7 +242,7 @@ impl Pick {
         self.filter();
     }
 
-    /// The list again, after its query, scope or entries changed. What was chosen stays chosen.
+    /// Filters again after the query, scope or entries changed. The chosen entry stays chosen.
     pub fn filter(&mut self) {
         let before = self.found.get(self.chosen).copied();
         let query = self.query.text();
@@ -279,7 +278,7 @@ impl Pick {
         self.chosen = before.and_then(|at| self.found.iter().position(|found| *found == at)).unwrap_or(0);
     }
 
-    /// The query changed: the best of the new list is chosen.
+    /// Handles a change of the query: the best match is chosen.
     pub fn asked_anew(&mut self) {
         self.chosen = 0;
         self.found.clear();
@@ -306,7 +305,7 @@ impl Pick {
         self.filter();
     }
 
-    /// The chosen session, where sessions are listed.
+    /// Returns the chosen session, if sessions are listed.
     fn session(&self) -> Option<&SessionLine> {
         if let List::Sessions { sessions, .. } = &self.list { self.of_chosen(sessions) } else { None }
     }
@@ -315,7 +314,7 @@ impl Pick {
         self.found.get(self.chosen).and_then(|at| all.get(*at))
     }
 
-    /// Entries in all, whatever is typed.
+    /// Returns the number of all entries.
     pub fn total(&self) -> usize {
         match &self.list {
             List::Earlier(lines) => lines.len(),
@@ -331,7 +330,7 @@ impl Pick {
         self.ask_preview(cx);
     }
 
-    /// Asks for the end of the chosen session, one session at a time.
+    /// Requests the end of the chosen session, one session at a time.
     fn ask_preview(&mut self, cx: &mut PanelContext<'_>) {
         let Some(session) = self.session().map(|session| session.id.clone()) else { return };
         let List::Sessions { preview, .. } = &mut self.list else { return };
@@ -389,12 +388,12 @@ impl Pick {
     }
 }
 
-/// What of an entry is matched: a large paste is not gone through for every letter.
+/// Returns the part of an entry that is matched, so that a large paste is not searched for every key press.
 fn head(text: &str) -> &str {
     text.split_at(text.floor_char_boundary(MOST_MATCHED)).0
 }
 
-/// `told`, after the lines that only this process knows.
+/// Returns `told`, after the lines that only this process knows.
 fn each_once<'a>(known: impl Iterator<Item = &'a str>, told: Vec<EarlierLine>) -> Vec<EarlierLine> {
     let mut seen: HashSet<String> = told.iter().map(|line| line.text.clone()).collect();
     let own = known.filter(|text| seen.insert((*text).to_owned()));

@@ -6,19 +6,19 @@ use crate::stdx::text::one_line_summary;
 use crate::tui::cells::{Cell, Look, conversation};
 use crate::tui::line::Line;
 
-/// Cells of what was said last in a session.
+/// Most cells of the last text of a session.
 const LAST: usize = 200;
 
 /// The end of the chosen session's conversation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Preview {
-    /// Asked for and not told yet; one at a time.
+    /// Requested and not received yet; one at a time.
     pub asked: Option<SessionId>,
     pub told: Option<SessionId>,
-    /// The beginning of what was said last in it.
+    /// The beginning of the last text in it.
     pub last: String,
     cells: Vec<Cell>,
-    /// As laid out for `width`.
+    /// Laid out at `width`.
     pub lines: Vec<Line>,
     width: usize,
 }
@@ -35,7 +35,7 @@ impl Preview {
         self.width = 0;
     }
 
-    /// Brings the lines up to date.
+    /// Lays out the lines again if the width changed.
     pub fn lay_out(&mut self, look: &Look) {
         if self.width == look.width {
             return;
