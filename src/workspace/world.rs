@@ -48,15 +48,20 @@ impl World {
         folders.chain(linked).collect()
     }
 
-    /// Returns the user's editor: that of `VISUAL` or `EDITOR`, else the first that is installed of `vi`, `nano` and
-    /// `less`, which can at least show a text. Blocking.
-    pub fn editor(&self) -> Option<String> {
+    /// Returns the editor that `VISUAL` or `EDITOR` names.
+    pub fn named_editor(&self) -> Option<String> {
         let named = |name: &str| self.env.get(name).filter(|words| !words.trim().is_empty()).cloned();
+        named("VISUAL").or_else(|| named("EDITOR"))
+    }
+
+    /// Returns the named editor, else the first that is installed of `vi`, `nano` and `less`, which can at least show a
+    /// text. For a terminal: these programs wait for keys. Blocking.
+    pub fn editor(&self) -> Option<String> {
         let path = self.env.get("PATH").cloned().unwrap_or_default();
         let is_installed =
             |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
         let found = || ["vi", "nano", "less"].into_iter().find(is_installed).map(str::to_owned);
-        named("VISUAL").or_else(|| named("EDITOR")).or_else(found)
+        self.named_editor().or_else(found)
     }
 
     /// Returns the kind of a workspace. In the home folder itself, in its parents, in `/`, and if the home folder is

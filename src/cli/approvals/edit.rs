@@ -4,6 +4,7 @@
 //! to no decision is kept in its file, which only its owner can read.
 
 use std::fs;
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -19,12 +20,13 @@ use crate::frontend::dialogue::yes_to;
 use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::sanitize_line;
 use crate::store::StoredRequest;
+use crate::workspace::World;
 
 /// The prefix of this program's own lines, which are only above the arguments.
 const OURS: char = '#';
 
 pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, note: Option<String>) -> Result<()> {
-    let Some(editor) = context.world.editor() else {
+    let Some(editor) = editor(&context.world) else {
         let error = CliError::message(Kind::Error, "no editor is named");
         return Err(error
             .hint("install vi or nano, or set $VISUAL or $EDITOR, e.g. EDITOR=nano")
@@ -43,6 +45,15 @@ pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, note: Option
     let lost = done.failed();
     let told = done.tell(context, Format::Words).await;
     if lost { told.map_err(|error| error.hint(draft.kept())) } else { told }
+}
+
+/// Without a terminal only an editor that is named can be meant.
+fn editor(world: &World) -> Option<String> {
+    if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        world.editor()
+    } else {
+        world.named_editor()
+    }
 }
 
 /// Errs if the request can no longer be decided, before the user starts to edit.

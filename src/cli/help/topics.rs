@@ -124,7 +124,7 @@ fn commands() -> String {
     let all = Commands::builtin();
     let rows = all
         .iter()
-        .map(|one| [format!("/{} {}", one.name, one.usage).trim_end().to_owned(), one.about.to_owned()]);
+        .map(|one| [format!("/{} {}", one.name, one.usage).trim_end().to_owned(), one.about.clone()]);
     columns(&rows.collect::<Vec<_>>())
 }
 

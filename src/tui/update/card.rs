@@ -18,8 +18,7 @@ use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
 
 const UNSEEN: &str = "not all of it was on the screen yet";
-const UNREAD: &str =
-    "only changes of files that are not HIGH and hold no words of others can be approved unread";
+const UNREAD: &str = "only a file's contents may be approved unread, not HIGH, without ▲";
 
 /// Whether a card has the keys but ignores them for now. Letters of a text decide nothing and are not held back.
 pub fn is_guarded(model: &Model) -> bool {

@@ -136,7 +136,7 @@ fn without_an_editor_or_a_request_nothing_happens() {
     fixture.co.run(&["approvals", "edit", A]).check(
         1,
         "",
-        "co: error: no editor is named\n    set $VISUAL or $EDITOR, e.g. EDITOR=nano\n    or change arguments with \
+        "co: error: no editor is named\n    install vi or nano, or set $VISUAL or $EDITOR, e.g. EDITOR=nano\n    or change arguments with \
          `co approvals yes ID --set field=value`\n",
     );
     let fixture = fixture.env("VISUAL", "true");

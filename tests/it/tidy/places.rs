@@ -20,7 +20,7 @@ const REGISTRATIONS: &[Registration] = &[
     (
         "codec",
         "src/provider/gemini",
-        &["Codec::Gemini", "Gemini =", "mod gemini", "provider::gemini"],
+        &["Codec::Gemini", "Gemini = ", "mod gemini", "provider::gemini"],
         &[
             "src/accounts/offers.rs",
             "src/accounts/services/connect.rs",
@@ -29,7 +29,7 @@ const REGISTRATIONS: &[Registration] = &[
             "src/provider/mod.rs",
         ],
     ),
-    ("panel", "src/tui/panel/help", &["mod help", "Panel::Help", "Self::Help"], &["src/tui/panel/mod.rs"]),
+    ("panel", "src/tui/panel/help", &["mod help;", "Help(Help)"], &["src/tui/panel/mod.rs"]),
 ];
 
 /// The most places, the file or folder of its own included.

@@ -24,7 +24,7 @@ const TEXTS: &[&str] = &[
 /// What happens to the screen.
 #[derive(Debug, Clone)]
 enum Step {
-    Turn(Event),
+    Turn(Box<Event>),
     Local(usize),
     Resize(u16),
 }
@@ -81,7 +81,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
                 1 => steps.push(Step::Resize(40 + u16::try_from(roll(80)).unwrap())),
                 _ => {}
             }
-            steps.push(Step::Turn(event));
+            steps.push(Step::Turn(Box::new(event)));
         }
         steps
     })
@@ -92,7 +92,7 @@ fn read(steps: &[Step], with_local: bool) -> (Vec<String>, usize) {
     let mut screen = Screen::open(80, 400).prompted("go");
     for step in steps {
         match step {
-            Step::Turn(event) => screen.tell_event(event.clone()),
+            Step::Turn(event) => screen.tell_event(Event::clone(event)),
             Step::Resize(columns) => screen.size(*columns, 400),
             Step::Local(number) if with_local => local(&mut screen, *number),
             Step::Local(_) => {}
@@ -107,7 +107,7 @@ fn read(steps: &[Step], with_local: bool) -> (Vec<String>, usize) {
 
 fn local(screen: &mut Screen, number: usize) {
     let word = format!("{MARK}{number}");
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         return screen.tell(ServerMessage::Local { title: word.clone(), text: word, tone: Tone::Plain });
     }
     screen.tell(ServerMessage::ShellBegan { command: word.clone() });
