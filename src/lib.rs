@@ -65,6 +65,8 @@
 //!   before each request, and between turns in a turn without a request.
 //! - Date, mode and sandbox are a note in the conversation, repeated when they change. The system prompt is a list
 //!   of sections that holds nothing that changes, so that a provider's cache survives a change of the mode.
+//! - A conversation that does not fit is shortened by the turn machine, in a phase of its own, before the request is
+//!   made; the tools of a request are those of its moment, and the prefix changes only if they did.
 //! - An own decision and taking it into the session are one transaction; decisions of other processes are two.
 //! - `a` on a card allows such calls for this session; it never covers HIGH, nor a command beyond its own text. A
 //!   shell command is MEDIUM or HIGH by what it does.
@@ -82,6 +84,7 @@
 //! - An allow rule by words covers flags that the table of programs knows, and files of the workspace that hold no
 //!   secrets. `git` commands are not read-only where the repository's settings can name programs.
 //! - No rule, grant, hook, mode or yolo answers what a plan reserves for a person.
+//! - `Y` approves the contents of a file that were not all on the screen; never a command, HIGH or untrusted text.
 //! - After an approval no other approval counts for a second, and no key for half a second after each that came too
 //!   early: a key that is held down decides one thing at most. `n` is no on every card; `]` and `[` go through hunks.
 //! - File tools walk by descriptors, one name at a time and through no link, on every system: the same promise as

@@ -74,7 +74,8 @@ fn what_goes_wrong_in_the_editor_is_said_and_loses_nothing() {
         screen.keys("!");
         screen.wait_for("> keep me!");
     });
-    let co = Co::new();
+    // No editor is named, and none is installed there.
+    let co = Co::new().env("PATH", "/nowhere");
     let mut screen = on_terminal(&co, &[], USUAL);
     screen.wait_for("unsandboxed");
     screen.keys("keep me<c-g>");
