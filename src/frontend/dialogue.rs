@@ -1,6 +1,7 @@
 //! The safety rules for answers to requests, shared by all interactive front ends. Pure: the caller provides the time.
 //!
-//! - An approval counts only if the whole effect of the request was shown.
+//! - An approval counts only if the whole effect of the request was shown; the screen lets the rest of a file's contents
+//!   be approved unread, after it has said that it was not shown.
 //! - No answer counts before the request was shown for [`GUARD_MS`]; an earlier one restarts that time.
 //! - One key press is one decision: after an approval no other counts for [`HELD_MS`]; each one in that time restarts
 //!   it.

@@ -39,6 +39,10 @@ pub struct Card {
     /// First line of the body that is shown.
     pub scroll: usize,
     pub seen: Seen,
+    /// Whether its top was on the screen.
+    pub is_shown: bool,
+    /// Whether the user was told which key approves it unread.
+    pub is_offered_unread: bool,
     /// The line width at which `seen` was counted.
     seen_width: usize,
     /// Why the last key did nothing.
@@ -111,6 +115,8 @@ impl Card {
             why: Fold::Folded,
             scroll: 0,
             seen: Seen::UpTo(0),
+            is_shown: false,
+            is_offered_unread: false,
             seen_width: 0,
             advice: None,
             label: None,
@@ -133,13 +139,13 @@ impl Card {
         self.seen == Seen::All
     }
 
-    /// Whether it may be approved before all of it was on the screen: the contents of a file, not HIGH, and without
-    /// untrusted words. Never a command.
+    /// Whether it may be approved before all of it was on the screen: the contents of a file whose top was,
+    /// not HIGH, and without untrusted words. Never a command.
     pub fn may_be_unread(&self) -> bool {
         let Request { plan, taint, .. } = &self.request;
         let is_file =
             matches!(plan.preview, Preview::Diff { .. }) && matches!(plan.access, Access::Paths { .. });
-        is_file && !self.is_high() && taint.is_empty()
+        is_file && self.is_shown && !self.is_high() && taint.is_empty()
     }
 
     /// Returns its data for a list, unless a decision was sent.
@@ -163,6 +169,7 @@ impl Card {
 
     /// Records that `room` of `total` lines of the body, laid out at `width`, are visible from `scroll` on.
     pub fn saw(&mut self, width: usize, room: usize, total: usize) {
+        self.is_shown |= self.scroll == 0;
         // Lines of a cut text may change when more of it is laid out.
         if self.body.more() > 0 {
             return;

@@ -11,7 +11,7 @@ use crate::agent::effect::Input;
 use crate::hook::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{CallId, ToolCall};
 use crate::session::Session;
-use crate::tool::{CallPlan, PlanContext, ToolError};
+use crate::tool::{CallPlan, PlanContext, Tool, ToolError};
 
 /// The plans and hooks in progress.
 #[derive(Default)]
@@ -43,9 +43,14 @@ pub(super) fn plan_context(env: &AgentEnv, session: &Session) -> PlanContext {
 }
 
 impl Looking {
-    pub(super) fn plan(&mut self, call: ToolCall, round: u32, env: &AgentEnv, session: &Session) {
+    pub(super) fn plan(
+        &mut self,
+        (call, round): (ToolCall, u32),
+        tool: Option<Arc<dyn Tool>>,
+        env: &AgentEnv,
+        session: &Session,
+    ) {
         let context = plan_context(env, session);
-        let tool = env.registry.get(&call.name);
         let id = call.id.clone();
         let task = self.tasks.spawn(async move {
             Looked::Planned(match tool {

@@ -43,9 +43,13 @@ pub async fn run_turn(
     let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
     let mut parts = news::news(session, env, |_| true);
     parts.extend(prompt);
-    let setup = run::setup(session, env, frontend);
+    let toolset = env.registry.tools();
+    let setup = run::setup(session, env, frontend, &toolset);
     let (turn, effects) = turn::Turn::start(setup, session.history(), parts);
-    Box::pin(run::Driver::new(session, env, frontend, cancel, turn).having_heard(heard).run(effects)).await
+    Box::pin(
+        run::Driver::new(session, env, frontend, cancel, (turn, toolset)).having_heard(heard).run(effects),
+    )
+    .await
 }
 
 /// Resumes this session's deferred or cut-off turn exactly where it ended. `None` if there is none; late
@@ -60,11 +64,14 @@ pub async fn resume_turn(
         return Ok(None);
     }
     let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
-    let setup = run::setup(session, env, frontend);
+    let toolset = env.registry.tools();
+    let setup = run::setup(session, env, frontend, &toolset);
     let (turn, effects) = turn::Turn::resume(setup, session.history());
-    Box::pin(run::Driver::new(session, env, frontend, cancel, turn).having_heard(heard).run(effects))
-        .await
-        .map(Some)
+    Box::pin(
+        run::Driver::new(session, env, frontend, cancel, (turn, toolset)).having_heard(heard).run(effects),
+    )
+    .await
+    .map(Some)
 }
 
 /// Consumes decisions and settles every late call (its turn went on before it was decided) that has one: runs it, denies
@@ -82,9 +89,11 @@ pub async fn run_late_calls(
     if !can_settle_late(session) {
         return Ok(VecDeque::new());
     }
-    let setup = run::setup(session, env, frontend);
+    let toolset = env.registry.tools();
+    let setup = run::setup(session, env, frontend, &toolset);
     let (turn, effects) = turn::Turn::late_calls(setup, session.history());
-    let result = Box::pin(run::Driver::new(session, env, frontend, cancel, turn).run(effects)).await?;
+    let result =
+        Box::pin(run::Driver::new(session, env, frontend, cancel, (turn, toolset)).run(effects)).await?;
     Ok(result.unheard.into())
 }
 

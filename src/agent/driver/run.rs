@@ -35,7 +35,7 @@ use crate::provider::{ErrorClass, ProviderError, StreamEvent, ToolChoice};
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
 use crate::store::{StoreError, Wakeups};
-use crate::tool::{ToolSpec, Toolset};
+use crate::tool::{Tool, ToolSpec, Toolset};
 
 /// How often a reply's text is saved while it streams.
 const CHECKPOINT: Duration = Duration::from_secs(1);
@@ -47,8 +47,8 @@ const EVENT_BATCH: usize = 1024;
 const JOINED: usize = 16 * 1024;
 
 /// Builds the machine's setup from the current session and environment.
-pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) -> Setup {
-    let (specs, hooked) = offered(&env.registry.tools(), env);
+pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend, toolset: &Toolset) -> Setup {
+    let (specs, hooked) = offered(toolset, env);
     Setup {
         session: session.id().clone(),
         rules: Rules {
@@ -163,11 +163,10 @@ impl<'a> Driver<'a> {
         env: &'a AgentEnv,
         frontend: &'a dyn Frontend,
         cancel: CancellationToken,
-        turn: Turn,
+        (turn, toolset): (Turn, Toolset),
     ) -> Self {
         let wakeups = session.store().wakeups();
         let heard_to = RecordNo(session.history().len());
-        let toolset = env.registry.tools();
         let preamble = Preamble::of(session, env, &toolset);
         Self {
             session,
@@ -391,13 +390,19 @@ impl<'a> Driver<'a> {
                     self.stream = None;
                     self.checkpoint = None;
                 }
-                Effect::Plan { call, round } => self.looking.plan(call, round, self.env, self.session),
+                Effect::Plan { call, round } => {
+                    let tool = self.offered_tool(&call.name);
+                    self.looking.plan((call, round), tool, self.env, self.session);
+                }
                 Effect::Hook { call, round } => self.looking.hook(call, round, self.env, self.session),
                 Effect::HookStop => {
                     let subject = HookSubject::Stop { answer: self.text.clone() };
                     self.last_word.ask(self.env, self.session, subject);
                 }
-                Effect::StartTool { call } => self.running.start(call, self.env, self.session),
+                Effect::StartTool { call } => {
+                    let tool = self.offered_tool(&call.name);
+                    self.running.start(call, tool, self.env, self.session);
+                }
                 Effect::CancelTools => {
                     self.looking.drop_all();
                     self.running.cancel();
@@ -508,6 +513,13 @@ impl<'a> Driver<'a> {
         self.stream = Some(model.provider.stream(request, CancellationToken::new()));
         self.checkpoint = Some(timer(CHECKPOINT));
         Ok(())
+    }
+
+    /// Returns the tool that the last request offered under this name, unless it is gone or another has its name: a
+    /// call is judged by the description of the tool that runs.
+    fn offered_tool(&self, name: &ToolName) -> Option<Arc<dyn Tool>> {
+        let now = self.env.registry.get(name);
+        self.toolset.get(name).filter(|tool| now.is_some_and(|now| Arc::ptr_eq(tool, &now))).cloned()
     }
 
     /// Offers the tools of now with the request; the prefix of the conversation changes only if they did.

@@ -75,9 +75,16 @@ impl Running {
         }
     }
 
-    pub(super) fn start(&mut self, call: ToolCall, env: &AgentEnv, session: &Session) {
+    /// Starts a call of `tool`; without it the call fails.
+    pub(super) fn start(
+        &mut self,
+        call: ToolCall,
+        tool: Option<Arc<dyn Tool>>,
+        env: &AgentEnv,
+        session: &Session,
+    ) {
         let context = context(&call, env, session, self.cancel.clone(), self.progress_in.clone());
-        self.spawn(env.registry.get(&call.name), call, context, After::new(env, session));
+        self.spawn(tool, call, context, After::new(env, session));
     }
 
     /// Runs a call; without its tool it fails.

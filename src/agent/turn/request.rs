@@ -31,9 +31,11 @@ impl Turn {
             TurnKind::LateCalls => return self.end(TurnEnd::Completed, out),
             TurnKind::Prompt => {}
         }
-        self.say_queued(out);
         match self.budget.allowance() {
-            Allowance::Spent(limit) => self.end(TurnEnd::LimitReached { limit }, out),
+            Allowance::Spent(limit) => {
+                self.say_queued(out);
+                self.end(TurnEnd::LimitReached { limit }, out);
+            }
             Allowance::Free | Allowance::Last => self.weigh(out),
         }
     }
@@ -56,7 +58,7 @@ impl Turn {
         out.push(Effect::CallModel { attempt: self.attempt, choice, who: self.who });
     }
 
-    fn say_queued(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn say_queued(&mut self, out: &mut Vec<Effect>) {
         if self.queued.is_empty() {
             return;
         }

@@ -11,12 +11,12 @@ use crate::history::{Limit, TurnEnd};
 #[derive(Debug)]
 pub(super) struct Capped {
     question: CapQuestion,
-    figures: Figures,
 }
 
 impl Turn {
     /// Sends the next request, shortened if it does not fit, unless a cap prevents it.
     pub(super) fn weigh(&mut self, out: &mut Vec<Effect>) {
+        self.say_queued(out);
         self.phase = Phase::Weighing;
         let what = if self.setup.caps.is_empty() { Weighing::Size } else { Weighing::SizeAndUsage };
         out.push(Effect::Weigh { who: self.who, what });
@@ -36,14 +36,14 @@ impl Turn {
     /// Judges by the caps, if there are any, and sends the request.
     pub(super) fn judge_if(&mut self, figures: Option<Figures>, out: &mut Vec<Effect>) {
         match figures {
-            Some(figures) => self.judge(figures, out),
+            Some(figures) => self.judge(&figures, out),
             None => self.dispatch(out),
         }
     }
 
-    fn judge(&mut self, figures: Figures, out: &mut Vec<Effect>) {
+    fn judge(&mut self, figures: &Figures, out: &mut Vec<Effect>) {
         let before = self.setup.caps.clone();
-        let judged = self.setup.caps.judge(&self.budget.used, &figures, &self.passed);
+        let judged = self.setup.caps.judge(&self.budget.used, figures, &self.passed);
         if self.setup.caps != before {
             out.push(Effect::KeepCaps(self.setup.caps.clone()));
         }
@@ -53,7 +53,7 @@ impl Turn {
         out.push(Effect::Show(Event::CapReached { question: question.clone() }));
         match self.setup.audience {
             Audience::Absent => self.end(TurnEnd::LimitReached { limit }, out),
-            Audience::Present => self.phase = Phase::Capped(Box::new(Capped { question, figures })),
+            Audience::Present => self.phase = Phase::Capped(Box::new(Capped { question })),
         }
     }
 
@@ -65,7 +65,7 @@ impl Turn {
         }
         let phase = std::mem::replace(&mut self.phase, Phase::Weighing);
         let Phase::Capped(capped) = phase else { return };
-        let Capped { question, figures } = *capped;
+        let question = capped.question;
         out.push(Effect::Show(Event::CapAnswered { question: question.clone(), answer }));
         match answer {
             CapAnswer::Stop => {
@@ -77,7 +77,8 @@ impl Turn {
                 out.push(Effect::KeepCaps(self.setup.caps.clone()));
             }
         }
-        self.judge(figures, out);
+        // The model and the queue may have changed while the user was asked.
+        self.weigh(out);
     }
 }
 

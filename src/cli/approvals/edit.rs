@@ -26,7 +26,7 @@ use crate::workspace::World;
 const OURS: char = '#';
 
 pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, note: Option<String>) -> Result<()> {
-    let Some(editor) = editor(&context.world) else {
+    let Some(editor) = editor(context.world) else {
         let error = CliError::message(Kind::Error, "no editor is named");
         return Err(error
             .hint("install vi or nano, or set $VISUAL or $EDITOR, e.g. EDITOR=nano")

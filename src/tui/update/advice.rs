@@ -1,6 +1,6 @@
 //! Advice shown for a key that did nothing, and the approval step that cards and request lists share.
 
-use crate::frontend::dialogue::Yes;
+use crate::frontend::dialogue::{Seen, Yes};
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::cards::Card;
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
@@ -46,12 +46,16 @@ pub fn advise(model: &mut Model, words: &str) {
 }
 
 /// Proposes an approval of the current card to the dialogue. If the card is out of sight, it is scrolled back first.
-pub fn propose(model: &mut Model, ask: impl FnOnce(&Card) -> ClientRequest) -> Yes<Vec<ClientRequest>> {
+pub fn propose(
+    model: &mut Model,
+    seen: Option<Seen>,
+    ask: impl FnOnce(&Card) -> ClientRequest,
+) -> Yes<Vec<ClientRequest>> {
     if !model.transcript.follows() {
         model.transcript.follow();
         model.dialogue.show_again(model.now_ms);
         return Yes::TooSoon;
     }
     let Some(card) = model.cards.current() else { return Yes::TooSoon };
-    model.dialogue.yes(vec![ask(card)], card.request.risk, card.seen, model.now_ms)
+    model.dialogue.yes(vec![ask(card)], card.request.risk, seen.unwrap_or(card.seen), model.now_ms)
 }

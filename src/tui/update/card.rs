@@ -111,26 +111,24 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         CardKey::HunkHere if card.hunks.count() == 0 => {}
         CardKey::HunkHere => turn_hunk(card, card.hunks.here(), &model.keymap),
         CardKey::Rule => rule::open(model, cmds),
-        CardKey::Yes => match card.yes() {
-            Some(approval) => yes(model, approval, cmds),
+        CardKey::YesUnread if !card.may_be_unread() => card.advice = Some(UNREAD.to_owned()),
+        // Only after it was offered: Caps Lock makes a `Y` of each `y`.
+        CardKey::Yes | CardKey::YesUnread => match card.yes() {
+            Some(approval) => {
+                let unread = key == CardKey::YesUnread && card.is_offered_unread;
+                yes(model, approval, unread.then_some(Seen::All), cmds);
+            }
             None => {
                 let no = Action::Card(CardKey::No);
                 card.advice = Some(nothing_left(&model.keymap, Context::Card, no));
             }
-        },
-        CardKey::YesUnread => match (card.may_be_unread(), card.yes()) {
-            (true, Some(approval)) => {
-                card.seen = Seen::All;
-                yes(model, approval, cmds);
-            }
-            (_, _) => card.advice = Some(UNREAD.to_owned()),
         },
         CardKey::Always if card.hunks.skipped() > 0 => {
             card.advice = Some(only_once(&model.keymap));
         }
         CardKey::Always => match dialogue::only_once(&card.request) {
             Some(why) => card.advice = Some(why.to_owned()),
-            None => yes(model, Approval::for_session(), cmds),
+            None => yes(model, Approval::for_session(), None, cmds),
         },
         CardKey::No => card.stage = CardStage::Reason(std::mem::take(&mut card.reason)),
         CardKey::SendNo => send_no(model, cmds),
@@ -227,17 +225,18 @@ fn turn_sides(model: &mut Model) {
 }
 
 /// Sends an approval; a high-risk request needs it twice.
-fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
+fn yes(model: &mut Model, approval: Approval, seen: Option<Seen>, cmds: &mut Vec<Cmd>) {
     let word = match &approval {
         _ if model.dialogue.is_approved_once() => "yes",
         Approval::Approve { instead: Some(_), .. } => "yes, without what is skipped",
         Approval::Approve { remember: Remember::Session, .. } => "yes, for this session",
         Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => "yes",
     };
-    match propose(model, |card| decision(card, approval)) {
+    match propose(model, seen, |card| decision(card, approval)) {
         Yes::Send(asks) => decide(model, asks, word, cmds),
         Yes::Unseen => {
             let Some(card) = model.cards.current_mut() else { return };
+            card.is_offered_unread = card.may_be_unread();
             card.advice = Some(unseen(UNSEEN, card, &model.keymap));
         }
         Yes::TooSoon | Yes::Once => {}
@@ -264,7 +263,7 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
         (true, Some(_)) => "yes, with a note",
         (false, _) => "yes, edited",
     };
-    match propose(model, |card| decision(card, dialogue::yes_to(&card.request, args, note))) {
+    match propose(model, None, |card| decision(card, dialogue::yes_to(&card.request, args, note))) {
         Yes::Send(asks) => decide(model, asks, word, cmds),
         Yes::Once => {
             let again = [(context, Action::Card(CardKey::ApproveEdited), "once more to approve")];
@@ -357,7 +356,7 @@ pub enum Edge {
 /// Scrolls the card that has the keys to an end of its body; returns whether there is such a card.
 pub fn to_edge(model: &mut Model, edge: Edge) -> bool {
     let view = model.card_view;
-    if model.focus != Focus::Card || model.is_list() || model.asks_cap() {
+    if model.focus != Focus::Card || model.panel.is_some() || model.is_list() || model.asks_cap() {
         return false;
     }
     let Some(card) = model.cards.current_mut().filter(|card| !card.is_written_to()) else { return false };

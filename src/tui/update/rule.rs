@@ -69,7 +69,11 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
         RuleStanding::Saving(_) => return,
     };
     let (text, scope) = (rule.text.text(), rule.scope);
-    match propose(model, |card| ClientRequest::SaveRule { request: card.request.id.clone(), text, scope }) {
+    match propose(model, None, |card| ClientRequest::SaveRule {
+        request: card.request.id.clone(),
+        text,
+        scope,
+    }) {
         Yes::Send(asks) => {
             if let Some(rule) = model.cards.current_mut().and_then(Card::rule_mut) {
                 rule.standing = RuleStanding::Saving(past);

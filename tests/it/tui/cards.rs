@@ -711,7 +711,16 @@ fn the_end_of_a_long_change_is_one_key_away_and_a_file_may_be_approved_unread() 
         assert!(screen.shot().contains("approves it unread"), "{}", screen.shot());
         assert!(screen.keys("<home>").shot().contains("line 1 "), "and back");
     }
-    assert_eq!(open(long_change(Risk::Medium)).keys("Y").asks(), [&decided(1, Approval::yes())]);
+    // Offered first: with Caps Lock each `y` is a `Y`.
+    let screen = open(long_change(Risk::Medium)).keys("Y");
+    assert!(screen.asks().is_empty());
+    assert_eq!(screen.keys("Y").asks(), [&decided(1, Approval::yes())]);
+    // A key that did not count changes nothing: all else still wants a look.
+    let long = Screen::open(80, 24).prompted("go").text(&"Words.\n\n".repeat(90));
+    let mut away = long.asked(long_change(Risk::Medium)).wait(600).keys("<tab>y");
+    away.model.transcript.to_top();
+    assert!(!away.model.transcript.follows());
+    assert!(away.keys("Y").wait(600).keys("a").asks().is_empty());
     let mut command = shell_request(1, "true", Risk::Medium);
     command.plan.preview = Preview::Text { text: "x\n".repeat(300) };
     let mut tainted = long_change(Risk::Medium);
