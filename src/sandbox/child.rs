@@ -4,7 +4,7 @@
 //! properties. The kernel sends the parent-death signal when the *thread* that forked ends, not the process:
 //! this thread never ends before its child. A process id stays reserved until the process is reaped: this
 //! happens only after the last signal to the group was sent, so no signal can reach another process that got
-//! the same id. This file and `shield.rs` contain the program's only `unsafe` code. Called by the subprocess
+//! the same id. This file and `privacy.rs` contain the program's only `unsafe` code. Called by the subprocess
 //! sandbox and for hooks.
 
 use std::io::{self, PipeReader, PipeWriter};

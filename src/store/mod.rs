@@ -105,7 +105,7 @@ impl Store {
     /// with I/O enabled.
     pub async fn open(options: StoreOptions) -> Result<Self, StoreError> {
         let StoreOptions { data, runtime, clock, secrets, max_pages } = options;
-        let notifier = Arc::new(ChangeNotifier::hang(&runtime));
+        let notifier = Arc::new(ChangeNotifier::listen(&runtime));
         let open_writer = {
             let (data, clock, notifier) = (data.clone(), Arc::clone(&clock), Arc::clone(&notifier));
             move || Writer::open(&data, max_pages, clock, notifier)

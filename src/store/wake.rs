@@ -92,7 +92,7 @@ impl Drop for Bound {
 impl ChangeNotifier {
     /// Binds a socket in `runtime` (created if missing), or in a short folder derived from it if the path
     /// would be too long for a socket. Must be called inside an async runtime.
-    pub(super) fn hang(runtime: &Path) -> Self {
+    pub(super) fn listen(runtime: &Path) -> Self {
         let socket = match bind(runtime) {
             Ok(socket) => Some(socket),
             Err(error) => {
@@ -110,7 +110,7 @@ impl ChangeNotifier {
 
     /// Notifies every handle of this process and every other process. Never blocks: a full socket has a byte
     /// already.
-    pub(super) fn ring(&self) {
+    pub(super) fn notify(&self) {
         self.changes.send_modify(|count| *count += 1);
         if let Some(own) = &self.socket
             && let Err(error) = ring_others(&own.folder, &own.path)
@@ -192,22 +192,22 @@ mod tests {
 
     async fn check(runtime: &Path) {
         let (here, there) =
-            (Arc::new(ChangeNotifier::hang(runtime)), Arc::new(ChangeNotifier::hang(runtime)));
-        let mut ears = [
+            (Arc::new(ChangeNotifier::listen(runtime)), Arc::new(ChangeNotifier::listen(runtime)));
+        let mut listeners = [
             Wakeups::new(Arc::clone(&here)),
             Wakeups::new(Arc::clone(&there)),
             Wakeups::new(Arc::clone(&there)),
         ];
-        assert!(ears.iter_mut().all(silent));
-        here.ring();
-        for ear in &mut ears {
-            assert!(hears(ear).await, "{}", runtime.display());
+        assert!(listeners.iter_mut().all(silent));
+        here.notify();
+        for listener in &mut listeners {
+            assert!(hears(listener).await, "{}", runtime.display());
         }
-        assert!(ears.iter_mut().all(silent), "one ring is heard once");
+        assert!(listeners.iter_mut().all(silent), "one ring is heard once");
         for _ in 0..3_000 {
-            there.ring();
+            there.notify();
         }
-        assert!(hears(&mut ears[0]).await, "a full socket neither blocks nor loses the hint");
+        assert!(hears(&mut listeners[0]).await, "a full socket neither blocks nor loses the hint");
     }
 
     #[tokio::test]
@@ -224,21 +224,21 @@ mod tests {
     async fn sockets_of_the_dead_are_removed_and_open_folders_refused() {
         let dir = tempfile::tempdir().unwrap();
         let runtime = dir.path().join("run");
-        let notifier = ChangeNotifier::hang(&runtime);
+        let notifier = ChangeNotifier::listen(&runtime);
         assert_eq!(fs::metadata(&runtime).unwrap().mode() & 0o777, 0o700);
         let stale = runtime.join("1-00000000.sock");
         drop(std::os::unix::net::UnixDatagram::bind(&stale).unwrap());
         fs::write(runtime.join("note.txt"), "").unwrap();
-        notifier.ring();
+        notifier.notify();
         let mut left: Vec<_> = fs::read_dir(&runtime).unwrap().map(|e| e.unwrap().path()).collect();
         left.retain(|path| notifier.socket.as_ref().unwrap().path != *path);
         assert_eq!(left, [runtime.join("note.txt")]);
 
         fs::set_permissions(&runtime, fs::Permissions::from_mode(0o755)).unwrap();
-        let deaf = Arc::new(ChangeNotifier::hang(&runtime));
+        let deaf = Arc::new(ChangeNotifier::listen(&runtime));
         assert!(deaf.socket.is_none());
         let mut own = Wakeups::new(Arc::clone(&deaf));
-        deaf.ring();
+        deaf.notify();
         assert!(hears(&mut own).await, "a process without a socket still hears itself");
     }
 }

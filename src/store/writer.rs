@@ -141,7 +141,7 @@ impl Writer {
             Durability::Synced => self.keep_head(),
         }
         if news {
-            self.notifier.ring();
+            self.notifier.notify();
         }
         Ok(result)
     }

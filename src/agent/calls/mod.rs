@@ -263,7 +263,7 @@ impl Calls {
     }
 
     /// Whether the turn has repeated itself for too long.
-    pub fn is_circling(&self) -> bool {
+    pub fn repeats_itself(&self) -> bool {
         self.repeats.is_over()
     }
 }

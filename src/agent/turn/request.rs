@@ -167,7 +167,7 @@ impl Turn {
             Stopping::Interrupt | Stopping::Close => return self.end_when_quiet(out),
             Stopping::No | Stopping::Defer => self.calls.advance(&mut self.setup.rules, out),
         }
-        if self.calls.all_done() && !self.calls.are_late() && self.calls.is_circling() {
+        if self.calls.all_done() && !self.calls.are_late() && self.calls.repeats_itself() {
             self.say(Message::note(NoteKind::Repetition, loop_guard::STOPPED), out);
             return self.end(TurnEnd::LimitReached { limit: Limit::Repetition }, out);
         }
