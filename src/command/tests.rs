@@ -103,7 +103,9 @@ fn effect(line: &str, view: &CommandView) -> String {
     match Commands::builtin().decide(&name, &args, view) {
         CommandEffect::Say(Say { title, text, tone }) => format!("{tone:?} {title}: {text}"),
         CommandEffect::Clear => "clear".to_owned(),
-        CommandEffect::Stand(auto_approve, say) => format!("{auto_approve:?} {:?} {}", say.tone, say.title),
+        CommandEffect::SetAutoApprove(auto_approve, say) => {
+            format!("{auto_approve:?} {:?} {}", say.tone, say.title)
+        }
         CommandEffect::SetMode(mode, say) => format!("{mode:?} {:?} {}", say.tone, say.title),
         CommandEffect::ShowKeys(filter) => format!("keys {filter:?}"),
         CommandEffect::SwitchModel(name) => format!("switch to {name}"),

@@ -94,7 +94,7 @@ pub enum CommandEffect {
     /// Start a new conversation; pending requests stay in the inbox.
     Clear,
     /// Turn automatic approval on or off, then display the message.
-    Stand(AutoApprove, Say),
+    SetAutoApprove(AutoApprove, Say),
     /// Change the mode, then display the message.
     SetMode(Mode, Say),
     /// Show the keys of the front end; only those matching these words, if there are any.

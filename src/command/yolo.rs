@@ -27,10 +27,10 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
             let text = "Calls now run without asking: LOW, MEDIUM and HIGH. Never covered: what a rule denies, what a \
                         rule asks for, arguments with words of others (▲), and commands that no sandbox shuts in. It \
                         ends when you leave this session and is not stored; `/yolo` again turns it off.";
-            CommandEffect::Stand(AutoApprove::Yolo, Say::warning("yolo is on", text))
+            CommandEffect::SetAutoApprove(AutoApprove::Yolo, Say::warning("yolo is on", text))
         }
         AutoApprove::Asking => {
-            CommandEffect::Stand(AutoApprove::Asking, Say::plain("yolo is off", "Calls ask again."))
+            CommandEffect::SetAutoApprove(AutoApprove::Asking, Say::plain("yolo is off", "Calls ask again."))
         }
     }
 }

@@ -357,7 +357,7 @@ fn what_waits_outlives_its_turn() {
 }
 
 /// A previewed call has its return while other calls of its reply have none. A later decision applies to its
-/// detached request. LateCall calls stay in call order.
+/// detached request. Late calls stay in call order.
 #[test]
 fn what_is_previewed_goes_on_beside_its_turn() {
     use ReturnStatus::{Ok, Undecided};

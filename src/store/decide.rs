@@ -10,7 +10,7 @@ use rusqlite::params;
 use super::encode::{self, Verdict};
 use super::error::SqlResult as _;
 use super::redact::Redactor;
-use super::standing::{RequestRow, standing};
+use super::request_rows::{RequestRow, request_row};
 use super::writer::{Reader, Write};
 use super::{RequestState, Store, StoreError, records, requests};
 use crate::approval::{Approval, Decider, Request, RequestId};
@@ -112,7 +112,7 @@ impl Store {
 
 fn decide(write: &Write<'_>, verdict: &Verdict) -> Result<DecideOutcome, StoreError> {
     requests::reopen(write)?;
-    let Some(row) = standing(write, &verdict.request)? else { return Ok(DecideOutcome::Unknown) };
+    let Some(row) = request_row(write, &verdict.request)? else { return Ok(DecideOutcome::Unknown) };
     let state = row.state;
     match state {
         RequestState::Waiting | RequestState::Later if row.is_over(write.now) => {
@@ -200,7 +200,7 @@ fn taken(write: &Write<'_>, one: &Untaken) -> Result<Record, StoreError> {
         }
         (_, _) => {
             // The decider saw something other than what was asked, so the decision is void.
-            if let Some(row) = standing(write, &request)? {
+            if let Some(row) = request_row(write, &request)? {
                 requests::refuse_changed(write, &row)?;
             }
             Ok(Record::Expired { request, call })

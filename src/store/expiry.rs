@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::error::SqlResult as _;
 use super::inbox::moment;
-use super::{Store, StoreError, requests, standing};
+use super::{Store, StoreError, request_rows, requests};
 use crate::history::Durability;
 
 impl Store {
@@ -29,7 +29,7 @@ impl Store {
             writer.transaction(Durability::Synced, |write| {
                 requests::reopen(write)?;
                 // Another process may have marked them first.
-                let due = standing::due(write)?;
+                let due = request_rows::due(write)?;
                 due.iter().try_for_each(|row| requests::end_undecided(write, row))?;
                 Ok(due.len())
             })

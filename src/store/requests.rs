@@ -16,7 +16,7 @@ use super::error::SqlResult as _;
 use super::inbox::moment;
 use super::num::Num;
 use super::redact::to_json;
-use super::standing::{RequestRow, expired_early, of_call, of_session, standing};
+use super::request_rows::{RequestRow, expired_early, of_call, of_session, request_row};
 use super::writer::Write;
 use super::{Listed, RequestState, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
@@ -33,7 +33,7 @@ pub(super) fn ask(write: &Write<'_>, session: &SessionId, ask: &Ask) -> Result<(
             pass_over(write, row)?;
         }
     }
-    if standing(write, &ask.request)?.is_some() {
+    if request_row(write, &ask.request)?.is_some() {
         return Err(StoreError::RequestIdTaken { id: ask.request.clone() });
     }
     // A call that was detached stays detached when it is asked again.
@@ -77,7 +77,7 @@ fn insert(write: &Write<'_>, session: &SessionId, ask: &Ask, detached: bool) -> 
 /// the earlier decision is consumed as usual.
 pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreError> {
     let id = &verdict.request;
-    let row = standing(write, id)?
+    let row = request_row(write, id)?
         .ok_or_else(|| StoreError::NotFound { what: Listed::Request, prefix: id.0.clone() })?;
     let refused = |state| Err(StoreError::NotDecidable { id: id.clone(), state });
     match row.state {
@@ -151,7 +151,7 @@ pub(super) fn take(write: &Write<'_>, request: &RequestId, decided: RequestState
 
 /// Applies an expiry that the session records. A decision made in the meantime is kept.
 pub(super) fn expire(write: &Write<'_>, request: &RequestId) -> Result<(), StoreError> {
-    let row = standing(write, request)?
+    let row = request_row(write, request)?
         .ok_or_else(|| StoreError::NotFound { what: Listed::Request, prefix: request.0.clone() })?;
     match row.state {
         RequestState::Waiting | RequestState::Later => {

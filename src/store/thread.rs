@@ -17,7 +17,7 @@ const CAPACITY: usize = 64;
 
 type Job<C> = Box<dyn FnOnce(&mut C) + Send>;
 
-/// The state that a database thread's thread owns.
+/// The state that a database thread owns.
 pub(super) trait Context {
     /// Called when the queue is empty.
     fn idle(&mut self);

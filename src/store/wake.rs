@@ -84,7 +84,7 @@ struct Bound {
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        // If this fails, the next process that rings removes the file.
+        // If this fails, the next process that notifies removes the file.
         let _ = fs::remove_file(&self.path);
     }
 }

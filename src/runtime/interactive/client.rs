@@ -112,7 +112,7 @@ impl ClientHandler {
         asks: mpsc::Receiver<ClientRequest>,
         decider: Decider,
     ) -> Self {
-        let (model, hook_words) = (app.models.choices(), app.permissions.hook_messages());
+        let (model, hook_messages) = (app.models.choices(), app.permissions.hook_messages());
         Self {
             background: BackgroundSessions::new(&app.store),
             untold: 0,
@@ -128,7 +128,7 @@ impl ClientHandler {
             session: SessionId(String::new()),
             folder: PathBuf::new(),
             files: Files::default(),
-            pending: Pending::new(hook_words),
+            pending: Pending::new(hook_messages),
             read_only: None,
             commands: Commands::builtin(),
             told: Activity::Running,
@@ -156,8 +156,8 @@ impl ClientHandler {
     }
 
     /// Sends a message. A closed front end is detected at its request channel.
-    pub(super) async fn tell(&self, notice: ServerMessage) {
-        let _ = self.updates.notice(notice).await;
+    pub(super) async fn tell(&self, message: ServerMessage) {
+        let _ = self.updates.notice(message).await;
     }
 
     /// Reports that nothing runs, unless already reported.
@@ -346,8 +346,8 @@ impl ClientHandler {
         match self.commands.decide(name, args, &view) {
             CommandEffect::Say(say) => self.say(say).await,
             CommandEffect::Clear => return OwnerAction::Clear,
-            CommandEffect::Stand(auto_approve, say) => {
-                self.stand(auto_approve).await;
+            CommandEffect::SetAutoApprove(auto_approve, say) => {
+                self.set_auto_approve(auto_approve).await;
                 self.say(say).await;
             }
             CommandEffect::SetMode(mode, say) => {
@@ -380,7 +380,7 @@ impl ClientHandler {
     }
 
     /// Sets whether calls run without asking.
-    pub(super) async fn stand(&mut self, auto_approve: AutoApprove) {
+    pub(super) async fn set_auto_approve(&mut self, auto_approve: AutoApprove) {
         if self.app.permissions.policy().auto_approve == auto_approve {
             return;
         }

@@ -111,7 +111,7 @@ async fn live(
         }
         start = Start::Rests;
         // The approval mode of the previous session does not apply to the next one.
-        client.stand(AutoApprove::Asking).await;
+        client.set_auto_approve(AutoApprove::Asking).await;
         client.tell(ServerMessage::Entered).await;
     }
 }

@@ -39,8 +39,8 @@ impl RequestRow {
     }
 }
 
-pub(super) fn standing(write: &Write<'_>, request: &RequestId) -> Result<Option<RequestRow>, StoreError> {
-    Ok(standings(write, "WHERE id = ?1", &[&request.0])?.pop())
+pub(super) fn request_row(write: &Write<'_>, request: &RequestId) -> Result<Option<RequestRow>, StoreError> {
+    Ok(request_rows(write, "WHERE id = ?1", &[&request.0])?.pop())
 }
 
 /// Returns the rows of one call, oldest first.
@@ -49,16 +49,16 @@ pub(super) fn of_call(
     session: &SessionId,
     call: &CallId,
 ) -> Result<Vec<RequestRow>, StoreError> {
-    standings(write, "WHERE session = ?1 AND call = ?2 ORDER BY created", &[&session.0, &call.0])
+    request_rows(write, "WHERE session = ?1 AND call = ?2 ORDER BY created", &[&session.0, &call.0])
 }
 
 pub(super) fn of_session(write: &Write<'_>, session: &SessionId) -> Result<Vec<RequestRow>, StoreError> {
-    standings(write, "WHERE session = ?1", &[&session.0])
+    request_rows(write, "WHERE session = ?1", &[&session.0])
 }
 
 /// Returns undecided requests whose time is over.
 pub(super) fn due(write: &Write<'_>) -> Result<Vec<RequestRow>, StoreError> {
-    standings(
+    request_rows(
         write,
         "WHERE state IN ('waiting', 'later') AND expires <= ?1 ORDER BY expires, seq",
         &[&write.now],
@@ -67,7 +67,7 @@ pub(super) fn due(write: &Write<'_>) -> Result<Vec<RequestRow>, StoreError> {
 
 /// Returns expired requests not yet recorded by their sessions whose time is not over by the current clock.
 pub(super) fn expired_early(write: &Write<'_>) -> Result<Vec<RequestRow>, StoreError> {
-    let rows = standings(
+    let rows = request_rows(
         write,
         "WHERE state = 'expired' AND expiry_noted = 0 AND expires > ?1 ORDER BY expires, seq",
         &[&write.now],
@@ -75,7 +75,11 @@ pub(super) fn expired_early(write: &Write<'_>) -> Result<Vec<RequestRow>, StoreE
     Ok(rows.into_iter().filter(|row| !row.is_over(write.now)).collect())
 }
 
-fn standings(write: &Write<'_>, which: &str, params: &[&dyn ToSql]) -> Result<Vec<RequestRow>, StoreError> {
+fn request_rows(
+    write: &Write<'_>,
+    which: &str,
+    params: &[&dyn ToSql],
+) -> Result<Vec<RequestRow>, StoreError> {
     let select = format!(
         "SELECT id, session, call, tool, state, created, expires, detached, later_noted, expiry_noted
          FROM approvals {which}"
