@@ -3,8 +3,8 @@
 //! - An approval counts only if the whole effect of the request was shown; the screen lets the rest of a file's contents
 //!   be approved unread, after it has said that it was not shown.
 //! - No answer counts before the request was shown for [`GUARD_MS`]; an earlier one restarts that time.
-//! - One key press is one decision: after an approval no other counts for [`HELD_MS`]; each one in that time restarts
-//!   it.
+//! - Where answers are keys, each approval restarts that time, the first of two as well. Which key events are one press
+//!   is for the front end to say.
 //! - High risk needs the same approval twice. The proposals are compared, so that a second key never approves another
 //!   one.
 //! - A high-risk request and a question are never allowed for a whole session.
@@ -19,10 +19,6 @@ use crate::tool::Risk;
 /// The time for which something is shown before an answer to it counts, in milliseconds.
 pub const GUARD_MS: u64 = 500;
 
-/// The time after an approval in which no key counts as another one, in milliseconds: keyboards begin to repeat a held
-/// key after up to two thirds of a second.
-pub const HELD_MS: u64 = 1_000;
-
 /// The part of a request that was shown, without a gap from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
@@ -31,6 +27,14 @@ pub enum Seen {
 }
 
 impl Seen {
+    /// Returns how many of `total` lines were not shown yet.
+    pub fn left(self, total: usize) -> usize {
+        match self {
+            Self::UpTo(to) => total.saturating_sub(to),
+            Self::All => 0,
+        }
+    }
+
     /// Records that these of `total` lines are shown.
     pub fn show(&mut self, lines: &Range<usize>, total: usize) {
         if let Self::UpTo(to) = *self
@@ -47,17 +51,23 @@ impl Seen {
 pub struct Dialogue<Subject, Proposal> {
     /// The subject, and since when it is shown.
     shown: Option<(Subject, u64)>,
-    /// The time for which a key may repeat after an approval; 0 if answers are lines.
-    repeat_ms: u64,
-    held_until: u64,
+    answers: Answers,
     /// The high-risk proposal that was approved once.
     approved_once: Option<Proposal>,
+}
+
+/// The form of answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    /// Single keys, which repeat while held down.
+    Keys,
+    Lines,
 }
 
 /// The effect of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Yes<Proposal> {
-    /// It does not count: it came too early, or may be a key repetition.
+    /// It does not count: it came too early.
     TooSoon,
     /// It does not count: not all of the request was shown.
     Unseen,
@@ -70,12 +80,12 @@ pub enum Yes<Proposal> {
 impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
     /// Creates a dialogue whose answers are single keys, which repeat while held down.
     pub fn of_keys() -> Self {
-        Self { shown: None, repeat_ms: HELD_MS, held_until: 0, approved_once: None }
+        Self { shown: None, answers: Answers::Keys, approved_once: None }
     }
 
     /// Creates a dialogue whose answers are lines.
     pub fn of_lines() -> Self {
-        Self { repeat_ms: 0, ..Self::of_keys() }
+        Self { answers: Answers::Lines, ..Self::of_keys() }
     }
 
     /// Shows a subject; returns whether it is new on the screen. Replacing another one resets a first approval.
@@ -110,14 +120,9 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
         self.shown.as_ref().is_some_and(|(_, since)| now_ms >= since + GUARD_MS)
     }
 
-    /// Whether an approving key may be the repetition of a held one.
-    pub fn may_be_held(&self, now_ms: u64) -> bool {
-        now_ms < self.held_until
-    }
-
-    /// Starts the time in which an approving key counts as a repetition.
-    pub fn hold(&mut self, now_ms: u64) {
-        self.held_until = now_ms + self.repeat_ms;
+    /// Returns the rest of the guard time in milliseconds; 0 if it is over or nothing is shown.
+    pub fn guard_left(&self, now_ms: u64) -> u64 {
+        self.shown.as_ref().map_or(0, |(_, since)| (since + GUARD_MS).saturating_sub(now_ms))
     }
 
     /// Handles an approval that would send `proposal`; `risk` is the highest of its requests.
@@ -126,14 +131,12 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
             self.show_again(now_ms);
             return Yes::TooSoon;
         }
-        if self.may_be_held(now_ms) {
-            self.hold(now_ms);
-            return Yes::TooSoon;
-        }
         if seen != Seen::All {
             return Yes::Unseen;
         }
-        self.hold(now_ms);
+        if self.answers == Answers::Keys {
+            self.show_again(now_ms);
+        }
         if risk == Risk::High && self.approved_once.as_ref() != Some(&proposal) {
             self.approved_once = Some(proposal);
             return Yes::Once;
@@ -278,10 +281,10 @@ mod tests {
                     if self.risk == Risk::High {
                         let (once, at) = once.expect("HIGH by one key");
                         prop_assert_eq!(once, sent, "another one was approved once");
-                        prop_assert!(self.now >= at + HELD_MS, "HIGH by one press");
+                        prop_assert!(self.now >= at + GUARD_MS, "HIGH by one press");
                     }
                     let is_past = |at: Option<u64>, ms| at.is_none_or(|at| self.now >= at + ms);
-                    prop_assert!(is_past(self.sent, HELD_MS) && is_past(self.other, GUARD_MS), "held down");
+                    prop_assert!(is_past(self.sent, GUARD_MS) && is_past(self.other, GUARD_MS), "held down");
                     self.sent = Some(self.now);
                     Ok(Some(sent))
                 }
@@ -354,9 +357,10 @@ mod tests {
         assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 600), Yes::TooSoon);
         assert_eq!(dialogue.yes("yes", Risk::Low, Seen::UpTo(3), 1_100), Yes::Unseen);
         assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 1_100), Yes::Send("yes"));
-        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 2_000), Yes::TooSoon);
-        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 2_999), Yes::TooSoon);
-        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 3_999), Yes::Send("yes"));
+        assert_eq!(dialogue.guard_left(1_300), 300);
+        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 1_599), Yes::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 2_098), Yes::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 2_598), Yes::Send("yes"));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 mod body;
 
-pub use self::body::{Body, BodyBasis, DEPTH};
+use std::ops::Range;
+
+pub use self::body::{Body, BodyBasis, BodyForm, DEPTH};
 use super::cells::Fold;
 use super::composer::Editor;
 use super::form::Form;
@@ -32,8 +34,6 @@ pub struct Card {
     pub request: Request,
     pub stage: CardStage,
     pub place: CardPlace,
-    /// `v`: the body takes the whole pane, arguments included.
-    pub whole: Fold,
     /// `w`: every reason on its own line.
     pub why: Fold,
     /// First line of the body that is shown.
@@ -111,7 +111,6 @@ impl Card {
             request,
             stage: CardStage::Asking,
             place: CardPlace::Shown,
-            whole: Fold::Folded,
             why: Fold::Folded,
             scroll: 0,
             seen: Seen::UpTo(0),
@@ -150,8 +149,9 @@ impl Card {
 
     /// Returns its data for a list, unless a decision was sent.
     pub fn open(&self) -> Option<OpenRequest> {
-        let Request { id, risk, .. } = &self.request;
-        (!self.is_decided()).then(|| OpenRequest { id: id.clone(), risk: *risk, seen: self.seen })
+        let Request { id, risk, taint, .. } = &self.request;
+        let is_tainted = !taint.is_empty();
+        (!self.is_decided()).then(|| OpenRequest { id: id.clone(), risk: *risk, seen: self.seen, is_tainted })
     }
 
     /// Whether a decision was sent.
@@ -167,9 +167,9 @@ impl Card {
         self.advice = None;
     }
 
-    /// Records that `room` of `total` lines of the body, laid out at `width`, are visible from `scroll` on.
-    pub fn saw(&mut self, width: usize, room: usize, total: usize) {
-        self.is_shown |= self.scroll == 0;
+    /// Records that these of `total` lines of the body, laid out at `width`, are visible.
+    pub fn saw(&mut self, width: usize, lines: Range<usize>, total: usize) {
+        self.is_shown |= lines.start == 0;
         // Lines of a cut text may change when more of it is laid out.
         if self.body.more() > 0 {
             return;
@@ -179,7 +179,7 @@ impl Card {
             self.seen = Seen::UpTo(0);
         }
         self.seen_width = width;
-        self.seen.show(&(self.scroll..self.scroll + room), total);
+        self.seen.show(&lines, total);
     }
 
     /// Resets what was seen after a change of layout, unless that was everything.
@@ -428,6 +428,15 @@ impl Cards {
         self.at = 0;
     }
 
+    /// Goes to the next card without a sent decision, or else to the first such one.
+    pub fn to_open(&mut self) {
+        let here = self.index();
+        let is_open = |(_, card): &(usize, &Card)| !card.is_decided();
+        let after = self.shown().enumerate().skip(here).find(is_open).map(|(at, _)| at);
+        let first = self.shown().enumerate().find(is_open).map(|(at, _)| at);
+        self.at = after.or(first).unwrap_or(here);
+    }
+
     pub fn next(&mut self) {
         self.at = (self.at + 1).min(self.shown().count().saturating_sub(1));
     }
@@ -481,9 +490,10 @@ impl Cards {
         }
     }
 
-    /// Shows the cards that were put aside again.
+    /// Shows the cards that were put aside again, after the others.
     pub fn bring_back(&mut self) {
         let current = self.current().map(|card| card.request.id.clone());
+        self.list.sort_by_key(|card| card.place == CardPlace::Aside);
         for card in &mut self.list {
             card.place = CardPlace::Shown;
         }

@@ -50,6 +50,8 @@ pub struct OpenRequest {
     pub id: RequestId,
     pub risk: Risk,
     pub seen: Seen,
+    /// Whether arguments have untrusted text.
+    pub is_tainted: bool,
 }
 
 impl RequestList {
@@ -67,12 +69,16 @@ impl RequestList {
         self.marks.remove(id);
     }
 
-    /// Marks every low-risk one of these; sets advice if there is none. `context` is that of the list.
-    pub fn mark_low(&mut self, open: &[OpenRequest], keymap: &Keymap, context: Context) {
-        let low = open.iter().filter(|one| one.risk == Risk::Low);
-        if low.map(|one| self.marks.insert(one.id.clone())).count() == 0 {
-            self.advice = Some(keymap.told("none of these is low", &[marks_one(context)]));
+    /// Marks those of these that may be marked together; sets advice if there is none. `context` is that of the list.
+    pub fn mark_all(&mut self, open: &[OpenRequest], most: Risk, keymap: &Keymap, context: Context) {
+        let is_marked = |one: &&OpenRequest| one.risk <= most && (most == Risk::Low || !one.is_tainted);
+        let ids: Vec<RequestId> = open.iter().filter(is_marked).map(|one| one.id.clone()).collect();
+        if ids.is_empty() {
+            let words =
+                if most == Risk::Low { "none of these is low" } else { "each of these is HIGH or has ▲" };
+            self.advice = Some(keymap.told(words, &[marks_one(context)]));
         }
+        self.marks.extend(ids);
     }
 
     pub fn marked(&self, open: Vec<OpenRequest>) -> Vec<OpenRequest> {
@@ -80,16 +86,17 @@ impl RequestList {
     }
 
     /// Returns the marked ones of these, or else the chosen one.
-    pub fn marked_or(&self, open: Vec<OpenRequest>, chosen: Option<OpenRequest>) -> Vec<RequestId> {
+    pub fn marked_or(&self, open: Vec<OpenRequest>, chosen: Option<OpenRequest>) -> Vec<OpenRequest> {
         let mut these = self.marked(open);
         if these.is_empty() {
             these.extend(chosen);
         }
-        these.into_iter().map(|one| one.id).collect()
+        these
     }
 
     /// Begins the reason for a denial of these.
-    pub fn refuse(&mut self, of: Vec<RequestId>) {
+    pub fn refuse(&mut self, of: Vec<OpenRequest>) {
+        let of: Vec<RequestId> = of.into_iter().map(|one| one.id).collect();
         if !of.is_empty() {
             self.stage = ListStage::Reason { editor: Editor::default(), of };
         }

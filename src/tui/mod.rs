@@ -3,6 +3,7 @@
 //! `run` gets its ends of the link to the session's owner from its caller; only `shell` knows the terminal.
 //! Lines, decisions and interrupts go to the owner as `ClientRequest`s; nothing is decided here.
 
+pub mod auto_focus;
 pub mod batch;
 mod boxed;
 pub mod cap;
@@ -21,6 +22,7 @@ pub mod link;
 pub mod list;
 pub mod markdown;
 pub mod panel;
+pub mod press;
 pub mod rule;
 pub mod selection;
 mod shell;

@@ -4,11 +4,13 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
+use super::auto_focus::AutoFocus;
 use super::batch::{Batch, Question};
 use super::cap::CapCard;
 use super::cards::{Card, Cards};
-use super::cells::card::ListView;
+use super::cells::card::{ListView, Wait};
 use super::cells::{Fold, Look, LookKeys, Motion};
 use super::completion::{Area, Completion, Popup};
 use super::composer::Composer;
@@ -17,10 +19,11 @@ use super::keys::{Action, Context, Keymap};
 use super::markdown::Languages;
 use super::msg::{Alert, Cmd, MouseMode, Window};
 use super::panel::{Panel, Screen};
+use super::press::Presses;
 use super::selection::Selection;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
-use crate::frontend::dialogue::Dialogue;
+use crate::frontend::dialogue::{Dialogue, GUARD_MS};
 use crate::frontend::protocol::{ClientRequest, CommandLine, Header, SessionLine};
 use crate::history::Used;
 use crate::provider::ErrorClass;
@@ -43,6 +46,9 @@ pub const ARMED_MS: u64 = 2_000;
 
 /// The time for which the status line shows a result.
 pub const WORD_MS: u64 = 5_000;
+
+/// The time between two frames of the bar that shows the guard time.
+const GUARD_FRAME_MS: u64 = 100;
 
 /// The owner's timeout for saving and sending its goodbye, after the user quit and after a hangup.
 pub const GOODBYE_MS: u64 = 3_000;
@@ -82,9 +88,13 @@ pub struct Model {
     pub card_view: CardView,
     pub composer: Composer,
     pub focus: Focus,
+    pub auto_focus: AutoFocus,
+    pub presses: Presses,
     pub keymap: Keymap,
     /// The user's time zone, for displayed times.
     pub zone: TimeZone,
+    /// The wall-clock time at 0 ms.
+    pub began: Timestamp,
     pub chord: Chord,
     /// The panel over the transcript, which has the keys.
     pub panel: Option<Panel>,
@@ -298,8 +308,11 @@ impl Model {
             card_view: CardView::default(),
             composer: Composer::default(),
             focus: Focus::Composer,
+            auto_focus: AutoFocus::default(),
+            presses: Presses::default(),
             keymap: setup.keymap,
             zone: TimeZone::UTC,
+            began: Timestamp::UNIX_EPOCH,
             chord: Chord::default(),
             panel: None,
             completion: Completion::default(),
@@ -327,6 +340,12 @@ impl Model {
     /// Returns the number of pending requests in all sessions, for the badge.
     pub fn waiting(&self) -> usize {
         self.cards.count() + self.elsewhere
+    }
+
+    /// Returns the wall-clock time of the last message.
+    pub fn now(&self) -> Timestamp {
+        let passed = SignedDuration::from_millis(i64::try_from(self.now_ms).unwrap_or(i64::MAX));
+        self.began.saturating_add(passed).unwrap_or(self.began)
     }
 
     pub fn is_too_small(&self) -> bool {
@@ -420,6 +439,7 @@ impl Model {
             keymap: &self.keymap,
             header: self.header.as_ref(),
             zone: &self.zone,
+            now: self.now(),
             approved_once: self.dialogue.is_approved_once(),
         }
     }
@@ -494,6 +514,9 @@ impl Model {
         [
             moves.then(|| (self.now_ms / frame + 1) * frame),
             self.armed_until,
+            self.presses.due_ms(),
+            super::update::takes_keys_at(self),
+            self.next_guard_frame(),
             self.flash.as_ref().map(|(_, until)| *until),
             self.composer.draft_due(),
             closing,
@@ -510,6 +533,25 @@ impl Model {
             Phase::Paused => turn.stop == Stop::Asked,
         });
         turn || self.shell == Activity::Running
+    }
+
+    /// Returns why the card that has the keys does not answer at once.
+    pub fn wait(&self) -> Wait {
+        if self.focus != Focus::Card || self.panel.is_some() {
+            return Wait::Nothing;
+        }
+        if let Some(c) = self.presses.deferred().and_then(|deferred| deferred.key.typed()) {
+            return Wait::Key(c);
+        }
+        match self.dialogue.guard_left(self.now_ms) {
+            0 => Wait::Nothing,
+            left => Wait::Guard((GUARD_MS - left.min(GUARD_MS)) * 100 / GUARD_MS),
+        }
+    }
+
+    /// Returns the time of the next frame of the bar that shows the guard time.
+    fn next_guard_frame(&self) -> Option<u64> {
+        matches!(self.wait(), Wait::Guard(_)).then(|| (self.now_ms / GUARD_FRAME_MS + 1) * GUARD_FRAME_MS)
     }
 
     fn retry_counts(&self) -> bool {

@@ -39,7 +39,7 @@ use super::{Fold, Motion, update};
 use crate::config::ThemeChoice;
 use crate::frontend::channel::FaceUpdates;
 use crate::frontend::protocol::{ClientRequest, Update};
-use crate::stdx::clock::system_zone;
+use crate::stdx::clock::{Clock as _, SystemClock, system_zone};
 
 mod answer;
 mod away;
@@ -141,7 +141,12 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         screen,
         watch,
         theme: Theme::choose(options.theme, &options.surroundings),
-        model: Model { mouse: options.mouse, zone: system_zone(), ..Model::new(setup) },
+        model: Model {
+            mouse: options.mouse,
+            zone: system_zone(),
+            began: SystemClock.now(),
+            ..Model::new(setup)
+        },
         options,
         input: TerminalInput::default(),
         outside: None,

@@ -9,6 +9,17 @@ use crate::tui::theme::Glyphs;
 /// Bytes of a long text that are laid out at first.
 pub const DEPTH: usize = 128 * 1024;
 
+/// The parts of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyForm {
+    /// Summary and preview.
+    Card,
+    /// The arguments too.
+    WithArguments,
+    /// Of a diff nothing else.
+    Change,
+}
+
 /// The body of a card as last laid out.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Body {
@@ -27,7 +38,7 @@ pub struct BodyBasis {
     pub width: usize,
     pub depth: usize,
     pub is_split: bool,
-    pub whole: Fold,
+    pub form: BodyForm,
     pub why: Fold,
     /// Skipped hunks.
     pub skipped: Vec<usize>,

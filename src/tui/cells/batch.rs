@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::card::{
     BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, Sheet, WIDEST, advice, decide, facts, fitting,
-    keys_line, more, sources, taint_mark, whole_words,
+    keys_line, more, sources, taint_mark,
 };
 use super::list::{Columns, detail, mark, reason, reason_keys, risk_role};
-use super::{Fold, call, diff};
+use super::{call, diff};
 use crate::approval::RequestId;
 use crate::config::Mode;
 use crate::stdx::text::one_line_summary;
@@ -71,7 +71,7 @@ pub fn draw(list: &BatchView<'_>, frame: &Frame<'_>) -> Drawn {
     for line in foot {
         sheet.put(line);
     }
-    sheet.border(&keys(list, frame, shape.width), &Line::new(), 2);
+    sheet.end(&keys(list, frame, shape.width, sheet.keys_room()));
     sheet.drawn
 }
 
@@ -127,16 +127,8 @@ fn stacked(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room
     let head = usize::from(!low);
     let room = room.saturating_sub(2 * head + notes.len());
     let least = if low { 3 } else { (room / 2).max(4) };
-    let most = match list.card().whole {
-        Fold::Folded => room.saturating_sub(least),
-        Fold::Open => 1,
-    };
-    let window = window(list, most);
-    let cap = match list.card().whole {
-        Fold::Folded => BODY,
-        Fold::Open => usize::MAX,
-    };
-    let space = room.saturating_sub(window.len()).min(tallest(list, frame, shape)).min(cap).max(1);
+    let window = window(list, room.saturating_sub(least));
+    let space = room.saturating_sub(window.len()).min(tallest(list, frame, shape)).min(BODY).max(1);
     let table = BatchTable::of(list, sheet.inner, frame);
     if !low {
         sheet.put(table.head(list, &window));
@@ -191,7 +183,7 @@ fn window(list: &BatchView<'_>, room: usize) -> Range<usize> {
 
 /// Returns at least `space` lines: the scrolled body of the request and its facts.
 fn detail_lines(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec<Line> {
-    let keys = more(card, sheet.frame.keymap, Context::Batch, Action::List(ListKey::Whole));
+    let keys = more(sheet.frame.keymap, Context::Batch, Action::List(ListKey::Whole));
     let mut detail = detail(card, sheet.frame, width, space, &keys);
     sheet.drawn.body_width = width;
     sheet.drawn.body_room = detail.room;
@@ -378,7 +370,7 @@ fn refusal(list: &BatchView<'_>, of: &[RequestId]) -> String {
     format!("no to {}{lost}: tell the model why (optional)", numbers(&of))
 }
 
-fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Line {
+fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> Line {
     let (keymap, dot) = (frame.keymap, frame.look.glyphs.dot);
     if frame.holds == Holds::Nothing {
         return keys_line(&decide(keymap), dot);
@@ -387,19 +379,27 @@ fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Line {
         return keys_line(&reason_keys(keymap), dot);
     }
     let on = |key, words| (Context::Batch, Action::List(key), words);
-    let marked = list.marked();
-    let (run, deny) = (format!("run {marked} marked"), format!("deny {marked} marked…"));
-    let first = match marked {
-        0 => [on(ListKey::Mark, "mark"), on(ListKey::MarkLow, "mark low"), on(ListKey::No, "deny this…")],
-        _ => [on(ListKey::Yes, &run), on(ListKey::No, &deny), on(ListKey::MarkLow, "mark low")],
+    let (yes, no) = match list.marked() {
+        0 => (format!("yes to {}", list.cursor + 1), "no…".to_owned()),
+        marked => (format!("yes to {marked} marked"), format!("no to {marked}…")),
     };
+    let by_itself = frame.holds == Holds::KeysByItself;
+    let first = [on(ListKey::Yes, yes.as_str()), on(ListKey::No, &no), on(ListKey::Whole, "view all")];
+    if by_itself {
+        let mut shown = keymap.hints(&first);
+        let more =
+            [(Context::Global, Action::ToggleFocus, "more keys"), (Context::Global, Action::Escape, "later")];
+        shown.extend(keymap.hints(&more));
+        return fitting(shown, dot, room);
+    }
     let escape = if frame.approved_once { "back" } else { "later" };
     let rest = [
+        on(ListKey::Mark, "mark"),
+        on(ListKey::MarkMost, "mark all"),
         on(ListKey::Rule, "rule…"),
         on(ListKey::Edit, "edit"),
         on(ListKey::Why, "why"),
         on(ListKey::Open, "open"),
-        on(ListKey::Whole, whole_words(list.card())),
         (Context::Global, Action::Escape, escape),
     ];
     let mut shown = keymap.hints(&first);
@@ -410,5 +410,5 @@ fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Line {
         };
         shown.iter_mut().filter(says_itself).for_each(|hint| hint.words.clear());
     }
-    fitting(shown, dot, width.saturating_sub(6))
+    fitting(shown, dot, room)
 }

@@ -37,9 +37,9 @@ pub fn draw(cap: &CapCard, frame: &Frame<'_>) -> Drawn {
     });
     let foot = match word {
         Some(word) => Line::of(word, Role::Waiting),
-        None => keys(frame, width.saturating_sub(6)),
+        None => keys(frame, sheet.keys_room()),
     };
-    sheet.border(&foot, &Line::new(), 2);
+    sheet.end(&foot);
     sheet.drawn
 }
 

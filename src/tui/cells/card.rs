@@ -8,13 +8,15 @@ mod preview;
 mod sheet;
 mod words;
 
-pub use self::body::prepare_detail;
-use self::body::{lay_out, room};
+use std::ops::Range;
+
+use self::body::room;
+pub use self::body::{lay_out, prepare_detail};
 pub use self::facts::facts;
-pub use self::keys::{decide, fitting, keys_line, more, whole_words};
+pub use self::keys::{decide, fitting, keys_line, more};
 pub use self::sheet::{
-    BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, OutOfSight, Sheet, WIDEST, advice, hint, inner,
-    taint_mark,
+    BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, OutOfSight, Room, Sheet, WIDEST, Wait, advice, hint,
+    inner, taint_mark,
 };
 pub use self::words::{argument_of, sources};
 use super::{Fold, call, diff, form, rule};
@@ -23,7 +25,7 @@ use crate::tui::cards::{Card, CardStage};
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context};
 use crate::tui::line::Line;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Glyphs, Role};
 
 pub fn draw(card: &Card, frame: &Frame<'_>) -> Drawn {
     match &card.stage {
@@ -66,21 +68,22 @@ impl Sheet<'_> {
         let facts = if self.frame.rows < LOW { Vec::new() } else { facts(card, self.frame, self.inner) };
         let foot = self.foot(card);
         let fixed = 2 + facts.len() + foot.len();
-        let cap = match (card.whole, card.why) {
-            (Fold::Folded, Fold::Folded) => BODY.max(self.frame.rows * 2 / 3),
-            (Fold::Open, _) | (_, Fold::Open) => usize::MAX,
+        let cap = match card.why {
+            Fold::Folded => BODY.max(self.frame.rows * 2 / 3),
+            Fold::Open => usize::MAX,
         };
         let space = self.frame.rows.saturating_sub(fixed).min(cap).max(1);
         let clipped = body.len() > space || card.body.more() > 0;
         // The hint takes a line of its own, so that it covers nothing.
         let room = if clipped { space.saturating_sub(1).max(1).min(body.len()) } else { body.len() };
         let from = card.scroll.min(body.len().saturating_sub(room));
-        self.border(&self.title(card), &self.badge(card), 0);
+        let seen = from..from + room;
+        self.border(&self.title(card), &self.badge(card, &seen), 0);
         for line in body.iter().skip(from).take(room) {
             self.put(line.clone());
         }
         if clipped {
-            let keys = more(card, self.frame.keymap, Context::Card, Action::Card(CardKey::Whole));
+            let keys = more(self.frame.keymap, Context::Card, Action::Card(CardKey::Whole));
             let out = OutOfSight { above: from, below: body.len() - from - room, bytes: card.body.more() };
             self.put(hint(&out, &keys, self.inner));
         }
@@ -99,43 +102,61 @@ impl Sheet<'_> {
         for line in foot {
             self.put(line);
         }
-        self.border(&self.keys(card), &Line::new(), 2);
+        self.end(&self.keys(card));
     }
 
     /// Returns the left of the title: the tool that asks.
     fn title(&self, card: &Card) -> Line {
-        let request = &card.request;
-        Line::of(format!("{} ", self.frame.look.glyphs.waiting), Role::Waiting)
-            .with(request.tool.as_str(), Role::Tool)
-            .with(" ", Role::Text)
-            .with(call::subject(&request.args), Role::Text)
-            .joined(taint_mark(card, self.frame.look.glyphs))
+        let glyphs = self.frame.look.glyphs;
+        Line::of(format!("{} ", glyphs.waiting), Role::Waiting).joined(heading(card, glyphs))
     }
 
-    /// Returns the right of the title: position, risk and size.
-    fn badge(&self, card: &Card) -> Line {
+    /// Returns the right of the title: position, risk and size, and how many lines of the body were not seen, while
+    /// these are shown.
+    fn badge(&self, card: &Card, shown: &Range<usize>) -> Line {
         let mut line = Line::new();
         let dot = format!(" {} ", self.frame.look.glyphs.dot);
         let (at, of) = self.frame.position;
         if of > 1 {
             line = line.with(format!("{at} of {of}{dot}"), Role::Waiting);
         }
-        let role = if card.is_high() { Role::High } else { Role::Dim };
-        line = line.with(card.request.risk.word(), role);
-        if let Preview::Diff { lines, .. } = &card.request.plan.preview {
-            let counts = diff::counts(lines);
-            line = line
-                .with(&dot, Role::Dim)
-                .with(format!("+{}", counts.added), Role::Added)
-                .with(format!(" -{}", counts.removed), Role::Removed);
-            let hunks = hunks::count(lines);
-            if hunks > 1 && self.width >= NARROW {
-                line = line.with(format!("{dot}{hunks} hunks"), Role::Dim);
-            }
-            if card.hunks.skipped() > 0 {
-                line = line.with(format!("{dot}{} skipped", card.hunks.skipped()), Role::Waiting);
-            }
+        line = line.joined(size(card, self.frame.look.glyphs, self.width));
+        let (mut seen, total) = (card.seen, card.body.lines().len());
+        seen.show(shown, total);
+        if seen.left(total) > 0 && card.body.more() == 0 {
+            line = line.with(format!("{dot}{} not seen", seen.left(total)), Role::Waiting);
         }
         line
     }
+}
+
+/// Names a request: the tool and its most informative argument.
+pub fn heading(card: &Card, glyphs: &Glyphs) -> Line {
+    let request = &card.request;
+    Line::of(request.tool.as_str(), Role::Tool)
+        .with(" ", Role::Text)
+        .with(call::subject(&request.args), Role::Text)
+        .joined(taint_mark(card, glyphs))
+}
+
+/// Returns the risk of a request and the size of its change, for a line of `width` cells.
+pub fn size(card: &Card, glyphs: &Glyphs, width: usize) -> Line {
+    let dot = format!(" {} ", glyphs.dot);
+    let role = if card.is_high() { Role::High } else { Role::Dim };
+    let mut line = Line::of(card.request.risk.word(), role);
+    if let Preview::Diff { lines, .. } = &card.request.plan.preview {
+        let counts = diff::counts(lines);
+        line = line
+            .with(&dot, Role::Dim)
+            .with(format!("+{}", counts.added), Role::Added)
+            .with(format!(" -{}", counts.removed), Role::Removed);
+        let hunks = hunks::count(lines);
+        if hunks > 1 && width >= NARROW {
+            line = line.with(format!("{dot}{hunks} hunks"), Role::Dim);
+        }
+        if card.hunks.skipped() > 0 {
+            line = line.with(format!("{dot}{} skipped", card.hunks.skipped()), Role::Waiting);
+        }
+    }
+    line
 }

@@ -138,7 +138,7 @@ pub fn lay_out(card: &mut Card, frame: &Frame<'_>, width: usize, rows: usize) {
     let room = parts(card, frame, width, rows).room;
     let total = card.body.lines().len();
     card.scroll = card.scroll.min(total.saturating_sub(room));
-    card.saw(width, room, total);
+    card.saw(width, card.scroll..card.scroll + room, total);
 }
 
 /// Returns the reason being written, `room` cells wide, below its heading.

@@ -18,7 +18,7 @@ pub fn act(model: &mut Model, key: FindKey) {
             find.reach = find.reach.turned();
             recount(model);
         }
-        (FindKey::Edit | FindKey::Tools, None) => {}
+        (FindKey::Edit | FindKey::Tools, None) | (FindKey::Next | FindKey::Previous, _) => {}
     }
 }
 

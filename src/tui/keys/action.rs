@@ -124,11 +124,13 @@ pub enum CardKey {
 pub enum ListKey {
     Mark,
     MarkLow,
+    /// Marks all except HIGH ones and those with untrusted text.
+    MarkMost,
     Yes,
     No,
     /// Shows one as a card of its own, or all of it in the inbox, and back.
     Open,
-    /// Shows the arguments too.
+    /// Opens the pager.
     Whole,
     Why,
     /// Edits the arguments; only at a list of this session.
@@ -152,7 +154,7 @@ impl ListKey {
     /// Whether it decides something, or begins to: such a key is ignored during the guard time.
     pub fn decides(self) -> bool {
         match self {
-            Self::Yes | Self::No | Self::Later | Self::Mark | Self::MarkLow => true,
+            Self::Yes | Self::No | Self::Later | Self::Mark | Self::MarkLow | Self::MarkMost => true,
             Self::Edit | Self::Rule | Self::Resume | Self::OpenSession => true,
             Self::Open | Self::Whole | Self::Why | Self::Filter | Self::Filtered | Self::Narrow => false,
         }
@@ -218,6 +220,9 @@ pub enum LoginKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FindKey {
     Open,
+    /// Goes to the next or previous match; only in the pager.
+    Next,
+    Previous,
     /// Returns to the editing of the query.
     Edit,
     /// Switches whether the output of tools is searched.

@@ -37,6 +37,8 @@ pub enum Context {
     Inbox,
     /// Its filter is being written.
     InboxFilter,
+    /// The pager is open.
+    Pager,
     /// A list to pick from is open.
     Pick,
     /// A service is being set up.
@@ -67,6 +69,7 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Found, Context::Global],
     &[Context::Inbox, Context::Global],
     &[Context::InboxFilter, Context::Text, Context::Global],
+    &[Context::Pager, Context::Global],
     &[Context::Pick, Context::Text, Context::Global],
     &[Context::Login, Context::Text, Context::Global],
     &[Context::Help, Context::Global],
@@ -76,7 +79,7 @@ pub const LAYERS: &[&[Context]] = &[
 
 impl Context {
     /// All contexts, in the order of lists.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Composer,
         Self::Text,
         Self::Chord,
@@ -94,6 +97,7 @@ impl Context {
         Self::Found,
         Self::Inbox,
         Self::InboxFilter,
+        Self::Pager,
         Self::Pick,
         Self::Login,
         Self::Help,
@@ -132,6 +136,7 @@ impl Context {
             Self::Found => ("found", "while matches are walked through", AreKeys),
             Self::Inbox => ("inbox", "in the inbox", AreKeys),
             Self::InboxFilter => ("inbox-filter", "in the filter of the inbox", AreText),
+            Self::Pager => ("pager", "in the pager", AreKeys),
             Self::Pick => ("pick", "in a list to pick from", AreText),
             Self::Login => ("login", "where a service is set up", AreText),
             Self::Help => ("help", "in the list of keys", AreText),

@@ -7,15 +7,18 @@
 mod help;
 mod inbox;
 mod login;
+mod pager;
 mod pick;
 mod screen;
 
 pub use self::help::Help;
 pub use self::inbox::Inbox;
 pub use self::login::Login;
+pub use self::pager::Pager;
 pub use self::pick::{Pick, Purpose};
 pub use self::screen::{PanelContext, Screen};
 use super::batch::Question;
+use super::cards::Cards;
 use super::keys::{Action, Context, Keymap, Nav};
 use super::line::Line;
 use crate::approval::RequestId;
@@ -33,6 +36,8 @@ pub enum Panel {
     Login(Box<Login>),
     /// The pending requests of all sessions.
     Inbox(Box<Inbox>),
+    /// Requests of this session on the whole pane.
+    Pager(Box<Pager>),
 }
 
 /// The effect of a panel's action.
@@ -55,6 +60,8 @@ pub enum Then {
     OpenSession(SessionId),
     /// It closes, and the card of this request gets the keys.
     ToCard(RequestId),
+    /// It closes; approvals of these requests were sent.
+    Approved(Vec<RequestId>),
 }
 
 /// The behaviour of a panel. The default methods ignore the key or message.
@@ -95,8 +102,8 @@ pub trait PanelState {
     /// Handles a change of the screen's size.
     fn resized(&mut self) {}
 
-    /// Lays out the next frame.
-    fn lay_out(&mut self, _screen: &Screen<'_>) {}
+    /// Lays out the next frame, and records what it shows of the requests.
+    fn lay_out(&mut self, _screen: &Screen<'_>, _cards: &mut Cards) {}
 
     /// Returns the lines of the pane.
     fn draw(&self, screen: &Screen<'_>) -> Vec<Line>;
@@ -122,6 +129,7 @@ impl Panel {
             Self::Pick(pick) => pick.as_ref(),
             Self::Login(login) => login.as_ref(),
             Self::Inbox(inbox) => inbox.as_ref(),
+            Self::Pager(pager) => pager.as_ref(),
         }
     }
 
@@ -131,6 +139,7 @@ impl Panel {
             Self::Pick(pick) => pick.as_mut(),
             Self::Login(login) => login.as_mut(),
             Self::Inbox(inbox) => inbox.as_mut(),
+            Self::Pager(pager) => pager.as_mut(),
         }
     }
 }

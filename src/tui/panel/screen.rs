@@ -1,5 +1,6 @@
 //! The screen as seen by a panel, and what a panel may change besides itself.
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::frontend::dialogue::Dialogue;
@@ -22,6 +23,7 @@ pub struct Screen<'a> {
     pub header: Option<&'a Header>,
     /// The time zone in which times are shown.
     pub zone: &'a TimeZone,
+    pub now: Timestamp,
     /// Whether a high-risk request was approved once and needs a second key.
     pub approved_once: bool,
 }

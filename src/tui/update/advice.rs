@@ -9,14 +9,15 @@ use crate::tui::model::Model;
 /// Returns advice for an action refused because the request was not fully shown, with the keys that show more of it.
 pub fn unseen(what: &str, card: &Card, keymap: &Keymap) -> String {
     let unread = (Context::Card, Action::Card(CardKey::YesUnread), "approves it unread");
-    let mut keys = if card.is_long() {
-        vec![(Context::Card, Action::Card(CardKey::Read), "reads all of it in $EDITOR")]
-    } else {
-        vec![
-            (Context::Global, Action::Nav(Nav::PageDown), "to the end"),
-            (Context::Card, Action::Card(CardKey::Whole), "makes room"),
-        ]
-    };
+    let mut keys = vec![
+        (Context::Global, Action::Nav(Nav::PageDown), "to the end"),
+        (Context::Card, Action::Card(CardKey::Whole), "shows all of it"),
+    ];
+    keys.extend(card.is_long().then_some((
+        Context::Card,
+        Action::Card(CardKey::Read),
+        "reads it in $EDITOR",
+    )));
     keys.extend(card.may_be_unread().then_some(unread));
     keymap.told(what, &keys)
 }

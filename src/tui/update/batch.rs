@@ -4,16 +4,17 @@
 //! conditions for an approval are defined by `frontend::dialogue`.
 
 use super::advice::{nothing_left, say_put_off};
-use super::{form, rule};
+use super::{form, panel, rule};
 use crate::agent::port::Op;
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::{Seen, Yes};
 use crate::frontend::protocol::ClientRequest;
+use crate::tool::Risk;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, CardPlace, Cards};
 use crate::tui::cells::{CallState, call};
 use crate::tui::keys::{Action, Context, ListKey, Nav};
-use crate::tui::list::{ListStage, OpenRequest, marks_one};
+use crate::tui::list::{ListStage, OpenRequest};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::transcript::Transcript;
@@ -119,13 +120,17 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
     }
     let Some(card) = model.cards.current_mut() else { return };
     match key {
-        ListKey::Whole => card.whole = card.whole.turned(),
+        ListKey::Whole => panel::page(model, cmds),
         ListKey::Why => card.turn_why(model.card_view.body_total),
         ListKey::Open => model.batch.opened = Some(card.request.id.clone()),
         ListKey::Mark => mark(model),
         ListKey::MarkLow => {
             let open = all_open(&model.cards);
-            model.batch.list.mark_low(&open, &model.keymap, Context::Batch);
+            model.batch.list.mark_all(&open, Risk::Low, &model.keymap, Context::Batch);
+        }
+        ListKey::MarkMost => {
+            let open = all_open(&model.cards);
+            model.batch.list.mark_all(&open, Risk::Medium, &model.keymap, Context::Batch);
         }
         // A decided row has nothing to edit.
         ListKey::Edit | ListKey::Rule if card.is_decided() => {}
@@ -166,27 +171,24 @@ fn all_open(cards: &Cards) -> Vec<OpenRequest> {
 
 /// Returns the words, and the keys that show more of a request.
 fn room(model: &Model, words: &str) -> String {
-    let whole = (Context::Batch, Action::List(ListKey::Whole), "makes room");
+    let whole = (Context::Batch, Action::List(ListKey::Whole), "shows all of it");
     model.keymap.told(words, &[(Context::Global, Action::Nav(Nav::PageDown), ""), whole])
 }
 
-/// Approves the marked requests in one round.
+/// Approves the marked requests in one round, or else the chosen one.
 fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let these = model.batch.list.marked(all_open(&model.cards));
+    let chosen = model.cards.current().and_then(Card::open);
+    let these = model.batch.list.marked_or(all_open(&model.cards), chosen);
     if let Some(unseen) = these.iter().find(|one| one.seen != Seen::All) {
         return show_unseen(model, &unseen.id);
     }
     let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
-    let Some(risk) = these.iter().map(|one| one.risk).max() else {
-        model.dialogue.withdraw();
-        let words = model.keymap.told("nothing is marked", &[marks_one(Context::Batch)]);
-        model.batch.list.advice = Some(words);
-        return;
-    };
+    let Some(risk) = these.iter().map(|one| one.risk).max() else { return };
     let Some(asked) = approvals(model, &ids) else { return };
     if let Yes::Send(asked) = model.dialogue.yes(asked, risk, Seen::All, model.now_ms) {
         send(model, &ids, asked, "yes", cmds);
         model.batch.list.advice = waits(model, &ids);
+        model.cards.to_open();
     }
 }
 

@@ -30,7 +30,7 @@ pub fn act(model: &mut Model, key: CapKey, cmds: &mut Vec<Cmd>) {
     }
     *said = Some(answer);
     cmds.push(Cmd::Send(ClientRequest::Op(Op::Cap { cap: question.cap, answer })));
-    model.dialogue.hold(now);
+    model.dialogue.show_again(now);
 }
 
 /// Shows the question when a turn reaches a cap.

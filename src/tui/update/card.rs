@@ -2,7 +2,7 @@
 //! conditions for an approval are defined by `frontend::dialogue`.
 
 use super::advice::{advise, nothing_left, only_once, propose, say_put_off, unseen};
-use super::{batch, form, rule, select};
+use super::{auto_focus, batch, form, panel, rule, select};
 use crate::agent::port::Op;
 use crate::approval::{Approval, Remember, RequestId};
 use crate::frontend::dialogue::{self, Seen, Yes};
@@ -40,7 +40,10 @@ pub fn toggle_focus(model: &mut Model) {
             }
             select::enter(model);
         }
-        (Focus::Card, _) => select::enter(model),
+        (Focus::Card, _) => {
+            auto_focus::leave(model);
+            select::enter(model);
+        }
         (Focus::Transcript, _) => model.focus = Focus::Composer,
     }
 }
@@ -75,13 +78,14 @@ fn give_keys(model: &mut Model) {
         model.dialogue.show_again(model.now_ms);
     }
     model.focus = Focus::Card;
+    model.auto_focus.is_on = false;
 }
 
 pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
     if key == CardKey::SendNo && model.batch.list.is_refusing() {
         return batch::send_no(model, cmds);
     }
-    let looks = matches!(key, CardKey::Whole | CardKey::Why | CardKey::Sides | CardKey::Read)
+    let looks = matches!(key, CardKey::Why | CardKey::Sides | CardKey::Read)
         || matches!(key, CardKey::NextHunk | CardKey::PreviousHunk);
     if !looks && !matches!(key, CardKey::Yes | CardKey::YesUnread | CardKey::ApproveEdited) {
         model.dialogue.withdraw();
@@ -90,7 +94,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
     card.advice = None;
     let decided = card.is_decided();
     match key {
-        CardKey::Whole => card.whole = card.whole.turned(),
+        CardKey::Whole => panel::page(model, cmds),
         CardKey::Why => card.turn_why(model.card_view.body_total),
         CardKey::Sides => turn_sides(model),
         CardKey::Read => read(card, cmds),
@@ -305,7 +309,10 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
         CardStage::Asking if approved_once => {}
         CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => card.rest(),
         CardStage::Asking | CardStage::Deciding(_) if opened => model.batch.opened = None,
-        CardStage::Deciding(_) => model.focus = Focus::Composer,
+        CardStage::Deciding(_) => {
+            model.focus = Focus::Composer;
+            auto_focus::leave(model);
+        }
         CardStage::Asking => {
             // Between turns the request is in the inbox already.
             if model.turn.is_some() {

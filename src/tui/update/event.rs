@@ -40,8 +40,8 @@ pub fn take(model: &mut Model, event: Event) {
                 row.subject = call::subject(&request.args);
             }
             model.cards.add(request);
-            if model.focus != Focus::Card {
-                // No card has the focus yet: the cursor starts at the first row, whatever was planned first.
+            if model.focus != Focus::Card || model.auto_focus.is_on {
+                // The user has not moved the cursor: it starts at the first row, whatever was planned first.
                 model.cards.to_first();
             }
             batch::name(model);

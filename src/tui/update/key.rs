@@ -1,5 +1,6 @@
 //! Dispatches keys and pastes to the context that has the focus.
 
+use super::auto_focus::{self, Meaning};
 use super::card::Edge;
 use super::complete::Offered;
 use super::panel::{self, Acted};
@@ -20,6 +21,7 @@ use crate::tui::model::{
 };
 use crate::tui::msg::{Cmd, MouseMode};
 use crate::tui::panel::{Help, Panel};
+use crate::tui::press::{Followed, Pressed};
 
 pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if !matches!(model.life, Life::Open) {
@@ -31,6 +33,58 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if model.is_too_small() {
         return blind(model, key, cmds);
     }
+    model.auto_focus.continues = false;
+    let pressed = model.presses.note(key, model.now_ms);
+    match model.presses.follow(key, pressed, model.now_ms) {
+        Followed::Nothing => {}
+        Followed::Repeated => return,
+        Followed::Other(_) if is_escape(model, key) => return,
+        Followed::Other(deferred) if deferred.may_be_text => {
+            auto_focus::give_back(model, Some((deferred.key, deferred.events)));
+        }
+        Followed::Other(deferred) => auto_focus::execute(model, &deferred, cmds),
+    }
+    if model.auto_focus.is_on && model.panel.is_none() {
+        match auto_focus::meaning(model, key) {
+            Meaning::Answer => return defer(model, key),
+            Meaning::Text => auto_focus::give_back(model, None),
+            // It is the user's from now on; the guard time goes on.
+            Meaning::Focus => return model.auto_focus.is_on = false,
+            Meaning::Command => {}
+        }
+    }
+    take(model, key, pressed, cmds);
+}
+
+fn is_escape(model: &Model, key: Key) -> bool {
+    model.keymap.action(&[Context::Global], key) == Some(Action::Escape)
+}
+
+/// Executes a key only if no other one follows.
+fn defer(model: &mut Model, key: Key) {
+    if let Some(question) = model.dialogue.subject().cloned() {
+        let is_armed = model.dialogue.is_armed(model.now_ms);
+        model.presses.defer(key, question, is_armed, model.auto_focus.is_on, model.now_ms);
+    }
+}
+
+/// Executes a key that was deferred.
+pub fn execute(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
+    if let Some(binding) = model.keymap.binding(contexts(model), key) {
+        perform(model, key, binding, cmds);
+    }
+}
+
+/// Does what a key is bound to; records whether it approved something.
+fn perform(model: &mut Model, key: Key, binding: &Binding, cmds: &mut Vec<Cmd>) {
+    let before = cmds.len();
+    act(model, binding.action, cmds);
+    if binding.weight == Weight::Approves && (cmds.len() > before || model.dialogue.is_approved_once()) {
+        model.presses.approved(key, model.now_ms);
+    }
+}
+
+fn take(model: &mut Model, key: Key, pressed: Pressed, cmds: &mut Vec<Cmd>) {
     let chord = std::mem::take(&mut model.chord);
     let contexts = contexts(model);
     if card::is_guarded(model) {
@@ -46,8 +100,13 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if is_guarded(model, binding) {
         return model.dialogue.show_again(model.now_ms);
     }
-    if binding.is_some_and(|row| row.weight == Weight::Approves) && model.dialogue.may_be_held(model.now_ms) {
-        return model.dialogue.hold(model.now_ms);
+    if binding.is_some_and(|row| row.weight == Weight::Approves) {
+        if pressed == Pressed::Again {
+            return;
+        }
+        if model.presses.may_be_held(key, model.now_ms) {
+            return defer(model, key);
+        }
     }
     match action {
         Some(action @ (Action::Help | Action::Find(FindKey::Open)))
@@ -55,8 +114,10 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
         {
             with_text(model, action, key, cmds);
         }
-        Some(action) => act(model, action, cmds),
-        None => typed(model, key, cmds),
+        Some(_) | None => match binding {
+            Some(binding) => perform(model, key, binding, cmds),
+            None => typed(model, key, cmds),
+        },
     }
 }
 
@@ -172,6 +233,11 @@ fn typed(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
 }
 
 pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
+    model.auto_focus.continues = false;
+    let deferred = model.presses.take_due(u64::MAX).map(|deferred| (deferred.key, deferred.events));
+    if model.auto_focus.is_on && model.panel.is_none() {
+        auto_focus::give_back(model, deferred);
+    }
     let in_card = model.focus == Focus::Card;
     if card::is_guarded(model) {
         return;

@@ -3,6 +3,7 @@
 
 mod advice;
 mod alert;
+mod auto_focus;
 mod batch;
 mod cap;
 mod card;
@@ -36,6 +37,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut cmds = Vec::new();
     model.now_ms = model.now_ms.max(msg.now_ms);
     timers(model, &mut cmds);
+    // A key that waited for its turn may have followed the deferred one in time.
+    if !matches!(msg.input, Input::Key(_) | Input::Paste(_)) {
+        auto_focus::execute_due(model, &mut cmds);
+    }
     let may_write = matches!(
         msg.input,
         Input::Key(_)
@@ -95,6 +100,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     cmds
 }
 
+/// Returns the time at which the shown requests take the keys by themselves; `None` if they do not.
+pub fn takes_keys_at(model: &Model) -> Option<u64> {
+    auto_focus::due_ms(model)
+}
+
 /// Handles expired timers.
 fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let now = model.now_ms;
@@ -121,10 +131,9 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 /// Restores the invariants that must hold after every message.
 fn settle(model: &mut Model) {
+    panel::settle(model);
     batch::look(model);
-    if model.focus == Focus::Card && model.cards.current().is_none() && !model.asks_cap() {
-        model.focus = Focus::Composer;
-    }
+    auto_focus::settle(model);
     select::settle(model);
 }
 
@@ -134,17 +143,31 @@ fn lay_out(model: &mut Model) {
     let look = model.look();
     let pane = model.areas().pane;
     let holds = match model.focus {
+        Focus::Card if model.auto_focus.is_on => Holds::KeysByItself,
         Focus::Card => Holds::Keys,
         Focus::Composer | Focus::Transcript => Holds::Nothing,
     };
+    let wait = model.wait();
     let position = model.cards.position();
     let columns = model.card_columns();
     let header = model.header.as_ref();
-    let zone = &model.zone;
+    let (zone, now) = (&model.zone, model.now());
     let (keymap, approved_once) = (&model.keymap, model.dialogue.is_approved_once());
-    let frame =
-        Frame { look: &look, keymap, holds, approved_once, rows: pane, columns, position, header, zone };
-    let drawn = match model.question() {
+    let frame = Frame {
+        look: &look,
+        keymap,
+        holds,
+        wait,
+        approved_once,
+        rows: pane,
+        columns,
+        position,
+        header,
+        zone,
+        now,
+    };
+    let question = if model.panel.is_some() { Question::Nothing } else { model.question() };
+    let drawn = match question {
         Question::Nothing | Question::Inbox => Drawn::default(),
         Question::Cap(_) => {
             model.cap.as_ref().map_or_else(Drawn::default, |cap| cells::cap::draw(cap, &frame))
@@ -179,7 +202,8 @@ fn lay_out(model: &mut Model) {
         if let Some(card) = model.cards.current_mut() {
             card.hunks.rows = drawn.hunks;
             card.scroll = card.scroll.min(last);
-            card.saw(drawn.body_width, drawn.body_room, drawn.body_total);
+            let lines = card.scroll..card.scroll + drawn.body_room;
+            card.saw(drawn.body_width, lines, drawn.body_total);
         }
     }
 }

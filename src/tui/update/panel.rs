@@ -1,11 +1,13 @@
 //! Passes keys and messages to the open panel, and executes the results.
 
+use crate::approval::RequestId;
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{ClientRequest, LoginWhy, ModelLine, ServerMessage, ServiceLine};
+use crate::tui::batch::Question;
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::panel::{Login, Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then};
+use crate::tui::panel::{Login, Pager, Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then};
 
 /// Whether a panel handled an action.
 pub enum Acted {
@@ -73,8 +75,31 @@ pub fn tell(model: &mut Model, message: ServerMessage, cmds: &mut Vec<Cmd>) {
 
 pub fn lay_out(model: &mut Model) {
     if let Some(mut panel) = model.panel.take() {
-        panel.state_mut().lay_out(&model.screen(model.areas().pane));
+        let mut cards = std::mem::take(&mut model.cards);
+        panel.state_mut().lay_out(&model.screen(model.areas().pane), &mut cards);
+        model.cards = cards;
         model.panel = Some(panel);
+    }
+}
+
+/// Opens the pager over the shown requests: the current card, or all rows of the list.
+pub fn page(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let of: Vec<RequestId> = match model.question() {
+        Question::Card(id) => vec![id],
+        Question::List(ids) => ids,
+        Question::Nothing | Question::Cap(_) | Question::Inbox => return,
+    };
+    model.auto_focus.is_on = false;
+    open(model, Panel::Pager(Box::new(Pager::new(of))), cmds);
+}
+
+/// Closes the pager once all of its requests are decided.
+pub fn settle(model: &mut Model) {
+    if let Some(Panel::Pager(pager)) = &mut model.panel
+        && !pager.retain(&model.cards)
+    {
+        model.panel = None;
+        model.flash("the request was decided elsewhere");
     }
 }
 
@@ -138,6 +163,10 @@ fn follow(model: &mut Model, then: Then, cmds: &mut Vec<Cmd>) -> Acted {
             model.cards.go_to(Some(&id));
             model.batch.opened = Some(id);
             model.focus = Focus::Card;
+        }
+        Then::Approved(ids) => {
+            model.cards.send(&ids, "yes");
+            model.batch.opened = None;
         }
     }
     Acted::Yes

@@ -28,6 +28,7 @@ pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
         model.queue.push(text.clone());
     }
     model.transcript.follow();
+    model.auto_focus.forget();
     cmds.push(Cmd::Send(ask(text, &entry, own_words)));
 }
 

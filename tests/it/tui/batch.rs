@@ -73,7 +73,7 @@ fn list() -> Screen {
 #[test]
 fn rounds() {
     let cases: Vec<(&str, Screen, &str, Vec<ClientRequest>)> = vec![
-        ("nothing marked", list(), "<tab>y", vec![]),
+        ("the row, with nothing marked", list(), "<tab>y", vec![yes(1)]),
         ("no reflex decides", list(), "<tab><ret><tab><tab><space>", vec![]),
         ("without the keys", list(), "y n<space>", vec![]),
         ("one", list(), "<tab><space>y", vec![yes(1)]),
@@ -81,6 +81,7 @@ fn rounds() {
         ("in the order of the list", list(), "<tab><down><space><up><space>y", vec![yes(1), yes(2)]),
         ("a mark taken back", list(), "<tab><space><down><space><space>y", vec![yes(1)]),
         ("marked low", list(), "<tab><down><down><down><down><up><up><up><up>ay", vec![yes(1)]),
+        ("marked all but HIGH", list(), "<tab><down><down><up><up>Ay", vec![yes(1), yes(2)]),
         ("unseen ones are shown first", five(Screen::open(80, 24)), "<tab>ay", vec![]),
         ("decided once", list(), "<tab><space>yyy<space>y", vec![yes(1)]),
         ("no to the row", list(), "<tab><down>n<ret>", vec![no(2, None)]),
@@ -96,7 +97,7 @@ fn rounds() {
             "<tab><space><down><space>nnot yet y<ret>",
             vec![no(1, Some("not yet y")), no(2, Some("not yet y"))],
         ),
-        ("a no taken back", list(), "<tab>nbecause<esc>y", vec![]),
+        ("a no taken back", list(), "<tab>nbecause<esc>", vec![]),
         (
             "all later",
             list(),
@@ -143,7 +144,7 @@ fn marks_go_to_what_was_seen() {
     assert!(unseen.shot().contains("! 2 is HIGH, to be marked once all of it was shown"));
     let seen = long().keys(&"<pgdn>".repeat(20)).keys("<space>");
     assert_eq!(marks(&seen), [false, true]);
-    let whole = long().keys("v").keys(&"<pgdn>".repeat(20)).keys("<space>");
+    let whole = long().keys("v").keys(&"<pgdn>".repeat(20)).keys("v").wait(600).keys("<space>");
     assert_eq!(marks(&whole), [false, true]);
 }
 
@@ -180,7 +181,7 @@ fn a_list_that_changes_takes_no_key_for_a_moment() {
     assert_eq!(gone().wait(600).keys("y").asks(), [&yes(2)]);
     assert!(list().keys("<tab><space><ret>y").asks().is_empty(), "one was opened");
     assert!(list().keys("<tab><space><ret>").wait(600).keys("<esc>y").asks().is_empty(), "it was closed");
-    let hidden = list().keys("<tab><space><c-home>");
+    let hidden = three(Screen::open(80, 24).text(&"Words.\n\n".repeat(40))).keys("<tab><space><c-home>");
     let back = hidden.keys("y");
     assert!(back.asks().is_empty(), "it was out of sight");
     assert_eq!(back.wait(600).keys("y").asks(), [&yes(1)]);
@@ -260,7 +261,8 @@ fn put_off_comes_back_without_marks() {
     assert_eq!((off.model.cards.count(), off.model.cards.current().is_some()), (3, false));
     let later = |number| settled(number, Approval::Later);
     let back = off.event(later(1)).event(later(2)).event(later(3)).keys("<a-a>").wait(600).keys("y");
-    assert_eq!(back.asks().len(), 3, "nothing is marked");
+    let asks: Vec<ClientRequest> = back.asks().into_iter().skip(3).cloned().collect();
+    assert_eq!(asks, [yes(1)], "nothing is marked, so the row is decided");
     let between = Screen::open(80, 24).notice(ServerMessage::Waiting { requests: vec![low(1), high(2)] });
     assert!(between.wait(600).keys("<tab><esc>").asks().is_empty(), "between turns they wait already");
 }
@@ -329,12 +331,17 @@ fn the_card_says_where_and_what_can_be_undone() {
     let sandboxed = Header { isolation: "sandboxed", ..header() };
     let open = || Screen::open(80, 24).notice(ServerMessage::Header(sandboxed.clone())).prompted("go");
     let mut command = open().asked(high(1)).wait(600);
-    assert!(command.shot().contains("where /home/alex/work, sandboxed"));
+    let facts = " · sandboxed · cannot be undone │";
+    assert!(command.shot().contains(facts), "one line on a low screen: {}", command.shot());
+    assert!(command.resize(80, 40).shot().contains("where /home/alex/work, sandboxed"));
     let mut file = low(1);
     file.plan.access = Access::Nothing;
-    let shot = open().asked(file).wait(600).shot();
+    let shot = open().asked(file).wait(600).resize(80, 40).shot();
     assert!(shot.contains("where /home/alex/work  ") && !shot.contains("work, sandboxed"), "{shot}");
-    assert!(shot.contains("undo  what it changes can be put back exactly"), "{shot}");
+    assert!(shot.contains("undo  can be undone"), "{shot}");
+    let mut reads = high(1);
+    reads.plan.access = Access::Paths { reads: vec!["/etc/hosts".into()], writes: Vec::new() };
+    assert!(!open().asked(reads).wait(600).shot().contains("undone"), "nothing is changed");
 }
 
 /// Draws one state at all sizes.

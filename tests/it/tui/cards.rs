@@ -284,13 +284,19 @@ fn mail(number: u32) -> Request {
 
 #[test]
 fn a_card_says_whose_words_it_carries() {
-    let mut shot = asking(Screen::open(100, 40), mail(1)).shot();
+    let at = |time: &str| {
+        let mut screen = Screen::open(100, 40);
+        screen.model.began = time.parse().unwrap();
+        asking(screen, mail(1))
+    };
+    assert!(!at("2026-11-20T09:00:00Z").shot().contains("expires"), "only when it is near");
+    let mut shot = at("2026-11-23T09:00:00Z").shot();
     for words in [
         "◇ send_mail billing@evil.example ▲ ─",
         "to ▲     billing@evil.example",
         "words ▲ from output of `curl https://shop.example/invoice`, file notes/x.md",
-        "until Mon 23 Nov 14:31, then it is not done",
-        "undo  it is held for a moment before it happens",
+        "until expires 14:31",
+        "undo  held before it happens",
     ] {
         assert!(shot.contains(words), "{words}: {shot}");
     }
@@ -499,7 +505,7 @@ fn a_row_of_a_list_is_edited_and_gets_a_rule() {
     assert_eq!(open.asks(), [&ClientRequest::DraftRule { request: id(2) }]);
     let notice = ServerMessage::RuleDraft { request: id(2), text: "a = 1".into(), check: past(1, 0) };
     // The card came in place of the list: no yes counts for a moment.
-    let saved = open.notice(notice).keys("<c-s>").wait(600).keys("<c-s>");
+    let saved = open.notice(notice).keys("<c-s>").wait(600).keys("<c-s>").wait(300);
     let save = ClientRequest::SaveRule { request: id(2), text: "a = 1".into(), scope: RuleScope::Session };
     assert_eq!(saved.asks()[1..], [&save]);
     let mut back = saved.keys("<esc>");
@@ -523,7 +529,7 @@ fn a_megabyte_is_laid_out_once_and_read_outside() {
     let screen = megabyte(Screen::open(80, 24));
     let mut screen = screen.keys("<pgdn><pgdn><up><down>y");
     assert!(screen.asks().is_empty(), "not all of it was seen");
-    assert!(screen.shot().contains("Ctrl+G reads all of it in $EDITOR"), "{}", screen.shot());
+    assert!(screen.shot().contains("Ctrl+G reads it in $EDITOR"), "{}", screen.shot());
     assert_eq!(screen.model.cards.current().unwrap().body.layouts, 1);
     let mut screen = screen.keys("<c-g>");
     let target = Target::Reading(id(1));
@@ -536,10 +542,10 @@ fn a_megabyte_is_laid_out_once_and_read_outside() {
         target: target.clone(),
         text: Err("the editor could not be started".to_owned()),
     }));
-    let mut screen = screen.keys("y");
+    let mut screen = screen.wait(300).keys("y");
     assert!(screen.asks().is_empty(), "it was not shown");
     screen.feed(Input::Edited(Edited { target: target.clone(), text: Ok(String::new()) }));
-    assert_eq!(screen.keys("y").asks(), [&decided(1, Approval::yes())]);
+    assert_eq!(screen.wait(300).keys("y").asks(), [&decided(1, Approval::yes())]);
     let mut other = shell_request(1, &"other ".repeat(200_000), Risk::Medium);
     other.why = vec!["it is another one".to_owned()];
     let mut changed = megabyte(Screen::open(80, 24)).keys("<c-g>").asked(other).wait(600);
@@ -571,7 +577,7 @@ fn a_long_text_is_laid_out_as_far_as_it_is_looked_for() {
         let mut screen = asking(Screen::open(160, 50), request);
         let more = |screen: &Screen| screen.model.cards.current().unwrap().body.more();
         assert!(more(&screen) > 0, "{name}");
-        assert!(screen.shot().contains(" kB more: Ctrl+G $EDITOR]"), "{name}: {}", screen.shot());
+        assert!(screen.shot().contains(" kB more: PgDn, v view]"), "{name}: {}", screen.shot());
         let mut pages = 0;
         while more(&screen) > 0 {
             screen = screen.keys("<pgdn>");
@@ -711,10 +717,10 @@ fn the_end_of_a_long_change_is_one_key_away_and_a_file_may_be_approved_unread() 
         assert!(screen.shot().contains("approves it unread"), "{}", screen.shot());
         assert!(screen.keys("<home>").shot().contains("line 1 "), "and back");
     }
-    // Offered first: with Caps Lock each `y` is a `Y`.
-    let screen = open(long_change(Risk::Medium)).keys("Y");
+    // Offered first: with Caps Lock each `y` is a `Y`. A key that is held down is one press.
+    let screen = open(long_change(Risk::Medium)).keys("YYYY");
     assert!(screen.asks().is_empty());
-    assert_eq!(screen.keys("Y").asks(), [&decided(1, Approval::yes())]);
+    assert_eq!(screen.wait(300).keys("Y").asks(), [&decided(1, Approval::yes())]);
     // A key that did not count changes nothing: all else still wants a look.
     let long = Screen::open(80, 24).prompted("go").text(&"Words.\n\n".repeat(90));
     let mut away = long.asked(long_change(Risk::Medium)).wait(600).keys("<tab>y");

@@ -79,20 +79,20 @@ fn escape_is_told_as_what_it_does() {
 }
 
 #[test]
-fn whole_is_offered_until_it_is_on() {
+fn what_is_not_seen_is_counted_and_the_pager_is_offered() {
     let mut screen = open().asked(diff_request(1, 60)).wait(600).keys("<tab>");
-    shows(&mut screen, "more lines: PgDn, v all]");
-    shows(&mut screen, "w why · v all");
-    screen = screen.keys("v");
-    shows(&mut screen, "more lines: PgDn]");
-    shows(&mut screen, "w why · v less");
-    hides(&mut screen, "v all");
+    shows(&mut screen, "medium · +60 -1 · 55 not seen");
+    shows(&mut screen, "more lines: PgDn, v view]");
+    shows(&mut screen, "w why · v view");
+    let mut screen = screen.keys("<end>");
+    shows(&mut screen, "55 not seen");
+    hides(&mut screen.keys("<home>").keys(&"<pgdn>".repeat(12)), "not seen");
 }
 
 #[test]
 fn what_stands_in_the_way_of_editing_is_told() {
     let screen = open().asked(diff_request(1, 60)).wait(600).keys("<tab>e");
-    shows(&mut { screen }, "! to edit it, first see all of it: PgDn to the end, v makes room");
+    shows(&mut { screen }, "! to edit it, first see all of it: PgDn to the end, v shows all of it");
 }
 
 /// The text under the pill is as wide as the pane, in narrow and in wide letters.

@@ -325,7 +325,7 @@ fn hunks(screen: Screen) -> Screen {
 
 #[test]
 fn hunks_are_skipped_and_kept() {
-    let tall = || hunks(Screen::open(80, 40)).keys("v");
+    let tall = || hunks(Screen::open(80, 60));
     let content = |text: String| instead("write_file", json!({ "path": "Northwind.md", "content": text }));
     let first = || content(OLD.replace("PO: 4471\n", "PO: 4471-B\nInvoice 1182: asked for correction\n"));
     let second = || content(format!("{OLD}- 2026-11-21 amount mismatch\n"));
@@ -343,7 +343,7 @@ fn hunks_are_skipped_and_kept() {
     for (name, keys, expected) in cases {
         assert_eq!(tall().keys(keys).asks(), expected.iter().collect::<Vec<_>>(), "{name}");
     }
-    let high = || asking(Screen::open(80, 40), write_request(&new_text(), Risk::High)).keys("v");
+    let high = || asking(Screen::open(80, 60), write_request(&new_text(), Risk::High));
     assert_eq!(high().keys("1y").wait(1_100).keys("y").asks(), [&second()]);
     assert!(high().keys("y").wait(1_100).keys("1y").asks().is_empty(), "another yes than the first");
     let clipped = hunks(Screen::open(80, 16));

@@ -105,7 +105,7 @@ fn cards_lists_and_forms_name_this_persons_keys() {
 fn the_filter_is_written_and_taken_back() {
     let filter = |keys: &str| match Screen::open(80, 24).keys(keys).model.panel {
         Some(Panel::Help(help)) => Some(help.filter),
-        Some(Panel::Pick(_) | Panel::Login(_) | Panel::Inbox(_)) | None => None,
+        Some(Panel::Pick(_) | Panel::Login(_) | Panel::Inbox(_) | Panel::Pager(_)) | None => None,
     };
     for (keys, expected) in [
         ("?", Some("")),

@@ -7,7 +7,7 @@ use co::frontend::protocol::{ClientRequest, ContextUse, Header, ServerMessage, U
 use co::history::SessionId;
 use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use co::tool::{Access, CallPlan, DiffKind, DiffLine, Preview, Risk, Undo};
-use co::tui::key::parse_keys;
+use co::tui::key::{Code, Key, parse_keys};
 use co::tui::keys::Keymap;
 use co::tui::msg::{Mouse, MouseWhat};
 use co::tui::theme::Glyphs;
@@ -46,8 +46,11 @@ impl Screen {
     pub fn with(columns: u16, rows: u16, glyphs: &'static Glyphs) -> Self {
         let keymap = Keymap::default();
         let setup = Setup { columns, rows, glyphs, motion: Motion::Full, thinking: Fold::Folded, keymap };
+        let mut model = Model::new(setup);
+        // The last key was the one that started the program.
+        model.presses.note(Key::plain(Code::Enter), 1_000);
         Self {
-            model: Model::new(setup),
+            model,
             theme: Theme::choose(ThemeChoice::Dark, &Surroundings::default()),
             terminal: Terminal::new(TestBackend::new(columns, rows)).unwrap(),
             now_ms: 1_000,

@@ -18,6 +18,7 @@ pub mod kit;
 pub mod local_output;
 pub mod login;
 pub mod markdown;
+pub mod one_key;
 pub mod panel;
 pub mod pickers;
 pub mod random;

@@ -169,7 +169,7 @@ fn the_keys_go_round() {
         screen = screen.keys("<tab>");
         focus.push(screen.model.focus);
     }
-    assert_eq!(focus, [Focus::Composer, Focus::Card, Focus::Transcript, Focus::Composer]);
+    assert_eq!(focus, [Focus::Card, Focus::Card, Focus::Transcript, Focus::Composer], "first by itself");
     let screen = Screen::open(80, 24).keys("<tab>");
     assert_eq!(screen.model.focus, Focus::Composer);
 }

@@ -112,14 +112,14 @@ fn a_card_takes_no_key_at_first() {
         .event(Event::ApprovalSettled { request: id(1), settled })
         .keys("y");
     assert_eq!(screen.asks(), [&decided(1, Approval::yes())]);
-    assert_eq!(screen.wait(1_100).keys("y").asks().len(), 2);
+    assert_eq!(screen.wait(1_100).keys("y").wait(300).asks().len(), 2);
 }
 
 #[test]
 fn cards_are_moved_through_and_put_off() {
     let two = || {
         let both = medium().asked(shell_request(2, "pwd", Risk::Medium)).wait(600);
-        both.keys("<tab><ret>").wait(600).keys("<down>").wait(600)
+        both.keys("<tab>").wait(600).keys("<ret>").wait(600).keys("<down>").wait(600)
     };
     assert_eq!(two().keys("y").asks(), [&decided(2, Approval::yes())]);
     assert_eq!(two().keys("<up>").wait(600).keys("y").asks(), [&decided(1, Approval::yes())]);
@@ -293,7 +293,7 @@ fn nothing_wakes_an_idle_screen() {
         ("a command", Screen::open(80, 24).notice(ServerMessage::ShellBegan { command: "x".into() }), true),
     ];
     for (name, screen, wakes) in cases {
-        assert_eq!(screen.wait(10_000).model.wake_at().is_some(), wakes, "{name}");
+        assert_eq!(screen.wait(10_000).wait(1_000).model.wake_at().is_some(), wakes, "{name}");
     }
 }
 

@@ -7,7 +7,7 @@ use super::sheet::{Frame, Room};
 use super::words;
 use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffLine, Preview, Question};
-use crate::tui::cards::{Body, BodyBasis, Card};
+use crate::tui::cards::{Body, BodyBasis, BodyForm, Card};
 use crate::tui::cells::Fold;
 use crate::tui::cells::diff::{Layout, Page, is_split};
 use crate::tui::cells::split;
@@ -20,7 +20,7 @@ impl BodyBasis {
         self.width == room.width
             && self.depth == card.depth
             && self.is_split == is_split(card.hunks.sides, room.columns)
-            && (self.whole, self.why) == (card.whole, card.why)
+            && (self.form, self.why) == (room.form, card.why)
             && self.skipped.iter().copied().eq(card.hunks.skips())
             && self.here == card.hunks.here()
             && self.place == place(card, room.header)
@@ -36,7 +36,8 @@ pub fn prepare_detail(card: &mut Card, frame: &Frame<'_>, width: usize) {
 }
 
 pub fn room<'a>(frame: &Frame<'a>, width: usize, columns: usize) -> Room<'a> {
-    Room { width, columns, header: frame.header, glyphs: frame.look.glyphs, zone: frame.zone }
+    let form = BodyForm::Card;
+    Room { width, columns, header: frame.header, glyphs: frame.look.glyphs, zone: frame.zone, form }
 }
 
 /// Lays out the body if its basis changed.
@@ -49,7 +50,7 @@ pub fn lay_out(card: &mut Card, room: &Room<'_>) {
         width: room.width,
         depth: card.depth,
         is_split: is_split(card.hunks.sides, room.columns),
-        whole: card.whole,
+        form: room.form,
         why: card.why,
         skipped: card.hunks.skips().collect(),
         here: card.hunks.here(),
@@ -61,7 +62,7 @@ pub fn lay_out(card: &mut Card, room: &Room<'_>) {
     card.body = Body { basis: Some(Box::new(basis)), page, more, layouts: card.body.layouts + 1 };
 }
 
-/// Lays out summary and preview, with `v` the arguments, with `w` every reason on its own lines.
+/// Lays out summary and preview, in the pager the arguments, with `w` every reason on its own lines.
 fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
     let width = room.width;
     let mut head = Head { left: card.depth, more: 0 };
@@ -71,6 +72,9 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
     let mut lines = wrap_spans(&[Span::new(expand_tabs(&plan.summary), Role::Text)], width, &even);
     if let Some(question) = &plan.question {
         lines = asked(question, width);
+    }
+    if room.form == BodyForm::Change && matches!(plan.preview, Preview::Diff { .. }) {
+        lines.clear();
     }
     if !shows_fields(&plan.preview) {
         mark(&mut lines, card, room);
@@ -82,7 +86,8 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
         Preview::Diff { lines: changed, .. } => {
             let layout = Layout { width, hunks: &card.hunks, glyphs: room.glyphs };
             let page = split::page(head.of_diff(changed), &layout, room.columns);
-            hunks = page.hunks.iter().map(|row| lines.len() + 1 + row).collect();
+            let above = lines.len() + usize::from(!lines.is_empty());
+            hunks = page.hunks.iter().map(|row| above + row).collect();
             page.lines
         }
         Preview::Fields { fields: all } => {
@@ -94,10 +99,12 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
         }
     };
     if !preview.is_empty() {
-        lines.push(Line::new());
+        if !lines.is_empty() {
+            lines.push(Line::new());
+        }
         lines.extend(preview);
     }
-    if card.whole == Fold::Open && plan.preview != Preview::None {
+    if room.form == BodyForm::WithArguments && plan.preview != Preview::None {
         lines.push(Line::new());
         lines.push(Line::of("arguments", Role::Dim));
         lines.extend(verbatim(head.of(&pretty(&card.request.args)), width));

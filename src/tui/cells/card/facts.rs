@@ -1,12 +1,14 @@
 //! The facts beside a request's body: why it asks, where it would run, what can be undone.
 
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use super::sheet::{Frame, Room};
 use super::words;
 use crate::frontend::protocol::Header;
-use crate::stdx::text::{expand_tabs, one_line_summary};
-use crate::tool::{Access, Undo};
+use crate::stdx::moment::deadline;
+use crate::stdx::text::{expand_tabs, one_line_summary, width as cells};
+use crate::tool::{Access, Effect, Undo};
 use crate::tui::cards::Card;
 use crate::tui::cells::Fold;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -15,30 +17,58 @@ use crate::tui::theme::{Glyphs, Role};
 /// Cells for the names of facts.
 const FACT: usize = 6;
 
-/// Returns the facts, one cut line each; `w` moves them into the body instead.
+/// Below this height of the pane the facts share one line.
+const SHORT: usize = 26;
+
+/// The time before its expiry from which a request says when it expires.
+const NEAR: SignedDuration = SignedDuration::from_hours(24);
+
+/// Returns the facts in cut lines; `w` moves them into the body instead.
 pub fn facts(card: &Card, frame: &Frame<'_>, width: usize) -> Vec<Line> {
     if card.why == Fold::Open {
         return Vec::new();
     }
     let request = &card.request;
-    let why = request.why.join(&format!(" {} ", frame.look.glyphs.dot));
-    let facts = [
+    let dot = format!(" {} ", frame.look.glyphs.dot);
+    let why = request.why.join(&dot);
+    let warnings = [
         ("back", request.again.clone().unwrap_or_default(), Role::Waiting),
         ("words", from_others(card, frame.look.glyphs), Role::Waiting),
+    ];
+    let facts = [
         ("why", why, Role::Dim),
         ("where", place(card, frame.header), Role::Dim),
         ("undo", undo(card).to_owned(), Role::Dim),
         ("after", card.after.join(", "), Role::Dim),
-        ("until", until(card, frame.zone), Role::Dim),
+        ("until", expires_soon(card, frame), Role::Dim),
     ];
-    let mut lines = vec![Line::new()];
-    for (name, text, role) in facts {
+    let mut lines = Vec::new();
+    let mut put = |name: &str, text: &str, role| {
         if !text.is_empty() {
-            let text = one_line_summary(&text, width - FACT);
+            let text = one_line_summary(text, width - FACT);
             lines.push(Line::of(format!("{name:<FACT$}"), Role::Dim).with(text, role));
         }
+    };
+    warnings.iter().for_each(|(name, text, role)| put(name, text, *role));
+    if frame.rows < SHORT {
+        let mut texts = facts.map(|(_, text, _)| text);
+        // The header names the folder.
+        texts[1] = isolation(card, frame.header).to_owned();
+        put("why", &in_one_line(&texts, &dot, width - FACT), Role::Dim);
+    } else {
+        facts.iter().for_each(|(name, text, role)| put(name, text, *role));
+        lines.insert(0, Line::new());
     }
     lines
+}
+
+/// Joins the facts into one line of so many cells; the first one is cut where they do not fit.
+fn in_one_line(facts: &[String], dot: &str, width: usize) -> String {
+    let [first, rest @ ..] = facts else { return String::new() };
+    let rest: Vec<&str> = rest.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    let tail = rest.iter().map(|text| format!("{dot}{text}")).collect::<String>();
+    let room = width.saturating_sub(cells(&tail)).max(width / 3);
+    format!("{}{tail}", one_line_summary(first, room))
 }
 
 /// Returns every reason on its own lines.
@@ -70,9 +100,9 @@ pub(super) fn reasons(card: &Card, room: &Room<'_>) -> Vec<Line> {
     for (index, after) in card.after.iter().enumerate() {
         fact(if index == 0 { "after" } else { "" }, after, Role::Text);
     }
-    let until = until(card, room.zone);
-    if !until.is_empty() {
-        fact("until", &until, Role::Text);
+    let expires = expires(card, room.zone);
+    if !expires.is_empty() {
+        fact("until", &expires, Role::Text);
     }
     fact("id", &request.id.to_string(), Role::Dim);
     lines
@@ -87,32 +117,48 @@ fn from_others(card: &Card, glyphs: &Glyphs) -> String {
     format!("{} from {}", glyphs.taint, words::sources(taint).join(", "))
 }
 
-/// Returns the deadline of the decision.
-fn until(card: &Card, zone: &TimeZone) -> String {
-    let told = |at: jiff::Timestamp| {
-        format!("{}, then it is not done", at.to_zoned(zone.clone()).strftime("%a %-d %b %H:%M"))
-    };
-    card.request.expires.map(told).unwrap_or_default()
+/// Returns when the request expires.
+fn expires(card: &Card, zone: &TimeZone) -> String {
+    let words = |at: Timestamp| at.to_zoned(zone.clone()).strftime("expires %a %-d %b %H:%M").to_string();
+    card.request.expires.map(words).unwrap_or_default()
+}
+
+/// The same in few cells, if that is near.
+fn expires_soon(card: &Card, frame: &Frame<'_>) -> String {
+    let near = card.request.expires.filter(|at| at.duration_since(frame.now) < NEAR);
+    near.map(|at| format!("expires {}", deadline(at, frame.now, frame.zone))).unwrap_or_default()
 }
 
 /// Returns the folder it would run in; for unrestricted access also the isolation.
 pub(super) fn place(card: &Card, header: Option<&Header>) -> String {
-    let Some(header) = header else { return String::new() };
-    let folder = header.workspace.display();
-    match card.request.plan.access {
-        Access::Anything => format!("{folder}, {}", header.isolation),
-        Access::Paths { .. } | Access::Nothing => folder.to_string(),
+    let folder = header.map(|header| header.workspace.display().to_string()).unwrap_or_default();
+    match isolation(card, header) {
+        "" => folder,
+        isolation => format!("{folder}, {isolation}"),
     }
 }
 
-/// Describes what can be undone; a question does nothing.
+/// Returns the isolation of a call with unrestricted access.
+fn isolation(card: &Card, header: Option<&Header>) -> &'static str {
+    match card.request.plan.access {
+        Access::Anything => header.map_or("", |header| header.isolation),
+        Access::Paths { .. } | Access::Nothing => "",
+    }
+}
+
+/// Describes what can be undone; empty if nothing is changed.
 fn undo(card: &Card) -> &'static str {
     let plan = &card.request.plan;
+    let changes = match &plan.access {
+        Access::Paths { writes, .. } => !writes.is_empty(),
+        Access::Anything => plan.effect != Effect::LooksOnly,
+        Access::Nothing => true,
+    };
     match plan.undo {
-        _ if plan.question.is_some() => "",
-        Undo::Exact => "what it changes can be put back exactly",
-        Undo::Compensating => "it can be made up for, not undone",
-        Undo::Hold => "it is held for a moment before it happens",
-        Undo::None => "it cannot be undone",
+        _ if plan.question.is_some() || !changes => "",
+        Undo::Exact => "can be undone",
+        Undo::Compensating => "can be undone in part",
+        Undo::Hold => "held before it happens",
+        Undo::None => "cannot be undone",
     }
 }

@@ -5,7 +5,6 @@ use crate::approval::Grants;
 use crate::frontend::dialogue::only_once;
 use crate::stdx::text::one_line_summary;
 use crate::tui::cards::{Card, CardStage};
-use crate::tui::cells::Fold;
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, Nav};
 use crate::tui::line::Line;
@@ -53,11 +52,16 @@ impl Sheet<'_> {
             CardStage::Deciding(_) => {
                 keymap.hints(&[(Context::Global, Action::ToggleFocus, "back to writing")])
             }
+            CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_)
+                if self.frame.holds == Holds::KeysByItself =>
+            {
+                by_itself(card, self.escape(card), keymap)
+            }
             CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_) => {
                 asking(card, self.escape(card), keymap)
             }
         };
-        let room = self.width.saturating_sub(6);
+        let room = self.keys_room();
         let long = keys_line(&keys, dot);
         if long.width() <= room {
             return long;
@@ -99,14 +103,6 @@ impl Sheet<'_> {
     }
 }
 
-/// Returns what the key that shows everything does next.
-pub fn whole_words(card: &Card) -> &'static str {
-    match card.whole {
-        Fold::Folded => "all",
-        Fold::Open => "less",
-    }
-}
-
 /// Cells for the coverage of a session approval.
 const WIDTH: usize = 48;
 
@@ -115,9 +111,8 @@ fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
     let width = Grants::coverage(&card.request.tool, &card.request.args);
     let always = format!("{}, this session", one_line_summary(&width, WIDTH));
     let (context, yes) = (Context::Card, Action::Card(CardKey::Yes));
-    let twice = if card.is_high() { format!("{} yes", keymap.shown(context, yes)) } else { "yes".to_owned() };
     let mut keys = keymap.hints(&[
-        (context, yes, &twice),
+        (context, yes, &yes_words(card, keymap)),
         (context, Action::Card(CardKey::No), "no…"),
         (context, Action::Card(CardKey::Edit), "edit"),
     ]);
@@ -130,10 +125,27 @@ fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
     }
     keys.extend(keymap.hints(&[
         (context, Action::Card(CardKey::Why), "why"),
-        (context, Action::Card(CardKey::Whole), whole_words(card)),
+        (context, Action::Card(CardKey::Whole), "view"),
         (Context::Global, Action::Escape, escape),
     ]));
     keys
+}
+
+/// Returns the keys of a card that took the keys by itself.
+fn by_itself(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
+    keymap.hints(&[
+        (Context::Card, Action::Card(CardKey::Yes), &yes_words(card, keymap)),
+        (Context::Card, Action::Card(CardKey::No), "no…"),
+        (Context::Card, Action::Card(CardKey::Whole), "view"),
+        (Context::Global, Action::ToggleFocus, "more keys"),
+        (Context::Global, Action::Escape, escape),
+    ])
+}
+
+/// Returns the words for the key that approves.
+fn yes_words(card: &Card, keymap: &Keymap) -> String {
+    let yes = keymap.shown(Context::Card, Action::Card(CardKey::Yes));
+    if card.is_high() { format!("{yes} yes") } else { "yes".to_owned() }
 }
 
 /// Returns the keys that skip hunks, as one hint.
@@ -189,14 +201,6 @@ pub fn fitting(mut keys: Vec<Hint>, dot: &str, room: usize) -> Line {
 }
 
 /// Returns the keys that show more of a body.
-pub fn more(card: &Card, keymap: &Keymap, context: Context, whole: Action) -> String {
-    if card.is_long() && context == Context::Card {
-        let outside = [(context, Action::Card(CardKey::Read), "$EDITOR")];
-        return keymap.row(&outside);
-    }
-    let keys = [(Context::Global, Action::Nav(Nav::PageDown), ""), (context, whole, "all")];
-    match card.whole {
-        Fold::Folded => keymap.row(&keys),
-        Fold::Open => keymap.row(&keys[..1]),
-    }
+pub fn more(keymap: &Keymap, context: Context, whole: Action) -> String {
+    keymap.row(&[(Context::Global, Action::Nav(Nav::PageDown), ""), (context, whole, "view")])
 }

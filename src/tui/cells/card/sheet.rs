@@ -1,9 +1,10 @@
 //! The sheet that cards and lists are drawn on: borders, sides, and shared parts.
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::frontend::protocol::Header;
-use crate::tui::cards::Card;
+use crate::tui::cards::{BodyForm, Card};
 use crate::tui::cells::Look;
 use crate::tui::composer::Position;
 use crate::tui::keys::Keymap;
@@ -26,8 +27,23 @@ pub const LOW: usize = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     Keys,
+    /// It took them by itself: only some of its keys work.
+    KeysByItself,
     Nothing,
 }
+
+/// Why the card that has the keys does not answer at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    Nothing,
+    /// The guard time, of which this many percent are over.
+    Guard(u64),
+    /// This key is executed if no other one follows.
+    Key(char),
+}
+
+/// The widest drawing of a [`Wait`], in cells.
+const WAIT: usize = 5;
 
 /// The place and settings of a drawing.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +51,7 @@ pub struct Frame<'a> {
     pub look: &'a Look,
     pub keymap: &'a Keymap,
     pub holds: Holds,
+    pub wait: Wait,
     /// Whether a high-risk request was approved once.
     pub approved_once: bool,
     /// Rows of the pane.
@@ -47,6 +64,7 @@ pub struct Frame<'a> {
     pub header: Option<&'a Header>,
     /// The time zone of displayed times.
     pub zone: &'a TimeZone,
+    pub now: Timestamp,
 }
 
 /// A card as lines.
@@ -86,6 +104,7 @@ pub struct Room<'a> {
     pub header: Option<&'a Header>,
     pub glyphs: &'static Glyphs,
     pub zone: &'a TimeZone,
+    pub form: BodyForm,
 }
 
 /// A card being drawn, line by line.
@@ -143,9 +162,32 @@ impl<'a> Sheet<'a> {
         self.drawn.lines.push(line);
     }
 
+    /// Adds the lower border with the keys in it, and at the right what the card waits for.
+    pub fn end(&mut self, keys: &Line) {
+        let [on, off] = self.frame.look.glyphs.bar;
+        let right = match self.frame.wait {
+            Wait::Nothing => Line::new(),
+            Wait::Guard(percent) => {
+                let full = (usize::try_from(percent).unwrap_or(100) * WAIT / 100).min(WAIT);
+                Line::of(on.repeat(full), Role::Waiting).with(off.repeat(WAIT - full), Role::Dim)
+            }
+            Wait::Key(c) => Line::of(format!("{c}{}", self.frame.look.glyphs.still), Role::Waiting),
+        };
+        self.border(keys, &right, 2);
+    }
+
+    /// Returns the cells for the keys in the lower border.
+    pub fn keys_room(&self) -> usize {
+        let wait = match self.frame.wait {
+            Wait::Nothing => 0,
+            Wait::Guard(_) | Wait::Key(_) => WAIT + 3,
+        };
+        self.width.saturating_sub(6 + wait)
+    }
+
     fn edge(&self) -> Role {
         match self.frame.holds {
-            Holds::Keys => Role::Waiting,
+            Holds::Keys | Holds::KeysByItself => Role::Waiting,
             Holds::Nothing => Role::Dim,
         }
     }

@@ -11,7 +11,7 @@ use crate::message::ToolName;
 use crate::stdx::text::one_line_summary;
 use crate::store::RequestState;
 use crate::tui::boxed::{Boxed, column};
-use crate::tui::cells::card::{Frame, Holds, LOW, fitting, keys_line};
+use crate::tui::cells::card::{Frame, Holds, LOW, Wait, fitting, keys_line};
 use crate::tui::cells::list::{Columns, detail as request, mark, reason, reason_keys, risk_role};
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::keys::{Action, Context, Hint, ListKey, Nav};
@@ -328,9 +328,21 @@ fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
 
 /// Returns the frame in which the detail is drawn.
 pub fn detail_frame<'a>(screen: &'a Screen<'a>, header: Option<&'a Header>, shape: &InboxShape) -> Frame<'a> {
-    let &Screen { ref look, keymap, zone, .. } = screen;
+    let &Screen { ref look, keymap, zone, now, .. } = screen;
     // Facts are left out on the lowest screens only.
     let rows = shape.detail_rows.max(LOW);
-    let (holds, columns) = (Holds::Keys, shape.detail_width);
-    Frame { look, keymap, holds, approved_once: false, rows, columns, position: (1, 1), header, zone }
+    let (holds, wait, columns) = (Holds::Keys, Wait::Nothing, shape.detail_width);
+    Frame {
+        look,
+        keymap,
+        holds,
+        wait,
+        approved_once: false,
+        rows,
+        columns,
+        position: (1, 1),
+        header,
+        zone,
+        now,
+    }
 }

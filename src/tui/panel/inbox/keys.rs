@@ -14,7 +14,7 @@ use crate::frontend::protocol::{ClientRequest, Holder, InboxLine, ServerMessage}
 use crate::store::RequestState;
 use crate::tool::Risk;
 use crate::tui::batch::Question;
-use crate::tui::cards::Card;
+use crate::tui::cards::{Card, Cards};
 use crate::tui::cells;
 use crate::tui::composer::Editor;
 use crate::tui::keys::{Action, CHOOSE, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
@@ -123,7 +123,7 @@ impl PanelState for Inbox {
         self.details.unsee_partly();
     }
 
-    fn lay_out(&mut self, screen: &Screen<'_>) {
+    fn lay_out(&mut self, screen: &Screen<'_>, _cards: &mut Cards) {
         let shape = self.shape(screen);
         for at in shape.list.clone() {
             if let Some(InboxRow::Request(index)) = self.rows.get(at) {
@@ -194,12 +194,13 @@ impl Inbox {
                     self.list.turn_mark(&one.id);
                 }
             }
-            ListKey::MarkLow => self.list.mark_low(&self.all_open(), cx.screen.keymap, Context::Inbox),
+            ListKey::MarkLow => self.mark_all(Risk::Low, cx),
+            ListKey::MarkMost => self.mark_all(Risk::Medium, cx),
             ListKey::Yes => self.yes(cx),
             ListKey::No => self.list.refuse(self.list.marked_or(self.all_open(), self.chosen_open())),
             ListKey::Later => self.later(cx),
             ListKey::Open => return self.look_at(cx),
-            ListKey::Whole => self.fold(|card| card.whole = card.whole.turned()),
+            ListKey::Whole => self.turn_view(),
             ListKey::Why => self.fold(|card| card.why = card.why.turned()),
             ListKey::Resume => self.resume(cx),
             ListKey::OpenSession => return self.open_session(cx),
@@ -210,6 +211,10 @@ impl Inbox {
         }
         self.follow(cx);
         Then::Stay
+    }
+
+    fn mark_all(&mut self, most: Risk, cx: &PanelContext<'_>) {
+        self.list.mark_all(&self.all_open(), most, cx.screen.keymap, Context::Inbox);
     }
 
     /// Requests the details of the chosen request, one request at a time.
@@ -308,7 +313,8 @@ impl Inbox {
         let these = self.list.marked_or(self.all_open(), self.chosen_open());
         let waiting = self.requests().filter(|line| line.state == RequestState::Waiting);
         let waiting: HashSet<&RequestId> = waiting.map(|line| &line.id).collect();
-        let wanted: Vec<RequestId> = these.into_iter().filter(|id| waiting.contains(id)).collect();
+        let wanted = these.into_iter().map(|one| one.id).filter(|id| waiting.contains(id));
+        let wanted: Vec<RequestId> = wanted.collect();
         if wanted.is_empty() {
             self.advise("it is for later already");
         } else {
@@ -322,13 +328,18 @@ impl Inbox {
             if line.holder == Holder::Here && cx.cards.find(&line.id).is_some() {
                 return Then::ToCard(line.id.clone());
             }
-            self.view = match self.view {
-                View::List => View::Whole,
-                View::Whole => View::List,
-            };
+            self.turn_view();
         }
         self.follow(cx);
         Then::Stay
+    }
+
+    /// Shows only the chosen request, or the list again.
+    fn turn_view(&mut self) {
+        self.view = match self.view {
+            View::List => View::Whole,
+            View::Whole => View::List,
+        };
     }
 
     fn resume(&mut self, cx: &mut PanelContext<'_>) {

@@ -242,6 +242,7 @@ impl Inbox {
             id: line.id.clone(),
             risk: line.risk,
             seen: self.seen(line),
+            is_tainted: line.tainted,
         })
     }
 
