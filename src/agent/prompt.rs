@@ -117,19 +117,20 @@ pub fn sections(workspace: &Path) -> Vec<Section> {
 pub fn situation(policy: &Policy, isolation: Isolation, now: Timestamp) -> String {
     let day = now.to_zoned(system_zone()).strftime("%A, %-d %B %Y").to_string();
     let mode = match (policy.mode, policy.auto_approve) {
-        (Mode::Plan, AutoApprove::Asking | AutoApprove::Yolo) => "plan: you may look but change nothing",
-        (Mode::DryRun, AutoApprove::Asking | AutoApprove::Yolo) => {
+        (Mode::Plan, _) => "plan: you may look but change nothing",
+        (Mode::DryRun, _) => {
             "dry-run: changes and commands are not done, you get a preview of each and the user decides on all of them later"
         }
-        (Mode::DeferAll, AutoApprove::Asking | AutoApprove::Yolo) => {
-            "defer-all: every call waits for the user"
-        }
+        (Mode::DeferAll, _) => "defer-all: every call waits for the user",
         (Mode::Ask, AutoApprove::Asking) => "ask: reading runs at once, changes and commands ask the user",
         (Mode::Auto, AutoApprove::Asking) => {
             "auto: reading and editing files here run at once, commands ask the user"
         }
         (Mode::Ask | Mode::Auto, AutoApprove::Yolo) => {
             "yolo: changes run without asking, commands without a sandbox still ask"
+        }
+        (Mode::Ask | Mode::Auto, AutoApprove::YoloUnsandboxed) => {
+            "yolo: changes and commands run without asking"
         }
     };
     let sandbox = match isolation {

@@ -27,7 +27,21 @@ pub struct Policy {
 pub enum AutoApprove {
     #[default]
     Asking,
+    /// All but commands that run without a sandbox.
     Yolo,
+    /// Commands too: the user typed a `yes` for them.
+    YoloUnsandboxed,
+}
+
+impl AutoApprove {
+    /// Returns its name in audits and prompts of the plain face.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Asking => "asking",
+            Self::Yolo => "yolo",
+            Self::YoloUnsandboxed => "yolo unsandboxed",
+        }
+    }
 }
 
 /// The folder a session works in.

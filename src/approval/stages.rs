@@ -364,9 +364,11 @@ impl Weighing<'_> {
     fn yolo(&self) -> Found {
         match self.policy.auto_approve {
             AutoApprove::Asking => passed("it is off"),
-            AutoApprove::Yolo if self.is_tainted() => passed(UNTRUSTED),
+            AutoApprove::Yolo | AutoApprove::YoloUnsandboxed if self.is_tainted() => passed(UNTRUSTED),
             AutoApprove::Yolo if self.call.is_unshut() => passed("no command runs unsandboxed by it"),
-            AutoApprove::Yolo => self.decided(Verdict::Allow, Decider::Yolo, "yolo is on"),
+            AutoApprove::Yolo | AutoApprove::YoloUnsandboxed => {
+                self.decided(Verdict::Allow, Decider::Yolo, "yolo is on")
+            }
         }
     }
 

@@ -653,6 +653,21 @@ fn only_a_yes_for_the_session_grants() {
 }
 
 #[test]
+fn a_typed_yes_lets_yolo_cover_unsandboxed_commands_and_nothing_else() {
+    let all = |case: Case| case.with(|case| case.policy.auto_approve = AutoApprove::YoloUnsandboxed);
+    let shell = || shell("make").with(|case| case.isolation = Isolation::None);
+    assert_eq!(shell().yolo().decide().verdict, Verdict::Ask);
+    assert_eq!(all(shell()).decide().verdict, Verdict::Allow);
+    assert_eq!(all(shell().untrusted()).decide().verdict, Verdict::Ask);
+    assert_eq!(all(shell().kept()).decide().verdict, Verdict::Ask);
+    let repeated = shell().with(|case| case.repetition = Repetition::Times(3));
+    assert_eq!(all(repeated).decide().verdict, Verdict::Ask);
+    for (effect, expected) in [(RuleEffect::Deny, Verdict::Deny), (RuleEffect::Ask, Verdict::Ask)] {
+        assert_eq!(all(shell().rule(effect, On::These)).decide().verdict, expected);
+    }
+}
+
+#[test]
 fn a_grant_covers_the_same_words_in_the_same_folder() {
     for (granted, asked, covered) in [
         ("git status", "git status", true),

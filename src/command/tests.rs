@@ -7,6 +7,7 @@ use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::Mode;
 use crate::message::Usd;
 use crate::message::{CallId, ToolName, Usage};
+use crate::sandbox::Isolation;
 use crate::store::{Total, UsedModel};
 use crate::tool::{Access, CallPlan, Category, Preview, Risk, SideEffect, ToolSpec, Undo};
 
@@ -42,6 +43,7 @@ fn view() -> CommandView {
         cost: Vec::new(),
         mode: Mode::Ask,
         auto_approve: AutoApprove::Asking,
+        isolation: Isolation::Isolated,
         read_only: None,
         activity: Activity::Idle,
         status: vec![("folder".to_owned(), "/tmp/a`b".to_owned())],
@@ -121,6 +123,7 @@ fn effect(line: &str, view: &CommandView) -> String {
 fn commands_decide() {
     let idle = view();
     let running = CommandView { activity: Activity::Running, auto_approve: AutoApprove::Yolo, ..view() };
+    let open = CommandView { isolation: Isolation::None, ..view() };
     let guest = CommandView { read_only: Some("process 7".to_owned()), ..view() };
     for (view, line, expected) in [
         (&idle, "/clear", "clear"),
@@ -137,13 +140,16 @@ fn commands_decide() {
             "Warning mode: The modes are `ask`, `auto`, `plan` and `dry-run`. Nothing was changed.",
         ),
         (&idle, "/yolo", "Yolo Warning yolo is on"),
+        (&open, "/yolo", "Yolo Warning yolo is on, except for commands"),
+        (&idle, "/yolo yes", "YoloUnsandboxed Warning yolo is on, for unsandboxed commands too"),
         (&running, "/yolo", "Asking Plain yolo is off"),
         (&running, "/yolo on", "Yolo Warning yolo is on"),
         (&idle, "/yolo off", "Asking Plain yolo is off"),
         (
             &idle,
             "/yolo maybe",
-            "Warning yolo: `/yolo on` and `/yolo off`, or `/yolo` alone to turn it over. Nothing was changed.",
+            "Warning yolo: `/yolo on` and `/yolo off`, or `/yolo` alone to turn it over; `/yolo yes` for unsandboxed \
+             commands too. Nothing was changed.",
         ),
         (&idle, "/resume", "pick a session like \"\""),
         (&running, "/sessions dana", "pick a session like \"dana\""),

@@ -3,6 +3,7 @@
 use crate::approval::{AutoApprove, Request};
 use crate::config::Mode;
 use crate::message::Usage;
+use crate::sandbox::Isolation;
 use crate::store::{Total, UsedModel};
 use crate::tool::ToolSpec;
 
@@ -11,6 +12,8 @@ use crate::tool::ToolSpec;
 pub struct CommandView {
     pub mode: Mode,
     pub auto_approve: AutoApprove,
+    /// The isolation of commands.
+    pub isolation: Isolation,
     /// Set if nothing can be sent because another process owns the session; names the owner.
     pub read_only: Option<String>,
     pub activity: Activity,

@@ -2,6 +2,7 @@
 
 use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
 use crate::approval::AutoApprove;
+use crate::sandbox::Isolation;
 
 pub(super) fn command() -> Command {
     Command::new(
@@ -13,24 +14,30 @@ pub(super) fn command() -> Command {
     )
 }
 
+const ON: &str = "Calls now run without asking: LOW, MEDIUM and HIGH. Never covered: what a rule denies, what a rule asks \
+                  for, and arguments with untrusted text (▲). It ends when you leave this session and is not stored; \
+                  `/yolo` again turns it off.";
+const UNSANDBOXED: &str = "Commands run unsandboxed here: they can change and send anything you can, so they still ask. \
+                           Type `/yolo yes` to let them run without asking too.";
+
 fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let wanted = match (args, view.auto_approve) {
+        ("yes", _) => AutoApprove::YoloUnsandboxed,
         ("on", _) | ("", AutoApprove::Asking) => AutoApprove::Yolo,
-        ("off", _) | ("", AutoApprove::Yolo) => AutoApprove::Asking,
+        ("off", _) | ("", AutoApprove::Yolo | AutoApprove::YoloUnsandboxed) => AutoApprove::Asking,
         _ => {
-            let text = "`/yolo on` and `/yolo off`, or `/yolo` alone to turn it over. Nothing was changed.";
+            let text = "`/yolo on` and `/yolo off`, or `/yolo` alone to turn it over; `/yolo yes` for unsandboxed \
+                        commands too. Nothing was changed.";
             return CommandEffect::Say(Say::warning("yolo", text));
         }
     };
-    match wanted {
-        AutoApprove::Yolo => {
-            let text = "Calls now run without asking: LOW, MEDIUM and HIGH. Never covered: what a rule denies, what a \
-                        rule asks for, arguments with words of others (▲), and commands that no sandbox shuts in. It \
-                        ends when you leave this session and is not stored; `/yolo` again turns it off.";
-            CommandEffect::SetAutoApprove(AutoApprove::Yolo, Say::warning("yolo is on", text))
+    let say = match wanted {
+        AutoApprove::Yolo if view.isolation == Isolation::None => {
+            Say::warning("yolo is on, except for commands", format!("{ON}\n\n{UNSANDBOXED}"))
         }
-        AutoApprove::Asking => {
-            CommandEffect::SetAutoApprove(AutoApprove::Asking, Say::plain("yolo is off", "Calls ask again."))
-        }
-    }
+        AutoApprove::Yolo => Say::warning("yolo is on", ON),
+        AutoApprove::YoloUnsandboxed => Say::warning("yolo is on, for unsandboxed commands too", ON),
+        AutoApprove::Asking => Say::plain("yolo is off", "Calls ask again."),
+    };
+    CommandEffect::SetAutoApprove(wanted, say)
 }

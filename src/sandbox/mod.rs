@@ -81,9 +81,10 @@ pub enum Exit {
 }
 
 /// How far a command is isolated from the rest of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Isolation {
     /// A plain child process: limited only by the user's file permissions.
+    #[default]
     None,
     /// Files outside the workspace and the network are inaccessible.
     Isolated,

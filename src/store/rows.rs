@@ -37,14 +37,30 @@ pub(super) const UNDECIDED: &str =
     FROM approvals INDEXED BY approvals_inbox
     WHERE state IN ('waiting', 'later') ORDER BY session, created, seq";
 
+/// The first condition is that of its index.
+pub(super) const APPROVED: &str =
+    "SELECT id, session, risk, tool, summary, tainted, state, detached, created, expires FROM approvals
+    WHERE (state IN ('approved', 'edited', 'replaced', 'denied') OR (state = 'later' AND later_noted = 0)
+        OR (state = 'expired' AND expiry_noted = 0)) AND state IN ('approved', 'edited', 'replaced')
+    ORDER BY session, seq";
+
 impl Store {
+    /// Returns the approved requests, at most `limit`, that their sessions have not consumed yet.
+    pub async fn approved_rows(&self, limit: usize) -> Result<Vec<RequestRow>, StoreError> {
+        self.read(move |reader| {
+            let snapshot = reader.connection.unchecked_transaction().sql()?;
+            Ok(groups(&snapshot, APPROVED)?.into_iter().flatten().take(limit).collect())
+        })
+        .await
+    }
+
     /// Returns the undecided requests of all sessions, at most `limit`; sessions with the oldest request
     /// first.
     pub async fn undecided_rows(&self, limit: usize) -> Result<Vec<RequestRow>, StoreError> {
         self.read(move |reader| {
             // A transaction, so that both queries see the same state while other processes write.
             let snapshot = reader.connection.unchecked_transaction().sql()?;
-            let mut groups = groups(&snapshot)?;
+            let mut groups = groups(&snapshot, UNDECIDED)?;
             groups.sort_by(|one, other| {
                 let age = |group: &[RequestRow]| group.first().map(|row| row.created);
                 age(one).cmp(&age(other))
@@ -55,10 +71,10 @@ impl Store {
     }
 }
 
-/// Returns the rows of each session, ordered by session id.
-fn groups(connection: &Connection) -> Result<Vec<Vec<RequestRow>>, StoreError> {
+/// Returns the rows that a query selects, by session.
+fn groups(connection: &Connection, select: &str) -> Result<Vec<Vec<RequestRow>>, StoreError> {
     let mut place = connection.prepare_cached("SELECT title, workspace FROM sessions WHERE id = ?1").sql()?;
-    let mut select = connection.prepare_cached(UNDECIDED).sql()?;
+    let mut select = connection.prepare_cached(select).sql()?;
     let mut rows = select.query([]).sql()?;
     let mut groups: Vec<Vec<RequestRow>> = Vec::new();
     while let Some(row) = rows.next().sql()? {

@@ -277,6 +277,7 @@ async fn what_is_asked_often_is_in_an_index() {
         "SELECT request FROM approvals WHERE state IN ('waiting', 'later') ORDER BY created, seq LIMIT 9";
     for (query, expected) in [
         (rows::UNDECIDED, "SCAN approvals USING COVERING INDEX approvals_inbox"),
+        (rows::APPROVED, "SCAN approvals USING INDEX approvals_untaken"),
         (&untaken, "SEARCH approvals USING INDEX approvals_untaken (session=?)"),
         (waiting, "SEARCH a USING COVERING INDEX approvals_inbox (session=?)"),
         (due, "SEARCH approvals USING INDEX approvals_due (expires<?)"),

@@ -108,7 +108,7 @@ impl Plain {
             words.push(header.mode.word());
         }
         match header.auto_approve {
-            AutoApprove::Yolo => words.push("yolo"),
+            on @ (AutoApprove::Yolo | AutoApprove::YoloUnsandboxed) => words.push(on.word()),
             AutoApprove::Asking => {}
         }
         if words.is_empty() { "You: ".to_owned() } else { format!("You ({}): ", words.join(", ")) }

@@ -387,6 +387,7 @@ impl ClientHandler {
         self.app.permissions.set_auto_approve(auto_approve);
         let words = match auto_approve {
             AutoApprove::Yolo => "yolo on",
+            AutoApprove::YoloUnsandboxed => "yolo on, unsandboxed commands too",
             AutoApprove::Asking => "yolo off",
         };
         self.note_stance(words.to_owned()).await;

@@ -80,8 +80,10 @@ impl ClientHandler {
         if let Err(error) = store.expire_due().await {
             self.say(Say::error("inbox", format!("{error}."))).await;
         }
-        match store.undecided_rows(LISTED).await {
-            Ok(rows) => {
+        let rows = store.undecided_rows(LISTED).await;
+        let approved = store.approved_rows(LISTED).await;
+        match rows.and_then(|rows| Ok((rows, approved?))) {
+            Ok((rows, approved)) => {
                 let holders = holders(store).await;
                 let now = store.clock().now();
                 let zone = system_zone();
@@ -94,6 +96,15 @@ impl ClientHandler {
                         None => self.session_of(&row, &holders),
                     };
                     lines.push(line_of(row, (title, holder), now, &zone));
+                }
+                // An owner takes its decisions by itself.
+                for row in approved {
+                    let (title, holder) = self.session_of(&row, &holders);
+                    if holder == Holder::Nobody {
+                        let last = lines.iter().rposition(|line| line.session == row.session);
+                        let at = last.map_or(lines.len(), |last| last + 1);
+                        lines.insert(at, line_of(row, (title, holder), now, &zone));
+                    }
                 }
                 self.tell(ServerMessage::Inbox { lines }).await;
             }

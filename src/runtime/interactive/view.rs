@@ -30,6 +30,7 @@ impl ClientHandler {
         let mut view = CommandView {
             mode: policy.mode,
             auto_approve: policy.auto_approve,
+            isolation: app.sandbox.isolation(),
             read_only: self.read_only.clone(),
             activity: match known {
                 SessionView::Here(_) => Activity::Idle,

@@ -3,7 +3,7 @@
 use crate::approval::AutoApprove;
 use crate::config::Mode;
 use crate::frontend::protocol::{ContextUse, Header, Known, Money};
-use crate::stdx::text::one_line_summary;
+use crate::stdx::text::{one_line_summary, width as text_width};
 use crate::tui::cards::CardStage;
 use crate::tui::line::Line;
 use crate::tui::model::{Focus, Model};
@@ -78,6 +78,10 @@ fn facts(header: &Header) -> Vec<(String, Role)> {
     }
     match header.auto_approve {
         AutoApprove::Yolo => facts.push(("YOLO".to_owned(), Role::High)),
+        AutoApprove::YoloUnsandboxed => {
+            facts.push((format!("YOLO {}", header.isolation), Role::High));
+            return facts;
+        }
         AutoApprove::Asking => {}
     }
     let role = if header.isolation == "unsandboxed" { Role::Waiting } else { Role::Dim };
@@ -96,29 +100,33 @@ pub fn place(header: &Header) -> String {
     one_line_summary(&shown, 60)
 }
 
-/// Returns the rule above the composer.
+/// Returns the rule above the composer: the mode, the element that has the keys, and the flash if there is room for it.
 pub fn rule(model: &Model) -> Line {
     let width = usize::from(model.columns);
     let rule = model.glyphs.rule;
-    let mut head = Line::of(rule.repeat(2), Role::Dim).with(" ", Role::Text);
-    let auto_approve = auto_approve(model);
-    let keys = keys(model);
-    // The usual mode is left out when another element than the composer has the keys.
-    if keys.is_none() || auto_approve.iter().any(|(word, _)| *word != Mode::Ask.word()) {
-        for (at, (word, role)) in auto_approve.iter().enumerate() {
-            let gap = if at > 0 { format!(" {} ", model.glyphs.dot) } else { String::new() };
-            head = head.with(gap, Role::Dim).with(word, *role);
-        }
-        if keys.is_some() {
-            head = head.with(format!(" {} ", model.glyphs.dot), Role::Dim);
-        }
+    let head = rule_head(model);
+    let tail = match flash_in_rule(model) {
+        Some(text) => Line::of(format!(" {text} "), Role::Waiting).with(rule.repeat(2), Role::Dim),
+        None => Line::new(),
+    };
+    let rest = width.saturating_sub(head.width() + tail.width());
+    head.with(rule.repeat(rest), Role::Dim).joined(tail)
+}
+
+/// Returns the flash if the rule above the composer has room for it; otherwise it replaces the key hints.
+pub fn flash_in_rule(model: &Model) -> Option<&str> {
+    let (text, _) = model.flash.as_ref()?;
+    let room = usize::from(model.columns).saturating_sub(rule_head(model).width() + 6);
+    (model.find.is_none() && text_width(text) <= room).then_some(text.as_str())
+}
+
+fn rule_head(model: &Model) -> Line {
+    let mut head = Line::of(model.glyphs.rule.repeat(2), Role::Dim).with(" ", Role::Text);
+    for (at, (word, role)) in auto_approve(model).into_iter().chain(keys(model)).enumerate() {
+        let gap = if at > 0 { format!(" {} ", model.glyphs.dot) } else { String::new() };
+        head = head.with(gap, Role::Dim).with(word, role);
     }
-    if let Some((words, role)) = keys {
-        head = head.with(words, role);
-    }
-    let head = head.with(" ", Role::Text);
-    let rest = width.saturating_sub(head.width());
-    head.with(rule.repeat(rest), Role::Dim)
+    head.with(" ", Role::Text)
 }
 
 /// Returns the mode, and yolo if it is on.
@@ -134,7 +142,7 @@ fn auto_approve(model: &Model) -> Vec<(&'static str, Role)> {
     };
     let mut words = vec![(mode.word(), role)];
     match auto_approve {
-        AutoApprove::Yolo => words.push(("yolo", Role::High)),
+        AutoApprove::Yolo | AutoApprove::YoloUnsandboxed => words.push((auto_approve.word(), Role::High)),
         AutoApprove::Asking => {}
     }
     words
@@ -149,15 +157,15 @@ fn keys(model: &Model) -> Option<(&'static str, Role)> {
         return None;
     }
     let words = if model.is_list() {
-        if model.batch.list.is_refusing() { "saying no" } else { "the list has the keys" }
+        if model.batch.list.is_refusing() { "denying" } else { "list" }
     } else if model.asks_cap() {
-        "the question has the keys"
+        "question"
     } else {
         match model.cards.current().map(|card| &card.stage) {
             Some(CardStage::Editing(_)) => "editing arguments",
-            Some(CardStage::Reason(_)) => "saying no",
+            Some(CardStage::Reason(_)) => "denying",
             Some(CardStage::Rule(_)) => "writing a rule",
-            Some(CardStage::Asking | CardStage::Deciding(_)) | None => "the card has the keys",
+            Some(CardStage::Asking | CardStage::Deciding(_)) | None => "card",
         }
     };
     Some((words, Role::Waiting))

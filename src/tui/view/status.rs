@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::header::flash_in_rule;
 use crate::message::Usd;
 use crate::tui::cards::CardStage;
 use crate::tui::cells::Fold;
@@ -137,6 +138,7 @@ const LIST: &[StatusHint] = &[
     SCROLL,
     (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
 ];
+const BY_ITSELF: &[StatusHint] = &[SCROLL, (Context::Global, &[Action::ToggleFocus], " more keys")];
 const CARDS: &[StatusHint] = &[
     (Context::Card, CHOOSE, " cards"),
     (Context::Global, &[Action::Escape], " back to the list"),
@@ -149,7 +151,9 @@ fn hints(model: &Model) -> (String, Role) {
         let leave = model.keymap.status(&[(Context::Global, &[Action::Interrupt], " leaves at once")]);
         return (format!("saving…  {leave}"), Role::Waiting);
     }
-    if let Some((text, _)) = &model.flash {
+    if let Some((text, _)) = &model.flash
+        && flash_in_rule(model).is_none()
+    {
         return (text.clone(), Role::Waiting);
     }
     let text = if let Some(panel) = &model.panel {
@@ -161,6 +165,8 @@ fn hints(model: &Model) -> (String, Role) {
         model.keymap.status(if runs { COMPLETING_COMMAND } else { COMPLETING })
     } else if model.focus == Focus::Transcript {
         model.keymap.status(if model.selection.mark.is_some() { MARKED } else { READING })
+    } else if model.focus == Focus::Card && model.auto_focus.is_on {
+        format!("{}  (other letters go to the text)", model.keymap.status(BY_ITSELF))
     } else if model.focus == Focus::Card {
         card_hints(model)
     } else if model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked) {

@@ -303,10 +303,7 @@ fn one_key_goes_to_all_that_waits() {
     assert_eq!(opens(&asked().keys("<a-a><a-a>")), 1);
     assert_eq!(opens(&asked().keys("<tab><a-a>")), 1);
     assert_eq!(opens(&asked().keys("<tab><esc><a-a>")), 0, "what was put off comes back first");
-    assert!(
-        asked().keys("<a-a><a-a><a-a>").shot().contains("the card has the keys"),
-        "a third one closes it"
-    );
+    assert!(asked().keys("<a-a><a-a><a-a>").shot().contains("── ask · card ─"), "a third one closes it");
 }
 
 /// A request of this session is decided at its card, where it can be edited too.
@@ -315,7 +312,7 @@ fn a_request_of_this_session_is_a_card() {
     let screen = Screen::open(80, 24).prompted("go").asked(low(1)).asked(whole(2)).wait(600);
     let mut screen = with(screen.keys("<a-a>"), lines()).at("<down><ret>").wait(600);
     let shot = screen.shot();
-    assert!(shot.contains("the card has the keys") && shot.contains("shell cargo test"), "{shot}");
+    assert!(shot.contains("── ask · card ─") && shot.contains("shell cargo test"), "{shot}");
 }
 
 #[test]

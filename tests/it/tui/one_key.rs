@@ -91,7 +91,8 @@ fn a_card_takes_the_keys_only_from_an_idle_empty_composer() {
     assert_eq!(focus(asked(Screen::open(80, 24)).wait(1_000)), Focus::Card);
     assert_eq!(focus(asked(typed()).wait(5_000)), Focus::Composer, "the composer holds text");
     assert_eq!(focus(asked(Screen::open(80, 24).keys("?")).wait(5_000)), Focus::Composer, "a panel is open");
-    let long = asked(Screen::open(80, 24).prompted("a").text(&"Words.\n\n".repeat(90))).wait(10).keys("<pgup>");
+    let long =
+        asked(Screen::open(80, 24).prompted("a").text(&"Words.\n\n".repeat(90))).wait(10).keys("<pgup>");
     assert_eq!(focus(long.wait(5_000)), Focus::Composer, "the card is out of sight");
     // Whoever moves away from a card is left alone, until the next request or prompt.
     let left = || asked(Screen::open(80, 24)).wait(1_000).wait(600).keys("<tab><tab><tab>");
@@ -119,7 +120,10 @@ fn text_goes_to_the_composer_with_its_first_letter() {
             continue;
         }
         assert!(decisions(&screen).is_empty(), "{text}");
-        assert_eq!((screen.model.composer.editor.text().as_str(), screen.model.focus), (text, Focus::Composer));
+        assert_eq!(
+            (screen.model.composer.editor.text().as_str(), screen.model.focus),
+            (text, Focus::Composer)
+        );
     }
     let pasted = card().keys("y").paste(" and more").wait(1_000);
     assert!(decisions(&pasted).is_empty());
@@ -140,7 +144,11 @@ fn some_keys_want_tab_first() {
     }
     assert_eq!(decisions(&card().keys("<tab>a")), [&decided(1, Approval::for_session())]);
     assert_eq!(decisions(&card().keys("<tab>y")), [&yes(1)], "after Tab a yes needs no pause");
-    assert_eq!(decisions(&card().keys("n").wait(300).keys("not<space>yet<ret>")).len(), 1, "a reason is text");
+    assert_eq!(
+        decisions(&card().keys("n").wait(300).keys("not<space>yet<ret>")).len(),
+        1,
+        "a reason is text"
+    );
 }
 
 #[test]
@@ -163,7 +171,8 @@ fn a_held_key_decides_one_thing() {
 
 #[test]
 fn the_pager_shows_finds_and_approves() {
-    let open = |request: Request| rested(Screen::open(80, 24).prompted("go").asked(request)).keys("v").wait(300);
+    let open =
+        |request: Request| rested(Screen::open(80, 24).prompted("go").asked(request)).keys("v").wait(300);
     let mut screen = open(new_file(1, 400));
     let shot = screen.shot();
     assert!(shot.contains("write_file a.txt") && shot.contains("not seen"), "{shot}");
@@ -207,7 +216,8 @@ fn screens() {
     let check = |name: &str, state: &dyn Fn(Screen) -> Screen| {
         insta::assert_snapshot!(name, at_all_sizes(|screen| state(screen).shot()));
     };
-    let asked = |screen: Screen| screen.prompted("go").text("I run it.").asked(shell_request(1, "ls", Risk::Medium));
+    let asked =
+        |screen: Screen| screen.prompted("go").text("I run it.").asked(shell_request(1, "ls", Risk::Medium));
     check("one_key_arming", &|screen| asked(screen).wait(1_000).wait(300));
     check("one_key_ready", &|screen| rested(asked(screen)));
     check("one_key_deferred", &|screen| rested(asked(screen)).keys("y"));
@@ -223,13 +233,15 @@ fn screens() {
         rested(screen.prompted("go").asked(new_file(1, 400))).keys("v").wait(300).keys("/line 99<ret>")
     });
     check("pager_stacked", &|screen| {
-        let screen = (1..=5).fold(screen.prompted("go"), |screen, number| screen.asked(diff_request(number, 1)));
+        let screen =
+            (1..=5).fold(screen.prompted("go"), |screen, number| screen.asked(diff_request(number, 1)));
         rested(screen).keys("v").wait(300)
     });
 }
 
 /// Words that begin like keys of a card.
-const WORDS: &[&str] = &["yes and", "no thanks", "a lot", "really", "edit it", "yay", "nay", "1 more", "vary", "why"];
+const WORDS: &[&str] =
+    &["yes and", "no thanks", "a lot", "really", "edit it", "yay", "nay", "1 more", "vary", "why"];
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]

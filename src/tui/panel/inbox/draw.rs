@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape, advice};
-use super::{Inbox, InboxRow, Listing, View};
+use super::{APPROVED, Inbox, InboxRow, Listing, View};
 use crate::frontend::protocol::{Header, InboxLine};
 use crate::message::ToolName;
 use crate::stdx::text::one_line_summary;
@@ -14,7 +14,7 @@ use crate::tui::boxed::{Boxed, column};
 use crate::tui::cells::card::{Frame, Holds, LOW, Wait, fitting, keys_line};
 use crate::tui::cells::list::{Columns, detail as request, mark, reason, reason_keys, risk_role};
 use crate::tui::composer::{Editor, Rows};
-use crate::tui::keys::{Action, Context, Hint, ListKey, Nav};
+use crate::tui::keys::{Action, Context, Hint, Keymap, ListKey, Nav};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
 use crate::tui::list::ListStage;
 use crate::tui::panel::Screen;
@@ -204,7 +204,7 @@ impl InboxTable {
         let cursor = if is_chosen { glyphs.folded } else { " " };
         let mut lead = Line::of(cursor, Role::Waiting).with(" ", Role::Text);
         lead.push(mark(inbox.mark(line), glyphs));
-        let right = self.right(line, inbox.decides(line));
+        let right = self.right(line, inbox.decides(line), screen.keymap);
         let taint = if line.tainted { format!(" {}", glyphs.taint) } else { String::new() };
         let room = self.columns.room(right.width() + taint.chars().count() + 1);
         let mut what = Line::of(one_line_summary(&line.summary, 200), Role::Text).cut(room);
@@ -216,9 +216,13 @@ impl InboxTable {
     }
 
     /// Returns the age and expiry of a request, or the decision sent for it.
-    fn right(&self, line: &InboxLine, word: Option<&'static str>) -> Line {
+    fn right(&self, line: &InboxLine, word: Option<&'static str>, keymap: &Keymap) -> Line {
         let cells = AGE + self.expires;
         let text = match (word, line.state) {
+            (Some(APPROVED), _) => {
+                let key = keymap.shown(Context::Inbox, Action::List(ListKey::Resume));
+                return Line::of(format!("{APPROVED}, {key} resumes"), Role::Ok);
+            }
             (Some(word), _) => return Line::of(format!("{:>cells$}", format!("{word}…")), Role::Waiting),
             (None, RequestState::Later) => "later".to_owned(),
             (None, _) => line.age.clone(),

@@ -159,7 +159,7 @@ impl PanelState for Inbox {
     }
 
     fn title(&self) -> Option<&'static str> {
-        Some(if self.list.is_refusing() { "saying no" } else { "the inbox has the keys" })
+        Some(if self.list.is_refusing() { "denying" } else { "inbox" })
     }
 }
 
@@ -276,8 +276,16 @@ impl Inbox {
         if let Yes::Send(asked) = cx.dialogue.yes(asked, risk, Seen::All, cx.now_ms) {
             asked.into_iter().for_each(|request| cx.send(request));
             self.sent(&ids, "yes", cx.now_ms);
-            self.list.advice = left_out(left);
+            self.list.advice = left_out(left).or_else(|| self.resumable(&ids, cx.screen.keymap));
         }
+    }
+
+    /// Says that approved requests run only once their session is resumed, if it is not open anywhere.
+    fn resumable(&self, ids: &[RequestId], keymap: &Keymap) -> Option<String> {
+        let is_closed = |line: &&InboxLine| ids.contains(&line.id) && line.holder == Holder::Nobody;
+        self.lines.iter().find(is_closed)?;
+        let resume = [(Context::Inbox, Action::List(ListKey::Resume), "resumes it now")];
+        Some(keymap.told("approved; its session is not open anywhere", &resume))
     }
 
     /// Goes to a request that was not shown whole; approving keys are ignored for a moment.

@@ -24,6 +24,9 @@ use crate::tui::list::{Mark, OpenRequest, RequestList};
 /// The time for which a sent decision is drawn as in progress without an answer of the owner, in milliseconds.
 const DECIDING_MS: u64 = 5_000;
 
+/// The state of an approved request whose session is not open anywhere.
+pub const APPROVED: &str = "decided";
+
 /// The open inbox.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Inbox {
@@ -98,6 +101,7 @@ impl Inbox {
         let before = self.chosen().map(|line| line.id.clone());
         let was_sent = before.as_ref().is_some_and(|id| self.deciding.contains_key(id));
         self.lines = lines;
+        self.order();
         self.listing = Listing::Loaded;
         let waits: HashSet<&RequestId> = self.lines.iter().map(|line| &line.id).collect();
         self.list.retain(|id| waits.contains(id));
@@ -105,7 +109,7 @@ impl Inbox {
         self.deciding.retain(|id, (_, until)| *until > now_ms && waits.contains(id));
         self.details.retain(|id| waits.contains(id));
         for line in &self.lines {
-            if line.state == RequestState::Later {
+            if line.state != RequestState::Waiting {
                 self.deciding.remove(&line.id);
             }
         }
@@ -199,6 +203,20 @@ impl Inbox {
         self.lines.len()
     }
 
+    /// Orders the requests: those that were postponed after the others of their session, and sessions where nothing
+    /// new waits after the others.
+    fn order(&mut self) {
+        let is_new = |line: &InboxLine| line.state == RequestState::Waiting;
+        let new: HashSet<SessionId> =
+            self.lines.iter().filter(|line| is_new(line)).map(|line| line.session.clone()).collect();
+        let mut places: HashMap<SessionId, usize> = HashMap::new();
+        for line in &self.lines {
+            let next = places.len();
+            places.entry(line.session.clone()).or_insert(next);
+        }
+        self.lines.sort_by_key(|line| (!new.contains(&line.session), places[&line.session], !is_new(line)));
+    }
+
     /// Returns the numbers of listed requests and sessions.
     pub fn listed(&self) -> (usize, usize) {
         let sessions = self.rows.iter().filter(|row| matches!(row, InboxRow::Session(_))).count();
@@ -255,9 +273,18 @@ impl Inbox {
         self.requests().filter(|line| self.mark(line) == Mark::On).count()
     }
 
-    /// Returns the word for the decision that was sent.
+    /// Returns the word for a decision that was sent or made.
     pub fn decides(&self, line: &InboxLine) -> Option<&'static str> {
-        self.deciding.get(&line.id).map(|(word, _)| *word)
+        match line.state {
+            RequestState::Approved | RequestState::Edited | RequestState::Replaced => Some(APPROVED),
+            RequestState::Waiting
+            | RequestState::Later
+            | RequestState::Denied
+            | RequestState::Consumed
+            | RequestState::Withdrawn
+            | RequestState::Superseded
+            | RequestState::Expired => self.deciding.get(&line.id).map(|(word, _)| *word),
+        }
     }
 
     /// Records that decisions on these were sent.
