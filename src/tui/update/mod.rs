@@ -17,6 +17,7 @@ mod mode;
 mod mouse;
 mod outside;
 mod panel;
+mod recent;
 mod rule;
 mod select;
 mod send;
