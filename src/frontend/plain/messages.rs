@@ -27,6 +27,7 @@ impl Plain {
             | ServerMessage::Known { .. }
             | ServerMessage::Files { .. }
             | ServerMessage::RuleDraft { .. }
+            | ServerMessage::RuleSaved { .. }
             | ServerMessage::RuleChecked { .. }
             | ServerMessage::Preview { .. } => {}
             ServerMessage::Elsewhere { count } => self.elsewhere(count),
