@@ -4,12 +4,15 @@
 //! renamed or removed. They contain no provider's wire format; data that only one provider understands is
 //! kept as [`Opaque`], bound to its part. Used by every layer above.
 
+mod done;
 pub mod images;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use self::done::{DiffKind, DiffLine, Done};
 
 /// This program's id of a tool call, unique in the store: `<session>/<turn>.<attempt>.<index>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -274,7 +277,7 @@ pub struct ToolCall {
     pub args: Value,
 }
 
-/// The answer to one call, as sent to the model.
+/// The answer to one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolReturn {
     pub call: CallId,
@@ -282,6 +285,9 @@ pub struct ToolReturn {
     pub content: Vec<ReturnPart>,
     pub source: Source,
     pub trust: Trust,
+    /// For people only: no model receives it. Absent where it would say nothing, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<Box<Done>>,
 }
 
 impl ToolReturn {
@@ -293,6 +299,7 @@ impl ToolReturn {
             content: vec![ReturnPart::Text { text: text.into() }],
             source: Source::Program,
             trust: Trust::Trusted,
+            done: None,
         }
     }
 

@@ -206,6 +206,11 @@ pub enum ServerMessage {
         text: String,
         check: RuleCheck,
     },
+    /// The rule for this request was saved in this file.
+    RuleSaved {
+        request: RequestId,
+        file: String,
+    },
     /// The effect of a rule text on past calls, for the text that was sent.
     RuleChecked {
         text: String,

@@ -100,6 +100,34 @@ pub fn count(lines: &[DiffLine]) -> usize {
     lines.iter().filter(|line| line.kind == DiffKind::Hunk).count()
 }
 
+/// Returns the number of hunks that were asked for, if `applied` is some of them and not all.
+pub fn asked(asked: &Preview, applied: &[DiffLine]) -> Option<usize> {
+    let Preview::Diff { lines, .. } = asked else { return None };
+    let of = changes(lines);
+    let mut rest = of.iter();
+    let some = changes(applied);
+    let are_of_it = some.iter().all(|hunk| rest.any(|one| one == hunk));
+    (are_of_it && some.len() < of.len()).then_some(of.len())
+}
+
+/// Returns the changed lines of each hunk, without their numbers.
+fn changes(lines: &[DiffLine]) -> Vec<Vec<(DiffKind, &str)>> {
+    let mut hunks = Vec::new();
+    for line in lines {
+        match line.kind {
+            DiffKind::Hunk => hunks.push(Vec::new()),
+            DiffKind::Context => {}
+            DiffKind::Added | DiffKind::Removed => {
+                hunks
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|hunk: &mut Vec<_>| hunk.push((line.kind, line.text.as_str())));
+            }
+        }
+    }
+    hunks
+}
+
 /// Returns the runs of changed lines, in order.
 fn blocks(lines: &[DiffLine]) -> Vec<Block<'_>> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
@@ -175,4 +203,25 @@ fn whole_with(blocks: &[Block<'_>], new: &[&str], end: &str, last: &str) -> Opti
     }
     steps.push(HunkStep::Same(new.get(at..)?.concat()));
     Some(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::diff::diff;
+    use super::*;
+
+    #[test]
+    fn only_some_of_what_was_asked_is_some_of_it() {
+        let old: String = (1..=40).map(|n| format!("{n}\n")).collect();
+        let with = |changed: &[&str]| {
+            changed.iter().fold(old.clone(), |text, line| text.replace(&format!("\n{line}\n"), "\nx\n"))
+        };
+        let preview = Preview::Diff { path: "a".to_owned(), lines: diff(&old, &with(&["5", "20", "35"])) };
+        for (applied, expected) in
+            [(&["5", "20", "35"][..], None), (&["5", "35"], Some(3)), (&["20"], Some(3)), (&["21"], None)]
+        {
+            assert_eq!(asked(&preview, &diff(&old, &with(applied))), expected, "{applied:?}");
+        }
+        assert_eq!(asked(&Preview::None, &[]), None);
+    }
 }

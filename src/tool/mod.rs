@@ -20,7 +20,8 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{CallId, ReturnPart, Source, ToolName, Trust};
+use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolName, Trust};
+pub use crate::message::{DiffKind, DiffLine};
 
 /// A tool that the model may call.
 pub trait Tool: Send + Sync {
@@ -37,6 +38,12 @@ pub trait Tool: Send + Sync {
         args: &'a Value,
         cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+
+    /// Says to people, in a few words, how a run ended: "3 matches", "exit 3". `text` is what the run returned for the
+    /// model. Empty if there is nothing to say.
+    fn outcome(&self, _status: ReturnStatus, _text: &str) -> String {
+        String::new()
+    }
 }
 
 /// A tool's description of itself. Pure data: the turn machine plans with it.
@@ -164,26 +171,6 @@ impl Preview {
             Self::None | Self::Text { .. } | Self::Fields { .. } => Vec::new(),
         }
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiffLine {
-    pub kind: DiffKind,
-    /// Line number from 1: in the old text for removed lines, in the new one otherwise; for hunks, the first
-    /// line in the new text.
-    pub number: usize,
-    /// The line without its line end.
-    pub text: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DiffKind {
-    /// The header of a hunk; `text` has its position.
-    Hunk,
-    Context,
-    Added,
-    Removed,
 }
 
 /// What a call accesses; the scheduler orders calls by it. Paths are absolute and normalised.

@@ -33,7 +33,7 @@ impl Marked<'_> {
     /// Returns the selected cells that hold text.
     fn within(&self) -> Range<usize> {
         let start = self.columns.start.max(self.line.copied.margin);
-        start..self.columns.end.min(self.line.width()).max(start)
+        start..self.columns.end.min(self.end()).max(start)
     }
 
     fn has_start(&self) -> bool {
@@ -47,7 +47,12 @@ impl Marked<'_> {
     }
 
     fn has_end(&self) -> bool {
-        self.columns.end >= self.line.width()
+        self.columns.end >= self.end()
+    }
+
+    /// Returns the column after the text.
+    fn end(&self) -> usize {
+        self.line.width() - self.line.copied.padding.min(self.line.width())
     }
 
     fn text(&self) -> String {

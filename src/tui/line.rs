@@ -15,7 +15,7 @@ pub use self::copied::{Copied, Exact, Join};
 pub use self::wrap::{Margin, wrap_exact, wrap_pieces, wrap_spans};
 use super::link::Link;
 pub use super::theme::Ink;
-use super::theme::Role;
+use super::theme::{Ground, Role};
 use crate::stdx::text::{sanitize_line, width};
 
 /// A piece of one line with a single style.
@@ -161,6 +161,15 @@ impl Line {
         if missing > 0 {
             self.push(Span::harmless(" ".repeat(missing), Ink::default()));
         }
+    }
+
+    /// Returns this line with its background continued up to `width` cells.
+    #[must_use]
+    pub fn filled_to(mut self, width: usize, ground: Ground) -> Self {
+        let missing = width.saturating_sub(self.width());
+        self.push(Span::harmless(" ".repeat(missing), Ink::default().on(ground)));
+        self.copied.padding = missing;
+        self
     }
 
     /// Returns at most `width` cells of this line; a cut is marked by `…`.

@@ -118,6 +118,8 @@ pub struct Model {
     pub retry: Option<Retry>,
     /// Lines entered while the turn ran and not yet taken.
     pub queue: Vec<String>,
+    /// The last prompt with pasted blocks, and the same in short; until its turn begins.
+    pub sent_short: Option<(String, String)>,
     /// One line at the left of the status, until the given time.
     pub flash: Option<(String, u64)>,
     /// The time until which a second Ctrl+C quits.
@@ -205,6 +207,17 @@ pub struct Turn {
     pub stand_in: Option<String>,
     /// The total usage of its requests.
     pub used: Used,
+    /// When something last arrived.
+    pub heard_ms: u64,
+    pub void: Void,
+}
+
+/// Whether text of a reply that failed is still shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Void {
+    None,
+    /// Until its repetition begins.
+    Shown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -236,6 +249,8 @@ impl Turn {
             tokens: None,
             stand_in: None,
             used: Used::default(),
+            heard_ms: now_ms,
+            void: Void::None,
         }
     }
 }
@@ -332,6 +347,7 @@ impl Model {
             shell: Activity::Idle,
             retry: None,
             queue: Vec::new(),
+            sent_short: None,
             flash: None,
             armed_until: None,
             life: Life::Open,

@@ -4,8 +4,11 @@
 //! word, so that no information depends on colour alone. Called by the views; chosen once, from
 //! [`Surroundings`].
 
+mod ground;
+
 use ratatui::style::{Color, Modifier, Style};
 
+pub use self::ground::{Ground, Shade};
 use crate::config::ThemeChoice;
 
 /// The role of a piece of text.
@@ -57,16 +60,33 @@ pub struct Ink {
     pub strike: bool,
     /// Foreground and background swapped, for marked text and search matches.
     pub reversed: bool,
+    pub ground: Ground,
+    /// A colour that takes the place of the role's: a command's own.
+    pub shade: Option<Shade>,
 }
 
 impl Ink {
     pub const fn of(role: Role) -> Self {
-        Self { role, bold: false, italic: false, underline: false, strike: false, reversed: false }
+        Self {
+            role,
+            bold: false,
+            italic: false,
+            underline: false,
+            strike: false,
+            reversed: false,
+            ground: Ground::None,
+            shade: None,
+        }
     }
 
     #[must_use]
     pub const fn bold(self) -> Self {
         Self { bold: true, ..self }
+    }
+
+    #[must_use]
+    pub const fn on(self, ground: Ground) -> Self {
+        Self { ground, ..self }
     }
 }
 
@@ -171,17 +191,22 @@ impl Theme {
 
     /// Returns the style of `ink`.
     pub fn style(&self, ink: Ink) -> Style {
-        let mut style = match self.palette {
-            Palette::Dark => coloured(column(ink.role).0),
-            Palette::Light => coloured(column(ink.role).1),
-            Palette::Ansi16 => coloured(column(ink.role).2),
-            Palette::Plain => Style::new(),
+        let has_grounds = matches!(self.palette, Palette::Dark | Palette::Light);
+        let role = ink.ground.role().filter(|_| !has_grounds).unwrap_or(ink.role);
+        let [dark, light, ansi] = ink.ground.colours();
+        let (fore, back) = match self.palette {
+            Palette::Dark => (column(role).0, dark),
+            Palette::Light => (column(role).1, light),
+            Palette::Ansi16 => (column(role).2, ansi),
+            Palette::Plain => (None, None),
         };
-        style = style.add_modifier(self.weight(ink.role));
+        let own = ink.shade.filter(|_| self.palette != Palette::Plain).map(Shade::colour);
+        let mut style = Style { fg: own.or(fore), bg: back, ..Style::new() };
+        style = style.add_modifier(self.weight(role));
         for (on, modifier) in [
             (ink.bold, Modifier::BOLD),
             (ink.italic, Modifier::ITALIC),
-            (ink.underline, Modifier::UNDERLINED),
+            (ink.underline || (ink.ground.is_of_words() && !has_grounds), Modifier::UNDERLINED),
             (ink.strike, Modifier::CROSSED_OUT),
             (ink.reversed, Modifier::REVERSED),
         ] {
@@ -219,13 +244,6 @@ impl Theme {
             | Role::Added
             | Role::Removed => Modifier::empty(),
         }
-    }
-}
-
-fn coloured(colour: Option<Color>) -> Style {
-    match colour {
-        Some(colour) => Style::new().fg(colour),
-        None => Style::new(),
     }
 }
 
@@ -296,6 +314,8 @@ pub struct Glyphs {
     pub dot: &'static str,
     /// Text that does not come from the user.
     pub taint: &'static str,
+    /// Before the rest of a line of code that was wrapped.
+    pub wrapped: &'static str,
 }
 
 impl Glyphs {
@@ -328,6 +348,7 @@ impl Glyphs {
         here: "▌",
         dot: "·",
         taint: "▲",
+        wrapped: "↳",
     };
 
     pub const ASCII: Self = Self {
@@ -359,6 +380,7 @@ impl Glyphs {
         here: ">",
         dot: "-",
         taint: "^",
+        wrapped: "\\",
     };
 }
 
@@ -431,6 +453,7 @@ mod tests {
                 glyphs.left,
                 glyphs.here,
                 glyphs.dot,
+                glyphs.wrapped,
             ];
             let all = singles
                 .into_iter()

@@ -16,12 +16,17 @@ use super::markdown::Languages;
 /// The number of cells on either side of the screen whose lines are kept.
 const KEPT_AROUND: usize = 40;
 
+/// Cells of the rule between the notice of new lines and the edge.
+pub const PILL_TO_EDGE: usize = 2;
+
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transcript {
     cells: Vec<Cell>,
     scroll: Scroll,
-    /// Cells added since the end was scrolled out of sight.
+    /// Lines added since the end was scrolled out of sight.
     pub unseen: usize,
+    /// The last cell while the end was on the screen, and its lines.
+    seen_to: (usize, usize),
     /// Lines drawn after the last cell: the card.
     card: Vec<Line>,
     visible: Vec<Visible>,
@@ -86,9 +91,6 @@ impl Transcript {
 
     pub fn push(&mut self, cell: Cell) {
         self.cells.push(cell);
-        if !self.follows() {
-            self.unseen += 1;
-        }
     }
 
     /// Returns the languages of the code on the screen.
@@ -105,7 +107,25 @@ impl Transcript {
             Scroll::Follow => self.at_bottom(look, rows),
             Scroll::At(place) => self.at_place(look, rows, place),
         };
+        self.count_unseen(look);
         self.forget_far();
+    }
+
+    /// Counts the lines below those that were seen. Each cell is laid out for it once; only the last one may grow.
+    fn count_unseen(&mut self, look: &Look) {
+        let Some(last) = self.cells.len().checked_sub(1) else { return };
+        if self.follows() {
+            self.seen_to = (last, self.known_lines(last, look));
+            self.unseen = 0;
+            return;
+        }
+        let (from, seen) = self.seen_to;
+        let lines: usize = (from..=last).map(|at| self.known_lines(at, look)).sum();
+        self.unseen = lines.saturating_sub(seen);
+    }
+
+    fn known_lines(&mut self, cell: usize, look: &Look) -> usize {
+        self.cells[cell].known_height().unwrap_or_else(|| self.lines_of(cell, look))
     }
 
     /// After a change of width, keeps the cell at the top and roughly the same part of it.
@@ -191,13 +211,14 @@ impl Transcript {
         self.unseen = 0;
     }
 
-    /// Returns the notice shown while the end is out of sight: how many cells were added since. `bottom` is
+    /// Returns the notice shown while the end is out of sight: how many lines were added since. `bottom` is
     /// the key that scrolls to the end.
     pub fn pill(&self, down: &str, bottom: &str) -> Option<String> {
         match (self.scroll, self.unseen) {
             (Scroll::Follow, _) => None,
             (Scroll::At(_), 0) => Some(format!(" {down} {bottom} ")),
-            (Scroll::At(_), unseen) => Some(format!(" {down} {unseen} new ")),
+            (Scroll::At(_), 1) => Some(format!(" {down} 1 new line ")),
+            (Scroll::At(_), unseen) => Some(format!(" {down} {unseen} new lines ")),
         }
     }
 

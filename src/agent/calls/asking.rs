@@ -2,7 +2,7 @@
 //!
 //! A request is in the store before it is shown.
 
-use super::texts::{EXPIRED, denial};
+use super::texts::{EXPIRED, denial, denied_by};
 use super::{Calls, ChangedBy, Consent, Purpose, Rules, Stage, State, preview};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
@@ -163,8 +163,8 @@ impl Calls {
         match approval {
             Approval::Later => self.calls[at].later = true,
             Approval::Deny { reason } => {
-                let text = denial(reason.as_deref(), by);
-                self.finish_unless_done(at, ReturnStatus::Denied, text, out);
+                let texts = (denial(reason.as_deref(), by), denied_by(by, reason.as_deref()));
+                self.finish_denied(at, texts, None, out);
             }
             Approval::Approve { instead, note, .. } => {
                 self.moves += 1;

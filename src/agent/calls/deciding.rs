@@ -2,7 +2,7 @@
 //!
 //! An approval settles an ask, never a denial. What was settled without a user is recorded for the audit.
 
-use super::texts::{MOVED, OVERRULED, REWRITTEN, denied_by_policy};
+use super::texts::{MOVED, OVERRULED, REWRITTEN, denied_by, denied_by_policy};
 use super::{Calls, ChangedBy, Consent, Purpose, Rules, State, Tracked, permitted};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
@@ -12,7 +12,6 @@ use crate::approval::{
 };
 use crate::config::Mode;
 use crate::history::Record;
-use crate::message::ReturnStatus;
 use crate::tool::{Access, CallPlan, SideEffect, ToolSpec};
 
 /// A decision on a request without the user.
@@ -130,8 +129,9 @@ impl Calls {
     pub(super) fn deny(&mut self, at: usize, decision: &Decision, out: &mut Vec<Effect>) {
         self.withdraw(at, out);
         let judged = self.judged(at);
-        let text = denied_by_policy(&decision.because.join("; "));
-        self.finish_with(at, ReturnStatus::Denied, text, judged, out);
+        let because = decision.because.join("; ");
+        let texts = (denied_by_policy(&because), denied_by(Some(&decision.by), Some(&because)));
+        self.finish_denied(at, texts, judged, out);
     }
 
     /// Returns the audit's record of a call that no user decided.

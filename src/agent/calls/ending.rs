@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::texts::person_note;
-use super::{Calls, ChangedBy, Stage, State};
+use super::{Calls, ChangedBy, Stage, State, Tracked};
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::history::{Durability, Record, SEEN};
-use crate::message::{CallId, ReturnPart, ReturnStatus, ToolCall, ToolReturn};
-use crate::tool::{Resource, Seen, Version};
+use crate::message::{CallId, Done, ReturnPart, ReturnStatus, ToolCall, ToolReturn};
+use crate::tool::{CallPlan, Preview, Resource, Seen, Version, hunks};
 
 impl Calls {
     /// Handles the end of a tool; `seen` are the versions that its output showed or its run wrote, `state` is what the
@@ -39,6 +39,7 @@ impl Calls {
         if let Some(value) = state {
             records.push(Record::State { tool: one.tool.0.clone(), value });
         }
+        returned.done = done(one, &mut returned);
         if let Some(changed_by) = one.changed_by {
             returned.content.insert(0, ReturnPart::Text { text: what_ran(changed_by, &one.effective()) });
         }
@@ -52,23 +53,29 @@ impl Calls {
         text: String,
         out: &mut Vec<Effect>,
     ) {
-        self.finish_with(at, status, text, None, out);
+        let returned = ToolReturn::program(self.calls[at].call.id.clone(), status, text);
+        self.finish_as(at, returned, None, out);
     }
 
-    /// Ends a call, with its record for the audit.
-    pub(super) fn finish_with(
+    /// Ends a call that was denied; `words` tell people by whom and why.
+    pub(super) fn finish_denied(
         &mut self,
         at: usize,
-        status: ReturnStatus,
-        text: String,
+        (text, words): (String, String),
         judged: Option<Record>,
         out: &mut Vec<Effect>,
     ) {
+        let id = self.calls[at].call.id.clone();
+        let returned = ToolReturn::program(id, ReturnStatus::Denied, text);
+        self.finish_as(at, ToolReturn { done: Done::said(words), ..returned }, judged, out);
+    }
+
+    /// Ends a call, with its record for the audit.
+    fn finish_as(&mut self, at: usize, returned: ToolReturn, judged: Option<Record>, out: &mut Vec<Effect>) {
         if self.calls[at].is_done() {
             return;
         }
         self.moves += 1;
-        let returned = ToolReturn::program(self.calls[at].call.id.clone(), status, text);
         self.end_with(at, returned, judged.into_iter().collect(), out);
     }
 
@@ -144,6 +151,19 @@ impl Calls {
     pub(super) fn position(&self, call: &CallId) -> Option<usize> {
         self.calls.iter().position(|one| one.call.id == *call)
     }
+}
+
+/// Returns what people are shown of a call that ran: the change as planned just before the run.
+fn done(one: &Tracked, returned: &mut ToolReturn) -> Option<Box<Done>> {
+    let mut done = returned.done.take().unwrap_or_default();
+    if returned.status == ReturnStatus::Ok
+        && let Some(CallPlan { preview: Preview::Diff { lines, .. }, .. }) = &one.plan
+    {
+        done.change.clone_from(lines);
+        done.hunks_asked = one.request.as_ref().and_then(|asked| hunks::asked(&asked.plan.preview, lines));
+    }
+    done.ran = one.changed_by.map(|_| (one.tool.clone(), one.args.clone()));
+    (*done != Done::default()).then_some(done)
 }
 
 /// Returns the text that tells the model what ran instead of its own call.

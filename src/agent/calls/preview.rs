@@ -25,6 +25,7 @@ pub(super) fn returned(request: &Request, spec: &ToolSpec) -> ToolReturn {
         content: vec![ReturnPart::Text { text }],
         source: Source::Tool { name: request.tool.clone() },
         trust: Trust::Untrusted,
+        done: None,
     }
 }
 

@@ -41,6 +41,19 @@ pub(super) fn denial(reason: Option<&str>, by: Option<&Decider>) -> String {
     }
 }
 
+/// Tells people by whom and why a call was denied.
+pub(super) fn denied_by(by: Option<&Decider>, reason: Option<&str>) -> String {
+    let who = match by {
+        None | Some(Decider::Tui) => "by you".to_owned(),
+        Some(by) if by.is_person() => format!("by you {}", by.word()),
+        Some(by) => by.word().to_owned(),
+    };
+    match reason {
+        Some(reason) => format!("denied {who}: {reason}"),
+        None => format!("denied {who}"),
+    }
+}
+
 pub(super) fn denied_by_policy(because: &str) -> String {
     format!("Denied by policy, not run: {because}.")
 }

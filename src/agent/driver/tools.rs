@@ -16,7 +16,7 @@ use tracing::Instrument;
 use super::AgentEnv;
 use super::hooks::After;
 use crate::agent::effect::Input;
-use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust};
+use crate::message::{CallId, Done, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust};
 use crate::session::Session;
 use crate::tool::{Progress, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, Version};
 
@@ -193,6 +193,7 @@ async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, aft
     };
     let was_cancelled = context.cancel.is_cancelled();
     let mut left = returned(&call.id, tool.spec().side_effect, ended, was_cancelled);
+    left.returned.done = Done::said(tool.outcome(left.returned.status, &left.returned.text()));
     after.look(call, &mut left.returned, &context.cancel).await;
     left
 }
@@ -202,8 +203,14 @@ fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled:
     match ended {
         Ended::Output(Ok(output)) => {
             let ToolOutput { content, source, trust, seen, state } = output;
-            let returned =
-                ToolReturn { call: call.clone(), status: ReturnStatus::Ok, content, source, trust };
+            let returned = ToolReturn {
+                call: call.clone(),
+                status: ReturnStatus::Ok,
+                content,
+                source,
+                trust,
+                done: None,
+            };
             Returned { returned, seen, state }
         }
         Ended::Output(Err(error)) => {
@@ -211,7 +218,7 @@ fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled:
             let content = vec![ReturnPart::Text { text: error.to_string() }];
             // An error's text may contain the output of a command, so it is not trusted.
             let (source, trust) = (Source::Program, Trust::Untrusted);
-            Returned::only(ToolReturn { call: call.clone(), status, content, source, trust })
+            Returned::only(ToolReturn { call: call.clone(), status, content, source, trust, done: None })
         }
         Ended::TimedOut(limit) => {
             let (status, text) = if side_effect.is_none() {

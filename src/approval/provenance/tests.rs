@@ -47,7 +47,14 @@ fn asked(tool: &str) -> Message {
 fn answered(tool: &str, source: Source, trust: Trust, text: &str) -> Message {
     let content = vec![ReturnPart::Text { text: text.to_owned() }];
     Message::ToolReturns {
-        returns: vec![ToolReturn { call: call(tool), status: ReturnStatus::Ok, content, source, trust }],
+        returns: vec![ToolReturn {
+            call: call(tool),
+            status: ReturnStatus::Ok,
+            content,
+            source,
+            trust,
+            done: None,
+        }],
     }
 }
 

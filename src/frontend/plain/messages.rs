@@ -27,6 +27,7 @@ impl Plain {
             | ServerMessage::Known { .. }
             | ServerMessage::Files { .. }
             | ServerMessage::RuleDraft { .. }
+            | ServerMessage::RuleSaved { .. }
             | ServerMessage::RuleChecked { .. }
             | ServerMessage::Models { .. }
             | ServerMessage::Preview { .. } => {}

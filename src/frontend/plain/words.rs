@@ -11,6 +11,7 @@ use crate::message::images::Pictured;
 use crate::message::{NoteKind, ReturnStatus, ToolReturn};
 use crate::provider::ErrorClass;
 use crate::stdx::text::{one_line_summary, sanitize};
+use crate::tool::diff::as_text;
 use crate::tool::{DiffKind, DiffLine, Preview};
 
 /// Width of quoted untrusted text in a sentence, in cells.
@@ -21,6 +22,9 @@ const ROW: usize = 1_000;
 
 /// Lines of a failed call's output that are printed.
 const TAIL: usize = 3;
+
+/// Lines of a change that are printed after it was made.
+const CHANGE: usize = 10;
 
 /// The keys of this front end; the terminal handles the others.
 pub(super) const KEYS: &str = "Enter: send the line\nCtrl+C: stop what runs; twice within 2 seconds leaves\nCtrl+D: \
@@ -165,22 +169,26 @@ pub(super) fn settled(settled: &Settled, number: usize) -> Option<String> {
 /// Returns the row of a finished call and, if it did not succeed, its output.
 pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (String, Option<String>) {
     let text = returned.text();
+    let done = returned.done.as_deref();
+    let outcome = done.map_or(String::new(), |done| one_line_summary(&done.outcome(), WIDTH));
     let how = match returned.status {
-        ReturnStatus::Ok => match extent(&text) {
-            Some(extent) => format!("done, {extent}"),
-            None => "done".to_owned(),
-        },
-        ReturnStatus::Failed => "failed".to_owned(),
-        ReturnStatus::Denied => "denied".to_owned(),
+        ReturnStatus::Ok if outcome.is_empty() => "done".to_owned(),
+        ReturnStatus::Ok => format!("done, {outcome}"),
+        ReturnStatus::Failed if outcome.is_empty() => "failed".to_owned(),
+        ReturnStatus::Failed => format!("failed, {outcome}"),
+        ReturnStatus::Denied if outcome.is_empty() => "denied".to_owned(),
+        ReturnStatus::Denied => outcome,
         ReturnStatus::Undecided => "undecided".to_owned(),
         ReturnStatus::Interrupted => "stopped".to_owned(),
         ReturnStatus::Unknown => "outcome unknown".to_owned(),
     };
     let tail = match returned.status {
         ReturnStatus::Failed | ReturnStatus::Unknown => {
-            Some(text.lines().take(TAIL).collect::<Vec<_>>().join("\n"))
+            let lines: Vec<&str> = text.lines().collect();
+            Some(lines[lines.len().saturating_sub(TAIL)..].join("\n"))
         }
-        ReturnStatus::Ok | ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Interrupted => None,
+        ReturnStatus::Ok => done.map(|done| change(&done.change)),
+        ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Interrupted => None,
     };
     (format!("{}, {how}.", tool_of(tool, summary)), tail.filter(|tail| !tail.is_empty()))
 }
@@ -194,12 +202,11 @@ pub(super) fn tool_of(tool: &str, summary: &str) -> String {
     }
 }
 
-fn extent(text: &str) -> Option<String> {
-    match text.lines().count() {
-        0 => None,
-        1 => Some("1 line".to_owned()),
-        lines => Some(format!("{lines} lines")),
-    }
+/// Returns the first lines of a change that was made.
+fn change(lines: &[DiffLine]) -> String {
+    let (shown, rest) = lines.split_at(lines.len().min(CHANGE));
+    let more = if rest.is_empty() { String::new() } else { format!("\n… {} more lines", rest.len()) };
+    as_text(shown) + &more
 }
 
 /// Describes a request that failed and is sent again.

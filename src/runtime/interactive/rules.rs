@@ -72,7 +72,13 @@ impl ClientHandler {
         }
         let (remember, rule) = match scope {
             RuleScope::Session => (Remember::Session, Some(saved.text)),
-            RuleScope::Project | RuleScope::User => (Remember::Rule, None),
+            RuleScope::Project | RuleScope::User => {
+                let file = self.app.permissions.rules.user_file();
+                let file = file.map_or(String::new(), |file| file.display().to_string());
+                let request = request.clone();
+                self.tell(ServerMessage::RuleSaved { request, file }).await;
+                (Remember::Rule, None)
+            }
         };
         let approval = Approval::Approve { instead: None, remember, note: None, rule };
         OwnerAction::Op(Op::Decide { request, approval })

@@ -7,14 +7,20 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::files::not_found;
+use super::output::{amount, counted_lines};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::walk::{glob, walker};
 use super::work::{interrupted, look_plan};
+use crate::message::ReturnStatus;
 use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput};
 
 /// The maximum number of files to list; further ones are only counted.
 const MAX_FILES: usize = 1000;
+
+/// How the report begins if nothing was found, and its remark if not all were listed.
+const NONE: &str = "no files match ";
+const FIRST: &str = "\n[the first ";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -52,6 +58,19 @@ impl TypedTool for FindFiles {
         })
         .await
     }
+
+    fn outcome(status: ReturnStatus, text: &str) -> String {
+        if status != ReturnStatus::Ok {
+            return String::new();
+        }
+        if text.starts_with(NONE) {
+            amount(0, "file", "files")
+        } else if text.contains(FIRST) {
+            format!("{}+ files", counted_lines(text))
+        } else {
+            amount(counted_lines(text), "file", "files")
+        }
+    }
 }
 
 fn find(
@@ -85,7 +104,7 @@ fn find(
         }
     }
     if count == 0 {
-        found.push(format!("no files match {pattern} (those hidden by .gitignore are not looked at)"));
+        found.push(format!("{NONE}{pattern} (those hidden by .gitignore are not looked at)"));
     } else if count > found.len() {
         found.push(format!("[the first {MAX_FILES} of {count} files; use a narrower pattern]"));
     }

@@ -10,10 +10,12 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::files::{not_found, unreadable};
+use super::output::{amount, counted_lines};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::walk::walker;
 use super::work::{interrupted, look_plan, misuse};
+use crate::message::ReturnStatus;
 use crate::stdx::text::sanitize_line;
 use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput};
 
@@ -52,6 +54,13 @@ impl TypedTool for ListDir {
             Ok(cx.output_from(&path, list(&cx.place, &path, &cx.cancel)?))
         })
         .await
+    }
+
+    fn outcome(status: ReturnStatus, text: &str) -> String {
+        if status != ReturnStatus::Ok {
+            return String::new();
+        }
+        amount(counted_lines(text), "entry", "entries")
     }
 }
 

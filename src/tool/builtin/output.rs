@@ -38,6 +38,27 @@ impl ToolOutput {
     }
 }
 
+/// Counts the lines of an output for people, also those left out of it; remarks in brackets do not count.
+pub fn counted_lines(text: &str) -> usize {
+    let is_remark = |line: &str| line.starts_with('[') && line.ends_with(']');
+    text.lines().map(|line| left_out(line).unwrap_or(usize::from(!is_remark(line)))).sum()
+}
+
+/// Returns the number of lines that a remark of [`cap`] or [`Capture`] stands for.
+pub fn left_out(line: &str) -> Option<usize> {
+    let (lines, rest) = line.strip_prefix('[')?.split_once(" lines (")?;
+    if rest.contains(" bytes) left out here; ") { lines.parse().ok() } else { None }
+}
+
+/// Says an amount: "no files", "1 file", "12 files".
+pub fn amount(count: usize, one: &str, many: &str) -> String {
+    match count {
+        0 => format!("no {many}"),
+        1 => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    }
+}
+
 /// The spill file of a call, for output that is too long.
 #[derive(Debug, Clone)]
 pub struct Spill {

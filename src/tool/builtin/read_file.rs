@@ -12,11 +12,11 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::files::{check_regular, not_found, resource, unreadable};
-use super::output::untrusted;
+use super::output::{amount, counted_lines, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{interrupted, misuse, read_plan};
-use crate::message::Source;
+use crate::message::{ReturnStatus, Source};
 use crate::stdx::fs::Fingerprinter;
 use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput, Version};
 
@@ -31,6 +31,9 @@ const DEFAULT_LINES: u64 = 2000;
 
 /// Larger files, in bytes, are read only as far as requested: their version and length in lines stay unknown.
 const MAX_WHOLE: u64 = 64 * 1024 * 1024;
+
+/// Part of the report on a file that is not shown.
+const NO_TEXT: &str = " is no text: ";
 
 /// Maximum bytes per read.
 const CHUNK: usize = 64 * 1024;
@@ -93,6 +96,17 @@ impl TypedTool for ReadFile {
         })
         .await
     }
+
+    fn outcome(status: ReturnStatus, text: &str) -> String {
+        if status != ReturnStatus::Ok {
+            return String::new();
+        }
+        if text.contains(NO_TEXT) && !text.contains('\n') {
+            "no text".to_owned()
+        } else {
+            amount(counted_lines(text), "line", "lines")
+        }
+    }
 }
 
 fn read(
@@ -115,7 +129,7 @@ fn read(
     let length = lines.finish();
     let text = match (binary, extent) {
         (Some(kind), _) => {
-            format!("{shown} is no text: {kind}, {} bytes; its content is not shown", metadata.len())
+            format!("{shown}{NO_TEXT}{kind}, {} bytes; its content is not shown", metadata.len())
         }
         (None, Extent::Whole) if wanted.first > length.max(1) => {
             let first = wanted.first;

@@ -13,10 +13,12 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::files::not_found;
+use super::output::{amount, counted_lines};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::walk::{glob, walker};
 use super::work::{interrupted, misuse, read_plan};
+use crate::message::ReturnStatus;
 use crate::stdx::paths::display_relative;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::stdx::text::one_line_summary;
@@ -27,6 +29,10 @@ const MAX_PATTERN: usize = 4 * 1024;
 
 /// The number of matching lines at which the search stops.
 const MAX_MATCHES: usize = 500;
+
+/// How the report begins if nothing was found, and its remark at the limit.
+const NONE: &str = "no matches ";
+const STOPPED: &str = "\n[stopped at ";
 
 /// The maximum number of characters to show of one line.
 const MAX_LINE: usize = 300;
@@ -117,6 +123,19 @@ impl TypedTool for SearchText {
         })
         .await
     }
+
+    fn outcome(status: ReturnStatus, text: &str) -> String {
+        if status != ReturnStatus::Ok {
+            return String::new();
+        }
+        if text.starts_with(NONE) {
+            amount(0, "match", "matches")
+        } else if text.contains(STOPPED) {
+            format!("{MAX_MATCHES}+ matches")
+        } else {
+            amount(counted_lines(text), "match", "matches")
+        }
+    }
 }
 
 fn search(
@@ -172,7 +191,7 @@ fn search(
 
 fn report(mut lines: Vec<String>, unreadable: usize, skipped: usize) -> String {
     if lines.is_empty() {
-        lines.push("no matches (files hidden by .gitignore are not searched)".to_owned());
+        lines.push(format!("{NONE}(files hidden by .gitignore are not searched)"));
     }
     if skipped > 0 {
         lines.push(format!(

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::message::{CallId, ReturnPart, Source, ToolName, Trust};
+use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolName, Trust};
 use crate::sandbox::subprocess::Subprocess;
 use crate::tool::{
     Access, CallPlan, Effect, PlanContext, Preview, Progress, Registry, Resource, Risk, Seen, ToolContext,
@@ -733,5 +733,33 @@ async fn a_deleted_workspace_is_said() {
             got.starts_with("TERMINAL") && got.contains("BASE/ws") && got.contains("restore it"),
             "{got}"
         );
+    }
+}
+
+#[tokio::test]
+async fn outcomes_are_told_in_a_few_words() {
+    let mut bench = Bench::new(&[("a.txt", "one\ntwo\n"), ("[id].txt", "one\n"), ("empty", "")]);
+    let many: String = (0..3_000).map(|n| format!("{n}\n")).collect();
+    bench.put("many", &many);
+    for (name, args, expected) in [
+        ("read_file", json!({"path": "a.txt"}), "2 lines"),
+        ("read_file", json!({"path": "a.txt", "limit": 1}), "1 line"),
+        ("read_file", json!({"path": "empty"}), "no lines"),
+        ("find_files", json!({"pattern": "*.txt"}), "2 files"),
+        ("find_files", json!({"pattern": "*.rs"}), "no files"),
+        ("search_text", json!({"pattern": "one"}), "2 matches"),
+        ("search_text", json!({"pattern": "none"}), "no matches"),
+        ("search_text", json!({"pattern": "[0-9]"}), "500+ matches"),
+        ("list_dir", json!({}), "4 entries"),
+        ("shell", json!({"command": "true"}), "no output"),
+        ("shell", json!({"command": "echo a; echo b"}), "2 lines"),
+        ("shell", json!({"command": "cat many"}), "3000 lines"),
+        ("shell", json!({"command": "echo exit 9; exit 3"}), "exit 3"),
+    ] {
+        let (status, text) = match bench.run(name, &args).await {
+            Ok(output) => (ReturnStatus::Ok, text(&output)),
+            Err(error) => (ReturnStatus::Failed, error.to_string()),
+        };
+        assert_eq!(bench.tool(name).outcome(status, &text), expected, "{name} {args}: {text}");
     }
 }

@@ -15,7 +15,7 @@ use super::args;
 use super::output::{Spill, cap, untrusted};
 use super::place::ToolPath;
 use super::work::{interrupted, off_thread};
-use crate::message::{CallId, Source, ToolName};
+use crate::message::{CallId, ReturnStatus, Source, ToolName};
 use crate::tool::{
     CallPlan, Category, Origin, PlanContext, Progress, Risk, Seen, SideEffect, Tool, ToolContext, ToolError,
     ToolOutput, ToolSpec,
@@ -49,6 +49,11 @@ pub trait TypedTool: Send + Sync + 'static {
         args: Self::Args,
         cx: RunContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+
+    /// As [`Tool::outcome`].
+    fn outcome(_status: ReturnStatus, _text: &str) -> String {
+        String::new()
+    }
 }
 
 /// What the run of one call may use.
@@ -149,5 +154,9 @@ impl<T: TypedTool> Tool for Typed<T> {
             let cx = RunContext { call, place, seen, cancel, progress, spill: spilled, output_limit };
             self.tool.run(args, cx).await
         })
+    }
+
+    fn outcome(&self, status: ReturnStatus, text: &str) -> String {
+        T::outcome(status, text)
     }
 }

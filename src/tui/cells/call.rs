@@ -1,23 +1,33 @@
 //! A row for a tool call: mark, tool, most informative argument, result, time.
 //!
-//! While the call runs, the last lines of its output are shown below; after a failure, the first ones of its
-//! return.
+//! Below it are the last lines of its output while it runs and after a failure, and the change it made to a file. What
+//! the model was told of a change is shown on request only.
 
+use std::borrow::Cow;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use super::diff::{self, AppliedLayout};
+use super::sgr::{Sgr, bare};
 use super::{Fold, Look};
 use crate::frontend::protocol::Tone;
-use crate::message::{CallId, ReturnStatus, ToolCall, ToolReturn};
+use crate::message::{CallId, DiffKind, Done, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::stdx::json_stream::StringReader;
-use crate::stdx::text::{expand_tabs, one_line_summary};
+use crate::stdx::text::{one_line_summary, width};
+use crate::tool::diff::as_text;
 use crate::tui::copied::exactly;
-use crate::tui::line::{Exact, Ink, Line, Margin, Span, wrap_exact};
+use crate::tui::line::{Exact, Line, Margin, Span, wrap_pieces, wrap_spans};
+use crate::tui::markdown::{Language, Languages};
 use crate::tui::theme::Role;
 
-/// Lines of output shown below a row while the call runs or after it failed.
+/// Lines of output shown below a row while the call runs.
 const TAIL: usize = 3;
+
+/// Lines of a change, or of the output of a call that failed, shown while folded; and of a change at most.
+const FOLDED: usize = 10;
+const MOST_CHANGE: usize = 5_000;
 
 /// Lines and bytes of a return that are kept to be shown whole.
 const MOST_LINES: usize = 400;
@@ -28,6 +38,10 @@ const LIVE_BYTES: usize = 8 * 1024;
 
 /// The most informative arguments of calls, best first.
 const TELLING: [&str; 8] = ["path", "command", "pattern", "query", "url", "file", "name", "text"];
+
+/// Cells of the words of a tool and of a decision, at most.
+const LONGEST_RESULT: usize = 30;
+const LONGEST_DECISION: usize = 400;
 
 /// Cells before the name of a row.
 const MARGIN: usize = 3;
@@ -78,11 +92,20 @@ pub struct CallRow {
     pub state: CallState,
     /// A description of the user's decision.
     pub decision: Option<String>,
+    /// The approved calls that it still waits for.
+    pub runs_after: Option<String>,
+    /// The file with the rule that was saved with the decision.
+    pub rule_file: Option<String>,
     started_ms: Option<u64>,
     took: Option<Duration>,
     live: String,
     live_bytes: usize,
     returned: String,
+    done: Done,
+    /// The language of the file it changed.
+    language: Option<Language>,
+    /// Whether the text for the model is shown below a change.
+    told: Fold,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,16 +125,28 @@ impl CallRow {
             subject: subject(&call.args),
             state: CallState::Planned,
             decision: None,
+            runs_after: None,
+            rule_file: None,
             started_ms: None,
             took: None,
             live: String::new(),
             live_bytes: 0,
             returned: String::new(),
+            done: Done::default(),
+            language: None,
+            told: Fold::Folded,
         }
+    }
+
+    /// Shows the call as it runs: with other arguments, or another one.
+    pub fn becomes(&mut self, name: &ToolName, args: &Value) {
+        name.as_str().clone_into(&mut self.name);
+        self.subject = subject(args);
     }
 
     pub fn run(&mut self, now_ms: u64) {
         self.state = CallState::Running;
+        self.runs_after = None;
         self.started_ms = Some(now_ms);
     }
 
@@ -129,6 +164,22 @@ impl CallRow {
         self.state = CallState::Done(returned.status);
         self.returned = returned.text();
         self.live.clear();
+        self.runs_after = None;
+        self.done = returned.done.as_deref().cloned().unwrap_or_default();
+        if let Some((name, args)) = self.done.ran.take() {
+            self.becomes(&name, &args);
+        }
+        if !self.done.change.is_empty() {
+            let extension = Path::new(&self.subject).extension().and_then(|extension| extension.to_str());
+            self.language = extension.and_then(Language::named);
+        }
+        if returned.status == ReturnStatus::Denied && self.decision.is_none() && !self.done.words.is_empty() {
+            self.decision = Some(one_line_summary(&self.done.words, LONGEST_DECISION));
+        }
+        if let Some(hunks) = self.done.hunks() {
+            let who = self.decision.take().map_or(String::new(), |words| words.replace(CHANGED, "") + ", ");
+            self.decision = Some(who + &hunks);
+        }
         if let (Some(now), Some(started)) = (now_ms, self.started_ms) {
             self.took = Some(Duration::from_millis(now.saturating_sub(started)));
         }
@@ -155,15 +206,42 @@ impl CallRow {
         }
     }
 
-    /// Returns the kept output.
-    pub fn output(&self) -> &str {
-        if self.returned.is_empty() { &self.live } else { &self.returned }
+    /// Returns the kept output; the change if it made one.
+    pub fn output(&self) -> Cow<'_, str> {
+        if !self.done.change.is_empty() {
+            return Cow::Owned(as_text(&self.done.change));
+        }
+        bare(if self.returned.is_empty() { &self.live } else { &self.returned })
     }
 
     /// Returns the part of the output that can be shown.
-    pub fn shown_output(&self) -> &str {
-        let text = self.output();
-        text.split_at(text.floor_char_boundary(MOST_BYTES)).0
+    pub fn shown_output(&self) -> Cow<'_, str> {
+        let mut text = self.output();
+        if text.len() > MOST_BYTES {
+            let end = text.floor_char_boundary(MOST_BYTES);
+            text.to_mut().truncate(end);
+        }
+        text
+    }
+
+    /// Returns the language of its code.
+    pub fn named_languages(&self) -> Languages {
+        self.language.map_or(Languages::NONE, Languages::of)
+    }
+
+    /// Shows the text for the model, if the whole change is shown already; hides it otherwise. Returns whether it is
+    /// shown now.
+    pub fn turn_told(&mut self, change: Fold) -> bool {
+        let lines = self.done.change.iter().filter(|line| line.kind != DiffKind::Hunk).count();
+        let is_whole = change == Fold::Open || lines <= FOLDED;
+        let shows = lines > 0 && is_whole && self.told == Fold::Folded;
+        self.told = if shows { Fold::Open } else { Fold::Folded };
+        shows
+    }
+
+    /// Hides the text for the model.
+    pub fn fold_told(&mut self) {
+        self.told = Fold::Folded;
     }
 
     pub(super) fn lines(&self, look: &Look) -> Vec<Line> {
@@ -195,8 +273,8 @@ impl CallRow {
             CallState::Waiting => return Line::of("waiting for you", Role::Waiting),
             CallState::Running if self.live_bytes > 0 => (look.spinner(), Role::Tool, size(self.live_bytes)),
             CallState::Running => (look.spinner(), Role::Tool, String::new()),
-            CallState::Done(ReturnStatus::Ok) => (glyphs.ok, Role::Ok, extent(&self.returned)),
-            CallState::Done(ReturnStatus::Failed) => (glyphs.fail, Role::Fail, "failed".to_owned()),
+            CallState::Done(ReturnStatus::Ok) => (glyphs.ok, Role::Ok, self.amount()),
+            CallState::Done(ReturnStatus::Failed) => (glyphs.fail, Role::Fail, self.failure().to_owned()),
             CallState::Done(ReturnStatus::Denied) => {
                 (glyphs.fail, Role::Fail, self.decided(look).unwrap_or("denied").to_owned())
             }
@@ -208,7 +286,10 @@ impl CallRow {
                 (glyphs.unknown, Role::Waiting, "outcome unknown".to_owned())
             }
         };
-        let mut line = Line::of(mark, role).with(" ", Role::Text).with(words, Role::Dim);
+        let mut line = Line::of(mark, role);
+        if !words.is_empty() {
+            line = line.with(" ", Role::Text).with(words, Role::Dim);
+        }
         if let (CallState::Done(ReturnStatus::Ok), Some(decision)) = (self.state, self.decided(look)) {
             let who = if decision == APPROVED { "you" } else { decision };
             line = line.with(format!(" {} {who}", glyphs.dot), Role::Dim);
@@ -216,9 +297,27 @@ impl CallRow {
         line
     }
 
-    /// Returns the decision if it fits into the row.
+    /// Says what it brought: the changed lines, or the words of its tool.
+    fn amount(&self) -> String {
+        if self.done.change.is_empty() {
+            return one_line_summary(&self.done.words, LONGEST_RESULT);
+        }
+        let diff::Counts { added, removed } = diff::counts(&self.done.change);
+        format!("+{added} -{removed}")
+    }
+
+    /// Says how it failed.
+    fn failure(&self) -> &str {
+        if self.done.words.is_empty() { "failed" } else { &self.done.words }
+    }
+
+    /// Returns the decision if it fits into the row, beside what the call brought.
     fn decided(&self, look: &Look) -> Option<&str> {
-        self.decision.as_deref().filter(|words| crate::stdx::text::width(words) <= look.width / 2 - 10)
+        let beside = match self.state {
+            CallState::Done(ReturnStatus::Ok) => width(&self.amount()),
+            CallState::Planned | CallState::Waiting | CallState::Running | CallState::Done(_) => 0,
+        };
+        self.decision.as_deref().filter(|words| width(words) + beside <= look.width / 2 - 10)
     }
 
     /// Whether the row itself states the decision.
@@ -241,25 +340,24 @@ impl CallRow {
     /// Adds the lines under the row.
     fn below(&self, look: &Look, lines: &mut Vec<Line>) {
         let margin = Margin::even(look.barred(look.glyphs.side, Role::Dim).rest.with("  ", Role::Text));
-        let mut put = |text: &str, role: Role| {
-            let span = Span::inked(expand_tabs(text), Ink::of(role));
-            let line = exactly(wrap_exact(&span, usize::MAX / 2, &margin), text).into_iter().next();
-            lines.extend(line.map(|line| line.cut(look.width)));
-        };
         if let Some(decision) = self.decision.as_ref().filter(|_| !self.says_decision(look)) {
-            put(decision, Role::Dim);
+            let span = [Span::new(decision, Role::Dim)];
+            lines.extend(wrap_spans(&span, look.width, &margin));
+        }
+        if let Some(after) = &self.runs_after {
+            lines.push(remark(&format!("runs after {after}"), &margin).cut(look.width));
         }
         match (self.state, look.details) {
-            (CallState::Running, _) => {
-                let tail: Vec<&str> = self.live.lines().collect();
-                let from = tail.len().saturating_sub(TAIL);
-                tail[from..].iter().for_each(|line| put(line, Role::Dim));
-            }
+            (CallState::Running, _) => tail(&self.live, TAIL, look, &margin, lines),
+            (CallState::Done(_), _) if !self.done.change.is_empty() => self.change(look, &margin, lines),
             (CallState::Done(_), Fold::Open) => {
                 whole(&self.returned, look, &margin, lines);
             }
             (CallState::Done(ReturnStatus::Failed | ReturnStatus::Unknown), Fold::Folded) => {
-                self.returned.lines().take(TAIL).for_each(|line| put(line, Role::Dim));
+                // The row says already how it ended.
+                let said = self.returned.strip_prefix(self.done.words.as_str());
+                let output = said.and_then(|rest| rest.strip_prefix('\n')).unwrap_or(&self.returned);
+                tail(output, FOLDED, look, &margin, lines);
             }
             (
                 CallState::Planned
@@ -276,24 +374,66 @@ impl CallRow {
     }
 }
 
+impl CallRow {
+    /// Adds the change it made, and what the model was told if that was asked for.
+    fn change(&self, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
+        let layout = AppliedLayout {
+            width: look.width.saturating_sub(margin.rest.width()),
+            language: self.language,
+            languages: look.languages,
+            most: if look.details == Fold::Open { MOST_CHANGE } else { FOLDED },
+        };
+        let page = diff::applied(&self.done.change, layout);
+        lines.extend(page.lines.iter().map(|line| line.behind(&margin.rest)));
+        if page.hidden > 0 {
+            let all = look.keys.details.filter(|_| look.details == Fold::Folded);
+            let all = all.map_or(String::new(), |key| format!(", {key} shows all"));
+            lines.push(remark(&format!("… {} more lines{all}", page.hidden), margin).cut(look.width));
+        }
+        if self.told == Fold::Open {
+            lines.push(remark("the model was told:", margin));
+            whole(&self.returned, look, margin, lines);
+        }
+    }
+}
+
 /// A plain approval: the row's own mark shows it.
 pub const APPROVED: &str = "approved";
+
+/// Says of an approval that the arguments were changed.
+pub const CHANGED: &str = " with other arguments";
+
+fn remark(text: &str, margin: &Margin) -> Line {
+    margin.rest.clone().with(text, Role::Dim).ours()
+}
+
+/// Adds the last lines of an output, each cut at the edge, with the number of those before them.
+fn tail(text: &str, most: usize, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
+    let all: Vec<&str> = text.lines().collect();
+    let from = all.len().saturating_sub(most);
+    if from > 0 && most == FOLDED {
+        lines.push(remark(&format!("… {from} lines before"), margin).cut(look.width));
+    }
+    let mut colours = Sgr::new(Role::Dim);
+    for line in &all[from..] {
+        let laid_out = wrap_pieces(colours.line(line), usize::MAX / 2, margin);
+        lines.extend(exactly(laid_out, &bare(line)).into_iter().next().map(|line| line.cut(look.width)));
+    }
+}
 
 fn whole(text: &str, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
     let (shown, rest) = text.split_at(text.floor_char_boundary(MOST_BYTES));
     let mut hidden = rest.lines().count();
+    let mut colours = Sgr::new(Role::Dim);
     for (index, line) in shown.lines().enumerate() {
         if index >= MOST_LINES {
             hidden += shown.lines().count() - index;
             break;
         }
-        let span = Span::inked(expand_tabs(line), Ink::of(Role::Dim));
-        lines.extend(exactly(wrap_exact(&span, look.width, margin), line));
+        lines.extend(exactly(wrap_pieces(colours.line(line), look.width, margin), &bare(line)));
     }
     if hidden > 0 {
-        let mut line = margin.rest.clone();
-        line.push(Span::new(format!("… {hidden} more lines"), Role::Dim));
-        lines.push(line.ours());
+        lines.push(remark(&format!("… {hidden} more lines"), margin));
     }
 }
 
@@ -353,15 +493,6 @@ pub fn subject(args: &Value) -> String {
         text = one_line_summary(&format!("{} in {place}", what.unwrap_or("")), 200);
     }
     text
-}
-
-/// Describes the amount of text: lines if there are several, else bytes.
-fn extent(text: &str) -> String {
-    match text.lines().count() {
-        0 => String::new(),
-        1 => size(text.len()),
-        lines => format!("{lines} lines"),
-    }
 }
 
 /// Formats a size in bytes.

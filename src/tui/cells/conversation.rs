@@ -52,9 +52,9 @@ pub fn user_cells(parts: &[UserPart]) -> Vec<Cell> {
     let has_images = labelled.is_some();
     let cell = |part: &UserPart| match part {
         UserPart::Text { .. } | UserPart::Image { .. } if has_images => {
-            Some(CellKind::User { text: labelled.take()? })
+            Some(CellKind::User { text: labelled.take()?, short: None })
         }
-        UserPart::Text { text } => Some(CellKind::User { text: text.clone() }),
+        UserPart::Text { text } => Some(CellKind::User { text: text.clone(), short: None }),
         UserPart::Image { .. } => None,
         UserPart::Note { kind, text } => {
             let label = kind.label()?;

@@ -1,14 +1,16 @@
 //! A file change as lines with numbers, signs and colours; long lines wrap. Here old and new lines are below one
 //! another; `split` puts them side by side and chooses between the two. If hunks can be skipped, each head shows the
-//! choice.
+//! choice. [`applied`] is for changes that were made: on coloured backgrounds, with the colours of the code.
 
 use similar::{ChangeTag, TextDiff};
 
 use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffKind, DiffLine, diff};
+use crate::tui::copied::exactly;
 use crate::tui::hunks::{Hunks, Sides};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_pieces};
-use crate::tui::theme::{Glyphs, Role};
+use crate::tui::markdown::{Highlighter, Language, Languages};
+use crate::tui::theme::{Glyphs, Ground, Role};
 
 /// Old and new are side by side by default from `WIDE` columns on, and never below `LEAST_SPLIT`.
 const WIDE: usize = 120;
@@ -83,6 +85,121 @@ pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
         }
     }
     page
+}
+
+/// How a change that was made is laid out.
+#[derive(Debug, Clone, Copy)]
+pub struct AppliedLayout {
+    pub width: usize,
+    /// The language of the file, and those that are loaded.
+    pub language: Option<Language>,
+    pub languages: Languages,
+    /// From this many lines on the rest is only counted.
+    pub most: usize,
+}
+
+/// A laid-out change that was made.
+pub struct Applied {
+    layout: AppliedLayout,
+    pub lines: Vec<Line>,
+    /// The number of lines of the diff that are not among them.
+    pub hidden: usize,
+    digits: usize,
+    /// The state of the highlighting in the old and in the new text.
+    code: [Highlighter; 2],
+}
+
+/// Lays out a change that was made.
+pub fn applied(diff: &[DiffLine], layout: AppliedLayout) -> Applied {
+    let code = || Highlighter::new(layout.language, layout.languages);
+    let mut page =
+        Applied { layout, lines: Vec::new(), hidden: 0, digits: digits(diff), code: [code(), code()] };
+    for piece in pieces(diff) {
+        match piece {
+            DiffPiece::Head { hunk, .. } => {
+                page.code = [code(), code()];
+                if hunk > 1 && page.lines.len() < layout.most {
+                    page.lines.push(Line::of("…", Role::Dim).ours());
+                }
+            }
+            DiffPiece::Same { line, .. } => page.row(line, Side::Both, &whole(line)),
+            DiffPiece::Changed { old, new, .. } => {
+                let (old_words, new_words) = compared(&old, &new);
+                old.iter().zip(old_words).for_each(|(line, words)| page.row(line, Side::Old, &words));
+                new.iter().zip(new_words).for_each(|(line, words)| page.row(line, Side::New, &words));
+            }
+        }
+    }
+    page.lines.truncate(layout.most);
+    page
+}
+
+/// The texts that a line of a diff belongs to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Side {
+    Old,
+    New,
+    Both,
+}
+
+impl Applied {
+    fn row(&mut self, line: &DiffLine, side: Side, words: &[Word]) {
+        if self.lines.len() >= self.layout.most {
+            self.hidden += 1;
+            return;
+        }
+        let (sign, role, ground, marked) = match side {
+            Side::Old => ("-", Role::Removed, Ground::Removed, Ground::RemovedWord),
+            Side::New => ("+", Role::Added, Ground::Added, Ground::AddedWord),
+            Side::Both => (" ", Role::Text, Ground::None, Ground::None),
+        };
+        let text: String = words.iter().map(|word| word.text.as_str()).collect();
+        let span = Span::inked(text, Ink::of(Role::CodeText).on(ground));
+        let roles = self.roles(span.text(), side);
+        let pieces = span.in_pieces(&inks(words, &roles, [ground, marked]));
+        let mut first = Line::new();
+        first.push(Span::inked(format!("{:>1$} ", line.number, self.digits), Ink::of(Role::Dim).on(ground)));
+        first.push(Span::inked(format!("{sign} "), Ink::of(role).on(ground)));
+        let mut rest = Line::new();
+        rest.push(Span::inked(" ".repeat(first.width()), Ink::of(Role::Dim).on(ground)));
+        let lines = wrap_pieces(pieces, self.layout.width, &Margin::new(first, rest));
+        let fill = |line: Line| match ground {
+            Ground::None => line,
+            ground => line.filled_to(self.layout.width, ground),
+        };
+        self.lines.extend(exactly(lines.into_iter().map(fill).collect(), &line.text));
+    }
+
+    /// Returns the roles of a line of code; each text is highlighted in its own order.
+    fn roles(&mut self, text: &str, side: Side) -> Vec<(usize, Role)> {
+        let [old, new] = &mut self.code;
+        match side {
+            Side::Old => old.line(text),
+            Side::New => new.line(text),
+            Side::Both => {
+                old.line(text);
+                new.line(text)
+            }
+        }
+    }
+}
+
+/// Merges the marks of words with the colours of the code: byte offsets where a piece ends, each with its ink. `grounds`
+/// are those of words that are alike and of words that differ.
+fn inks(words: &[Word], code: &[(usize, Role)], grounds: [Ground; 2]) -> Vec<(usize, Ink)> {
+    let mut code = code.iter().copied().peekable();
+    let mut inks = Vec::new();
+    let mut end = 0;
+    for word in words {
+        end += Span::new(&word.text, Role::Text).text().len();
+        let ink =
+            |role: Role| Ink { bold: word.differs, ..Ink::of(role).on(grounds[usize::from(word.differs)]) };
+        while let Some((at, role)) = code.next_if(|(at, _)| *at < end) {
+            inks.push((at, ink(role)));
+        }
+        inks.push((end, ink(code.peek().map_or(Role::CodeText, |(_, role)| *role))));
+    }
+    inks
 }
 
 /// A part of a diff that is drawn as a unit.

@@ -3,9 +3,10 @@
 //! Bounded: beyond its limit the oldest text is dropped, and its lines are counted. Used for thinking and for
 //! command output.
 
+use super::sgr::{Sgr, bare};
 use crate::stdx::text::expand_tabs;
 use crate::tui::copied::exactly;
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_spans};
+use crate::tui::line::{Ink, Line, Margin, Span, wrap_pieces, wrap_spans};
 use crate::tui::theme::Role;
 
 /// The most bytes kept.
@@ -24,6 +25,8 @@ pub enum Breaks {
 pub struct Flow {
     breaks: Breaks,
     role: Role,
+    /// The colours after `done`.
+    colours: Sgr,
     source: String,
     /// The number of lines dropped at the start.
     pub dropped: usize,
@@ -39,6 +42,7 @@ impl Flow {
         Self {
             breaks,
             role,
+            colours: Sgr::new(role),
             source: String::new(),
             dropped: 0,
             width: 0,
@@ -73,28 +77,35 @@ impl Flow {
     pub fn refresh(&mut self, width: usize) {
         if width != self.width {
             self.width = width;
+            self.colours = Sgr::new(self.role);
             self.done.clear();
             self.done_to = 0;
         }
         let rest = self.source.split_off(self.done_to);
         let whole = rest.rfind('\n').map_or(0, |at| at + 1);
         let (lines, open) = rest.split_at(whole);
+        let mut colours = self.colours;
         for line in lines.split_inclusive('\n') {
-            let wrapped = self.wrap(line);
+            let wrapped = self.wrap(line, &mut colours);
             self.done.extend(wrapped);
         }
-        self.open = if open.is_empty() { Vec::new() } else { self.wrap(open) };
+        self.colours = colours;
+        self.open = if open.is_empty() { Vec::new() } else { self.wrap(open, &mut colours) };
         self.done_to += whole;
         self.source.push_str(&rest);
     }
 
-    fn wrap(&self, line: &str) -> Vec<Line> {
+    fn wrap(&self, line: &str, colours: &mut Sgr) -> Vec<Line> {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let line = line.strip_suffix('\r').unwrap_or(line);
-        let span = Span::inked(expand_tabs(line), Ink::of(self.role));
         match self.breaks {
-            Breaks::Words => wrap_spans(&[span], self.width, &Margin::default()),
-            Breaks::Anywhere => exactly(wrap_exact(&span, self.width, &Margin::default()), line),
+            Breaks::Words => {
+                let span = Span::inked(expand_tabs(line), Ink::of(self.role));
+                wrap_spans(&[span], self.width, &Margin::default())
+            }
+            Breaks::Anywhere => {
+                exactly(wrap_pieces(colours.line(line), self.width, &Margin::default()), &bare(line))
+            }
         }
     }
 

@@ -15,6 +15,7 @@ pub mod form;
 pub mod list;
 mod reading;
 pub mod rule;
+mod sgr;
 mod shell;
 mod split;
 mod text;
@@ -116,6 +117,8 @@ pub struct Cell {
     /// The user's folding of this cell, which overrides the general one.
     fold: Option<Fold>,
     cache: Option<Cached>,
+    /// The number of lines as last laid out; `None` after a change.
+    height: Option<usize>,
     /// Incremented each time the cell is handed out for changes.
     revision: u64,
 }
@@ -137,6 +140,8 @@ struct Cached {
 pub enum CellKind {
     User {
         text: String,
+        /// The text with labels in place of its pasted blocks, as it stood in the composer.
+        short: Option<String>,
     },
     Answer(Box<Answer>),
     Thinking(Thinking),
@@ -189,7 +194,7 @@ impl CellKind {
 
 impl Cell {
     pub fn new(kind: CellKind) -> Self {
-        Self { kind, permanence: Permanence::Kept, fold: None, cache: None, revision: 0 }
+        Self { kind, permanence: Permanence::Kept, fold: None, cache: None, height: None, revision: 0 }
     }
 
     pub fn provisional(kind: CellKind) -> Self {
@@ -199,6 +204,7 @@ impl Cell {
     /// Invalidates the cached lines after a change.
     pub fn touch(&mut self) {
         self.cache = None;
+        self.height = None;
     }
 
     /// Replaces the content.
@@ -209,6 +215,7 @@ impl Cell {
     /// Hands the cell out for changes.
     pub fn revise(&mut self) -> &mut Self {
         self.revision += 1;
+        self.height = None;
         self
     }
 
@@ -235,8 +242,19 @@ impl Cell {
         }
     }
 
+    /// Returns the number of lines as last laid out; `None` after a change.
+    pub fn known_height(&self) -> Option<usize> {
+        self.height
+    }
+
     /// Brings the lines up to date; returns their number.
     pub fn refresh(&mut self, look: &Look) -> usize {
+        let height = self.laid_out(look);
+        self.height = Some(height);
+        height
+    }
+
+    fn laid_out(&mut self, look: &Look) -> usize {
         let look = &self.own(look);
         if let CellKind::Answer(answer) = &mut self.kind
             && let Some(height) = answer.refresh_live(look)
@@ -267,7 +285,19 @@ impl Cell {
 
     /// Returns the languages of its code.
     pub fn named_languages(&self) -> Languages {
-        if let CellKind::Answer(answer) = &self.kind { answer.named_languages() } else { Languages::NONE }
+        match &self.kind {
+            CellKind::Answer(answer) => answer.named_languages(),
+            CellKind::Call(row) => row.named_languages(),
+            CellKind::User { .. }
+            | CellKind::Thinking(_)
+            | CellKind::CallDraft(_)
+            | CellKind::Settled { .. }
+            | CellKind::Local { .. }
+            | CellKind::Shell(_)
+            | CellKind::Failure { .. }
+            | CellKind::Waits { .. }
+            | CellKind::Note { .. } => Languages::NONE,
+        }
     }
 
     /// Frees the lines of a cell that is far from the screen.
@@ -294,7 +324,7 @@ impl Cell {
 
     fn render(&mut self, look: &Look) -> Vec<Line> {
         match &mut self.kind {
-            CellKind::User { text } => text::user(text, look),
+            CellKind::User { text, short } => text::user(text, short.as_deref(), look),
             CellKind::Answer(answer) => answer.lines(look),
             CellKind::Thinking(thinking) => thinking.lines(look),
             CellKind::CallDraft(draft) => draft.lines(look),

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use super::sgr::bare;
 use super::{Cell, CellKind, Fold, Look, text};
 
 /// The searchable text of a cell: the part always shown, and the part hidden by folding.
@@ -28,7 +29,7 @@ impl Cell {
             CellKind::Thinking(_) => true,
             CellKind::Call(row) => !row.moves() && !row.output().is_empty(),
             CellKind::Shell(shell) => shell.is_long(),
-            CellKind::User { text } => text::is_long(text),
+            CellKind::User { text, short } => short.is_some() || text::is_long(text),
             CellKind::Answer(_)
             | CellKind::CallDraft(_)
             | CellKind::Settled { .. }
@@ -62,7 +63,9 @@ impl Cell {
     /// Folds or unfolds this cell.
     pub fn turn(&mut self, look: &Look) {
         let now = if self.is_folded(look) { Fold::Folded } else { Fold::Open };
-        self.fold = Some(now.turned());
+        let tells = if let CellKind::Call(row) = &mut self.kind { row.turn_told(now) } else { false };
+        self.fold = Some(if tells { Fold::Open } else { now.turned() });
+        self.touch();
     }
 
     /// Unfolds this cell.
@@ -73,6 +76,10 @@ impl Cell {
     /// Returns to the general folding.
     pub fn fold_with_all(&mut self) {
         self.fold = None;
+        if let CellKind::Call(row) = &mut self.kind {
+            row.fold_told();
+            self.touch();
+        }
     }
 
     pub fn is_thinking(&self) -> bool {
@@ -82,7 +89,7 @@ impl Cell {
     /// Returns the text for copying the whole cell.
     pub fn source(&self) -> Cow<'_, str> {
         match &self.kind {
-            CellKind::User { text } | CellKind::Waits { text } | CellKind::Note { text } => {
+            CellKind::User { text, .. } | CellKind::Waits { text } | CellKind::Note { text } => {
                 Cow::Borrowed(text)
             }
             CellKind::Answer(answer) => answer.source(),
@@ -91,14 +98,14 @@ impl Cell {
             CellKind::Call(row) if row.output().is_empty() => {
                 Cow::Owned(format!("{} {}", row.name, row.subject))
             }
-            CellKind::Call(row) => Cow::Borrowed(row.output()),
+            CellKind::Call(row) => row.output(),
             CellKind::Settled { tool, subject, outcome, tone: _ } => {
                 Cow::Owned(format!("{tool} {subject} {outcome}"))
             }
             CellKind::Local { title, text, tone: _ } if title.is_empty() => Cow::Borrowed(text),
             CellKind::Local { title, text, tone: _ } => Cow::Owned(format!("{title}\n{text}")),
             CellKind::Shell(shell) if shell.output().is_empty() => Cow::Borrowed(shell.command()),
-            CellKind::Shell(shell) => Cow::Borrowed(shell.output()),
+            CellKind::Shell(shell) => bare(shell.output()),
             CellKind::Failure { message, advice } => Cow::Owned(format!("{message}\n{advice}")),
         }
     }
@@ -112,10 +119,10 @@ impl Cell {
             }
             CellKind::Call(row) => Words {
                 shown: Cow::Owned(format!("{}\n{}", row.name, row.subject)),
-                folded: Cow::Borrowed(row.shown_output()),
+                folded: row.shown_output(),
             },
             CellKind::Shell(shell) => {
-                Words { shown: Cow::Borrowed(shell.command()), folded: Cow::Borrowed(shell.output()) }
+                Words { shown: Cow::Borrowed(shell.command()), folded: bare(shell.output()) }
             }
             CellKind::Settled { tool, subject, .. } => shown(Cow::Owned(format!("{tool}\n{subject}"))),
             CellKind::User { .. }

@@ -1,5 +1,7 @@
 //! Cells that are only text: the user's prompts, the program's own messages, failures.
 
+use std::borrow::Cow;
+
 use super::{Fold, Look};
 use crate::frontend::protocol::Tone;
 use crate::stdx::text::expand_tabs;
@@ -8,8 +10,9 @@ use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::markdown::render;
 use crate::tui::theme::Role;
 
-/// The number of lines shown of a prompt: while folded, and at most.
+/// The number of lines shown of a prompt: while folded, how many of these are its last ones, and at most.
 const FOLDED_LINES: usize = 40;
+const LAST_LINES: usize = 10;
 const MOST_LINES: usize = 2_000;
 
 /// The longest shown part of one line of a prompt, in bytes.
@@ -20,25 +23,39 @@ pub fn is_long(text: &str) -> bool {
     text.trim_end_matches('\n').split('\n').nth(FOLDED_LINES).is_some()
 }
 
-pub fn user(text: &str, look: &Look) -> Vec<Line> {
-    let shown = match look.details {
-        Fold::Folded => FOLDED_LINES,
-        Fold::Open => MOST_LINES,
+/// Lays out a prompt. What is too long is left out of its middle: the last words were typed behind a pasted text.
+pub fn user(text: &str, short: Option<&str>, look: &Look) -> Vec<Line> {
+    let (text, most) = match look.details {
+        Fold::Folded => (short.unwrap_or(text), FOLDED_LINES),
+        Fold::Open => (text, MOST_LINES),
     };
     let margin = look.barred(look.glyphs.user, Role::User);
     let mut lines = Vec::new();
-    let text = text.trim_end_matches('\n');
-    for line in text.split('\n').take(shown) {
-        let (line, _) = line.split_at(line.floor_char_boundary(LONGEST_LINE));
-        let wrapped = wrap_spans(&[Span::new(expand_tabs(line), Role::Text)], look.width, &margin);
-        lines.extend(exactly(wrapped, line));
-    }
-    let hidden = text.split('\n').count().saturating_sub(shown);
-    if hidden > 0 {
-        let more = Span::new(format!("… {hidden} more lines"), Role::Dim);
-        lines.extend(wrap_spans(&[more], look.width, &margin).into_iter().map(Line::ours));
+    let all: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
+    let hidden = all.len().saturating_sub(most);
+    let left_out = most - LAST_LINES..most - LAST_LINES + hidden;
+    for (at, line) in all.into_iter().enumerate() {
+        if hidden > 0 && at == left_out.start {
+            let more = Span::new(format!("… {hidden} more lines …"), Role::Dim);
+            lines.extend(wrap_spans(&[more], look.width, &margin).into_iter().map(Line::ours));
+        }
+        if !left_out.contains(&at) {
+            let line = without_middle(line);
+            let wrapped = wrap_spans(&[Span::new(expand_tabs(&line), Role::Text)], look.width, &margin);
+            lines.extend(exactly(wrapped, &line));
+        }
     }
     lines
+}
+
+/// Returns a line of bounded length.
+fn without_middle(line: &str) -> Cow<'_, str> {
+    if line.len() <= LONGEST_LINE {
+        return Cow::Borrowed(line);
+    }
+    let (head, _) = line.split_at(line.floor_char_boundary(LONGEST_LINE / 2));
+    let (_, tail) = line.split_at(line.ceil_char_boundary(line.len() - LONGEST_LINE / 2));
+    Cow::Owned(format!("{head} … {tail}"))
 }
 
 pub fn local(title: &str, text: &str, tone: Tone, look: &Look) -> Vec<Line> {

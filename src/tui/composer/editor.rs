@@ -83,6 +83,15 @@ impl Editor {
         self.items.iter().any(Item::is_pasted).then(|| self.items.iter().map(word).collect())
     }
 
+    /// Returns the text with labels in place of its pasted blocks, if it has any.
+    pub fn in_short(&self) -> Option<String> {
+        let word = |item: &Item| match item {
+            Item::Chip(chip) if !chip.is_image() => chip.label().to_owned(),
+            Item::Chip(_) | Item::Grapheme(_) => item.text().to_owned(),
+        };
+        self.items.iter().any(Item::is_pasted).then(|| self.items.iter().map(word).collect())
+    }
+
     /// Takes the text out and leaves the editor empty; killed texts are kept.
     pub fn take(&mut self) -> String {
         let text = self.text();

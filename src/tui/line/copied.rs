@@ -11,6 +11,8 @@ use crate::stdx::text::sanitize;
 pub struct Copied {
     /// Cells at the start that the program adds: gutter, bars, indents.
     pub margin: usize,
+    /// Cells at the end that the program adds: the background up to the edge.
+    pub padding: usize,
     /// The source text of the margin, for a copy that begins in it: `- `, `> `.
     pub lead: String,
     pub join: Join,

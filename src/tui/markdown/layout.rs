@@ -11,7 +11,7 @@ use super::{Page, table};
 use crate::stdx::text::expand_tabs;
 use crate::tui::copied::exactly;
 use crate::tui::line::{Exact, Ink, Line, Margin, Span, wrap_pieces, wrap_spans};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Ground, Role};
 
 /// The least number of cells for text beside an indent.
 const LEAST_ROOM: usize = 6;
@@ -37,8 +37,7 @@ pub fn code_head(word: &str, page: &Page) -> Vec<Line> {
 /// Returns the lines of a piece of a code block: whole lines, and possibly the beginning of one.
 pub fn code_lines(text: &str, code: &mut Highlighter, page: &Page) -> Vec<Line> {
     let mut out = Layout { page, lines: Vec::new() };
-    let margin = out.code_margin(&page.margin);
-    out.code_lines(text, code, margin);
+    out.code_lines(text, code, &page.margin, Head::None);
     out.lines
 }
 
@@ -102,12 +101,9 @@ impl Layout<'_> {
     }
 
     fn code(&mut self, code: &Code, margin: &Margin) {
-        let mut margin = self.code_margin(margin);
-        if self.code_head(&code.word, &margin) == Head::Drawn {
-            margin = Margin::even(margin.rest);
-        }
+        let head = self.code_head(&code.word, &self.code_margin(margin));
         let mut highlighter = Highlighter::new(Language::named(&code.word), self.page.languages);
-        self.code_lines(&code.text, &mut highlighter, margin);
+        self.code_lines(&code.text, &mut highlighter, margin, head);
     }
 
     fn code_margin(&self, margin: &Margin) -> Margin {
@@ -124,14 +120,22 @@ impl Layout<'_> {
         Head::Drawn
     }
 
-    fn code_lines(&mut self, text: &str, code: &mut Highlighter, mut margin: Margin) {
+    /// Lays out lines of code within a margin, on a background of their own; a wrapped line is marked where it goes on.
+    fn code_lines(&mut self, text: &str, code: &mut Highlighter, outer: &Margin, head: Head) {
+        let mark = Line::of(self.page.glyphs.wrapped, Role::Dim).with(" ", Role::Text);
+        let wrapped = self.nest(outer, &mark, &mark).rest;
+        let Margin { first, rest } = self.code_margin(outer);
+        let mut before = if head == Head::Drawn { rest.clone() } else { first };
+        let ink = |role| Ink::of(role).on(Ground::Code);
         for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
             let line = line.strip_suffix('\r').unwrap_or(line);
-            let span = Span::inked(expand_tabs(line), Ink::of(Role::CodeText));
-            let inked = |(end, role)| (end, Ink::of(role));
-            let cuts: Vec<(usize, Ink)> = code.line(span.text()).into_iter().map(inked).collect();
-            self.lines.extend(exactly(wrap_pieces(span.in_pieces(&cuts), self.page.width, &margin), line));
-            margin = Margin::even(margin.rest);
+            let span = Span::inked(expand_tabs(line), ink(Role::CodeText));
+            let cuts: Vec<(usize, Ink)> =
+                code.line(span.text()).into_iter().map(|(end, role)| (end, ink(role))).collect();
+            let margin = Margin::new(std::mem::replace(&mut before, rest.clone()), wrapped.clone());
+            let lines = wrap_pieces(span.in_pieces(&cuts), self.page.width, &margin);
+            let lines = lines.into_iter().map(|line| line.filled_to(self.page.width, Ground::Code));
+            self.lines.extend(exactly(lines.collect(), line));
         }
     }
 

@@ -16,6 +16,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use self::highlight::Highlighter;
 pub use self::languages::{Language, Languages};
 pub use self::stream::StreamMarkdown;
 use super::line::{Line, Margin};

@@ -1,12 +1,13 @@
 //! Lays out tables: columns fit the width and cells wrap.
 //!
-//! Where even narrow columns do not fit, each row becomes a short list of `head: cell` lines; nothing is
-//! clipped. Called by the Markdown layout.
+//! Where a column would be narrower than one of its words, each row becomes a block of `head: cell` lines with a gap
+//! after it; nothing is clipped. Called by the Markdown layout.
 
 use pulldown_cmark::Alignment;
 
 use super::parse::Table;
-use crate::tui::line::{Exact, Ink, Join, Line, Margin, Span, wrap_spans};
+use crate::stdx::text::{Token, tokens};
+use crate::tui::line::{Exact, Ink, Join, Line, Margin, Span, cells, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
 /// The least width of a squeezed column, in cells.
@@ -51,27 +52,35 @@ fn columns(table: &Table, room: usize) -> Option<Vec<usize>> {
     if natural.iter().sum::<usize>() <= room {
         return Some(natural);
     }
-    if count * LEAST_COLUMN > room {
-        return None;
-    }
-    Some(share(&natural, room))
+    let least: Vec<usize> = (0..count)
+        .map(|column| {
+            let words = rows().filter_map(|row| row.get(column)).map(|cell| longest_word(cell));
+            words.max().unwrap_or(0).max(LEAST_COLUMN).min(natural[column])
+        })
+        .collect();
+    (least.iter().sum::<usize>() <= room).then(|| share(&natural, &least, room))
 }
 
-/// Gives narrow columns the width they need; wide ones share the rest evenly.
-fn share(natural: &[usize], room: usize) -> Vec<usize> {
+/// Gives columns of long words and narrow columns the width they need; the others share the rest evenly.
+fn share(natural: &[usize], least: &[usize], room: usize) -> Vec<usize> {
     let mut widths = vec![0; natural.len()];
     let mut open: Vec<usize> = (0..natural.len()).collect();
     let mut left = room;
     loop {
         let fair = left / open.len().max(1);
-        let (small, large): (Vec<usize>, Vec<usize>) =
-            open.iter().partition(|&&column| natural[column] <= fair);
-        for &column in &small {
-            widths[column] = natural[column];
-            left -= natural[column];
+        // Words first: what narrow columns leave over is shared, what words need is not.
+        let (mut fixed, mut others): (Vec<usize>, Vec<usize>) =
+            open.iter().partition(|&&column| least[column] > fair);
+        let needed = if fixed.is_empty() { natural } else { least };
+        if fixed.is_empty() {
+            (fixed, others) = open.iter().partition(|&&column| natural[column] <= fair);
         }
-        open = large;
-        if small.is_empty() || open.is_empty() {
+        for &column in &fixed {
+            widths[column] = needed[column];
+            left -= needed[column];
+        }
+        open = others;
+        if fixed.is_empty() || open.is_empty() {
             break;
         }
     }
@@ -92,6 +101,21 @@ fn longest(cell: &[Span]) -> usize {
             current = 0;
         } else {
             current += span.width();
+            longest = longest.max(current);
+        }
+    }
+    longest
+}
+
+/// Returns the width in cells of the longest word of a table cell.
+fn longest_word(cell: &[Span]) -> usize {
+    let (mut longest, mut current) = (0, 0);
+    for span in cell {
+        for token in tokens(span.text()) {
+            match token {
+                Token::Narrow(text) => current += cells(text),
+                Token::Space(_) | Token::Wide(_) => current = 0,
+            }
             longest = longest.max(current);
         }
     }
@@ -127,15 +151,12 @@ impl Sheet<'_> {
 
     /// Makes a row copy as one Markdown row, however many lines it takes on the screen.
     fn copyable(&self, mut line: Line, row: &[Vec<Span>], at: usize) -> Line {
-        let text =
-            |cell: &Vec<Span>| cell.iter().map(|span| span.text().replace('\n', " ")).collect::<String>();
-        let cells: Vec<String> = row.iter().map(text).collect();
         let columns = self.columns.iter().scan(0, |before, width| {
             let start = *before + 2;
             *before += width + FRAME;
             Some(start..start + width)
         });
-        line.copied.exact = Some(Exact::new(&format!("| {} |", cells.join(" | ")), columns.collect()));
+        line.copied.exact = Some(Exact::new(&row_source(row), columns.collect()));
         if at > 0 {
             line.copied.join = Join::Gap(" ".to_owned());
         }
@@ -168,8 +189,7 @@ impl Sheet<'_> {
         }
         text.push_str(self.glyphs.tee[1]);
         let mut line = Line::of(text, Role::Dim);
-        let source = format!("|{}", "---|".repeat(self.columns.len()));
-        line.copied.exact = Some(Exact::whole(&source));
+        line.copied.exact = Some(Exact::whole(&ruler_source(self.columns.len())));
         line
     }
 }
@@ -189,7 +209,11 @@ fn as_list(table: &Table, width: usize, margin: &Margin) -> Vec<Line> {
     let mut margin = margin.clone();
     let head_only = [table.head.clone()];
     let rows: &[Vec<Vec<Span>>] = if table.rows.is_empty() { &head_only } else { &table.rows };
-    for row in rows {
+    for (at, row) in rows.iter().enumerate() {
+        if at > 0 {
+            out.push(margin.rest.clone().ours());
+        }
+        let from = out.len();
         for (column, cell) in row.iter().enumerate() {
             let mut spans = Vec::new();
             if !table.rows.is_empty() {
@@ -200,6 +224,36 @@ fn as_list(table: &Table, width: usize, margin: &Margin) -> Vec<Line> {
             out.extend(wrap_spans(&spans, width, &margin));
             margin = Margin::even(margin.rest);
         }
+        let head = if at == 0 && !table.rows.is_empty() { head_source(table) } else { String::new() };
+        copies_as(&mut out[from..], &(head + &row_source(row)));
     }
     out
+}
+
+/// Makes the lines of a row copy as its source.
+fn copies_as(lines: &mut [Line], source: &str) {
+    for (at, line) in lines.iter_mut().enumerate() {
+        if at > 0 && line.copied.join == Join::Start {
+            line.copied.join = Join::Gap(" ".to_owned());
+        }
+    }
+    if let Some(first) = lines.first_mut() {
+        first.copied.exact = Some(Exact::new(source, Vec::new()));
+    }
+}
+
+/// Returns a row in Markdown.
+fn row_source(row: &[Vec<Span>]) -> String {
+    let text = |cell: &Vec<Span>| cell.iter().map(|span| span.text().replace('\n', " ")).collect::<String>();
+    let cells: Vec<String> = row.iter().map(text).collect();
+    format!("| {} |", cells.join(" | "))
+}
+
+/// Returns the line below the head in Markdown.
+fn ruler_source(columns: usize) -> String {
+    format!("|{}", "---|".repeat(columns))
+}
+
+fn head_source(table: &Table) -> String {
+    format!("{}\n{}\n", row_source(&table.head), ruler_source(table.head.len()))
 }

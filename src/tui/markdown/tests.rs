@@ -37,7 +37,7 @@ fn blocks_are_laid_out() {
         ("> quoted words here\n>\n> > deep", 14, "│ quoted words\n│ here\n│\n│ │ deep"),
         ("```rust\nfn a() {\n\tb\n}\n```", 20, "  rust\n  fn a() {\n      b\n  }"),
         ("```\n\n```", 20, ""),
-        ("```\nabcdefghijklmnop\n```", 14, "  abcdefghijkl\n  mnop"),
+        ("```\nabcdefghijklmnop\n```", 14, "  abcdefghijkl\n↳ mnop"),
         ("    indented", 20, "  indented"),
         ("a\n\n---\n\nb", 12, "a\n\n────────────\n\nb"),
         ("[text](http://x.y) <http://z.q>", 40, "text (http://x.y) http://z.q"),

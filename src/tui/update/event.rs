@@ -11,9 +11,12 @@ use crate::tui::cells::{
     Answer, CallDraft, CallRow, CallState, Cell, CellKind, Permanence, Thinking, call, conversation,
 };
 use crate::tui::keys::{Action, Context};
-use crate::tui::model::{Focus, Model, Phase, Retry, RetryState};
+use crate::tui::model::{Focus, Model, Phase, Retry, RetryState, Void};
 
 pub fn take(model: &mut Model, event: Event) {
+    if let Some(turn) = &mut model.turn {
+        turn.heard_ms = model.now_ms;
+    }
     match event {
         Event::Prompted { parts } => prompted(model, &parts),
         Event::TextDelta { text } => text_delta(model, &text),
@@ -24,7 +27,7 @@ pub fn take(model: &mut Model, event: Event) {
         Event::ToolCall { call } => tool_call(model, &call),
         Event::ToolPlanned { call, plan: _ } => {
             if let Some(row) = model.transcript.call_mut(&call.id) {
-                row.subject = call::subject(&call.args);
+                row.becomes(&call.name, &call.args);
             }
         }
         Event::ToolRunning { call } => tool_running(model, &call),
@@ -59,7 +62,11 @@ pub fn take(model: &mut Model, event: Event) {
             model.transcript.push(Cell::new(CellKind::Local { title, text: why, tone: Tone::Warning }));
         }
         Event::PartialReset => {
-            model.transcript.retain(|cell| cell.permanence == Permanence::Kept);
+            // It stays on the screen until something takes its place.
+            if let Some(turn) = &mut model.turn {
+                turn.void = Void::Shown;
+            }
+            end_live(model);
             phase(model, Phase::Asking);
         }
         Event::CapReached { question } => cap::reached(model, question),
@@ -93,6 +100,7 @@ fn fell_back(model: &mut Model, from: &str, to: String, why: &str) {
 
 /// Records streamed data; the request was answered, so a retry is over.
 fn streamed(model: &mut Model, bytes: usize, phase: Phase) {
+    drop_void(model);
     model.retry = None;
     if let Some(turn) = &mut model.turn {
         turn.streamed += bytes;
@@ -109,13 +117,26 @@ fn prompted(model: &mut Model, parts: &[UserPart]) {
             model.queue.remove(at);
         }
     }
-    for cell in conversation::user_cells(parts) {
+    for mut cell in conversation::user_cells(parts) {
+        if let CellKind::User { text, short } = &mut cell.kind {
+            *short = model.sent_short.take_if(|(sent, _)| sent == text.trim()).map(|(_, short)| short);
+        }
         model.transcript.push(cell);
     }
     phase(model, Phase::Asking);
 }
 
+/// Removes what was shown of a reply that starts again.
+fn drop_void(model: &mut Model) {
+    if let Some(turn) = &mut model.turn
+        && std::mem::replace(&mut turn.void, Void::None) == Void::Shown
+    {
+        model.transcript.retain(|cell| cell.permanence == Permanence::Kept);
+    }
+}
+
 fn text_delta(model: &mut Model, text: &str) {
+    drop_void(model);
     end_thinking(model);
     streamed(model, text.len(), Phase::Answering);
     let live = |cell: &&mut Cell| matches!(&cell.kind, CellKind::Answer(answer) if answer.is_live());
@@ -128,6 +149,7 @@ fn text_delta(model: &mut Model, text: &str) {
 }
 
 fn text_committed(model: &mut Model, text: String) {
+    drop_void(model);
     end_thinking(model);
     streamed(model, 0, Phase::Answering);
     model.last_answer = Some(text.clone());
@@ -165,6 +187,7 @@ fn live_thinking(model: &mut Model) -> Option<&mut Thinking> {
 }
 
 fn thinking_committed(model: &mut Model, text: &str) {
+    drop_void(model);
     let now = model.now_ms;
     match live_thinking(model) {
         Some(thinking) => thinking.commit(Some(text), now),
@@ -197,6 +220,7 @@ fn end_thinking(model: &mut Model) {
 }
 
 fn tool_args(model: &mut Model, index: usize, name: String, delta: &str) {
+    drop_void(model);
     end_thinking(model);
     streamed(model, delta.len(), Phase::Answering);
     let is_it = |kind: &CellKind| matches!(kind, CellKind::CallDraft(draft) if draft.index == index);
@@ -209,6 +233,7 @@ fn tool_args(model: &mut Model, index: usize, name: String, delta: &str) {
 }
 
 fn tool_call(model: &mut Model, call: &ToolCall) {
+    drop_void(model);
     end_live(model);
     keep(model);
     // A resumed turn names its open calls again.
@@ -230,6 +255,7 @@ fn tool_running(model: &mut Model, call: &ToolCall) {
         tool_call(model, call);
     }
     if let Some(row) = model.transcript.call_mut(&call.id) {
+        row.becomes(&call.name, &call.args);
         row.run(now);
     }
     if let Some(turn) = &mut model.turn {
@@ -252,9 +278,19 @@ fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
     rest(model);
 }
 
+/// Whether a part of a reply is shown that did not arrive whole.
+fn is_cut_off(model: &Model) -> bool {
+    let is_part = |cell: &Cell| cell.permanence == Permanence::Provisional && cell.kind.is_of_reply();
+    model.transcript.fresh().iter().any(is_part)
+}
+
 fn turn_ended(model: &mut Model, end: TurnEnd) {
     let used = model.turn.as_ref().map(|turn| turn.used).unwrap_or_default();
+    let is_cut = is_cut_off(model);
     end_turn(model);
+    if is_cut && matches!(end, TurnEnd::Failed { .. }) {
+        note(model, "the reply broke off here and is not complete");
+    }
     if used.usd > Usd(0) {
         let at_least = if used.unpriced > 0 { "at least " } else { "" };
         let tokens = grouped(used.tokens);

@@ -45,6 +45,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         | ServerMessage::Inbox { .. }
         | ServerMessage::Request { .. }) => panel::tell(model, told, cmds),
         ServerMessage::RuleDraft { request, text, check } => rule::drafted(model, &request, &text, check),
+        ServerMessage::RuleSaved { request, file } => rule::saved(model, &request, file),
         ServerMessage::RuleChecked { text, check } => rule::checked(model, &text, &check, cmds),
         ServerMessage::Entered => entered(model),
         ServerMessage::TurnBegan => begin_turn(model),

@@ -8,7 +8,7 @@ use crate::tui::line::cells;
 use crate::tui::model::{Focus, Life, Model};
 use crate::tui::msg::{Cmd, Mouse, MouseMode, MouseWhat};
 use crate::tui::selection::{Clicks, Grain, Mark, Moved, Press};
-use crate::tui::transcript::{Hit, Spot};
+use crate::tui::transcript::{Hit, PILL_TO_EDGE, Spot};
 
 /// Lines per step of the wheel.
 const STEP: usize = 3;
@@ -100,7 +100,6 @@ fn press(model: &mut Model, mouse: Mouse) {
     }
     match area(model, mouse) {
         MouseArea::Pane(row) if is_on_popup(model, row, mouse) => press_popup(model, row),
-        MouseArea::Pane(row) if is_on_pill(model, row, mouse) => model.transcript.follow(),
         MouseArea::Pane(row) => {
             let column = usize::from(mouse.column);
             if let Hit::Card(line) = model.transcript.hit(row, column) {
@@ -111,6 +110,7 @@ fn press(model: &mut Model, mouse: Mouse) {
             }
         }
         MouseArea::Composer(row) => press_composer(model, row, usize::from(mouse.column)),
+        MouseArea::Elsewhere if is_on_pill(model, mouse) => model.transcript.follow(),
         MouseArea::Elsewhere => {}
     }
 }
@@ -129,12 +129,17 @@ fn press_popup(model: &mut Model, row: usize) {
     }
 }
 
-fn is_on_pill(model: &Model, row: usize, mouse: Mouse) -> bool {
+/// Whether the press hits the notice of new lines, on the rule above the composer.
+fn is_on_pill(model: &Model, mouse: Mouse) -> bool {
+    if model.find.is_some() {
+        return false;
+    }
     let bottom = model.keymap.shown(Context::Global, Action::Bottom);
     let Some(text) = model.transcript.pill(model.glyphs.down, &bottom) else { return false };
-    let end = model.pane_columns();
+    let end = model.pane_columns().saturating_sub(PILL_TO_EDGE);
     let columns = end.saturating_sub(cells(&text))..end;
-    row + 1 == model.areas().pane && columns.contains(&usize::from(mouse.column))
+    let rule = usize::from(model.rows).saturating_sub(model.areas().composer + 2);
+    usize::from(mouse.row) == rule && columns.contains(&usize::from(mouse.column))
 }
 
 fn press_text(model: &mut Model, spot: Spot) {

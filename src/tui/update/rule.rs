@@ -149,3 +149,11 @@ pub fn take(model: &mut Model, id: &RequestId, text: &str, cmds: &mut Vec<Cmd>) 
         changed(rule, cmds);
     }
 }
+
+/// Notes where the rule of a request was saved, for the row of its call.
+pub fn saved(model: &mut Model, request: &RequestId, file: String) {
+    let Some(call) = model.cards.find(request).map(|card| card.request.call.clone()) else { return };
+    if let Some(row) = model.transcript.call_mut(&call) {
+        row.rule_file = Some(file);
+    }
+}

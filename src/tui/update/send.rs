@@ -19,7 +19,9 @@ pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
         return;
     }
     let own_words = model.composer.editor.own_words();
+    let short = model.composer.editor.in_short();
     let text = model.composer.take();
+    model.sent_short = short.map(|short| (text.trim().to_owned(), short));
     // The saved draft is outdated; an empty one replaces it.
     model.composer.unsaved_since = Some(model.now_ms);
     // The owner parses the line in the same way and answers everything except prompts at once.

@@ -32,10 +32,15 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
         return rest(model);
     }
     let Some(card) = model.cards.remove(id) else { return };
-    let (outcome, tone) = linked(model, &card, settled, outcome(&card, settled));
+    let (mut outcome, tone) = dropped(model, &card, settled).unwrap_or_else(|| outcome(&card, settled));
+    let runs_after = runs_after(model, &card, settled);
     match model.transcript.call_mut(&card.request.call) {
         Some(row) => {
+            if let Some(file) = row.rule_file.take() {
+                outcome.push_str(&format!(", rule saved in {file}"));
+            }
             row.decision = Some(outcome);
+            row.runs_after = runs_after;
             if row.state == CallState::Waiting {
                 row.state = match settled {
                     Settled::Decided { approval: Approval::Deny { .. }, .. } => {
@@ -56,32 +61,24 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
     rest(model);
 }
 
-/// Adds to the outcome how it depends on other calls.
-fn linked(model: &Model, card: &Card, settled: &Settled, (words, tone): (String, Tone)) -> (String, Tone) {
+/// Returns the outcome of a call that was dropped because of another one.
+fn dropped(model: &Model, card: &Card, settled: &Settled) -> Option<(String, Tone)> {
     let stops = model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked);
-    match settled {
-        Settled::Withdrawn if !stops && !card.after.is_empty() => {
-            ("dropped: what it runs after was not done".to_owned(), Tone::Warning)
-        }
-        Settled::Decided { approval: Approval::Approve { .. }, .. } => {
-            let name = |card: &Card| format!("{} {}", card.request.tool, call::subject(&card.request.args));
-            let before: Vec<String> =
-                awaited(&model.cards, card).into_iter().map(|card| name(card).trim().to_owned()).collect();
-            if before.is_empty() {
-                return (words, tone);
-            }
-            let more = match before.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            (format!("{words}, runs after {}{more}", before[..before.len().min(NAMED)].join(", ")), tone)
-        }
-        Settled::Decided { .. }
-        | Settled::Withdrawn
-        | Settled::Detached
-        | Settled::Superseded
-        | Settled::Expired => (words, tone),
-    }
+    let is_dropped = *settled == Settled::Withdrawn && !stops && !card.after.is_empty();
+    is_dropped.then(|| ("dropped: what it runs after was not done".to_owned(), Tone::Warning))
+}
+
+/// Names the undecided calls that an approved call waits for.
+fn runs_after(model: &Model, card: &Card, settled: &Settled) -> Option<String> {
+    let Settled::Decided { approval: Approval::Approve { .. }, .. } = settled else { return None };
+    let name = |card: &Card| format!("{} {}", card.request.tool, call::subject(&card.request.args));
+    let before: Vec<String> =
+        awaited(&model.cards, card).into_iter().map(|card| name(card).trim().to_owned()).collect();
+    let more = match before.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!before.is_empty()).then(|| format!("{}{more}", before[..before.len().min(NAMED)].join(", ")))
 }
 
 fn outcome(card: &Card, settled: &Settled) -> (String, Tone) {
@@ -95,7 +92,8 @@ fn outcome(card: &Card, settled: &Settled) -> (String, Tone) {
         }
         Settled::Decided { approval: Approval::Deny { reason }, by } => {
             let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-            (format!("denied{}{}{why}", whose(by), crossed(card, by)), Tone::Error)
+            let who = if *by == Decider::Tui { " by you".to_owned() } else { whose(by) };
+            (format!("denied{who}{}{why}", crossed(card, by)), Tone::Error)
         }
         Settled::Decided { approval: Approval::Later, .. } => ("put off".to_owned(), Tone::Warning),
         Settled::Withdrawn => ("withdrawn: the turn was stopped".to_owned(), Tone::Warning),
@@ -111,7 +109,7 @@ fn outcome(card: &Card, settled: &Settled) -> (String, Tone) {
 fn approved(card: &Card, instead: Option<&ToolName>, remember: Remember, by: &Decider) -> String {
     let what = match instead {
         Some(tool) if *tool != card.request.tool => format!(" as another call, {tool}"),
-        Some(_) => " with other arguments".to_owned(),
+        Some(_) => call::CHANGED.to_owned(),
         None => String::new(),
     };
     let long = match (remember, by) {

@@ -25,7 +25,7 @@ use super::line::Line;
 use super::link::{Link, LinkedCells};
 use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Life, Model};
 use super::theme::{Role, Theme};
-use super::transcript::Row;
+use super::transcript::{PILL_TO_EDGE, Row};
 use crate::stdx::text::is_plain;
 
 /// The results of painting besides the cells.
@@ -106,6 +106,9 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
         paint.line(1, edge, &Line::of(above, Role::Dim));
         paint.line(row, edge, &Line::of(below, Role::Dim));
     }
+    if model.panel.is_none() && model.find.is_none() {
+        pill(paint, model, row);
+    }
     let place = composer::draw(paint, model, row + 1, areas.composer);
     paint.line(rows - 1, 0, &status::line(model));
     if model.focus == Focus::Composer && model.panel.is_none() {
@@ -151,7 +154,6 @@ fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usi
         last = row;
     }
     live_mark(paint, model, 2 + last);
-    pill(paint, model, 1 + rows);
     cursor
 }
 
@@ -166,7 +168,7 @@ fn live_mark(paint: &mut Paint<'_>, model: &Model, row: usize) {
         return;
     }
     let width = model.transcript.rows().last().map_or(0, |shown| match shown {
-        Row::Text(_, _, line) => line.width(),
+        Row::Text(_, _, line) => line.width() - line.copied.padding.min(line.width()),
         Row::Blank | Row::Card(..) => 0,
     });
     if width > 0 && width < paint.columns {
@@ -174,13 +176,12 @@ fn live_mark(paint: &mut Paint<'_>, model: &Model, row: usize) {
     }
 }
 
-/// Draws the amount of new text below while the user reads above.
+/// Draws the amount of new text below while the user reads above, on the rule below the text.
 fn pill(paint: &mut Paint<'_>, model: &Model, row: usize) {
     let bottom = model.keymap.shown(Context::Global, Action::Bottom);
     let Some(text) = model.transcript.pill(model.glyphs.down, &bottom) else { return };
-    // Up to the edge, so that no end of the line below shows behind it.
     let line = Line::of(text, Role::Waiting);
-    let column = model.pane_columns().saturating_sub(line.width());
+    let column = model.pane_columns().saturating_sub(line.width() + PILL_TO_EDGE);
     paint.line(row, column, &line);
 }
 

@@ -269,11 +269,13 @@ fn turn_line(model: &Model, turn: &Turn) -> Line {
     let words = match turn.phase {
         Phase::Paused if model.columns < 60 => return Line::new(),
         Phase::Paused => return Line::of("waiting for you  ", Role::Waiting),
-        Phase::Asking => String::new(),
+        Phase::Asking => "no answer yet  ".to_owned(),
         Phase::Thinking => "thinking  ".to_owned(),
-        Phase::Answering => String::new(),
-        Phase::Tools => format!("{} run  ", turn.running),
+        Phase::Answering => "answering  ".to_owned(),
+        Phase::Tools => format!("{} running  ", turn.running),
     };
+    let silent = model.now_ms.saturating_sub(turn.heard_ms) / 1_000;
+    let is_silent = turn.phase != Phase::Tools && silent >= SILENCE;
     let estimate = turn.streamed.div_ceil(4) as u64;
     let tokens = match (turn.tokens, estimate) {
         (None, 0) => String::new(),
@@ -286,5 +288,12 @@ fn turn_line(model: &Model, turn: &Turn) -> Line {
         Usd(0) => String::new(),
         usd => format!("{usd}  "),
     };
-    Line::of(format!("{spinner} {took}  "), Role::Tool).with(format!("{words}{tokens}{cost}"), Role::Dim)
+    let line = Line::of(format!("{spinner} {took}  "), Role::Tool);
+    if is_silent {
+        return line.with(format!("no answer for {silent} s  "), Role::Waiting);
+    }
+    line.with(format!("{words}{tokens}{cost}"), Role::Dim)
 }
+
+/// Seconds without anything from the model after which it is said.
+const SILENCE: u64 = 30;

@@ -245,10 +245,7 @@ fn links_are_shown_and_honoured() {
     assert!(run.shot().contains("! 5 is approved and waits for 1, 2, 3, 4"));
     let mut waits = run.resize(100, 40).event(settled(5, Approval::yes()));
     let shot = waits.shot();
-    assert!(
-        shot.contains("approved, runs after write_file notes/2.md, write_file notes/1.md and 2 more"),
-        "{shot}"
-    );
+    assert!(shot.contains("runs after write_file notes/2.md, write_file notes/1.md and 2 more"), "{shot}");
     // A label of another reply, or of a call that does not wait, stays a word.
     let mut other =
         Screen::open(80, 24).prompted("go").asked(low(1)).asked(write(2, 1, &["build it first"])).wait(600);

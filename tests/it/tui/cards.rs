@@ -394,7 +394,7 @@ fn a_card_ends_in_one_honest_line() {
         ("", by(Approval::yes(), Decider::Yolo), "✓ allowed by yolo"),
         ("", by(Approval::yes(), Decider::Hook), "✓ allowed by a hook"),
         ("", by(Approval::yes(), Decider::Grant), "✓ allowed by what you allowed for the session"),
-        ("", by(deny("not now"), Decider::Tui), "✗ denied: not now"),
+        ("", by(deny("not now"), Decider::Tui), "✗ denied by you: not now"),
         ("", by(deny("no"), rule()), "✗ denied by the rule tests␛: no"),
         ("", by(deny("no"), Decider::Hook), "✗ denied by a hook: no"),
         ("y", by(deny("no"), Decider::Cli), "✗ denied with co approvals before your yes arrived: no"),
@@ -425,7 +425,10 @@ fn what_waits_for_another_says_so() {
         request: id(2),
         settled: Settled::Decided { approval: Approval::yes(), by: Decider::Tui },
     });
-    assert!(screen.shot().contains("approved, runs after shell cargo test --workspace"), "{}", screen.shot());
+    assert!(screen.shot().contains("runs after shell cargo test --workspace"), "{}", screen.shot());
+    // It says so no longer than it is true.
+    let mut ran = screen.event(Event::ToolRunning { call: call(2, "shell", json!({ "command": "make" })) });
+    assert!(!ran.shot().contains("runs after"), "{}", ran.shot());
     // What touches nothing waits for nothing.
     let mut free = shell_request(2, "make", Risk::Low);
     free.plan.access = Access::Nothing;

@@ -95,16 +95,16 @@ fn what_stands_in_the_way_of_editing_is_told() {
     shows(&mut { screen }, "! to edit it, first see all of it: PgDn to the end, v shows all of it");
 }
 
-/// The text under the pill is as wide as the pane, in narrow and in wide letters.
+/// The notice stands on the rule: the text above it is whole, in narrow and in wide letters.
 #[test]
-fn nothing_looks_out_behind_the_pill() {
+fn the_pill_covers_no_text() {
     for text in ["x".repeat(2_000), "日".repeat(1_000), format!("a{}", "日".repeat(1_000))] {
         for columns in [40, 41, 80] {
             let mut screen = Screen::open(columns, 12).prompted("go").text(&text).wait(100).keys("<s-up>");
             let shot = screen.shot();
             let row = shot.lines().find(|line| line.contains("Ctrl+End")).unwrap();
-            assert!(row.ends_with("Ctrl+End"), "{row}");
-            assert_eq!(co::stdx::text::width(row), usize::from(columns) - 1, "{row}");
+            assert!(row.starts_with("── ask ─") && row.ends_with("↓ Ctrl+End ──"), "{row}");
+            assert_eq!(co::stdx::text::width(row), usize::from(columns), "{row}");
         }
     }
 }

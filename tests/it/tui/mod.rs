@@ -23,6 +23,7 @@ pub mod panel;
 pub mod pickers;
 pub mod random;
 pub mod screens;
+pub mod seen;
 pub mod select;
 pub mod terminal;
 pub mod terminal_edges;

@@ -331,7 +331,8 @@ fn a_void_reply_leaves_no_trace() {
         .thinking("hm")
         .text("half an ans")
         .event(Event::ToolArgs { index: 0, name: "shell".into(), delta: "{\"comm".into() })
-        .event(Event::PartialReset);
+        .event(Event::PartialReset)
+        .text("anew");
     let shot = screen.shot();
     assert!(
         shot.contains("go")
@@ -345,7 +346,8 @@ fn a_void_reply_leaves_no_trace() {
         .event(Event::TextCommitted { text: "first".into() })
         .event(Event::ToolCall { call: call(1, "read_file", json!({"path": "a"})) })
         .text("second")
-        .event(Event::PartialReset);
+        .event(Event::PartialReset)
+        .text("anew");
     let shot = kept.shot();
     assert!(shot.contains("first") && shot.contains("read_file") && !shot.contains("second"));
 }
@@ -357,7 +359,7 @@ fn a_settled_request_leaves_one_line() {
     let cases = [
         (by(Approval::yes(), Decider::Tui), "approved"),
         (by(Approval::yes(), Decider::Cli), "approved with co approvals"),
-        (by(Approval::Deny { reason: Some("no\u{1b}pe".into()) }, Decider::Tui), "denied: no␛pe"),
+        (by(Approval::Deny { reason: Some("no\u{1b}pe".into()) }, Decider::Tui), "denied by you: no␛pe"),
         (Settled::Withdrawn, "withdrawn: the turn was stopped"),
         (Settled::Superseded, "replaced: it is asked anew"),
     ];

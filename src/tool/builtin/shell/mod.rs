@@ -14,12 +14,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::BuiltinOptions;
-use super::output::{Capture, untrusted, without_torn_end};
+use super::output::{Capture, left_out, untrusted, without_torn_end};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, terminal};
 use crate::bash::{self, Class};
-use crate::message::Source;
+use crate::message::{ReturnStatus, Source};
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::{Command, ExecEvent, Exit, Fate, Sandbox, Survivor};
 use crate::stdx::text::{one_line_summary, sanitize_line};
@@ -37,6 +37,10 @@ const MARGIN: Duration = Duration::from_secs(10);
 
 /// The maximum length in bytes of one argument on Linux (`MAX_ARG_STRLEN`), without the terminating NUL.
 const LONGEST_COMMAND: usize = 128 * 1024 - 1;
+
+/// How reports of commands that did not succeed begin, and what stands for an empty output.
+const ENDS: [&str; 3] = ["exit ", "ended by signal ", "ended after its timeout"];
+const NO_OUTPUT: &str = "[no output]";
 
 /// The width of the command in the summary, in terminal cells.
 const SUMMARY_WIDTH: usize = 72;
@@ -124,6 +128,23 @@ impl TypedTool for Shell {
             Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => Err(terminal(text)),
         }
     }
+
+    fn outcome(status: ReturnStatus, text: &str) -> String {
+        match status {
+            ReturnStatus::Ok if text.trim_end() == NO_OUTPUT => "no output".to_owned(),
+            ReturnStatus::Ok => match text.lines().map(|line| left_out(line).unwrap_or(1)).sum() {
+                1 => "1 line".to_owned(),
+                lines => format!("{lines} lines"),
+            },
+            // The report begins with how the command ended.
+            ReturnStatus::Failed | ReturnStatus::Interrupted => {
+                let end = text.lines().next().unwrap_or("");
+                let is_end = ENDS.iter().any(|known| end.starts_with(known));
+                if is_end { end.to_owned() } else { String::new() }
+            }
+            ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Unknown => String::new(),
+        }
+    }
 }
 
 /// Returns the plan of a command, based on its words and on what they refer to here. Blocking.
@@ -198,7 +219,7 @@ impl Ran {
             Exit::Cancelled => lines.push("interrupted; what it had done so far stays done".to_owned()),
         }
         let output = self.output.trim_end_matches('\n');
-        lines.push(if output.is_empty() { "[no output]".to_owned() } else { output.to_owned() });
+        lines.push(if output.is_empty() { NO_OUTPUT.to_owned() } else { output.to_owned() });
         if let Some((found, fate)) = &self.survivors {
             lines.push(match fate {
                 Fate::Running => {
