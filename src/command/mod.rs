@@ -5,6 +5,7 @@
 //! owner of an interactive session; the composer also uses the list of names for completion.
 
 mod dispatch;
+mod go;
 mod view;
 mod words;
 
@@ -111,6 +112,7 @@ impl Commands {
                 thinking::command(),
                 retry::command(),
                 mode::command(),
+                go::command(),
                 login::command(),
                 yolo::command(),
                 approvals::command(),

@@ -115,6 +115,7 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::PickModel(text) => format!("Plain models: {text}"),
         CommandEffect::SetThinking(level, say) => format!("{level:?} {:?} {}", say.tone, say.title),
         CommandEffect::Retry => "retry".to_owned(),
+        CommandEffect::CarryOut(mode) => format!("carry out in {mode:?}"),
         CommandEffect::PickService => "pick a service".to_owned(),
         CommandEffect::Trust(trusting) => format!("trust {trusting:?}"),
         CommandEffect::PickSession { query } => format!("pick a session like {query:?}"),
@@ -126,6 +127,7 @@ fn effect(line: &str, view: &CommandView) -> String {
 fn commands_decide() {
     let idle = view();
     let running = CommandView { activity: Activity::Running, auto_approve: AutoApprove::Yolo, ..view() };
+    let plan = CommandView { mode: Mode::Plan, ..view() };
     let open = CommandView { isolation: Isolation::None, ..view() };
     let guest = CommandView { read_only: Some("process 7".to_owned()), ..view() };
     for (view, line, expected) in [
@@ -159,6 +161,13 @@ fn commands_decide() {
             "Warning mode: The modes are `ask`, `auto`, `plan` and `dry-run`. Nothing was changed.",
         ),
         (&idle, "/yolo", "Yolo Warning yolo is on"),
+        (&plan, "/go", "carry out in Ask"),
+        (&plan, "/go auto", "carry out in Auto"),
+        (
+            &idle,
+            "/go",
+            "Warning go: The mode is not `plan`, so there is no plan to carry out. Nothing was changed.",
+        ),
         (&open, "/yolo", "Yolo Warning yolo is on, except for commands"),
         (&idle, "/yolo yes", "YoloUnsandboxed Warning yolo is on, for unsandboxed commands too"),
         (&running, "/yolo", "Asking Plain yolo is off"),

@@ -101,6 +101,8 @@ pub enum CommandEffect {
     SetAutoApprove(AutoApprove, Say),
     /// Change the mode, then display the message.
     SetMode(Mode, Say),
+    /// Change the mode, then let the model carry out its plan.
+    CarryOut(Mode),
     /// Show the keys of the front end; only those matching these words, if there are any.
     ShowKeys(String),
     /// Switch to this model at once.

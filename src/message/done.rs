@@ -14,6 +14,9 @@ pub struct Done {
     /// The lines it changed in a file, with their context; empty if it changed none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub change: Vec<DiffLine>,
+    /// Whether it was shown only, in plan mode: `change` is what it would change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_planned: bool,
     /// The hunks of the change as it was asked, if only some of them were approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hunks_asked: Option<usize>,

@@ -207,6 +207,8 @@ pub struct Turn {
     pub stand_in: Option<String>,
     /// The total usage of its requests.
     pub used: Used,
+    /// Whether calls were shown only, in plan mode.
+    pub has_plan: bool,
     /// When something last arrived.
     pub heard_ms: u64,
     pub void: Void,
@@ -249,6 +251,7 @@ impl Turn {
             tokens: None,
             stand_in: None,
             used: Used::default(),
+            has_plan: false,
             heard_ms: now_ms,
             void: Void::None,
         }

@@ -130,6 +130,9 @@ impl Calls {
         self.withdraw(at, out);
         let judged = self.judged(at);
         let because = decision.because.join("; ");
+        if decision.by == (Decider::Mode { mode: Mode::Plan }) {
+            return self.finish_planned(at, denied_by_policy(&because), judged, out);
+        }
         let texts = (denied_by_policy(&because), denied_by(Some(&decision.by), Some(&because)));
         self.finish_denied(at, texts, judged, out);
     }

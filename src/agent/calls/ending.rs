@@ -70,6 +70,24 @@ impl Calls {
         self.finish_as(at, ToolReturn { done: Done::said(words), ..returned }, judged, out);
     }
 
+    /// Ends a call that plan mode only shows.
+    pub(super) fn finish_planned(
+        &mut self,
+        at: usize,
+        text: String,
+        judged: Option<Record>,
+        out: &mut Vec<Effect>,
+    ) {
+        let one = &self.calls[at];
+        let change = match one.plan.as_ref().map(|plan| &plan.preview) {
+            Some(Preview::Diff { lines, .. }) => lines.clone(),
+            Some(Preview::None | Preview::Text { .. } | Preview::Fields { .. }) | None => Vec::new(),
+        };
+        let returned = ToolReturn::program(one.call.id.clone(), ReturnStatus::Denied, text);
+        let done = Some(Box::new(Done { change, is_planned: true, ..Done::default() }));
+        self.finish_as(at, ToolReturn { done, ..returned }, judged, out);
+    }
+
     /// Ends a call, with its record for the audit.
     fn finish_as(&mut self, at: usize, returned: ToolReturn, judged: Option<Record>, out: &mut Vec<Effect>) {
         if self.calls[at].is_done() {

@@ -101,6 +101,9 @@ pub(super) enum OwnerAction {
     Close,
 }
 
+/// The prompt that ends a plan.
+const CARRY_OUT: &str = "Carry the plan out now.";
+
 impl ClientHandler {
     pub(super) fn new(
         app: Arc<App>,
@@ -367,6 +370,10 @@ impl ClientHandler {
                 self.say(say).await;
             }
             CommandEffect::Retry => return OwnerAction::Retry,
+            CommandEffect::CarryOut(mode) => {
+                self.set_mode(mode).await;
+                return self.prompt(Prompt::written(CARRY_OUT.to_owned())).await;
+            }
             CommandEffect::PickService => self.offer_services().await,
             CommandEffect::Trust(trusting) => self.trust(trusting).await,
             CommandEffect::PickSession { query } => {

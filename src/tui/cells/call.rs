@@ -275,6 +275,9 @@ impl CallRow {
             CallState::Running => (look.spinner(), Role::Tool, String::new()),
             CallState::Done(ReturnStatus::Ok) => (glyphs.ok, Role::Ok, self.amount()),
             CallState::Done(ReturnStatus::Failed) => (glyphs.fail, Role::Fail, self.failure().to_owned()),
+            CallState::Done(ReturnStatus::Denied) if self.done.is_planned => {
+                (glyphs.still, Role::Waiting, self.planned())
+            }
             CallState::Done(ReturnStatus::Denied) => {
                 (glyphs.fail, Role::Fail, self.decided(look).unwrap_or("denied").to_owned())
             }
@@ -295,6 +298,15 @@ impl CallRow {
             line = line.with(format!(" {} {who}", glyphs.dot), Role::Dim);
         }
         line
+    }
+
+    /// Says what it would have done.
+    fn planned(&self) -> String {
+        if self.done.change.is_empty() {
+            "would run".to_owned()
+        } else {
+            format!("would change {}", self.amount())
+        }
     }
 
     /// Says what it brought: the changed lines, or the words of its tool.

@@ -273,6 +273,7 @@ fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
     let ran = row.state == CallState::Running;
     row.finish(returned, Some(now));
     if let Some(turn) = &mut model.turn {
+        turn.has_plan |= returned.done.as_ref().is_some_and(|done| done.is_planned);
         turn.running -= usize::from(ran && turn.running > 0);
     }
     rest(model);
@@ -286,6 +287,7 @@ fn is_cut_off(model: &Model) -> bool {
 
 fn turn_ended(model: &mut Model, end: TurnEnd) {
     let used = model.turn.as_ref().map(|turn| turn.used).unwrap_or_default();
+    let has_plan = model.turn.as_ref().is_some_and(|turn| turn.has_plan);
     let is_cut = is_cut_off(model);
     end_turn(model);
     if is_cut && matches!(end, TurnEnd::Failed { .. }) {
@@ -297,6 +299,9 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
         note(model, &format!("this turn cost {at_least}{}, for {tokens} tokens", used.usd));
     }
     match end {
+        TurnEnd::Completed if has_plan => {
+            note(model, "nothing was changed: /go carries the plan out in mode ask, /go auto in mode auto");
+        }
         TurnEnd::Completed => {}
         TurnEnd::Deferred => {
             let key = model.keymap.shown(Context::Global, Action::FocusCard);

@@ -1,12 +1,16 @@
 //! What somebody who meets the screen for the first time stumbled over: words that were wrong for the state they
 //! stood in.
 
+use co::agent::port::Event;
 use co::frontend::protocol::ServerMessage;
-use co::message::{AssistantMessage, AssistantPart, Message, PartKind, StopKind, StopReason};
-use co::tool::Risk;
+use co::history::TurnEnd;
+use co::message::{
+    AssistantMessage, AssistantPart, Done, Message, PartKind, ReturnStatus, StopKind, StopReason, ToolReturn,
+};
+use co::tool::{DiffKind, DiffLine, Risk};
 use serde_json::json;
 
-use crate::tui::kit::{Screen, call, diff_request, shell_request};
+use crate::tui::kit::{Screen, call, diff_request, returned, shell_request};
 
 fn open() -> Screen {
     Screen::open(80, 24).prompted("go")
@@ -121,4 +125,31 @@ fn rows_keep_their_numbers_when_the_owner_tells_what_waits() {
     let mut screen = screen.notice(told);
     shows(&mut screen, "▸[ ] 1 medium shell number 1");
     shows(&mut screen, " [ ] 3 medium shell number 3");
+}
+
+#[test]
+fn plan_mode_shows_what_it_would_do_and_how_to_go_on() {
+    let change = vec![DiffLine { kind: DiffKind::Added, number: 1, text: "a new line".to_owned() }];
+    let planned = |number, change: Vec<DiffLine>| {
+        let done = Done { change, is_planned: true, ..Done::default() };
+        ToolReturn {
+            done: Some(Box::new(done)),
+            ..returned(number, ReturnStatus::Denied, "Denied by policy.")
+        }
+    };
+    let calls =
+        [call(1, "write_file", json!({ "path": "a.txt" })), call(2, "shell", json!({ "command": "make" }))];
+    let mut screen = open();
+    for (call, change) in calls.iter().zip([change, Vec::new()]) {
+        let number = if change.is_empty() { 2 } else { 1 };
+        screen = screen.event(Event::ToolCall { call: call.clone() });
+        screen = screen.event(Event::ToolReturn { call: call.clone(), returned: planned(number, change) });
+    }
+    let mut screen = screen.event(Event::TurnEnded { end: TurnEnd::Completed });
+    for expected in ["would change +1 -0", "a new line", "would run", "/go carries the plan out"] {
+        shows(&mut screen, expected);
+    }
+    hides(&mut screen, "denied");
+    let mut plain = open().event(Event::TurnEnded { end: TurnEnd::Completed });
+    hides(&mut plain, "/go");
 }

@@ -1,0 +1,25 @@
+//! `/go`: leaves plan mode and lets the model carry its plan out.
+
+use super::{Activity, Command, CommandEffect, CommandView, Commands, Needs, Say};
+use crate::config::Mode;
+
+pub(super) fn command() -> Command {
+    Command::new("go", "[ask|auto]", "leave plan mode and carry the plan out", Needs::Nothing, decide)
+}
+
+fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let refused = |text: &str| CommandEffect::Say(Say::warning("go", text));
+    if view.activity == Activity::Running {
+        return refused("A turn is running. Wait for its end, then `/go`.");
+    }
+    if view.mode != Mode::Plan {
+        return refused("The mode is not `plan`, so there is no plan to carry out. Nothing was changed.");
+    }
+    match args {
+        "" | "ask" => CommandEffect::CarryOut(Mode::Ask),
+        "auto" => CommandEffect::CarryOut(Mode::Auto),
+        _ => refused(
+            "`/go ask` carries the plan out in mode ask, `/go auto` in mode auto. Nothing was changed.",
+        ),
+    }
+}
