@@ -253,7 +253,7 @@ fn palette_rows(typed: &str, known: &Known) -> (Vec<Row>, usize) {
             ..Row::default()
         },
     ));
-    rows.extend(rows_of(&lower, args("mode"), |name| name, mode_row));
+    rows.extend(rows_of(&lower, args("mode"), |name| name, |name| mode_row(name)));
     rows.sort_by_key(|row| !row.label.trim_start_matches('/').to_lowercase().starts_with(&lower));
     let found = rows.len();
     rows.truncate(MOST_ROWS);
@@ -282,7 +282,7 @@ fn session_row(one: &SessionLine) -> Row {
     Row { about, source: "session".to_owned(), does: Does::OpensSession(one.id.clone()), ..Row::default() }
 }
 
-fn mode_row(name: &String) -> Row {
+fn mode_row(name: &str) -> Row {
     let Some(mode) = Mode::named(name) else { return Row::default() };
     Row {
         about: about_mode(mode).to_owned(),

@@ -62,7 +62,7 @@ impl Plain {
                 match (self.setup.echo, privacy) {
                     (Echo::Unseen, Privacy::Shared) => self.page.line(&format!("Command: {command}")),
                     (Echo::Unseen, Privacy::Private) => {
-                        self.page.line(&format!("Private command: {command}"))
+                        self.page.line(&format!("Private command: {command}"));
                     }
                     (_, Privacy::Shared | Privacy::Private) => {}
                 }

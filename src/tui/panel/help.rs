@@ -321,7 +321,8 @@ fn haystack(row: &Bound) -> String {
 /// Arranges the groups in columns: all keys with each group in the shortest one, those of a place evenly.
 fn columns(keymap: &Keymap, area: HelpArea, here: &[Context]) -> Vec<Line> {
     let groups = groups(keymap, here);
-    let columns = if here.is_empty() { by_group(groups, area.columns) } else { evenly(groups, area.columns) };
+    let columns =
+        if here.is_empty() { by_group(groups, area.columns) } else { evenly(&groups, area.columns) };
     let width = area.inside() / area.columns;
     let height = columns.iter().map(Vec::len).max().unwrap_or_default();
     let line = |row: usize| {
@@ -349,22 +350,29 @@ fn by_group(groups: Vec<Vec<Line>>, count: usize) -> Vec<Vec<Line>> {
     columns
 }
 
-fn evenly(groups: Vec<Vec<Line>>, count: usize) -> Vec<Vec<Line>> {
+fn evenly(groups: &[Vec<Line>], count: usize) -> Vec<Vec<Line>> {
     let lines = groups.join(&[Line::new()][..]);
     lines.chunks(lines.len().div_ceil(count).max(1)).map(<[Line]>::to_vec).collect()
 }
 
 /// Returns the keys by group: those of these contexts, or all with a description.
 fn groups(keymap: &Keymap, here: &[Context]) -> Vec<Vec<Line>> {
-    let mut groups = Vec::new();
-    for group in HelpGroup::ALL {
-        let shown = |row: &&Bound| row.binding.group == group && is_listed(row, here);
-        let rows = keymap.rows().iter().filter(shown);
-        let lines: Vec<Line> = rows.map(|row| row_of(&names(row, KEYS), &row.binding.words())).collect();
-        if !lines.is_empty() {
-            groups.push([vec![Line::of(group.title(), Role::Heading)], lines].concat());
-        }
-    }
+    let own = |row: &Bound| here.first() == Some(&row.binding.context);
+    let mut listed: Vec<(HelpGroup, Vec<&Bound>)> = HelpGroup::ALL
+        .map(|group| {
+            let shown = |row: &&Bound| row.binding.group == group && is_listed(row, here);
+            (group, keymap.rows().iter().filter(shown).collect())
+        })
+        .into();
+    listed.retain(|(_, rows)| !rows.is_empty());
+    // What the element with the keys does comes first.
+    listed.iter_mut().for_each(|(_, rows)| rows.sort_by_key(|row| !own(row)));
+    listed.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.iter().filter(|row| own(row)).count()));
+    let lines = |(group, rows): (HelpGroup, Vec<&Bound>)| {
+        let rows = rows.into_iter().map(|row| row_of(&names(row, KEYS), &row.binding.words()));
+        std::iter::once(Line::of(group.title(), Role::Heading)).chain(rows).collect()
+    };
+    let mut groups: Vec<Vec<Line>> = listed.into_iter().map(lines).collect();
     if here.first().is_none_or(|context| *context == Context::Composer) {
         let mut starts = vec![Line::of("A LINE MAY BEGIN WITH", Role::Heading)];
         starts.extend(STARTS.map(|(start, words)| row_of(start, words)));

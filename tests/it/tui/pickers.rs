@@ -199,7 +199,7 @@ fn recent_sessions_are_picked_on_the_first_screen() {
     let opened = |keys: &str| {
         let screen = Screen::open(80, 24).notice(sessions()).keys(keys);
         let open = screen.asks().into_iter().find_map(|ask| match ask {
-            ClientRequest::Open { session } => Some(session.0[6..8].to_owned()),
+            ClientRequest::Open { session } => session.0.split('-').next().map(|id| id.replace("019331", "")),
             _ => None,
         });
         (open, written(&screen))
@@ -248,7 +248,7 @@ fn the_palette_does_what_is_chosen() {
         ("/cle<ret>", vec![crate::tui::kit::line("/clear")]),
         // Letters that are in a title by chance are no choice, unless they were chosen.
         ("/tpln<ret>", vec![crate::tui::kit::line("/tpln")]),
-        ("/tpln<down><ret>", vec![open("019331ab-0000-7000")]),
+        ("/tpln<down><up><ret>", vec![open("019331ab-0000-7000")]),
     ] {
         let screen = ready().keys(keys);
         let mut asks = screen.asks();

@@ -151,7 +151,7 @@ impl PanelState for Pick {
                 self.ask_preview(cx);
             }
             (ServerMessage::Models { models, failed, pending }, _) => {
-                self.tell_models(models, failed, pending)
+                self.tell_models(models, failed, pending);
             }
             _ => {}
         }
