@@ -54,6 +54,17 @@ pub fn backoff(retry: u32, seed: u64) -> Duration {
     full / 2 + Duration::from_millis(jitter)
 }
 
+/// Returns how many retries it takes until their waits together come closest to `whole`, at most 20.
+pub fn retries_within(whole: Duration, wait: impl Fn(u32) -> Duration) -> u32 {
+    let mut sum = Duration::ZERO;
+    let mut fits = |retry: &u32| {
+        let wait = wait(*retry);
+        sum += wait;
+        !whole.is_zero() && sum <= whole + wait / 2
+    };
+    (1..=20).take_while(|retry| fits(retry)).last().unwrap_or(0)
+}
+
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): spreads a counter over 64 bits.
 fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::assemble::{Assembler, Step};
-use super::budget::{Allowance, Budget, backoff};
+use super::budget::{Allowance, Budget, backoff, retries_within};
 use super::calls::conflict;
 use super::{context, prompt};
 use crate::approval::{AutoApprove, Policy};
@@ -134,6 +134,20 @@ fn waits_grow_and_stay_bounded() {
             let bounds = Duration::from_millis(least)..=Duration::from_millis(most);
             assert!(bounds.contains(&wait), "retry {retry}, seed {seed}: {wait:?}");
         }
+    }
+}
+
+#[test]
+fn retries_fill_the_time_that_is_set() {
+    for seed in 0..200 {
+        let wait = |retry| backoff(retry, seed);
+        let count = retries_within(Duration::from_secs(60), wait);
+        let whole: Duration = (1..=count).map(wait).sum();
+        assert!((45..=75).contains(&whole.as_secs()), "{count} retries take {whole:?}");
+    }
+    let seconds = |seconds| move |_| Duration::from_secs(seconds);
+    for (set, wait, count) in [(60, 30, 2), (60, 25, 2), (60, 200, 0), (0, 2, 0), (60, 0, 20), (0, 0, 0)] {
+        assert_eq!(retries_within(Duration::from_secs(set), seconds(wait)), count, "{set} {wait}");
     }
 }
 

@@ -153,6 +153,7 @@ impl App {
             caps,
             context_tokens: self.settings.context_tokens,
             http_retries: self.settings.http_retries,
+            overload_wait: self.settings.overload_wait,
             tool_retries: self.settings.tool_retries,
             clock: Arc::clone(&self.world.clock),
             spill: self.spill(session.id()),

@@ -311,6 +311,9 @@ pub static SETTINGS: &[SettingRow] = &[
         "Retries of a model request that failed for a passing reason",
         |s, v| s.http_retries = v.integer())
         .aliases(&["model_http_retries"]).default("2").project(ProjectTrust::Always),
+    row("overload_wait", &["CO_OVERLOAD_WAIT"], int(0, 3_600),
+        "Seconds, in all, for which an overloaded service is asked again while no `fallback_model` stands behind it; needs `http_retries`",
+        |s, v| s.overload_wait = v.seconds()).default("60").project(ProjectTrust::Always),
     row("tool_retries", &["CO_TOOL_RETRIES", "CO_CLI_TOOL_RETRIES"], int(0, 20),
         "Times that a model may correct wrong arguments of one tool in a turn",
         |s, v| s.tool_retries = v.integer()).default("3").project(ProjectTrust::Always),

@@ -82,6 +82,8 @@ with_blank! {
         pub caps: BTreeMap<Cap, u64>,
         /// Maximum retries of one failed model request.
         pub http_retries: u32,
+        /// How long an overloaded service is asked again, in all.
+        pub overload_wait: Duration,
         /// How often a model may correct wrong arguments of one tool.
         pub tool_retries: u32,
         pub connect_timeout: Duration,

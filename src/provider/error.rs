@@ -203,7 +203,9 @@ impl ProviderError {
     /// Returns what the user can do about it, in a sentence or two.
     pub fn advice(&self) -> String {
         match self.class {
-            ErrorClass::Auth => "Check the key: `co config` shows where it comes from.",
+            ErrorClass::Auth => {
+                "Replace the key with /login (`co auth add` in a shell); `co config` shows where it comes from."
+            }
             ErrorClass::Billing | ErrorClass::Quota => {
                 "Waiting will not help: add credit at the provider, or choose another model (/model or --model)."
             }

@@ -57,6 +57,8 @@ impl Co {
             ("HOME", home.as_str()),
             ("CO_DISCOVER_LOCAL", "false"),
             ("CO_WELCOME", "false"),
+            // No test waits for a minute.
+            ("CO_OVERLOAD_WAIT", "0"),
         ];
         let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         Self { dir, env }

@@ -45,6 +45,8 @@ pub struct AgentEnv {
     pub context_tokens: Option<u32>,
     /// Retries after a failed request.
     pub http_retries: u32,
+    /// How long an overloaded service is asked again, in all, if no fallback stands behind it.
+    pub overload_wait: Duration,
     /// How often the model may correct wrong arguments of one tool in a turn.
     pub tool_retries: u32,
     pub clock: Arc<dyn Clock>,

@@ -66,6 +66,7 @@ pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend, 
         limits: env.limits,
         caps: env.caps.borrow().clone().for_next_turn(),
         retries: env.http_retries,
+        overload_wait: env.overload_wait,
         patience: match &env.fallback {
             Some(fallback) => fallback.patience(&env.model.borrow()),
             None => Patience::Usual,

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::{Compaction, Next, Overflow, Patience, Phase, Turn};
-use crate::agent::budget::backoff;
+use crate::agent::budget::{backoff, retries_within};
 use crate::agent::effect::{Effect, ModelRole};
 use crate::agent::port::Event;
 use crate::history::TurnEnd;
@@ -82,13 +82,20 @@ impl Turn {
             }
         };
         if !self.falls_back_from(error) {
-            return set;
+            let outlasts = error.class == ErrorClass::Overloaded && set > 0;
+            return if outlasts { set.max(self.retries_of_overload(error)) } else { set };
         }
         match (self.setup.patience, error.fallback()) {
             (Patience::Short, _) => 0,
             (Patience::Usual, Fallback::AfterOneRetry) => set.min(1),
             (Patience::Usual, Fallback::AfterRetries | Fallback::Never) => set,
         }
+    }
+
+    /// Returns the retries that outlast an overload of the usual length.
+    fn retries_of_overload(&self, error: &ProviderError) -> u32 {
+        let wait = |retry| error.retry_after.unwrap_or_default().max(backoff(retry, self.setup.seed));
+        retries_within(self.setup.overload_wait, wait)
     }
 
     fn falls_back_from(&self, error: &ProviderError) -> bool {

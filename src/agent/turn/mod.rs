@@ -45,6 +45,8 @@ pub struct Setup {
     pub caps: Caps,
     /// Retries after a failed request; a complete reply resets the count.
     pub retries: u32,
+    /// How long an overloaded service is asked again, in all, if no other model can take over.
+    pub overload_wait: Duration,
     pub audience: Audience,
     pub patience: Patience,
     pub stop_hooks: StopHooks,

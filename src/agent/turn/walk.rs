@@ -138,6 +138,7 @@ fn setup(dice: &mut Dice, policy: Policy, grants: Grants) -> Setup {
             Caps::default()
         },
         retries: 2,
+        overload_wait: Duration::ZERO,
         audience: if dice.one_in(4) { Audience::Absent } else { Audience::Present },
         patience: if dice.one_in(4) { Patience::Short } else { Patience::Usual },
         stop_hooks: if dice.one_in(3) { StopHooks::Present } else { StopHooks::Absent },

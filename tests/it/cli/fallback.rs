@@ -51,7 +51,7 @@ fn both_fail_and_both_are_named() {
         "",
         "co: anthropic/claude-x: the quota is used up: all used (429); openai/gpt-x goes on in its place\n\
          co: error: the key was refused: openai/gpt-x: bad key (401); before it anthropic/claude-x: all used (429)\n    \
-         Check the key: `co config` shows where it comes from.\n",
+         Replace the key with /login (`co auth add` in a shell); `co config` shows where it comes from.\n",
     );
 }
 

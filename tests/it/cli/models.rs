@@ -185,5 +185,5 @@ fn a_list_that_does_not_come_is_an_error() {
     let co = Co::new().env("ANTHROPIC_API_KEY", "sk-secret").env("ANTHROPIC_BASE_URL", denied.server.url());
     let ran = co.run(&["models"]);
     assert_eq!(ran.out, format!("anthropic ({}): invalid x-api-key\n", denied.server.url()));
-    assert!(ran.err.contains("Check the key") && !ran.err.contains("sk-secret"), "{}", ran.err);
+    assert!(ran.err.contains("Replace the key") && !ran.err.contains("sk-secret"), "{}", ran.err);
 }

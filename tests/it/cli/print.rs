@@ -71,7 +71,7 @@ const CASES: &[Case] = &[
         stdin: "",
         code: 3,
         out: "",
-        err: "co: error: the key was refused: no such key (401)\n    Check the key: `co config` shows where it comes from.\n",
+        err: "co: error: the key was refused: no such key (401)\n    Replace the key with /login (`co auth add` in a shell); `co config` shows where it comes from.\n",
     },
     Case {
         script: "reply\n  call list_dir {}\nreply\n  call list_dir {}",

@@ -373,6 +373,7 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
         limits: Limits { requests: Some(25), tokens: None },
         context_tokens: None,
         http_retries: 2,
+        overload_wait: Duration::ZERO,
         tool_retries: 3,
         clock: Arc::new(SystemClock),
         spill: "/w/.spill".into(),

@@ -256,6 +256,7 @@ fn environment(
         caps: watch::Sender::new(caps(script)),
         context_tokens: number("window"),
         http_retries: number("retries").unwrap_or(2),
+        overload_wait: Duration::from_secs(number("overload-wait").unwrap_or(0).into()),
         tool_retries: number("tool-retries").unwrap_or(3),
         clock,
         spill: "/w/.spill".into(),

@@ -114,8 +114,8 @@ fn directive(line: &str, script: &mut Script) {
             script.hooks.push((tool.to_owned(), hook(verdict)));
         }
         "fallback" | "limit" | "cap" | "price" | "window" | "model-window" | "max-output" | "tokens"
-        | "retries" | "tool-retries" | "yolo" | "mode" | "rule" | "absent" | "home" | "close-late"
-        | "file" | "expiry" | "still-clock" | "audit" | "situation" | "tools" => {
+        | "retries" | "overload-wait" | "tool-retries" | "yolo" | "mode" | "rule" | "absent" | "home"
+        | "close-late" | "file" | "expiry" | "still-clock" | "audit" | "situation" | "tools" => {
             script.settings.push((word.to_owned(), rest.to_owned()));
         }
         _ => panic!("unknown line in a turn script: {line}"),
