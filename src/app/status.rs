@@ -53,7 +53,7 @@ async fn store_rows(store: &Store, data: &Path) -> Vec<(String, String)> {
         ["co.db", "co.db-wal"].map(|name| std::fs::metadata(data.join(name)).map_or(0, |file| file.len()));
     let size: u64 = sizes.iter().sum();
     let counted = async {
-        let sessions = store.sessions(SessionFilter::All, COUNTED).await?.len();
+        let sessions = store.listed_sessions(SessionFilter::All, COUNTED).await?.len();
         Ok::<_, StoreError>((sessions, store.waiting_count().await?))
     };
     match counted.await {

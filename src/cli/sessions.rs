@@ -16,7 +16,7 @@ pub(super) async fn run(what: &Sessions, world: &World, flags: Flags, console: &
     let loaded = load_settings(world, flags)?;
     let store = open_store_for_lists(world, &loaded.settings).await?;
     let filter = if what.all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };
-    let sessions = store.sessions(filter, usize::MAX).await?;
+    let sessions = store.listed_sessions(filter, usize::MAX).await?;
     if what.json {
         return console.json(&sessions.iter().map(as_json).collect::<Vec<_>>());
     }
@@ -33,7 +33,7 @@ pub(super) async fn run(what: &Sessions, world: &World, flags: Flags, console: &
                 short(&one.id.0),
                 age(one.updated, now),
                 one.turns.to_string(),
-                end(one).to_owned(),
+                end(one),
                 one.title.clone().unwrap_or_default(),
                 one.workspace.display().to_string(),
             ]
@@ -42,16 +42,19 @@ pub(super) async fn run(what: &Sessions, world: &World, flags: Flags, console: &
     console.out(&table(["ID", "AGE", "TURNS", "LAST", "TITLE", "FOLDER"], &rows))
 }
 
-fn end(one: &SessionSummary) -> &'static str {
-    match &one.last_end {
+fn end(one: &SessionSummary) -> String {
+    if one.waiting > 0 {
+        return format!("◇ {} waiting", one.waiting);
+    }
+    let word = match &one.last_end {
         Some(TurnEnd::Completed) => "done",
-        Some(TurnEnd::Deferred) if one.waiting > 0 => "◇ waits",
         Some(TurnEnd::Deferred) => "decided",
         Some(TurnEnd::Interrupted) => "interrupted",
         Some(TurnEnd::LimitReached { .. }) => "limit",
         Some(TurnEnd::Failed { .. }) => "failed",
         None => "",
-    }
+    };
+    word.to_owned()
 }
 
 fn as_json(one: &SessionSummary) -> Value {

@@ -10,12 +10,16 @@ use super::late::{self, Fate, Late, LateCall, OpenCall};
 use super::{Known, Limit, Limits, Record, RecordNo, TurnEnd, Used};
 use crate::approval::{Approval, Decider, Grants, Request};
 use crate::message::{
-    AssistantMessage, CallId, Message, NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart,
+    AssistantMessage, CallId, Message, NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart, images,
 };
+use crate::stdx::text::one_line_summary;
 use crate::tool::Seen;
 
 /// The [`Record::State`] key for the file versions that the model has seen.
 pub const SEEN: &str = "seen";
+
+/// Cells of a title made of a prompt.
+const TITLE: usize = 80;
 
 /// The state of a session, folded from its records.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +38,9 @@ pub struct History {
     queued: Vec<Vec<UserPart>>,
     draft: String,
     title: Option<String>,
+    /// The beginning of the first prompt, which names the session until it is renamed.
+    first_words: Option<String>,
+    last_input: Option<u64>,
     grants: Grants,
     seen: Arc<Seen>,
     state: BTreeMap<String, Value>,
@@ -85,6 +92,7 @@ impl History {
             Record::Said { message } => self.said(message),
             Record::RequestEnded { attempt, usage, cost, error, .. } => {
                 self.spent.count(*usage, *cost, *error);
+                self.last_input = usage.and_then(|usage| usage.input).or(self.last_input);
                 if let Some(turn) = &mut self.running {
                     turn.attempts = turn.attempts.max(*attempt);
                     turn.used.count(*usage, *cost, *error);
@@ -131,6 +139,10 @@ impl History {
     fn said(&mut self, message: &Message) {
         match message {
             Message::User { parts } => {
+                if self.first_words.is_none() {
+                    let text = images::in_short(parts);
+                    self.first_words = (!text.is_empty()).then(|| one_line_summary(&text, TITLE));
+                }
                 // One delivery settles one note, so that two equal notes are both delivered.
                 for delivered in parts.iter().filter_map(as_note) {
                     if let Some(at) = self.notes.iter().position(|(kind, text)| (kind, text) == delivered) {
@@ -384,8 +396,19 @@ impl History {
         &self.draft
     }
 
+    /// Returns the title that the user gave it.
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
+    }
+
+    /// Returns the title, or else the beginning of the first prompt.
+    pub fn name(&self) -> Option<&str> {
+        self.title().or(self.first_words.as_deref())
+    }
+
+    /// Returns the input tokens of the last request that was counted.
+    pub fn last_input(&self) -> Option<u64> {
+        self.last_input
     }
 
     pub fn grants(&self) -> &Grants {

@@ -12,7 +12,8 @@ use super::inbox::{moment, unique};
 use super::num::Num;
 use super::writer::Reader;
 use super::{Listed, Store, StoreError};
-use crate::history::{Durability, SessionId, TurnEnd};
+use crate::history::{Durability, Record, SessionId, TurnEnd};
+use crate::message::images;
 
 /// Number of input lines kept; older ones are removed.
 const INPUTS_KEPT: i64 = 10_000;
@@ -70,9 +71,31 @@ impl Store {
         self.read(move |reader| list(reader, &filter, limit)).await
     }
 
-    /// Returns the most recently used session of this folder.
+    /// Does the same for lists that people read: each has a title, and those in which nothing was written are left out.
+    pub async fn listed_sessions(
+        &self,
+        filter: SessionFilter,
+        limit: usize,
+    ) -> Result<Vec<SessionSummary>, StoreError> {
+        self.read(move |reader| {
+            let mut listed = Vec::new();
+            for mut one in list(reader, &filter, usize::MAX)? {
+                if listed.len() == limit {
+                    break;
+                }
+                one.title = named(reader, &one)?;
+                if one.title.is_some() {
+                    listed.push(one);
+                }
+            }
+            Ok(listed)
+        })
+        .await
+    }
+
+    /// Returns the most recently used session of this folder in which something was written.
     pub async fn latest_session(&self, workspace: &Path) -> Result<Option<SessionId>, StoreError> {
-        let found = self.sessions(SessionFilter::Folder(workspace.to_owned()), 1).await?;
+        let found = self.listed_sessions(SessionFilter::Folder(workspace.to_owned()), 1).await?;
         Ok(found.into_iter().next().map(|session| session.id))
     }
 
@@ -152,6 +175,37 @@ fn list(reader: &Reader, filter: &SessionFilter, limit: usize) -> Result<Vec<Ses
     let mut select = reader.connection.prepare_cached(&select).sql()?;
     let rows = select.query_map(params![folder, Num::of(limit)], summary).sql()?;
     rows.collect::<rusqlite::Result<_>>().sql()
+}
+
+/// Returns the title for lists: without a prompt, what was written and not sent; `None` if there is nothing.
+fn named(reader: &Reader, one: &SessionSummary) -> Result<Option<String>, StoreError> {
+    if one.title.is_some() {
+        return Ok(one.title.clone());
+    }
+    if one.turns > 0 || one.waiting > 0 {
+        return Ok(Some("untitled".to_owned()));
+    }
+    let mut select = reader
+        .connection
+        .prepare_cached(
+            "SELECT json FROM records WHERE session = ?1 AND kind IN ('draft', 'queued')
+             AND no IN (SELECT max(no) FROM records WHERE session = ?1 GROUP BY kind)",
+        )
+        .sql()?;
+    let kept = select.query_map([&one.id.0], |row| row.get::<_, String>(0)).sql()?;
+    let kept = kept.collect::<rusqlite::Result<Vec<_>>>().sql()?;
+    // A record of a newer version names nothing; opening the session is refused.
+    let mut words = kept.iter().filter_map(|json| written(&serde_json::from_str(json).ok()?));
+    Ok(words.find(|words| !words.trim().is_empty()))
+}
+
+/// Returns the words of a prompt in the queue or of a draft.
+fn written(record: &Record) -> Option<String> {
+    if let Record::Draft { text } = record {
+        return (!text.trim().is_empty()).then(|| format!("draft: {text}"));
+    }
+    let Record::Queued { prompts } = record else { return None };
+    prompts.first().map(|parts| images::in_short(parts))
 }
 
 fn summary(row: &Row<'_>) -> rusqlite::Result<SessionSummary> {
