@@ -71,7 +71,8 @@
 //! - `a` on a card allows such calls for this session; it never covers HIGH, nor a command beyond its own text. A
 //!   shell command is MEDIUM or HIGH by what it does.
 //! - To the model that made it a call goes back under its own id, whatever the form; other ids are fitted.
-//! - A service that is overloaded gets one retry before the fallback model, and a wait of more than a minute none.
+//! - A service that is overloaded gets one retry before the fallback model, and a wait of more than a minute none;
+//!   without a fallback it is asked again for about a minute.
 //!   Each turn begins with the chosen model; within five minutes after it was given up it gets one try.
 //! - A retry count starts anew with each reply that arrives whole: a long turn survives several short outages, and
 //!   the request budget still bounds it.
@@ -93,6 +94,7 @@
 //!   differences alone while an answer streams. The glyph set is a setting: probing it would hold all keys back.
 //! - What arrives together of a reply is fed to the turn as one batch. Without a screen one thread does all the work,
 //!   and a pipe gets each reply once it is committed.
+//! - `/clear` starts a new session: the one before stays whole, with its title and its requests, in `/resume`.
 //! - A short write-ahead log stays beside the database when it is closed: writing it back waits for the disk three
 //!   times.
 //! - Picture headers are read by our own code: the crate for it accepts broken files and misreads some sound ones.

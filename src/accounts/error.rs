@@ -27,6 +27,8 @@ pub enum ModelError {
     NoPreset { provider: String, preset: String, nearest: Option<String> },
     #[error("`providers.{provider}.quirks`: {detail}")]
     Quirk { provider: String, detail: String },
+    #[error("{provider} has no model `{model}`{}; `/model` lists all", guess(nearest.as_deref()))]
+    NoSuchModel { provider: String, model: String, nearest: Option<String> },
     #[error("fallback_model `{name}` cannot be used ({why}); nothing stands behind the model")]
     Fallback { name: String, why: String },
     #[error(transparent)]

@@ -14,7 +14,7 @@ use super::keys::{KeyCommandError, KeyFileError, Keys};
 use super::offers::list_place;
 use super::services::{Service, Target};
 use crate::config::{Secret, Settings, checked_url};
-use crate::frontend::protocol::{Consent, LoginNeed, LoginTrouble, ServiceLine};
+use crate::frontend::protocol::{Consent, HAS_KEY, LoginNeed, LoginTrouble, ServiceLine};
 use crate::provider::catalog::{self, KeyNeed, PRESETS};
 use crate::provider::http::get_json;
 use crate::provider::{ErrorClass, ProviderError};
@@ -99,7 +99,7 @@ fn offer(name: &str, settings: &Settings, keys: &Keys, is_here: bool) -> Option<
     let has_key = target.as_ref().is_some_and(|target| target.key.is_some());
     let note = match (is_here, has_key, row.local) {
         (true, _, _) => "answers on this machine",
-        (false, true, _) => "a key is set",
+        (false, true, _) => HAS_KEY,
         (false, false, Some(_)) => "runs on your own machine",
         (false, false, None) => "",
     };
@@ -108,10 +108,13 @@ fn offer(name: &str, settings: &Settings, keys: &Keys, is_here: bool) -> Option<
         title: title.to_owned(),
         address: if target.is_some() { LoginNeed::Known } else { LoginNeed::Needed },
         key: match (row.key_need, has_key, row.local) {
-            (_, true, _) | (KeyNeed::Optional, false, Some(_)) => LoginNeed::Known,
+            (KeyNeed::Optional, _, Some(_)) => LoginNeed::Known,
+            // A wrong key can be replaced.
+            (_, true, _) => LoginNeed::Optional,
             (KeyNeed::Needed, false, _) => LoginNeed::Needed,
             (KeyNeed::Optional, false, None) => LoginNeed::Optional,
         },
+        keys_url: row.keys_url,
         note: note.to_owned(),
     })
 }

@@ -14,7 +14,7 @@ mod services;
 pub use self::choice::{Origin, mistaken, unused};
 pub use self::error::ModelError;
 pub use self::keys::{KeyCommandError, KeyFile, KeyFileError, Keys, Put};
-pub use self::models::{ModelChoice, Models};
+pub use self::models::{Checked, ModelChoice, Models};
 pub use self::offers::{Lists, Offer, OfferedModel, offers};
 pub use self::profiles::{dollars, tokens};
 pub use self::services::{Service, Target};

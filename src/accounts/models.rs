@@ -4,6 +4,9 @@
 //! for a server uses the network, and only when it is called.
 
 mod learn;
+mod list;
+
+pub use self::list::Checked;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -19,8 +22,7 @@ use super::login::{self, Entered, TryError};
 use super::profiles;
 use super::services::{self, Service, Wiring};
 use crate::agent::driver::ActiveModel;
-use crate::command::ModelLine;
-use crate::config::Settings;
+use crate::config::{Settings, ThinkingLevel};
 use crate::provider::catalog::{self, Probe};
 use crate::provider::offline::Pace;
 use crate::provider::{ParallelCalls, Profile};
@@ -55,6 +57,8 @@ pub struct Models {
     listed: Mutex<BTreeMap<String, Vec<String>>>,
     /// What services reported about their models, by provider and model.
     told: Mutex<HashMap<(String, String), Profile>>,
+    /// The models that the user switched to, the latest last.
+    switched: Mutex<Vec<String>>,
     warning: Mutex<Option<String>>,
 }
 
@@ -75,6 +79,7 @@ impl Models {
             found: Mutex::default(),
             listed: Mutex::default(),
             told: Mutex::default(),
+            switched: Mutex::default(),
         })
     }
 
@@ -106,9 +111,14 @@ impl Models {
         let wiring = self.wiring();
         let models = login::try_out(&entered, &wiring.settings, &wiring.keys).await?;
         login::keep(&entered, &wiring.keys).await?;
+        if entered.key.is_some() && self.has_set_key(&entered.service) {
+            let mut settings = wiring.settings.clone();
+            settings.own(&entered.service).api_key = None;
+            *self.wiring.lock() = Arc::new(Wiring { settings, ..(*wiring).clone() });
+        }
         if let Some(url) = &entered.base_url {
             login::write_choice(file, &entered.service, Some(url), None)?;
-            let mut settings = wiring.settings.clone();
+            let mut settings = self.wiring().settings.clone();
             settings.own(&entered.service).base_url = Some(url.trim().trim_end_matches('/').to_owned());
             let changed = Wiring { settings, ..(*wiring).clone() };
             *self.wiring.lock() = Arc::new(changed);
@@ -118,9 +128,39 @@ impl Models {
             let mut found = self.found.lock();
             found.retain(|service| service.name() != entered.service);
         }
+        self.renew(&entered.service)?;
         let mut listed = self.listed.lock();
         listed.insert(entered.service, models.clone());
         Ok(models)
+    }
+
+    /// Whether the settings or the environment set a key for this service. It goes before a stored one at each start.
+    pub fn has_set_key(&self, service: &str) -> bool {
+        self.wiring().settings.providers.get(service).is_some_and(|own| own.api_key.is_some())
+    }
+
+    /// Connects the model in use anew, if this service has it: its key or its address changed.
+    fn renew(&self, service: &str) -> Result<(), ModelError> {
+        let ModelChoice { provider, model, origin, .. } = self.current();
+        if provider != service {
+            return Ok(());
+        }
+        self.use_model(&self.named(service)?, &model, origin).map(drop)
+    }
+
+    pub fn thinking(&self) -> ThinkingLevel {
+        self.wiring().settings.thinking
+    }
+
+    /// Sets how much models think, from the next request on.
+    pub fn set_thinking(&self, thinking: ThinkingLevel) {
+        let wiring = self.wiring();
+        let settings = Settings { thinking, ..wiring.settings.clone() };
+        *self.wiring.lock() = Arc::new(Wiring { settings, ..(*wiring).clone() });
+        self.active.send_modify(|active| {
+            let provider = Arc::clone(&active.provider);
+            *active = Arc::new(ActiveModel { provider, name: active.name.clone(), thinking, ..**active });
+        });
     }
 
     /// Adds servers that were found; each counts once.
@@ -202,7 +242,11 @@ impl Models {
                 .default_model()
                 .ok_or_else(|| ModelError::NoModel { provider: service.name().to_owned() })?,
         };
-        self.use_model(&service, &model, Origin::Switched)
+        let choice = self.use_model(&service, &model, Origin::Switched)?;
+        let mut switched = self.switched.lock();
+        switched.retain(|name| *name != choice.name());
+        switched.push(choice.name());
+        Ok(choice)
     }
 
     /// Returns the fallback of the model in use, as configured and known now. `None` if it cannot answer;
@@ -236,38 +280,6 @@ impl Models {
             Ok((make(&wiring, &service, &model, told)?, service.warning()))
         };
         made().map(Some).map_err(unready)
-    }
-
-    /// Returns the models that can be switched to, the one in use first.
-    pub fn lines(&self) -> Vec<ModelLine> {
-        let current = self.current();
-        let name = format!("{}/{}", current.provider, current.model);
-        let note = noted(why(&current.origin), &self.active.borrow().profile);
-        let mut lines = vec![ModelLine { name, note, current: true }];
-        let wiring = self.wiring();
-        let mut add = |service: &Service, models: Vec<String>, note: String| {
-            for model in models {
-                let name = format!("{}/{model}", service.name());
-                if lines.iter().all(|line| line.name != name) {
-                    let told = self.told(service.name(), &model);
-                    let known = profiles::profile(service, &model, &wiring.settings, told);
-                    lines.push(ModelLine { name, note: noted(note.clone(), &known), current: false });
-                }
-            }
-        };
-        let ready = Service::configured(&wiring.settings, &wiring.keys);
-        let listed = self.listed.lock().clone();
-        for service in ready.unwrap_or_default() {
-            let note = format!("{} is set up", service.title());
-            let offered = listed.get(service.name()).cloned().unwrap_or_default();
-            add(&service, [service.models(), offered].concat(), note);
-        }
-        for service in self.found.lock().iter() {
-            let note = service.server().map(|server| format!("{server} on this machine"));
-            add(service, service.models(), note.unwrap_or_default());
-        }
-        add(&Service::Offline, Service::Offline.models(), why(&Origin::Offline));
-        lines
     }
 
     fn named(&self, provider: &str) -> Result<Service, ModelError> {
@@ -318,12 +330,9 @@ fn describe(service: &Service, made: &ActiveModel, origin: Origin) -> ModelChoic
     }
 }
 
-/// Adds what is known about the model.
+/// Returns what is known about the model, or else where it comes from.
 fn noted(note: String, known: &Profile) -> String {
-    match profiles::in_words(known) {
-        Some(words) => format!("{note}; {words}"),
-        None => note,
-    }
+    profiles::in_words(known).unwrap_or(note)
 }
 
 fn why(origin: &Origin) -> String {

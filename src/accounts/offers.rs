@@ -97,7 +97,7 @@ async fn offer(
 }
 
 /// Returns the models known without a request: those of the catalog and of the settings.
-fn known(service: &Service) -> Vec<ListedModel> {
+pub(super) fn known(service: &Service) -> Vec<ListedModel> {
     let rows = catalog::rows(service.name()).map(|row| row.name.to_owned());
     let mut names: Vec<String> = service.models();
     names.extend(rows);
@@ -107,7 +107,7 @@ fn known(service: &Service) -> Vec<ListedModel> {
 }
 
 /// Returns a service's current list; runs commands that print keys, because the user asked for the list.
-async fn listed(
+pub(super) async fn listed(
     target: &Target,
     settings: &Settings,
     keys: &Keys,

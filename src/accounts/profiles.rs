@@ -4,7 +4,7 @@
 //! rather than zero: for a cap in dollars the user sets its prices to 0.
 
 use super::services::{Service, Target};
-use crate::config::{Codec, ModelOverride, PriceOverride, Settings};
+use crate::config::{Codec, ModelOverride, PriceOverride, Settings, ThinkingStyle};
 use crate::provider::ollama::DEFAULT_NUM_CTX;
 use crate::provider::{Price, Profile, Sampling, catalog};
 
@@ -67,14 +67,19 @@ fn price(said: PriceOverride) -> Price {
     Price { input, output, cached_input, cache_write, reasoning, long: None }
 }
 
-/// Formats window and price, as far as known: `200k, $3.00 in, $15.00 out`.
+/// Formats window, price and capabilities, as far as known: `200k, $3.00/$15.00 per M, thinking, images`.
 pub(super) fn in_words(profile: &Profile) -> Option<String> {
     let window = profile.window.map(tokens);
     let price = profile.price.map(|price| {
         let more = if price.long.is_some() { "+" } else { "" };
-        format!("{}{more} in, {}{more} out per M", dollars(price.input), dollars(price.output))
+        format!("{}{more}/{}{more} per M", dollars(price.input), dollars(price.output))
     });
-    let words: Vec<String> = window.into_iter().chain(price).collect();
+    let thinks = match profile.thinking {
+        ThinkingStyle::Unknown | ThinkingStyle::Never => None,
+        ThinkingStyle::Budget | ThinkingStyle::Levels | ThinkingStyle::Always => Some("thinking".to_owned()),
+    };
+    let images = (profile.images == Some(true)).then(|| "images".to_owned());
+    let words: Vec<String> = window.into_iter().chain(price).chain(thinks).chain(images).collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
 
@@ -106,7 +111,7 @@ pub fn dollars(millionths: u64) -> String {
 mod tests {
     use super::*;
     use crate::accounts::keys::Keys;
-    use crate::config::{Key, ThinkingStyle};
+    use crate::config::Key;
 
     /// Returns a service of that name with a key.
     fn service(name: &str, settings: &Settings) -> Service {
@@ -175,7 +180,7 @@ mod tests {
         let dollars: Vec<String> = [0, 3_000_000, 250_000, 37_500, 12_500_000, 1].map(super::dollars).into();
         assert_eq!(dollars, ["$0.00", "$3.00", "$0.25", "$0.0375", "$12.50", "$0.000001"]);
         let profile = of("openai", "gpt-5", &Settings::default());
-        assert_eq!(in_words(&profile).unwrap(), "400k, $1.25 in, $10.00 out per M");
+        assert_eq!(in_words(&profile).unwrap(), "400k, $1.25/$10.00 per M, thinking, images");
         assert_eq!(in_words(&Profile::default()), None);
     }
 }

@@ -1,15 +1,16 @@
-//! `/clear`: starts a new conversation. Pending requests are kept.
+//! `/clear` and `/new`: starts a new session. The current one stays, with its pending requests.
 
 use super::{Activity, Command, CommandEffect, CommandView, Commands, Needs, Say};
 
 pub(super) fn command() -> Command {
-    Command::new("clear", "", "start the conversation afresh; approvals keep waiting", Needs::Nothing, decide)
+    Command::new("clear", "", "start a new session; this one stays in /resume", Needs::Nothing, decide)
+}
+
+pub(super) fn new() -> Command {
+    Command::new("new", "", "the same as /clear", Needs::Nothing, decide)
 }
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    if let Some(who) = &view.read_only {
-        return CommandEffect::Say(Say::warning("clear", format!("Only {who} can clear this session.")));
-    }
     match view.activity {
         Activity::Idle => CommandEffect::Clear,
         Activity::Running => {

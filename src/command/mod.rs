@@ -19,8 +19,10 @@ mod mode;
 mod model;
 mod quit;
 mod resume;
+mod retry;
 mod rules;
 mod status;
+mod thinking;
 mod tools;
 mod trust;
 mod yolo;
@@ -99,12 +101,15 @@ impl Commands {
                 help::command(),
                 keys::command(),
                 clear::command(),
+                clear::new(),
                 status::command(),
                 cost::command(),
                 tools::command(),
                 trust::command(),
                 history::command(),
                 model::command(),
+                thinking::command(),
+                retry::command(),
                 mode::command(),
                 login::command(),
                 yolo::command(),
@@ -113,6 +118,7 @@ impl Commands {
                 resume::command(),
                 resume::sessions(),
                 quit::command(),
+                quit::exit(),
             ],
         }
     }

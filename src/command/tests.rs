@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::approval::{AutoApprove, Request, RequestId};
-use crate::config::Mode;
+use crate::config::{Mode, ThinkingLevel};
 use crate::message::Usd;
 use crate::message::{CallId, ToolName, Usage};
 use crate::store::{Total, UsedModel};
@@ -44,6 +44,7 @@ fn view() -> CommandView {
         auto_approve: AutoApprove::Asking,
         read_only: None,
         activity: Activity::Idle,
+        thinking: ThinkingLevel::Off,
         status: vec![("folder".to_owned(), "/tmp/a`b".to_owned())],
         tools: vec![ToolSpec {
             name: ToolName::new("list_dir"),
@@ -110,6 +111,8 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::ShowKeys(filter) => format!("keys {filter:?}"),
         CommandEffect::SwitchModel(name) => format!("switch to {name}"),
         CommandEffect::PickModel(text) => format!("Plain models: {text}"),
+        CommandEffect::SetThinking(level, say) => format!("{level:?} {:?} {}", say.tone, say.title),
+        CommandEffect::Retry => "retry".to_owned(),
         CommandEffect::PickService => "pick a service".to_owned(),
         CommandEffect::Trust(trusting) => format!("trust {trusting:?}"),
         CommandEffect::PickSession { query } => format!("pick a session like {query:?}"),
@@ -125,7 +128,23 @@ fn commands_decide() {
     for (view, line, expected) in [
         (&idle, "/clear", "clear"),
         (&running, "/clear", "Warning clear: A turn is running. Stop it with Ctrl+C first, then `/clear`."),
-        (&guest, "/clear", "Warning clear: Only process 7 can clear this session."),
+        (&guest, "/new", "clear"),
+        (&idle, "/exit", "quit"),
+        (&idle, "/retry", "retry"),
+        (&running, "/retry", "Warning retry: A turn is running. Stop it with Ctrl+C first, then `/retry`."),
+        (
+            &idle,
+            "/thinking",
+            "Plain thinking: Thinking is `off`. `/thinking off`, `low`, `medium`, `high`, `default` or a number of tokens sets it.",
+        ),
+        (&running, "/thinking High", "High Plain thinking"),
+        (&idle, "/thinking default", "Default Plain thinking"),
+        (&idle, "/thinking 2000", "Tokens(2000) Plain thinking"),
+        (
+            &idle,
+            "/thinking 0",
+            "Warning thinking: The levels are `default`, `off`, `low`, `medium`, `high` and a number of tokens. Nothing was changed.",
+        ),
         (&idle, "/QUIT", "quit"),
         (&running, "/keys", "keys \"\""),
         (&idle, "/keys  fold  all", "keys \"fold  all\""),
@@ -209,12 +228,15 @@ fn commands_name_what_there_is() {
         "help",
         "keys",
         "clear",
+        "new",
         "status",
         "cost",
         "tools",
         "trust",
         "history",
         "model",
+        "thinking",
+        "retry",
         "mode",
         "login",
         "yolo",
@@ -223,10 +245,14 @@ fn commands_name_what_there_is() {
         "resume",
         "sessions",
         "quit",
+        "exit",
     ];
     assert_eq!(names, expected);
     let choices: Vec<_> = builtin.iter().flat_map(Command::choices).collect();
-    assert_eq!(choices, ["ask", "auto", "plan", "dry-run", "on", "off"]);
+    assert_eq!(
+        choices,
+        ["default", "off", "low", "medium", "high", "ask", "auto", "plan", "dry-run", "on", "off"]
+    );
 }
 
 #[test]

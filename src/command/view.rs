@@ -1,7 +1,7 @@
 //! The input and the results of commands: plain values exchanged between `command` and `app`.
 
 use crate::approval::{AutoApprove, Request};
-use crate::config::Mode;
+use crate::config::{Mode, ThinkingLevel};
 use crate::message::Usage;
 use crate::store::{Total, UsedModel};
 use crate::tool::ToolSpec;
@@ -14,6 +14,7 @@ pub struct CommandView {
     /// Set if nothing can be sent because another process owns the session; names the owner.
     pub read_only: Option<String>,
     pub activity: Activity,
+    pub thinking: ThinkingLevel,
     /// Rows of a name and a value: those of `co status`, and the session's own.
     pub status: Vec<(String, String)>,
     pub tools: Vec<ToolSpec>,
@@ -91,7 +92,7 @@ pub enum Trusting {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandEffect {
     Say(Say),
-    /// Start a new conversation; pending requests stay in the inbox.
+    /// Start a new session; the current one stays, with its pending requests.
     Clear,
     /// Turn automatic approval on or off, then display the message.
     SetAutoApprove(AutoApprove, Say),
@@ -103,6 +104,10 @@ pub enum CommandEffect {
     SwitchModel(String),
     /// Let the user pick one of the available models; the text is for front ends without lists.
     PickModel(String),
+    /// Change how much the model thinks, then display the message.
+    SetThinking(ThinkingLevel, Say),
+    /// Send the last prompt again.
+    Retry,
     /// Let the user set up a service.
     PickService,
     /// Show what the session's folder would enable, or trust it with what was shown.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::agent::port::{Event, Op};
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, AutoApprove, Request, RequestId};
-pub use crate::command::{ModelLine, Tone};
+pub use crate::command::{ModelLine, Privacy, Tone};
 use crate::config::{Mode, Secret};
 use crate::frontend::images::Prompt;
 use crate::history::SessionId;
@@ -28,6 +28,8 @@ pub enum ClientRequest {
     Op(Op),
     /// The composer's text, to be kept across restarts.
     Draft { text: String },
+    /// A line that was cleared and not sent, to be kept among the lines entered.
+    Remember { text: String },
     /// The files of the workspace, for mentions; answered with [`ServerMessage::Files`].
     Files,
     /// The sessions that can be opened; answered with [`ServerMessage::Sessions`].
@@ -43,6 +45,8 @@ pub enum ClientRequest {
     Login { service: String, base_url: Option<String>, key: Option<TypedKey>, unencrypted: Consent },
     /// Never again offer the setup of a service without being asked.
     SkipLogin,
+    /// Open the list of models; answered with [`ServerMessage::PickModel`], then [`ServerMessage::Models`].
+    PickModel,
     /// Use this model from the next request on.
     SwitchModel { name: String },
     /// The same, also after the next start.
@@ -140,6 +144,14 @@ pub enum ServerMessage {
         models: Vec<ModelLine>,
         text: String,
     },
+    /// The models again, after services have sent their lists; for an open list of models.
+    Models {
+        models: Vec<ModelLine>,
+        /// The services that sent no list, each as a sentence without its full stop.
+        failed: Vec<String>,
+        /// The number of services that have not answered yet.
+        pending: usize,
+    },
     /// The last messages of a session, long texts shortened; none if it cannot be read.
     Preview {
         session: SessionId,
@@ -162,6 +174,7 @@ pub enum ServerMessage {
     /// A `!cmd` began; its output follows.
     ShellBegan {
         command: String,
+        privacy: Privacy,
     },
     ShellOutput {
         text: String,
@@ -246,6 +259,9 @@ impl std::fmt::Debug for TypedKey {
     }
 }
 
+/// The note of a service whose key is set.
+pub const HAS_KEY: &str = "a key is set";
+
 /// A service that can be set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceLine {
@@ -254,6 +270,8 @@ pub struct ServiceLine {
     pub title: String,
     pub address: LoginNeed,
     pub key: LoginNeed,
+    /// The page where its keys are made.
+    pub keys_url: Option<&'static str>,
     /// A short description.
     pub note: String,
 }
@@ -368,11 +386,14 @@ pub struct SessionLine {
     pub waiting: usize,
 }
 
+/// The title of a session without a prompt.
+pub const NEW_SESSION: &str = "new session";
+
 /// The data of the header and the status line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     pub session: SessionId,
-    /// "new session" until the first prompt names it.
+    /// [`NEW_SESSION`] until the first prompt names it.
     pub title: String,
     pub workspace: PathBuf,
     /// e.g. `offline`, `anthropic`.

@@ -150,6 +150,13 @@ pub fn words(parts: &[UserPart]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// Returns a message's prompt without the notes that were delivered with it; `None` if it has none.
+pub fn asked(parts: &[UserPart]) -> Option<Vec<UserPart>> {
+    let own = parts.iter().filter(|part| !matches!(part, UserPart::Note { .. }));
+    let own: Vec<UserPart> = own.cloned().collect();
+    (!own.is_empty()).then_some(own)
+}
+
 pub fn count(parts: &[UserPart]) -> usize {
     parts.iter().filter(|part| matches!(part, UserPart::Image { .. })).count()
 }

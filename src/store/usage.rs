@@ -159,6 +159,22 @@ impl Store {
         .await
     }
 
+    /// Returns the names `provider/model` of the models that answered, most recently used first, at most `limit`.
+    pub async fn used_models(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.read(move |reader| {
+            let mut select = reader
+                .connection
+                .prepare_cached(
+                    "SELECT provider || '/' || model FROM usage WHERE error IS NULL
+                     GROUP BY provider, model ORDER BY max(at) DESC LIMIT ?1",
+                )
+                .sql()?;
+            let rows = select.query_map([Num::of(limit)], |row| row.get(0)).sql()?;
+            rows.collect::<rusqlite::Result<_>>().sql()
+        })
+        .await
+    }
+
     /// Returns the usage by session, most recently used first.
     pub async fn usage_by_session(&self, since: Timestamp) -> Result<Vec<(UsedSession, Total)>, StoreError> {
         self.read(move |reader| {

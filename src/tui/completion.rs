@@ -9,7 +9,14 @@ mod word;
 pub use self::area::{Area, ROOMY, window};
 pub use self::word::{Place, Word, word};
 use super::fuzzy::{Like, Query};
-use crate::frontend::protocol::CommandLine;
+use super::model::Known;
+use crate::command::about_mode;
+use crate::config::Mode;
+use crate::frontend::protocol::{CommandLine, SessionLine};
+use crate::history::SessionId;
+
+/// Shorter words match sessions, models and modes only where a word of theirs begins: single letters are in all names.
+const FUZZY_FROM: usize = 3;
 
 /// The most rows kept for scrolling.
 const MOST_ROWS: usize = 200;
@@ -25,6 +32,8 @@ pub struct Completion {
     pub seen: u64,
     /// The files that matched the last word; the matches of a longer word are among them.
     matched: Option<Matched>,
+    /// When the list of sessions was last requested.
+    pub sessions_asked_ms: Option<u64>,
     /// The number of files compared with a word so far.
     pub compared: usize,
 }
@@ -76,6 +85,18 @@ pub struct Row {
     pub about: String,
     pub source: String,
     pub enter: Enter,
+    pub does: Does,
+}
+
+/// What choosing a row does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Does {
+    /// Writes its label.
+    #[default]
+    Writes,
+    OpensSession(SessionId),
+    SwitchesModel,
+    SetsMode(Mode),
 }
 
 /// What Enter does with a row that is a command.
@@ -146,11 +167,11 @@ impl Completion {
     }
 
     /// Looks up completions for `word`; closes the popup if there are none.
-    pub fn look_up(&mut self, word: Word, commands: &[CommandLine]) {
+    pub fn look_up(&mut self, word: Word, known: &Known) {
         self.dismissed = None;
         let (rows, found) = match &word.place {
-            Place::Command => command_rows(&word.text, commands),
-            Place::Argument { command } => argument_rows(&word.text, command, commands),
+            Place::Command => palette_rows(&word.text, known),
+            Place::Argument { command } => argument_rows(&word.text, command, &known.commands),
             Place::Mention | Place::ShellWord => self.file_rows(&word.text),
         };
         let wait = match (&word.place, self.files.state) {
@@ -212,13 +233,68 @@ impl Popup {
     }
 }
 
-fn command_rows(typed: &str, commands: &[CommandLine]) -> (Vec<Row>, usize) {
-    // Commands are recognised in capitals too.
+/// Returns commands, sessions, models and modes as one list; labels that begin with the word come first.
+fn palette_rows(typed: &str, known: &Known) -> (Vec<Row>, usize) {
     let lower = typed.to_lowercase();
-    let mut query = Query::new(&lower, Like::Name);
-    let mut found = query.best(commands.iter().map(|command| command.name.as_str()));
-    // Names that begin with the word come before those that only contain its letters.
-    found.sort_by_key(|at| !commands[*at].name.starts_with(&lower));
+    let mut rows = command_rows(&lower, &known.commands);
+    rows.extend(rows_of(&lower, &known.sessions, |one| &one.title, session_row));
+    let args = |name: &str| {
+        let command = known.commands.iter().find(|command| command.name == name);
+        command.map(|command| command.args.as_slice()).unwrap_or_default()
+    };
+    rows.extend(rows_of(
+        &lower,
+        args("model"),
+        |name| name,
+        |_| Row {
+            about: "switch to this model".to_owned(),
+            source: "model".to_owned(),
+            does: Does::SwitchesModel,
+            ..Row::default()
+        },
+    ));
+    rows.extend(rows_of(&lower, args("mode"), |name| name, |name| mode_row(name)));
+    rows.sort_by_key(|row| !row.label.trim_start_matches('/').to_lowercase().starts_with(&lower));
+    let found = rows.len();
+    rows.truncate(MOST_ROWS);
+    (rows, found)
+}
+
+/// Returns rows for the matching ones of `all`; `row` gives all but the label and its marks.
+fn rows_of<T>(typed: &str, all: &[T], label: fn(&T) -> &String, row: impl Fn(&T) -> Row) -> Vec<Row> {
+    let mut query = Query::new(typed, Like::Name);
+    let mut found = query.best(all.iter().map(|one| label(one).as_str()));
+    if typed.chars().count() < FUZZY_FROM {
+        let words = |at: &usize| label(&all[*at]).to_lowercase();
+        let begins = |word: &str| word.starts_with(typed);
+        found.retain(|at| words(at).split(|c: char| !c.is_alphanumeric()).any(begins));
+    }
+    let row = |at: usize| {
+        let label = label(&all[at]).clone();
+        Row { marks: query.marks(&label), label, ..row(&all[at]) }
+    };
+    found.into_iter().map(row).collect()
+}
+
+fn session_row(one: &SessionLine) -> Row {
+    let waiting = if one.waiting > 0 { format!(", {} waiting", one.waiting) } else { String::new() };
+    let about = format!("{}{waiting}", one.when);
+    Row { about, source: "session".to_owned(), does: Does::OpensSession(one.id.clone()), ..Row::default() }
+}
+
+fn mode_row(name: &str) -> Row {
+    let Some(mode) = Mode::named(name) else { return Row::default() };
+    Row {
+        about: about_mode(mode).to_owned(),
+        source: "mode".to_owned(),
+        does: Does::SetsMode(mode),
+        ..Row::default()
+    }
+}
+
+fn command_rows(typed: &str, commands: &[CommandLine]) -> Vec<Row> {
+    let mut query = Query::new(typed, Like::Name);
+    let found = query.best(commands.iter().map(|command| command.name.as_str()));
     let row = |at: &usize| {
         let command = &commands[*at];
         Row {
@@ -231,10 +307,10 @@ fn command_rows(typed: &str, commands: &[CommandLine]) -> (Vec<Row>, usize) {
                 true => Enter::Completes,
                 false => Enter::Runs,
             },
+            does: Does::Writes,
         }
     };
-    let rows: Vec<Row> = found.iter().take(MOST_ROWS).map(row).collect();
-    (rows, found.len())
+    found.iter().map(row).collect()
 }
 
 fn argument_rows(typed: &str, command: &str, commands: &[CommandLine]) -> (Vec<Row>, usize) {
@@ -322,14 +398,26 @@ mod tests {
     }
 
     fn labels(place: Place, text: &str) -> Vec<String> {
-        let commands = [command("help", &[]), command("history", &[]), command("model", &["a/x", "b/y"])];
+        let modes = command("mode", &["ask", "plan"]);
+        let models = command("model", &["a/x", "b/y"]);
+        let commands = [command("help", &[]), command("history", &[]), models, modes];
         let paths = [".env", "docs/", "main.md", "src/", ".git2/x", "docs/src.md", "src/main.rs", "src/tui/"];
         let paths = paths.map(str::to_owned).to_vec();
         let mut completion = Completion {
             files: Files { paths, state: FilesState::Told, asked_ms: None },
             ..Completion::default()
         };
-        completion.look_up(Word { place, from: 0, to: 0, text: text.to_owned() }, &commands);
+        let sessions = vec![SessionLine {
+            id: SessionId("01".to_owned()),
+            title: "Birds of the lake".to_owned(),
+            workspace: "/w".into(),
+            here: true,
+            when: "today".to_owned(),
+            turns: 1,
+            waiting: 0,
+        }];
+        let known = Known { commands: commands.to_vec(), sessions, ..Known::default() };
+        completion.look_up(Word { place, from: 0, to: 0, text: text.to_owned() }, &known);
         completion
             .popup
             .map(|popup| popup.rows)
@@ -349,7 +437,7 @@ mod tests {
             .collect();
         let look_up = |completion: &mut Completion, text: &str| {
             let word = Word { place: Place::Mention, from: 0, to: 0, text: text.to_owned() };
-            completion.look_up(word, &[]);
+            completion.look_up(word, &Known::default());
             completion.popup.as_ref().map(|popup| (popup.rows.clone(), popup.found))
         };
         let words =
@@ -377,10 +465,19 @@ mod tests {
     fn what_is_offered_for_a_word() {
         let model = || Place::Argument { command: "model".to_owned() };
         let cases: &[(Place, &str, &[&str])] = &[
-            (Place::Command, "", &["/help", "/history", "/model"]),
+            (
+                Place::Command,
+                "",
+                &["/help", "/history", "/model", "/mode", "Birds of the lake", "a/x", "b/y", "ask", "plan"],
+            ),
             (Place::Command, "he", &["/help"]),
+            (Place::Command, "bla", &["Birds of the lake"]),
+            (Place::Command, "Pl", &["plan"]),
+            (Place::Command, "lake", &["Birds of the lake"]),
+            (Place::Command, "b", &["Birds of the lake", "b/y"]),
             (Place::Command, "HI", &["/history"]),
-            (Place::Command, "x", &[]),
+            (Place::Command, "x", &["a/x"]),
+            (Place::Command, "q", &[]),
             (model(), "", &["a/x", "b/y"]),
             (model(), "y", &["b/y"]),
             (Place::Argument { command: "help".to_owned() }, "", &[]),

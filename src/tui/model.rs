@@ -89,6 +89,8 @@ pub struct Model {
     /// The panel over the transcript, which has the keys.
     pub panel: Option<Panel>,
     pub completion: Completion,
+    /// The chosen one of the recent sessions on the first screen.
+    pub recent: Option<usize>,
     /// The search in the transcript, while it is open.
     pub find: Option<Find>,
     pub selection: Selection,
@@ -303,6 +305,7 @@ impl Model {
             chord: Chord::default(),
             panel: None,
             completion: Completion::default(),
+            recent: None,
             find: None,
             selection: Selection::default(),
             batch: Batch::default(),
@@ -357,6 +360,18 @@ impl Model {
         } else {
             Question::Card(current.request.id.clone())
         }
+    }
+
+    /// Returns the recent sessions of this folder that the first screen shows.
+    pub fn recent(&self) -> impl Iterator<Item = &SessionLine> {
+        let is_shown = self.transcript.is_empty() && self.cards.current().is_none() && self.panel.is_none();
+        let most = match self.rows {
+            _ if !is_shown => 0,
+            0..20 => 0,
+            20..30 => 3,
+            30.. => 6,
+        };
+        self.known.sessions.iter().filter(|session| session.here).take(most)
     }
 
     /// Whether the requests are drawn as one list. It never hides a text being written.
@@ -524,6 +539,13 @@ impl Model {
     /// Shows a text that takes longer to read.
     pub fn say(&mut self, text: &str) {
         self.flash = Some((text.to_owned(), self.now_ms + WORD_MS));
+    }
+
+    /// Ends the time in which a second Ctrl+C quits, because the user went on.
+    pub fn disarm(&mut self) {
+        if self.armed_until.take().is_some() {
+            self.flash = None;
+        }
     }
 
     pub fn save_draft(&mut self, cmds: &mut Vec<Cmd>) {

@@ -86,7 +86,7 @@ mod tests {
         heard.mark_unchanged();
         let active = Arc::clone(&models.active().borrow());
         assert_eq!((active.profile.window, active.max_output_tokens), (Some(32_768), Some(500)));
-        assert_eq!(models.lines()[0].note, "from your settings; 33k");
+        assert_eq!(models.lines(&[])[0].note, "33k");
         // It is known when the user switches back.
         assert_eq!(models.switch("openai-compatible/new").unwrap().context_tokens, None);
         models.learn().await;

@@ -362,8 +362,9 @@ fn switching_is_at_once_and_takes_no_key_along() {
         assert_eq!(switched.as_deref(), expected.as_ref().map(|name| *name), "{name}");
     }
     assert_eq!(active.borrow().name, "claude-sonnet-5");
-    let lines: Vec<String> = models.lines().into_iter().map(|line| line.name).collect();
-    assert_eq!(lines, ["anthropic/claude-sonnet-5", "offline/tour"]);
+    let lines: Vec<String> = models.lines(&[]).into_iter().map(|line| line.name).collect();
+    assert_eq!(lines[..2], ["anthropic/claude-sonnet-5", "offline/tour"], "in use, then used last");
+    assert!(lines.contains(&"anthropic/claude-opus-4-5".to_owned()), "the catalogue: {lines:?}");
     assert!(!models.may_discover(), "the person has chosen");
 }
 
@@ -449,4 +450,90 @@ fn a_fallback_in_the_open_is_warned_about() {
     };
     assert!(trouble("http://models.test/v1").unwrap().contains("unencrypted"));
     assert_eq!(trouble("https://models.test/v1"), None);
+}
+
+#[tokio::test]
+async fn a_name_is_checked_with_its_service() {
+    let list = r#"{"data": [{"id": "qwen3-8b-20250401"}, {"id": "gpt-5", "max_model_len": 32768}]}"#;
+    let server =
+        ReplayServer::start(Plan { pages: vec![page("/v1/models", list)], ..Plan::default() }).await.unwrap();
+    let models = models(|s| {
+        s.model = text("vllm/mine");
+        s.own("vllm").base_url = Some(server.chat_url());
+        s.own("litellm").base_url = text("http://127.0.0.1:9/v1");
+        s.own("openai").api_key = key("k");
+    })
+    .unwrap();
+    assert!(models.knows("openai/gpt-5") && models.knows("vllm") && !models.knows("gpt-5"));
+    assert_eq!(models.check("gpt-5").await, Ok(Checked::Found));
+    assert!(models.knows("gpt-5"), "its list is kept");
+    assert_eq!(models.check("vllm/qwen3-8b").await, Ok(Checked::Found), "without its date");
+    assert_eq!(models.check("gpt-5:free").await, Ok(Checked::Found), "a variant");
+    let wrong = |provider: &str, model: &str, nearest: &str| {
+        let (provider, model) = (provider.to_owned(), model.to_owned());
+        Err(ModelError::NoSuchModel { provider, model, nearest: text(nearest) })
+    };
+    assert_eq!(models.check("vllm/gpt-6").await, wrong("vllm", "gpt-6", "vllm/gpt-5"));
+    assert_eq!(models.check("gpt-5-mini").await, wrong("vllm", "gpt-5-mini", "openai/gpt-5-mini"));
+    assert_eq!(models.check("offline/tuor").await, wrong("offline", "tuor", "offline/tour"));
+    assert!(matches!(models.check("litellm/x").await, Ok(Checked::Unchecked(Some(_)))), "nobody to ask");
+    assert!(matches!(models.check("grok/x").await, Ok(Checked::Unchecked(_)) | Err(_)));
+}
+
+#[tokio::test]
+async fn lists_come_in_beside_what_is_known() {
+    let list = r#"{"data": [{"id": "mine"}, {"id": "qwen", "max_model_len": 32768}]}"#;
+    let server =
+        ReplayServer::start(Plan { pages: vec![page("/v1/models", list)], ..Plan::default() }).await.unwrap();
+    let models = models(|s| {
+        s.discover_local = false;
+        s.model = text("vllm/mine");
+        s.own("vllm").base_url = Some(server.chat_url());
+        s.own("litellm").base_url = text("http://127.0.0.1:9/v1");
+    })
+    .unwrap();
+    let names = |used: &[&str]| {
+        let used: Vec<String> = used.iter().map(|&name| name.to_owned()).collect();
+        models.lines(&used).into_iter().map(|line| line.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&[]), ["vllm/mine", "offline/tour"]);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let told = |failed: Vec<String>, pending| {
+        heard.lock().push((failed.len(), pending));
+        let ready: futures::future::BoxFuture<'static, ()> = Box::pin(std::future::ready(()));
+        ready
+    };
+    models.ask_lists(told).await;
+    let heard = heard.lock().clone();
+    assert_eq!((heard.first(), heard.last()), (Some(&(0, 2)), Some(&(1, 0))), "{heard:?}");
+    assert_eq!(names(&[]), ["vllm/mine", "vllm/qwen", "offline/tour"]);
+    assert_eq!(names(&["offline/tour", "gone/x"]), ["vllm/mine", "offline/tour", "vllm/qwen"], "used before");
+    assert_eq!(models.lines(&[])[1].note, "33k");
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_replaced_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let pages = vec![page("/v1/models", r#"{"data": [{"id": "m"}]}"#)];
+    let server = ReplayServer::start(Plan { pages, ..Plan::default() }).await.unwrap();
+    let models = models(|s| {
+        s.data_dir = dir.path().to_path_buf();
+        s.model = text("vllm/m");
+        s.own("vllm").base_url = Some(server.chat_url());
+        s.own("vllm").api_key = key("wrong");
+    })
+    .unwrap();
+    assert!(models.has_set_key("vllm"));
+    let offers = models.with_found(login::offers);
+    let offer = offers.iter().find(|offer| offer.name == "vllm").unwrap();
+    assert_eq!(offer.key, crate::frontend::protocol::LoginNeed::Optional, "another can be entered");
+    models.set_up(entered("vllm", None, Consent::NotAsked), None).await.unwrap();
+    let Service::Http(target) = models.named("vllm").unwrap() else { panic!("it is a server") };
+    let key = target.key.as_ref().and_then(Key::secret).map(|key| key.expose().to_owned());
+    assert_eq!(key.as_deref(), Some("sk-hunter2"), "the entered key counts");
+    models.set_thinking(ThinkingLevel::High);
+    assert_eq!(
+        (models.active().borrow().thinking, models.thinking()),
+        (ThinkingLevel::High, ThinkingLevel::High)
+    );
 }

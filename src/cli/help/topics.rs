@@ -88,7 +88,10 @@ fn services() -> String {
         let address = one.base_url.unwrap_or("the address that you set as `base_url`");
         let key = match (one.key_envs, one.key_need) {
             ([], KeyNeed::Needed | KeyNeed::Optional) => "none needed".to_owned(),
-            (envs, KeyNeed::Needed) => envs.join(", "),
+            (envs, KeyNeed::Needed) => match one.keys_url {
+                Some(url) => format!("{}, made at {url}", envs.join(", ")),
+                None => envs.join(", "),
+            },
             (envs, KeyNeed::Optional) => format!("{}, if it wants one", envs.join(", ")),
         };
         let model = match (one.default_model, one.local) {

@@ -2,7 +2,7 @@
 
 use super::state::{Activity, Awaiting, Echo, Life, Plain};
 use super::words;
-use crate::frontend::protocol::{Header, LoginWhy, ServerMessage, Tone};
+use crate::frontend::protocol::{Header, LoginWhy, NEW_SESSION, Privacy, ServerMessage, Tone};
 use crate::message::{Message, UserPart};
 use crate::stdx::text::one_line_summary;
 
@@ -28,6 +28,7 @@ impl Plain {
             | ServerMessage::Files { .. }
             | ServerMessage::RuleDraft { .. }
             | ServerMessage::RuleChecked { .. }
+            | ServerMessage::Models { .. }
             | ServerMessage::Preview { .. } => {}
             ServerMessage::Elsewhere { count } => self.elsewhere(count),
             ServerMessage::Inbox { lines } => self.inbox(lines),
@@ -55,10 +56,14 @@ impl Plain {
                 self.answered();
                 self.local(&title, &text, tone);
             }
-            ServerMessage::ShellBegan { command } => {
+            ServerMessage::ShellBegan { command, privacy } => {
                 self.shell = Activity::Running;
-                if self.setup.echo == Echo::Unseen {
-                    self.page.line(&format!("Command: {command}"));
+                match (self.setup.echo, privacy) {
+                    (Echo::Unseen, Privacy::Shared) => self.page.line(&format!("Command: {command}")),
+                    (Echo::Unseen, Privacy::Private) => {
+                        self.page.line(&format!("Private command: {command}"));
+                    }
+                    (_, Privacy::Shared | Privacy::Private) => {}
                 }
             }
             ServerMessage::ShellOutput { text } => self.page.flow(&text),
@@ -117,7 +122,11 @@ impl Plain {
             self.page.line(&format!("co, {provider} {model}, {isolation}, in {folder}."));
             self.page.line("Type a prompt, or /help for commands. Ctrl+C stops what runs, Ctrl+D leaves.");
         }
-        self.header = Some(header);
+        let before = self.header.replace(header);
+        let is_other = |new: &Header| before.is_some_and(|before| before.session != new.session);
+        if self.header.as_ref().is_some_and(|new| new.title == NEW_SESSION && is_other(new)) {
+            self.page.line("A new session; /resume lists the others.");
+        }
     }
 
     fn transcript(&mut self, messages: &[Message]) {

@@ -29,6 +29,8 @@ pub struct Preset {
     pub key_envs: &'static [&'static str],
     pub key_header: KeyHeader,
     pub key_need: KeyNeed,
+    /// The page where the service's keys are made.
+    pub keys_url: Option<&'static str>,
     pub default_model: Option<&'static str>,
     pub model_names: ModelNames,
     /// A path below the base URL for a cheap GET that checks a key, where the model list needs no key.
@@ -107,6 +109,7 @@ const fn hosted(
         key_envs,
         key_header: KeyHeader::Bearer,
         key_need: KeyNeed::Needed,
+        keys_url: None,
         default_model: None,
         model_names: ModelNames::Plain,
         check: None,
@@ -132,6 +135,11 @@ const fn own(
 impl Preset {
     const fn model(mut self, model: &'static str) -> Self {
         self.default_model = Some(model);
+        self
+    }
+
+    const fn keys_at(mut self, url: &'static str) -> Self {
+        self.keys_url = Some(url);
         self
     }
 
@@ -176,6 +184,7 @@ pub const ANTHROPIC: Preset = Preset {
         Quirks::COMPATIBLE,
     )
     .model("claude-sonnet-5")
+    .keys_at("https://console.anthropic.com/settings/keys")
 };
 
 /// Most servers set through `OPENAI_BASE_URL` speak only Chat Completions.
@@ -183,6 +192,7 @@ pub const OPENAI: Preset = Preset {
     codec: Codec::OpenAiResponses,
     ..hosted("openai", "OpenAI", "https://api.openai.com/v1", &["OPENAI_API_KEY"], Quirks::OPENAI)
         .model("gpt-5")
+        .keys_at("https://platform.openai.com/api-keys")
 };
 
 pub const GEMINI: Preset = Preset {
@@ -197,6 +207,7 @@ pub const GEMINI: Preset = Preset {
         Quirks::COMPATIBLE,
     )
     .model("gemini-2.5-flash")
+    .keys_at("https://aistudio.google.com/apikey")
 };
 
 pub const OPENROUTER: Preset = Preset {
@@ -210,6 +221,7 @@ pub const OPENROUTER: Preset = Preset {
         Quirks::OPENROUTER,
     )
     .model("openrouter/auto")
+    .keys_at("https://openrouter.ai/settings/keys")
     .slashed()
 };
 
@@ -218,6 +230,7 @@ pub const AZURE_OPENAI: Preset = Preset {
     path: "/openai/v1",
     key_header: KeyHeader::ApiKey,
     ..hosted("azure-openai", "Azure OpenAI", "", &["AZURE_OPENAI_API_KEY"], Quirks::AZURE)
+        .keys_at("https://portal.azure.com")
 };
 
 pub const OLLAMA: Preset = Preset {
@@ -247,12 +260,17 @@ pub const PRESETS: &[Preset] = &[
     OPENAI,
     GEMINI,
     OPENROUTER,
-    hosted("groq", "Groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], Quirks::GROQ).slashed(),
+    hosted("groq", "Groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], Quirks::GROQ)
+        .slashed()
+        .keys_at("https://console.groq.com/keys"),
     hosted("mistral", "Mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], Quirks::MISTRAL)
-        .model("mistral-large-latest"),
+        .model("mistral-large-latest")
+        .keys_at("https://console.mistral.ai/api-keys"),
     hosted("deepseek", "DeepSeek", "https://api.deepseek.com", &["DEEPSEEK_API_KEY"], Quirks::DEEPSEEK)
-        .model("deepseek-chat"),
-    hosted("xai", "xAI", "https://api.x.ai/v1", &["XAI_API_KEY"], Quirks::XAI),
+        .model("deepseek-chat")
+        .keys_at("https://platform.deepseek.com/api_keys"),
+    hosted("xai", "xAI", "https://api.x.ai/v1", &["XAI_API_KEY"], Quirks::XAI)
+        .keys_at("https://console.x.ai"),
     hosted(
         "together",
         "Together AI",
@@ -260,7 +278,8 @@ pub const PRESETS: &[Preset] = &[
         &["TOGETHER_API_KEY"],
         Quirks::COMPATIBLE,
     )
-    .slashed(),
+    .slashed()
+    .keys_at("https://api.together.ai/settings/api-keys"),
     hosted(
         "fireworks",
         "Fireworks AI",
@@ -268,8 +287,10 @@ pub const PRESETS: &[Preset] = &[
         &["FIREWORKS_API_KEY"],
         Quirks::COMPATIBLE,
     )
-    .slashed(),
-    hosted("cerebras", "Cerebras", "https://api.cerebras.ai/v1", &["CEREBRAS_API_KEY"], Quirks::CEREBRAS),
+    .slashed()
+    .keys_at("https://app.fireworks.ai/settings/users/api-keys"),
+    hosted("cerebras", "Cerebras", "https://api.cerebras.ai/v1", &["CEREBRAS_API_KEY"], Quirks::CEREBRAS)
+        .keys_at("https://cloud.cerebras.ai"),
     AZURE_OPENAI,
     OLLAMA,
     LMSTUDIO,
@@ -305,6 +326,8 @@ mod tests {
             assert!(local || secure, "{}", one.name);
             assert!(one.check.is_none_or(|path| path.starts_with('/')), "{}", one.name);
             assert_eq!(local, one.key_need == KeyNeed::Optional && one.base_url.is_some(), "{}", one.name);
+            let hosted = !local && one.key_need == KeyNeed::Needed;
+            assert_eq!(hosted, one.keys_url.is_some_and(|url| url.starts_with("https://")), "{}", one.name);
             if let Some(server) = one.local {
                 assert!(one.base_url.is_some_and(|url| url.contains(&format!(":{}", server.port))));
             }

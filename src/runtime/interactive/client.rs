@@ -73,14 +73,8 @@ pub(super) struct ClientHandler {
     remembering: Option<tokio::task::JoinHandle<()>>,
     /// The folder's contents shown to the user before they trust it.
     pub(super) shown_of_folder: Option<Contents>,
-    spent: Arc<Mutex<Spent>>,
-}
-
-/// The usage of this process.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Spent {
-    pub(super) total: Usage,
-    pub(super) last_input: Option<u64>,
+    /// The usage of this process.
+    pub(super) spent: Arc<Mutex<Usage>>,
 }
 
 /// The history for answering a command.
@@ -100,6 +94,8 @@ pub(super) enum OwnerAction {
     Op(Op),
     Draft(String),
     Clear,
+    /// Send the last prompt again.
+    Retry,
     /// Switch to another session.
     Open(SessionId),
     Close,
@@ -152,7 +148,6 @@ impl ClientHandler {
         // The hooks' pending results belong to the previous session.
         drop(self.pending.abandon());
         self.told = Activity::Running;
-        self.spent.lock().last_input = None;
     }
 
     /// Sends a message. A closed front end is detected at its request channel.
@@ -206,6 +201,10 @@ impl ClientHandler {
             ClientRequest::Op(op) => OwnerAction::Op(op),
             ClientRequest::Draft { text } => OwnerAction::Draft(text),
             ClientRequest::Open { session } => OwnerAction::Open(session),
+            ClientRequest::Remember { text } => {
+                self.remember(&dispatch(&text), &text);
+                OwnerAction::Answered
+            }
             ClientRequest::Files => {
                 let kind = self.app.world.kind_of(&self.folder);
                 self.files.tell(&self.folder, kind, &self.updates).await;
@@ -230,6 +229,10 @@ impl ClientHandler {
             }
             ClientRequest::SkipLogin => {
                 self.skip_login();
+                OwnerAction::Answered
+            }
+            ClientRequest::PickModel => {
+                self.pick_model(self.app.models.lines(&self.used_models().await), String::new()).await;
                 OwnerAction::Answered
             }
             ClientRequest::SwitchModel { name } => {
@@ -357,8 +360,13 @@ impl ClientHandler {
             CommandEffect::ShowKeys(filter) => self.tell(ServerMessage::Keys { filter }).await,
             CommandEffect::SwitchModel(name) => self.switch(&name).await,
             CommandEffect::PickModel(text) => {
-                self.tell(ServerMessage::PickModel { models: view.models, text }).await;
+                self.pick_model(view.models, text).await;
             }
+            CommandEffect::SetThinking(level, say) => {
+                self.app.models.set_thinking(level);
+                self.say(say).await;
+            }
+            CommandEffect::Retry => return OwnerAction::Retry,
             CommandEffect::PickService => self.offer_services().await,
             CommandEffect::Trust(trusting) => self.trust(trusting).await,
             CommandEffect::PickSession { query } => {
@@ -400,19 +408,6 @@ impl ClientHandler {
         }
     }
 
-    async fn switch(&mut self, name: &str) {
-        match self.app.models.switch(name) {
-            Ok(choice) => {
-                let text = format!("{} answers from the next request on.", code(&choice.name()));
-                self.say(Say::plain("model", text)).await;
-                let models = Arc::clone(&self.app.models);
-                tokio::spawn(async move { models.learn().await });
-                self.warn_of_model().await;
-            }
-            Err(error) => self.say(Say::error("model", format!("{error}."))).await,
-        }
-    }
-
     /// Reports the server found on this machine.
     pub(super) async fn model_is(&mut self, choice: &ModelChoice) {
         if let Origin::Found { server } = &choice.origin {
@@ -441,7 +436,7 @@ impl ClientHandler {
             let text = format!("{} is still running; stop it first.", code(running));
             self.say(Say::warning("shell", text)).await;
         } else {
-            self.tell(ServerMessage::ShellBegan { command: command.clone() }).await;
+            self.tell(ServerMessage::ShellBegan { command: command.clone(), privacy }).await;
             self.shell.start(&self.app, &self.session, &self.folder, command, privacy);
         }
     }
@@ -497,10 +492,6 @@ impl ClientHandler {
         everywhere.saturating_sub(elsewhere + told)
     }
 
-    pub(super) fn spent(&self) -> Spent {
-        *self.spent.lock()
-    }
-
     /// Wraps a turn's front end to record its usage.
     pub(super) fn tap(&self, inner: ChannelFrontend) -> ObservedFrontend {
         ObservedFrontend { inner, spent: Arc::clone(&self.spent) }
@@ -508,13 +499,14 @@ impl ClientHandler {
 
     /// Sends the available commands and tools.
     pub(super) async fn offer(&self) {
+        let used = self.used_models().await;
         let line = |command: &Command| CommandLine {
             name: command.name.clone(),
             usage: command.usage.clone(),
             about: command.about.clone(),
             source: "built-in".to_owned(),
             args: match command.name.as_str() {
-                "model" => self.app.models.lines().into_iter().map(|line| line.name).collect(),
+                "model" => self.app.models.lines(&used).into_iter().map(|line| line.name).collect(),
                 _ => command.choices().map(str::to_owned).collect(),
             },
         };
@@ -550,7 +542,7 @@ impl ClientHandler {
 /// A front end that records usage before passing events on.
 pub(super) struct ObservedFrontend {
     inner: ChannelFrontend,
-    spent: Arc<Mutex<Spent>>,
+    spent: Arc<Mutex<Usage>>,
 }
 
 impl ObservedFrontend {
@@ -563,8 +555,7 @@ impl Frontend for ObservedFrontend {
     fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
         if let Event::Usage { usage, .. } = &event {
             let mut spent = self.spent.lock();
-            spent.total = sum(spent.total, *usage);
-            spent.last_input = usage.input.or(spent.last_input);
+            *spent = sum(*spent, *usage);
         }
         self.inner.show(event)
     }

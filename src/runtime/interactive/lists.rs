@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::client::ClientHandler;
-use super::view::named_by;
-use crate::app::{App, Opened, Opening};
+use crate::app::{Opened, Opening};
 use crate::command::Say;
 use crate::frontend::protocol::{EarlierLine, ServerMessage, SessionLine};
 use crate::history::SessionId;
@@ -16,7 +15,7 @@ use crate::session::Session;
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::ago;
 use crate::stdx::text::one_line_summary;
-use crate::store::{InputScope, SessionFilter, SessionSummary, TypedLine};
+use crate::store::{InputScope, SessionFilter, TypedLine};
 
 /// Sessions of this folder that the first screen may show.
 const RECENT: usize = 12;
@@ -41,7 +40,7 @@ impl ClientHandler {
     }
 
     async fn list(&self, filter: SessionFilter, limit: usize) {
-        let mut found = match self.app.store.sessions(filter, limit).await {
+        let mut found = match self.app.store.listed_sessions(filter, limit).await {
             Ok(sessions) => sessions,
             Err(error) => return self.say(Say::error("sessions", format!("{error}."))).await,
         };
@@ -49,9 +48,8 @@ impl ClientHandler {
         let now = self.app.store.clock().now();
         let mut sessions = Vec::new();
         for one in found {
-            let Some(title) = title(&self.app, &one).await else { continue };
             sessions.push(SessionLine {
-                title,
+                title: one_line_summary(one.title.as_deref().unwrap_or_default(), TITLE),
                 here: one.workspace == self.app.world.workspace,
                 when: ago(one.updated, now, &system_zone()),
                 id: one.id,
@@ -104,10 +102,19 @@ impl ClientHandler {
             self.say(Say::warning("resume", text)).await;
             return None;
         }
-        match Opening::Resume(session.0.clone()).open(&self.app, self.decider.clone()).await {
+        self.open(Opening::Resume(session.0.clone()), "resume").await
+    }
+
+    /// Opens a new session; on failure reports why and returns `None`.
+    pub(super) async fn fresh(&self) -> Option<Opened> {
+        self.open(Opening::New, "clear").await
+    }
+
+    async fn open(&self, opening: Opening, title: &str) -> Option<Opened> {
+        match opening.open(&self.app, self.decider.clone()).await {
             Ok(opened) => Some(opened),
             Err(error) => {
-                self.say(Say::error("resume", format!("{error}."))).await;
+                self.say(Say::error(title, format!("{error}."))).await;
                 None
             }
         }
@@ -128,21 +135,6 @@ fn each_once(typed: Vec<TypedLine>, here: &Path) -> Vec<EarlierLine> {
         lines.push(EarlierLine { text: line.text, here: is_here });
     }
     lines
-}
-
-/// Returns a session's title for a list; `None` for an empty session.
-async fn title(app: &App, one: &SessionSummary) -> Option<String> {
-    if let Some(title) = &one.title {
-        return Some(one_line_summary(title, TITLE));
-    }
-    if one.turns > 0 || one.waiting > 0 {
-        return Some("untitled".to_owned());
-    }
-    let history = Session::read(&app.store, &one.id).await.ok()?;
-    let queued = history.queued().first().and_then(|parts| named_by(parts));
-    let draft = (!history.draft().trim().is_empty())
-        .then(|| format!("draft: {}", one_line_summary(history.draft(), TITLE)));
-    queued.or(draft)
 }
 
 /// Shortens a message to the text that a preview shows.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::client::ClientHandler;
 use crate::accounts::login::{Entered, may_offer, offers, skip, write_choice};
 use crate::accounts::{Models, Origin};
-use crate::command::{Say, code};
+use crate::command::{Say, Tone, code};
 use crate::config::user_file;
 use crate::frontend::protocol::{LoginTrouble, LoginWhy, ModelLine, ServerMessage};
 
@@ -42,6 +42,7 @@ impl ClientHandler {
         let file = user_file(&self.app.world.env);
         let task = tokio::spawn(async move {
             let service = entered.service.clone();
+            let replaces = entered.key.is_some() && models.has_set_key(&service);
             let outcome = models.set_up(entered, file.as_deref()).await.map_err(LoginTrouble::from);
             let line = |model: String| ModelLine {
                 name: format!("{service}/{model}"),
@@ -49,6 +50,14 @@ impl ClientHandler {
                 current: false,
             };
             let outcome = outcome.map(|models| models.into_iter().map(line).collect());
+            if replaces && outcome.is_ok() {
+                let text =
+                    "The key in the environment or in your settings goes before this one at the next start: \
+                            remove it there. `co auth list` shows which counts."
+                        .to_owned();
+                let (title, tone) = ("login".to_owned(), Tone::Warning);
+                let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
+            }
             let _ = updates.notice(ServerMessage::LoginTried { service: service.clone(), outcome }).await;
         });
         // One at a time: a new attempt cancels the previous one.

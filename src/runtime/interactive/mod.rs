@@ -2,8 +2,8 @@
 //! work.
 //!
 //! It holds the session while the front end is open, starts turns, and executes slash commands. The front end receives
-//! updates only; nothing here draws. `client` handles requests that are possible at any time, `lists` and `files` what
-//! it lists, `rules` its rules, `turn` a running turn, `reader` a session that another process owns, `inbox` the
+//! updates only; nothing here draws. `client` handles requests that are possible at any time, `lists`, `models` and
+//! `files` what it lists, `rules` its rules, `turn` a running turn, `reader` a session that another process owns, `inbox` the
 //! requests of all sessions, `shell` the user's commands, `submit` and `pending` the hooks, `trust` the folder's trust.
 
 mod background;
@@ -13,6 +13,7 @@ mod goodbye;
 mod inbox;
 mod lists;
 mod login;
+mod models;
 mod pending;
 mod reader;
 mod rules;
@@ -367,6 +368,10 @@ impl<'a> SessionRuntime<'a> {
             }
             happened = self.client.background.next() => {
                 self.client.on_beside(happened).await;
+                // The list on the first screen says what waits, as the status line does.
+                if self.session.history().turns() == 0 {
+                    self.client.recent().await;
+                }
                 Ok(Going::On)
             }
             () = tokio::time::sleep_until(self.copy_at), if !self.client.copied => {
@@ -406,10 +411,8 @@ impl<'a> SessionRuntime<'a> {
                 self.draft(text).await?;
                 Ok(Going::On)
             }
-            OwnerAction::Clear => {
-                self.clear().await?;
-                Ok(Going::On)
-            }
+            OwnerAction::Clear => Ok(self.clear().await),
+            OwnerAction::Retry => self.retry().await,
             OwnerAction::Open(session) => {
                 Ok(self.client.get(&session).await.map_or(Going::On, |opened| Going::To(Box::new(opened))))
             }
@@ -487,6 +490,24 @@ impl<'a> SessionRuntime<'a> {
         Ok(Going::On)
     }
 
+    /// Repeats the last prompt: the request of a turn that can go on, or else the prompt as a new turn.
+    async fn retry(&mut self) -> Result<Going, AppError> {
+        let history = self.session.history();
+        if history.running().is_some() && !matches!(history.last_end(), Some(TurnEnd::Deferred)) {
+            (self.queue, self.store) = (Queue::Runs, StoreState::Takes);
+            return self.turn(Work::Resume).await;
+        }
+        let asked = |message: &Message| match message {
+            Message::User { parts } => images::asked(parts),
+            Message::Assistant(_) | Message::ToolReturns { .. } => None,
+        };
+        if let Some(parts) = history.messages().filter_map(asked).last() {
+            return self.prompt(parts).await;
+        }
+        self.client.say(Say::warning("retry", "Nothing was asked yet.")).await;
+        Ok(Going::On)
+    }
+
     /// Handles operations that the last turn did not process; prompts are queued.
     async fn take_unheard(&mut self, unheard: Vec<Op>) -> Result<Going, AppError> {
         let mut going = Going::On;
@@ -529,12 +550,15 @@ impl<'a> SessionRuntime<'a> {
         Ok(self.session.commit(&[Record::Draft { text }], Durability::Written).await?)
     }
 
-    async fn clear(&mut self) -> Result<(), AppError> {
-        self.session.commit(&[Record::Cleared], Durability::Written).await?;
+    /// Starts a new session; one in which nothing was asked yet is still new.
+    async fn clear(&mut self) -> Going {
+        if self.session.history().turns() > 0 {
+            return self.client.fresh().await.map_or(Going::On, |opened| Going::To(Box::new(opened)));
+        }
         self.client.tell(ServerMessage::Transcript { messages: Vec::new() }).await;
         self.client.header(self.session.history()).await;
-        self.client.waiting().await;
-        Ok(())
+        self.client.recent().await;
+        Going::On
     }
 
     /// Decides a pending request between turns: in the store first, the first answer wins.

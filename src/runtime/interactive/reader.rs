@@ -48,7 +48,12 @@ pub(super) async fn run(
                         // The text goes back to the composer.
                         client.tell(ServerMessage::Draft { text: images::words(&parts) }).await;
                     }
-                    OwnerAction::Clear | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. }) => {
+                    OwnerAction::Clear => {
+                        if let Some(opened) = client.fresh().await {
+                            break Left::For(Box::new(opened));
+                        }
+                    }
+                    OwnerAction::Retry | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. }) => {
                         let text = format!("Only {holder} can go on here. `co` without `-c` starts a session of its own.");
                         client.say(Say::warning("read only", text)).await;
                     }

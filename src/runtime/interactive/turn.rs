@@ -195,12 +195,9 @@ impl ClientHandler {
                 }
                 return Going::On;
             }
-            OwnerAction::Clear => {
-                self.say(Say::warning(
-                    "clear",
-                    "A turn is running. Stop it with Ctrl+C first, then `/clear`.",
-                ))
-                .await;
+            OwnerAction::Clear | OwnerAction::Retry => {
+                let text = "A turn is running. Stop it with Ctrl+C first. Nothing was changed.";
+                self.say(Say::warning("turn", text)).await;
                 return Going::On;
             }
             OwnerAction::Open(_) => {

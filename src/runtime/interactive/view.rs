@@ -7,7 +7,7 @@ use crate::app::status_rows;
 use crate::approval::rules::{Rule, RulesHealth};
 use crate::command::{Activity, CommandView, CostPart, Needs, RuleLine, Totals};
 use crate::config::Cap;
-use crate::frontend::protocol::{ContextUse, Header, Known, Money, ServerMessage};
+use crate::frontend::protocol::{ContextUse, Header, Known, Money, NEW_SESSION, ServerMessage};
 use crate::history::History;
 use crate::message::{Message, Usage, Usd, UserPart, images};
 use crate::session::Session;
@@ -15,8 +15,6 @@ use crate::stdx::clock::{day_start, system_zone};
 use crate::stdx::text::one_line_summary;
 use crate::store::{RequestFilter, UsageOf};
 
-/// The title before the first prompt.
-pub(super) const NEW_SESSION: &str = "new session";
 /// Cells of a title in the header.
 const TITLE: usize = 40;
 
@@ -35,6 +33,7 @@ impl ClientHandler {
                 SessionView::Here(_) => Activity::Idle,
                 SessionView::InTheStore => Activity::Running,
             },
+            thinking: app.models.thinking(),
             ..CommandView::default()
         };
         match self.commands.named(name).map_or(Needs::Nothing, |command| command.needs) {
@@ -45,8 +44,8 @@ impl ClientHandler {
                 view.status.push(("tools".to_owned(), app.registry.tools().specs().count().to_string()));
             }
             Needs::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
-            Needs::Models => view.models = app.models.lines(),
-            Needs::Conversation => view.totals = totals(&*self.known(known).await, self.spent().total),
+            Needs::Models => view.models = app.models.lines(&self.used_models().await),
+            Needs::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
             Needs::Cost => view.cost = cost(self, &*self.known(known).await).await,
             Needs::Approvals => {
                 // If the store cannot be read, `/status` reports it.
@@ -82,7 +81,7 @@ impl ClientHandler {
 
     /// Sends the header.
     pub(super) async fn header(&mut self, history: &History) {
-        let header = header(self, history, self.spent().last_input).await;
+        let header = header(self, history).await;
         self.tell_header(header).await;
     }
 
@@ -100,7 +99,7 @@ impl ClientHandler {
 
     /// Like [`ClientHandler::header`], with the title from a first prompt that is not stored yet.
     pub(super) async fn header_with(&mut self, history: &History, prompt: &[UserPart]) {
-        let mut header = header(self, history, self.spent().last_input).await;
+        let mut header = header(self, history).await;
         if header.title == NEW_SESSION {
             header.title = named_by(prompt).unwrap_or(header.title);
         }
@@ -143,7 +142,7 @@ fn totals(history: &History, usage: Usage) -> Totals {
     totals
 }
 
-async fn header(client: &ClientHandler, history: &History, last_input: Option<u64>) -> Header {
+async fn header(client: &ClientHandler, history: &History) -> Header {
     let app = &client.app;
     let choice = app.models.current();
     let window = app.settings.context_tokens.or(choice.context_tokens);
@@ -158,7 +157,7 @@ async fn header(client: &ClientHandler, history: &History, last_input: Option<u6
         auto_approve: app.permissions.policy().auto_approve,
         read_only: client.read_only.clone(),
         money: money(client, history).await,
-        context: last_input.map(|used| ContextUse { used, window: window.map(u64::from) }),
+        context: Some(ContextUse { used: history.last_input().unwrap_or(0), window: window.map(u64::from) }),
     }
 }
 
@@ -173,16 +172,9 @@ async fn money(client: &ClientHandler, history: &History) -> Option<Money> {
     paid.then_some(Money { session, today: today.usd, cap, known })
 }
 
-/// Returns the session's title: the given one, or the beginning of its first prompt.
+/// Returns the session's title, shortened for the header.
 pub(super) fn title(history: &History) -> String {
-    if let Some(title) = history.title() {
-        return one_line_summary(title, TITLE);
-    }
-    let first = history.messages().find_map(|message| match message {
-        Message::User { parts } => named_by(parts),
-        Message::Assistant(_) | Message::ToolReturns { .. } => None,
-    });
-    first.unwrap_or_else(|| NEW_SESSION.to_owned())
+    history.name().map_or_else(|| NEW_SESSION.to_owned(), |title| one_line_summary(title, TITLE))
 }
 
 /// Returns the title derived from a first prompt.

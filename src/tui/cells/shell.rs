@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::flow::{Breaks, Flow};
 use super::{Fold, Look, call};
+use crate::command::Privacy;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -13,6 +14,7 @@ const TAIL: usize = 20;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShellCell {
     command: String,
+    privacy: Privacy,
     output: Flow,
     state: ShellState,
 }
@@ -24,9 +26,9 @@ enum ShellState {
 }
 
 impl ShellCell {
-    pub fn running(command: String, now_ms: u64) -> Self {
+    pub fn running(command: String, privacy: Privacy, now_ms: u64) -> Self {
         let output = Flow::new(Breaks::Anywhere, Role::Text);
-        Self { command, output, state: ShellState::Running { since_ms: now_ms } }
+        Self { command, privacy, output, state: ShellState::Running { since_ms: now_ms } }
     }
 
     pub fn push(&mut self, text: &str) {
@@ -55,9 +57,13 @@ impl ShellCell {
     }
 
     pub fn lines(&mut self, look: &Look) -> Vec<Line> {
-        let head = Line::of(" ", Role::Text).with("!", Role::User).with(" ", Role::Text);
-        let margin = Margin::new(head, Line::of("   ", Role::Text));
-        let mut lines = wrap_spans(&[Span::new(&self.command, Role::User)], look.width, &margin);
+        let (mark, aside) = match self.privacy {
+            Privacy::Shared => (" ! ", ""),
+            Privacy::Private => (" !! ", "  private: the model does not see it"),
+        };
+        let margin = Margin::new(Line::of(mark, Role::User), Line::of("   ", Role::Text));
+        let spans = [Span::new(&self.command, Role::User), Span::new(aside, Role::Dim)];
+        let mut lines = wrap_spans(&spans, look.width, &margin);
         let bar = look.barred(look.glyphs.side, Role::Dim).first;
         let shown = match look.details {
             Fold::Folded => TAIL,

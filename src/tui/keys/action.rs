@@ -32,6 +32,8 @@ pub enum Action {
     Find(FindKey),
     Select(SelectKey),
     InHelp(HelpKey),
+    /// Opens the list of models.
+    PickModel,
     /// Opens the search in the input history.
     SearchHistory,
     /// Stashes the text, or restores it.
@@ -238,6 +240,8 @@ pub enum SelectKey {
 /// Actions in the list of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HelpKey {
+    /// Lists all keys; once they are listed, closes the list.
+    All,
     /// Executes the action of the marked key.
     Run,
     /// Removes the last character of the filter.

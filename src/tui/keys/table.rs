@@ -206,6 +206,7 @@ const TABLE: &[Section] = &[
         row("escape", Action::Escape, "Esc", "close, then interrupt").way_out(),
         row("interrupt", Action::Interrupt, "Ctrl+C", "stop, clear; ×2 quits").way_out(),
         row("suspend", Action::Suspend, "Ctrl+Z", "suspend"),
+        row("pick-model", Action::PickModel, "Alt+P", "model"),
         row("retry-now", Action::RetryNow, "Alt+R", "retry now"),
         row("redraw", Action::Redraw, "Ctrl+L", "redraw"),
     ]),
@@ -254,6 +255,9 @@ const TABLE: &[Section] = &[
         row("previous-hunk", Action::Card(CardKey::PreviousHunk), "[ Alt+Up", "the hunk before"),
         row("sides", Action::Card(CardKey::Sides), "s", "side by side or not"),
     ]),
+    at(Context::Card, HelpGroup::Work).rows(&[row("help", Action::Help, "? F1", "these keys")]),
+    at(Context::Batch, HelpGroup::Work).rows(&[row("help", Action::Help, "? F1", "")]),
+    at(Context::Transcript, HelpGroup::Work).rows(&[row("help", Action::Help, "? F1", "")]),
     at(Context::Reason, HelpGroup::Decide).rows(&[row(
         "send-no",
         Action::Card(CardKey::SendNo),
@@ -358,7 +362,8 @@ const TABLE: &[Section] = &[
         row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
     ]),
     at(Context::Help, HelpGroup::Read).rows(&[
-        row("escape", Action::Escape, "Esc ? Ctrl+C", "").way_out(),
+        row("escape", Action::Escape, "Esc Ctrl+C", "").way_out(),
+        row("all", Action::InHelp(HelpKey::All), "?", ""),
         row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
         row("next", Action::Nav(Nav::Down), "Down Ctrl+N", ""),
         row("run", Action::InHelp(HelpKey::Run), "Enter", ""),

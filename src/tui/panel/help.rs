@@ -1,10 +1,14 @@
-//! The list of keys: typing narrows it, Enter does what the marked key does. It never approves anything.
+//! The list of keys: first those of the element that has them, then all; typing narrows it, Enter does what the marked
+//! key does. It never approves anything.
 //!
 //! It shows the user's own key bindings, not the defaults.
 
 use super::{PanelContext, PanelState, Screen, Then};
 use crate::tui::boxed::Boxed;
-use crate::tui::keys::{Action, Bound, CHOOSE, Context, HelpGroup, HelpKey, Keymap, Nav, StatusHint, Weight};
+use crate::tui::keys::{
+    Action, Binding, Bound, CHOOSE, CardKey, Context, HelpGroup, HelpKey, Keymap, Letters, Nav, StatusHint,
+    Weight,
+};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
@@ -39,6 +43,12 @@ const LISTED: &[StatusHint] = &[
     (Context::Global, &[Action::Nav(Nav::PageDown)], " scroll"),
     (Context::Global, &[Action::Escape], " close"),
 ];
+const HERE: &[StatusHint] = &[
+    (Context::Help, &[Action::InHelp(HelpKey::All)], " all keys"),
+    (Context::Help, &[], "type to filter"),
+    (Context::Global, &[Action::Nav(Nav::PageDown)], " scroll"),
+    (Context::Global, &[Action::Escape], " close"),
+];
 const FILTERED: &[StatusHint] = &[
     (Context::Help, CHOOSE, " choose"),
     (Context::Help, &[Action::InHelp(HelpKey::Run)], " do it"),
@@ -48,6 +58,8 @@ const FILTERED: &[StatusHint] = &[
 /// The open list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Help {
+    /// The contexts whose keys are listed; all if there are none.
+    here: &'static [Context],
     pub filter: String,
     /// Lines above the first one shown.
     pub scroll: usize,
@@ -106,7 +118,9 @@ impl PanelState for Help {
             Action::InHelp(HelpKey::Erase) => self.widen(),
             Action::Escape if self.filter.is_empty() => return Some(Then::Close),
             // The filter goes first, then the list.
-            Action::InHelp(HelpKey::Clear) | Action::Escape => *self = Self::default(),
+            Action::InHelp(HelpKey::Clear) | Action::Escape => *self = Self::here(self.here),
+            Action::InHelp(HelpKey::All) if self.here.is_empty() => return Some(Then::Close),
+            Action::InHelp(HelpKey::All) => *self = Self::default(),
             Action::Nav(nav) => self.navigate(nav, &cx.screen),
             _ => return None,
         }
@@ -131,7 +145,7 @@ impl PanelState for Help {
         let from = self.scroll.min(body.len().saturating_sub(area.rows));
         let left = body.len().saturating_sub(from + area.rows);
         let shown = body.into_iter().skip(from).take(area.rows);
-        let title = Line::of("keys", Role::Heading);
+        let title = Line::of(self.title(), Role::Heading);
         let filter =
             Line::of("filter: ", Role::Dim).with(&self.filter, Role::User).with(glyphs.cursor, Role::Dim);
         let more = if left == 0 { Line::new() } else { more(screen.keymap, left) };
@@ -156,11 +170,31 @@ impl PanelState for Help {
     }
 
     fn hints(&self, keymap: &Keymap) -> String {
-        keymap.status(if self.is_filtered() { FILTERED } else { LISTED })
+        keymap.status(match (self.is_filtered(), self.here) {
+            (true, _) => FILTERED,
+            (false, []) => LISTED,
+            (false, _) => HERE,
+        })
     }
 }
 
 impl Help {
+    /// Lists the keys of these contexts, the most important one first.
+    pub fn here(here: &'static [Context]) -> Self {
+        Self { here, ..Self::default() }
+    }
+
+    fn title(&self) -> &'static str {
+        match self.here.first() {
+            None => "all keys",
+            Some(Context::Composer) => "keys: writing",
+            Some(Context::Card) => "keys: a card",
+            Some(Context::Batch) => "keys: a list",
+            Some(Context::Transcript) => "keys: the transcript",
+            Some(_) => "keys",
+        }
+    }
+
     pub fn filtered(filter: &str) -> Self {
         Self { filter: filter.chars().take(LONGEST_FILTER).collect(), ..Self::default() }
     }
@@ -199,7 +233,7 @@ impl Help {
 
     /// Returns all lines of keys.
     fn lines(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
-        if self.is_filtered() { self.listed(keymap, area, glyphs) } else { columns(keymap, area) }
+        if self.is_filtered() { self.listed(keymap, area, glyphs) } else { columns(keymap, area, self.here) }
     }
 
     fn listed(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
@@ -284,17 +318,11 @@ fn haystack(row: &Bound) -> String {
     parts.join(" ").to_lowercase()
 }
 
-/// Arranges the groups in columns, each in the shortest one.
-fn columns(keymap: &Keymap, area: HelpArea) -> Vec<Line> {
-    let mut columns = vec![Vec::new(); area.columns];
-    for group in groups(keymap) {
-        let shortest = columns.iter_mut().min_by_key(|column| column.len());
-        let column: &mut Vec<Line> = shortest.expect("a list has at least one column");
-        if !column.is_empty() {
-            column.push(Line::new());
-        }
-        column.extend(group);
-    }
+/// Arranges the groups in columns: all keys with each group in the shortest one, those of a place evenly.
+fn columns(keymap: &Keymap, area: HelpArea, here: &[Context]) -> Vec<Line> {
+    let groups = groups(keymap, here);
+    let columns =
+        if here.is_empty() { by_group(groups, area.columns) } else { evenly(&groups, area.columns) };
     let width = area.inside() / area.columns;
     let height = columns.iter().map(Vec::len).max().unwrap_or_default();
     let line = |row: usize| {
@@ -309,20 +337,60 @@ fn columns(keymap: &Keymap, area: HelpArea) -> Vec<Line> {
     (0..height).map(line).chain([Line::new()]).chain(note).collect()
 }
 
-fn groups(keymap: &Keymap) -> Vec<Vec<Line>> {
-    let mut groups = Vec::new();
-    for group in HelpGroup::ALL {
-        let mut lines = vec![Line::of(group.title(), Role::Heading)];
-        let shown = |row: &&Bound| row.binding.group == group && !row.binding.help.is_empty();
-        lines.extend(
-            keymap.rows().iter().filter(shown).map(|row| row_of(&names(row, KEYS), row.binding.help)),
-        );
-        groups.push(lines);
+fn by_group(groups: Vec<Vec<Line>>, count: usize) -> Vec<Vec<Line>> {
+    let mut columns = vec![Vec::new(); count];
+    for group in groups {
+        let shortest = columns.iter_mut().min_by_key(|column| column.len());
+        let column: &mut Vec<Line> = shortest.expect("a list has at least one column");
+        if !column.is_empty() {
+            column.push(Line::new());
+        }
+        column.extend(group);
     }
-    let mut starts = vec![Line::of("A LINE MAY BEGIN WITH", Role::Heading)];
-    starts.extend(STARTS.map(|(start, words)| row_of(start, words)));
-    groups.push(starts);
+    columns
+}
+
+fn evenly(groups: &[Vec<Line>], count: usize) -> Vec<Vec<Line>> {
+    let lines = groups.join(&[Line::new()][..]);
+    lines.chunks(lines.len().div_ceil(count).max(1)).map(<[Line]>::to_vec).collect()
+}
+
+/// Returns the keys by group: those of these contexts, or all with a description.
+fn groups(keymap: &Keymap, here: &[Context]) -> Vec<Vec<Line>> {
+    let own = |row: &Bound| here.first() == Some(&row.binding.context);
+    let mut listed: Vec<(HelpGroup, Vec<&Bound>)> = HelpGroup::ALL
+        .map(|group| {
+            let shown = |row: &&Bound| row.binding.group == group && is_listed(row, here);
+            (group, keymap.rows().iter().filter(shown).collect())
+        })
+        .into();
+    listed.retain(|(_, rows)| !rows.is_empty());
+    // What the element with the keys does comes first.
+    listed.iter_mut().for_each(|(_, rows)| rows.sort_by_key(|row| !own(row)));
+    listed.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.iter().filter(|row| own(row)).count()));
+    let lines = |(group, rows): (HelpGroup, Vec<&Bound>)| {
+        let rows = rows.into_iter().map(|row| row_of(&names(row, KEYS), &row.binding.words()));
+        std::iter::once(Line::of(group.title(), Role::Heading)).chain(rows).collect()
+    };
+    let mut groups: Vec<Vec<Line>> = listed.into_iter().map(lines).collect();
+    if here.first().is_none_or(|context| *context == Context::Composer) {
+        let mut starts = vec![Line::of("A LINE MAY BEGIN WITH", Role::Heading)];
+        starts.extend(STARTS.map(|(start, words)| row_of(start, words)));
+        groups.push(starts);
+    }
     groups
+}
+
+/// Whether a key is in the list: the element that has the keys shows all of its own.
+fn is_listed(row: &Bound, here: &[Context]) -> bool {
+    let Binding { context, help, .. } = row.binding;
+    let own = here.first() == Some(context) && context.letters() == Letters::AreKeys && !is_numbered(row);
+    (here.is_empty() || here.contains(context)) && (own || !help.is_empty())
+}
+
+/// Whether it is one of several keys that differ by a number only; the first of them is described.
+fn is_numbered(row: &Bound) -> bool {
+    matches!(row.binding.action, Action::Card(CardKey::Hunk(2..)))
 }
 
 fn row_of(keys: &str, words: &str) -> Line {

@@ -8,7 +8,7 @@ use std::fmt;
 use super::{Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then};
 use crate::config::checked_url;
 use crate::frontend::protocol::{
-    ClientRequest, Consent, LoginNeed, LoginTrouble, ServerMessage, ServiceLine, TypedKey,
+    ClientRequest, Consent, HAS_KEY, LoginNeed, LoginTrouble, ServerMessage, ServiceLine, TypedKey,
 };
 use crate::stdx::text::sanitize_line;
 use crate::tui::boxed::Boxed;
@@ -198,11 +198,13 @@ impl PanelState for Login {
                 (format!("Trying {} with one small request…", self.service.title), Role::Dim)
             }
             (Some(trouble), _) => (trouble.clone(), Role::Fail),
-            (None, LoginStage::Address | LoginStage::Key | LoginStage::Consent) => {
-                (self.about().to_owned(), Role::Dim)
-            }
+            (None, LoginStage::Address | LoginStage::Key | LoginStage::Consent) => (self.about(), Role::Dim),
         };
         inner.extend(wrap_spans(&[Span::new(words, role)], room, &Margin::default()));
+        if let Some(url) = self.service.keys_url.filter(|_| self.has_key()) {
+            let made = Span::new(format!("Keys are made at {url}"), Role::Dim);
+            inner.extend(wrap_spans(&[made], room, &Margin::default()));
+        }
         let body = screen.rows.saturating_sub(2);
         inner.truncate(body);
         inner.resize(body, Line::new());
@@ -313,13 +315,19 @@ impl Login {
         }
     }
 
-    fn about(&self) -> &'static str {
-        if self.stage == LoginStage::Address {
+    fn about(&self) -> String {
+        let told = if self.stage == LoginStage::Address {
             "The address of its API, as its documentation gives it, e.g. http://localhost:8000/v1."
         } else if self.has_key() {
             "The key is not shown. It is tried with one small request and then kept in a file that only you can read."
         } else {
             "It is tried with one small request."
+        };
+        match self.service.note.as_str() {
+            HAS_KEY if self.has_key() => {
+                format!("A key is set: enter another, or leave it empty to try it. {told}")
+            }
+            _ => told.to_owned(),
         }
     }
 

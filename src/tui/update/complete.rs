@@ -3,18 +3,19 @@
 //! Typing opens it, moving the cursor does not; Enter goes to the popup only where that is unambiguous. Called for
 //! keys, and after everything that may have changed the composer.
 
-use super::send;
+use super::{mode, panel, send};
 use crate::frontend::protocol::ClientRequest;
-use crate::tui::completion::{self, Choice, FilesState, Place, Popup, Word, word};
+use crate::tui::completion::{self, Choice, Does, FilesState, Place, Popup, Word, word};
 use crate::tui::keys::CompleteKey;
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 
-/// How long a list of files is used before it is requested again, in milliseconds.
-const FILES_GOOD_MS: u64 = 3_000;
+/// How long a list of files or of sessions is used before it is requested again, in milliseconds.
+const GOOD_MS: u64 = 3_000;
 
 pub fn act(model: &mut Model, key: CompleteKey, cmds: &mut Vec<Cmd>) {
     match key {
+        CompleteKey::Accept if does(model, cmds) => {}
         CompleteKey::Accept => accept(model, Then::Write),
         CompleteKey::Enter => enter(model, cmds),
     }
@@ -33,6 +34,8 @@ enum Enter {
     Send,
     Accept,
     AcceptAndSend,
+    /// Does what the row stands for.
+    Does,
 }
 
 fn enter(model: &mut Model, cmds: &mut Vec<Cmd>) {
@@ -45,12 +48,41 @@ fn enter(model: &mut Model, cmds: &mut Vec<Cmd>) {
             accept(model, Then::Send);
             send::send(model, cmds);
         }
+        Enter::Does => {
+            does(model, cmds);
+        }
     }
+}
+
+/// Clears the word and does what the chosen row stands for; returns whether it stands for anything but its text.
+fn does(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
+    let chosen = model.completion.popup.as_ref().and_then(|popup| popup.chosen().cloned());
+    let Some(row) = chosen.filter(|row| row.does != Does::Writes) else { return false };
+    if let (Does::OpensSession(_), Some(_)) = (&row.does, &model.turn) {
+        model.flash("a turn is running: stop it first");
+        return true;
+    }
+    model.completion.close();
+    model.composer.editor.replace("");
+    model.composer.touched(model.now_ms);
+    match row.does {
+        Does::Writes => {}
+        Does::OpensSession(session) => panel::open_session(model, session, cmds),
+        Does::SwitchesModel => cmds.push(Cmd::Send(ClientRequest::SwitchModel { name: row.label })),
+        Does::SetsMode(mode) => mode::set(model, mode, cmds),
+    }
+    true
 }
 
 fn meant(popup: &Popup, length: usize) -> Enter {
     let Some(row) = popup.chosen().filter(|_| !popup.is_complete()) else { return Enter::Send };
     match (&popup.word.place, popup.choice) {
+        (Place::Command, choice) if row.does != Does::Writes => {
+            // Letters that stand apart in a name are no choice: the line may be a mistyped command.
+            let label = row.label.to_lowercase();
+            let is_literal = !popup.word.text.is_empty() && label.contains(&popup.word.text.to_lowercase());
+            if choice == Choice::Persons || is_literal { Enter::Does } else { Enter::Send }
+        }
         (Place::Command, _) if row.enter == completion::Enter::Runs && popup.word.to == length => {
             Enter::AcceptAndSend
         }
@@ -100,7 +132,7 @@ fn accept(model: &mut Model, then: Then) {
     match place {
         // Completion continues with the content of the folder.
         Place::Mention | Place::ShellWord if is_folder => {
-            model.completion.look_up(word, &model.known.commands);
+            model.completion.look_up(word, &model.known);
             model.completion.seen = model.composer.revision();
         }
         Place::Argument { .. } => model.completion.dismiss_at(word),
@@ -149,10 +181,11 @@ pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
         // A shell word is completed only on Tab.
         Place::ShellWord if !is_open => return,
         Place::Mention | Place::ShellWord => ask_files(model, cmds),
-        Place::Command | Place::Argument { .. } => {}
+        Place::Command => ask_sessions(model, cmds),
+        Place::Argument { .. } => {}
     }
     if model.completion.popup.as_ref().is_none_or(|popup| popup.word != word) {
-        model.completion.look_up(word, &model.known.commands);
+        model.completion.look_up(word, &model.known);
     }
 }
 
@@ -162,7 +195,7 @@ pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> Offered {
         return Offered::No;
     };
     ask_files(model, cmds);
-    model.completion.look_up(word, &model.known.commands);
+    model.completion.look_up(word, &model.known);
     if model.completion.popup.as_ref().is_some_and(|popup| popup.found == 1) {
         accept(model, Then::Write);
     }
@@ -185,7 +218,7 @@ pub fn files(model: &mut Model, paths: Vec<String>) {
 /// Looks up the same word again, because more may be known.
 pub fn renew(model: &mut Model) {
     if let Some(word) = model.completion.popup.as_ref().map(|popup| popup.word.clone()) {
-        model.completion.look_up(word, &model.known.commands);
+        model.completion.look_up(word, &model.known);
     }
 }
 
@@ -200,11 +233,19 @@ fn completable(model: &Model) -> Option<Word> {
 
 fn ask_files(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let files = &mut model.completion.files;
-    let is_old = files.asked_ms.is_none_or(|asked| model.now_ms >= asked + FILES_GOOD_MS);
+    let is_old = files.asked_ms.is_none_or(|asked| model.now_ms >= asked + GOOD_MS);
     if files.state == FilesState::Asked || !is_old {
         return;
     }
     files.state = FilesState::Asked;
     files.asked_ms = Some(model.now_ms);
     cmds.push(Cmd::Send(ClientRequest::Files));
+}
+
+fn ask_sessions(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let asked = &mut model.completion.sessions_asked_ms;
+    if asked.is_none_or(|asked| model.now_ms >= asked + GOOD_MS) {
+        *asked = Some(model.now_ms);
+        cmds.push(Cmd::Send(ClientRequest::Sessions));
+    }
 }

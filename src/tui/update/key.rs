@@ -3,8 +3,10 @@
 use super::card::Edge;
 use super::complete::Offered;
 use super::panel::{self, Acted};
+use super::recent::{self, Recent};
 use super::select::Direction;
 use super::{advice, batch, cap, card, complete, form, image, mode, outside, rule, select, send, stop};
+use crate::frontend::protocol::ClientRequest;
 use crate::tui::batch::Question;
 use crate::tui::cards::{CardStage, Cards};
 use crate::tui::cells::Cell;
@@ -27,6 +29,9 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
             model.close(GOODBYE_MS, cmds);
         }
         return;
+    }
+    if model.keymap.action(&[Context::Global], key) != Some(Action::Interrupt) {
+        model.disarm();
     }
     if model.is_too_small() {
         return blind(model, key, cmds);
@@ -158,6 +163,7 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
 
 fn typed(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     let Some(c) = key.typed() else { return };
+    model.recent = None;
     if model.panel.is_some() {
         return panel::typed(model, c, cmds);
     }
@@ -172,6 +178,8 @@ fn typed(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
 }
 
 pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
+    model.disarm();
+    model.recent = None;
     let in_card = model.focus == Focus::Card;
     if card::is_guarded(model) {
         return;
@@ -219,6 +227,9 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Acted::Yes => return,
         Acted::Run(action) => action,
     };
+    if recent::act(model, action, cmds) == Recent::Yes {
+        return;
+    }
     match action {
         Action::Escape => stop::escape(model, cmds),
         Action::Interrupt => stop::interrupt(model, cmds),
@@ -237,7 +248,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
             model.thinking = model.thinking.turned();
             model.transcript.fold_alike(Cell::is_thinking);
         }
-        Action::Help => panel::open(model, Panel::Help(Help::default()), cmds),
+        Action::Help => panel::open(model, Panel::Help(Help::here(contexts(model))), cmds),
         Action::Nav(nav) => navigate(model, nav),
         Action::Top if card::to_edge(model, Edge::Top) => {}
         Action::Bottom if card::to_edge(model, Edge::Bottom) => {}
@@ -259,6 +270,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Select(key) => select::act(model, key, cmds),
         // Handled by the panel.
         Action::Pick(_) | Action::Login(_) | Action::InHelp(_) => {}
+        Action::PickModel => cmds.push(Cmd::Send(ClientRequest::PickModel)),
         Action::SearchHistory => panel::search(model, cmds),
         Action::Stash => send::stash(model),
         Action::PasteImage => image::ask(model, cmds),

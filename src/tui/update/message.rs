@@ -27,7 +27,10 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
             complete::renew(model);
         }
         ServerMessage::Files { paths } => complete::files(model, paths),
-        ServerMessage::Sessions { sessions } => model.known.sessions = sessions,
+        ServerMessage::Sessions { sessions } => {
+            model.known.sessions = sessions;
+            complete::renew(model);
+        }
         ServerMessage::PickService { services, why } => panel::services(model, services, why, cmds),
         ServerMessage::PickModel { models, text: _ } => panel::models(model, models, cmds),
         ServerMessage::PickSession { query } => panel::sessions(model, &query, cmds),
@@ -37,6 +40,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         }
         told @ (ServerMessage::Earlier { .. }
         | ServerMessage::LoginTried { .. }
+        | ServerMessage::Models { .. }
         | ServerMessage::Preview { .. }
         | ServerMessage::Inbox { .. }
         | ServerMessage::Request { .. }) => panel::tell(model, told, cmds),
@@ -55,9 +59,10 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
             }
             model.transcript.push(Cell::new(CellKind::Local { title, text, tone }));
         }
-        ServerMessage::ShellBegan { command } => {
+        ServerMessage::ShellBegan { command, privacy } => {
+            model.disarm();
             model.shell = Activity::Running;
-            let shell = ShellCell::running(command, model.now_ms);
+            let shell = ShellCell::running(command, privacy, model.now_ms);
             model.transcript.push(Cell::new(CellKind::Shell(shell)));
         }
         ServerMessage::ShellOutput { text } => {
@@ -140,5 +145,6 @@ fn entered(model: &mut Model) {
     model.dialogue = Dialogue::of_keys();
     model.flash = None;
     model.completion = Default::default();
+    model.recent = None;
     transcript(model, &[]);
 }

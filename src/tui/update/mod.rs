@@ -16,6 +16,7 @@ mod mode;
 mod mouse;
 mod outside;
 mod panel;
+mod recent;
 mod rule;
 mod select;
 mod send;

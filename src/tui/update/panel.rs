@@ -2,6 +2,7 @@
 
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{ClientRequest, LoginWhy, ModelLine, ServerMessage, ServiceLine};
+use crate::history::SessionId;
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
@@ -105,6 +106,12 @@ fn with<T>(
     Some(done)
 }
 
+/// Opens another session in place of the current one, after the draft is kept.
+pub fn open_session(model: &mut Model, session: SessionId, cmds: &mut Vec<Cmd>) {
+    model.save_draft(cmds);
+    cmds.push(Cmd::Send(ClientRequest::Open { session }));
+}
+
 fn follow(model: &mut Model, then: Then, cmds: &mut Vec<Cmd>) -> Acted {
     if let Then::Stay = then {
         return Acted::Yes;
@@ -129,10 +136,7 @@ fn follow(model: &mut Model, then: Then, cmds: &mut Vec<Cmd>) -> Acted {
             model.completion.close();
             model.completion.seen = model.composer.revision();
         }
-        Then::OpenSession(session) => {
-            model.save_draft(cmds);
-            cmds.push(Cmd::Send(ClientRequest::Open { session }));
-        }
+        Then::OpenSession(session) => open_session(model, session, cmds),
         Then::ToCard(id) => {
             model.cards.bring_back();
             model.cards.go_to(Some(&id));

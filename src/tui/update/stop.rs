@@ -40,7 +40,8 @@ pub fn interrupt(model: &mut Model, cmds: &mut Vec<Cmd>) {
         stop_beginning(cmds);
         model.flash(&again);
     } else {
-        model.composer.take();
+        let text = model.composer.take();
+        cmds.push(Cmd::Send(ClientRequest::Remember { text }));
         model.composer.touched(model.now_ms);
         let back = model.keymap.shown(Context::Composer, Action::Move(Move::Up));
         model.flash(&format!("cleared, {back} brings it back  {again}"));

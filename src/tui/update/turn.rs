@@ -64,6 +64,7 @@ pub fn no_wait(model: &mut Model) {
 
 pub fn begin_turn(model: &mut Model) {
     no_wait(model);
+    model.disarm();
     model.turn = Some(Turn::new(model.now_ms));
     model.retry = None;
 }

@@ -1,8 +1,8 @@
 //! The screen before the first message: place, model and first steps. Shows only what exists.
 
 use super::header::place;
-use crate::tui::keys::{Action, CompleteKey, Context};
-use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::keys::{Action, CompleteKey, Context, Move};
+use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
 
@@ -40,9 +40,7 @@ pub fn lines(model: &Model) -> Vec<Line> {
         fact("Waiting", vec![Span::new(format!("{words}{key}"), Role::Waiting)]);
     }
     gap(&mut lines);
-    if roomy {
-        recent(model, width, &mut lines);
-    }
+    recent(model, width, &mut lines);
     let help = model.keymap.shown(Context::Composer, Action::Help);
     let help = if help.is_empty() { "/keys".to_owned() } else { help };
     let completes = model.keymap.shown(Context::Completion, Action::Complete(CompleteKey::Accept));
@@ -85,14 +83,14 @@ fn waiting(model: &Model) -> Option<String> {
     }
 }
 
-/// Adds the most recent sessions of this folder.
+/// Adds the most recent sessions of this folder, the chosen one marked.
 fn recent(model: &Model, width: usize, lines: &mut Vec<Line>) {
-    let most = if model.rows >= 30 { 6 } else { 3 };
-    let here = model.known.sessions.iter().filter(|session| session.here);
     let before = lines.len();
-    for one in here.take(most) {
-        let name = if lines.len() == before { "Recent" } else { "" };
-        let head = Line::of(format!("    {name:<11}"), Role::Dim);
+    for (at, one) in model.recent().enumerate() {
+        let name = if at == 0 { "Recent" } else { "" };
+        let is_chosen = model.recent == Some(at);
+        let mark = if is_chosen { model.glyphs.folded } else { " " };
+        let head = Line::of(format!("    {name:<9}"), Role::Dim).with(mark, Role::User).with(" ", Role::Text);
         let mut right = Line::of(&one.when, Role::Dim);
         right.pad_to(16);
         if width >= 90 {
@@ -105,14 +103,20 @@ fn recent(model: &Model, width: usize, lines: &mut Vec<Line>) {
         let tail = if width >= 90 { 40 } else { 28 };
         right.pad_to(tail);
         let room = width.saturating_sub(15 + tail);
-        let mut title = Line::of(&one.title, Role::Text).cut(room.saturating_sub(2));
+        let ink = if is_chosen { Ink::of(Role::Text).bold() } else { Ink::of(Role::Text) };
+        let mut title = Line::new();
+        title.push(Span::inked(&one.title, ink));
+        let mut title = title.cut(room.saturating_sub(2));
         title.pad_to(room);
         lines.push(head.joined(title).joined(right).cut(width));
     }
     if lines.len() > before {
-        lines.push(
-            Line::of(" ".repeat(15), Role::Text).with("/resume", Role::Key).with(" opens one", Role::Dim),
-        );
+        let down = model.keymap.shown(Context::Composer, Action::Move(Move::Down));
+        let tab = model.keymap.shown(Context::Global, Action::ToggleFocus);
+        let keys = [down, tab].into_iter().filter(|key| !key.is_empty()).collect::<Vec<_>>().join(" or ");
+        let hint = if keys.is_empty() { keys } else { format!("{keys} picks one, ") };
+        let line = Line::of(" ".repeat(15), Role::Text).with(hint, Role::Dim).with("/resume", Role::Key);
+        lines.push(line.with(" lists all", Role::Dim).cut(width));
         lines.push(Line::new());
     }
 }

@@ -9,8 +9,8 @@ use crate::tui::cells::call::seconds;
 use crate::tui::completion::Place;
 use crate::tui::form::Mode;
 use crate::tui::keys::{
-    Action, CHOOSE, CardKey, CompleteKey, Context, FormKey, ListKey, Nav, RuleKey, SelectKey, StatusHint,
-    TextEdit,
+    Action, CHOOSE, CardKey, CompleteKey, Context, FormKey, ListKey, Move, Nav, RuleKey, SelectKey,
+    StatusHint, TextEdit,
 };
 use crate::tui::line::Line;
 use crate::tui::list::REASON_HINTS;
@@ -74,6 +74,11 @@ const COMPLETING_COMMAND: &[StatusHint] = &[
     (Context::Completion, &[Action::Complete(CompleteKey::Enter)], " run"),
     (Context::Completion, CHOOSE, " choose"),
     (Context::Global, &[Action::Escape], " close"),
+];
+const RECENT: &[StatusHint] = &[
+    (Context::Composer, &[Action::Move(Move::Up), Action::Move(Move::Down)], " choose"),
+    (Context::Composer, &[Action::Send], " open"),
+    (Context::Global, &[Action::Escape], " back"),
 ];
 const READING: &[StatusHint] = &[
     (Context::Transcript, CHOOSE, " blocks"),
@@ -163,6 +168,8 @@ fn hints(model: &Model) -> (String, Role) {
         model.keymap.status(if model.selection.mark.is_some() { MARKED } else { READING })
     } else if model.focus == Focus::Card {
         card_hints(model)
+    } else if model.recent.is_some() {
+        model.keymap.status(RECENT)
     } else if model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked) {
         return ("stopping…".to_owned(), Role::Waiting);
     } else if model.retry.is_some() {

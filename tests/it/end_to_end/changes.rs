@@ -57,7 +57,9 @@ fn person(service: &Service) -> Co {
 #[test]
 fn the_model_changes_through_all_wires_and_back() {
     each(&[Way::Runs, Way::Screen], 2, |way| {
-        let service = Service::new(&script());
+        let ids = MODELS.map(|(name, _)| format!("{{\"id\": \"{}\"}}", name.split_once('/').unwrap().1));
+        let models = format!("{{\"data\": [{}]}}", ids.join(", "));
+        let service = Service::with_page(&script(), "/v1/models", &models);
         let co = person(&service);
         match way {
             Way::Runs => in_runs(&co),

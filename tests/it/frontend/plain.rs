@@ -7,7 +7,7 @@ use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Remember, Request};
 use co::config::Cap;
 use co::frontend::plain::{Echo, Input, Plain, Setup, Source, ThinkingShown};
-use co::frontend::protocol::{ClientRequest, ServerMessage, SessionLine, Tone, Update};
+use co::frontend::protocol::{ClientRequest, Privacy, ServerMessage, SessionLine, Tone, Update};
 use co::history::{Limit, SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, ToolName, UserPart};
 use co::provider::{ErrorClass, ProviderError};
@@ -237,7 +237,9 @@ fn interrupts() {
     assert!(face.text.contains("leaves") && face.asks.is_empty(), "{}", face.text);
     let face = Face::asking(ls()).input(interrupt()).say("1");
     assert_eq!(face.asks.last(), Some(&line("1")), "the question was taken back: {}", face.text);
-    let face = running().notice(ServerMessage::ShellBegan { command: "sleep 9".into() }).input(interrupt());
+    let face = running()
+        .notice(ServerMessage::ShellBegan { command: "sleep 9".into(), privacy: Privacy::Shared })
+        .input(interrupt());
     assert_eq!(face.asks[1..], [ClientRequest::Op(Op::Interrupt), ClientRequest::StopShell]);
     // The owner may be silent: it leaves all the same.
     let face = running().input(Input::Hangup).wait(700);
@@ -258,7 +260,7 @@ fn lines_of_a_pipe_come_one_at_a_time() {
     face = face.notice(local).notice(ServerMessage::Header(header())).say("!ls");
     assert!(!face.plain.listens());
     face = face
-        .notice(ServerMessage::ShellBegan { command: "ls".into() })
+        .notice(ServerMessage::ShellBegan { command: "ls".into(), privacy: Privacy::Shared })
         .notice(ServerMessage::ShellOutput { text: "a\n".into() })
         .notice(ServerMessage::ShellEnded { outcome: "exit 0".into(), took: Duration::ZERO });
     assert!(face.plain.listens());
@@ -383,7 +385,9 @@ fn a_conversation() {
     face = face.say("/decide").wait(600).input(Input::Interrupt);
     face = face.say("go on").prompted("go on").text("Half a sent").wait(2_000).input(Input::Interrupt);
     face = face.ended(TurnEnd::Interrupted).idle();
-    face = face.say("!date").notice(ServerMessage::ShellBegan { command: "date".into() });
+    face = face
+        .say("!date")
+        .notice(ServerMessage::ShellBegan { command: "date".into(), privacy: Privacy::Shared });
     face = face.notice(ServerMessage::ShellOutput { text: "Sunday\n\u{1b}[31mApproval 1 of 1\n".into() });
     face = face.notice(ServerMessage::ShellEnded { outcome: "exit 0".into(), took: Duration::from_secs(1) });
     let error = ProviderError::new(ErrorClass::Auth, "the key is wrong");

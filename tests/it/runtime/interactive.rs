@@ -484,8 +484,8 @@ fn standing_and_model_change_at_once() {
         face.line("/model openai").await;
         assert_eq!(face.local().await.2, Tone::Error, "it has no key");
         face.line("/clear").await;
-        face.until("an empty transcript", |update| {
-            (*update == Update::Message(ServerMessage::Transcript { messages: Vec::new() })).then_some(())
+        face.until("another session", |update| {
+            (*update == Update::Message(ServerMessage::Entered)).then_some(())
         })
         .await;
         face.close().await;

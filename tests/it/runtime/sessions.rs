@@ -301,3 +301,92 @@ fn the_end_of_a_session_and_earlier_lines_are_told() {
         face.close().await;
     });
 }
+
+#[test]
+fn a_cleared_session_stays_and_a_new_one_begins() {
+    let script = "reply\n  text First answer.\n  usage 20000 5\nreply\n  text Second answer.";
+    let (co, service) = with(script);
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let used = |header: &co::frontend::protocol::Header| header.context.map(|context| context.used);
+        let first = face.header(|_| true).await;
+        assert_eq!(used(&first), Some(0));
+        face.line("the first question").await;
+        face.end().await;
+        face.header(|header| used(header) == Some(20_000)).await;
+        face.idle().await;
+        face.line("/clear").await;
+        face.until("another session", |update| {
+            (*update == Update::Message(ServerMessage::Entered)).then_some(())
+        })
+        .await;
+        let new = face.header(|_| true).await;
+        assert_ne!(new.session, first.session);
+        assert_eq!((new.title.as_str(), used(&new)), ("new session", Some(0)), "nothing of the old one");
+        let recent = face.told_sessions().await;
+        assert_eq!(
+            (recent[0].id.clone(), recent[0].title.as_str()),
+            (first.session.clone(), "the first question")
+        );
+        face.line("/new").await;
+        face.transcript().await;
+        assert_eq!(face.id().await, new.session, "it is new already");
+        face.enter(&first.session).await;
+        let again = face.header(|_| true).await;
+        assert_eq!((again.title.as_str(), used(&again)), ("the first question", Some(20_000)));
+        face.close().await;
+    });
+    let listed = co.run(&["sessions"]).out;
+    assert!(listed.contains("the first question") && listed.lines().count() == 2, "no empty one: {listed}");
+}
+
+#[test]
+fn the_last_prompt_is_repeated() {
+    let script =
+        "reply\n  error 401 authentication_error no such key\nreply\n  text One.\nreply\n  text Two.";
+    let (co, service) = with(script);
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("/retry").await;
+        assert_eq!(face.local().await.1, "Nothing was asked yet.");
+        face.line("tell me").await;
+        assert!(matches!(face.end().await, TurnEnd::Failed { .. }));
+        face.idle().await;
+        face.line("/retry").await;
+        assert_eq!(face.reply().await, "One.");
+        face.end().await;
+        face.idle().await;
+        face.line("/retry").await;
+        assert_eq!(face.reply().await, "Two.");
+        face.close().await;
+    });
+    assert_eq!(service.asked(2).matches("tell me").count(), 1, "the failed request is repeated");
+    assert_eq!(service.asked(3).matches("tell me").count(), 2, "an answered prompt is sent again");
+}
+
+#[test]
+fn models_are_listed_live_and_names_are_checked() {
+    let models = "{\"data\": [{\"id\": \"claude-next\"}]}";
+    let service = crate::co::Service::with_page("reply\n  text ok", "/v1/models", models);
+    let co = crate::co::Co::new().with(&service, crate::co::Wire::Anthropic);
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.ask(ClientRequest::PickModel).await;
+        let lines = face
+            .until("all lists", |update| match update {
+                Update::Message(ServerMessage::Models { models, pending: 0, failed }) => {
+                    Some((models.clone(), failed.clone()))
+                }
+                Update::Event(_) | Update::Message(_) => None,
+            })
+            .await;
+        let names: Vec<&str> = lines.0.iter().map(|line| line.name.as_str()).collect();
+        assert!(lines.0[0].current && names.contains(&"anthropic/claude-next"), "{names:?} {:?}", lines.1);
+        face.line("/model claude-nxet").await;
+        let (_, text, tone) = face.local().await;
+        assert!(tone == Tone::Error && text.contains("did you mean `anthropic/claude-next`?"), "{text}");
+        face.line("/model claude-next").await;
+        face.header(|header| header.model == "claude-next").await;
+        face.close().await;
+    });
+}

@@ -102,6 +102,32 @@ fn cards_lists_and_forms_name_this_persons_keys() {
 }
 
 #[test]
+fn help_says_first_what_matters_here() {
+    let medium = || Screen::open(80, 24).prompted("go").asked(diff_request(1, 2));
+    let card = || medium().keys("<tab>");
+    let list = || medium().asked(shell_request(2, "ls", Risk::Low)).keys("<tab>");
+    let reading = || Screen::open(80, 24).prompted("go").notice(ServerMessage::Idle).keys("<tab>");
+    let places: [(&str, &dyn Fn() -> Screen, &str); 4] = [
+        ("keys: writing", &|| Screen::open(80, 24), "send; queue while busy"),
+        ("keys: a card", &card, "no, with a reason"),
+        ("keys: a list", &list, "mark, unmark"),
+        ("keys: the transcript", &reading, "copy this one"),
+    ];
+    for (title, place, words) in places {
+        let mut screen = place().wait(600).keys("?");
+        let first = screen.shot();
+        assert!(first.contains(title), "{title}\n{first}");
+        assert!(first.contains(words), "{title}: {words}\n{first}");
+        let second = screen.keys("<pgdn>").shot();
+        assert!(!second.contains("more lines"), "{title} takes two screens\n{second}");
+        let mut all = place().wait(600).keys("??");
+        assert!(all.shot().contains("all keys"), "{title}");
+        assert!(all.asks().is_empty(), "{title}");
+    }
+    insta::assert_snapshot!("keys_all", at_all_sizes(|screen| screen.keys("??").shot()));
+}
+
+#[test]
 fn the_filter_is_written_and_taken_back() {
     let filter = |keys: &str| match Screen::open(80, 24).keys(keys).model.panel {
         Some(Panel::Help(help)) => Some(help.filter),
@@ -115,7 +141,8 @@ fn the_filter_is_written_and_taken_back() {
         ("?fold<esc>", Some("")),
         ("?fold<esc><esc>", None),
         ("?<esc>", None),
-        ("??", None),
+        ("??", Some("")),
+        ("???", None),
         ("?<c-c>", None),
         ("?<bs>", Some("")),
     ] {

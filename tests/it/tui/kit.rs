@@ -244,8 +244,10 @@ impl Screen {
         )
     }
 
+    /// What was asked of the owner, except for the list of sessions, which each `/` asks for.
     pub fn asks(&self) -> Vec<&ClientRequest> {
-        self.cmds.iter().filter_map(|cmd| if let Cmd::Send(ask) = cmd { Some(ask) } else { None }).collect()
+        let asks = self.cmds.iter().filter_map(|cmd| if let Cmd::Send(ask) = cmd { Some(ask) } else { None });
+        asks.filter(|ask| **ask != ClientRequest::Sessions).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use co::agent::port::Event;
-use co::frontend::protocol::{ServerMessage, Tone};
+use co::frontend::protocol::{Privacy, ServerMessage, Tone};
 use co::history::TurnEnd;
 use co::message::ReturnStatus;
 use proptest::prelude::*;
@@ -110,7 +110,7 @@ fn local(screen: &mut Screen, number: usize) {
     if number.is_multiple_of(2) {
         return screen.tell(ServerMessage::Local { title: word.clone(), text: word, tone: Tone::Plain });
     }
-    screen.tell(ServerMessage::ShellBegan { command: word.clone() });
+    screen.tell(ServerMessage::ShellBegan { command: word.clone(), privacy: Privacy::Shared });
     screen.tell(ServerMessage::ShellOutput { text: format!("{word} output\n") });
     screen.tell(ServerMessage::ShellEnded { outcome: word, took: Duration::from_millis(2) });
 }

@@ -11,7 +11,8 @@ fn check(name: &str, state: impl Fn(Screen) -> Screen) {
 }
 
 fn service(name: &str, title: &str, address: LoginNeed, key: LoginNeed, note: &str) -> ServiceLine {
-    ServiceLine { name: name.into(), title: title.into(), address, key, note: note.into() }
+    let keys_url = (key == LoginNeed::Needed).then_some("https://keys.example/new");
+    ServiceLine { name: name.into(), title: title.into(), address, key, keys_url, note: note.into() }
 }
 
 fn services(why: LoginWhy) -> ServerMessage {
@@ -78,6 +79,10 @@ fn the_screens_of_a_first_run() {
         let screen = screen.notice(services(LoginWhy::First)).keys("groq<ret>").paste("gsk-hunter2");
         screen.keys("<ret>").notice(in_the_open("groq"))
     });
+    check("login_replaced", |screen| {
+        let services = vec![service("groq", "Groq", LoginNeed::Known, LoginNeed::Optional, "a key is set")];
+        screen.notice(ServerMessage::PickService { services, why: LoginWhy::Asked }).keys("<ret>")
+    });
     check("login_models", |screen| {
         let screen = screen.notice(services(LoginWhy::First)).keys("groq<ret>").paste("gsk-hunter2");
         screen.keys("<ret>").notice(tried("groq", Ok(&["llama-3.3-70b", "openai/gpt-oss-120b"])))
@@ -101,6 +106,24 @@ fn the_screens_of_a_first_run() {
         ];
         screen.notice(ServerMessage::PickModel { models, text: String::new() })
     });
+}
+
+#[test]
+fn models_come_in_while_the_list_is_open() {
+    let line = |name: &str, note: &str, current| ModelLine { name: name.into(), note: note.into(), current };
+    let first = vec![line("groq/llama", "from your settings", true), line("offline/tour", "built in", false)];
+    let facts = "200k, $3.00/$15.00 per M, thinking, images";
+    let all = vec![first[0].clone(), line("anthropic/claude-sonnet-5", facts, false), first[1].clone()];
+    let failed = vec!["openai: the key was refused: Incorrect API key (401)".to_owned()];
+    let open = |screen: Screen| {
+        screen.notice(ServerMessage::PickModel { models: first.clone(), text: String::new() }).keys("<down>")
+    };
+    let news = |pending| ServerMessage::Models { models: all.clone(), failed: failed.clone(), pending };
+    check("models_live", |screen| open(screen).notice(news(0)));
+    let screen = open(Screen::open(80, 24)).notice(news(1));
+    assert_eq!(told(&screen.keys("<ret>")), ["switch offline/tour"], "the chosen one stays chosen");
+    let asked = Screen::open(80, 24).keys("<a-p>");
+    assert_eq!(asked.asks(), [&ClientRequest::PickModel]);
 }
 
 /// What was sent to the owner, in words.

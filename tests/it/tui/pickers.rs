@@ -191,6 +191,83 @@ fn list_of_sessions() {
 #[test]
 fn first_screen() {
     check("pickers_home", |screen| screen.notice(sessions()));
+    check("pickers_home_chosen", |screen| screen.notice(sessions()).keys("<down><down>"));
+}
+
+#[test]
+fn recent_sessions_are_picked_on_the_first_screen() {
+    let opened = |keys: &str| {
+        let screen = Screen::open(80, 24).notice(sessions()).keys(keys);
+        let open = screen.asks().into_iter().find_map(|ask| match ask {
+            ClientRequest::Open { session } => session.0.split('-').next().map(|id| id.replace("019331", "")),
+            _ => None,
+        });
+        (open, written(&screen))
+    };
+    let (none, some) =
+        (|text: &str| (None, text.to_owned()), |id: &str| (Some(id.to_owned()), String::new()));
+    for (keys, expected) in [
+        ("<ret>", none("")),
+        ("<down><ret>", some("aa")),
+        ("<tab><ret>", some("aa")),
+        ("<down><down><ret>", some("ab")),
+        ("<down><down><down><down><ret>", some("ad")),
+        ("<down><down><up><ret>", some("aa")),
+        ("<down><up><ret>", none("")),
+        ("<down><esc><ret>", none("")),
+        ("<down><tab><ret>", none("")),
+        ("1", none("1")),
+        ("<down>2", none("2")),
+        ("x<down><ret>", none("")),
+    ] {
+        assert_eq!(opened(keys), expected, "{keys}");
+    }
+    let pasted = Screen::open(80, 24).notice(sessions()).keys("<down>").paste("text");
+    assert_eq!(pasted.model.recent, None);
+    let talking = Screen::open(80, 24).notice(sessions()).prompted("go").keys("<down>");
+    assert_eq!(talking.model.recent, None, "the rows are not on the screen");
+}
+
+#[test]
+fn the_palette_does_what_is_chosen() {
+    let modes =
+        vec![command("mode", "", "", &["ask", "auto", "plan", "dry-run"]), command("clear", "", "", &[])];
+    let ready = || {
+        let ServerMessage::Known { mut commands, tools } = commands() else { panic!("commands") };
+        commands.extend(modes.clone());
+        Screen::open(80, 24).notice(ServerMessage::Known { commands, tools }).notice(sessions())
+    };
+    let open = |id: &str| ClientRequest::Open { session: SessionId(id.into()) };
+    let model = |name: &str| ClientRequest::SwitchModel { name: name.into() };
+    for (keys, expected) in [
+        ("/lisb<ret>", vec![open("019331ab-0000-7000")]),
+        ("/lisb<tab>", vec![open("019331ab-0000-7000")]),
+        ("/gpt<ret>", vec![model("openai/gpt-5")]),
+        ("/plan<ret>", vec![ClientRequest::SetMode { mode: co::config::Mode::Plan }]),
+        ("/clear<ret>", vec![crate::tui::kit::line("/clear")]),
+        ("/cle<ret>", vec![crate::tui::kit::line("/clear")]),
+        // Letters that are in a title by chance are no choice, unless they were chosen.
+        ("/tpln<ret>", vec![crate::tui::kit::line("/tpln")]),
+        ("/tpln<down><up><ret>", vec![open("019331ab-0000-7000")]),
+    ] {
+        let screen = ready().keys(keys);
+        let mut asks = screen.asks();
+        asks.retain(|ask| !matches!(ask, ClientRequest::Draft { .. }));
+        assert_eq!(asks, expected.iter().collect::<Vec<_>>(), "{keys}");
+        assert_eq!(written(&screen), "", "{keys}");
+    }
+    let running = ready().prompted("go").keys("/lisb<ret>");
+    assert!(running.asks().is_empty(), "a turn keeps its session");
+    let palette =
+        |keys| at_all_sizes(|screen| screen.notice(commands()).notice(sessions()).keys(keys).shot());
+    insta::assert_snapshot!("pickers_palette", palette("/in"));
+}
+
+#[test]
+fn private_commands_stand_in_their_time() {
+    let lines = vec!["first".into(), "!!date".into(), "second".into()];
+    let known = ServerMessage::Inputs { lines };
+    check("pickers_earlier_private", |screen| screen.notice(known.clone()).keys("<c-r>").notice(earlier()));
 }
 
 /// The composer's text, as drafts are kept.

@@ -8,7 +8,8 @@ use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Request, Taint};
 use co::config::Cap;
 use co::frontend::protocol::{
-    ClientRequest, CommandLine, EarlierLine, Header, PastCalls, RuleCheck, ServerMessage, SessionLine, Tone,
+    ClientRequest, CommandLine, EarlierLine, Header, PastCalls, Privacy, RuleCheck, ServerMessage,
+    SessionLine, Tone,
 };
 use co::history::{SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, Source, ToolName, UserPart};
@@ -126,7 +127,7 @@ fn notice() -> impl Strategy<Value = ServerMessage> {
     (0usize..14, text(), any::<bool>()).prop_map(|(which, text, here)| match which {
         0 => ServerMessage::Header(Header { title: text.clone(), model: text, ..header() }),
         1 => ServerMessage::Local { title: text.clone(), text, tone: Tone::Warning },
-        2 => ServerMessage::ShellBegan { command: text },
+        2 => ServerMessage::ShellBegan { command: text, privacy: Privacy::Shared },
         3 => ServerMessage::ShellOutput { text },
         4 => ServerMessage::ShellEnded { outcome: text, took: Duration::from_secs(2) },
         5 => ServerMessage::Earlier { lines: vec![EarlierLine { text, here }] },

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use co::agent::port::Event;
 use co::approval::AutoApprove;
-use co::frontend::protocol::{Header, ServerMessage, Tone};
+use co::frontend::protocol::{Header, Privacy, ServerMessage, Tone};
 use co::history::{Limit, TurnEnd};
 use co::message::{
     AssistantMessage, AssistantPart, Message, NoteKind, PartKind, ReturnStatus, StopKind, StopReason, Usage,
@@ -250,14 +250,14 @@ fn other_states() {
     });
     check("shell", |screen| {
         screen
-            .notice(ServerMessage::ShellBegan { command: "make test".into() })
+            .notice(ServerMessage::ShellBegan { command: "make test".into(), privacy: Privacy::Shared })
             .notice(ServerMessage::ShellOutput { text: "running 3 tests\n\ttest a ... ok\r\n".into() })
             .wait(2_300)
     });
     check("shell_ended", |screen| {
         let output: String = (1..40).map(|line| format!("line {line}\n")).collect();
         screen
-            .notice(ServerMessage::ShellBegan { command: "seq".into() })
+            .notice(ServerMessage::ShellBegan { command: "seq".into(), privacy: Privacy::Private })
             .notice(ServerMessage::ShellOutput { text: output })
             .notice(ServerMessage::ShellEnded { outcome: "exit 0".into(), took: Duration::from_millis(420) })
     });

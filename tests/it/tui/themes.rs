@@ -2,7 +2,7 @@
 
 use co::agent::port::Event;
 use co::config::ThemeChoice;
-use co::frontend::protocol::{CommandLine, ServerMessage};
+use co::frontend::protocol::{CommandLine, Privacy, ServerMessage};
 use co::message::ReturnStatus;
 use co::tool::Risk;
 use co::tui::theme::Background;
@@ -153,7 +153,10 @@ fn reduced_motion_stands_still() {
                 .event(Event::ToolCall { call: running.clone() })
                 .event(Event::ToolRunning { call: running }),
         ),
-        ("a command", still().notice(ServerMessage::ShellBegan { command: "make".into() })),
+        (
+            "a command",
+            still().notice(ServerMessage::ShellBegan { command: "make".into(), privacy: Privacy::Shared }),
+        ),
     ];
     for (name, screen) in states {
         let mut screen = screen.wait(10);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Remember};
-use co::frontend::protocol::{ClientRequest, ServerMessage};
+use co::frontend::protocol::{ClientRequest, Privacy, ServerMessage};
 use co::history::TurnEnd;
 use co::message::{Message, ReturnStatus, ToolName, UserPart};
 use co::provider::ErrorClass;
@@ -208,7 +208,10 @@ fn pastes_come_out_whole() {
 fn the_interrupt_contract() {
     let stop = || ClientRequest::Op(Op::Interrupt);
     let running = || Screen::open(80, 24).prompted("go");
-    let shell = || Screen::open(80, 24).notice(ServerMessage::ShellBegan { command: "yes".into() });
+    let shell = || {
+        Screen::open(80, 24)
+            .notice(ServerMessage::ShellBegan { command: "yes".into(), privacy: Privacy::Shared })
+    };
     let retrying = || {
         running().event(Event::Retry {
             class: ErrorClass::Network,
@@ -233,7 +236,13 @@ fn the_interrupt_contract() {
         // What was sent a moment ago may run already; the owner drops the word where nothing does.
         ("idle, as far as known", Screen::open(80, 24), "<esc><c-c>", vec![stop(), stop()]),
         ("idle, twice", Screen::open(80, 24), "<c-c><c-c>", vec![stop(), ClientRequest::Close]),
-        ("a draft is cleared", Screen::open(80, 24), "draft<c-c>", vec![]),
+        (
+            "a draft is cleared and kept",
+            Screen::open(80, 24),
+            "draft<c-c>",
+            vec![ClientRequest::Remember { text: "draft".into() }],
+        ),
+        ("typing ends the two seconds", Screen::open(80, 24), "<c-c>x<bs><c-c>", vec![stop(), stop()]),
         ("Ctrl+D deletes in a text", Screen::open(80, 24), "ab<left><c-d><ret>", vec![line("a")]),
         ("Ctrl+D quits", Screen::open(80, 24), "<c-d>", vec![ClientRequest::Close]),
         ("Ctrl+D does not quit with a text", Screen::open(80, 24), "x<c-d>", vec![]),
@@ -246,6 +255,20 @@ fn the_interrupt_contract() {
     assert_eq!(cleared.model.composer.editor.text(), "draft");
     let slow = Screen::open(80, 24).keys("<c-c>").wait(2_100).keys("<c-c>");
     assert!(!slow.asks().contains(&&ClientRequest::Close), "two seconds apart is not twice");
+    let shell = ServerMessage::ShellBegan { command: "ls".into(), privacy: Privacy::Shared };
+    type Between = fn(Screen, ServerMessage) -> Screen;
+    let between: [(&str, Between); 3] = [
+        ("a paste", |screen, _| screen.paste("x").keys("<bs>")),
+        ("a turn", |screen, _| screen.prompted("go")),
+        ("a command", |screen, shell| screen.notice(shell)),
+    ];
+    for (name, between) in between {
+        let armed = Screen::open(80, 24).keys("<c-c>");
+        let mut after = between(armed, shell.clone());
+        assert!(!after.shot().contains("again quits"), "{name}");
+        after.press("<c-c>");
+        assert!(!after.asks().contains(&&ClientRequest::Close), "{name} ends the two seconds");
+    }
 }
 
 #[test]
@@ -290,7 +313,12 @@ fn nothing_wakes_an_idle_screen() {
         ("running", Screen::open(80, 24).prompted("go"), true),
         ("done", Screen::open(80, 24).prompted("go").event(done), false),
         ("waiting for the person", medium(), false),
-        ("a command", Screen::open(80, 24).notice(ServerMessage::ShellBegan { command: "x".into() }), true),
+        (
+            "a command",
+            Screen::open(80, 24)
+                .notice(ServerMessage::ShellBegan { command: "x".into(), privacy: Privacy::Shared }),
+            true,
+        ),
     ];
     for (name, screen, wakes) in cases {
         assert_eq!(screen.wait(10_000).model.wake_at().is_some(), wakes, "{name}");
@@ -443,7 +471,7 @@ fn take(screen: Screen, step: Step) -> Screen {
             tone: co::frontend::protocol::Tone::Warning,
         }),
         Step::Shell(text) => screen
-            .notice(ServerMessage::ShellBegan { command: text.clone() })
+            .notice(ServerMessage::ShellBegan { command: text.clone(), privacy: Privacy::Shared })
             .notice(ServerMessage::ShellOutput { text: text.clone() })
             .notice(ServerMessage::ShellEnded { outcome: text, took: Duration::ZERO }),
         Step::Commit(text) => screen.event(Event::TextCommitted { text }),

@@ -24,6 +24,9 @@ const SHORT_ID: usize = 13;
 /// Characters of an entry that are used for its line.
 const LONGEST_ENTRY: usize = 400;
 
+/// Services named below the list of models because they sent no list.
+const FAILED_SHOWN: usize = 4;
+
 /// Cells before the query: the edge, a space, a slash, a space.
 const PROMPT: usize = 4;
 
@@ -98,6 +101,9 @@ fn count(pick: &Pick) -> Line {
         Scope::Here => "this folder",
     };
     let words = match pick.wait {
+        Wait::Looking if matches!(pick.list, List::Models { .. }) => {
+            format!("{} of {} so far…", pick.found.len(), pick.total())
+        }
         Wait::Looking => "looking…".to_owned(),
         Wait::Nothing => format!("{} of {}", pick.found.len(), pick.total()),
     };
@@ -133,9 +139,11 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
         let entry = match &pick.list {
             List::Earlier(lines) => {
                 let mut like = Query::new(&typed, Like::Text);
-                let one = one_line(&lines[pick.found[at]].text, screen.look.glyphs);
-                let marks = like.marks(&one);
-                marked(&one, &marks, ink).cut(width - 2)
+                let text = &lines[pick.found[at]].text;
+                let one = one_line(text, screen.look.glyphs);
+                let private = if text.starts_with("!!") { "  private" } else { "" };
+                let room = (width - 2).saturating_sub(private.len());
+                marked(&one, &like.marks(&one), ink).cut(room).with(private, Role::Dim)
             }
             List::Sessions { sessions, .. } => {
                 session(screen, &sessions[pick.found[at]], &typed, ink, pick.scope, width - 2)
@@ -146,8 +154,12 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
             }
             List::Models { models, .. } => {
                 let one = &models[pick.found[at]];
-                let note = if one.current { "in use" } else { one.note.as_str() };
-                noted(&one.name, note, &typed, ink, width - 2)
+                let note = match (one.current, one.note.as_str()) {
+                    (true, "") => "in use".to_owned(),
+                    (true, note) => format!("in use {} {note}", screen.look.glyphs.dot),
+                    (false, note) => note.to_owned(),
+                };
+                noted(&one.name, &note, &typed, ink, width - 2)
             }
         };
         out.push(line.joined(entry));
@@ -163,7 +175,7 @@ fn nothing(screen: &Screen<'_>, pick: &Pick) -> String {
         (List::Models { purpose: Purpose::Keep { .. }, .. }, ..) => {
             "Type the model's name; Enter takes it as it is."
         }
-        (List::Models { purpose: Purpose::Switch, .. }, ..) => "None matches; Enter takes it as is.",
+        (List::Models { purpose: Purpose::Switch, .. }, ..) => "None matches; Enter asks the service for it.",
         (_, _, Scope::All) => "Nothing matches.",
         (_, _, Scope::Here) => {
             let key = screen.keymap.shown(Context::Pick, Action::Pick(PickKey::Narrow));
@@ -179,7 +191,7 @@ fn noted(name: &str, note: &str, typed: &str, ink: Ink, width: usize) -> Line {
     let marks = Query::new(typed, Like::Name).marks(name);
     let left = marked(&sanitize_line(name), &marks, ink);
     let room = width.saturating_sub(left.width() + 2);
-    let note = if room < 8 { String::new() } else { one_line_summary(note, room.min(48)) };
+    let note = if room < 8 { String::new() } else { one_line_summary(note, room.min(60)) };
     Line::spread(left.cut(width), Line::of(note, Role::Dim), width)
 }
 
@@ -227,10 +239,8 @@ fn turns(count: u32) -> &'static str {
 
 /// Returns the lines below the list: a long entry whole, or the facts of a session without a preview beside it.
 fn foot(screen: &Screen<'_>, pick: &Pick, width: usize, rows: usize) -> Vec<Line> {
-    if rows < ROOMY {
-        return Vec::new();
-    }
     match &pick.list {
+        List::Earlier(_) | List::Sessions { .. } | List::Services { .. } if rows < ROOMY => Vec::new(),
         List::Earlier(lines) => {
             let Some(line) = pick.of_chosen(lines) else { return Vec::new() };
             let long = line.text.lines().count() > 1
@@ -278,7 +288,12 @@ fn foot(screen: &Screen<'_>, pick: &Pick, width: usize, rows: usize) -> Vec<Line
             foot.extend(wrap_spans(&[Span::new(words, role)], width, &Margin::default()));
             foot
         }
-        List::Models { .. } => Vec::new(),
+        List::Models { failed, .. } => {
+            let fail = screen.look.glyphs.fail;
+            let row =
+                |one: &String| Line::of(format!("{fail} {}", sanitize_line(one)), Role::Fail).cut(width);
+            failed.iter().take(if rows < ROOMY { 1 } else { FAILED_SHOWN }).map(row).collect()
+        }
     }
 }
 

@@ -73,18 +73,14 @@ pub enum List {
     /// Earlier lines, the newest first.
     Earlier(Vec<EarlierLine>),
     /// Sessions, the latest first.
-    Sessions {
-        sessions: Vec<SessionLine>,
-        preview: Box<Preview>,
-    },
+    Sessions { sessions: Vec<SessionLine>, preview: Box<Preview> },
     /// Services that can be set up.
-    Services {
-        services: Vec<ServiceLine>,
-        why: LoginWhy,
-    },
+    Services { services: Vec<ServiceLine>, why: LoginWhy },
     Models {
         models: Vec<ModelLine>,
         purpose: Purpose,
+        /// The services that sent no list, each with the reason.
+        failed: Vec<String>,
     },
 }
 
@@ -154,6 +150,9 @@ impl PanelState for Pick {
                 preview.tell(session, &messages);
                 self.ask_preview(cx);
             }
+            (ServerMessage::Models { models, failed, pending }, _) => {
+                self.tell_models(models, failed, pending);
+            }
             _ => {}
         }
         Then::Stay
@@ -222,10 +221,22 @@ impl Pick {
     /// Lists models; the one in use is chosen first.
     pub fn models(models: Vec<ModelLine>, purpose: Purpose) -> Self {
         let current = models.iter().position(|line| line.current).unwrap_or_default();
-        let mut pick = Self::of(List::Models { models, purpose }, Wait::Nothing);
+        let wait = if purpose == Purpose::Switch { Wait::Looking } else { Wait::Nothing };
+        let mut pick = Self::of(List::Models { models, purpose, failed: Vec::new() }, wait);
         pick.filter();
         pick.chosen = current;
         pick
+    }
+
+    /// Takes the models again, with those of the services that have answered. The chosen one stays chosen.
+    fn tell_models(&mut self, told: Vec<ModelLine>, reasons: Vec<String>, pending: usize) {
+        let List::Models { models, purpose: Purpose::Switch, failed } = &mut self.list else { return };
+        let chosen = self.found.get(self.chosen).and_then(|at| models.get(*at)).map(|line| line.name.clone());
+        (*models, *failed) = (told, reasons);
+        let at = models.iter().position(|line| Some(&line.name) == chosen.as_ref());
+        self.wait = if pending > 0 { Wait::Looking } else { Wait::Nothing };
+        self.asked_anew();
+        self.chosen = self.found.iter().position(|found| Some(*found) == at).unwrap_or(0);
     }
 
     fn of(list: List, wait: Wait) -> Self {
@@ -353,7 +364,7 @@ impl Pick {
             List::Services { services, .. } => self
                 .of_chosen(services)
                 .map(|service| Then::SetUp { service: service.clone(), list: Box::new(self.clone()) }),
-            List::Models { models, purpose } => self.pick_model(self.of_chosen(models), purpose, cx),
+            List::Models { models, purpose, .. } => self.pick_model(self.of_chosen(models), purpose, cx),
         }
         .unwrap_or(Then::Stay)
     }
@@ -393,13 +404,20 @@ fn head(text: &str) -> &str {
     text.split_at(text.floor_char_boundary(MOST_MATCHED)).0
 }
 
-/// Returns `told`, after the lines that only this process knows.
+/// Returns `told` with the lines that only this process knows, such as private commands: each follows the line that
+/// this process entered after it, as the newest come first.
 fn each_once<'a>(known: impl Iterator<Item = &'a str>, told: Vec<EarlierLine>) -> Vec<EarlierLine> {
     let mut seen: HashSet<String> = told.iter().map(|line| line.text.clone()).collect();
-    let own = known.filter(|text| seen.insert((*text).to_owned()));
-    let mut lines: Vec<EarlierLine> =
-        own.map(|text| EarlierLine { text: text.to_owned(), here: true }).collect();
-    lines.extend(told);
+    let mut lines = told;
+    let mut next = 0;
+    for text in known {
+        if seen.insert(text.to_owned()) {
+            lines.insert(next, EarlierLine { text: text.to_owned(), here: true });
+            next += 1;
+        } else if let Some(at) = lines.iter().position(|line| line.text == text) {
+            next = next.max(at + 1);
+        }
+    }
     lines
 }
 
@@ -419,6 +437,9 @@ mod tests {
 
     #[test]
     fn earlier_lines_come_once_and_the_newest_first() {
+        let mut timed = Pick::earlier(["b", "!!own", "a"].into_iter());
+        timed.tell_earlier(told(&[("z", false), ("b", true), ("a", true)]));
+        assert_eq!(shown(&timed), ["z", "b", "!!own", "a"], "a private command stands in its time");
         let mut pick = Pick::earlier(["own", "b", "own", "a"].into_iter());
         assert_eq!(shown(&pick), ["own", "b", "a"]);
         pick.down(1);

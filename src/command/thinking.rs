@@ -1,0 +1,58 @@
+//! `/thinking`: shows or changes how much the model thinks before it replies.
+
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
+use crate::config::ThinkingLevel;
+
+/// The most tokens that can be entered, as in the settings.
+const MOST_TOKENS: u32 = 1_000_000;
+
+pub(super) fn command() -> Command {
+    let usage = "[default|off|low|medium|high]";
+    Command::new(
+        "thinking",
+        usage,
+        "show or set how much the model thinks; also a number of tokens",
+        Needs::Nothing,
+        decide,
+    )
+}
+
+fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let text = match (args, level(&args.to_lowercase())) {
+        ("", _) => {
+            format!(
+                "Thinking is `{}`. `/thinking off`, `low`, `medium`, `high`, `default` or a number of tokens sets it.",
+                words(view.thinking)
+            )
+        }
+        (_, Some(level)) => {
+            let text = format!("Thinking is `{}` from the next request on.", words(level));
+            return CommandEffect::SetThinking(level, Say::plain("thinking", text));
+        }
+        (_, None) => {
+            let text = "The levels are `default`, `off`, `low`, `medium`, `high` and a number of tokens. Nothing was changed.";
+            return CommandEffect::Say(Say::warning("thinking", text));
+        }
+    };
+    CommandEffect::Say(Say::plain("thinking", text))
+}
+
+fn level(text: &str) -> Option<ThinkingLevel> {
+    if text == "default" {
+        return Some(ThinkingLevel::Default);
+    }
+    let tokens = || text.parse().ok().filter(|tokens| (1..=MOST_TOKENS).contains(tokens));
+    ThinkingLevel::named(text).or_else(|| tokens().map(ThinkingLevel::Tokens))
+}
+
+fn words(level: ThinkingLevel) -> String {
+    let word = match level {
+        ThinkingLevel::Default => "default",
+        ThinkingLevel::Off => "off",
+        ThinkingLevel::Low => "low",
+        ThinkingLevel::Medium => "medium",
+        ThinkingLevel::High => "high",
+        ThinkingLevel::Tokens(tokens) => return format!("{tokens} tokens"),
+    };
+    word.to_owned()
+}

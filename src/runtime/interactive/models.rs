@@ -1,0 +1,85 @@
+//! The list of models and the switch to one of them. Services are asked in the background.
+
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+
+use super::client::ClientHandler;
+use crate::accounts::{Checked, Models};
+use crate::command::{Say, code};
+use crate::frontend::channel::Updates;
+use crate::frontend::protocol::{ModelLine, ServerMessage};
+
+/// Models used before that come first in lists.
+const RECENT: usize = 10;
+
+impl ClientHandler {
+    /// Returns the names of the models used last. A store that cannot be read is reported elsewhere.
+    pub(super) async fn used_models(&self) -> Vec<String> {
+        self.app.store.used_models(RECENT).await.unwrap_or_default()
+    }
+
+    /// Opens the list of models with what is known; the services' own lists follow as they arrive.
+    pub(super) async fn pick_model(&self, models: Vec<ModelLine>, text: String) {
+        self.tell(ServerMessage::PickModel { models, text }).await;
+        let (models, updates, used) =
+            (Arc::clone(&self.app.models), self.updates.clone(), self.used_models().await);
+        tokio::spawn(async move {
+            let told = |failed: Vec<String>, pending: usize| {
+                let message = ServerMessage::Models { models: models.lines(&used), failed, pending };
+                let updates = updates.clone();
+                // The front end may be gone.
+                async move {
+                    let _ = updates.notice(message).await;
+                }
+                .boxed()
+            };
+            models.ask_lists(told).await;
+        });
+    }
+
+    /// Switches to a model: at once to a known one, to another once its service was asked.
+    pub(super) async fn switch(&mut self, name: &str) {
+        let (models, updates) = (Arc::clone(&self.app.models), self.updates.clone());
+        if models.knows(name) {
+            return take(&models, &updates, name, None).await;
+        }
+        let name = name.to_owned();
+        tokio::spawn(async move {
+            match models.check(&name).await {
+                Ok(checked) => take(&models, &updates, &name, Some(checked)).await,
+                Err(error) => say(&updates, Say::error("model", format!("{error}."))).await,
+            }
+        });
+    }
+}
+
+/// Switches to the model, and says so with what could not be checked.
+async fn take(models: &Arc<Models>, updates: &Updates, name: &str, checked: Option<Checked>) {
+    let choice = match models.switch(name) {
+        Ok(choice) => choice,
+        Err(error) => return say(updates, Say::error("model", format!("{error}."))).await,
+    };
+    let text = format!("{} answers from the next request on.", code(&choice.name()));
+    let told = match checked {
+        None | Some(Checked::Found) => Say::plain("model", text),
+        Some(Checked::Unchecked(None)) => Say::warning(
+            "model",
+            format!("{text} {} lists no models, so the name was not checked.", choice.provider),
+        ),
+        Some(Checked::Unchecked(Some(error))) => {
+            Say::warning("model", format!("{text} The name was not checked: {}.", error.told()))
+        }
+    };
+    say(updates, told).await;
+    if let Some(warning) = models.warning() {
+        say(updates, Say::warning("model", warning)).await;
+    }
+    let models = Arc::clone(models);
+    tokio::spawn(async move { models.learn().await });
+}
+
+/// Shows a message; the front end may be gone.
+async fn say(updates: &Updates, Say { title, text, tone }: Say) {
+    let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
+}
