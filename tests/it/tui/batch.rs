@@ -243,7 +243,9 @@ fn links_are_shown_and_honoured() {
     let mut run = marked.keys("y").wait(1_100).keys("y");
     assert_eq!(run.asks(), [&yes(5)]);
     assert!(run.shot().contains("! 5 is approved and waits for 1, 2, 3, 4"));
-    let mut waits = run.resize(100, 40).event(settled(5, Approval::yes()));
+    let row = call(5, "shell", json!({ "command": "rsync" }));
+    let run = run.resize(100, 40).event(Event::ToolCall { call: row });
+    let mut waits = run.event(settled(5, Approval::yes()));
     let shot = waits.shot();
     assert!(shot.contains("runs after write_file notes/2.md, write_file notes/1.md and 2 more"), "{shot}");
     // A label of another reply, or of a call that does not wait, stays a word.

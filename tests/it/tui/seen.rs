@@ -83,7 +83,7 @@ fn a_change_is_coloured_by_line_word_and_code() {
     let ground = |text: &str| {
         let row = row(text);
         let line = shot.lines().nth(row).unwrap();
-        let column = line.find(text).map(|at| line[..at].chars().count()).unwrap();
+        let column = line.split_once(text).map(|(before, _)| before.chars().count()).unwrap();
         buffer[(u16::try_from(column).unwrap(), u16::try_from(row).unwrap())].bg
     };
     assert_eq!(ground("exit(0)"), Color::Indexed(22));

@@ -132,7 +132,7 @@ impl TypedTool for Shell {
     fn outcome(status: ReturnStatus, text: &str) -> String {
         match status {
             ReturnStatus::Ok if text.trim_end() == NO_OUTPUT => "no output".to_owned(),
-            ReturnStatus::Ok => match text.lines().map(|line| left_out(line).unwrap_or(1)).sum() {
+            ReturnStatus::Ok => match text.lines().map(lines_of).sum() {
                 1 => "1 line".to_owned(),
                 lines => format!("{lines} lines"),
             },
@@ -145,6 +145,11 @@ impl TypedTool for Shell {
             ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Unknown => String::new(),
         }
     }
+}
+
+/// Returns how many lines of output a line of a report stands for. The line that is cut before a remark counts there.
+fn lines_of(line: &str) -> usize {
+    left_out(line).map_or(1, |lines| lines.saturating_sub(1))
 }
 
 /// Returns the plan of a command, based on its words and on what they refer to here. Blocking.
