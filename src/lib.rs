@@ -86,8 +86,12 @@
 //!   secrets. `git` commands are not read-only where the repository's settings can name programs.
 //! - No rule, grant, hook, mode or yolo answers what a plan reserves for a person.
 //! - `Y` approves the contents of a file that were not all on the screen; never a command, HIGH or untrusted text.
-//! - After an approval no other approval counts for a second, and no key for half a second after each that came too
-//!   early: a key that is held down decides one thing at most. `n` is no on every card; `]` and `[` go through hunks.
+//! - A card takes the keys by itself from an empty composer where no key came for a second. Only `y`, `n` and `v` are for
+//!   it then, after its half second; a letter that another key follows within 300 ms is text, with what follows it.
+//! - Events of one key with shorter pauses are one press, and a press that may be the repetition of a key that approved
+//!   is decided at its end: a key that is held down approves one thing, whatever the keyboard's delay.
+//! - `v` is a pager over a card or a list; there and on a list `y` approves all that is shown or marked, never HIGH or
+//!   untrusted text among others. `n` is no on every card; `]` and `[` go through hunks.
 //! - File tools walk by descriptors, one name at a time and through no link, on every system: the same promise as
 //!   `openat2`, with one implementation.
 //! - Frames are compared and sent by our own canvas, which moves rows by scroll regions: a third of the bytes of cell

@@ -346,13 +346,16 @@ fn foot(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Vec<Line> {
     lines
 }
 
-/// Describes the marked high-risk requests after the first approval.
+/// Describes the high-risk requests that were approved once: the marked ones, or else the chosen one.
 fn approved_once(list: &BatchView<'_>, keymap: &Keymap) -> String {
-    let marked = |at: &usize| list.rows[*at].mark == Mark::On;
-    let high: Vec<usize> =
-        (0..list.rows.len()).filter(marked).filter(|at| list.rows[*at].card.is_high()).collect();
+    let marked: Vec<usize> = (0..list.rows.len()).filter(|at| list.rows[*at].mark == Mark::On).collect();
+    let these = if marked.is_empty() { vec![list.cursor] } else { marked };
+    let high: Vec<usize> = these.iter().copied().filter(|at| list.rows[*at].card.is_high()).collect();
     let verb = if high.len() == 1 { "is" } else { "are" };
-    let again = format!("once more runs all {}", list.marked());
+    let again = match these.len() {
+        1 => "once more runs it".to_owned(),
+        all => format!("once more runs all {all}"),
+    };
     let keys = [
         (Context::Batch, Action::List(ListKey::Yes), again.as_str()),
         (Context::Global, Action::Escape, "back"),

@@ -142,7 +142,7 @@ impl<'a> Stage<'a> {
     fn card(&mut self, keys: &str) {
         self.screen().wait_for("Tab: to the card");
         self.keys("<tab>");
-        self.screen().wait_for("the card has the keys");
+        self.screen().wait_for("· card ─");
         let began = Instant::now();
         let mut presses = 0;
         while !self.screen().screen().contains("arguments") {

@@ -33,7 +33,7 @@ struct Moment {
 const STOPPED: &str = "· stopped";
 /// What waits for a decision goes on waiting; nothing runs, so nothing is interrupted.
 const WAITS: &str = "the turn waits for you";
-const HAS_KEYS: &str = "the card has the keys";
+const HAS_KEYS: &str = "· card ─";
 const NOTED: &str = "user [note from co: interrupted]";
 const UNNOTED: &str = "user go\n\n[note from co: interrupted]";
 const CUT: &str = "return [interrupted] interrupted; what it had done so far stays done\nup 42\n";

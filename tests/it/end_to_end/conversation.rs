@@ -63,9 +63,9 @@ fn parallel_calls(first: &mut Terminal, co: &Co, service: &Service) {
         screen.lines().filter(|line| line.contains('✓')).count() == 2 && screen.contains("2 actions")
     });
     first.keys("<a-a>");
-    first.wait_for("the list has the keys");
+    first.wait_for("· list ─");
     to_card(first, "to plan.txt (new file)");
-    press_until(first, "<ret>", "the card has the keys");
+    press_until(first, "<ret>", "· card ─");
     press_until(first, "e", "editing arguments");
     first.keys("<tab><c-j>two<c-s>");
     first.wait_for("to other.txt (new file)");
@@ -125,7 +125,7 @@ fn deferral(mut first: Terminal, co: &Co, service: &Service, left: Left) {
         Left::Asking | Left::Alive => {}
         Left::PutOff => {
             first.keys("<tab>");
-            first.wait_for("the card has the keys");
+            first.wait_for("· card ─");
             press_until(&mut first, "<esc>", "put off");
         }
     }

@@ -60,5 +60,5 @@ fn what_was_changed_is_what_runs() {
 /// Waits for the card that says `text`, and gives it the keys.
 fn to_card(screen: &mut Terminal, text: &str) {
     screen.wait_for(text);
-    press_until(screen, "<a-a>", "the card has the keys");
+    press_until(screen, "<a-a>", "· card ─");
 }

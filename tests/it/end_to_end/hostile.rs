@@ -70,12 +70,12 @@ fn nothing_harmful_reaches_the_screen() {
             assert!(shown.contains(seen), "{seen}\n{shown}");
         }
         screen.keys("<a-a>");
-        screen.wait_for("the list has the keys");
+        screen.wait_for("· list ─");
         // Everything that the list can show.
         for key in ["<down>", "v", "w", "<up>", "v", "w"] {
             screen.keys(key);
         }
-        press_until(&mut screen, "<ret>", "the card has the keys");
+        press_until(&mut screen, "<ret>", "· card ─");
         for _ in 0..2 {
             // Everything that the card can show.
             press_until(&mut screen, "v", "arguments");

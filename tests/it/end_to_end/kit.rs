@@ -80,7 +80,7 @@ pub fn press_until(co: &mut Terminal, key: &str, text: &str) {
 /// Approves the card that is shown, and empties the composer of what came too late.
 #[track_caller]
 pub fn approve(co: &mut Terminal) {
-    const HAS_KEYS: &str = "the card has the keys";
+    const HAS_KEYS: &str = "· card ─";
     co.wait_for("Tab or Alt+A: decide");
     co.keys("<tab>");
     co.wait_for(HAS_KEYS);

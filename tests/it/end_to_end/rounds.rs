@@ -47,7 +47,7 @@ fn decide(size: (u16, u16), wire: Wire) {
     screen.keys("three files<ret>");
     screen.wait_for("3 actions");
     screen.keys("<a-a>");
-    screen.wait_for("the list has the keys");
+    screen.wait_for("· list ─");
     go_to(&mut screen, "two.txt");
     press_until(&mut screen, "n", "tell the model why");
     screen.keys("not that one<ret>");

@@ -74,6 +74,7 @@ fn list() -> Screen {
 fn rounds() {
     let cases: Vec<(&str, Screen, &str, Vec<ClientRequest>)> = vec![
         ("the row, with nothing marked", list(), "<tab>y", vec![yes(1)]),
+        ("a HIGH row by one key", list(), "<tab><down><down>y", vec![]),
         ("no reflex decides", list(), "<tab><ret><tab><tab><space>", vec![]),
         ("without the keys", list(), "y n<space>", vec![]),
         ("one", list(), "<tab><space>y", vec![yes(1)]),
@@ -118,6 +119,9 @@ fn rounds() {
 fn high_needs_a_second_key_after_a_moment() {
     let once = || list().keys("<tab><space><down><down><space>y");
     assert!(once().shot().contains("3 is HIGH: y once more runs all 2, Esc back"));
+    let row = || list().keys("<tab><down><down>y");
+    assert!(row().shot().contains("3 is HIGH: y once more runs it, Esc back"), "{}", row().shot());
+    assert_eq!(row().wait(1_100).keys("y").asks(), [&yes(3)]);
     assert_eq!(once().wait(1_100).keys("y").asks(), [&yes(1), &yes(3)]);
     assert!(once().wait(1_100).keys("<esc>y").asks().is_empty(), "taken back");
     assert!(once().wait(1_100).keys("<up><space>y").asks().is_empty(), "another set is another question");

@@ -50,7 +50,7 @@ fn states() {
         ("no request was counted", Screen::open(120, 30).notice(ServerMessage::Header(fresh))),
         ("window unknown", Screen::open(120, 30).notice(ServerMessage::Header(unknown))),
         ("busy", busy(Screen::open(140, 40))),
-        ("busy, a card has the keys", busy(Screen::open(120, 30)).keys("<a-a>")),
+        ("busy, a card has the focus", busy(Screen::open(120, 30)).keys("<a-a>")),
         ("retry", retrying(Screen::open(140, 40))),
         ("hidden", busy(Screen::open(140, 40)).keys("<c-t>")),
         ("too narrow", busy(Screen::open(119, 30))),
