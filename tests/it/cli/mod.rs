@@ -5,6 +5,7 @@ pub mod approvals_decide;
 pub mod approvals_edit;
 pub mod approvals_kit;
 pub mod approvals_list;
+pub mod approvals_reading;
 pub mod approvals_watch;
 pub mod audit;
 pub mod auth;
