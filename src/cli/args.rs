@@ -39,7 +39,7 @@ impl Args {
 
 /// Settings for this run.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub(super) struct Shared {
     /// The model, as `provider/model` or a bare name
     #[arg(long, global = true, value_name = "MODEL")]
@@ -105,7 +105,7 @@ pub(super) enum Sub {
     /// Trust a folder, so that its own settings, rules and hooks count
     Trust(Trust),
     /// Show the model, the folders and what waits
-    Status,
+    Status(AsJson),
     /// List the sessions
     Sessions(Sessions),
     /// Show tokens and cost, by day, model or session
@@ -115,7 +115,7 @@ pub(super) enum Sub {
     /// Check the database, put a copy of it back, or save what can be read
     Doctor(Doctor),
     /// Show every setting with its value and where that comes from
-    Config,
+    Config(AsJson),
     /// List the models of the services that are set up, with windows and prices
     Models(Models),
     /// Keep, list, remove and test keys of services
@@ -239,6 +239,14 @@ pub(super) struct Trust {
     pub json: bool,
 }
 
+/// The form of a list without other options.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct AsJson {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, clap::Args)]
 pub(super) struct Sessions {
     /// Print JSON
@@ -324,7 +332,7 @@ pub(super) enum AuditWhat {
     },
     /// Check that no row was changed, removed or moved, and that the end is there; exit code 1 otherwise
     Verify {
-        /// A head that you saw at an exit, or its first digits: it must be part of the audit
+        /// A head that you saw earlier, or its first digits: it must be part of the audit
         head: Option<String>,
         /// Print JSON
         #[arg(long)]

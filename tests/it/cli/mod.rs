@@ -13,6 +13,7 @@ pub mod fallback;
 pub mod help;
 pub mod hooks;
 pub mod keys;
+pub mod lists_json;
 pub mod misuse;
 pub mod models;
 pub mod offline;
