@@ -74,7 +74,7 @@ pub(super) struct Shared {
 pub(super) struct Run {
     /// Open the screen and send this first: one argument of several words, or all that follows `--`
     #[arg(value_name = "PROMPT", value_parser = SeveralWords, conflicts_with = "rest")]
-    first: Option<String>,
+    first: Vec<String>,
     #[arg(last = true, hide = true)]
     rest: Vec<String>,
     /// Print the answer to this prompt and end; piped input is added to it
@@ -94,10 +94,13 @@ pub(super) struct Run {
 impl Run {
     /// Takes the first prompt, if one was typed.
     pub fn take_first(&mut self) -> Option<String> {
-        let rest = std::mem::take(&mut self.rest).join(" ");
-        self.first.take().or(Some(rest)).filter(|first| !first.trim().is_empty())
+        let words = [std::mem::take(&mut self.first), std::mem::take(&mut self.rest)].concat().join(" ");
+        Some(words).filter(|words| !words.trim().is_empty())
     }
 }
+
+/// What is wrong with a prompt and a command together.
+pub(super) const NO_COMMAND: &str = "a prompt goes with no command";
 
 /// Reads a prompt of several words: one word alone is a misspelt command.
 #[derive(Clone)]
@@ -112,6 +115,9 @@ impl TypedValueParser for SeveralWords {
         };
         if text.trim().contains(char::is_whitespace) {
             return Ok(text.to_owned());
+        }
+        if command.find_subcommand(text).is_some() {
+            return Err(command.clone().error(ErrorKind::ArgumentConflict, NO_COMMAND));
         }
         let mut error = clap::Error::new(ErrorKind::InvalidSubcommand).with_cmd(command);
         error.insert(ContextKind::InvalidSubcommand, ContextValue::String(text.to_owned()));

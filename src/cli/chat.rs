@@ -31,6 +31,19 @@ use crate::workspace::{World, load_settings};
 /// The capacity of the ask channel between the front end and the session's owner.
 const LINK: usize = 64;
 
+/// How a conversation begins.
+pub(super) struct Start {
+    pub opening: Opening,
+    /// The first prompt.
+    pub first: Option<String>,
+}
+
+impl From<Opening> for Start {
+    fn from(opening: Opening) -> Self {
+        Self { opening, first: None }
+    }
+}
+
 /// How a conversation is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -67,8 +80,7 @@ pub(super) async fn plain(
     world: World,
     (loaded, shape): (Loaded, Shape),
     flags: Flags,
-    opening: Opening,
-    first: Option<String>,
+    Start { opening, first }: Start,
     at: Terminals,
     console: &mut Console,
 ) -> Result<()> {
@@ -99,7 +111,9 @@ pub(super) async fn plain(
         face,
         decider: Decider::Plain,
     }));
-    let shown = plain::run(PlainOptions { updates, asks, setup, first: first.map(Prompt::written), editor, preface }).await;
+    let shown =
+        plain::run(PlainOptions { updates, asks, setup, first: first.map(Prompt::written), editor, preface })
+            .await;
     let owned = outcome(owner).await;
     match shown {
         // The owner's error is more specific.
@@ -162,8 +176,7 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
 pub(super) async fn run(
     world: World,
     loaded: Loaded,
-    opening: Opening,
-    first: Option<String>,
+    Start { opening, first }: Start,
     console: &mut Console,
 ) -> Result<()> {
     let models = models(&world, &loaded).await?;

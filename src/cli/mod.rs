@@ -43,7 +43,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::args::{Args, Flags, Sub};
-use self::chat::Shape;
+use self::chat::{Shape, Start};
 use self::console::Console;
 use self::error::{CliError, Kind, Result};
 use self::input::Terminals;
@@ -124,7 +124,7 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
     let Args { shared, mut run, command } = args;
     let first = run.take_first();
     if let (Some(_), Some(_)) = (&first, &command) {
-        let error = CliError::message(Kind::Usage, "a prompt goes with no command");
+        let error = CliError::message(Kind::Usage, args::NO_COMMAND);
         return Err(error.hint("`co \"your prompt\"` opens the screen with it"));
     }
     // A value typed after a subcommand also reaches the options of all commands above it.
@@ -147,10 +147,10 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
             }
             let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
             match (shape, at.interactive()) {
-                (Shape::Screen, true) => chat::run(world, loaded, opening, None, console).await,
+                (Shape::Screen, true) => chat::run(world, loaded, opening.into(), console).await,
                 (Shape::Screen, false) => print::resume(world, flags, opening, output, console).await,
                 (Shape::Plain | Shape::PlainOnly, _) => {
-                    chat::plain(world, (loaded, shape), flags, opening, None, at, console).await
+                    chat::plain(world, (loaded, shape), flags, opening.into(), at, console).await
                 }
             }
         }
@@ -200,7 +200,7 @@ async fn talk(
     }
     match (shape, at) {
         (Shape::Plain | Shape::PlainOnly, at) => {
-            chat::plain(world, (loaded, shape), flags, opening, first, at, console).await
+            chat::plain(world, (loaded, shape), flags, Start { opening, first }, at, console).await
         }
         (Shape::Screen, Terminals { stdin: false, .. }) => {
             let first = first.unwrap_or_default();
@@ -216,7 +216,7 @@ async fn talk(
             Err(error.hint("`co --plain` talks in lines of text, wherever they go"))
         }
         (Shape::Screen, Terminals { stdin: true, stdout: true }) => {
-            chat::run(world, loaded, opening, first, console).await
+            chat::run(world, loaded, Start { opening, first }, console).await
         }
     }
 }

@@ -43,7 +43,9 @@ fn arguments_are_well_formed_and_understood() {
 fn a_first_prompt_has_several_words_or_stands_behind_dashes() {
     use clap::error::ErrorKind;
     let first = |line: &[&str]| {
-        Args::try_parse_from(["co"].iter().chain(line)).map(|mut args| args.run.take_first()).map_err(|error| error.kind())
+        Args::try_parse_from(["co"].iter().chain(line))
+            .map(|mut args| args.run.take_first())
+            .map_err(|error| error.kind())
     };
     let cases: &[(&[&str], Result<Option<&str>, ErrorKind>)] = &[
         (&[], Ok(None)),
@@ -56,7 +58,8 @@ fn a_first_prompt_has_several_words_or_stands_behind_dashes() {
         (&["fix"], Err(ErrorKind::InvalidSubcommand)),
         (&[" fix "], Err(ErrorKind::InvalidSubcommand)),
         (&["fix", "the", "tests"], Err(ErrorKind::InvalidSubcommand)),
-        (&["fix the", "tests"], Err(ErrorKind::UnknownArgument)),
+        (&["fix the", "tests"], Err(ErrorKind::InvalidSubcommand)),
+        (&["fix the tests", "status"], Err(ErrorKind::ArgumentConflict)),
         (&["fix the", "--", "tests"], Err(ErrorKind::ArgumentConflict)),
     ];
     for (line, expected) in cases {

@@ -16,12 +16,7 @@ const SHOWN: usize = 40;
 const DEEPEST: usize = 32;
 
 /// Returns the arguments with all changes; errs with a sentence if one cannot be made.
-pub fn changed(
-    tool: &str,
-    schema: Option<&Value>,
-    args: &Value,
-    sets: &[String],
-) -> Result<Value, String> {
+pub fn changed(tool: &str, schema: Option<&Value>, args: &Value, sets: &[String]) -> Result<Value, String> {
     let mut whole = args.clone();
     for set in sets {
         let Some((name, text)) = set.split_once('=') else {
@@ -317,27 +312,18 @@ mod tests {
                 "send_mail has no field `when.dya`; did you mean `day`? its fields: day, hour".to_owned(),
             ),
             ("to.x=1", "send_mail has no field `to.x`; there are no fields by name here".to_owned()),
-            (
-                "count=many",
-                "`count` must be a whole number or nothing, not `many`; e.g. count=3".to_owned(),
-            ),
+            ("count=many", "`count` must be a whole number or nothing, not `many`; e.g. count=3".to_owned()),
             ("count=0", "`count` must be at least 1, not `0`; e.g. count=3".to_owned()),
             ("loud=yes", "`loud` must be true or false, not `yes`; e.g. loud=true".to_owned()),
             ("tags=x", r#"`tags` must be a list, not `x`; e.g. tags='["a", "b"]'"#.to_owned()),
-            (
-                "tags=[1]",
-                r#"`tags`, item 1 must be text, not `[1]`; e.g. tags='["a", "b"]'"#.to_owned(),
-            ),
+            ("tags=[1]", r#"`tags`, item 1 must be text, not `[1]`; e.g. tags='["a", "b"]'"#.to_owned()),
             (
                 "tags.7=x",
                 "the arguments have no place `tags.7`; `co approvals edit ID` opens them whole".to_owned(),
             ),
             ("tags.x=x", "send_mail has no field `tags.x`; there are no fields by name here".to_owned()),
             ("size=huge", "`size` must be one of small, large, not `huge`".to_owned()),
-            (
-                "when.hour=noon",
-                "`when.hour` must be a whole number, not `noon`; e.g. when.hour=3".to_owned(),
-            ),
+            ("when.hour=noon", "`when.hour` must be a whole number, not `noon`; e.g. when.hour=3".to_owned()),
         ];
         for (set, expected) in cases {
             let found = changed("send_mail", Some(&schema()), &asked, &[(*set).to_owned()]);

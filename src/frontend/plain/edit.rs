@@ -15,9 +15,9 @@ use crate::message::ToolName;
 pub(super) const ARGUMENTS: &str = "FIELD=VALUE, all arguments as JSON, or an empty line when done: ";
 pub(super) const APPROVES: &str = "yes approves the call with these arguments, anything else goes back: ";
 
-const OPENS: &str =
-    "Your editor opens with the arguments. What you save is shown here, and only a yes after that approves it.";
-const LINES: &str = "The arguments now. Your changes are shown again, and only a yes after that approves them.";
+const OPENS: &str = "Your editor opens with the arguments. What you save is shown here, and only a yes after that approves it.";
+const LINES: &str =
+    "The arguments now. Your changes are shown again, and only a yes after that approves them.";
 const NOT_YET: &str = "Not approved. 3 goes on with the changes, 1 approves the call as it was asked.";
 const UNCHANGED: &str = "Nothing was changed.";
 const GONE: &str = "The request is no longer open here, so what was edited is not used.";
@@ -155,8 +155,11 @@ fn line_of_text(args: &Value, change: &str) -> Option<String> {
 fn changes(asked: &Value, now: &Value) -> Vec<String> {
     let fields = |args: &Value| args.as_object().cloned().unwrap_or_default();
     let (asked, now) = (fields(asked), fields(now));
-    let changed: Map<String, Value> =
-        now.iter().filter(|(name, value)| asked.get(*name) != Some(*value)).map(|(name, value)| (name.clone(), value.clone())).collect();
+    let changed: Map<String, Value> = now
+        .iter()
+        .filter(|(name, value)| asked.get(*name) != Some(*value))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     let mut rows = words::editable(&Value::Object(changed));
     rows.extend(asked.keys().filter(|name| !now.contains_key(*name)).map(|name| format!("without {name}")));
     rows

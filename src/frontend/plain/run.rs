@@ -204,7 +204,9 @@ impl Face {
             if let Some(text) = to_edit {
                 match Outside::start(&self.editor, &text, "json", ()) {
                     Ok(outside) => self.outside = Some(outside),
-                    Err(error) => self.take(Input::Edited(Err(format!("the editor could not be started: {error}")))),
+                    Err(error) => {
+                        self.take(Input::Edited(Err(format!("the editor could not be started: {error}"))))
+                    }
                 }
                 if self.outside.is_none() {
                     continue;

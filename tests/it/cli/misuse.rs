@@ -241,12 +241,18 @@ fn one_unknown_word_is_no_prompt() {
         2,
         "",
         "error: unrecognized subcommand 'aprovals'\n\n  tip: a similar subcommand exists: 'approvals'\n  \
-         tip: `co -- aprovals` sends it as a prompt\n\nUsage: co [OPTIONS] [PROMPT] [COMMAND]\n\n\
+         tip: `co -- aprovals` sends it as a prompt\n\nUsage: co [OPTIONS] [PROMPT]... [COMMAND]\n\n\
          For more information, try '--help'.\n",
     );
     let err = "co: error: a prompt goes with no command\n    `co \"your prompt\"` opens the screen with it\n";
-    co.run(&["fix the tests", "status"]).check(2, "", err);
-    co.run(&["-p", "one thing", "--", "another"]).check(2, "", "co: error: one prompt can be printed, not two\n");
+    co.run(&["fix the tests", "-c", "status"]).check(2, "", err);
+    let two = co.run(&["fix the tests", "status"]);
+    assert!(two.code == Some(2) && two.err.starts_with("error: a prompt goes with no command\n"), "{two:?}");
+    co.run(&["-p", "one thing", "--", "another"]).check(
+        2,
+        "",
+        "co: error: one prompt can be printed, not two\n",
+    );
 }
 
 #[test]

@@ -17,8 +17,18 @@ use serde_json::json;
 
 use crate::tui::kit::{call, decided, diff_request, header, id, line, plan, returned, shell_request};
 
-const TERMINAL: Setup = Setup { source: Source::Terminal, echo: Echo::Seen, thinking: ThinkingShown::Told, editing: Editing::Lines };
-const PIPE: Setup = Setup { source: Source::Pipe, echo: Echo::Unseen, thinking: ThinkingShown::Told, editing: Editing::Lines };
+const TERMINAL: Setup = Setup {
+    source: Source::Terminal,
+    echo: Echo::Seen,
+    thinking: ThinkingShown::Told,
+    editing: Editing::Lines,
+};
+const PIPE: Setup = Setup {
+    source: Source::Pipe,
+    echo: Echo::Unseen,
+    thinking: ThinkingShown::Told,
+    editing: Editing::Lines,
+};
 
 /// The face, its clock, and everything it said; lines typed on a terminal stand where they would be seen.
 struct Face {
@@ -184,7 +194,21 @@ fn answers() {
         (
             "edited, taken back, and edited on",
             write_request(),
-            &["3", "<wait>", "path=b.md", "", "<wait>", "no", "<wait>", "3", "<wait>", "content.4=- sow oats", "", "<wait>", "yes"],
+            &[
+                "3",
+                "<wait>",
+                "path=b.md",
+                "",
+                "<wait>",
+                "no",
+                "<wait>",
+                "3",
+                "<wait>",
+                "content.4=- sow oats",
+                "",
+                "<wait>",
+                "yes",
+            ],
             vec![decided(1, written("b.md", "# Today\n\n- sow peas\n- sow oats\n"))],
         ),
         (
@@ -194,7 +218,12 @@ fn answers() {
             vec![decided(1, written("notes/today.md", "# Today\n\n- sow beans\n"))],
         ),
         ("edited to nonsense", ls(), &["3", "<wait>", "{", "[1]", "", "<wait>"], vec![]),
-        ("edited to the same", ls(), &["3", "<wait>", r#"{"command":"ls"}"#, "<wait>", "yes"], vec![decided(1, Approval::yes())]),
+        (
+            "edited to the same",
+            ls(),
+            &["3", "<wait>", r#"{"command":"ls"}"#, "<wait>", "yes"],
+            vec![decided(1, Approval::yes())],
+        ),
         ("edited to the same, and no yes", ls(), &["3", "<wait>", r#"{"command":"ls"}"#, "<wait>"], vec![]),
         ("edited too soon", ls(), &["3", r#"{"command":"ls"}"#], vec![]),
         (
@@ -397,7 +426,7 @@ fn a_conversation() {
     face = face.text("All ").text("done.").event(Event::TextCommitted { text: String::new() });
     face = face.say("and the garden?");
     face = face.prompted("and the garden?").asked(shell_request(5, "dig", Risk::Medium)).wait(100).wait(600);
-    face = face.say("3").wait(600).say("{").say(r#"{"command":"dig twice"}"#);
+    face = face.say("3").wait(600).say("{").say(r#"{"command":"dig twice"}"#).wait(600).say("yes");
     let twice = instead(json!({"command": "dig twice"}));
     face = face
         .settled(5, twice, Decider::Plain)
@@ -665,7 +694,10 @@ fn an_editor_changes_the_arguments_and_approves_nothing() {
         (saves(&text), "Nothing was changed."),
         (saves(" \n"), "Nothing was changed."),
         (Input::Edited(Err("the editor ended with 1".to_owned())), "Not changed: the editor ended with 1."),
-        (saves("{\"command\""), "Not changed: that is no JSON (EOF while parsing an object at line 1 column 10); 3 opens it again."),
+        (
+            saves("{\"command\""),
+            "Not changed: that is no JSON (EOF while parsing an object at line 1 column 10); 3 opens it again.",
+        ),
     ] {
         let again = if saved == saves("{\"command\"") { "{\"command\"".to_owned() } else { text.clone() };
         let (face, _) = editing(ls());

@@ -18,7 +18,12 @@ struct Face {
 
 impl Face {
     fn open() -> Self {
-        let setup = Setup { source: Source::Terminal, echo: Echo::Seen, thinking: ThinkingShown::Told, editing: Editing::Lines };
+        let setup = Setup {
+            source: Source::Terminal,
+            echo: Echo::Seen,
+            thinking: ThinkingShown::Told,
+            editing: Editing::Lines,
+        };
         let mut face =
             Self { plain: Plain::new(setup), now_ms: 1_000, text: String::new(), asks: Vec::new() };
         face.tell(ServerMessage::Header(header()));

@@ -82,8 +82,12 @@ fn a_refusal_is_no_failure() {
 
 #[test]
 fn the_plain_face_says_the_same() {
-    let mut plain =
-        Plain::new(Setup { source: Source::Terminal, echo: Echo::Seen, thinking: ThinkingShown::Told, editing: Editing::Lines });
+    let mut plain = Plain::new(Setup {
+        source: Source::Terminal,
+        echo: Echo::Seen,
+        thinking: ThinkingShown::Told,
+        editing: Editing::Lines,
+    });
     let mut text = String::new();
     for event in [
         retry(Some(FALLBACK)),
