@@ -85,7 +85,8 @@
 //! - An allow rule by words covers flags that the table of programs knows, and files of the workspace that hold no
 //!   secrets. `git` commands are not read-only where the repository's settings can name programs.
 //! - No rule, grant, hook, mode or yolo answers what a plan reserves for a person.
-//! - `Y` approves the contents of a file that were not all on the screen; never a command, HIGH or untrusted text.
+//! - `Y` and `co approvals yes --unread` approve the contents of a file that were not all shown; never a command, HIGH or
+//!   untrusted text. The request itself says which.
 //! - A card takes the keys by itself from an empty composer where no key came for a second. Only `y`, `n` and `v` are for
 //!   it then, after its half second; a letter that another key follows within 300 ms is text, with what follows it.
 //! - Events of one key with shorter pauses are one press, and a press that may be the repetition of a key that approved

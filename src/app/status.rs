@@ -1,6 +1,8 @@
 //! The data of `co status` and `/status`: model, places, pending requests.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use crate::accounts::{Models, Origin};
 use crate::approval::WorkspaceKind;
@@ -13,63 +15,125 @@ use crate::workspace::World;
 /// Maximum number of sessions counted.
 const COUNTED: usize = 100_000;
 
-/// Returns rows of a name and a value; values are not sanitized. A store that cannot be opened is a row too.
-pub async fn status_rows(
-    world: &World,
-    settings: &Settings,
-    models: &Models,
-    store: Result<&Store, &StoreError>,
-) -> Vec<(String, String)> {
-    let choice = models.current();
-    let origin = match &choice.origin {
-        Origin::Setting => "from the settings".to_owned(),
-        Origin::Key { title } => format!("a key or an address for {title} is set"),
-        Origin::Found { server } => format!("{server}, found on this machine"),
-        Origin::Switched => "switched to by you".to_owned(),
-        Origin::Offline => "built in; no key, no server".to_owned(),
-    };
-    let folder = match world.kind_of(&world.workspace) {
-        WorkspaceKind::Project => world.workspace.display().to_string(),
-        WorkspaceKind::HomeOrRoot => format!("{} (not a project: reads ask too)", world.workspace.display()),
-    };
-    let mut rows = vec![
-        row("version", env!("CARGO_PKG_VERSION")),
-        row("model", format!("{}/{} ({origin})", choice.provider, choice.model)),
-        row("commands", Subprocess.isolation().word()),
-        row("folder", folder),
-        row("settings", settings_file(world)),
-        row("data", settings.data_dir.display().to_string()),
-    ];
-    match store {
-        Ok(store) => rows.extend(store_rows(store, &settings.data_dir).await),
-        Err(error) => rows.push(row("store", format!("cannot be used: {error}"))),
-    }
-    rows
+/// The state of the program. Its JSON form is that of `co status --json`: fields may only be added.
+#[derive(Debug, Serialize)]
+pub struct Status {
+    version: &'static str,
+    model: ModelStatus,
+    /// `unsandboxed` or `sandboxed`.
+    commands: &'static str,
+    folder: PathBuf,
+    /// `false` in the home folder itself and in `/`, where reads ask too.
+    is_project: bool,
+    /// The user's own file; it need not exist.
+    settings: Option<PathBuf>,
+    data: PathBuf,
+    /// `null` if the database cannot be used.
+    store: Option<StoreStatus>,
+    /// Why the database cannot be used.
+    error: Option<String>,
 }
 
-async fn store_rows(store: &Store, data: &Path) -> Vec<(String, String)> {
-    // The latest writes are in the WAL until a checkpoint.
-    let sizes =
-        ["co.db", "co.db-wal"].map(|name| std::fs::metadata(data.join(name)).map_or(0, |file| file.len()));
-    let size: u64 = sizes.iter().sum();
-    let counted = async {
+#[derive(Debug, Serialize)]
+struct ModelStatus {
+    provider: String,
+    name: String,
+    /// `setting`, `key`, `found`, `switched` or `offline`.
+    origin: &'static str,
+    #[serde(skip)]
+    words: String,
+}
+
+#[derive(Debug, Serialize)]
+struct StoreStatus {
+    bytes: u64,
+    sessions: usize,
+    /// Requests that wait for a decision, in all sessions.
+    waiting: usize,
+}
+
+impl Status {
+    pub async fn of(
+        world: &World,
+        settings: &Settings,
+        models: &Models,
+        store: Result<&Store, &StoreError>,
+    ) -> Self {
+        let data = settings.data_dir.clone();
+        let store = match store {
+            Ok(store) => {
+                StoreStatus::of(store, &data).await.map_err(|error| format!("cannot be read: {error}"))
+            }
+            Err(error) => Err(format!("cannot be used: {error}")),
+        };
+        let (store, error) = match store {
+            Ok(store) => (Some(store), None),
+            Err(error) => (None, Some(error)),
+        };
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            model: ModelStatus::of(models),
+            commands: Subprocess.isolation().word(),
+            folder: world.workspace.clone(),
+            is_project: world.kind_of(&world.workspace) == WorkspaceKind::Project,
+            settings: user_file(&world.env),
+            data,
+            store,
+            error,
+        }
+    }
+
+    /// Returns rows of a name and a value; values are not sanitized.
+    pub fn rows(&self) -> Vec<(String, String)> {
+        let ModelStatus { provider, name, words, .. } = &self.model;
+        let folder = self.folder.display();
+        let note = if self.is_project { "" } else { " (not a project: reads ask too)" };
+        let mut rows = vec![
+            row("version", self.version),
+            row("model", format!("{provider}/{name} ({words})")),
+            row("commands", self.commands),
+            row("folder", format!("{folder}{note}")),
+            row("settings", self.settings_file()),
+            row("data", self.data.display().to_string()),
+        ];
+        if let Some(StoreStatus { bytes, sessions, waiting }) = &self.store {
+            rows.push(row("store", format!("{} KiB, sessions: {sessions}", bytes.div_ceil(1024))));
+            rows.push(row("waiting", format!("{waiting} for your approval")));
+        }
+        rows.extend(self.error.as_ref().map(|error| row("store", error.as_str())));
+        rows
+    }
+
+    fn settings_file(&self) -> String {
+        match &self.settings {
+            Some(path) if path.exists() => path.display().to_string(),
+            Some(path) => format!("{} (not there: defaults)", path.display()),
+            None => "none".to_owned(),
+        }
+    }
+}
+
+impl ModelStatus {
+    fn of(models: &Models) -> Self {
+        let choice = models.current();
+        let (origin, words) = match &choice.origin {
+            Origin::Setting => ("setting", "from the settings".to_owned()),
+            Origin::Key { title } => ("key", format!("a key or an address for {title} is set")),
+            Origin::Found { server } => ("found", format!("{server}, found on this machine")),
+            Origin::Switched => ("switched", "switched to by you".to_owned()),
+            Origin::Offline => ("offline", "built in; no key, no server".to_owned()),
+        };
+        Self { provider: choice.provider.clone(), name: choice.model.clone(), origin, words }
+    }
+}
+
+impl StoreStatus {
+    async fn of(store: &Store, data: &Path) -> Result<Self, StoreError> {
+        // The latest writes are in the WAL until a checkpoint.
+        let size = |name| std::fs::metadata(data.join(name)).map_or(0, |file| file.len());
+        let bytes = ["co.db", "co.db-wal"].map(size).iter().sum();
         let sessions = store.listed_sessions(SessionFilter::All, COUNTED).await?.len();
-        Ok::<_, StoreError>((sessions, store.waiting_count().await?))
-    };
-    match counted.await {
-        Ok((sessions, waiting)) => vec![
-            row("store", format!("{} KiB, sessions: {sessions}", size.div_ceil(1024))),
-            row("waiting", format!("{waiting} for your approval")),
-        ],
-        Err(error) => vec![row("store", format!("cannot be read: {error}"))],
-    }
-}
-
-fn settings_file(world: &World) -> String {
-    match user_file(&world.env) {
-        Some(path) if path.exists() => path.display().to_string(),
-        Some(path) => format!("{} (not there: defaults)", path.display()),
-        None => "none".to_owned(),
+        Ok(Self { bytes, sessions, waiting: store.waiting_count().await? })
     }
 }
 

@@ -23,7 +23,7 @@ pub use self::provenance::{Provenance, Reach, Taint};
 pub use self::stages::{Found, Stage, Step};
 use crate::config::Mode;
 use crate::message::{CallId, ToolName};
-use crate::tool::{CallPlan, Risk};
+use crate::tool::{Access, CallPlan, Preview, Risk};
 
 /// The policy's decision on one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -219,6 +219,20 @@ pub struct Request {
     /// Why it is asked again: an edit that failed to plan, or a changed basis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
+}
+
+impl Request {
+    /// Whether a person may approve it without having seen all of it: the contents of a file, not HIGH, and without
+    /// untrusted text. Never a command. Each front end says first that not all was shown.
+    pub fn may_be_unread(&self) -> bool {
+        let is_file = matches!(self.plan.preview, Preview::Diff { .. })
+            && matches!(self.plan.access, Access::Paths { .. });
+        let is_high = match self.risk {
+            Risk::High => true,
+            Risk::Low | Risk::Medium => false,
+        };
+        is_file && !is_high && self.taint.is_empty()
+    }
 }
 
 /// The requests that a deferred turn waits for.

@@ -6,8 +6,8 @@
 mod around;
 mod decide;
 mod edit;
-mod fields;
 mod list;
+mod reading;
 mod show;
 pub(super) mod typed;
 mod watch;
@@ -41,10 +41,11 @@ pub(super) async fn run(what: Approvals, world: &World, flags: Flags, console: &
     let mut context = CommandContext { store, settings, world, console };
     match what.what.unwrap_or(Decide::List(what.listed)) {
         Decide::List(listed) => list::run(&mut context, listed).await,
-        Decide::Show { id, json } => show::run(&mut context, &id, format(json)).await,
+        Decide::Show { id, json } => show::run(&mut context, id, format(json)).await,
         Decide::Yes(yes) => decide::yes(&mut context, yes).await,
-        Decide::No { ids, note, json } => {
+        Decide::No { ids, all, note, json } => {
             let reason = note.filter(|note| !note.trim().is_empty());
+            let ids = if all { decide::undecided(&context).await? } else { ids };
             decide::all(&mut context, &ids, &Approval::Deny { reason }, format(json)).await
         }
         Decide::Later { ids, json } => decide::all(&mut context, &ids, &Approval::Later, format(json)).await,

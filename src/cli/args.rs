@@ -1,9 +1,14 @@
 //! The parsed arguments. Nothing is looked up or decided here.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use std::ffi::OsStr;
+
+use clap::builder::TypedValueParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, Parser, Subcommand, ValueEnum};
 
 use super::approvals::typed::Approvals;
 use super::error::{CliError, Kind, Result};
+use crate::stdx::text::nearest;
 
 /// Settings that flags set, as pairs of name and text.
 pub(super) type Flags = Vec<(String, String)>;
@@ -39,7 +44,7 @@ impl Args {
 
 /// Settings for this run.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub(super) struct Shared {
     /// The model, as `provider/model` or a bare name
     #[arg(long, global = true, value_name = "MODEL")]
@@ -67,6 +72,11 @@ pub(super) struct Shared {
 /// What to do without a subcommand.
 #[derive(Debug, clap::Args)]
 pub(super) struct Run {
+    /// Open the screen and send this first: one argument of several words, or all that follows `--`
+    #[arg(value_name = "PROMPT", value_parser = SeveralWords, conflicts_with = "rest")]
+    first: Vec<String>,
+    #[arg(last = true, hide = true)]
+    rest: Vec<String>,
     /// Print the answer to this prompt and end; piped input is added to it
     #[arg(long, short, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
     pub print: Option<String>,
@@ -79,6 +89,47 @@ pub(super) struct Run {
     /// Continue the latest session of this folder
     #[arg(long = "continue", short = 'c')]
     pub go_on: bool,
+}
+
+impl Run {
+    /// Takes the first prompt, if one was typed.
+    pub fn take_first(&mut self) -> Option<String> {
+        let words = [std::mem::take(&mut self.first), std::mem::take(&mut self.rest)].concat().join(" ");
+        Some(words).filter(|words| !words.trim().is_empty())
+    }
+}
+
+/// What is wrong with a prompt and a command together.
+pub(super) const NO_COMMAND: &str = "a prompt goes with no command";
+
+/// Reads a prompt of several words: one word alone is a misspelt command.
+#[derive(Clone)]
+struct SeveralWords;
+
+impl TypedValueParser for SeveralWords {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        let Some(text) = value.to_str() else {
+            return Err(clap::Error::new(ErrorKind::InvalidUtf8).with_cmd(command));
+        };
+        if text.trim().contains(char::is_whitespace) {
+            return Ok(text.to_owned());
+        }
+        if command.find_subcommand(text).is_some() {
+            return Err(command.clone().error(ErrorKind::ArgumentConflict, NO_COMMAND));
+        }
+        let mut error = clap::Error::new(ErrorKind::InvalidSubcommand).with_cmd(command);
+        error.insert(ContextKind::InvalidSubcommand, ContextValue::String(text.to_owned()));
+        if let Some(like) = nearest(text, command.get_subcommands().map(Command::get_name)) {
+            let like = ContextValue::Strings(vec![like.to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, like);
+        }
+        let tip = format!("`co -- {text}` sends it as a prompt");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(command.clone().render_usage()));
+        Err(error)
+    }
 }
 
 /// The output format of a printed turn.
@@ -105,7 +156,7 @@ pub(super) enum Sub {
     /// Trust a folder, so that its own settings, rules and hooks count
     Trust(Trust),
     /// Show the model, the folders and what waits
-    Status,
+    Status(AsJson),
     /// List the sessions
     Sessions(Sessions),
     /// Show tokens and cost, by day, model or session
@@ -115,7 +166,7 @@ pub(super) enum Sub {
     /// Check the database, put a copy of it back, or save what can be read
     Doctor(Doctor),
     /// Show every setting with its value and where that comes from
-    Config,
+    Config(AsJson),
     /// List the models of the services that are set up, with windows and prices
     Models(Models),
     /// Keep, list, remove and test keys of services
@@ -239,6 +290,14 @@ pub(super) struct Trust {
     pub json: bool,
 }
 
+/// The form of a list without other options.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct AsJson {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, clap::Args)]
 pub(super) struct Sessions {
     /// Print JSON
@@ -324,7 +383,7 @@ pub(super) enum AuditWhat {
     },
     /// Check that no row was changed, removed or moved, and that the end is there; exit code 1 otherwise
     Verify {
-        /// A head that you saw at an exit, or its first digits: it must be part of the audit
+        /// A head that you saw earlier, or its first digits: it must be part of the audit
         head: Option<String>,
         /// Print JSON
         #[arg(long)]

@@ -1,17 +1,19 @@
 //! `co config`: every setting, its value and its source.
 
-use super::args::Flags;
+use super::args::{AsJson, Flags};
 use super::console::Console;
 use super::error::Result;
 use crate::app::advice;
-use crate::config::describe;
+use crate::config::{as_json, describe};
 use crate::workspace::{World, load_settings};
 
-pub(super) fn run(world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) fn run(what: AsJson, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
-    let mut text = describe(&loaded).join("\n");
-    text.push('\n');
-    console.out(&text)?;
+    if what.json {
+        console.json(&as_json(&loaded))?;
+    } else {
+        console.out(&format!("{}\n", describe(&loaded).join("\n")))?;
+    }
     for warning in advice(&loaded) {
         console.note(&format!("co: {warning}"));
     }

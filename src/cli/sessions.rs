@@ -1,13 +1,15 @@
 //! `co sessions`: lists the sessions that can be continued.
 
-use serde_json::{Value, json};
+use std::path::Path;
+
+use serde::Serialize;
 
 use super::args::{Flags, Sessions};
 use super::console::Console;
 use super::error::Result;
 use super::table::{short, table};
 use crate::app::open_store_for_lists;
-use crate::history::TurnEnd;
+use crate::history::{SessionId, TurnEnd};
 use crate::stdx::moment::age;
 use crate::store::{SessionFilter, SessionSummary};
 use crate::workspace::{World, load_settings};
@@ -18,7 +20,7 @@ pub(super) async fn run(what: &Sessions, world: &World, flags: Flags, console: &
     let filter = if what.all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };
     let sessions = store.listed_sessions(filter, usize::MAX).await?;
     if what.json {
-        return console.json(&sessions.iter().map(as_json).collect::<Vec<_>>());
+        return console.json(&sessions.iter().map(listed).collect::<Vec<_>>());
     }
     if sessions.is_empty() {
         let place =
@@ -57,15 +59,29 @@ fn end(one: &SessionSummary) -> String {
     word.to_owned()
 }
 
-fn as_json(one: &SessionSummary) -> Value {
-    json!({
-        "id": one.id,
-        "title": one.title,
-        "workspace": one.workspace,
-        "created": one.created.to_string(),
-        "updated": one.updated.to_string(),
-        "turns": one.turns,
-        "last_end": one.last_end,
-        "waiting": one.waiting,
-    })
+/// A session in the form for programs: fields may only be added.
+#[derive(Serialize)]
+struct Listed<'a> {
+    id: &'a SessionId,
+    title: Option<&'a str>,
+    workspace: &'a Path,
+    created: String,
+    updated: String,
+    turns: u32,
+    /// `null` before the first turn, during a turn, and after one that was cut off.
+    last_end: Option<&'a TurnEnd>,
+    waiting: usize,
+}
+
+fn listed(one: &SessionSummary) -> Listed<'_> {
+    Listed {
+        id: &one.id,
+        title: one.title.as_deref(),
+        workspace: &one.workspace,
+        created: one.created.to_string(),
+        updated: one.updated.to_string(),
+        turns: one.turns,
+        last_end: one.last_end.as_ref(),
+        waiting: one.waiting,
+    }
 }

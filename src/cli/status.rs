@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::args::Flags;
+use super::args::{AsJson, Flags};
 use super::console::Console;
 use super::error::{CliError, Result};
 use crate::accounts::{Models, Pace};
-use crate::app::{AppError, advice, open_store_for_lists, status_rows};
+use crate::app::{AppError, Status, advice, open_store_for_lists};
 use crate::stdx::text::sanitize_line;
 use crate::workspace::{World, load_settings};
 
 /// Prints the rows; errors if the store cannot be used, after printing them.
-pub(super) async fn run(world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: AsJson, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let models =
         Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Instant).map_err(AppError::from)?;
@@ -19,11 +19,13 @@ pub(super) async fn run(world: &World, flags: Flags, console: &mut Console) -> R
         models.discover().await;
     }
     let store = open_store_for_lists(world, &loaded.settings).await;
-    let mut text = String::new();
-    for (name, value) in status_rows(world, &loaded.settings, &models, store.as_ref()).await {
-        text.push_str(&format!("{name:9} {}\n", sanitize_line(&value)));
+    let status = Status::of(world, &loaded.settings, &models, store.as_ref()).await;
+    if what.json {
+        console.json(&status)?;
+    } else {
+        let line = |(name, value): (String, String)| format!("{name:9} {}\n", sanitize_line(&value));
+        console.out(&status.rows().into_iter().map(line).collect::<String>())?;
     }
-    console.out(&text)?;
     for warning in advice(&loaded).into_iter().chain(models.warning()).chain(models.fallback_trouble()) {
         console.note(&format!("co: {warning}"));
     }

@@ -30,11 +30,40 @@ fn arguments_are_well_formed_and_understood() {
         ("co --colour", ErrorKind::UnknownArgument),
         ("co aprovals", ErrorKind::InvalidSubcommand),
         ("co approvals yes", ErrorKind::MissingRequiredArgument),
+        ("co approvals no", ErrorKind::MissingRequiredArgument),
         ("co -p x --output xml", ErrorKind::InvalidValue),
         ("co --version", ErrorKind::DisplayVersion),
         ("co --help", ErrorKind::DisplayHelp),
     ] {
         assert_eq!(parsed(line).map(drop), Err(kind), "{line}");
+    }
+}
+
+#[test]
+fn a_first_prompt_has_several_words_or_stands_behind_dashes() {
+    use clap::error::ErrorKind;
+    let first = |line: &[&str]| {
+        Args::try_parse_from(["co"].iter().chain(line))
+            .map(|mut args| args.run.take_first())
+            .map_err(|error| error.kind())
+    };
+    let cases: &[(&[&str], Result<Option<&str>, ErrorKind>)] = &[
+        (&[], Ok(None)),
+        (&["fix the tests"], Ok(Some("fix the tests"))),
+        (&["-c", "go on, please"], Ok(Some("go on, please"))),
+        (&["--", "status"], Ok(Some("status"))),
+        (&["--", "-x", "is broken"], Ok(Some("-x is broken"))),
+        (&["-p", "--", "-x"], Ok(Some("-x"))),
+        (&["--", " "], Ok(None)),
+        (&["fix"], Err(ErrorKind::InvalidSubcommand)),
+        (&[" fix "], Err(ErrorKind::InvalidSubcommand)),
+        (&["fix", "the", "tests"], Err(ErrorKind::InvalidSubcommand)),
+        (&["fix the", "tests"], Err(ErrorKind::InvalidSubcommand)),
+        (&["fix the tests", "status"], Err(ErrorKind::ArgumentConflict)),
+        (&["fix the", "--", "tests"], Err(ErrorKind::ArgumentConflict)),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(first(line), expected.map(|first| first.map(str::to_owned)), "{line:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use super::args::{Flags, UsageArgs, UsageBy};
 use super::console::Console;
@@ -27,8 +27,8 @@ pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags, console: 
     let rows = rows(&store, what.by, since, zone).await?;
     let sum = rows.iter().fold(Total::default(), |sum, (_, total)| sum.plus(*total));
     if what.json {
-        let rows: Vec<Value> = rows.iter().map(|(name, total)| name.json(total)).collect();
-        return console.json(&json!({"by": what.by.word(), "rows": rows, "total": as_json(&sum)}));
+        let rows = rows.iter().map(|(name, total)| UsageRow { name, total: Sums::of(total) }).collect();
+        return console.json(&UsageList { by: what.by.word(), rows, total: Sums::of(&sum) });
     }
     if rows.is_empty() {
         let since = what.since.as_ref().map_or("yet".to_owned(), |since| format!("since {since}"));
@@ -43,17 +43,75 @@ pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags, console: 
     console.out(&table(heads, &lines))
 }
 
+/// The usage in the form for programs: fields may only be added.
+#[derive(Serialize)]
+struct UsageList<'a> {
+    by: &'static str,
+    rows: Vec<UsageRow<'a>>,
+    total: Sums,
+}
+
+#[derive(Serialize)]
+struct UsageRow<'a> {
+    #[serde(flatten)]
+    name: &'a Name,
+    #[serde(flatten)]
+    total: Sums,
+}
+
+#[derive(Serialize)]
+struct Sums {
+    requests: u64,
+    failed: u64,
+    input: u64,
+    cached_input: u64,
+    cache_write: u64,
+    output: u64,
+    reasoning: u64,
+    /// `null` if no cost is known.
+    cost_usd: Option<f64>,
+    requests_of_unknown_price: u64,
+}
+
+impl Sums {
+    fn of(total: &Total) -> Self {
+        let known = total.unpriced == 0 || total.cost.0 > 0;
+        Self {
+            requests: total.requests,
+            failed: total.failed,
+            input: total.input,
+            cached_input: total.cached_input,
+            cache_write: total.cache_write,
+            output: total.output,
+            reasoning: total.reasoning,
+            cost_usd: known.then(|| total.cost.dollars()),
+            requests_of_unknown_price: total.unpriced,
+        }
+    }
+}
+
 /// What a row is about: a day, a model or a session.
+#[derive(Serialize)]
+#[serde(untagged)]
 enum Name {
-    Day(Date),
-    Model { provider: String, model: String },
-    Session { id: String, title: Option<String> },
+    Day {
+        day: Date,
+    },
+    Model {
+        provider: String,
+        model: String,
+    },
+    Session {
+        #[serde(rename = "session")]
+        id: String,
+        title: Option<String>,
+    },
 }
 
 impl Name {
     fn words(&self) -> String {
         match self {
-            Self::Day(date) => date.to_string(),
+            Self::Day { day } => day.to_string(),
             Self::Model { provider, model } if model.is_empty() => format!("{provider} (no answer)"),
             Self::Model { provider, model } if provider.is_empty() => model.clone(),
             Self::Model { provider, model } => format!("{provider}/{model}"),
@@ -62,33 +120,13 @@ impl Name {
             }
         }
     }
-
-    fn json(&self, total: &Total) -> Value {
-        let mut row = match as_json(total) {
-            Value::Object(row) => row,
-            _ => Map::new(),
-        };
-        let mut add = |name: &str, value: Value| drop(row.insert(name.to_owned(), value));
-        match self {
-            Self::Day(date) => add("day", json!(date.to_string())),
-            Self::Model { provider, model } => {
-                add("provider", json!(provider));
-                add("model", json!(model));
-            }
-            Self::Session { id, title } => {
-                add("session", json!(id));
-                add("title", json!(title));
-            }
-        }
-        Value::Object(row)
-    }
 }
 
 async fn rows(store: &Store, by: UsageBy, since: Timestamp, zone: TimeZone) -> Result<Vec<(Name, Total)>> {
     Ok(match by {
         UsageBy::Day => {
             let days = store.usage_by_day(since, zone).await?;
-            days.into_iter().map(|(date, total)| (Name::Day(date), total)).collect()
+            days.into_iter().map(|(day, total)| (Name::Day { day }, total)).collect()
         }
         UsageBy::Model => {
             let models = store.usage_by_model(UsageOf::Since(since)).await?;
@@ -111,20 +149,4 @@ fn line(name: String, total: &Total) -> [String; 8] {
     let [input, cached, written, output, thinking] =
         [total.input, total.cached_input, total.cache_write, total.output, total.reasoning].map(grouped);
     [name, requests, input, cached, written, output, thinking, total.cost_words()]
-}
-
-/// Returns the row as JSON; `cost_usd` is `null` if no cost is known.
-fn as_json(total: &Total) -> Value {
-    let known = total.unpriced == 0 || total.cost.0 > 0;
-    json!({
-        "requests": total.requests,
-        "failed": total.failed,
-        "input": total.input,
-        "cached_input": total.cached_input,
-        "cache_write": total.cache_write,
-        "output": total.output,
-        "reasoning": total.reasoning,
-        "cost_usd": known.then(|| total.cost.dollars()),
-        "requests_of_unknown_price": total.unpriced,
-    })
 }

@@ -26,7 +26,7 @@ mod value;
 pub use cap::{Cap, Scope, Unit};
 pub use check::{Kind, checked_url};
 pub use choices::{Codec, Mode, Notify, ThemeChoice, ThinkingLevel, ThinkingStyle};
-pub use describe::describe;
+pub use describe::{SettingsAsJson, as_json, describe};
 pub use inert::{INERT, InertSetting};
 pub use load::{Loaded, SourceFile, Sources, ValueWithSource, load};
 pub use models::{ModelOverride, PriceOverride};

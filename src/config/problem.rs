@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::stdx::text;
 
-/// The source of a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The source of a value. Its JSON form is part of `co config --json`.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Source {
     Default,
     /// The user's own file; lines count from 1.

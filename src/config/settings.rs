@@ -276,6 +276,9 @@ pub static SETTINGS: &[SettingRow] = &[
     row("plain", &["CO_PLAIN"], Kind::Bool,
         "Talk in lines of text, for screen readers and logs, instead of the full screen",
         |s, v| s.plain = v.bool()).default("false").flag("--plain").project(ProjectTrust::Never),
+    row("audit_head", &["CO_AUDIT_HEAD"], Kind::Bool,
+        "At the end of the screen, print the head of the audit, which `co audit verify` takes",
+        |s, v| s.audit_head = v.bool()).default("false").project(ProjectTrust::Never),
     // --- the turn
     row("mode", &["CO_MODE"], Kind::Choice(Mode::NAMES),
         "What asks: `ask` what changes something; `auto` all but edits of the workspace; `plan` nothing, it only looks; `dry-run` shows and does nothing; `defer-all` everything. No project's file may set `auto`",

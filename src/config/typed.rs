@@ -72,6 +72,8 @@ with_blank! {
         pub ascii: bool,
         /// Whether to use lines of text instead of the full screen.
         pub plain: bool,
+        /// Whether the end of a conversation prints the head of the audit.
+        pub audit_head: bool,
         /// The approval mode at program start.
         pub mode: Mode,
         /// How long a request can be decided. `None`: without limit.

@@ -1,6 +1,6 @@
 //! `PrintFrontend`: a turn as plain text. On a terminal the reply streams to standard output; elsewhere each
 //! reply is written once, complete, when it is committed, so that a script never reads text that a retry
-//! replaced. Everything else is a row on standard error.
+//! replaced; on a terminal the line `[retrying]` stands between the two. Everything else is a row on standard error.
 //!
 //! It accepts no decisions, so requests wait in the store. Text is passed on unchanged, except for characters
 //! that would control a terminal or hide something: those are made visible, also in a pipe, because a pipe
@@ -39,6 +39,9 @@ pub enum Delivery {
     Whole,
 }
 
+/// The line between the text of a reply that broke off and that of the next try.
+const RETRYING: &str = "[retrying]\n";
+
 /// Prints one turn.
 pub struct PrintFrontend {
     page: Mutex<PrintedPage>,
@@ -54,6 +57,10 @@ struct PrintedPage {
     held: String,
     /// The reply of the held text has ended: text that follows belongs to another one.
     reply_ended: bool,
+    /// Something of the current reply is on standard output.
+    printed: bool,
+    /// The last reply broke off and nothing follows yet; whether something of it is on standard output.
+    broken: Option<bool>,
     out_line: PrintedLine,
     err_line: PrintedLine,
     summaries: HashMap<CallId, String>,
@@ -74,6 +81,8 @@ impl PrintFrontend {
             delivery,
             held: String::new(),
             reply_ended: false,
+            printed: false,
+            broken: None,
             out_line: PrintedLine::Start,
             err_line: PrintedLine::Start,
             summaries: HashMap::new(),
@@ -102,7 +111,10 @@ impl PrintedPage {
         match event {
             Event::TextDelta { text } => self.text(&text).await,
             Event::TextCommitted { .. } => self.text_committed().await,
-            Event::ThinkingDelta { text } => self.thinking(&text).await,
+            Event::ThinkingDelta { text } => {
+                self.begin().await?;
+                self.thinking(&text).await
+            }
             Event::ThinkingCommitted { .. } => self.end_thinking().await,
             Event::ToolPlanned { call, plan } => {
                 self.summaries.insert(call.id, plan.summary);
@@ -115,6 +127,7 @@ impl PrintedPage {
                 self.row(&format!("◇ {}: {}", sanitize_line(&request.0), rows::settled(&settled))).await
             }
             Event::Retry { message, wait, attempt, of, then, .. } => {
+                self.restarted().await?;
                 let message = one_line_summary(&message, 120);
                 let seconds = wait.as_secs_f64();
                 let then = then.map_or(String::new(), |then| format!(", then {}", sanitize_line(&then)));
@@ -122,6 +135,7 @@ impl PrintedPage {
                     .await
             }
             Event::FellBack { from, to, why, .. } => {
+                self.restarted().await?;
                 let (from, to) = (sanitize_line(&from), sanitize_line(&to));
                 let why = one_line_summary(&why, 120);
                 self.row(&format!("co: {from}: {why}; {to} goes on in its place")).await
@@ -129,9 +143,11 @@ impl PrintedPage {
             Event::Refused { why } => self.row(&sanitize_line(&why)).await,
             Event::PartialReset => {
                 self.held.clear();
-                self.row("co: the reply broke off and starts again").await
+                self.broken = Some(std::mem::take(&mut self.printed));
+                Ok(())
             }
             Event::Compacted { dropped } => {
+                self.restarted().await?;
                 self.row(&format!("co: {dropped} older messages were left out")).await
             }
             Event::CapReached { question } => {
@@ -148,14 +164,41 @@ impl PrintedPage {
             | Event::ToolProgress { .. }
             | Event::CapAnswered { .. } => Ok(()),
             // Calls are reported after their reply is committed.
-            Event::ToolCall { .. } | Event::TurnEnded { .. } => self.end_text().await,
+            Event::ToolCall { .. } => {
+                self.begin().await?;
+                self.printed = false;
+                self.end_text().await
+            }
+            // A reply that broke off for good stays: nothing replaces it.
+            Event::TurnEnded { .. } => self.end_text().await,
+        }
+    }
+
+    /// Separates what follows from a reply that ended or broke off.
+    async fn begin(&mut self) -> std::io::Result<()> {
+        if std::mem::take(&mut self.reply_ended) {
+            self.end_text().await?;
+            self.printed = false;
+        }
+        self.restarted().await
+    }
+
+    /// Marks the text of a broken reply as replaced, now that something follows.
+    async fn restarted(&mut self) -> std::io::Result<()> {
+        match self.broken.take() {
+            None => Ok(()),
+            Some(false) => self.row("co: the reply broke off and starts again").await,
+            Some(true) => {
+                self.end_text().await?;
+                self.end_err_line().await?;
+                self.out.write_all(RETRYING.as_bytes()).await?;
+                self.out.flush().await
+            }
         }
     }
 
     async fn text(&mut self, delta: &str) -> std::io::Result<()> {
-        if std::mem::take(&mut self.reply_ended) {
-            self.end_text().await?;
-        }
+        self.begin().await?;
         self.held.push_str(delta);
         if self.delivery == Delivery::Whole {
             return Ok(());
@@ -190,6 +233,7 @@ impl PrintedPage {
         self.err.flush().await?;
         self.out.write_all(sanitize(text).as_bytes()).await?;
         self.out_line = if text.ends_with('\n') { PrintedLine::Start } else { PrintedLine::Middle };
+        self.printed = true;
         self.out.flush().await
     }
 
@@ -273,6 +317,7 @@ mod tests {
     use super::*;
     use crate::history::TurnEnd;
     use crate::message::Usage;
+    use crate::provider::ErrorClass;
 
     /// Returns the content of both outputs after these events.
     async fn printed(detail: Detail, delivery: Delivery, events: Vec<Event>) -> (String, String) {
@@ -313,14 +358,60 @@ mod tests {
             (Detail::Brief, vec![text("a"), status(), text("b"), done()], "a\nb\n", "note␇\n"),
             (Detail::Brief, vec![thought("hm"), text("b"), done()], "b\n", ""),
             (Detail::Thinking, vec![thought("hm\u{1b}"), text("b"), done()], "b\n", "hm␛\n"),
-            (
-                Detail::Brief,
-                vec![text("par"), Event::PartialReset, text("whole"), done()],
-                "par\nwhole\n",
-                "co: the reply broke off and starts again\n",
-            ),
         ] {
             let printed = printed(detail, Delivery::Live, events.clone()).await;
+            assert_eq!(printed, (out.to_owned(), err.to_owned()), "{events:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn on_a_terminal_a_line_stands_between_what_broke_off_and_the_next_try() {
+        let usage = || Event::Usage { usage: Usage::default(), model: "m".to_owned(), cost: None };
+        let ended = || Event::TurnEnded { end: TurnEnd::Completed };
+        let retry = || Event::Retry {
+            class: ErrorClass::Network,
+            message: "gone".to_owned(),
+            wait: std::time::Duration::from_secs(1),
+            attempt: 1,
+            of: 2,
+            then: None,
+        };
+        let tried = "co: gone; next try in 1.0 s (1 of 2)\n";
+        let again = "co: the reply broke off and starts again\n";
+        for (events, out, err) in [
+            (vec![text("par"), Event::PartialReset, text("whole"), done()], "par\n[retrying]\nwhole\n", ""),
+            (
+                vec![text("par"), Event::PartialReset, retry(), text("b"), done()],
+                "par\n[retrying]\nb\n",
+                tried,
+            ),
+            (
+                vec![text("a"), Event::PartialReset, text("b\n"), Event::PartialReset, text("c"), ended()],
+                "a\n[retrying]\nb\n[retrying]\nc\n",
+                "",
+            ),
+            (
+                vec![text("cut"), done(), usage(), Event::PartialReset, text("whole"), ended()],
+                "cut\n[retrying]\nwhole\n",
+                "",
+            ),
+            // Only the reply that broke off is void.
+            (
+                vec![text("a"), done(), usage(), text("b"), Event::PartialReset, text("c"), ended()],
+                "a\nb\n[retrying]\nc\n",
+                "",
+            ),
+            // Nothing of it was printed.
+            (vec![thought("hm"), Event::PartialReset, text("whole"), ended()], "whole\n", again),
+            (
+                vec![text("a"), done(), usage(), thought("hm"), Event::PartialReset, text("b"), ended()],
+                "a\nb\n",
+                again,
+            ),
+            // Nothing replaces it.
+            (vec![text("par"), Event::PartialReset, ended()], "par\n", ""),
+        ] {
+            let printed = printed(Detail::Brief, Delivery::Live, events.clone()).await;
             assert_eq!(printed, (out.to_owned(), err.to_owned()), "{events:?}");
         }
     }

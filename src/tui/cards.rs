@@ -14,7 +14,7 @@ use super::list::OpenRequest;
 use super::rule::{RuleForm, RuleStanding};
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::Seen;
-use crate::tool::{Access, Preview, Risk, ToolSpec};
+use crate::tool::{Preview, Risk, ToolSpec};
 
 /// From this many body lines on, reading in an editor is offered.
 const LONG: usize = 400;
@@ -138,13 +138,9 @@ impl Card {
         self.seen == Seen::All
     }
 
-    /// Whether it may be approved before all of it was on the screen: the contents of a file whose top was,
-    /// not HIGH, and without untrusted words. Never a command.
+    /// Whether it may be approved before all of it was on the screen; its top must have been.
     pub fn may_be_unread(&self) -> bool {
-        let Request { plan, taint, .. } = &self.request;
-        let is_file =
-            matches!(plan.preview, Preview::Diff { .. }) && matches!(plan.access, Access::Paths { .. });
-        is_file && self.is_shown && !self.is_high() && taint.is_empty()
+        self.is_shown && self.request.may_be_unread()
     }
 
     /// Returns its data for a list, unless a decision was sent.

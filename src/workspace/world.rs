@@ -57,11 +57,25 @@ impl World {
     /// Returns the named editor, else the first that is installed of `vi`, `nano` and `less`, which can at least show a
     /// text. For a terminal: these programs wait for keys. Blocking.
     pub fn editor(&self) -> Option<String> {
+        self.text_editor().or_else(|| self.installed(&["less"]))
+    }
+
+    /// Returns the same, but no program that only shows a text.
+    pub fn text_editor(&self) -> Option<String> {
+        self.named_editor().or_else(|| self.installed(&["vi", "nano"]))
+    }
+
+    /// Returns the pager that `PAGER` names, else `less` if it is installed. Blocking.
+    pub fn pager(&self) -> Option<String> {
+        let named = self.env.get("PAGER").filter(|words| !words.trim().is_empty()).cloned();
+        named.or_else(|| self.installed(&["less"]))
+    }
+
+    /// Returns the first of these programs that is in the `PATH`.
+    fn installed(&self, names: &[&str]) -> Option<String> {
         let path = self.env.get("PATH").cloned().unwrap_or_default();
-        let is_installed =
-            |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
-        let found = || ["vi", "nano", "less"].into_iter().find(is_installed).map(str::to_owned);
-        self.named_editor().or_else(found)
+        let is_there = |name: &&&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+        names.iter().find(is_there).map(|name| (*name).to_owned())
     }
 
     /// Returns the kind of a workspace. In the home folder itself, in its parents, in `/`, and if the home folder is

@@ -6,23 +6,31 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::reading::Shown;
 use super::typed::Yes;
-use super::{CommandContext, Format, around, fields, format, words};
+use super::{CommandContext, Format, around, format, reading, words};
 use crate::app::{planned, schema_of};
 use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
 use crate::cli::error::{CliError, Kind, Result};
+use crate::frontend::fields;
 use crate::history::SessionId;
 use crate::message::ToolName;
 use crate::session::holders;
 use crate::stdx::text::sanitize_line;
 use crate::store::{DecideOutcome, StoredRequest};
-use crate::tool::Risk;
+use crate::tool::{Preview, Risk};
 
 /// Characters of an id that the user must type to approve a HIGH request.
 const NAMED: usize = 8;
 
 /// Maximum number of requests that are searched for LOW ones.
 const LOOKED_AT: usize = 20_000;
+
+/// Returns the ids of all requests that wait, in every session.
+pub(super) async fn undecided(context: &CommandContext<'_>) -> Result<Vec<String>> {
+    let rows = context.store.undecided_rows(LOOKED_AT).await?;
+    Ok(rows.into_iter().map(|row| row.id.0).collect())
+}
 
 /// Gives all of them the same answer.
 pub(super) async fn all(
@@ -38,7 +46,7 @@ pub(super) async fn all(
             Err(error) => done.failed.push((id.clone(), error.to_string())),
         }
     }
-    done.tell(context, format).await
+    done.tell_some(context, format, "Nothing waits for your approval.\n").await
 }
 
 pub(super) async fn yes(context: &mut CommandContext<'_>, yes: Yes) -> Result<()> {
@@ -51,21 +59,12 @@ pub(super) async fn yes(context: &mut CommandContext<'_>, yes: Yes) -> Result<()
     if let Some(session) = &yes.all_low {
         let session = context.store.find_session(session).await?;
         for id in low_ones(context, &session).await? {
-            match context.store.find_request(&id.0).await {
-                Ok(one) => done.decide(context, one, approval(&yes, None)).await?,
-                Err(error) => done.failed.push((id.0, error.to_string())),
-            }
+            done.approve(context, &id.0, &yes).await?;
         }
-        if done.is_empty() {
-            return context.console.out("No LOW request of this session waits.\n");
-        }
-        return done.tell(context, format).await;
+        return done.tell_some(context, format, "No LOW request of this session waits.\n").await;
     }
     for id in &yes.ids {
-        match named(context, id, &yes).await {
-            Ok((one, instead)) => done.decide(context, one, approval(&yes, instead)).await?,
-            Err(message) => done.failed.push((id.clone(), message)),
-        }
+        done.approve(context, id, &yes).await?;
     }
     done.tell(context, format).await
 }
@@ -103,14 +102,22 @@ async fn named(
     }
     let schema = schema_of(&request.tool, &context.settings);
     let args = fields::changed(request.tool.as_str(), schema.as_ref(), &request.args, &yes.set)?;
-    let instead = (args != request.args).then(|| (request.tool.clone(), args));
-    if let Some((tool, args)) = &instead
-        && let Some(plan) = planned(context.world, &context.settings, &one.workspace, (tool, args)).await
-    {
-        // The report must name what runs now, not what was asked.
-        one.request.plan.summary = plan.summary;
+    if args == request.args {
+        return Ok((one, None));
     }
-    Ok((one, instead))
+    let instead = (request.tool.clone(), args);
+    let plan = planned(context.world, &context.settings, &one.workspace, (&instead.0, &instead.1)).await;
+    // What is shown and reported must be what runs now, not what was asked.
+    let request = &mut one.request;
+    match plan {
+        Some(plan) => {
+            request.risk = request.risk.max(plan.risk);
+            request.plan = plan;
+        }
+        None => request.plan.preview = Preview::None,
+    }
+    request.args.clone_from(&instead.1);
+    Ok((one, Some(instead)))
 }
 
 /// The results of all decisions.
@@ -123,13 +130,34 @@ pub(super) struct Done {
 }
 
 impl Done {
-    fn is_empty(&self) -> bool {
-        self.decided.is_empty() && self.failed.is_empty()
-    }
-
     /// Whether anything could not be decided.
     pub(super) fn failed(&self) -> bool {
         !self.failed.is_empty()
+    }
+
+    /// Approves the request with this id, if it was shown.
+    async fn approve(&mut self, context: &mut CommandContext<'_>, id: &str, yes: &Yes) -> Result<()> {
+        let (one, instead) = match named(context, id, yes).await {
+            Ok(named) => named,
+            Err(why) => {
+                self.failed.push((id.to_owned(), why));
+                return Ok(());
+            }
+        };
+        if self.seen.contains(one.id()) || !one.state.is_undecided() {
+            return self.decide(context, one, approval(yes, instead)).await;
+        }
+        match reading::show(context, &one, yes).await? {
+            Shown::All | Shown::NotNeeded => self.decide(context, one, approval(yes, instead)).await,
+            Shown::Declined => {
+                context.console.note(&format!("Not approved; request {} still waits.", one.id()));
+                Ok(())
+            }
+            Shown::Not(why) => {
+                self.failed.push((id.to_owned(), why));
+                Ok(())
+            }
+        }
     }
 
     /// Decides one request; a repeated one is skipped.
@@ -159,6 +187,14 @@ impl Done {
         };
         self.failed.push((id.0, why));
         Ok(())
+    }
+
+    /// Reports all results, or this text if there are none.
+    async fn tell_some(self, context: &mut CommandContext<'_>, format: Format, none: &str) -> Result<()> {
+        match format {
+            Format::Words if self.decided.is_empty() && self.failed.is_empty() => context.console.out(none),
+            Format::Words | Format::Json => self.tell(context, format).await,
+        }
     }
 
     /// Reports all results; errs if anything failed.

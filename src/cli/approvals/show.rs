@@ -3,19 +3,29 @@
 //! Lines are sanitized one by one, so that text of several lines cannot look like rows of this program; the
 //! console does the rest.
 
-mod body;
+pub(super) mod body;
 
 use serde_json::json;
 
 use super::around::Around;
 use super::{CommandContext, Format, listed, words};
-use crate::approval::{Approval, Grants};
-use crate::cli::error::Result;
-use crate::stdx::text::sanitize_line;
+use crate::approval::{Approval, Grants, RequestId};
+use crate::cli::error::{CliError, Kind, Result};
+use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::store::{Attachment, StoredRequest};
 
-pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, format: Format) -> Result<()> {
-    let one = context.store.find_request(id).await?;
+/// Maximum number of requests in the error that asks for an id.
+const LISTED: usize = 20;
+
+/// Width of a call's summary in that error, in cells.
+const WHAT: usize = 44;
+
+pub(super) async fn run(context: &mut CommandContext<'_>, id: Option<String>, format: Format) -> Result<()> {
+    let id = match id {
+        Some(id) => id,
+        None => only_one(context).await?.0,
+    };
+    let one = context.store.find_request(&id).await?;
     let around = Around::of(&context.store, &one).await?;
     match format {
         Format::Json => {
@@ -36,14 +46,32 @@ pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, format: Form
     }
 }
 
+/// Returns the one request that waits; errs with a list if none or several do.
+async fn only_one(context: &CommandContext<'_>) -> Result<RequestId> {
+    let mut rows = context.store.undecided_rows(LISTED + 1).await?;
+    if rows.len() > 1 {
+        let many = if rows.len() > LISTED { format!("more than {LISTED}") } else { rows.len().to_string() };
+        let mut error = CliError::message(Kind::Usage, format!("{many} requests wait; name the one to show"));
+        rows.truncate(LISTED);
+        error.hints.extend(rows.iter().map(|row| {
+            let what = one_line_summary(&row.summary, WHAT);
+            format!("co approvals show {}   {}: {what}", row.id, sanitize_line(row.tool.as_str()))
+        }));
+        return Err(error);
+    }
+    let nothing = || CliError::message(Kind::Error, "nothing waits for your approval");
+    rows.pop().map(|row| row.id).ok_or_else(|| nothing().hint("`co approvals --all` lists decided requests"))
+}
+
 /// Formats everything, line by line; the console sanitizes it.
 fn in_words(one: &StoredRequest, around: &Around) -> String {
-    let mut out = String::new();
-    for (name, value) in rows(one, around) {
-        out.push_str(&format!("{name:8} {}\n", sanitize_line(value.trim())));
-    }
-    out.push_str(&body::of(one));
-    out
+    facts(one, around) + &body::of(one)
+}
+
+/// Formats everything but the arguments and the preview.
+pub(super) fn facts(one: &StoredRequest, around: &Around) -> String {
+    let line = |(name, value): (&str, String)| format!("{name:8} {}\n", sanitize_line(value.trim()));
+    rows(one, around).into_iter().map(line).collect()
 }
 
 type Rows = Vec<(&'static str, String)>;

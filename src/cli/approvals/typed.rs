@@ -39,19 +39,22 @@ pub(in crate::cli) enum Decide {
     List(Listed),
     /// Show one whole request: arguments, preview, reasons, sources of its text, decision
     Show {
-        /// Its id, or the beginning of it
-        id: String,
+        /// Its id, or the beginning of it; not needed if only one waits
+        id: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Approve; it runs when its session goes on
+    /// Approve, after a long change was shown; it runs when its session goes on
     Yes(Yes),
     /// Deny; the model is told
     No {
         /// The ids, or their beginnings
-        #[arg(required = true)]
+        #[arg(required_unless_present = "all")]
         ids: Vec<String>,
+        /// All that wait, in every session
+        #[arg(long, conflicts_with = "ids")]
+        all: bool,
         /// The reason, for the model
         #[arg(long, value_name = "REASON")]
         note: Option<String>,
@@ -120,6 +123,9 @@ pub(in crate::cli) struct Yes {
     /// A note for the model
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
+    /// Approve the contents of a file that were not shown; never a command, HIGH or untrusted text
+    #[arg(long)]
+    pub unread: bool,
     /// Also allow such calls for the rest of its session
     #[arg(long)]
     pub session: bool,

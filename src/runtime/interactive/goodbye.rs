@@ -42,7 +42,9 @@ pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, A
         advice.push_str("          co approvals     decide without opening");
     }
     let mut lines = vec![saved, advice];
-    if let Some(head) = app.store.audit_head().await? {
+    // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.
+    let head = app.store.audit_head().await?;
+    if let Some(head) = head.filter(|_| app.settings.audit_head) {
         lines.push(format!("    audit: {} rows, head {}", grouped(head.no), head.short()));
     }
     Ok(lines)

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::client::{ClientHandler, SessionView};
-use crate::app::status_rows;
+use crate::app::Status;
 use crate::approval::rules::{Rule, RulesHealth};
 use crate::command::{Activity, CommandView, CostPart, Needs, RuleLine, Totals};
 use crate::config::Cap;
@@ -40,7 +40,8 @@ impl ClientHandler {
         match self.commands.named(name).map_or(Needs::Nothing, |command| command.needs) {
             Needs::Nothing => {}
             Needs::Status => {
-                view.status = status_rows(&app.world, &app.settings, &app.models, Ok(&app.store)).await;
+                let status = Status::of(&app.world, &app.settings, &app.models, Ok(&app.store)).await;
+                view.status = status.rows();
                 view.status.push(("session".to_owned(), self.session.to_string()));
                 view.status.push(("tools".to_owned(), app.registry.tools().specs().count().to_string()));
             }

@@ -42,7 +42,11 @@ fn a_yes_may_change_arguments_and_say_a_word() {
         let fixture = fixture();
         let mut line = vec!["approvals", "yes", A, "--note", "as we said"];
         line.extend(args);
-        fixture.co.run(&line).check(0, &format!("{said}\n"), GO_ON);
+        let ran = fixture.co.run(&line);
+        assert_eq!((ran.code, ran.out), (Some(0), format!("{said}\n")));
+        // What is approved is told with it: the arguments or, of a changed call, its plan.
+        let told = if instead.is_some() { "change of " } else { "  path: a.txt\n  content: one\n" };
+        assert!(ran.err.starts_with(told) && ran.err.ends_with(GO_ON), "{}", ran.err);
         let (approval, by) = fixture.request(A).decision.unwrap();
         let note = Some("as we said".to_owned());
         let instead = instead.map(|args| (co::message::ToolName::new("write_file"), args));
@@ -58,7 +62,7 @@ fn a_yes_may_change_arguments_and_say_a_word() {
 fn changes_that_make_no_sense_decide_nothing() {
     let fixture = fixture();
     for (args, code, error) in [
-        (&["--set", "path"][..], 1, "`--set path` has no value; write it as `--set field=value`"),
+        (&["--set", "path"][..], 1, "`path` has no value; write it as `field=value`"),
         (
             &["--set", "pat=x"],
             1,
@@ -95,7 +99,7 @@ fn each_is_decided_by_itself() {
     fixture.co.run(&["approvals", "yes", A, "zz", "dddd", "dddd00000004", "dddd00000004", C]).check(
         1,
         "approved [REQUEST]: write d.txt\n",
-        &format!("{GO_ON}{err}"),
+        &format!("  path: d.txt\n  content: x\n{GO_ON}{err}"),
     );
     assert_eq!(fixture.request("dddd00000004").state, RequestState::Approved);
     let ran = fixture.co.run(&["approvals", "later", "dddd00000005", A, "--json"]);
@@ -125,7 +129,7 @@ fn what_is_high_is_named_and_what_depends_is_told() {
     fixture.co.run(&["approvals", "yes", "bbbb", "cccc"]).check(
         1,
         "approved [REQUEST]: write c.txt\n",
-        &format!("{waits}{GO_ON}{high}"),
+        &format!("  path: c.txt\n  content: three\n{waits}{GO_ON}{high}"),
     );
     // A no is no danger.
     fixture.co.run(&["approvals", "no", "aaaa"]).check(0, "denied [REQUEST]: write a.txt\n", GO_ON);
@@ -134,7 +138,7 @@ fn what_is_high_is_named_and_what_depends_is_told() {
     fixture.co.run(&["approvals", "yes", "bbbb0000"]).check(
         0,
         "approved [REQUEST]: write b.txt\n",
-        &format!("{denied}{GO_ON}"),
+        &format!("  path: b.txt\n  content: two\n{denied}{GO_ON}"),
     );
 }
 
@@ -147,7 +151,7 @@ fn all_low_ones_of_one_session_and_nothing_else() {
     fixture.co.run(&["approvals", "yes", "--all-low", &session.0]).check(
         0,
         "approved [REQUEST]: write d.txt\n",
-        GO_ON,
+        &format!("  path: d.txt\n  content: x\n{GO_ON}"),
     );
     fixture.co.run(&["approvals", "yes", "--all-low", &other.0]).check(
         0,

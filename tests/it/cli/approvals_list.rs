@@ -192,7 +192,7 @@ fn ten_thousand_wait_and_a_megabyte_is_shown() {
     fixture.asked("large", &[write(A, "large.txt", &large)]);
     let shown = fixture.co.run(&["approvals", "show", A]);
     assert_eq!((shown.code, shown.out.len() > 1_000_000), (Some(0), true));
-    let ran = fixture.co.run(&["approvals", "yes", A, "--set", "path=b.txt"]);
+    let ran = fixture.co.run(&["approvals", "yes", A, "--set", "path=b.txt", "--unread"]);
     assert_eq!(
         (ran.code, ran.out.as_str()),
         (Some(0), "approved with changes [REQUEST]: write 50000 lines to b.txt (new file)\n")

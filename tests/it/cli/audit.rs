@@ -20,6 +20,16 @@ fn approved() -> (Co, Service, String) {
     (co, service, request)
 }
 
+#[test]
+fn the_head_is_printed_at_the_end_of_a_conversation_only_if_that_is_set() {
+    let service = Service::new("reply\n  call list_dir {}\nreply\n  text One.\nreply\n  text Two.");
+    let co = Co::new().with(&service, Wire::Chat);
+    let without = co.piped("hi\n", &["--plain"]);
+    assert!(without.out.contains("session \"hi\" saved") && !without.out.contains("audit"), "{without:?}");
+    let with = co.env("CO_AUDIT_HEAD", "true").piped("hi\n", &["--plain"]);
+    assert!(with.out.contains("\n    audit: ") && with.out.contains(" rows, head [REQUEST]\n"), "{with:?}");
+}
+
 /// Its times taken out, and runs of spaces made one.
 fn words(text: &str) -> Vec<String> {
     let is_time = |word: &&str| word.len() < 8 || !word.bytes().all(|byte| b"0123456789:-".contains(&byte));
@@ -98,7 +108,7 @@ fn verify_says_what_is_wrong_and_prune_leaves_it_whole() {
 #[test]
 fn what_cannot_be_told_is_said() {
     let (co, _service, _) = approved();
-    let head = "a head is at least 8 hexadecimal digits, as `co` shows when it ends";
+    let head = "a head is at least 8 hexadecimal digits, as `co audit verify` prints them";
     let days = "write it as 2026-01-31, or as 7d for the last seven days, today included";
     for (args, code, error, hint) in [
         (

@@ -17,7 +17,7 @@ const ROWS: u16 = 24;
 const COLUMNS: u16 = 80;
 
 /// A terminal with a program in it.
-struct Terminal {
+pub struct Terminal {
     screen: vt100::Parser,
     bytes: Receiver<Vec<u8>>,
     keys: Box<dyn std::io::Write + Send>,
@@ -26,7 +26,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn start(co: &Co, args: &[&str]) -> Self {
+    pub fn start(co: &Co, args: &[&str]) -> Self {
         let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_co"));
@@ -54,13 +54,13 @@ impl Terminal {
         Self { screen, bytes, keys, child, _master: pair.master }
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.screen.screen().contents()
     }
 
     /// Reads until the screen shows these words.
     #[track_caller]
-    fn shows(&mut self, words: &str) {
+    pub fn shows(&mut self, words: &str) {
         while !self.text().contains(words) {
             match self.bytes.recv_timeout(DEADLINE) {
                 Ok(bytes) => self.screen.process(&bytes),
@@ -69,13 +69,13 @@ impl Terminal {
         }
     }
 
-    fn keys(&mut self, keys: &str) {
+    pub fn keys(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();
     }
 
     /// Waits for the end; the exit code, and the screen that is left.
-    fn ended(mut self) -> (u32, String) {
+    pub fn ended(mut self) -> (u32, String) {
         while let Ok(bytes) = self.bytes.recv_timeout(DEADLINE) {
             self.screen.process(&bytes);
         }
@@ -125,4 +125,20 @@ fn offline_it_opens_without_anything_and_a_bad_store_is_told_after_it() {
     let (code, left) = Terminal::start(&co, &[]).ended();
     assert_eq!(code, 1);
     assert!(left.contains("is not a database of co"), "{left}");
+}
+
+#[test]
+fn it_opens_with_a_first_prompt() {
+    for args in [&["what is this?"][..], &["--", "!what", "is this?"], &["-c", "/what is this?"]] {
+        let service = Service::new("reply\n  text One.\nreply\n  text It is a test.");
+        let co = Co::new().with(&service, Wire::Chat);
+        // Something to go on with.
+        assert_eq!(co.run(&["-p", "hi"]).code, Some(0));
+        let mut terminal = Terminal::start(&co, args);
+        terminal.shows("It is a test.");
+        assert!(service.asked(2).contains("what is this?"), "whatever it begins with, it is a prompt");
+        terminal.keys("\u{4}");
+        assert_eq!(terminal.ended().0, 0);
+        service.is_content();
+    }
 }

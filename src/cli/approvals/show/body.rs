@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::approval::Approval;
+use crate::approval::{Approval, Request};
 use crate::message::ToolName;
 use crate::stdx::text::sanitize_line;
 use crate::store::StoredRequest;
@@ -27,6 +27,13 @@ pub(super) fn of(one: &StoredRequest) -> String {
     }
     preview(&request.plan.preview, &mut out);
     out
+}
+
+/// Formats the effect of a call: its preview, or its arguments if it has none.
+pub(in crate::cli::approvals) fn effect(request: &Request) -> String {
+    let mut out = String::new();
+    preview(&request.plan.preview, &mut out);
+    if out.is_empty() { arguments(&request.args) } else { out.trim_start().to_owned() }
 }
 
 fn instead(one: &StoredRequest) -> Option<&(ToolName, Value)> {

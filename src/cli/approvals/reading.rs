@@ -1,0 +1,115 @@
+//! Shows what a request does before `co approvals yes` approves it.
+//!
+//! A short effect is printed beside the answer. A longer one is shown in the pager on a terminal, and the user is asked;
+//! elsewhere it needs `--unread`, which covers what [`Request::may_be_unread`] allows and nothing else.
+
+use std::process::Stdio;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::CommandContext;
+use super::around::Around;
+use super::show::{body::effect, facts};
+use super::typed::Yes;
+use crate::approval::Request;
+use crate::cli::error::Result;
+use crate::cli::input::Terminals;
+use crate::cli::secret::line;
+use crate::sandbox::privacy::give_environment;
+use crate::stdx::text::{one_line_summary, sanitize, width};
+use crate::store::StoredRequest;
+
+/// The most rows of an effect that is printed without a question, in a terminal of [`COLUMNS`].
+const SHORT: usize = 20;
+
+const COLUMNS: usize = 80;
+
+/// Width of a call's summary in the question, in cells.
+const WHAT: usize = 60;
+
+/// Whether a request was shown.
+pub(super) enum Shown {
+    All,
+    /// It may be approved unread, and the user said so.
+    NotNeeded,
+    /// The user saw it and did not approve.
+    Declined,
+    /// Nobody saw it, with what to do.
+    Not(String),
+}
+
+/// Shows the effect of a request, and asks if it is long.
+pub(super) async fn show(context: &mut CommandContext<'_>, one: &StoredRequest, yes: &Yes) -> Result<Shown> {
+    let request = &one.request;
+    let effect = effect(request);
+    let rows = rows(&effect);
+    if rows <= SHORT {
+        if rows > 0 {
+            context.console.note(effect.trim_end());
+        }
+        return Ok(Shown::All);
+    }
+    if yes.unread && request.may_be_unread() {
+        return Ok(Shown::NotNeeded);
+    }
+    if !Terminals::of_process().interactive() {
+        return Ok(Shown::Not(unseen(request, rows, yes)));
+    }
+    let around = Around::of(&context.store, one).await?;
+    page(context, &format!("{}\n{effect}", facts(one, &around))).await?;
+    let what = one_line_summary(&request.plan.summary, WHAT);
+    let answer = line(&format!("Approve {} ({}): {what}? y/N ", request.id, request.risk.word()))?;
+    Ok(match answer.as_deref() {
+        Some("y" | "Y" | "yes") => Shown::All,
+        Some(_) | None => Shown::Declined,
+    })
+}
+
+/// Returns the rows that a text takes on a terminal.
+fn rows(text: &str) -> usize {
+    text.lines().map(|line| width(&sanitize(line)).div_ceil(COLUMNS).max(1)).sum()
+}
+
+fn unseen(request: &Request, rows: usize, yes: &Yes) -> String {
+    let id = &request.id;
+    let elsewhere = "approve it on a terminal, which shows it first";
+    match (request.may_be_unread(), yes.unread) {
+        (true, _) => {
+            format!("request {id} has {rows} lines that were not shown: add --unread, or {elsewhere}")
+        }
+        (false, false) => format!("request {id} has {rows} lines that were not shown: {elsewhere}"),
+        (false, true) => format!(
+            "request {id} has {rows} lines that were not shown, and --unread approves only the contents of a file, \
+             not HIGH and without untrusted text: {elsewhere}"
+        ),
+    }
+}
+
+/// Shows a text in the pager; prints it if there is no pager or it cannot be started.
+async fn page(context: &mut CommandContext<'_>, text: &str) -> Result<()> {
+    if let Some(pager) = context.world.pager()
+        && paged(&pager, &sanitize(text)).await?
+    {
+        return Ok(());
+    }
+    context.console.out(text)
+}
+
+/// Runs the pager on a text; returns whether it could be started.
+async fn paged(pager: &str, text: &str) -> Result<bool> {
+    // While the pager has the terminal, it handles Ctrl+C.
+    let _theirs = signal(SignalKind::interrupt())?;
+    let mut command = Command::new("/bin/sh");
+    // Split by a shell, so that `less -R` and `LESS=S less` work.
+    command.args(["-c", &format!("exec env {pager}")]).stdin(Stdio::piped());
+    give_environment(command.as_std_mut());
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A pager that was left early reads no more.
+        let _ = stdin.write_all(text.as_bytes()).await;
+    }
+    let status = child.wait().await?;
+    Ok(!matches!(status.code(), Some(126 | 127)))
+}
