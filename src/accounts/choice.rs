@@ -121,7 +121,10 @@ pub fn unused(settings: &Settings) -> Vec<String> {
     let idle = ready.iter().filter(|service| service.default_model().is_none() && service.needs_a_key());
     idle.map(|service| {
         let name = service.name();
-        format!("{} is set up, but no model of it is named: model = \"{name}/NAME\"; `co models {name}` lists them.", service.title())
+        format!(
+            "{} is set up, but no model is set: model = \"{name}/NAME\"; `co models {name}` lists them.",
+            service.title()
+        )
     })
     .collect()
 }
@@ -136,6 +139,6 @@ pub fn mistaken(settings: &Settings) -> Option<String> {
     }
     let nearest = services::nearest_to(provider, settings)?;
     Some(format!(
-        "There is no provider `{provider}` (did you mean `{nearest}`?), so `{name}` is taken as the name of a model."
+        "There is no provider `{provider}` (did you mean `{nearest}`?), so `{name}` is read as a model name."
     ))
 }

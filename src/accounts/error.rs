@@ -6,7 +6,7 @@ use crate::provider::http::SetupError;
 /// Why a model cannot answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    #[error("{provider} needs a key: `co auth add {provider}` keeps one{}", or_set(*env))]
+    #[error("{provider} needs a key: `co auth add {provider}` saves one{}", or_set(*env))]
     NoKey { provider: String, env: Option<&'static str> },
     #[error("{provider} takes its key from ${variable}, which is not set")]
     NoVariable { provider: String, variable: String },
@@ -15,21 +15,21 @@ pub enum ModelError {
          [providers.{provider}] of your settings"
     )]
     NoAddress { provider: String },
-    #[error("{provider} needs a model's name: --model {provider}/NAME; `co models {provider}` lists them")]
+    #[error("{provider} needs a model name: --model {provider}/NAME; `co models {provider}` lists them")]
     NoModel { provider: String },
     #[error("no service is set up for the model `{model}`, and no server on this machine offers models{}", get(*vendor))]
     NoService { model: String, vendor: Option<&'static str> },
-    #[error("`api_key` is set, but not for whom: set `provider` too")]
+    #[error("`api_key` is set without a provider: set `provider` too")]
     KeyForNobody,
-    #[error("there is no provider `{provider}`{}; `co auth list` names them all", guess(nearest.as_deref()))]
+    #[error("there is no provider `{provider}`{}; `co auth list` lists them", guess(nearest.as_deref()))]
     NoProvider { provider: String, nearest: Option<String> },
-    #[error("`providers.{provider}.preset` is `{preset}`, which is no preset{}", guess(nearest.as_deref()))]
+    #[error("`providers.{provider}.preset` is `{preset}`, which is not a preset{}", guess(nearest.as_deref()))]
     NoPreset { provider: String, preset: String, nearest: Option<String> },
     #[error("`providers.{provider}.quirks`: {detail}")]
     Quirk { provider: String, detail: String },
     #[error("{provider} has no model `{model}`{}; `/model` lists all", guess(nearest.as_deref()))]
     NoSuchModel { provider: String, model: String, nearest: Option<String> },
-    #[error("fallback_model `{name}` cannot be used ({why}); nothing stands behind the model")]
+    #[error("fallback_model `{name}` cannot be used ({why}); the model has no fallback")]
     Fallback { name: String, why: String },
     #[error(transparent)]
     KeyFile(#[from] KeyFileError),
@@ -43,7 +43,7 @@ fn or_set(env: Option<&str>) -> String {
 }
 
 fn get(vendor: Option<&str>) -> String {
-    vendor.map(|name| format!(": `co auth add {name}` keeps a key for it")).unwrap_or_default()
+    vendor.map(|name| format!(": `co auth add {name}` saves a key for it")).unwrap_or_default()
 }
 
 fn guess(nearest: Option<&str>) -> String {

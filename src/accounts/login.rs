@@ -165,21 +165,21 @@ fn sentence(target: &Target, error: &ProviderError) -> String {
     let said = said.trim_end_matches('.');
     match error.class {
         ErrorClass::Auth if target.key.is_none() => {
-            format!("{name} wants a key: {said}; `co auth add {name}` keeps one.")
+            format!("{name} needs a key: {said}; `co auth add {name}` saves one.")
         }
         ErrorClass::Auth => {
-            format!("{name} does not know this key: {said}; copy it again whole, or make a new one.")
+            format!("{name} rejected this key: {said}; copy the whole key again, or create a new one.")
         }
         ErrorClass::Permission => {
             format!(
-                "{name} knows this key but does not allow it this: {said}; look at the key's rights there."
+                "{name} accepts this key but does not permit this: {said}; check the key's permissions there."
             )
         }
         ErrorClass::NotFound => {
-            format!("There is no such service at {url}: {said}; check the base URL.")
+            format!("No such service at {url}: {said}; check the base URL.")
         }
         ErrorClass::Malformed => {
-            format!("{url} does not answer like {name}: {said}; check the base URL.")
+            format!("{url} does not look like {name}: {said}; check the base URL.")
         }
         ErrorClass::Network => {
             format!("{name} cannot be reached: {said}; check the network and the base URL {url}.")
@@ -191,10 +191,10 @@ fn sentence(target: &Target, error: &ProviderError) -> String {
             format!("{name} does not answer: {said}; check the network and the base URL {url}.")
         }
         ErrorClass::Billing | ErrorClass::Quota => {
-            format!("The key is good, but its account is used up: {said}.")
+            format!("The key is valid, but its account has no credit: {said}.")
         }
         ErrorClass::RateLimited | ErrorClass::Overloaded | ErrorClass::Server => {
-            format!("{name} has trouble, which says nothing of the key: {said}; try again later.")
+            format!("{name} has a problem, so the key could not be checked: {said}; try again later.")
         }
         ErrorClass::BadRequest
         | ErrorClass::Truncated
@@ -217,7 +217,7 @@ pub fn skip(settings: &Settings) {
     let mark = mark(settings);
     let noted = mark.parent().map_or(Ok(()), crate::stdx::fs::create_private_dir);
     if let Err(error) = noted.and_then(|()| crate::stdx::fs::open_private(&mark).map(drop)) {
-        tracing::warn!(%error, "the skipped first screen could not be noted");
+        tracing::warn!(%error, "skipping the first screen could not be saved");
     }
 }
 

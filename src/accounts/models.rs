@@ -341,7 +341,7 @@ fn why(origin: &Origin) -> String {
         Origin::Key { title } => format!("a key or an address for {title} is set"),
         Origin::Found { server } => format!("{server} on this machine"),
         Origin::Switched => "you switched to it".to_owned(),
-        Origin::Offline => "built in: no language model, shows how `co` works".to_owned(),
+        Origin::Offline => "built in: not a language model, shows how `co` works".to_owned(),
     }
 }
 

@@ -199,7 +199,7 @@ impl Target {
             self.key.is_some() || !self.headers.is_empty() || shown_address(&self.base_url) != self.base_url;
         (has_secret && is_unencrypted(&self.base_url)).then(|| {
             format!(
-                "The key for {} would travel unencrypted to {}; anybody on the way can read it. Use https://, or a \
+                "The key for {} would be sent unencrypted to {}; anyone on the network can read it. Use https://, or a \
                  tunnel to this machine.",
                 self.name,
                 shown_address(&self.base_url)

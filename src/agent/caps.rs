@@ -172,14 +172,14 @@ impl Caps {
 }
 
 impl CapQuestion {
-    /// Says what was used and what is allowed: `$1.98 of $2.00 are used today`.
+    /// Says what was used and what is allowed: `$1.98 of $2.00 used today`.
     pub fn spent_words(&self) -> String {
         used(self.cap, self.spent, self.limit, self.unpriced)
     }
 
-    /// The same without `are used`: `$1.98 of $2.00 today`.
+    /// The same without `used`: `$1.98 of $2.00 today`.
     pub fn share_words(&self) -> String {
-        self.spent_words().replacen(" are used ", " ", 1)
+        self.spent_words().replacen(" used ", " ", 1)
     }
 
     /// Says about how much the next request would add.
@@ -195,7 +195,7 @@ impl CapQuestion {
         let until = match self.cap.scope() {
             Scope::Turn => "for this turn",
             Scope::Session => "for this session",
-            Scope::Day => "until co ends",
+            Scope::Day => "until co exits",
         };
         format!("raise it to {} {until}", self.cap.words(self.raised))
     }
@@ -206,14 +206,14 @@ impl CapQuestion {
     }
 }
 
-/// Returns `$1.98 of $2.00 are used today`, with `at least` if some requests have no price.
+/// Returns `$1.98 of $2.00 used today`, with `at least` if some requests have no price.
 fn used(cap: Cap, spent: u64, limit: u64, unpriced: u32) -> String {
     let at_least = if unpriced > 0 { "at least " } else { "" };
     let spent = match cap.unit() {
         Unit::Tokens => grouped(spent),
         Unit::Usd => cap.words(spent),
     };
-    format!("{at_least}{spent} of {} are used {}", cap.words(limit), scope_words(cap))
+    format!("{at_least}{spent} of {} used {}", cap.words(limit), scope_words(cap))
 }
 
 fn scope_words(cap: Cap) -> &'static str {
@@ -231,7 +231,7 @@ fn warning(cap: Cap, spent: u64, limit: u64, unpriced: u32) -> String {
 fn unkept(cap: Cap, model: &str) -> String {
     let setting = cap.setting();
     format!(
-        "The price of {model} is unknown: {setting} counts only costs that its provider tells. Caps on tokens hold."
+        "The price of {model} is unknown: {setting} counts only costs its provider reports. Token caps still apply."
     )
 }
 

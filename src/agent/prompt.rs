@@ -138,7 +138,7 @@ pub fn situation(policy: &Policy, isolation: Isolation, now: Timestamp) -> Strin
             "none: commands run with the user's own rights; each one asks, unless a rule of the user allows it"
         }
         Isolation::Isolated => {
-            "commands are shut in: files outside the folder and the network are out of reach"
+            "commands run in a sandbox: files outside the folder and the network are out of reach"
         }
     };
     let facts = [("date", day), ("mode", mode.into()), ("sandbox", sandbox.into())];

@@ -38,7 +38,7 @@ pub enum AppError {
     Session(#[from] SessionError),
     #[error(transparent)]
     Model(#[from] ModelError),
-    #[error("there is no session of this folder yet")]
+    #[error("there is no session in this folder yet")]
     NoSession,
     #[error("a hook refused the prompt: {reason}")]
     Refused { reason: String },

@@ -52,10 +52,10 @@ pub async fn orphaned_processes(session: &Session) -> Vec<String> {
     let (ended, own) = tokio::task::spawn_blocking(look).await.unwrap_or_default();
     let mut lines: Vec<String> = cut_off.iter().map(CutOff::line).collect();
     for (line, ended) in lines.iter_mut().zip(ended).filter(|(_, ended)| !ended.is_empty()) {
-        line.push_str(&format!(" It was still running, and was ended now: {}.", named(&ended)));
+        line.push_str(&format!(" It was still running and was ended: {}.", named(&ended)));
     }
     if !own.is_empty() {
-        lines.push(format!("Your own commands of an earlier co are still running: {}.", named(&own)));
+        lines.push(format!("Your own commands from an earlier co are still running: {}.", named(&own)));
     }
     lines
 }

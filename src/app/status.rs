@@ -107,7 +107,7 @@ impl Status {
     fn settings_file(&self) -> String {
         match &self.settings {
             Some(path) if path.exists() => path.display().to_string(),
-            Some(path) => format!("{} (not there: defaults)", path.display()),
+            Some(path) => format!("{} (missing: defaults)", path.display()),
             None => "none".to_owned(),
         }
     }
@@ -120,7 +120,7 @@ impl ModelStatus {
             Origin::Setting => ("setting", "from the settings".to_owned()),
             Origin::Key { title } => ("key", format!("a key or an address for {title} is set")),
             Origin::Found { server } => ("found", format!("{server}, found on this machine")),
-            Origin::Switched => ("switched", "switched to by you".to_owned()),
+            Origin::Switched => ("switched", "chosen by you".to_owned()),
             Origin::Offline => ("offline", "built in; no key, no server".to_owned()),
         };
         Self { provider: choice.provider.clone(), name: choice.model.clone(), origin, words }

@@ -166,16 +166,16 @@ impl Decider {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Tui => "in the full screen",
-            Self::Plain => "in the plain face",
+            Self::Plain => "in plain mode",
             Self::Cli => "with co approvals",
             Self::Script => "by a script",
             Self::Rule { .. } => "by a rule",
-            Self::Grant => "by what you allowed for the session",
+            Self::Grant => "by a session approval",
             Self::Mode { .. } => "by the mode",
             Self::Yolo => "by yolo",
             Self::Hook => "by a hook",
             Self::Risk => "by its risk",
-            Self::Expiry => "by nobody in time",
+            Self::Expiry => "by expiry",
         }
     }
 }

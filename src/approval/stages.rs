@@ -59,7 +59,7 @@ impl Stage {
         match self {
             Self::DenyRule => "deny rules",
             Self::PlanMode => "plan mode",
-            Self::HookDeny => "hook's no",
+            Self::HookDeny => "hook denies",
             Self::DeferAll => "defer-all mode",
             Self::DryRun => "dry-run mode",
             Self::HookAsk => "hook asks",
@@ -68,10 +68,10 @@ impl Stage {
             Self::Question => "question",
             Self::NeedsPerson => "needs a person",
             Self::Repetition => "repetition",
-            Self::Taint => "untrusted words",
+            Self::Taint => "untrusted text",
             Self::AllowRule => "allow rules",
             Self::Grant => "session grants",
-            Self::HookAllow => "hook's yes",
+            Self::HookAllow => "hook allows",
             Self::Yolo => "yolo",
             Self::AutoMode => "auto mode",
             Self::Risk => "risk",
@@ -206,9 +206,9 @@ impl Weighing<'_> {
     fn plan_mode(&self) -> Found {
         match self.policy.mode {
             Mode::Plan if !self.call.only_looks() => {
-                self.decided(Verdict::Deny, self.by_mode(), "plan mode only looks")
+                self.decided(Verdict::Deny, self.by_mode(), "plan mode only reads")
             }
-            Mode::Plan => passed("it only looks"),
+            Mode::Plan => passed("it only reads"),
             Mode::Ask | Mode::Auto | Mode::DryRun | Mode::DeferAll => passed("it is off"),
         }
     }
@@ -219,14 +219,14 @@ impl Weighing<'_> {
                 self.decided(Verdict::Deny, Decider::Hook, format!("hook: {reason}"))
             }
             Some(_) => passed("no hook denies"),
-            None => passed("no hook looked"),
+            None => passed("no hook ran"),
         }
     }
 
     fn defer_all(&self) -> Found {
         match self.policy.mode {
             Mode::DeferAll => {
-                self.decided(Verdict::Ask, self.by_mode(), "defer-all mode asks for everything")
+                self.decided(Verdict::Ask, self.by_mode(), "defer-all mode asks about everything")
             }
             Mode::Ask | Mode::Auto | Mode::Plan | Mode::DryRun => passed("it is off"),
         }
@@ -238,7 +238,7 @@ impl Weighing<'_> {
             Mode::DryRun if !self.call.only_looks() => {
                 self.decided(Verdict::Preview, self.by_mode(), DRY_RUN)
             }
-            Mode::DryRun => passed("it only looks"),
+            Mode::DryRun => passed("it only reads"),
             Mode::Ask | Mode::Auto | Mode::Plan | Mode::DeferAll => passed("it is off"),
         }
     }
@@ -258,7 +258,7 @@ impl Weighing<'_> {
                 | HookVerdict::Rewrite { .. }
                 | HookVerdict::Note { .. },
             ) => passed("no hook asks"),
-            None => passed("no hook looked"),
+            None => passed("no hook ran"),
         }
     }
 
@@ -275,7 +275,7 @@ impl Weighing<'_> {
     fn ask_rule(&self) -> Found {
         match self.rule(RuleEffect::Ask) {
             Ok((rule, doubt)) => {
-                let because = self.told(rule, "asks for", doubt);
+                let because = self.told(rule, "asks about", doubt);
                 self.decided(Verdict::Ask, by_rule(rule), because)
             }
             Err(passed) => Found::Passed(passed),
@@ -287,7 +287,7 @@ impl Weighing<'_> {
         if self.is_question() {
             return self.decided(Verdict::Ask, Decider::Risk, format!("{} asks you something", self.name()));
         }
-        passed("it asks nothing of you")
+        passed("it is not a question")
     }
 
     /// Asks if the plan requires the user; no rule, grant or yolo replaces that.
@@ -304,15 +304,17 @@ impl Weighing<'_> {
                 let because = format!("the same call gave the same result {times} times");
                 self.decided(Verdict::Ask, Decider::Risk, because)
             }
-            Repetition::No => passed("the model does not repeat itself"),
+            Repetition::No => passed("it is not a repeated call"),
         }
     }
 
     fn taint(&self) -> Found {
         match (self.is_tainted(), self.call.only_looks()) {
-            (true, false) => self.decided(Verdict::Ask, Decider::Risk, "its arguments carry untrusted words"),
-            (true, true) => passed("its arguments carry untrusted words, but it only looks"),
-            (false, _) => passed("its arguments carry none"),
+            (true, false) => {
+                self.decided(Verdict::Ask, Decider::Risk, "its arguments contain untrusted text")
+            }
+            (true, true) => passed("its arguments contain untrusted text, but it only reads"),
+            (false, _) => passed("its arguments contain none"),
         }
     }
 
@@ -339,7 +341,7 @@ impl Weighing<'_> {
                 let because = format!("you allowed {grant} for this session");
                 self.decided(Verdict::Allow, Decider::Grant, because)
             }
-            None => passed("nothing like it was allowed for this session"),
+            None => passed("no session approval covers it"),
         }
     }
 
@@ -357,7 +359,7 @@ impl Weighing<'_> {
                 | HookVerdict::Rewrite { .. }
                 | HookVerdict::Note { .. },
             ) => passed("no hook allows"),
-            None => passed("no hook looked"),
+            None => passed("no hook ran"),
         }
     }
 
@@ -365,7 +367,7 @@ impl Weighing<'_> {
         match self.policy.auto_approve {
             AutoApprove::Asking => passed("it is off"),
             AutoApprove::Yolo | AutoApprove::YoloUnsandboxed if self.is_tainted() => passed(UNTRUSTED),
-            AutoApprove::Yolo if self.call.is_unshut() => passed("no command runs unsandboxed by it"),
+            AutoApprove::Yolo if self.call.is_unshut() => passed("it does not cover unsandboxed commands"),
             AutoApprove::Yolo | AutoApprove::YoloUnsandboxed => {
                 self.decided(Verdict::Allow, Decider::Yolo, "yolo is on")
             }
@@ -379,7 +381,7 @@ impl Weighing<'_> {
             Mode::Auto if self.call.edits_workspace() => {
                 self.decided(Verdict::Allow, self.by_mode(), "auto mode edits files here without asking")
             }
-            Mode::Auto => passed("it does not edit files of this folder only"),
+            Mode::Auto => passed("it does more than edit files in this folder"),
             Mode::Ask | Mode::Plan | Mode::DryRun | Mode::DeferAll => passed("it is off"),
         }
     }
@@ -399,7 +401,7 @@ impl Weighing<'_> {
         match self.call.place.kind {
             WorkspaceKind::HomeOrRoot => ask("reads ask in the home folder and in /".to_owned()),
             WorkspaceKind::Project => {
-                self.decided(Verdict::Allow, Decider::Risk, format!("{name} only looks"))
+                self.decided(Verdict::Allow, Decider::Risk, format!("{name} only reads"))
             }
         }
     }
@@ -414,7 +416,7 @@ impl Weighing<'_> {
             match rule.fit(&subject) {
                 Fit::Elsewhere => {}
                 Fit::Applies if self.is_too_wide(rule) => {
-                    near.push(format!("{}: it looks at no argument, so it does not cover HIGH", rule.id));
+                    near.push(format!("{}: it tests no argument, so it does not cover HIGH", rule.id));
                 }
                 Fit::Applies => return Ok((rule, None)),
                 Fit::AppliesInDoubt(doubt) => return Ok((rule, Some(doubt))),
@@ -426,7 +428,7 @@ impl Weighing<'_> {
         if more > 0 {
             near.push(format!("and {more} more"));
         }
-        if near.is_empty() { Err(format!("none is about {}", self.name())) } else { Err(near.join("; ")) }
+        if near.is_empty() { Err(format!("none applies to {}", self.name())) } else { Err(near.join("; ")) }
     }
 
     /// Whether an allow rule is too general: a HIGH call needs a rule that tests an argument.
@@ -446,8 +448,8 @@ impl Weighing<'_> {
     }
 }
 
-const DRY_RUN: &str = "dry-run mode shows and does nothing";
-const UNTRUSTED: &str = "untrusted words satisfy none";
+const DRY_RUN: &str = "dry-run mode only previews";
+const UNTRUSTED: &str = "it does not cover untrusted text";
 
 fn passed(why: &str) -> Found {
     Found::Passed(why.to_owned())

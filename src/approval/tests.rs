@@ -145,8 +145,8 @@ const CIRCUMSTANCES: &[(&str, Change)] = &[
     }),
     ("allowed for the session (a)", Case::granted),
     ("rule for the session", Case::session_rule),
-    ("untrusted words", Case::untrusted),
-    ("untrusted words and all that allows", |case| {
+    ("untrusted text", Case::untrusted),
+    ("untrusted text and all that allows", |case| {
         case.rule(RuleEffect::Allow, On::These).granted().session_rule().hook(yes()).untrusted()
     }),
     ("hook allows", |case| case.hook(yes())),
@@ -513,32 +513,32 @@ fn decisions_tell_why() {
         })
     };
     for (case, because) in [
-        (read(), "read_file only looks"),
+        (read(), "read_file only reads"),
         (write(), "write_file changes something"),
         (shell("ls"), "shell runs unsandboxed"),
         (shell("ls").isolated(), "shell changes something"),
         (read().risk(Risk::Medium), "read_file is medium risk"),
         (read().home(), "reads ask in the home folder and in /"),
         (ask_user(), "ask_user asks you something"),
-        (write().mode(Mode::Plan), "plan mode only looks"),
+        (write().mode(Mode::Plan), "plan mode only reads"),
         (write().mode(Mode::Auto), "auto mode edits files here without asking"),
-        (write().mode(Mode::DryRun), "dry-run mode shows and does nothing"),
+        (write().mode(Mode::DryRun), "dry-run mode only previews"),
         (
             read().home().mode(Mode::DryRun),
-            "reads ask in the home folder and in /; dry-run mode shows and does nothing",
+            "reads ask in the home folder and in /; dry-run mode only previews",
         ),
-        (write().mode(Mode::DeferAll), "defer-all mode asks for everything"),
+        (write().mode(Mode::DeferAll), "defer-all mode asks about everything"),
         (write().yolo(), "yolo is on"),
         (write().hook(hook("deny")), "hook: no"),
         (write().hook(hook("rewrite")), "write_file changes something"),
-        (write().untrusted(), "its arguments carry untrusted words"),
+        (write().untrusted(), "its arguments contain untrusted text"),
         (
             write().with(|case| case.repetition = Repetition::Times(3)),
             "the same call gave the same result 3 times",
         ),
         (write().broken(), "the rules cannot be read, so everything asks: line 1: this is not TOML"),
-        (reasoned("deny"), "rule r denies write_file: no␛t now (cannot be told: x = 1)"),
-        (reasoned("ask"), "rule r asks for write_file: no␛t now (cannot be told: x = 1)"),
+        (reasoned("deny"), "rule r denies write_file: no␛t now (undecided: x = 1)"),
+        (reasoned("ask"), "rule r asks about write_file: no␛t now (undecided: x = 1)"),
         (reasoned("allow"), "write_file changes something"),
         (rule(RuleEffect::Allow, On::These), "rule write-file-75bc5570 allows write_file"),
         (write().granted(), "you allowed write_file (except HIGH) for this session"),
@@ -571,9 +571,9 @@ fn the_chain_names_what_came_close() {
         told,
         [
             "write-file-4bf537a7: not so: path = \"other\"",
-            "none is about write_file",
-            "write-file-9bd3e258: cannot be told: missing = \"x\"; \
-             write-file-a178cc8b: it looks at no argument, so it does not cover HIGH",
+            "none applies to write_file",
+            "write-file-9bd3e258: undecided: missing = \"x\"; \
+             write-file-a178cc8b: it tests no argument, so it does not cover HIGH",
             "no grant covers HIGH",
         ]
     );

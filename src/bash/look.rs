@@ -59,10 +59,10 @@ fn script_in(script: &str, mut place: WordPlace, depth: usize) -> Result<(), Str
         return Err(beyond.to_owned());
     }
     if reading.commands.is_empty() {
-        return Err("it holds no command".to_owned());
+        return Err("it contains no command".to_owned());
     }
     if reading.commands.len() > MAX_COMMANDS {
-        return Err("it holds too many commands to be sure".to_owned());
+        return Err("it contains too many commands to be sure".to_owned());
     }
     for simple in &reading.commands {
         // If its input is redirected from a file, the pipe feeds nothing into it.
@@ -89,7 +89,7 @@ fn fixed(word: &Word) -> Result<Arg, String> {
         None | Some(Open::Pattern) => None,
         Some(Open::Variable) => Some("a variable's value is only known when it runs"),
         Some(Open::Substitution) => Some("what a command prints is only known when it runs"),
-        Some(Open::Tilde) => Some("`~` is outside of the folder"),
+        Some(Open::Tilde) => Some("`~` is outside the folder"),
         Some(Open::Brace) => Some("shells read `{…}` differently"),
     };
     Arg::of(word).ok_or_else(|| why.unwrap_or("a word is only known when it runs").to_owned())
@@ -110,12 +110,12 @@ fn redirect(redirect: &Redirect) -> Result<(), String> {
     let text = target.text.as_str();
     let operator = redirect.operator.trim_start_matches(|c: char| c.is_ascii_digit());
     match operator {
-        "<" if target.pattern => Err(format!("which file `{text}` is, is only known when it runs")),
+        "<" if target.pattern => Err(format!("which file `{text}` means is only known when it runs")),
         "<" => is_inside(&target),
         ">&" if ["1", "2"].contains(&text) => Ok(()),
         ">" | ">>" if text == "/dev/null" => Ok(()),
         _ if redirect.writes() => Err(format!("it writes to `{text}`")),
-        _ => Err(format!("`{}{text}` is not known to only look", redirect.operator)),
+        _ => Err(format!("`{}{text}` is not known to be read-only", redirect.operator)),
     }
 }
 
@@ -129,7 +129,7 @@ struct Judge<'a> {
 impl Judge<'_> {
     fn command(&self, args: &[Arg]) -> Result<(), String> {
         let Some((name, rest)) = args.split_first() else {
-            return Err("a redirection or an assignment alone is not known to only look".to_owned());
+            return Err("a redirection or an assignment alone is not known to be read-only".to_owned());
         };
         let deeper = Self { feeder: self.feeder, place: self.place, depth: self.depth + 1 };
         if self.depth > MAX_NESTING {
@@ -260,7 +260,7 @@ impl Judge<'_> {
 
     fn git(&self, args: &[Arg]) -> Result<(), String> {
         if self.place == WordPlace::Elsewhere {
-            return Err("`git` elsewhere does what the settings there say".to_owned());
+            return Err("`git` in another folder follows the settings there".to_owned());
         }
         let rest = args
             .iter()
@@ -297,7 +297,7 @@ fn listed(name: &str, args: &[Arg]) -> Result<(), String> {
     match program(name) {
         Some(Program { does: Does::RunsSettings, .. }) => {
             known_words(name, args)?;
-            Err(format!("`{name}` runs programs that the repository's settings name"))
+            Err(format!("`{name}` runs programs set in the repository's settings"))
         }
         Some(Program { does: Does::Acts, .. }) | None => Err(notes::unknown(name)),
         Some(Program { does: Does::Reads, .. }) => known_words(name, args),

@@ -22,16 +22,16 @@ pub fn read(script: &str) -> Result<Reading, &'static str> {
         return Err("it is too long to be sure");
     }
     if script.contains('\u{FFFD}') || script.chars().any(|c| c.is_whitespace() && !" \t\n".contains(c)) {
-        return Err("it holds characters that can't be told from others");
+        return Err("it contains characters that look like others");
     }
     if sanitize(script) != script {
-        return Err("it holds characters that can't be seen");
+        return Err("it contains invisible characters");
     }
     if script.contains("<<") {
-        return Err("it holds a here-document");
+        return Err("it contains a here-document");
     }
     let Grammar { commands: mut places, beyond } = tree::read(script)?;
-    let mut commands = lexer::commands(script).ok_or("it holds what shells read differently")?;
+    let mut commands = lexer::commands(script).ok_or("it contains syntax that shells read differently")?;
     places.sort_by_key(start);
     commands.sort_by_key(Simple::start);
     if commands.len() != places.len()

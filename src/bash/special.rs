@@ -29,7 +29,7 @@ pub fn names_inside(text: &str) -> Result<(), String> {
     if text == "/dev/null" {
         return Ok(());
     }
-    let outside = || Err(format!("`{text}` may be outside of the folder"));
+    let outside = || Err(format!("`{text}` may be outside the folder"));
     let parts = || text.split(['/', ':', '=']);
     // `:/word` is a commit.
     let absolute = text.starts_with('/') || text.split(':').skip(1).any(|part| part.starts_with('/'));
@@ -115,7 +115,7 @@ pub fn test(args: &[Arg]) -> Result<(), String> {
             || arg.text.contains(['[', '$', '`'])
             || (flag && !OPERATORS.contains(&arg.text.as_str()))
         {
-            return Err(format!("`test` with `{}` is not known to only look", arg.text));
+            return Err(format!("`test` with `{}` is not known to be read-only", arg.text));
         }
         is_inside(arg)?;
     }
@@ -145,7 +145,7 @@ pub fn sed(parsed: &Parsed<'_>) -> Result<(), String> {
     }
     if let Some(other) = scripts.iter().find(|script| !script.split(';').all(prints_lines)) {
         return Err(format!(
-            "`sed` with `{other}` is not known to only look; only line numbers and p, d, q, = are"
+            "`sed` with `{other}` is not known to be read-only; only line numbers and p, d, q, = are"
         ));
     }
     files.iter().try_for_each(|arg| is_inside(arg))
@@ -180,7 +180,7 @@ pub fn refs(parsed: &Parsed<'_>) -> Result<(), String> {
     let plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '-' | '_' | '.'));
     match parsed.operands.iter().find(|arg| arg.pattern || !plain(&arg.text)) {
         Some(arg) => {
-            Err(format!("`git rev-parse {}` may run programs that the repository's settings name", arg.text))
+            Err(format!("`git rev-parse {}` may run programs set in the repository's settings", arg.text))
         }
         None => parsed.operands.iter().try_for_each(|arg| is_inside(arg)),
     }
@@ -304,9 +304,9 @@ pub fn find(args: &[Arg]) -> Result<(), String> {
         } else if ["-P", "-E"].contains(&name) || ALONE.contains(&name) {
             continue;
         } else if WITH_TEXT.contains(&name) {
-            rest.next().filter(|arg| !arg.pattern).ok_or_else(|| format!("`find {name}` lacks its text"))?;
+            rest.next().filter(|arg| !arg.pattern).ok_or_else(|| format!("`find {name}` needs a text"))?;
         } else if WITH_FILE.contains(&name) {
-            is_inside(rest.next().ok_or_else(|| format!("`find {name}` lacks its file"))?)?;
+            is_inside(rest.next().ok_or_else(|| format!("`find {name}` needs a file"))?)?;
         } else if begins(arg) {
             return Err(super::notes::refused("find", name));
         } else {

@@ -107,7 +107,7 @@ const TEST: &[&str] = &[
 
 /// Reads a script; errs with the reason if it is not understood.
 pub fn read(script: &str) -> Result<Grammar, &'static str> {
-    const BROKEN: &str = "it is no command line that the grammar knows";
+    const BROKEN: &str = "it is not a command line that the grammar knows";
     let tree = parse(script).ok_or("it takes too long to read")?;
     let root = tree.root_node();
     if root.has_error() {
@@ -159,7 +159,7 @@ impl Reader<'_> {
     /// Errs for a kind or a token that is not understood; records the first one beyond plain commands.
     fn admit(&mut self, node: Node<'_>) -> Result<(), &'static str> {
         if node.is_missing() || node.is_error() {
-            return Err("it is no command line that the grammar knows");
+            return Err("it is not a command line that the grammar knows");
         }
         let kind = node.kind();
         let known = KINDS.iter().find(|(name, _)| *name == kind && node.is_named());
@@ -174,7 +174,7 @@ impl Reader<'_> {
                 Ok(())
             }
             None if !node.is_named() && TOKENS.contains(&kind) => Ok(()),
-            None => Err("it holds more of the shell's language than plain commands"),
+            None => Err("it uses more shell syntax than plain commands"),
         }
     }
 
@@ -198,7 +198,7 @@ impl Reader<'_> {
                     places.assigns.push(self.place(child));
                 }
                 // A program followed by a subshell is the start of a function definition.
-                "subshell" => return Err("it holds more of the shell's language than plain commands"),
+                "subshell" => return Err("it uses more shell syntax than plain commands"),
                 _ => {
                     self.inside(child, depth + 1)?;
                     places.words.push(self.place(child));
@@ -263,7 +263,7 @@ impl Reader<'_> {
             match child.kind() {
                 "file_redirect" => self.redirect(child, &mut places, depth)?,
                 "comment" => {}
-                _ => return Err("it holds more of the shell's language than plain commands"),
+                _ => return Err("it uses more shell syntax than plain commands"),
             }
         }
         self.found.commands.push(places);

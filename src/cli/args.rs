@@ -13,7 +13,7 @@ use crate::stdx::text::nearest;
 /// Settings that flags set, as pairs of name and text.
 pub(super) type Flags = Vec<(String, String)>;
 
-/// A personal assistant in your terminal. What changes something waits for your approval, now or later.
+/// A personal assistant in your terminal. Calls that change something wait for your approval.
 #[derive(Debug, Parser)]
 #[command(name = "co", version, after_help = super::help::topics::after(), disable_help_subcommand = true, max_term_width = 100)]
 pub(super) struct Args {
@@ -55,13 +55,13 @@ pub(super) struct Shared {
     /// Show the model's thinking
     #[arg(long, short, global = true)]
     verbose: bool,
-    /// Use lines of text instead of the full screen, for screen readers, simple terminals and logs
+    /// Plain lines of text instead of the full screen, for screen readers, simple terminals and logs
     #[arg(long, global = true)]
     plain: bool,
     /// Which calls ask: ask, auto, plan, dry-run or defer-all
     #[arg(long, global = true, value_name = "MODE")]
     mode: Option<String>,
-    /// Append log lines to this file: operations, ids, times and errors, but no texts and no keys
+    /// Append log lines to this file: operations, ids, times and errors, never message texts or keys
     #[arg(long, global = true, value_name = "FILE")]
     debug_file: Option<std::path::PathBuf>,
     /// Any setting, e.g. `--set max_requests=10`; `co help settings` lists them
@@ -77,13 +77,13 @@ pub(super) struct Run {
     first: Vec<String>,
     #[arg(last = true, hide = true)]
     rest: Vec<String>,
-    /// Print the answer to this prompt and end; piped input is added to it
+    /// Print the answer to this prompt and exit; piped input is appended
     #[arg(long, short, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
     pub print: Option<String>,
-    /// An image for the printed prompt; may be repeated. In any prompt `@FILE` does the same
+    /// An image for the printed prompt; repeatable. In any prompt `@FILE` does the same
     #[arg(long, value_name = "FILE")]
     pub image: Vec<String>,
-    /// The output of a printed turn
+    /// Output format of a printed turn
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
     /// Continue the latest session of this folder
@@ -135,7 +135,7 @@ impl TypedValueParser for SeveralWords {
 /// The output format of a printed turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Output {
-    /// The answer as it arrives; everything else on standard error
+    /// The answer as it arrives; everything else goes to standard error
     Text,
     /// One JSON object at the end
     Json,
@@ -145,48 +145,48 @@ pub(super) enum Output {
 pub(super) enum Sub {
     /// Open the screen (the same as `co` alone)
     Chat(Chat),
-    /// Continue a turn that waited or was cut off
+    /// Continue a turn that was waiting or cut off
     Resume(Resume),
-    /// List, show and decide what waits for you
+    /// List, show and decide waiting requests
     Approvals(Approvals),
-    /// List, check, explain, test and revoke the rules about what runs without asking
+    /// List, check, explain, test and revoke the rules for what runs without asking
     Rules(Rules),
     /// List, trust and test hooks
     Hooks(Hooks),
-    /// Trust a folder, so that its own settings, rules and hooks count
+    /// Trust a folder, so that its settings, rules and hooks apply
     Trust(Trust),
-    /// Show the model, the folders and what waits
+    /// Show the model, folders and waiting requests
     Status(AsJson),
     /// List the sessions
     Sessions(Sessions),
     /// Show tokens and cost, by day, model or session
     Usage(UsageArgs),
-    /// List who or what decided each call and its result, and check that nobody changed the list
+    /// Show who or what decided each call and its result; verify that the record is unchanged
     Audit(Audit),
-    /// Check the database, put a copy of it back, or save what can be read
+    /// Check the database, restore a backup, or salvage what can be read
     Doctor(Doctor),
-    /// Show every setting with its value and where that comes from
+    /// Show every setting with its value and source
     Config(AsJson),
-    /// List the models of the services that are set up, with windows and prices
+    /// List the models of configured services, with windows and prices
     Models(Models),
-    /// Keep, list, remove and test keys of services
+    /// Add, list, remove and test API keys
     Auth(Auth),
     /// List the keys of the screen, or check them for conflicts
     Keys(Keys),
     /// Show a topic of the reference or the help of a command
     Help {
-        /// A topic or a command, e.g. `settings` or `auth add`; without one all are listed
+        /// A topic or a command, e.g. `settings` or `auth add`; default: list all
         #[arg(value_name = "TOPIC|COMMAND")]
         words: Vec<String>,
     },
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write one page for each command
+    /// Print the manual page, or write one page per command
     Man {
-        /// A folder that exists, for all pages
+        /// An existing folder, for all pages
         folder: Option<std::path::PathBuf>,
     },
 }
@@ -200,12 +200,12 @@ pub(super) struct Chat {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Resume {
-    /// The session's id, or its beginning; without one the latest of this folder
+    /// The session's id, or a prefix; default: the latest of this folder
     pub id: Option<String>,
     /// Print instead of opening the screen
     #[arg(long, short)]
     pub print: bool,
-    /// The output of the printed turn
+    /// Output format of the printed turn
     #[arg(long, value_enum)]
     pub output: Option<Output>,
 }
@@ -222,17 +222,17 @@ pub(super) struct Hooks {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum HooksWhat {
-    /// List the hooks of your own file and of this folder, and which of them run
+    /// List your hooks and this folder's, and which of them run
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Let hooks run as they are now; a hook that changes later does not run
+    /// Trust hooks as they are now; a hook that changes later does not run
     Trust {
         #[command(flatten)]
         picked: Picked,
-        /// Without asking
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
@@ -248,10 +248,10 @@ pub(super) enum HooksWhat {
 #[derive(Debug, clap::Args)]
 #[group(required = true)]
 pub(super) struct Picked {
-    /// Their names
+    /// Hook names
     #[arg(value_name = "NAME", conflicts_with = "all")]
     pub names: Vec<String>,
-    /// All that count here
+    /// All that apply here
     #[arg(long)]
     pub all: bool,
 }
@@ -274,15 +274,15 @@ pub(super) struct HookTest {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Trust {
-    /// The folder; without one the current one
+    /// The folder; default: the current one
     pub folder: Option<std::path::PathBuf>,
     /// List the trusted folders
     #[arg(long, conflicts_with_all = ["folder", "revoke", "yes"])]
     pub list: bool,
-    /// Take trust back
+    /// Revoke trust
     #[arg(long, conflicts_with = "yes")]
     pub revoke: bool,
-    /// Without asking
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
     /// Print the list as JSON
@@ -322,10 +322,10 @@ pub(super) struct Models {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct UsageArgs {
-    /// What a row stands for
+    /// What each row shows
     #[arg(long, value_enum, default_value_t = UsageBy::Day)]
     pub by: UsageBy,
-    /// From this date on, e.g. 2026-01-31, or the last days with today, e.g. 7d
+    /// Since this date, e.g. 2026-01-31, or the last days including today, e.g. 7d
     #[arg(long, value_name = "DATE|DAYS")]
     pub since: Option<String>,
     /// Print JSON
@@ -335,13 +335,13 @@ pub(super) struct UsageArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Doctor {
-    /// Put a copy in the database's place: this one, or the newest that `co doctor` lists
+    /// Restore a backup: this one, or the newest that `co doctor` lists
     #[arg(long, value_name = "COPY", num_args = 0..=1, conflicts_with_all = ["salvage", "json"])]
     pub restore: Option<Option<std::path::PathBuf>>,
     /// Save what can still be read into a new database
     #[arg(long, conflicts_with = "json")]
     pub salvage: bool,
-    /// Without asking
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
     /// Print JSON
@@ -354,16 +354,16 @@ pub(super) struct Doctor {
 pub(super) struct Audit {
     #[command(subcommand)]
     pub what: Option<AuditWhat>,
-    /// Only this tool, e.g. `write_file`; `*` stands for anything
+    /// Only this tool, e.g. `write_file`; `*` matches anything
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
-    /// Only this session: its id, or the beginning of it
+    /// Only this session: its id, or a prefix of it
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// From this date on, e.g. 2026-01-31, or the last days with today, e.g. 7d
+    /// Since this date, e.g. 2026-01-31, or the last days including today, e.g. 7d
     #[arg(long, value_name = "DATE|DAYS")]
     pub since: Option<String>,
-    /// How many rows at most, the latest ones
+    /// Show at most this many of the latest rows
     #[arg(long, value_name = "ROWS", default_value_t = 200)]
     pub last: usize,
     /// Print JSON, details included
@@ -375,13 +375,13 @@ pub(super) struct Audit {
 pub(super) enum AuditWhat {
     /// Show everything about one call: who decided it, its arguments, its result
     Show {
-        /// The number of a row about it, the id of its request or of the call itself, or the beginning of these
+        /// A row number, or the id of the request or call, or a prefix of one
         id: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Check that no row was changed, removed or moved, and that the end is there; exit code 1 otherwise
+    /// Check that no row was changed, removed or moved and none is missing at the end; exit code 1 otherwise
     Verify {
         /// A head that you saw earlier, or its first digits: it must be part of the audit
         head: Option<String>,
@@ -389,9 +389,9 @@ pub(super) enum AuditWhat {
         #[arg(long)]
         json: bool,
     },
-    /// Remove old rows; a row states that they were removed
+    /// Remove old rows; a new row records the removal
     Prune {
-        /// Rows from before this date, e.g. 2026-01-31, or from before the last days, e.g. 90d
+        /// Rows before this date, e.g. 2026-01-31, or older than this many days, e.g. 90d
         #[arg(long, value_name = "DATE|DAYS")]
         before: String,
     },
@@ -430,15 +430,15 @@ pub(super) struct Rules {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RulesWhat {
-    /// List the rules that count in this folder
+    /// List the rules that apply in this folder
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Look for mistakes; exit code 1 if there are any
+    /// Check for errors; exit code 1 if there are any
     Check {
-        /// The file; without one yours and the project's
+        /// The file; default: yours and the project's
         file: Option<std::path::PathBuf>,
     },
     /// Show how a call would be decided here, stage by stage
@@ -459,14 +459,14 @@ pub(super) enum RulesWhat {
         #[arg(long)]
         json: bool,
     },
-    /// Take a rule out of your file
+    /// Remove a rule from your file
     Revoke {
         /// Its id
         id: String,
     },
-    /// Suggest rules for what you always allowed
+    /// Suggest rules for calls you always approved
     Suggest {
-        /// How often you must have allowed it
+        /// How often you must have approved it
         #[arg(long, value_name = "N", default_value_t = 3)]
         min: usize,
         /// Print JSON
@@ -493,28 +493,28 @@ pub(super) struct Auth {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthWhat {
-    /// Keep a key, typed without being shown, or read from standard input
+    /// Save a key, typed without echo or read from standard input
     Add {
-        /// The service, e.g. `groq`; without one you choose from a list
+        /// The service, e.g. `groq`; default: choose from a list
         service: Option<String>,
-        /// Refused: a key does not belong on a command line
+        /// Refused: keys do not belong on the command line
         #[arg(hide = true, trailing_var_arg = true)]
         rest: Vec<String>,
     },
-    /// List the keys of services, where they come from and which one counts
+    /// List API keys, their sources and which one is used
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Forget a key that was kept
+    /// Remove a saved key
     Remove {
         /// The service
         service: String,
     },
-    /// Test keys with one cheap call each
+    /// Test keys with one cheap request each
     Test {
-        /// The service; without one all that are set up
+        /// The service; default: all configured ones
         service: Option<String>,
     },
 }

@@ -55,7 +55,7 @@ async fn list(what: &Audit, store: &Store, console: &mut Console) -> Result<()> 
         return console.json(&rows);
     }
     if rows.is_empty() {
-        let words = if narrowed { "Nothing in the audit fits that." } else { "The audit is empty yet." };
+        let words = if narrowed { "No matching audit rows." } else { "The audit is still empty." };
         return console.out(&format!("{words}\n"));
     }
     let lines: Vec<[String; 7]> = rows.iter().map(|row| in_short(row, &zone)).collect();
@@ -84,15 +84,15 @@ async fn about(store: &Store, id: &str) -> Result<Vec<AuditRow>> {
             Ok(rows)
         }
         (0, _) | (_, None) | (1, Some(_)) => {
-            let error = CliError::message(Kind::Error, format!("nothing in the audit is about `{id}`"));
-            Err(error.hint("`co audit` lists the rows that can be shown"))
+            let error = CliError::message(Kind::Error, format!("the audit has no row for `{id}`"));
+            Err(error.hint("`co audit` lists the rows"))
         }
         (_, Some(_)) => {
             let ids: BTreeSet<String> = found.iter().filter_map(words::id).collect();
             let ids: Vec<String> = ids.into_iter().take(9).collect();
             let error =
-                CliError::message(Kind::Error, format!("`{id}` could be {}, among others", ids.join(", ")));
-            Err(error.hint("type more of the one you mean"))
+                CliError::message(Kind::Error, format!("`{id}` matches {}, among others", ids.join(", ")));
+            Err(error.hint("type more of the id"))
         }
     }
 }
@@ -103,7 +103,7 @@ fn digits(head: &str) -> Result<String> {
     if head.len() >= FEWEST_DIGITS && head.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(head);
     }
-    let error = CliError::message(Kind::Usage, format!("`{head}` is no head of an audit"));
+    let error = CliError::message(Kind::Usage, format!("`{head}` is not an audit head"));
     Err(error.hint(format!(
         "a head is at least {FEWEST_DIGITS} hexadecimal digits, as `co audit verify` prints them"
     )))
@@ -113,25 +113,24 @@ async fn verify(store: &Store, head: Option<String>, json: bool, console: &mut C
     let check = store.verify_audit(head).await?;
     let pruned = match check.pruned {
         0 => String::new(),
-        1 => ", after 1 that was pruned".to_owned(),
-        many => format!(", after {} that were pruned", grouped(many)),
+        1 => ", after 1 pruned row".to_owned(),
+        many => format!(", after {} pruned rows", grouped(many)),
     };
     let end = check.head.as_ref().map_or(String::new(), |head| format!(", head {}", head.short()));
     match (json, &check.finding) {
         (true, _) => console.json(&check)?,
         (false, None) if check.rows == 0 => console.out("The audit is empty.\n")?,
         (false, None) => {
-            console.out(&format!("The audit is whole: {} rows{pruned}{end}.\n", grouped(check.rows)))?;
+            console.out(&format!("The audit is intact: {} rows{pruned}{end}.\n", grouped(check.rows)))?;
         }
         (false, Some(_)) => {}
     }
     match check.finding {
         None => Ok(()),
         Some(finding) => {
-            let error =
-                CliError::message(Kind::Error, format!("the audit is not what was written: {finding}"));
-            let sound = format!("{} rows before that are sound{pruned}", grouped(check.rows));
-            Err(error.hint(sound).hint("keep a copy of the data folder before you go on with it"))
+            let error = CliError::message(Kind::Error, format!("audit verification failed: {finding}"));
+            let sound = format!("{} rows before that are intact{pruned}", grouped(check.rows));
+            Err(error.hint(sound).hint("back up the data folder before you continue"))
         }
     }
 }
@@ -141,9 +140,11 @@ async fn prune(before: &str, store: &Store, console: &mut Console) -> Result<()>
     let words = match store.prune_audit(begin).await? {
         Some(pruned) => {
             let (from, to) = (grouped(pruned.from), grouped(pruned.to));
-            format!("Rows {from} to {to} are gone; a row tells of it, and the rest can still be verified.\n")
+            format!(
+                "Rows {from} to {to} were removed; a row records it, and the rest can still be verified.\n"
+            )
         }
-        None => "The audit has no row of before that; nothing was removed.\n".to_owned(),
+        None => "The audit has no rows before that; nothing was removed.\n".to_owned(),
     };
     console.out(&words)
 }

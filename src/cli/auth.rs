@@ -19,9 +19,9 @@ pub(super) async fn run(what: Auth, world: &World, flags: Flags, console: &mut C
     let loaded = load_settings(world, flags)?;
     match what.what {
         AuthWhat::Add { rest, .. } if !rest.is_empty() => {
-            let words = "a key on the command line is seen by other programs and kept in the shell's history";
+            let words = "a key on the command line is visible to other programs and in the shell history";
             let error = CliError::message(Kind::Usage, words);
-            Err(error.hint("leave it out: `co auth add NAME` asks for it, or reads it from a pipe"))
+            Err(error.hint("omit it: `co auth add NAME` asks for it, or reads it from a pipe"))
         }
         AuthWhat::Add { service: Some(service), .. } => add(&service, &loaded, console),
         AuthWhat::Add { service: None, .. } if Terminals::of_process().interactive() => {
@@ -62,16 +62,16 @@ fn add(service: &str, loaded: &Loaded, console: &mut Console) -> Result<()> {
     let place = keys.file().path().display();
     let again = match kept {
         Put::New => "",
-        Put::Replaced => " in place of the one before",
+        Put::Replaced => ", replacing the old one",
     };
     console.out(&format!(
-        "Kept the key for {name} ({}){again} in {place}, which only you can read.\n",
+        "Saved the key for {name} ({}){again} in {place}, which only you can read.\n",
         hint(&key)
     ))?;
     if let Some((_, source)) = set_key(&name, loaded) {
-        console.note(&format!("co: the key from {source} counts before it"));
+        console.note(&format!("co: the key from {source} takes precedence"));
     }
-    console.note(&format!("co: `co auth test {name}` tries it"));
+    console.note(&format!("co: `co auth test {name}` tests it"));
     Ok(())
 }
 
@@ -81,11 +81,11 @@ fn remove(service: &str, loaded: &Loaded, console: &mut Console) -> Result<()> {
     let place = keys.file().path().display();
     if !keys.file().remove(&name)? {
         let error = CliError::message(Kind::Error, format!("there is no key for {name} in {place}"));
-        return Err(error.hint("`co auth list` says where keys come from"));
+        return Err(error.hint("`co auth list` shows where keys come from"));
     }
     console.out(&format!("Removed the key for {name} from {place}.\n"))?;
     if let Some((_, source)) = set_key(&name, loaded) {
-        console.note(&format!("co: the key from {source} still counts"));
+        console.note(&format!("co: the key from {source} is still used"));
     }
     Ok(())
 }
@@ -106,7 +106,7 @@ fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<()> {
     names.extend(further);
     let mut rows = Vec::new();
     if let Some(key) = &loaded.settings.endpoint.api_key {
-        let service = loaded.settings.provider.clone().unwrap_or_else(|| "the chosen one".to_owned());
+        let service = loaded.settings.provider.clone().unwrap_or_else(|| "(chosen provider)".to_owned());
         let from = source_of("api_key", loaded).unwrap_or_default();
         rows.push(AuthRow { service, key: shown(key), from, counts: true });
     }
@@ -126,19 +126,19 @@ fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<()> {
     let cells: Vec<[String; 4]> = rows
         .iter()
         .map(|row| {
-            let counts = if row.counts { "counts" } else { "the one above counts" };
+            let counts = if row.counts { "in use" } else { "overridden" };
             [row.service.clone(), row.key.clone(), counts.to_owned(), row.from.clone()]
         })
         .collect();
     if cells.is_empty() {
-        console.out("No key is known.\n")?;
+        console.out("No keys found.\n")?;
     } else {
         console.out(&table(["SERVICE", "KEY", "", "FROM"], &cells))?;
     }
     names.retain(|name| rows.iter().all(|row| row.service != *name));
     let place = keys.file().path().display();
     console.out(&format!(
-        "\nWithout a key: {}.\n`co auth add NAME` keeps one, in the key file {place}.\n",
+        "\nWithout a key: {}.\n`co auth add NAME` saves one in the key file {place}.\n",
         names.join(", ")
     ))
 }
@@ -157,7 +157,7 @@ async fn test(service: Option<&str>, loaded: &Loaded, console: &mut Console) -> 
     };
     if names.is_empty() {
         let error = CliError::message(Kind::Error, "no service is set up, so there is nothing to test");
-        return Err(error.hint("`co auth add` keeps a key"));
+        return Err(error.hint("`co auth add` saves a key"));
     }
     if let Some(chosen) = settings.provider.clone().filter(|name| names.contains(name)) {
         Service::adopt(&chosen, &mut settings);
@@ -190,11 +190,11 @@ fn good(name: &str, key: Option<&Key>, loaded: &Loaded, keys: &Keys, models: usi
         many => format!("; it has {many} models"),
     };
     match key {
-        None => format!("{name}: it answers, without a key{listed}.\n"),
+        None => format!("{name}: works without a key{listed}.\n"),
         Some(key) => {
             let stored = || keys.file().path().display().to_string();
             let from = set_key(name, loaded).map_or_else(stored, |(_, source)| source);
-            format!("{name}: the key ({}, from {from}) is good{listed}.\n", shown(key))
+            format!("{name}: the key ({}, from {from}) is valid{listed}.\n", shown(key))
         }
     }
 }
@@ -203,7 +203,7 @@ fn good(name: &str, key: Option<&Key>, loaded: &Loaded, keys: &Keys, models: usi
 fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String> {
     let name = service.trim().to_ascii_lowercase();
     if name == "offline" || name == "auto" {
-        let error = CliError::message(Kind::Usage, format!("`{name}` is no service and takes no key"));
+        let error = CliError::message(Kind::Usage, format!("`{name}` is not a known service"));
         return Err(error.hint("`co auth list` names the services"));
     }
     match Target::named(&name, settings, keys) {

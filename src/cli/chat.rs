@@ -97,7 +97,9 @@ pub(super) async fn plain(
         thinking: if loaded.settings.verbose { ThinkingShown::Whole } else { ThinkingShown::Told },
     };
     let preface = match shape {
-        Shape::PlainOnly => Some("This terminal (TERM=dumb) has no screen, so co talks in lines.".to_owned()),
+        Shape::PlainOnly => {
+            Some("This terminal (TERM=dumb) cannot draw a screen, so co uses plain lines.".to_owned())
+        }
         Shape::Plain | Shape::Screen => None,
     };
     let (asks, heard) = mpsc::channel(LINK);
@@ -165,9 +167,9 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
         Err(_) => {
             let error = CliError::message(
                 Kind::Error,
-                "the session did not end in time; what was typed last may not be saved",
+                "the session did not end in time; the last input may not be saved",
             );
-            Err(error.hint("what was saved before is safe: co -c"))
+            Err(error.hint("everything before it is saved: co -c"))
         }
     }
 }
@@ -217,8 +219,7 @@ pub(super) async fn run(
 
 /// Returns the error of a conversation ended by a signal; possibly not everything was saved.
 fn ended_by(signal: u8, error: Option<&CliError>) -> CliError {
-    let saved =
-        if error.is_none() { "what was done is saved" } else { "what was done last may not be saved" };
+    let saved = if error.is_none() { "all work is saved" } else { "the last work may not be saved" };
     CliError::message(Kind::Interrupted(signal), format!("ended by a signal; {saved}"))
 }
 

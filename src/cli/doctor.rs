@@ -40,10 +40,10 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags, console: &mut
         let made = found.copies.iter().find(|known| known.path == copy).map(|known| known.made);
         let of = made.map_or_else(String::new, |made| format!(" of {made}"));
         console.out(&format!(
-            "The copy{of} takes the place of the database. What was saved since then is not in it; the present files are \
-             kept beside it.\n"
+            "The backup{of} replaces the database. Anything saved since then is not in it; the current files are \
+             kept next to it.\n"
         ))?;
-        let question = format!("Put {} in place? y/N ", copy.display());
+        let question = format!("Restore {}? y/N ", copy.display());
         if !agreed(what.yes, &question)? {
             return console.out(UNCHANGED);
         }
@@ -53,7 +53,7 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags, console: &mut
         })
         .await?;
         return console.out(&format!(
-            "{} is the database now. The files before are in {}.\n",
+            "{} is now the database. The old files are in {}.\n",
             copy.display(),
             aside.display()
         ));
@@ -67,22 +67,22 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags, console: &mut
             let part = if saved.incomplete.contains(table) { " (some could not be read)" } else { "" };
             console.out(&format!("{table}: {rows} rows{part}\n"))?;
         }
-        return console.out(&format!("The files before are in {}.\n", saved.aside.display()));
+        return console.out(&format!("The old files are in {}.\n", saved.aside.display()));
     }
     let audit = if found.faults.is_empty() && found.bytes > 0 {
         let finding = audit(world, &settings).await?;
         if finding == Some(AuditFinding::Unprotected)
             && (what.yes || (Terminals::of_process().interactive() && !what.json))
         {
-            console.out("The triggers that keep rows of the audit from being changed are missing.\n")?;
-            if agreed(what.yes, "Put them back? y/N ")? {
+            console.out("The triggers that protect audit rows from changes are missing.\n")?;
+            if agreed(what.yes, "Restore them? y/N ")? {
                 off_thread({
                     let data = data.clone();
                     move || protect_audit(&data)
                 })
                 .await?;
                 let store = open_store(world, &settings).await?;
-                let text = "the triggers of the audit were missing and are back".to_owned();
+                let text = "the missing audit triggers were restored".to_owned();
                 store.note(AuditNote::Stance { text }).await?;
             }
             audit(world, &settings).await?
@@ -124,7 +124,7 @@ async fn off_thread<T: Send + 'static>(
 }
 
 fn newest(found: &Diagnosis) -> Result<&DatabaseCopy> {
-    let none = || CliError::message(Kind::Error, "there is no copy of the database");
+    let none = || CliError::message(Kind::Error, "there is no backup of the database");
     found.copies.first().ok_or_else(|| none().hint("`co doctor --salvage` saves what can be read"))
 }
 
@@ -141,22 +141,22 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> Str
         row("damaged", &format!("record {} of session {}", record.no, record.session));
     }
     if found.damaged.len() > NAMED {
-        row("damaged", &format!("{} records in all", found.damaged.len()));
+        row("damaged", &format!("{} records in total", found.damaged.len()));
     }
     match audit {
-        Some(AuditFinding::NoHead) => row("audit", "whole, as far as can be told without its head"),
+        Some(AuditFinding::NoHead) => row("audit", "intact, as far as can be checked without its head"),
         Some(finding) => row("audit", &finding.to_string()),
-        None if found.faults.is_empty() => row("audit", "whole"),
-        None => row("audit", "not read"),
+        None if found.faults.is_empty() => row("audit", "intact"),
+        None => row("audit", "not checked"),
     }
     for copy in &found.copies {
         row("copy", &format!("{} ({} bytes, {})", copy.path.display(), copy.bytes, copy.made));
     }
     if found.copies.is_empty() {
-        row("copy", "none yet; one is made a day, while the full screen is open and idle");
+        row("copy", "none yet; one is made daily while the full screen is open and idle");
     }
     if is_sound(found, audit) {
-        row("verdict", "sound");
+        row("verdict", "no problems");
     }
     text
 }
@@ -165,18 +165,17 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> Str
 fn advice(found: &Diagnosis) -> CliError {
     if found.faults.is_empty() && found.damaged.is_empty() {
         let error = CliError::message(Kind::Error, "the audit was changed");
-        return error.hint("co audit verify HEAD, with a head that you noted, tells more");
+        return error.hint("run co audit verify HEAD with a head that you noted for more");
     }
     if found.faults.is_empty() {
         let error =
             CliError::message(Kind::Error, "some records are damaged; their sessions open without them");
-        return error
-            .hint("a copy may still hold them, but nothing that was saved since: co doctor --restore");
+        return error.hint("a backup may still have them, but nothing saved since: co doctor --restore");
     }
     let error = CliError::message(Kind::Error, "the database is damaged");
     let error = match found.copies.first() {
-        Some(copy) => error.hint(format!("co doctor --restore puts the copy of {} back", copy.made)),
+        Some(copy) => error.hint(format!("co doctor --restore restores the backup of {}", copy.made)),
         None => error,
     };
-    error.hint("co doctor --salvage saves what can be read, session by session")
+    error.hint("co doctor --salvage saves what can still be read")
 }

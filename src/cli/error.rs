@@ -89,7 +89,7 @@ impl From<AppError> for CliError {
             AppError::Store(error) => error.into(),
             AppError::Session(error) => error.into(),
             AppError::Model(error @ ModelError::NoService { .. }) => Self::new(Kind::Usage, error)
-                .hint("`--model PROVIDER/NAME` names a service too; `co auth list` names them all"),
+                .hint("`--model PROVIDER/NAME` names the service too; `co auth list` lists them"),
             AppError::Model(error) => {
                 Self::new(Kind::Provider, error).hint("`co config` shows where each value comes from")
             }
@@ -97,7 +97,7 @@ impl From<AppError> for CliError {
                 Self::new(Kind::Error, error).hint("`co sessions --all` lists those of every folder")
             }
             AppError::Refused { .. } => {
-                Self::new(Kind::Error, error).hint("nothing was sent; `co hooks list` shows the hooks")
+                Self::new(Kind::Error, error).hint("nothing was sent; `co hooks list` lists the hooks")
             }
             AppError::Broken { .. } => Self::new(Kind::Error, error),
         }

@@ -30,7 +30,7 @@ pub(super) fn run(words: &[String], console: &mut Console) -> Result<()> {
             let commands = root.get_subcommands().map(Command::get_name);
             let like = nearest(&name, commands.chain(TOPICS.iter().map(|topic| topic.name)))
                 .map_or_else(String::new, |like| format!(" (did you mean `{like}`?)"));
-            let words = format!("`{}` is neither a topic nor a command{like}", sanitize_line(&name));
+            let words = format!("`{}` is not a topic or command{like}", sanitize_line(&name));
             return Err(CliError::message(Kind::Usage, words).hint("`co help` lists topics and commands"));
         }
     };

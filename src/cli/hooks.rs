@@ -85,7 +85,7 @@ impl<'a> HooksCommand<'a> {
             let user = self.files.user().map(|path| path.display().to_string());
             let user = user.unwrap_or_else(|| "your own hooks.toml".to_owned());
             console.out(&format!(
-                "There are no hooks. They are written in {user}, or in .co/hooks.toml of a trusted folder.\n"
+                "No hooks. Define them in {user}, or in .co/hooks.toml of a trusted folder.\n"
             ))?;
         } else if !hooks.is_empty() {
             let rows: Vec<[String; 5]> = hooks.iter().map(|hook| self.in_words(hook)).collect();
@@ -157,7 +157,7 @@ impl<'a> HooksCommand<'a> {
         for (def, hash) in wanted {
             let name = def.name.clone();
             store.note(AuditNote::HookTrusted { name, hash }).await?;
-            console.out(&format!("{} is trusted, and runs from the next turn on.\n", def.name))?;
+            console.out(&format!("{} is trusted and runs from the next turn on.\n", def.name))?;
         }
         Ok(())
     }
@@ -169,7 +169,7 @@ impl<'a> HooksCommand<'a> {
         for FoundHook { def, state } in hooks {
             match (self.counts(def), state) {
                 (Counts::FolderNotTrusted, _) => {
-                    let message = format!("hook {} is of this folder, which you do not trust", def.name);
+                    let message = format!("hook {} belongs to this folder, which you do not trust", def.name);
                     let error = CliError::message(Kind::Error, message);
                     return Err(error.hint("`co trust` trusts the folder first"));
                 }
@@ -202,10 +202,7 @@ impl<'a> HooksCommand<'a> {
                 rows.push(("runs", program(def, &at).display().to_string()));
             }
             HookCommand::Program { program, .. } => {
-                rows.push((
-                    "not checked",
-                    format!("{program}, as it is found on PATH, and what it reads or starts"),
-                ));
+                rows.push(("not checked", format!("{program} (found on PATH), and what it reads or starts")));
             }
             HookCommand::Shell { .. } => {
                 rows.push(("not checked", "programs found on PATH, and what they read or start".to_owned()));
@@ -227,7 +224,7 @@ impl<'a> HooksCommand<'a> {
         let (mut lines, mut untrusted) = (String::new(), Vec::new());
         for def in &wanted {
             if found.trusted.remove(def) {
-                lines.push_str(&format!("{} is not trusted any more.\n", def.name));
+                lines.push_str(&format!("{} is no longer trusted.\n", def.name));
                 untrusted.push(def.name.clone());
             } else {
                 lines.push_str(&format!("{} was not trusted.\n", def.name));
@@ -266,7 +263,7 @@ fn unknown(name: &str, hooks: &[FoundHook]) -> CliError {
     let names: Vec<&str> = hooks.iter().map(|hook| hook.def.name.as_str()).collect();
     let error = CliError::message(Kind::Error, format!("there is no hook {}", sanitize_line(name)));
     match names.as_slice() {
-        [] => error.hint("there are none at all"),
+        [] => error.hint("there are no hooks"),
         names => error.hint(format!("there are {}", names.join(", "))),
     }
 }
@@ -277,7 +274,7 @@ fn broken(problems: &[String]) -> Result<()> {
         return Ok(());
     }
     let error = CliError::message(Kind::Error, problems.join("\n"));
-    Err(error.hint("until that is repaired, no hook of that file runs and every call asks"))
+    Err(error.hint("until this is fixed, no hook of that file runs and every call asks"))
 }
 
 fn events(def: &HookDef) -> String {

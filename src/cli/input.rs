@@ -43,12 +43,12 @@ fn read_all() -> Result<String> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST {
-        let message = format!("more than {} MiB came through the pipe", MOST / 1024 / 1024);
+        let message = format!("the piped input is larger than {} MiB", MOST / 1024 / 1024);
         let hint = "write it to a file in this folder and name that in the prompt";
         return Err(CliError::message(Kind::Usage, message).hint(hint));
     }
     String::from_utf8(bytes).map_err(|_| {
-        let error = CliError::message(Kind::Usage, "what came through the pipe is no UTF-8 text");
+        let error = CliError::message(Kind::Usage, "the piped input is not UTF-8 text");
         error.hint("convert it first, e.g. with `iconv -f latin1 -t utf8`")
     })
 }

@@ -40,12 +40,11 @@ fn check(wrong: &[String], console: &mut Console) -> Result<()> {
     }
     console.out(&format!("{}\n", wrong.join("\n")))?;
     let count = match wrong.len() {
-        1 => "1 thing is".to_owned(),
-        many => format!("{many} things are"),
+        1 => "1 problem".to_owned(),
+        many => format!("{many} problems"),
     };
-    let error = CliError::message(Kind::Error, format!("{count} wrong with your keys"));
-    Err(error
-        .hint("`co keys` lists every key and its name; they are set in the section [keys] of config.toml"))
+    let error = CliError::message(Kind::Error, format!("{count} with your keys"));
+    Err(error.hint("`co keys` lists every key and its name; set them in the [keys] section of config.toml"))
 }
 
 fn names(keys: &[Key]) -> Vec<String> {

@@ -195,7 +195,7 @@ async fn talk(
     let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
     let prints = shape == Shape::Screen && !at.stdin;
     if !run.image.is_empty() && !prints {
-        let error = CliError::message(Kind::Usage, "`--image` goes with a printed prompt only");
+        let error = CliError::message(Kind::Usage, "`--image` needs a printed prompt");
         return Err(error.hint("`co -p \"what is this?\" --image FILE`, or write `@FILE` into the prompt"));
     }
     match (shape, at) {
@@ -210,10 +210,10 @@ async fn talk(
         (Shape::Screen, Terminals { stdin: true, stdout: false }) => {
             let error = CliError::message(
                 Kind::Usage,
-                "standard output is no terminal, so there is no screen to draw on",
+                "standard output is not a terminal, so there is no screen to draw on",
             );
             let error = error.hint("`co -p \"your prompt\"` prints the answer, here or into a pipe");
-            Err(error.hint("`co --plain` talks in lines of text, wherever they go"))
+            Err(error.hint("`co --plain` prints lines of text anywhere"))
         }
         (Shape::Screen, Terminals { stdin: true, stdout: true }) => {
             chat::run(world, loaded, Start { opening, first }, console).await

@@ -33,7 +33,7 @@ pub(super) async fn run(what: &Models, world: &World, flags: Flags, console: &mu
         console.json(&offers.iter().map(as_json).collect::<Vec<_>>())?;
     } else if offers.is_empty() {
         console.out(
-            "No service is set up: `co auth add NAME` keeps a key, `co auth list` names them all; or start a model server on \
+            "No service is set up: `co auth add NAME` saves a key, `co auth list` lists them; or start a model server on \
              this machine.\n",
         )?;
     } else {
@@ -42,8 +42,8 @@ pub(super) async fn run(what: &Models, world: &World, flags: Flags, console: &mu
     match offers.iter().find_map(|offer| offer.models.as_ref().err()) {
         Some(error) if offers.iter().all(|offer| offer.models.is_err()) => {
             let message = match offers.len() {
-                1 => "the service did not tell its models",
-                _ => "no service told its models",
+                1 => "the service did not list its models",
+                _ => "no service listed its models",
             };
             let error = CliError::message(Kind::Provider, message).hint(error.advice());
             Err(error.hint("`co models --offline` lists what is known without asking"))
@@ -78,10 +78,10 @@ fn in_words(offers: &[Offer]) -> String {
     let models = offers.iter().flat_map(|offer| offer.models.iter().flatten());
     let prices: Vec<Price> = models.clone().filter_map(|model| model.profile.price).collect();
     if models.clone().any(|model| model.in_use) {
-        out.push_str("\n* answers now");
+        out.push_str("\n* in use");
     }
     if prices.iter().any(|price| price.long.is_some()) {
-        out.push_str("\n+ more for long inputs: `co models --json` tells from where on");
+        out.push_str("\n+ costs more for long inputs: see `co models --json`");
     }
     if !out.ends_with('\n') {
         out.push('\n');

@@ -205,7 +205,7 @@ async fn outcome(
         RunOutcome::Ended(TurnResult { end, capped, .. }) => (end, capped),
         RunOutcome::CutOff => (TurnEnd::Interrupted, None),
         RunOutcome::NothingToResume => {
-            console.note("co: no turn of this session waits; there was nothing to go on with");
+            console.note("co: no turn of this session is waiting; nothing to continue");
             return Ok(PrintedTurn::Done);
         }
     };
@@ -217,12 +217,11 @@ async fn outcome(
         TurnEnd::Deferred => waiting(session, signal).await?,
         TurnEnd::Interrupted => match signal {
             Some(signal) => {
-                let error =
-                    CliError::message(Kind::Interrupted(signal), "interrupted; what was done is saved");
-                error.hint(format!("go on: co resume {id}"))
+                let error = CliError::message(Kind::Interrupted(signal), "interrupted; all work is saved");
+                error.hint(format!("continue with: co resume {id}"))
             }
             // The front end ended by itself, because the reader of standard output is gone.
-            None => CliError::message(Kind::BrokenPipe, "nobody reads on"),
+            None => CliError::message(Kind::BrokenPipe, "the output was closed"),
         },
         TurnEnd::LimitReached { limit } => limited(limit, id, capped.map(|question| question.flag())),
         TurnEnd::Failed { error } => CliError::provider(&error),
@@ -238,8 +237,8 @@ async fn shown_only(session: &Session) -> Result<Option<CliError>> {
     left.retain(|one| one.turn == turn);
     let message = match left.len() {
         0 => return Ok(None),
-        1 => "1 call was shown and not done; it waits for your approval".to_owned(),
-        many => format!("{many} calls were shown and not done; they wait for your approval"),
+        1 => "1 call was previewed, not run; it is waiting for your approval".to_owned(),
+        many => format!("{many} calls were previewed, not run; they are waiting for your approval"),
     };
     Ok(Some(decidable(CliError::message(Kind::Waiting, message), &left, id)))
 }
@@ -249,8 +248,8 @@ async fn waiting(session: &Session, signal: Option<u8>) -> Result<CliError> {
     let id = session.id();
     let waiting = session.store().requests(RequestFilter::UndecidedOf(id.clone()), NAMED).await?;
     let message = match waiting.len() {
-        1 => "1 approval waits for you; the turn is kept until it is decided".to_owned(),
-        many => format!("{many} approvals wait for you; the turn is kept until they are decided"),
+        1 => "1 approval is waiting for you; the turn is kept until it is decided".to_owned(),
+        many => format!("{many} approvals are waiting for you; the turn is kept until they are decided"),
     };
     let kind = signal.map_or(Kind::Waiting, Kind::Interrupted);
     Ok(decidable(CliError::message(kind, message), &waiting, id))
@@ -267,26 +266,26 @@ fn decidable(mut error: CliError, waiting: &[StoredRequest], session: &SessionId
 fn limited(limit: Limit, session: &SessionId, raise: Option<String>) -> CliError {
     let (kind, message, hint) = match limit {
         Limit::Requests => {
-            (Kind::TurnLimit, "the turn used all its model requests", "`--set max_requests=50` allows more")
+            (Kind::TurnLimit, "the turn reached its request limit", "`--set max_requests=50` allows more")
         }
         Limit::Tokens => {
-            (Kind::Budget, "the turn used all its tokens", "a new prompt starts with a new budget")
+            (Kind::Budget, "the turn reached its token limit", "a new prompt starts a new budget")
         }
         Limit::Cap(cap) => {
             let error = CliError::message(Kind::Budget, format!("the turn stopped at {}", cap.setting()));
             let raise = raise.unwrap_or_else(|| format!("--set {}=…", cap.setting()));
-            return error.hint(format!("go on with more: co resume {session} --print {raise}"));
+            return error.hint(format!("continue with a higher cap: co resume {session} --print {raise}"));
         }
         Limit::Repetition => (
             Kind::TurnLimit,
-            "the model repeated a call whose result did not change",
-            "say in a new prompt what it should do instead",
+            "the model kept repeating a call with the same result",
+            "tell it in a new prompt what to do instead",
         ),
         Limit::Output => (
             Kind::Error,
             "the reply was cut off at the model's output limit",
-            "`--set max_output_tokens=…` allows more where the model does",
+            "`--set max_output_tokens=…` allows more if the model does",
         ),
     };
-    CliError::message(kind, message).hint(hint).hint("the conversation is kept: co -c")
+    CliError::message(kind, message).hint(hint).hint("the conversation is saved: co -c")
 }

@@ -75,7 +75,7 @@ impl CommandContext<'_> {
             let rows: Vec<Value> = all.rules.iter().map(|rule| as_json(rule, ended(rule))).collect();
             console.json(&rows)?;
         } else if all.rules.is_empty() {
-            console.out("No rules: what changes something asks.\n")?;
+            console.out("No rules: changes and commands ask.\n")?;
         } else {
             let widest = all.rules.iter().map(|rule| width(&rule.id)).max().unwrap_or(0);
             for rule in &all.rules {
@@ -97,7 +97,7 @@ impl CommandContext<'_> {
         }
         let project = RuleBook::project_file(folder);
         if self.trust_of(folder) == FolderTrust::Untrusted && project.is_file() {
-            console.note(&format!("co: {} does not count; `co trust` makes it count", project.display()));
+            console.note(&format!("co: {} is ignored; `co trust` enables it", project.display()));
         }
     }
 
@@ -116,16 +116,16 @@ impl CommandContext<'_> {
             }
         }
         if problems.is_empty() {
-            return console.out(&format!("{}, no mistakes.\n", several(good, "rule")));
+            return console.out(&format!("{}, no errors.\n", several(good, "rule")));
         }
         for problem in &problems {
             console.out(&format!("{}\n", sanitize_line(&problem.to_string())))?;
         }
         let error =
-            CliError::message(Kind::Error, format!("{} in the rules", several(problems.len(), "mistake")));
+            CliError::message(Kind::Error, format!("{} in the rules", several(problems.len(), "error")));
         Err(match file {
             Some(_) => error,
-            None => error.hint("until that is repaired the last good rules hold and everything asks"),
+            None => error.hint("until this is fixed, the last valid rules apply and everything asks"),
         })
     }
 
@@ -145,7 +145,7 @@ impl CommandContext<'_> {
         };
         let rules = rules.map_err(|problems| wrong(&problems))?;
         if rules.is_empty() {
-            return Err(CliError::message(Kind::Usage, "there is no rule in it").hint(HOW_TO_TEST));
+            return Err(CliError::message(Kind::Usage, "it contains no rule").hint(HOW_TO_TEST));
         }
         let past = self.store.past_calls(TRIED).await?;
         let fares = tried(&rules, &past, &self.registry);
@@ -178,17 +178,17 @@ impl CommandContext<'_> {
         }
         if found.is_empty() {
             return console
-                .out(&format!("Nothing was allowed {} or more and never denied.\n", several(min, "time")));
+                .out(&format!("No call was approved {} or more and never denied.\n", several(min, "time")));
         }
         for one in &found {
             console.out(&format!(
-                "# allowed {}, never denied\n{}\n",
+                "# approved {}, never denied\n{}\n",
                 several(one.allowed, "time"),
                 one.text
             ))?;
         }
         if let Some(path) = self.book.user_file() {
-            console.note(&format!("What you want of it goes into {}", path.display()));
+            console.note(&format!("Copy what you want into {}", path.display()));
         }
         Ok(())
     }

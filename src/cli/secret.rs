@@ -29,8 +29,8 @@ pub(super) fn key(service: &str) -> Result<Secret> {
         return Err(error.hint("type it when asked, or pipe it in: `co auth add NAME < file`"));
     }
     if key.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        let words = "what was entered has white space or control characters in it, which no key has";
-        return Err(CliError::message(Kind::Usage, words).hint("copy the key whole, and nothing beside it"));
+        let words = "the input contains white space or control characters; keys never do";
+        return Err(CliError::message(Kind::Usage, words).hint("copy the whole key and nothing else"));
     }
     Ok(Secret::new(key.to_owned()))
 }
@@ -38,7 +38,7 @@ pub(super) fn key(service: &str) -> Result<Secret> {
 fn piped() -> Result<String> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
-    let too_long = || CliError::message(Kind::Usage, "what came through the pipe is no key");
+    let too_long = || CliError::message(Kind::Usage, "the piped input is not a key");
     if bytes.len() > LONGEST { Err(too_long()) } else { String::from_utf8(bytes).map_err(|_| too_long()) }
 }
 
@@ -69,8 +69,8 @@ pub(super) fn agreed(yes: bool, question: &str) -> Result<bool> {
     if Terminals::of_process().interactive() {
         return Ok(matches!(line(question)?.as_deref(), Some("y" | "Y" | "yes")));
     }
-    let words = "nobody is at the terminal to say yes, so nothing was changed";
-    Err(CliError::message(Kind::Usage, words).hint("with `--yes` it is done without asking"))
+    let words = "no terminal to confirm on, so nothing was changed";
+    Err(CliError::message(Kind::Usage, words).hint("`--yes` skips the confirmation"))
 }
 
 /// Reads one line from the terminal without echo.

@@ -24,8 +24,8 @@ pub(super) async fn run(what: &Sessions, world: &World, flags: Flags, console: &
     }
     if sessions.is_empty() {
         let place =
-            if what.all { "yet" } else { "of this folder yet; `co sessions --all` lists every folder's" };
-        return console.out(&format!("There is no session {place}.\n"));
+            if what.all { "yet" } else { "in this folder yet; `co sessions --all` lists all folders" };
+        return console.out(&format!("No sessions {place}.\n"));
     }
     let now = store.clock().now();
     let rows: Vec<[String; 6]> = sessions

@@ -48,12 +48,12 @@ pub(super) async fn first_run(
         }
     }
     console.out(
-        "No model service is set up yet. You can do that now, or press Enter to skip it and take the tour.\n",
+        "No model service is set up yet. Set one up now, or press Enter to skip it and take the tour.\n",
     )?;
     let done = choose(world, loaded, console).await?;
     if done == SetUp::Skipped {
         skip(&loaded.settings);
-        console.out("Skipped; it is not asked again. `co auth add` does it later.\n")?;
+        console.out("Skipped; you will not be asked again. `co auth add` does it later.\n")?;
     }
     Ok(done)
 }
@@ -66,7 +66,7 @@ pub(super) async fn choose(world: &World, loaded: &Loaded, console: &mut Console
     let lines: Vec<String> = offers.iter().map(in_words).collect();
     console.out("Services:\n")?;
     let Some(offer) =
-        pick(&lines, "Type a number, or nothing to skip: ", console)?.and_then(|at| offers.get(at))
+        pick(&lines, "Type a number, or press Enter to skip: ", console)?.and_then(|at| offers.get(at))
     else {
         return Ok(SetUp::Skipped);
     };
@@ -76,7 +76,7 @@ pub(super) async fn choose(world: &World, loaded: &Loaded, console: &mut Console
         let mut tried = try_out(&entered, &loaded.settings, &keys).await;
         if let Err(TryError::Unencrypted(warning)) = &tried {
             console.out(&format!("{warning}\n"))?;
-            if secret::line("Type y to send it all the same, or nothing to stop: ")?.as_deref() != Some("y") {
+            if secret::line("Type y to send it anyway, or press Enter to stop: ")?.as_deref() != Some("y") {
                 return Ok(SetUp::Skipped);
             }
             entered.unencrypted = Consent::Given;
@@ -131,7 +131,7 @@ async fn finish(
     keep(entered, keys).await?;
     if entered.key.is_some() {
         let place = keys.file().path().display();
-        console.out(&format!("It works. The key is kept in {place}, which only you can read.\n"))?;
+        console.out(&format!("Connected. The key is saved in {place}, which only you can read.\n"))?;
     }
     let model = if models.is_empty() {
         secret::line("Name of the model: ")?.filter(|name| !name.is_empty())
@@ -139,7 +139,7 @@ async fn finish(
         console.out("Models:\n")?;
         let shown = models.get(..LISTED).unwrap_or(models);
         if models.len() > shown.len() {
-            console.out(&format!("(the first {LISTED} of {}; a name can be typed too)\n", models.len()))?;
+            console.out(&format!("(the first {LISTED} of {}; you can also type a name)\n", models.len()))?;
         }
         named(pick_or_name(shown, console)?, models)
     };
@@ -149,9 +149,9 @@ async fn finish(
     match (written, &model) {
         (Ok(path), Some(model)) => {
             let service = &entered.service;
-            console.out(&format!("{service}/{model} answers from now on; {} says so.\n", path.display()))?;
+            console.out(&format!("{service}/{model} is now the model, saved in {}.\n", path.display()))?;
         }
-        (Ok(_), None) => console.out("No model is named yet; `--model` names one.\n")?,
+        (Ok(_), None) => console.out("No model is set yet; choose one with `--model`.\n")?,
         (Err(error), _) => console.note(&format!("co: {error}")),
     }
     Ok(SetUp::Done)
@@ -171,7 +171,7 @@ fn pick(lines: &[String], question: &str, console: &mut Console) -> Result<Optio
 
 fn pick_or_name(lines: &[String], console: &mut Console) -> Result<Option<String>> {
     numbered(lines, console)?;
-    secret::line("Type a number or a name, or nothing for later: ")
+    secret::line("Type a number or a name, or press Enter for later: ")
         .map(|typed| typed.filter(|typed| !typed.is_empty()))
 }
 

@@ -39,9 +39,9 @@ pub(super) async fn run(what: Trust, world: &World, flags: Flags, console: &mut 
     let store = open_store(world, &loaded.settings).await?;
     let file = write_trust(world, &folder, &TrustChange::Trust(found.contents))?;
     store.note(AuditNote::FolderTrusted { folder: folder.clone() }).await?;
-    console.out(&format!("{} is trusted; {} says so.\n", folder.display(), file.display()))?;
+    console.out(&format!("{} is trusted, saved in {}.\n", folder.display(), file.display()))?;
     if !is_in_effect(world, &folder, flags) {
-        console.note("co: CO_TRUSTED_FOLDERS or a flag goes before that file, so it is not in effect here");
+        console.note("co: CO_TRUSTED_FOLDERS or a flag overrides that file, so this has no effect here");
     }
     Ok(())
 }
@@ -63,7 +63,7 @@ fn brings(folder: &Path, found: &Belongings) -> String {
     let mut line =
         |words: String| text.push_str(&format!("  {}\n", crate::stdx::text::sanitize_line(&words)));
     if found.is_empty() {
-        line("has no settings, rules or hooks of its own yet".to_owned());
+        line("no project settings, rules or hooks found".to_owned());
     }
     for key in &found.settings {
         line(format!("setting  {key}"));
@@ -73,15 +73,16 @@ fn brings(folder: &Path, found: &Belongings) -> String {
         many => line(format!("rules    {many}; `co rules list` shows them")),
     }
     for (name, events, command) in &found.hooks {
-        line(format!(
-            "hook     {name} at {events}: {command} (runs once `co hooks trust {name}` was said too)"
-        ));
+        line(format!("hook     {name} at {events}: {command} (runs after `co hooks trust {name}`)"));
     }
     for key in &found.keys {
         line(format!("key      {key}"));
     }
     if !found.changes.is_empty() {
-        line(if found.is_known { "changed since you trusted it:" } else { "its files say:" }.to_owned());
+        line(
+            if found.is_known { "changed since you trusted it:" } else { "contents of its files:" }
+                .to_owned(),
+        );
     }
     for change in &found.changes {
         line(format!("  {change}"));
@@ -109,14 +110,14 @@ async fn revoke(
     if names_folder(&load_settings(world, flags)?.settings.trusted_folders, &path) {
         let message = format!("{} is still in the list of trusted folders", path.display());
         let error = CliError::message(Kind::Error, message);
-        return Err(error.hint("CO_TRUSTED_FOLDERS or a flag names it too; change that"));
+        return Err(error.hint("CO_TRUSTED_FOLDERS or a flag also names it; change that"));
     }
     // After the change: a store that does not open must not keep a folder trusted.
     let store = open_store(world, &loaded.settings).await?;
     store.note(AuditNote::FolderUntrusted { folder: path.clone() }).await?;
     console.out(&format!(
-        "{} is not trusted any more. In a co that runs there, its rules and hooks stop counting with the next turn, its \
-         settings when that co ends.\n",
+        "{} is no longer trusted. In a running co there, its rules and hooks stop applying with the next turn, its \
+         settings when that co exits.\n",
         path.display()
     ))
 }

@@ -32,7 +32,7 @@ pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags, console: 
     }
     if rows.is_empty() {
         let since = what.since.as_ref().map_or("yet".to_owned(), |since| format!("since {since}"));
-        return console.out(&format!("No request was made {since}.\n"));
+        return console.out(&format!("No requests {since}.\n"));
     }
     let mut lines: Vec<[String; 8]> = rows.iter().map(|(name, total)| line(name.words(), total)).collect();
     if lines.len() > 1 {

@@ -5,18 +5,12 @@ use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
 use crate::approval::Request;
 
 pub(super) fn command() -> Command {
-    Command::new(
-        "approvals",
-        "",
-        "list the requests that wait and what this session was allowed",
-        Needs::Approvals,
-        decide,
-    )
+    Command::new("approvals", "", "list waiting requests and session approvals", Needs::Approvals, decide)
 }
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let mut text = if view.waiting.is_empty() {
-        "Nothing waits in this session.\n".to_owned()
+        "No requests are waiting in this session.\n".to_owned()
     } else {
         let rows: String = view.waiting.iter().map(row).collect();
         format!(
@@ -28,7 +22,7 @@ fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffec
         text.push_str(&format!("\n{others} in other sessions: `co approvals` lists them.\n"));
     }
     if view.grants.is_empty() {
-        text.push_str("\nNothing was allowed for the whole session.\n");
+        text.push_str("\nNothing is allowed for the whole session.\n");
     } else {
         text.push_str("\nAllowed for this session:\n\n");
         for grant in &view.grants {

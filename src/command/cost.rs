@@ -13,10 +13,10 @@ pub(super) fn command() -> Command {
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let parts: Vec<String> = view.cost.iter().filter_map(part).collect();
     if parts.is_empty() {
-        return CommandEffect::Say(Say::plain("cost", "No request was made today, nor in this session."));
+        return CommandEffect::Say(Say::plain("cost", "No requests today or in this session."));
     }
     let mut text = parts.join("\n");
-    text.push_str("\n\nCosts are by the prices of the day of each request.");
+    text.push_str("\n\nCosts use the prices of the day of each request.");
     CommandEffect::Say(Say::plain("cost", text))
 }
 
@@ -57,7 +57,7 @@ fn within(tokens: u64, name: &str, parts: &[(u64, &str)]) -> String {
 
 fn named(model: &UsedModel) -> String {
     match (model.provider.as_str(), model.model.as_str()) {
-        ("", "") => "no model answered".to_owned(),
+        ("", "") => "no answer".to_owned(),
         ("", name) => code(name),
         (provider, "") => format!("{}, no answer", code(provider)),
         (provider, name) => code(&format!("{provider}/{name}")),

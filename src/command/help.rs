@@ -13,8 +13,8 @@ fn decide(_args: &str, commands: &Commands, _view: &CommandView) -> CommandEffec
         text.push_str(&format!("- `/{}{gap}{}`: {}\n", command.name, command.usage, command.about));
     }
     text.push_str(
-        "\nA line that begins with `!` runs as a command of yours, without model and approval; its output goes with \
-         the next prompt. With `!!` it stays private. `exit` or `quit` leaves. Everything else is a prompt.\n",
+        "\nA line that begins with `!` runs as your own shell command, without approval; its output goes with \
+         the next prompt. With `!!` it stays private. `exit` or `quit` quits. Everything else is a prompt.\n",
     );
     CommandEffect::Say(Say::plain("commands", text))
 }

@@ -3,7 +3,7 @@
 use super::{Command, CommandEffect, CommandView, Commands, Needs};
 
 pub(super) fn command() -> Command {
-    Command::new("keys", "[words]", "list the keys, or those that have these words", Needs::Nothing, decide)
+    Command::new("keys", "[words]", "list the keys, or those that match", Needs::Nothing, decide)
 }
 
 fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {

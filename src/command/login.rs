@@ -6,7 +6,7 @@ pub(super) fn command() -> Command {
     Command::new(
         "login",
         "",
-        "set up a model service: pick it, enter its key, try it, name the model",
+        "set up a model service: pick it, enter its key, choose a model",
         Needs::Nothing,
         decide,
     )

@@ -4,7 +4,7 @@ use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
 use crate::config::Mode;
 
 pub(super) fn command() -> Command {
-    Command::new("mode", "[ask|auto|plan|dry-run]", "say or change what is asked for", Needs::Nothing, decide)
+    Command::new("mode", "[ask|auto|plan|dry-run]", "show or change the mode", Needs::Nothing, decide)
 }
 
 /// The modes that can be entered; modes for evals are set at program start only.
@@ -42,10 +42,10 @@ fn listed(now: Mode) -> String {
 /// Describes what a mode does.
 pub fn about(mode: Mode) -> &'static str {
     match mode {
-        Mode::Ask => "what only looks runs, the rest asks",
-        Mode::Auto => "files of this folder are edited without asking, the rest asks",
-        Mode::Plan => "it only looks, nothing is changed",
-        Mode::DryRun => "what would change something is shown and not done, and waits for you",
-        Mode::DeferAll => "every call waits for you, and nothing runs",
+        Mode::Ask => "reads run, changes and commands ask",
+        Mode::Auto => "edits in this folder run, other changes ask",
+        Mode::Plan => "reads only, nothing is changed",
+        Mode::DryRun => "changes are previewed, not made, and wait for you",
+        Mode::DeferAll => "every call waits for you, nothing runs",
     }
 }

@@ -6,7 +6,7 @@ pub(super) fn command() -> Command {
     Command::new(
         "model",
         "[provider/model]",
-        "pick one of the models that are ready, or switch to one at once",
+        "choose a model, or switch to one directly",
         Needs::Models,
         decide,
     )
@@ -21,8 +21,6 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         let mark = if model.current { " **(in use)**" } else { "" };
         text.push_str(&format!("- {}{mark}: {}\n", code(&model.name), model.note));
     }
-    text.push_str(
-        "\n`/model provider/model` switches at once; a bare name stays with the provider in use.\n",
-    );
+    text.push_str("\n`/model provider/model` switches directly; a bare name keeps the current provider.\n");
     CommandEffect::PickModel(text)
 }

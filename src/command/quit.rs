@@ -3,7 +3,7 @@
 use super::{Command, CommandEffect, CommandView, Commands, Needs};
 
 pub(super) fn command() -> Command {
-    Command::new("quit", "", "leave; the session is kept", Needs::Nothing, decide)
+    Command::new("quit", "", "quit; the session is saved", Needs::Nothing, decide)
 }
 
 pub(super) fn exit() -> Command {

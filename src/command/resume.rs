@@ -3,7 +3,7 @@
 use super::{Command, CommandEffect, CommandView, Commands, Needs};
 
 pub(super) fn command() -> Command {
-    Command::new("resume", "[words]", "go on in another session, picked from a list", Needs::Nothing, decide)
+    Command::new("resume", "[words]", "continue another session from a list", Needs::Nothing, decide)
 }
 
 pub(super) fn sessions() -> Command {

@@ -3,20 +3,20 @@
 use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
 
 pub(super) fn command() -> Command {
-    Command::new("rules", "", "list the rules that count in this session", Needs::Rules, decide)
+    Command::new("rules", "", "list the rules that apply in this session", Needs::Rules, decide)
 }
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let mut text: String =
         view.rules.iter().map(|rule| format!("- {} {}\n", code(&rule.id), code(&rule.text))).collect();
     if text.is_empty() {
-        text.push_str("No rules: what changes something asks.\n");
+        text.push_str("No rules: changes and commands ask.\n");
     }
     if let Some(broken) = &view.rules_broken {
-        text.push_str(&format!("\nEverything asks until a mistake is repaired: {}\n", code(broken)));
+        text.push_str(&format!("\nEverything asks until an error is fixed: {}\n", code(broken)));
     }
     text.push_str(
-        "\n`r` at a request makes one; `co rules` checks, explains and revokes them, `co rules suggest` proposes some.\n",
+        "\n`r` on a request makes one; `co rules` checks, explains and revokes them, `co rules suggest` proposes some.\n",
     );
     CommandEffect::Say(Say::plain("rules", text))
 }

@@ -176,7 +176,7 @@ fn commands_decide() {
         (
             &idle,
             "/yolo maybe",
-            "Warning yolo: `/yolo on` and `/yolo off`, or `/yolo` alone to turn it over; `/yolo yes` for unsandboxed \
+            "Warning yolo: Use `/yolo on`, `/yolo off`, or `/yolo` to toggle; `/yolo yes` for unsandboxed \
              commands too. Nothing was changed.",
         ),
         (&idle, "/resume", "pick a session like \"\""),
@@ -187,12 +187,12 @@ fn commands_decide() {
         (
             &idle,
             "/trust /tmp",
-            "Warning trust: `/trust` shows what the folder of this session would bring, `/trust yes` trusts it with that. `co \
-             trust FOLDER` trusts another one, `co trust --revoke` takes trust back. Nothing was changed.",
+            "Warning trust: `/trust` shows the settings, rules and hooks of this folder, `/trust yes` trusts them. `co \
+             trust FOLDER` trusts another one, `co trust --revoke` revokes trust. Nothing was changed.",
         ),
         (&idle, "/login", "pick a service"),
         (&idle, "/status", "Plain status: - folder: ``/tmp/a`b``"),
-        (&idle, "/tools", "Plain tools: - `list_dir` (low risk, only looks): Lists a folder."),
+        (&idle, "/tools", "Plain tools: - `list_dir` (low risk, only reads): Lists a folder."),
         (
             &idle,
             "/history",
@@ -221,7 +221,7 @@ fn commands_name_what_there_is() {
             "/rules",
             vec![
                 "- `mine` ``allow shell: command = \"a`b\"``\n",
-                "Everything asks until a mistake is repaired: `rules.toml:3: it has no effect`",
+                "Everything asks until an error is fixed: `rules.toml:3: it has no effect`",
                 "`co rules suggest` proposes some",
             ],
         ),
@@ -299,10 +299,10 @@ fn costs_are_told_by_part_and_model() {
         - last request: cost unknown; 1 request, 83,200 input (60,000 cached), 512 output (100 thinking)\n\
         - today: cost at least $1.20 (1 request of unknown price); 3 requests, 83,200 input (60,000 cached), 512 output\n  \
           - `p/a`: cost at least $1.20 (1 request of unknown price); 2 requests, 83,200 input (60,000 cached), 512 output\n  \
-          - no model answered: cost $0.00; 1 request, 0 input, 0 output\n\n\
-        Costs are by the prices of the day of each request.";
+          - no answer: cost $0.00; 1 request, 0 input, 0 output\n\n\
+        Costs use the prices of the day of each request.";
     assert_eq!(effect("/cost", &CommandView { cost, ..view() }), expected);
-    let nothing = "Plain cost: No request was made today, nor in this session.";
+    let nothing = "Plain cost: No requests today or in this session.";
     assert_eq!(effect("/cost", &view()), nothing);
 }
 

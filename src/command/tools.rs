@@ -14,7 +14,7 @@ fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffec
 
 fn row(spec: &ToolSpec) -> String {
     let asks = match spec.side_effect {
-        SideEffect::None { .. } => "only looks",
+        SideEffect::None { .. } => "only reads",
         SideEffect::Local => "asks first",
         SideEffect::External => "asks first, leaves this machine",
     };

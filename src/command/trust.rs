@@ -6,7 +6,7 @@ pub(super) fn command() -> Command {
     Command::new(
         "trust",
         "[yes]",
-        "show what this folder would bring, and trust it: its settings, rules and hooks count",
+        "show this folder's settings, rules and hooks, and trust it",
         Needs::Nothing,
         decide,
     )
@@ -18,7 +18,7 @@ fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffec
         "yes" => return CommandEffect::Trust(Trusting::Yes),
         _ => {}
     }
-    let text = "`/trust` shows what the folder of this session would bring, `/trust yes` trusts it with that. `co trust FOLDER` trusts another one, `co trust --revoke` \
-                takes trust back. Nothing was changed.";
+    let text = "`/trust` shows the settings, rules and hooks of this folder, `/trust yes` trusts them. `co trust FOLDER` trusts another one, `co trust --revoke` \
+                revokes trust. Nothing was changed.";
     CommandEffect::Say(Say::warning("trust", text))
 }

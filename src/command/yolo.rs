@@ -8,14 +8,14 @@ pub(super) fn command() -> Command {
     Command::new(
         "yolo",
         "[on|off]",
-        "approve what asks by itself, LOW to HIGH, until you type it again or leave",
+        "approve calls automatically, LOW to HIGH, until turned off or you quit",
         Needs::Nothing,
         decide,
     )
 }
 
 const ON: &str = "Calls now run without asking: LOW, MEDIUM and HIGH. Never covered: what a rule denies, what a rule asks \
-                  for, and arguments with untrusted text (▲). It ends when you leave this session and is not stored; \
+                  for, and arguments with untrusted text (▲). It ends with this session and is not stored; \
                   `/yolo` again turns it off.";
 const UNSANDBOXED: &str = "Commands run unsandboxed here: they can change and send anything you can, so they still ask. \
                            Type `/yolo yes` to let them run without asking too.";
@@ -26,7 +26,7 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         ("on", _) | ("", AutoApprove::Asking) => AutoApprove::Yolo,
         ("off", _) | ("", AutoApprove::Yolo | AutoApprove::YoloUnsandboxed) => AutoApprove::Asking,
         _ => {
-            let text = "`/yolo on` and `/yolo off`, or `/yolo` alone to turn it over; `/yolo yes` for unsandboxed \
+            let text = "Use `/yolo on`, `/yolo off`, or `/yolo` to toggle; `/yolo yes` for unsandboxed \
                         commands too. Nothing was changed.";
             return CommandEffect::Say(Say::warning("yolo", text));
         }

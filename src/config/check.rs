@@ -50,7 +50,7 @@ pub enum Kind {
     Secret,
     /// Nested sections of providers: `[providers.NAME]`.
     Providers,
-    /// A section with free keys, each set to a text or a list of texts.
+    /// A section with free keys, each set to a string or a list of strings.
     Table,
     /// Nested sections of models: `[models."NAME"]`.
     Models,
@@ -167,7 +167,7 @@ pub(super) fn from_toml(item: &Item) -> Raw {
         Toml::Array(items) => {
             let texts: Option<Vec<String>> =
                 items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-            texts.map_or(Raw::Other("a list of other things than texts"), Raw::List)
+            texts.map_or(Raw::Other("a list that is not of strings"), Raw::List)
         }
     }
 }
@@ -178,9 +178,11 @@ pub(super) fn texts(raw: Raw) -> Result<Vec<String>, Wrong> {
         Raw::Text(text) if text.is_empty() => Ok(Vec::new()),
         Raw::Text(text) => Ok(vec![text]),
         Raw::List(texts) => Ok(texts),
-        Raw::Integer(_) | Raw::Number(_) | Raw::Bool(_) | Raw::Table(_) | Raw::Other(_) => {
-            Err(Wrong { got: words(&raw), expected: "a text or a list of texts".to_owned(), advice: None })
-        }
+        Raw::Integer(_) | Raw::Number(_) | Raw::Bool(_) | Raw::Table(_) | Raw::Other(_) => Err(Wrong {
+            got: words(&raw),
+            expected: "a string or a list of strings".to_owned(),
+            advice: None,
+        }),
     }
 }
 
@@ -241,7 +243,7 @@ fn url(text: String) -> Result<Value, Wrong> {
         Some(host) if host.contains('@') => Err(Wrong {
             got: "an address with a password in it".to_owned(),
             expected: expected(Kind::Url),
-            advice: Some("put the key into the setting for it".to_owned()),
+            advice: Some("put the key in its own setting".to_owned()),
         }),
         Some(host)
             if !host.is_empty() && !trimmed.contains(|c: char| c.is_whitespace() || c.is_control()) =>
@@ -281,13 +283,15 @@ fn secret(text: &str, source: &Source) -> Result<Value, Wrong> {
             | Source::Flag { .. } => Err(Wrong {
                 got: "a command".to_owned(),
                 expected: expected(Kind::Secret),
-                advice: Some("commands that give a key count in your own settings file only".to_owned()),
+                advice: Some(
+                    "commands that print a key are allowed in your own settings file only".to_owned(),
+                ),
             }),
         };
     }
     if key.contains(|c: char| c.is_control() || c.is_whitespace()) {
         return Err(Wrong {
-            got: "a text with white space in it".to_owned(),
+            got: "a string with white space".to_owned(),
             expected: expected(Kind::Secret),
             advice: None,
         });
@@ -297,7 +301,7 @@ fn secret(text: &str, source: &Source) -> Result<Value, Wrong> {
     match named {
         Some(name) if is_variable(name) => Ok(Value::Secret(Key::Missing { variable: name.to_owned() })),
         Some(_) => Err(Wrong {
-            got: "a text that begins with `$`".to_owned(),
+            got: "a string that begins with `$`".to_owned(),
             expected: expected(Kind::Secret),
             advice: Some("write `$NAME` for an environment variable".to_owned()),
         }),
@@ -353,7 +357,7 @@ pub(super) fn words(raw: &Raw) -> String {
 /// Describes what a value of that kind must be.
 fn expected(kind: Kind) -> String {
     match kind {
-        Kind::Text => "a text".to_owned(),
+        Kind::Text => "a string".to_owned(),
         Kind::Url => "an address that begins with http:// or https://".to_owned(),
         Kind::Host { port } => format!("a host, `host:{port}`, or an address that begins with http://"),
         Kind::Level { names, min, max } => {
@@ -363,10 +367,10 @@ fn expected(kind: Kind) -> String {
         Kind::Number { min, max } => format!("a number from {min} to {max}"),
         Kind::Bool => "true or false".to_owned(),
         Kind::Choice(names) => format!("one of {}", names.join(", ")),
-        Kind::List => "a list of texts".to_owned(),
+        Kind::List => "a list of strings".to_owned(),
         Kind::Path => "an absolute path, or one that begins with ~/".to_owned(),
-        Kind::PathList => "a list of absolute paths, or of such that begin with ~/".to_owned(),
-        Kind::Secret => "the key itself as a text without white space, `$NAME` or `$(command)`".to_owned(),
+        Kind::PathList => "a list of paths that are absolute or begin with ~/".to_owned(),
+        Kind::Secret => "the key itself as a string without white space, `$NAME` or `$(command)`".to_owned(),
         Kind::Table => "a section".to_owned(),
         Kind::Models => "a section of named sections".to_owned(),
         Kind::Providers => "a section with a section for each service".to_owned(),

@@ -30,7 +30,7 @@ pub fn describe(loaded: &Loaded) -> Vec<String> {
         lines.push(format!("{:width$}  {value}{gap}  {source}", setting.row.key));
     }
     lines.push(String::new());
-    lines.push("Known, but without effect yet:".to_owned());
+    lines.push("Reserved, without effect yet:".to_owned());
     for inert in INERT {
         let mut line = format!("{:width$}  {}", inert.key(), inert.why);
         for (_, source) in loaded.without_effect.iter().filter(|(set, _)| set.key() == inert.key()) {

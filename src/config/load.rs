@@ -287,7 +287,7 @@ impl<'a> Loading<'a> {
                 let checked = check::check(kind, raw, self.home.as_deref(), source_of);
                 checked.map(|value| self.looked_up(value)).map_err(|wrong| match row.key {
                     PROVIDER if is_section => {
-                        let advice = "a service of your own is a section [providers.NAME]".to_owned();
+                        let advice = "your own service is a section [providers.NAME]".to_owned();
                         Wrong { advice: Some(advice), ..wrong }
                     }
                     _ => wrong,

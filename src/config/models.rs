@@ -96,7 +96,7 @@ pub(super) fn overrides(entries: Vec<SectionEntry>) -> Vec<ModelOverride> {
                 "cached_input_price" => price.cached_input = Some(millionths),
                 "cache_write_price" => price.cache_write = Some(millionths),
                 "reasoning_price" => price.reasoning = Some(millionths),
-                other => unreachable!("`{other}` is no price of a model"),
+                other => unreachable!("`{other}` is not a price of a model"),
             }
             continue;
         }
@@ -106,7 +106,7 @@ pub(super) fn overrides(entries: Vec<SectionEntry>) -> Vec<ModelOverride> {
             "thinking" => model.thinking = Some(value.choice(ThinkingStyle::named)),
             "temperature" => model.temperature = Some(value.bool()),
             "images" => model.images = Some(value.bool()),
-            other => unreachable!("`{other}` is no field of a model"),
+            other => unreachable!("`{other}` is not a field of a model"),
         }
     }
     for (name, price) in prices {

@@ -78,7 +78,7 @@ impl fmt::Display for Wrong {
 pub enum ConfigError {
     #[error("{}:{line}:{column}: this is not valid TOML: {message}", shown(path))]
     Syntax { path: PathBuf, line: usize, column: usize, message: String },
-    #[error("{source_of}: `{key}` is not a setting{}; `co config` lists them all", guess(*nearest))]
+    #[error("{source_of}: `{key}` is not a setting{}; `co config` lists all settings", guess(*nearest))]
     UnknownKey { source_of: Source, key: String, nearest: Option<&'static str> },
     #[error("{source_of}: `{key}` is a section; write its settings as `{key}.{inner} = …`")]
     Section { source_of: Source, key: String, inner: &'static str },
@@ -90,9 +90,9 @@ pub enum ConfigError {
         "{source_of}: {key} sets `{set}` but no `{missing}`; a price needs `input_price` and `output_price`"
     )]
     HalfAPrice { source_of: Source, key: String, set: String, missing: &'static str },
-    #[error("{} cannot be read: {error}; repair it or move it away", shown(path))]
+    #[error("{} cannot be read: {error}; fix it or move it away", shown(path))]
     Unreadable { path: PathBuf, error: io::Error },
-    #[error("no folder for sessions is known, because HOME is not set; set CO_DATA_DIR to an absolute path")]
+    #[error("there is no data folder, because HOME is not set; set CO_DATA_DIR to an absolute path")]
     NoDataDir,
 }
 
@@ -102,7 +102,7 @@ pub enum ConfigWarning {
     #[error("{source_of}: `{key}` {}", why.warning())]
     NoEffect { source_of: Source, key: String, why: NoEffect },
     #[error(
-        "{source_of}: `{key}` is ignored, because you do not trust this folder; `co trust {}` does",
+        "{source_of}: `{key}` is ignored, because you do not trust this folder; trust it with `co trust {}`",
         shown(folder)
     )]
     NotTrusted { source_of: Source, key: String, folder: PathBuf },
@@ -111,29 +111,29 @@ pub enum ConfigWarning {
     )]
     NotForProjects { source_of: Source, key: String, user_file: String },
     #[error(
-        "{source_of}: `{key}` stays as it is, because a project's file may not set it to `{value}`; set it in \
+        "{source_of}: `{key}` is unchanged, because a project's file may not set it to `{value}`; set it in \
          {user_file}, or type it in a session"
     )]
     ValueNotForProjects { source_of: Source, key: String, value: String, user_file: String },
     #[error("{source_of}: `{key}` is {wrong}; it has no effect")]
     BadEntry { source_of: Source, key: String, wrong: Box<Wrong> },
     #[error(
-        "{} changed since you trusted it ({files}): its settings, rules and hooks do not count until you look at them; \
+        "{} changed since you trusted it ({files}): its settings, rules and hooks are ignored until you review them; \
          `co trust` shows what changed",
         shown(folder)
     )]
     TrustSuspended { folder: PathBuf, files: String },
     #[error(
-        "{} is in `trusted_folders`, but its contents were never confirmed; look at it with `co trust`",
+        "{} is in `trusted_folders`, but its contents were never confirmed; review it with `co trust`",
         shown(folder)
     )]
     TrustUnconfirmed { folder: PathBuf },
-    #[error("{}: {problem}; it does not count", shown(folder))]
+    #[error("{}: {problem}; it is ignored", shown(folder))]
     ProjectFileUnreadable { folder: PathBuf, problem: String },
     #[error("{why}; it is ignored, because it comes from a project's file")]
     ProjectError { why: String },
     #[error(
-        "{source_of}: `{key}` is not used here, because the project's file names another address; put both into your \
+        "{source_of}: `{key}` is not used here, because the project's file sets another address; put both in your \
          own file if that is what you want"
     )]
     KeyWithheld { source_of: Source, key: String },
@@ -155,7 +155,7 @@ pub enum NoEffect {
 impl NoEffect {
     fn warning(self) -> String {
         match self {
-            Self::ComesWith(with) => format!("is known, but comes later with {with}; it has no effect now"),
+            Self::ComesWith(with) => format!("is reserved for {with} and has no effect yet"),
             Self::Replaced(instead) => format!("has no effect: {instead}"),
         }
     }

@@ -161,18 +161,18 @@ fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
     let files = [
         (
             "\nthemme = 1",
-            "U:2: `themme` is not a setting (did you mean `theme`?); `co config` lists them all",
+            "U:2: `themme` is not a setting (did you mean `theme`?); `co config` lists all settings",
         ),
         (
             "timeout = 1",
-            "U:1: `timeout` is not a setting (did you mean `shell.timeout`?); `co config` lists them all",
+            "U:1: `timeout` is not a setting (did you mean `shell.timeout`?); `co config` lists all settings",
         ),
         (
             "[shell]\ntimeuot = 1",
-            "U:2: `shell.timeuot` is not a setting (did you mean `shell.timeout`?); `co config` lists them all",
+            "U:2: `shell.timeuot` is not a setting (did you mean `shell.timeout`?); `co config` lists all settings",
         ),
-        ("[zzz]\nq = 1", "U:1: `zzz` is not a setting; `co config` lists them all"),
-        ("\"a\\u001b[2J\" = 1", "U:1: `a␛[2J` is not a setting; `co config` lists them all"),
+        ("[zzz]\nq = 1", "U:1: `zzz` is not a setting; `co config` lists all settings"),
+        ("\"a\\u001b[2J\" = 1", "U:1: `a␛[2J` is not a setting; `co config` lists all settings"),
         ("shell = 3", "U:1: `shell` is a section; write its settings as `shell.timeout = …`"),
         (
             "theme = 'ligth'",
@@ -197,11 +197,11 @@ fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
         ),
         (
             "shell.env = 'A'",
-            "U:1: `shell.env` is \"A\", but must be a list of texts; put it in brackets: [\"…\"]",
+            "U:1: `shell.env` is \"A\", but must be a list of strings; put it in brackets: [\"…\"]",
         ),
         (
             "shell.env = [1]",
-            "U:1: `shell.env` is a list of other things than texts, but must be a list of texts",
+            "U:1: `shell.env` is a list that is not of strings, but must be a list of strings",
         ),
         (
             "base_url = 'localhost:11434'",
@@ -209,7 +209,7 @@ fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
         ),
         (
             "base_url = 'https://me:hunter2@h/'",
-            "U:1: `base_url` is an address with a password in it, but must be an address that begins with http:// or https://; put the key into the setting for it",
+            "U:1: `base_url` is an address with a password in it, but must be an address that begins with http:// or https://; put the key in its own setting",
         ),
         (
             "data_dir = 'x'",
@@ -217,11 +217,11 @@ fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
         ),
         (
             "api_key = 17",
-            "U:1: `api_key` is something else, but must be the key itself as a text without white space, `$NAME` or `$(command)`",
+            "U:1: `api_key` is something else, but must be the key itself as a string without white space, `$NAME` or `$(command)`",
         ),
         (
             "api_key = 'sk hunter2'",
-            "U:1: `api_key` is a text with white space in it, but must be the key itself as a text without white space, `$NAME` or `$(command)`",
+            "U:1: `api_key` is a string with white space, but must be the key itself as a string without white space, `$NAME` or `$(command)`",
         ),
         (
             "max_requests = 1\n\nmax_request_limit = 2",
@@ -229,19 +229,19 @@ fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
         ),
         (
             "a = 1\nb = 2",
-            "U:1: `a` is not a setting; `co config` lists them all\nU:2: `b` is not a setting; `co config` lists them all",
+            "U:1: `a` is not a setting; `co config` lists all settings\nU:2: `b` is not a setting; `co config` lists all settings",
         ),
         (
             "[providers.work]\nbas_url = 'http://h'",
-            "U:2: `providers.work.bas_url` is not a setting (did you mean `base_url`?); `co config` lists them all",
+            "U:2: `providers.work.bas_url` is not a setting (did you mean `base_url`?); `co config` lists all settings",
         ),
         (
             "[providers.work]\nurl = 'http://h'",
-            "U:2: `providers.work.url` is not a setting (did you mean `base_url`?); `co config` lists them all",
+            "U:2: `providers.work.url` is not a setting (did you mean `base_url`?); `co config` lists all settings",
         ),
         (
             "[provider.work]\nbase_url = 'http://h'",
-            "U:1: `provider` is a section, but must be a text; a service of your own is a section [providers.NAME]",
+            "U:1: `provider` is a section, but must be a string; your own service is a section [providers.NAME]",
         ),
         (
             "[providers]\nwork = 'x'",
@@ -265,7 +265,7 @@ fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
         ),
         (
             "[providers.work]\napi_key = 'hunter2 x'",
-            "U:2: `providers.work.api_key` is a text with white space in it, but must be the key itself as a text without white space, `$NAME` or `$(command)`",
+            "U:2: `providers.work.api_key` is a string with white space, but must be the key itself as a string without white space, `$NAME` or `$(command)`",
         ),
         (
             "thinking = 'hihg'",
@@ -290,11 +290,11 @@ fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
     );
     check(
         sources().flag("--thme", "dark"),
-        "flag --thme: `thme` is not a setting (did you mean `theme`?); `co config` lists them all",
+        "flag --thme: `thme` is not a setting (did you mean `theme`?); `co config` lists all settings",
     );
     check(
         sources().env("HOME", ""),
-        "no folder for sessions is known, because HOME is not set; set CO_DATA_DIR to an absolute path",
+        "there is no data folder, because HOME is not set; set CO_DATA_DIR to an absolute path",
     );
 }
 
@@ -317,8 +317,8 @@ fn bad_syntax_names_line_and_column() {
 #[test]
 fn what_has_no_effect_is_warned_about() {
     const P: &str = "/ws/.co/config.toml";
-    let trust_me = "is ignored, because you do not trust this folder; `co trust /ws` does";
-    let yolo = "has no effect: nothing stored approves by itself; type /yolo in a session, it ends with it";
+    let trust_me = "is ignored, because you do not trust this folder; trust it with `co trust /ws` does";
+    let yolo = "has no effect: never stored; type /yolo in a session, it ends with the session";
     let cases = [
         (sources(), String::new()),
         (sources().project("theme = 'dark'\nverbose = true"), String::new()),
@@ -340,17 +340,32 @@ fn what_has_no_effect_is_warned_about() {
             ),
         ),
         (sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/ws"), String::new()),
-        (sources().project("model = 'm'").user("trusted_folders = ['/']"), format!("{P}:1: `model` {trust_me}")),
-        (sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/w,/ws/x"), format!("{P}:1: `model` {trust_me}")),
-        (sources().user("auto_confirm = false"), format!("/home/u/.config/co/config.toml:1: `auto_confirm` {yolo}")),
-        (sources().env("CO_CLI_AUTO_CONFIRM", "1"), format!("environment CO_CLI_AUTO_CONFIRM: `auto_confirm` {yolo}")),
+        (
+            sources().project("model = 'm'").user("trusted_folders = ['/']"),
+            format!("{P}:1: `model` {trust_me}"),
+        ),
+        (
+            sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/w,/ws/x"),
+            format!("{P}:1: `model` {trust_me}"),
+        ),
+        (
+            sources().user("auto_confirm = false"),
+            format!("/home/u/.config/co/config.toml:1: `auto_confirm` {yolo}"),
+        ),
+        (
+            sources().env("CO_CLI_AUTO_CONFIRM", "1"),
+            format!("environment CO_CLI_AUTO_CONFIRM: `auto_confirm` {yolo}"),
+        ),
         (
             sources().user("max_history_messages = 0"),
-            "/home/u/.config/co/config.toml:1: `max_history_messages` is known, but comes later with compaction; it has \
+            "/home/u/.config/co/config.toml:1: `max_history_messages` is reserved for compaction; it has \
              no effect now"
                 .to_owned(),
         ),
-        (sources().env("CO_MODLE", "x"), "environment CO_MODLE is not a setting; did you mean `CO_MODEL`?".to_owned()),
+        (
+            sources().env("CO_MODLE", "x"),
+            "environment CO_MODLE is not a setting; did you mean `CO_MODEL`?".to_owned(),
+        ),
         (sources().env("CO_ZZZZZZ", "x").env("COLOR", "x").env("CO_THEMES", ""), String::new()),
     ];
     for (sources, expected) in cases {
@@ -510,7 +525,7 @@ fn free_sections_are_laid_over_each_other_key_by_key() {
     assert_eq!(told, expected);
     assert_eq!(
         lines(&loaded.warnings),
-        "/home/u/.config/co/config.toml:7: `keys.card.no` is 5, but must be a text or a list of texts; it has no effect\n\
+        "/home/u/.config/co/config.toml:7: `keys.card.no` is 5, but must be a string or a list of strings; it has no effect\n\
          /ws/.co/config.toml:1: `keys` is ignored, because a project's file may not set it; set it in \
          /home/u/.config/co/config.toml"
     );
@@ -560,7 +575,7 @@ fn what_is_wrong_with_a_model_is_said_where_it_is() {
     let cases = [
         (
             "[models.\"gpt-5.1\"]\nwindows = 5",
-            ":2: `models.\"gpt-5.1\".windows` is not a setting (did you mean `window`?); `co config` lists them all",
+            ":2: `models.\"gpt-5.1\".windows` is not a setting (did you mean `window`?); `co config` lists all settings",
         ),
         (
             "[models.\"gpt-5.1\"]\nwindow = \"5\"",
@@ -631,7 +646,7 @@ fn sections_of_services_are_laid_over_each_other_key_by_key() {
 
 #[test]
 fn a_key_is_itself_a_variable_or_a_command_of_the_users_own_file() {
-    let only = "commands that give a key count in your own settings file only";
+    let only = "commands that print a key are allowed in your own settings file only";
     for sources in [
         sources().env("OPENAI_API_KEY", "$(pass co)"),
         sources().flag("openai.api_key", "$(pass co)"),

@@ -179,7 +179,7 @@ impl Value {
         self.key().map(|key| match key {
             Key::Literal(secret) => secret,
             Key::Missing { variable } => Secret::new(format!("${variable} is not set")),
-            Key::Command(_) => Secret::new("a command does not give it".to_owned()),
+            Key::Command(_) => Secret::new("the command did not return one".to_owned()),
         })
     }
 

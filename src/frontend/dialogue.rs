@@ -176,8 +176,8 @@ pub fn yes_to(request: &Request, args: Value, note: Option<String>) -> Approval 
 /// Returns why a request is never allowed for a whole session; `None` if it may be.
 pub fn only_once(request: &Request) -> Option<&'static str> {
     match request.risk {
-        _ if request.plan.question.is_some() => Some("a question is answered each time"),
-        Risk::High => Some("a HIGH request is never allowed for a whole session"),
+        _ if request.plan.question.is_some() => Some("questions are answered each time"),
+        Risk::High => Some("HIGH requests are never allowed for a whole session"),
         Risk::Low | Risk::Medium => None,
     }
 }

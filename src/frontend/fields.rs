@@ -31,7 +31,7 @@ pub fn changed(tool: &str, schema: Option<&Value>, args: &Value, sets: &[String]
 /// Checks the whole arguments against the schema; errs with everything that is wrong.
 pub fn fits(tool: &str, schema: Option<&Value>, args: &Value) -> Result<(), String> {
     if !args.is_object() {
-        return Err("the arguments must be one JSON object: { … }".to_owned());
+        return Err("the arguments must be a JSON object: { … }".to_owned());
     }
     let faults = schema.map_or_else(Vec::new, |schema| faults(schema, args));
     if faults.is_empty() {
@@ -122,7 +122,7 @@ impl FieldChange<'_> {
     }
 
     fn nowhere(&self) -> String {
-        format!("the arguments have no place `{}`; `co approvals edit ID` opens them whole", self.shown())
+        format!("the arguments have no field `{}`; `co approvals edit ID` opens all of them", self.shown())
     }
 
     fn unknown(&self, root: &Value, at: &Value, step: &str) -> String {
@@ -139,7 +139,7 @@ impl FieldChange<'_> {
             (None, _) | (_, None) => Vec::new(),
         };
         match names.as_slice() {
-            [] => "there are no fields by name here".to_owned(),
+            [] => "there are no named fields here".to_owned(),
             names => format!("its fields: {}", sanitize_line(&names.join(", "))),
         }
     }
@@ -311,7 +311,7 @@ mod tests {
                 "when.dya=x",
                 "send_mail has no field `when.dya`; did you mean `day`? its fields: day, hour".to_owned(),
             ),
-            ("to.x=1", "send_mail has no field `to.x`; there are no fields by name here".to_owned()),
+            ("to.x=1", "send_mail has no field `to.x`; there are no named fields here".to_owned()),
             ("count=many", "`count` must be a whole number or nothing, not `many`; e.g. count=3".to_owned()),
             ("count=0", "`count` must be at least 1, not `0`; e.g. count=3".to_owned()),
             ("loud=yes", "`loud` must be true or false, not `yes`; e.g. loud=true".to_owned()),
@@ -319,9 +319,9 @@ mod tests {
             ("tags=[1]", r#"`tags`, item 1 must be text, not `[1]`; e.g. tags='["a", "b"]'"#.to_owned()),
             (
                 "tags.7=x",
-                "the arguments have no place `tags.7`; `co approvals edit ID` opens them whole".to_owned(),
+                "the arguments have no field `tags.7`; `co approvals edit ID` opens all of them".to_owned(),
             ),
-            ("tags.x=x", "send_mail has no field `tags.x`; there are no fields by name here".to_owned()),
+            ("tags.x=x", "send_mail has no field `tags.x`; there are no named fields here".to_owned()),
             ("size=huge", "`size` must be one of small, large, not `huge`".to_owned()),
             ("when.hour=noon", "`when.hour` must be a whole number, not `noon`; e.g. when.hour=3".to_owned()),
         ];

@@ -30,19 +30,19 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub enum ImageError {
     #[error("there is no file {name}")]
     Missing { name: String },
-    #[error("{name} is no image that a model takes: those are PNG, JPEG, GIF and WebP; convert it first")]
+    #[error("{name} is not a supported image; convert it to PNG, JPEG, GIF or WebP")]
     NotAnImage { name: String },
-    #[error("{name} is damaged: its header is cut off or makes no sense")]
+    #[error("{name} is damaged: its header is cut off or invalid")]
     Broken { name: String },
-    #[error("{name} is too large ({size}): an image may have 10 MB; make it smaller first")]
+    #[error("{name} is too large ({size}): the limit is 10 MB; shrink it first")]
     TooLarge { name: String, size: String },
     #[error("{name} cannot be read: {detail}")]
     Unreadable { name: String, detail: String },
-    #[error("{count} images are too many: a prompt may have {MOST}; send the others with the next one")]
+    #[error("{count} images are too many: the limit is {MOST} per prompt; send the rest with the next one")]
     TooMany { count: usize },
-    #[error("the images were not read within 10 seconds; copy them to a disk of this machine first")]
+    #[error("reading the images took more than 10 seconds; copy them to a local disk first")]
     Slow,
-    #[error("{model} sees no images: switch to a model that does (/model), or leave the image out")]
+    #[error("{model} does not accept images: switch to a model that does (/model), or leave the image out")]
     Blind { model: String },
 }
 
@@ -163,7 +163,7 @@ pub fn read(path: &Path, name: &str) -> Result<(Image, Vec<u8>), ImageError> {
     let metadata = path.metadata().map_err(|error| unreadable(&error))?;
     // Reading a pipe or a device might never end.
     if !metadata.is_file() {
-        let detail = "it is no regular file".to_owned();
+        let detail = "it is not a regular file".to_owned();
         return Err(ImageError::Unreadable { name: name.to_owned(), detail });
     }
     let mut file = File::open(path).map_err(|error| unreadable(&error))?;
@@ -289,18 +289,10 @@ mod tests {
             ("@\"my x.png\"", Ok(&["image/png"])),
             ("ask @dana, see @main.rs and @nothing", Ok(&[])),
             ("@gone.png", Err("there is no file gone.png")),
-            (
-                "@text.png",
-                Err(
-                    "text.png is no image that a model takes: those are PNG, JPEG, GIF and WebP; convert it first",
-                ),
-            ),
-            ("@half.png", Err("half.png is damaged: its header is cut off or makes no sense")),
-            (
-                "@large.png",
-                Err("large.png is too large (10.0 MB): an image may have 10 MB; make it smaller first"),
-            ),
-            ("@dir.png", Err("dir.png cannot be read: it is no regular file")),
+            ("@text.png", Err("text.png is not a supported image; convert it to PNG, JPEG, GIF or WebP")),
+            ("@half.png", Err("half.png is damaged: its header is cut off or invalid")),
+            ("@large.png", Err("large.png is too large (10.0 MB): the limit is 10 MB; shrink it first")),
+            ("@dir.png", Err("dir.png cannot be read: it is not a regular file")),
         ];
         for (text, expected) in cases {
             let expected = expected.map(<[&str]>::to_vec).map_err(str::to_owned);

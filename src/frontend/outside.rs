@@ -56,7 +56,7 @@ impl<Target> Outside<Target> {
         match ended {
             Ok(status) if status.success() => read(&self.file),
             Ok(status) => Err(refusal(status)),
-            Err(error) => Err(format!("the editor was lost: {error}")),
+            Err(error) => Err(format!("lost track of the editor: {error}")),
         }
     }
 
@@ -84,7 +84,7 @@ fn read(file: &Path) -> Result<String, String> {
         }
         Err(error) => return Err(format!("the file cannot be read: {error}")),
     };
-    let mut text = String::from_utf8(bytes).map_err(|_| "what was saved is not UTF-8".to_owned())?;
+    let mut text = String::from_utf8(bytes).map_err(|_| "the saved file is not UTF-8".to_owned())?;
     if text.ends_with('\n') {
         text.pop();
     }
@@ -97,7 +97,7 @@ fn refusal(status: ExitStatus) -> String {
         Some(126 | 127) => "the editor could not be started: see $VISUAL and $EDITOR".to_owned(),
         // A shell in between reports a signal of its child in this way.
         Some(129..) | None => "the editor was killed".to_owned(),
-        Some(code) => format!("the editor ended with {code}"),
+        Some(code) => format!("the editor exited with {code}"),
     }
 }
 

@@ -131,14 +131,14 @@ impl PrintedPage {
                 let message = one_line_summary(&message, 120);
                 let seconds = wait.as_secs_f64();
                 let then = then.map_or(String::new(), |then| format!(", then {}", sanitize_line(&then)));
-                self.row(&format!("co: {message}; next try in {seconds:.1} s ({attempt} of {of}{then})"))
+                self.row(&format!("co: {message}; retrying in {seconds:.1} s ({attempt} of {of}{then})"))
                     .await
             }
             Event::FellBack { from, to, why, .. } => {
                 self.restarted().await?;
                 let (from, to) = (sanitize_line(&from), sanitize_line(&to));
                 let why = one_line_summary(&why, 120);
-                self.row(&format!("co: {from}: {why}; {to} goes on in its place")).await
+                self.row(&format!("co: {from}: {why}; {to} answers for the rest of this turn")).await
             }
             Event::Refused { why } => self.row(&sanitize_line(&why)).await,
             Event::PartialReset => {
@@ -187,7 +187,7 @@ impl PrintedPage {
     async fn restarted(&mut self) -> std::io::Result<()> {
         match self.broken.take() {
             None => Ok(()),
-            Some(false) => self.row("co: the reply broke off and starts again").await,
+            Some(false) => self.row("co: the reply was cut off and starts again").await,
             Some(true) => {
                 self.end_text().await?;
                 self.end_err_line().await?;
@@ -377,7 +377,7 @@ mod tests {
             then: None,
         };
         let tried = "co: gone; next try in 1.0 s (1 of 2)\n";
-        let again = "co: the reply broke off and starts again\n";
+        let again = "co: the reply was cut off and starts again\n";
         for (events, out, err) in [
             (vec![text("par"), Event::PartialReset, text("whole"), done()], "par\n[retrying]\nwhole\n", ""),
             (

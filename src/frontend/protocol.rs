@@ -354,8 +354,8 @@ impl Holder {
         match self {
             Self::Here => "this session",
             Self::Another => "open in another co",
-            Self::Beside => "goes on now",
-            Self::Nobody => "nobody has it open",
+            Self::Beside => "running now",
+            Self::Nobody => "not open anywhere",
         }
     }
 }

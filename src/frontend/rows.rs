@@ -31,7 +31,7 @@ pub(super) fn waiting(request: &Request) -> String {
     let (id, tool) = (sanitize_line(&request.id.0), sanitize_line(request.tool.as_str()));
     let what = one_line_summary(&request.plan.summary, WIDTH);
     let mark = if request.taint.is_empty() { "" } else { " ▲" };
-    format!("◇ {tool} ({}) waits for you: {what}{mark} [{id}]", request.risk.word())
+    format!("◇ {tool} ({}) waiting for you: {what}{mark} [{id}]", request.risk.word())
 }
 
 /// Describes how a request was settled.
@@ -39,9 +39,9 @@ pub(super) fn settled(settled: &Settled) -> String {
     match settled {
         Settled::Decided { approval, by } => format!("{} {}", decision(approval), by.word()),
         Settled::Withdrawn => "withdrawn: the turn was interrupted".to_owned(),
-        Settled::Detached => "the conversation goes on without it; it still waits".to_owned(),
-        Settled::Superseded => "asked again as another request".to_owned(),
-        Settled::Expired => "not decided in time".to_owned(),
+        Settled::Detached => "still waiting; the conversation continues without it".to_owned(),
+        Settled::Superseded => "replaced by a new request".to_owned(),
+        Settled::Expired => "expired".to_owned(),
     }
 }
 
@@ -51,7 +51,7 @@ fn decision(approval: &Approval) -> String {
         Approval::Approve { instead: Some(_), .. } => "approved with changes".to_owned(),
         Approval::Deny { reason: Some(reason) } => format!("denied ({})", one_line_summary(reason, WIDTH)),
         Approval::Deny { reason: None } => "denied".to_owned(),
-        Approval::Later => "put off".to_owned(),
+        Approval::Later => "postponed".to_owned(),
     }
 }
 
@@ -105,10 +105,10 @@ mod tests {
             expires: None,
             again: None,
         };
-        assert_eq!(waiting(&request), "◇ mail_send (HIGH) waits for you: mail␛dana [8c2f]");
+        assert_eq!(waiting(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana [8c2f]");
         let (arg, words) = ("/to".to_owned(), "dana@x.example".to_owned());
         request.taint.push(Taint { arg, words, source: Source::Program, from: None });
-        assert_eq!(waiting(&request), "◇ mail_send (HIGH) waits for you: mail␛dana ▲ [8c2f]");
+        assert_eq!(waiting(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana ▲ [8c2f]");
     }
 
     #[test]
@@ -122,8 +122,8 @@ mod tests {
             ),
             (Settled::Decided { approval: Approval::Later, by: Decider::Script }, "put off by a script"),
             (Settled::Withdrawn, "withdrawn: the turn was interrupted"),
-            (Settled::Detached, "the conversation goes on without it; it still waits"),
-            (Settled::Superseded, "asked again as another request"),
+            (Settled::Detached, "still waiting; the conversation continues without it"),
+            (Settled::Superseded, "replaced by a new request"),
         ] {
             assert_eq!(settled(&end), expected);
         }

@@ -29,17 +29,17 @@ const LONGEST_WORDS: usize = 200;
 pub enum Trouble {
     #[error("cannot be started: {why}")]
     NotStarted { why: String },
-    #[error("took longer than {seconds} s and was stopped")]
+    #[error("took more than {seconds} s and was stopped")]
     TooSlow { seconds: u64 },
-    #[error("ended with exit code {code}{}", behind(said))]
+    #[error("exited with code {code}{}", behind(said))]
     Code { code: i32, said: String },
-    #[error("was ended by signal {signal}{}", behind(said))]
+    #[error("was killed by signal {signal}{}", behind(said))]
     Signal { signal: i32, said: String },
     #[error("printed more than {} kB", MOST_OUTPUT / 1024)]
     TooMuch,
     #[error("printed no decision: {why}")]
     Garbage { why: String },
-    #[error("said {word}, which means nothing at {}", event.word())]
+    #[error("said {word}, which is not valid at {}", event.word())]
     NotHere { word: &'static str, event: HookEvent },
 }
 
@@ -54,7 +54,9 @@ impl Trouble {
             | Self::TooMuch
             | Self::Garbage { .. }
             | Self::NotHere { .. } => match event {
-                HookEvent::PreToolUse => HookVerdict::Ask { reason: format!("hook {name} broke: it {self}") },
+                HookEvent::PreToolUse => {
+                    HookVerdict::Ask { reason: format!("hook {name} failed: it {self}") }
+                }
                 HookEvent::SessionStart
                 | HookEvent::UserPromptSubmit
                 | HookEvent::PostToolUse
@@ -127,7 +129,7 @@ pub fn verdict(name: &str, event: HookEvent, seconds: u64, ran: &Ran) -> Result<
 
 fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, Trouble> {
     let text = std::str::from_utf8(output)
-        .map_err(|_| Trouble::Garbage { why: "its output is no UTF-8 text".to_owned() })?;
+        .map_err(|_| Trouble::Garbage { why: "its output is not UTF-8 text".to_owned() })?;
     if text.trim().is_empty() {
         return Ok(HookVerdict::Pass);
     }

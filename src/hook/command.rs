@@ -100,7 +100,7 @@ impl CommandHook {
             Ok(verdict) => verdict,
             Err(trouble) => {
                 let verdict = trouble.verdict(&self.def.name, input.subject.event());
-                let so = if verdict == HookVerdict::Pass { "it has no say in this" } else { "the call asks" };
+                let so = if verdict == HookVerdict::Pass { "it is ignored" } else { "the call asks" };
                 let key = format!("{} {:?} {so}", self.hash, std::mem::discriminant(&trouble));
                 self.notices.tell(key, format!("hook {} {trouble}; {so}", self.def.name));
                 verdict
@@ -179,7 +179,7 @@ impl Unfit {
         let name = &def.name;
         let (key, text) = match self {
             Self::Changed { hash } => {
-                let text = format!("hook {name} is changed and does not run: `co hooks trust {name}`");
+                let text = format!("hook {name} has changed and does not run: `co hooks trust {name}`");
                 (format!("{hash} changed"), text)
             }
             Self::Broken(broken) => {
@@ -195,7 +195,7 @@ impl Unfit {
         let name = &def.name;
         match self {
             Self::Changed { .. } => {
-                format!("hook {name} is changed since you trusted it and did not look at this")
+                format!("hook {name} has changed since you trusted it and did not check this")
             }
             Self::Broken(broken) => {
                 format!("hook {name} cannot run: {}", sanitize_line(&broken.to_string()))

@@ -104,13 +104,13 @@ pub fn parse(text: &str, path: &Path, scope: HookScope) -> Result<Vec<HookDef>, 
                 reading.problem(at, "`hook` is written as a section [[hook]] for each hook".to_owned());
             }
             Some(_) | None => {
-                let what = format!("`{}` means nothing here; hooks are sections [[hook]]", shown(key));
+                let what = format!("`{}` is not allowed here; hooks are [[hook]] sections", shown(key));
                 reading.problem(at, what);
             }
         }
     }
     if hooks.len() > MOST_HOOKS {
-        reading.problem(0, format!("these are {} hooks; at most {MOST_HOOKS} can be run", hooks.len()));
+        reading.problem(0, format!("{} hooks found; at most {MOST_HOOKS} can run", hooks.len()));
     }
     reading.name(&mut hooks);
     if reading.problems.is_empty() { Ok(hooks) } else { Err(reading.problems) }
@@ -141,7 +141,7 @@ impl Reading<'_> {
         for (key, _) in table {
             if !KEYS.contains(&key) {
                 let guess = nearest(key, KEYS).map(|name| format!(" (did you mean `{name}`?)"));
-                let what = format!("`{}` is no part of a hook{}", shown(key), guess.unwrap_or_default());
+                let what = format!("`{}` is not a field of a hook{}", shown(key), guess.unwrap_or_default());
                 self.problem(position(table.key(key)), what);
             }
         }
@@ -209,13 +209,17 @@ impl Reading<'_> {
         let Some(item) = table.get("tool") else { return Vec::new() };
         let at = position(table.key("tool"));
         if !events.is_empty() && !events.iter().any(|event| event.is_about_a_call()) {
-            let what = "`tool` goes with PreToolUse, PostToolUse and PostToolUseFailure only".to_owned();
+            let what = "`tool` is only for PreToolUse, PostToolUse and PostToolUseFailure".to_owned();
             self.problem(at, what);
         }
         let tools = self.texts(item, "tool", at);
         for glob in &tools {
             if let Err(error) = globset::Glob::new(glob) {
-                let what = format!("`{}` is no pattern: {}", shown(glob), sanitize_line(&error.to_string()));
+                let what = format!(
+                    "`{}` is not a valid pattern: {}",
+                    shown(glob),
+                    sanitize_line(&error.to_string())
+                );
                 self.problem(at, what);
             }
         }
@@ -224,14 +228,14 @@ impl Reading<'_> {
 
     fn command(&mut self, table: &Table, at: usize) -> Option<HookCommand> {
         let Some(item) = table.get("command") else {
-            let what = "a hook needs `command`: [\"program\", \"argument\"], or a text for `sh -c`";
+            let what = "a hook needs `command`: [\"program\", \"argument\"], or a string for `sh -c`";
             self.problem(at, what.to_owned());
             return None;
         };
         let at = position(table.key("command"));
         if let Some(line) = item.as_str() {
             if line.trim().is_empty() || line.contains('\0') {
-                self.problem(at, "`command` is empty, or holds a zero byte".to_owned());
+                self.problem(at, "`command` is empty, or contains a zero byte".to_owned());
                 return None;
             }
             return Some(HookCommand::Shell { line: line.to_owned() });
@@ -242,7 +246,7 @@ impl Reading<'_> {
             || program.contains('\0')
             || words.as_slice().iter().any(|word| word.contains('\0'))
         {
-            self.problem(at, "`command` names no program, or holds a zero byte".to_owned());
+            self.problem(at, "`command` has no program, or contains a zero byte".to_owned());
             return None;
         }
         Some(HookCommand::Program { program, args: words.collect() })
@@ -270,7 +274,7 @@ impl Reading<'_> {
         match texts.filter(|texts| !texts.is_empty()) {
             Some(texts) => texts,
             None => {
-                self.problem(at, format!("`{key}` must be a text or a list of texts"));
+                self.problem(at, format!("`{key}` must be a string or a list of strings"));
                 Vec::new()
             }
         }

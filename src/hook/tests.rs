@@ -48,35 +48,35 @@ fn files_are_read_whole_or_their_problems_told() {
         ("[[hook]", "/h:1: this is not valid TOML: unclosed array table, expected `]`".to_owned()),
         ("hook = 5", "/h:1: `hook` is written as a section [[hook]] for each hook".to_owned()),
         ("[hook]\nname = 'a'", "/h:1: `hook` is written as a section [[hook]] for each hook".to_owned()),
-        ("\nhooks = 5", "/h:2: `hooks` means nothing here; hooks are sections [[hook]]".to_owned()),
+        ("\nhooks = 5", "/h:2: `hooks` is not allowed here; hooks are [[hook]] sections".to_owned()),
         (
             "[[hook]]",
             format!(
-                "/h:1: a hook needs `event`: one of {names}, or a list of them\n/h:1: a hook needs `command`: [\"program\", \"argument\"], or a text for `sh -c`"
+                "/h:1: a hook needs `event`: one of {names}, or a list of them\n/h:1: a hook needs `command`: [\"program\", \"argument\"], or a string for `sh -c`"
             ),
         ),
         (
             "[[hook]]\nevent = 'PreToolUs'\ncommand = []\ntimeout = 601\nmatcher = 'x'\nevnt = 1",
-            "/h:5: `matcher` is no part of a hook\n/h:6: `evnt` is no part of a hook (did you mean `event`?)\n\
-             /h:2: there is no event `PreToolUs`; did you mean `PreToolUse`?\n/h:3: `command` must be a text or a list of texts\n\
+            "/h:5: `matcher` is not a field of a hook\n/h:6: `evnt` is not a field of a hook (did you mean `event`?)\n\
+             /h:2: there is no event `PreToolUs`; did you mean `PreToolUse`?\n/h:3: `command` must be a string or a list of strings\n\
              /h:4: `timeout` must be a whole number of seconds from 1 to 600"
                 .to_owned(),
         ),
         (
             "[[hook]]\nevent = [5]\ncommand = ' '\ntimeout = 'x'",
-            "/h:2: `event` must be a text or a list of texts\n/h:3: `command` is empty, or holds a zero byte\n\
+            "/h:2: `event` must be a string or a list of strings\n/h:3: `command` is empty, or contains a zero byte\n\
              /h:4: `timeout` must be a whole number of seconds from 1 to 600"
                 .to_owned(),
         ),
         (
             "[[hook]]\nevent = 'Stop'\ntool = 'shell'\ncommand = 'x'\nname = 'a b'",
-            format!("/h:5: {no_name}\n/h:3: `tool` goes with PreToolUse, PostToolUse and PostToolUseFailure only"),
+            format!("/h:5: {no_name}\n/h:3: `tool` is only for PreToolUse, PostToolUse and PostToolUseFailure"),
         ),
         ("[[hook]]\nevent = 'Stop'\ncommand = 'x'\nname = 'Stop'", format!("/h:4: {no_name}")),
         (
             "[[hook]]\nevent = 'PreToolUse'\ntool = 'a['\ncommand = ['', 'x']",
-            "/h:3: `a[` is no pattern: error parsing glob 'a[': unclosed character class; missing ']'\n\
-             /h:4: `command` names no program, or holds a zero byte"
+            "/h:3: `a[` is not a valid pattern: error parsing glob 'a[': unclosed character class; missing ']'\n\
+             /h:4: `command` has no program, or contains a zero byte"
                 .to_owned(),
         ),
         (
@@ -93,7 +93,7 @@ fn files_are_read_whole_or_their_problems_told() {
     }
     let many = "[[hook]]\nevent='Stop'\ncommand='x'\n".repeat(101);
     let problems = parse(&many, Path::new("/h"), HookScope::User).unwrap_err();
-    assert_eq!(problems[0].to_string(), "/h:1: these are 101 hooks; at most 100 can be run");
+    assert_eq!(problems[0].to_string(), "/h:1: these are 101 hooks found; at most 100 can be run");
 }
 
 fn ran(exit: io::Result<Exit>, output: &[u8], errors: &[u8]) -> Ran {
@@ -162,11 +162,11 @@ fn what_a_run_says() {
         (PreToolUse, 0, "\u{ff}", "", "it printed no decision: expected value at line 1 column 1"),
         (PreToolUse, 2, "", "not in prod\n", "deny h: not in prod"),
         (PreToolUse, 2, r#"{"decision":"allow"}"#, "", "deny h gave no reason"),
-        (PreToolUse, 1, r#"{"decision":"deny"}"#, "oops", "it ended with exit code 1 and said: oops"),
-        (PreToolUse, 127, "", "", "it ended with exit code 127"),
+        (PreToolUse, 1, r#"{"decision":"deny"}"#, "oops", "it exited with code 1 and said: oops"),
+        (PreToolUse, 127, "", "", "it exited with code 127"),
         (PostToolUse, 0, r#"{"note":" two\nlines\u202e "}"#, "", "note two\nlines<U+202E>"),
         (PostToolUse, 0, r#"{"decision":"allow","note":"x"}"#, "", "note x"),
-        (PostToolUse, 0, r#"{"decision":"ask"}"#, "", "it said ask, which means nothing at PostToolUse"),
+        (PostToolUse, 0, r#"{"decision":"ask"}"#, "", "it said ask, which is not valid at PostToolUse"),
         (PostToolUse, 2, "", "look again", "deny h: look again"),
         (UserPromptSubmit, 0, r#"{"decision":"deny","reason":"a secret"}"#, "", "deny h: a secret"),
         (
@@ -174,14 +174,14 @@ fn what_a_run_says() {
             0,
             r#"{"decision":"rewrite","input":{}}"#,
             "",
-            "it said rewrite, which means nothing at UserPromptSubmit",
+            "it said rewrite, which is not valid at UserPromptSubmit",
         ),
         (PreCompact, 2, "", "", "deny h gave no reason"),
         (Stop, 2, "", "run the tests", "deny h: run the tests"),
-        (Stop, 0, r#"{"decision":"defer"}"#, "", "it said defer, which means nothing at Stop"),
+        (Stop, 0, r#"{"decision":"defer"}"#, "", "it said defer, which is not valid at Stop"),
         (SessionStart, 0, r#"{"note":"be brief"}"#, "", "note be brief"),
-        (SessionStart, 2, "", "", "it said deny, which means nothing at SessionStart"),
-        (SessionEnd, 0, r#"{"decision":"deny"}"#, "", "it said deny, which means nothing at SessionEnd"),
+        (SessionStart, 2, "", "", "it said deny, which is not valid at SessionStart"),
+        (SessionEnd, 0, r#"{"decision":"deny"}"#, "", "it said deny, which is not valid at SessionEnd"),
     ];
     for (event, code, output, errors, expected) in cases {
         let ran = ran(Ok(Exit::Code(*code)), output.as_bytes(), errors.as_bytes());
@@ -190,9 +190,9 @@ fn what_a_run_says() {
     let large = vec![b' '; MOST_OUTPUT + 1];
     let others: [(io::Result<Exit>, &[u8], &str); 6] = [
         (Err(io::Error::other("no such file")), b"", "it cannot be started: no such file"),
-        (Ok(Exit::TimedOut), b"{}", "it took longer than 5 s and was stopped"),
-        (Ok(Exit::Signal(9)), b"", "it was ended by signal 9"),
-        (Ok(Exit::Code(0)), b"\xff", "it printed no decision: its output is no UTF-8 text"),
+        (Ok(Exit::TimedOut), b"{}", "it took more than 5 s and was stopped"),
+        (Ok(Exit::Signal(9)), b"", "it was killed by signal 9"),
+        (Ok(Exit::Code(0)), b"\xff", "it printed no decision: its output is not UTF-8 text"),
         (Ok(Exit::Code(0)), &large, "it printed more than 64 kB"),
         (Ok(Exit::Code(2)), &large, "deny h gave no reason"),
     ];
@@ -264,7 +264,7 @@ const HANG: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn programs_that_behave_badly_fail_closed_and_hold_nothing_up() {
-    let slow = "took longer than 1 s and was stopped";
+    let slow = "took more than 1 s and was stopped";
     let cases: &[(&str, &str)] = &[
         (r#"printf '{"decision":"deny","reason":"%s"}' "$1""#, "deny h: x"),
         (r#"cat >/dev/null; echo "$CO_HOOK_EVENT $CO_SESSION" >&2; exit 2"#, "deny h: PreToolUse s"),
@@ -277,13 +277,13 @@ async fn programs_that_behave_badly_fail_closed_and_hold_nothing_up() {
         ("trap '' TERM HUP INT; while :; do sleep 1000; done", slow),
         ("yes", slow),
         ("echo garbage", "printed no decision: expected value at line 1 column 1"),
-        (r"printf '\377\376'", "printed no decision: its output is no UTF-8 text"),
+        (r"printf '\377\376'", "printed no decision: its output is not UTF-8 text"),
         ("head -c 100000000 /dev/zero", "printed more than 64 kB"),
         ("head -c 100000000 /dev/zero; echo no >&2; exit 2", "deny h: no"),
         ("head -c 100000000 /dev/zero >&2; exit 0", "pass"),
         ("exec 0<&-; exit 0", "pass"),
-        ("exit 1", "ended with exit code 1"),
-        ("kill -9 $$", "was ended by signal 9"),
+        ("exit 1", "exited with code 1"),
+        ("kill -9 $$", "was killed by signal 9"),
         ("sleep 1000 & exit 0", "pass"),
         ("sleep 1000 & echo '{}'; exec 1>&- 2>&-; exit 2", "deny h gave no reason"),
         ("setsid sleep 3 & exit 2", "deny h gave no reason"),
@@ -299,7 +299,7 @@ async fn programs_that_behave_badly_fail_closed_and_hold_nothing_up() {
             None => said(Ok(verdict)),
             Some(text) => {
                 // The decision of a hook that failed or hung is unknown, so the call asks.
-                let said = HookVerdict::Ask { reason: format!("hook h broke: it {expected}") };
+                let said = HookVerdict::Ask { reason: format!("hook h failed: it {expected}") };
                 assert_eq!(verdict, said, "{script}");
                 text.strip_prefix("hook h ").unwrap().strip_suffix("; the call asks").unwrap().to_owned()
             }
@@ -309,12 +309,12 @@ async fn programs_that_behave_badly_fail_closed_and_hold_nothing_up() {
         // The same trouble is reported once.
         if told.is_some() && *expected != slow {
             let again = hook.fire(&scene.input()).await;
-            assert_eq!(again, HookVerdict::Ask { reason: format!("hook h broke: it {expected}") });
+            assert_eq!(again, HookVerdict::Ask { reason: format!("hook h failed: it {expected}") });
             assert!(words.try_recv().is_err(), "{script}: told twice");
             // At an event without a decision, the verdict is pass.
             let end = HookInput { subject: HookSubject::SessionEnd { reason: "quit" }, ..scene.input() };
             assert_eq!(hook.fire(&end).await, HookVerdict::Pass, "{script}");
-            assert!(words.try_recv().unwrap().ends_with("; it has no say in this"), "{script}");
+            assert!(words.try_recv().unwrap().ends_with("; it is ignored"), "{script}");
         }
     }
 }
@@ -364,10 +364,10 @@ async fn a_changed_script_is_not_run() {
     scene.write(r#"echo other >> "$HOOK_DIR/log"; exit 0"#);
     for _ in 0..2 {
         let verdict = said(Ok(hook.fire(&scene.input()).await));
-        assert_eq!(verdict, "ask hook h is changed since you trusted it and did not look at this");
+        assert_eq!(verdict, "ask hook h has changed since you trusted it and did not check this");
     }
     assert_eq!(log(), "ran\n");
-    assert_eq!(words.try_recv().unwrap(), "hook h is changed and does not run: `co hooks trust h`");
+    assert_eq!(words.try_recv().unwrap(), "hook h has changed and does not run: `co hooks trust h`");
     assert!(words.try_recv().is_err(), "told twice");
     // An event without a decision passes.
     let end = HookInput { subject: HookSubject::SessionEnd { reason: "quit" }, ..scene.input() };
@@ -546,7 +546,7 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
         assert_eq!(list(words), expected, "{words:?}");
     }
     let error = content(&shell("$X"), &at).unwrap_err().to_string();
-    let told = "`$X` in its command could name any program; name the program's file, or use a list of words";
+    let told = "`$X` in its command could be any program; give the program's file, or use a list of words";
     assert_eq!(error, told);
 }
 
@@ -571,7 +571,7 @@ async fn what_is_missing_asks() {
     let scene = Scene::new("");
     assert_eq!(said(Ok(file.fire(&scene.input()).await)), "ask /h/hooks.toml:1: bad␛");
     let of_shell = said(Ok(of_shell.fire(&scene.input()).await));
-    assert_eq!(of_shell, "ask hook h is changed since you trusted it and did not look at this");
+    assert_eq!(of_shell, "ask hook h has changed since you trusted it and did not check this");
 }
 
 #[test]

@@ -38,9 +38,7 @@ pub enum Broken {
     Unreadable { path: PathBuf, why: String },
     #[error("{} is larger than {} MiB", path.display(), LARGEST / 1024 / 1024)]
     TooLarge { path: PathBuf },
-    #[error(
-        "`{word}` in its command could name any program; name the program's file, or use a list of words"
-    )]
+    #[error("`{word}` in its command could be any program; give the program's file, or use a list of words")]
     Unclear { word: String },
 }
 

@@ -183,7 +183,7 @@ fn looks_like_html(text: &str) -> bool {
 fn unsaid(status: Option<u16>) -> String {
     match status {
         Some(status) => format!("the server answered with status {status} and no explanation"),
-        None => "the server reported an error without saying which".to_owned(),
+        None => "the server reported an error without details".to_owned(),
     }
 }
 

@@ -56,7 +56,7 @@ pub trait Protocol: Clone + PartialEq + Send + 'static {
 
     /// Handles the end of the body.
     fn end(&mut self) -> Result<(), ProviderError> {
-        Err(truncated("the connection ended before the reply did"))
+        Err(truncated("the connection ended before the reply was complete"))
     }
 
     /// Handles a reply that came as one JSON value. The value is not an error object.
@@ -179,7 +179,9 @@ impl<P: Protocol> Decoder<P> {
         match serde_json::from_str::<Value>(data) {
             Ok(value) => self.protocol.own_event(value),
             Err(_) if event == Some("error") => Err(error_text(data)),
-            Err(_) => Err(malformed(format!("the server sent an event that is no JSON: {}", quoted(data)))),
+            Err(_) => {
+                Err(malformed(format!("the server sent an event that is not valid JSON: {}", quoted(data))))
+            }
         }
     }
 
@@ -301,14 +303,14 @@ fn foreign(body: &[u8]) -> ProviderError {
     if text.starts_with('<') {
         return web_page();
     }
-    malformed(format!("the server sent something that is no JSON: {}", quoted(text)))
+    malformed(format!("the server sent invalid JSON: {}", quoted(text)))
 }
 
 /// Returns the error for an HTML page in place of a reply. It is not retried: a retry would get the same
 /// page.
 pub fn web_page() -> ProviderError {
     let mut error = malformed(
-        "a web page answered in place of the API: perhaps a login page of this network, or the base URL is wrong",
+        "a web page answered instead of the API: it may be a network login page, or the base URL is wrong",
     );
     error.should_retry = Some(false);
     error

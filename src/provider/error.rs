@@ -210,35 +210,35 @@ impl ProviderError {
                 "Waiting will not help: add credit at the provider, or choose another model (/model or --model)."
             }
             ErrorClass::Permission => {
-                "This key may not use this model: choose another (/model or --model), or ask the account's owner."
+                "This key has no access to this model: choose another (/model or --model), or ask the account's owner."
             }
             ErrorClass::NotFound => "Check the model's name and the base URL: `co config` shows both.",
             ErrorClass::RateLimited => return self.reset(),
             ErrorClass::Overloaded | ErrorClass::Server if self.retry_after.is_some() => return self.reset(),
             ErrorClass::Overloaded | ErrorClass::Server => {
-                "It mostly passes: send the prompt again later, or choose another model (/model or --model)."
+                "Usually temporary: try again in a minute, or choose another model (/model or --model)."
             }
             ErrorClass::Tls => {
-                "Check this machine's clock and the base URL; name the PEM file of who signed it in `ca_file` if the server or the network has a certificate of its own."
+                "Check this machine's clock and the base URL; if the server or network uses its own certificate, set `ca_file` to the PEM file of its issuer."
             }
             ErrorClass::Proxy => {
-                "Check `proxy` or HTTPS_PROXY (http://NAME:PASSWORD@HOST:PORT); NO_PROXY names hosts that are reached without it."
+                "Check `proxy` or HTTPS_PROXY (http://NAME:PASSWORD@HOST:PORT); NO_PROXY lists hosts that bypass it."
             }
             ErrorClass::Network => "Check the network and the base URL: `co config` shows it.",
             ErrorClass::Idle => {
                 "Send the prompt again; a slow model may need a longer `idle_timeout` (`co config` shows it)."
             }
-            ErrorClass::Truncated => "Nothing of it was kept or done: send the prompt again.",
+            ErrorClass::Truncated => "Nothing was saved or run: send the prompt again.",
             ErrorClass::ContextOverflow => {
-                "Shorten the prompt, start afresh with /clear, or choose a model with a larger window (/model or --model)."
+                "Shorten the prompt, start over with /clear, or choose a model with a larger context window (/model or --model)."
             }
-            ErrorClass::Filtered => "The provider's filter refused the prompt: reword it, or /clear what it objects to.",
-            ErrorClass::BadReply => "Send the prompt again, reworded, or choose another model (/model or --model).",
+            ErrorClass::Filtered => "The provider's filter refused the prompt: reword it, or start over with /clear.",
+            ErrorClass::BadReply => "Reword the prompt and send it again, or choose another model (/model or --model).",
             ErrorClass::BadRequest => {
-                "The service does not take this request: choose another model (/model), or start afresh with /clear."
+                "The service rejects this request: choose another model (/model), or start over with /clear."
             }
             ErrorClass::Malformed => {
-                "Something else than the model answered, or it speaks otherwise: check the network's login page, \
+                "The response is not from the model or uses another API: check for a network login page, \
                  base_url and model (`co config`)."
             }
         }
@@ -249,14 +249,14 @@ impl ProviderError {
     fn reset(&self) -> String {
         match self.retry_after {
             Some(wait) if self.class != ErrorClass::RateLimited => format!(
-                "The service asks for a pause of {}: send the prompt again then, or choose another model (/model or --model).",
+                "The service asks to wait {}: send the prompt again then, or choose another model (/model or --model).",
                 about(wait)
             ),
             Some(wait) => format!(
-                "The limit ends in {}: send the prompt again then, or choose another model (/model or --model).",
+                "The limit resets in {}: send the prompt again then, or choose another model (/model or --model).",
                 about(wait)
             ),
-            None => "The limit ends by itself: send the prompt again later, or choose another model (/model or --model)."
+            None => "The limit resets by itself: send the prompt again later, or choose another model (/model or --model)."
                 .to_owned(),
         }
     }
@@ -285,15 +285,15 @@ impl ErrorClass {
             Self::RateLimited => "rate limited",
             Self::Overloaded => "the service is overloaded",
             Self::Server => "the service failed",
-            Self::Network => "no connection",
-            Self::Tls => "no connection to be trusted",
+            Self::Network => "connection failed",
+            Self::Tls => "no trusted connection",
             Self::Proxy => "the proxy refused",
-            Self::Idle => "nothing arrived",
-            Self::Truncated => "the reply broke off",
+            Self::Idle => "no data received",
+            Self::Truncated => "the reply was cut off",
             Self::ContextOverflow => "too long for the model",
             Self::Filtered => "the provider's filter refused it",
-            Self::Malformed => "an answer nobody can read",
-            Self::BadReply => "the model's reply could not be used",
+            Self::Malformed => "invalid response from the server",
+            Self::BadReply => "the model's reply was unusable",
         }
     }
 }

@@ -133,7 +133,10 @@ impl Route {
         for (name, value) in more {
             let pair = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
             let (name, value) = pair.ok_or_else(|| {
-                ProviderError::new(ErrorClass::BadRequest, format!("`{name}` is no header that can be sent"))
+                ProviderError::new(
+                    ErrorClass::BadRequest,
+                    format!("`{name}` is not a header that can be sent"),
+                )
             })?;
             headers.insert(name, value);
         }

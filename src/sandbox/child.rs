@@ -170,7 +170,8 @@ fn is_there(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
-    let message = format!("the folder {} is gone; restore it or start in another one", folder.display());
+    let message =
+        format!("the folder {} no longer exists; restore it or start in another one", folder.display());
     Err(io::Error::new(io::ErrorKind::NotFound, message))
 }
 

@@ -26,7 +26,7 @@ const LOCKS: &str = "locks";
 /// Why a session could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
-    #[error("session {id} is open in another co ({}); go on there, or close it first", who(owner.as_ref()))]
+    #[error("session {id} is open in another co ({}); continue there, or close it first", who(owner.as_ref()))]
     Owned { id: SessionId, owner: Option<Owner> },
     #[error("the lock {} cannot be taken: {detail}; check the permissions of the data folder", path.display())]
     Lock { path: PathBuf, detail: String },

@@ -33,7 +33,7 @@ enum Text {
 pub enum ItemError {
     #[error("the server sent one item of more than {limit} bytes")]
     TooLong { limit: usize },
-    #[error("the server sent something that is no JSON")]
+    #[error("the server sent invalid JSON")]
     Foreign,
 }
 

@@ -15,9 +15,9 @@ const MAX_LINKS: usize = 40;
 /// Why a path is refused. The text says what to do instead.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
-    #[error("the path is empty: name a file or folder inside {}", root.display())]
+    #[error("the path is empty: give a file or folder inside {}", root.display())]
     Empty { root: PathBuf },
-    #[error("`{given}` holds a NUL character, which no file name can")]
+    #[error("`{given}` contains a NUL character, which no file name can")]
     Nul { given: String },
     #[error("`{given}`: `~` has no meaning here; give a path inside {}", root.display())]
     Tilde { given: String, root: PathBuf },

@@ -34,17 +34,17 @@ pub enum DecideOutcome {
 impl std::fmt::Display for DecideOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Recorded => f.write_str("It is decided."),
+            Self::Recorded => f.write_str("It was decided."),
             Self::AlreadyDecided { approval, by } => {
                 let verdict = match approval {
                     Approval::Approve { .. } => "approved",
                     Approval::Deny { .. } => "denied",
-                    Approval::Later => "put off",
+                    Approval::Later => "postponed",
                 };
-                write!(f, "This request was already {verdict} {}; that decision counts.", by.word())
+                write!(f, "This request was already {verdict} {}.", by.word())
             }
-            Self::NotOpen { state } => write!(f, "This request is {state} and takes no answer."),
-            Self::Unknown => f.write_str("There is no such request any more."),
+            Self::NotOpen { state } => write!(f, "This request is {state} and can no longer be decided."),
+            Self::Unknown => f.write_str("This request no longer exists."),
         }
     }
 }
@@ -271,6 +271,8 @@ fn untaken(write: &Write<'_>, session: &SessionId) -> Result<Vec<Untaken>, Store
 pub(super) fn parse<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Failed {
         folder: std::path::PathBuf::new(),
-        detail: format!("an approval that this co cannot read ({error}); a newer co wrote it: use that one"),
+        detail: format!(
+            "an approval that this co cannot read ({error}); it was written by a newer co: use that one"
+        ),
     })
 }

@@ -73,7 +73,7 @@ const TABLES: &[(&str, &str)] = &[
 ];
 
 /// The message when nothing can be salvaged.
-const LOST: &str = "nothing of it can be read; put a copy in its place, or move co.db away to begin anew";
+const LOST: &str = "nothing in it can be read; restore a backup, or move co.db away to start over";
 
 const WITHOUT_TRIGGERS: &str = "DROP TRIGGER IF EXISTS audit_grows_at_its_end;
      DROP TRIGGER IF EXISTS audit_never_changes; DROP TRIGGER IF EXISTS audit_keeps_its_rows;";
@@ -110,7 +110,7 @@ pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
             .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| number(row, 0))
             .sql()?;
         if broken > 0 {
-            found.push(format!("{broken} rows refer to rows that are not there"));
+            found.push(format!("{broken} rows refer to missing rows"));
         }
         let rows = |select: &str| connection.query_row(select, [], |row| number(row, 0)).sql();
         sessions = rows("SELECT count(*) FROM sessions")?;

@@ -18,22 +18,22 @@ pub enum StoreError {
     Folder { folder: PathBuf, detail: String },
     #[error("the data folder {} cannot be written; give yourself write permission there, or choose another data folder", folder.display())]
     ReadOnly { folder: PathBuf },
-    #[error("there is no room left in the data folder {}; free some disk space and start again: what was stored before is safe", folder.display())]
+    #[error("no space left in the data folder {}; free some disk space and start again: stored data is safe", folder.display())]
     Full { folder: PathBuf },
-    #[error("{} is not a database of co and is left as it is; `co doctor` says whether there is a copy, or move it away", path.display())]
+    #[error("{} is not a co database and was not changed; `co doctor` shows whether there is a backup, or move it away", path.display())]
     NotADatabase { path: PathBuf },
-    #[error("{} was written by a newer co (its format is {found}, this one knows up to {known}) and is left as it is; use the newer co, or choose another data folder", path.display())]
+    #[error("{} was written by a newer co (format {found}, this one supports up to {known}) and was not changed; use the newer co, or choose another data folder", path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },
-    #[error("the database in {} is damaged ({detail}) and nothing more is written into it; `co doctor` says what can be saved", folder.display())]
+    #[error("the database in {} is damaged ({detail}) and no longer written to; `co doctor` shows what can be saved", folder.display())]
     Corrupt { folder: PathBuf, detail: String },
-    #[error("another co has the database in {} open; end it first", folder.display())]
+    #[error("another co has the database in {} open; quit it first", folder.display())]
     InUse { folder: PathBuf },
-    #[error("another process held the database in {} for too long; end the co that hangs, then try again", folder.display())]
+    #[error("another process locked the database in {} for too long; end the co that hangs, then try again", folder.display())]
     Busy { folder: PathBuf },
-    #[error("the database in {} refused: {detail}; look at the disk and its free space, then start co again", folder.display())]
+    #[error("the database in {} failed: {detail}; check the disk and its free space, then start co again", folder.display())]
     Failed { folder: PathBuf, detail: String },
     #[error(
-        "session {session} holds a `{kind}` (record {no}) that this co cannot read ({detail}); a newer co wrote it: open the session with that one"
+        "session {session} holds a `{kind}` (record {no}) that this co cannot read ({detail}); it was written by a newer co: open the session with that one"
     )]
     NewerRecord { session: SessionId, no: u64, kind: String, detail: String },
     #[error(
@@ -44,15 +44,15 @@ pub enum StoreError {
     Unstorable { detail: String },
     #[error("the id {id} is already taken by another request; ask again under a new one")]
     RequestIdTaken { id: RequestId },
-    #[error("request {id} is {state} and takes no decision")]
+    #[error("request {id} is {state} and can no longer be decided")]
     NotDecidable { id: RequestId, state: super::RequestState },
     #[error("no {what} begins with `{prefix}`; {list}", list = what.how_to_list())]
     NotFound { what: Listed, prefix: String },
-    #[error("`{prefix}` could be {}; type more of the one you mean", candidates.join(", "))]
+    #[error("`{prefix}` matches {}; type more of the id", candidates.join(", "))]
     Ambiguous { what: Listed, prefix: String, candidates: Vec<String> },
     #[error(
-        "the database {} was deleted, moved away or replaced while co ran: what comes now cannot be saved, and nothing \
-         more runs. Put it back, or start co again",
+        "the database {} was deleted, moved away or replaced while co was running: nothing more can be saved, and nothing \
+         more runs. Restore it, or start co again",
         path.display()
     )]
     Replaced { path: PathBuf },

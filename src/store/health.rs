@@ -77,7 +77,7 @@ impl Drop for Presence {
             && let Err(error) = note(&self.data)
         {
             // The database is then checked at the next opening.
-            tracing::debug!(%error, "that the database was closed well is not noted");
+            tracing::debug!(%error, "the clean shutdown of the database was not recorded");
         }
     }
 }

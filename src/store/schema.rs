@@ -73,7 +73,7 @@ pub(super) fn open_writer(data: &Path) -> Result<(Connection, Presence), StoreEr
         return Err(StoreError::NotADatabase { path });
     }
     if magic.is_empty() && was_there && audit::is_known(data) {
-        let detail = "co.db is empty, and there was something in it before".to_owned();
+        let detail = "co.db is empty, but had content before".to_owned();
         return Err(StoreError::Corrupt { folder: PathBuf::new(), detail });
     }
     let mut connection = Connection::open_with_flags(

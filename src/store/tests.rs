@@ -206,7 +206,8 @@ fn refusals_become_advice() {
     let folder = Path::new("/data");
     let of_file = |kind: ErrorKind| StoreError::file(folder, &Error::from(kind)).to_string();
     let read_only = "the data folder /data cannot be written; give yourself write permission there, or choose another data folder";
-    let full = "there is no room left in the data folder /data; free some disk space and start again: what was stored before is safe";
+    let full =
+        "no space left in the data folder /data; free some disk space and start again: stored data is safe";
     assert_eq!(of_file(ErrorKind::PermissionDenied), read_only);
     assert_eq!(of_file(ErrorKind::ReadOnlyFilesystem), read_only);
     assert_eq!(of_file(ErrorKind::StorageFull), full);

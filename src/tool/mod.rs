@@ -224,9 +224,9 @@ impl Undo {
     /// Says it of a call.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Exact => "can be put back exactly",
-            Self::Compensating => "can be made up for, not undone",
-            Self::Hold => "is held for a moment before it happens",
+            Self::Exact => "can be undone exactly",
+            Self::Compensating => "can be corrected, not undone",
+            Self::Hold => "waits a moment before it happens",
             Self::None => "cannot be undone",
         }
     }

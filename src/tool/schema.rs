@@ -80,7 +80,7 @@ impl<'a> Check<'a> {
 
     fn value(&mut self, schema: &'a Value, value: &Value, depth: usize) {
         let Some(left) = self.steps.checked_sub(1).filter(|_| depth < DEEPEST) else {
-            return self.fault("is too much to be checked here");
+            return self.fault("is too large to check here");
         };
         self.steps = left;
         let rules = match schema {
@@ -192,7 +192,7 @@ impl<'a> Check<'a> {
                 (Some(schema), _) => self.at(name.clone(), schema, value, depth),
                 (None, Some(Value::Bool(false))) => {
                     self.path.push(name.clone());
-                    self.fault("is no field of this tool");
+                    self.fault("is not a field of this tool");
                     self.path.pop();
                 }
                 (None, Some(schema)) => self.at(name.clone(), schema, value, depth),
@@ -217,7 +217,7 @@ impl<'a> Check<'a> {
             match faults.iter().filter(|faults| faults.is_empty()).count() {
                 0 => self.none_fits(schemas, faults),
                 1 => {}
-                _ => self.fault("fits more than one of the forms it may have"),
+                _ => self.fault("matches more than one of its possible forms"),
             }
         }
     }
@@ -349,7 +349,7 @@ mod tests {
             (&object, json!({ "path": "a", "size": 1, "tags": [] }), &["tags must have at least 1 items"]),
             (&object, json!({ "path": "a", "size": 1, "tags": ["a", 2] }), &["tags, item 2 must be text"]),
             (&object, json!({ "path": "a", "size": 1, "mode": "x" }), &["mode must be one of fast, slow, 3"]),
-            (&object, json!({ "path": "a", "size": 1, "nope": 1 }), &["nope is no field of this tool"]),
+            (&object, json!({ "path": "a", "size": 1, "nope": 1 }), &["nope is not a field of this tool"]),
             (
                 &object,
                 json!({ "path": "a", "size": 1, "deep": { "y": 1 } }),
@@ -360,7 +360,7 @@ mod tests {
             (&maybe, json!(null), &[]),
             (&maybe, json!(1), &["must be at least 2"]),
             (&one, json!(1), &[]),
-            (&one, json!(4), &["fits more than one of the forms it may have"]),
+            (&one, json!(4), &["matches more than one of its possible forms"]),
         ];
         for (schema, value, expected) in cases {
             assert_eq!(told(schema, &value), expected, "{value}");
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn the_work_is_bounded() {
         let endless = json!({ "$ref": "#" });
-        assert_eq!(told(&endless, &json!(1)), ["is too much to be checked here"]);
+        assert_eq!(told(&endless, &json!(1)), ["is too large to check here"]);
         assert_eq!(resolved(&endless, &endless), &endless);
         let branching = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }, { "$ref": "#" }] });
         assert!(!told(&branching, &json!(1)).is_empty());

@@ -129,7 +129,7 @@ pub fn notes(rows: &[BatchRow<'_>]) -> Vec<String> {
             .collect();
         if !missing.is_empty() {
             let (row, missing) = (index + 1, numbers(&missing));
-            notes.push(format!("{row} is marked without {missing}: it runs only after that"));
+            notes.push(format!("{row} runs only after {missing}, which is not marked"));
         }
     }
     for (index, row) in rows.iter().enumerate() {
@@ -139,17 +139,13 @@ pub fn notes(rows: &[BatchRow<'_>]) -> Vec<String> {
         }
         match row.card.stage {
             CardStage::Deciding(word) if word.starts_with("no") => {
-                notes.push(format!(
-                    "{} is denied: {} cannot run and will be dropped",
-                    index + 1,
-                    numbers(&lost)
-                ));
+                notes.push(format!("{} is denied: {} cannot run", index + 1, numbers(&lost)));
             }
             CardStage::Deciding(_) => {}
             CardStage::Asking | CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => {
                 let needs = if lost.len() == 1 { "needs" } else { "need" };
                 let words = numbers(&lost);
-                notes.push(format!("{words} {needs} {0}: denying {0} drops {words}", index + 1));
+                notes.push(format!("{words} {needs} {0}: denying {0} cancels {words}", index + 1));
             }
         }
     }

@@ -482,7 +482,7 @@ impl Cards {
                     continue;
                 }
             }
-            card.advice = Some("the decision did not count; it still waits".to_owned());
+            card.advice = Some("the decision was not recorded; still waiting".to_owned());
         }
     }
 

@@ -14,7 +14,7 @@ pub const REASON: &[Context] = &[Context::Reason, Context::Text, Context::Global
 
 /// The hints of the status line at that time.
 pub const REASON_HINTS: &[StatusHint] =
-    &[(Context::Reason, &[Action::Card(CardKey::SendNo)], " sends the no, with or without a reason")];
+    &[(Context::Reason, &[Action::Card(CardKey::SendNo)], " deny, with or without a reason")];
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RequestList {
@@ -74,8 +74,7 @@ impl RequestList {
         let is_marked = |one: &&OpenRequest| one.risk <= most && (most == Risk::Low || !one.is_tainted);
         let ids: Vec<RequestId> = open.iter().filter(is_marked).map(|one| one.id.clone()).collect();
         if ids.is_empty() {
-            let words =
-                if most == Risk::Low { "none of these is low" } else { "each of these is HIGH or has ▲" };
+            let words = if most == Risk::Low { "none is LOW" } else { "each of these is HIGH or has ▲" };
             self.advice = Some(keymap.told(words, &[marks_one(context)]));
         }
         self.marks.extend(ids);
@@ -144,5 +143,5 @@ impl RequestList {
 
 /// Returns the key that marks one request, with its description.
 pub fn marks_one(context: Context) -> (Context, Action, &'static str) {
-    (context, Action::List(ListKey::Mark), "marks one")
+    (context, Action::List(ListKey::Mark), "marks a row")
 }

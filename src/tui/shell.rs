@@ -104,7 +104,7 @@ pub enum TuiError {
     NoTerminal,
     #[error("the terminal cannot be used: {0}")]
     Terminal(#[from] io::Error),
-    #[error("the session ended without a word; `co -c` opens it again")]
+    #[error("the session ended unexpectedly; `co -c` reopens it")]
     OwnerGone,
 }
 
@@ -302,7 +302,7 @@ impl Shell {
     fn ask_background(&mut self) {
         let depends = Theme::depends_on_background(self.options.theme, &self.options.surroundings);
         if depends && let Err(error) = self.input.ask_background() {
-            tracing::debug!(%error, "the terminal's background could not be asked for");
+            tracing::debug!(%error, "the terminal's background colour could not be read");
         }
     }
 

@@ -109,7 +109,7 @@ impl HookFiles {
             hooks.push(Arc::new(Missing::file(first)));
         }
         for problem in problems {
-            self.notices.tell(problem.clone(), format!("{problem}; every call asks until that is repaired"));
+            self.notices.tell(problem.clone(), format!("{problem}; every call asks until this is fixed"));
         }
         let at = self.whereabouts(folder);
         for FoundHook { def, state } in found {

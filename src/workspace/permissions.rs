@@ -174,7 +174,7 @@ impl Permissions {
     pub fn untrusted_rules(&self, folder: &Path) -> Option<String> {
         let file = RuleBook::project_file(folder);
         let withheld = self.trust_of(folder) == FolderTrust::Untrusted && file.is_file();
-        withheld.then(|| format!("{} does not count; `co trust` makes it count", file.display()))
+        withheld.then(|| format!("{} is ignored; `co trust` enables it", file.display()))
     }
 
     /// Returns whether a folder is trusted now.
@@ -211,8 +211,8 @@ impl Permissions {
             let words = found.in_words();
             news.then(|| {
                 format!(
-                    "This folder has {words} of its own, which do not count, because you do not trust it. Look at \
-                     `.co` first; `/trust` shows them, `/trust yes` or `co trust` makes them count. This is not said again until they change."
+                    "This folder has its own {words}, ignored because you do not trust it. Look at \
+                     `.co` first; `/trust` shows them, `/trust yes` or `co trust` enables them. This notice is not repeated until they change."
                 )
             })
         });

@@ -177,7 +177,7 @@ impl RuleBook {
 }
 
 fn unread(error: &io::Error) -> String {
-    format!("it cannot be read ({error}); repair that, or take the file away")
+    format!("it cannot be read ({error}); fix that, or remove the file")
 }
 
 /// Returns the text of a rules file; `None` if missing. Errs if not a regular UTF-8 file. Blocking.
@@ -191,7 +191,7 @@ pub fn text_of(path: &Path) -> Result<Option<String>, String> {
         Err(error) => return Err(failed(error)),
     };
     if !metadata.is_file() {
-        return Err("it is no file; put a file in its place, or take it away".to_owned());
+        return Err("it is not a file; replace it with a file, or remove it".to_owned());
     }
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(READ).read_to_end(&mut bytes)).map_err(failed)?;
@@ -225,7 +225,7 @@ fn told(path: &Path, problems: &[RuleProblem]) -> Option<String> {
         lines.push(format!("- and {} more; `co rules check` lists them", problems.len() - TOLD));
     }
     Some(format!(
-        "The rules in {} have a mistake. Until it is repaired the last good ones hold and everything asks.\n\n{}",
+        "The rules in {} have an error. Until it is fixed, the last valid ones apply and everything asks.\n\n{}",
         path.display(),
         lines.join("\n")
     ))

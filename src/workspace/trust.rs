@@ -44,18 +44,18 @@ const MOST_TOLD: usize = 1_000;
 /// Why trust in a folder was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    #[error("{} is no folder that can be opened: {why}", path.display())]
+    #[error("{} cannot be opened as a folder: {why}", path.display())]
     NoFolder { path: PathBuf, why: String },
     #[error(
-        "{} holds everything else, and trusting it would trust all of that; name the folder of a project",
+        "{} contains everything else, and trusting it would trust all of that; choose a project's folder",
         path.display()
     )]
     TooMuch { path: PathBuf },
-    #[error("others may write into {}, and trusting it would trust whatever they put there", path.display())]
+    #[error("other users can write to {}, and trusting it would trust whatever they put there", path.display())]
     Shared { path: PathBuf },
-    #[error("{} changed while you looked at it; look again", path.display())]
+    #[error("{} changed while you reviewed it; review it again", path.display())]
     Changed { path: PathBuf },
-    #[error("a file of {} cannot be shown ({why}); repair it or take it away, then trust the folder", path.display())]
+    #[error("a file of {} cannot be shown ({why}); fix or remove it, then trust the folder", path.display())]
     Unreadable { path: PathBuf, why: String },
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -155,7 +155,7 @@ impl Belongings {
             parts.push("files that cannot be read".to_owned());
         }
         match parts.split_last() {
-            None => "nothing".to_owned(),
+            None => "no project settings found".to_owned(),
             Some((last, [])) => last.clone(),
             Some((last, before)) => format!("{} and {last}", before.join(", ")),
         }
@@ -349,7 +349,7 @@ pub(super) fn is_new(list: &Path, folder: &Path, content: &str) -> bool {
     if let Ok(text) = serde_json::to_vec(&told)
         && let Err(error) = write_private(list, &text)
     {
-        tracing::warn!("what was told of folders is not remembered: {error}");
+        tracing::warn!("the folder notices could not be saved: {error}");
     }
     true
 }

@@ -31,17 +31,15 @@ const TOLD: usize = 300;
 /// Why there is no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyCommandError {
-    #[error("the key is to be taken from ${variable}, which is not set")]
+    #[error("the key should come from ${variable}, which is not set")]
     Missing { variable: String },
-    #[error("the command for the key could not be started: {reason}")]
+    #[error("the key command could not be started: {reason}")]
     Start { reason: String },
-    #[error("the command for the key ended with {how}{}", said(told))]
+    #[error("the key command failed with {how}{}", said(told))]
     Failed { how: String, told: String },
-    #[error("the command for the key did not end within {} s; run it in a shell to see what it waits for", patience.as_secs())]
+    #[error("the key command did not finish within {} s; run it in a shell to see what it is waiting for", patience.as_secs())]
     TimedOut { patience: Duration },
-    #[error(
-        "the command for the key printed nothing that can be a key: it must print the key alone, in one line"
-    )]
+    #[error("the key command did not print a key: it must print only the key, on one line")]
     NoKey,
 }
 

@@ -18,8 +18,7 @@ use crate::stdx::fs::{create_private_dir, open_private, write_private};
 const LONGEST: u64 = 1024 * 1024;
 
 /// The first line of the file.
-const HEAD: &str =
-    "# Keys that `co auth add` keeps. Only you may read this file; `co` refuses it otherwise.\n";
+const HEAD: &str = "# Keys saved by `co auth add`. Only you may read this file; `co` refuses it otherwise.\n";
 
 /// The file of keys, which may not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,12 +30,12 @@ pub struct KeyFile {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFileError {
     #[error(
-        "others than you can read or change {} (mode {mode:03o}), so no key of it is used; run `chmod {} {}`, and \
-         think about new keys",
+        "other users can read or change {} (mode {mode:03o}), so its keys are not used; run `chmod {} {}`, and \
+         consider new keys",
         path.display(), needed, path.display()
     )]
     Exposed { path: PathBuf, mode: u32, needed: &'static str },
-    #[error("{} is not your own file, so no key of it is used; move it away", path.display())]
+    #[error("{} is not owned by you, so its keys are not used; move it away", path.display())]
     NotYours { path: PathBuf },
     #[error("{} cannot be used: {reason}", path.display())]
     Io { path: PathBuf, reason: String },

@@ -13,11 +13,11 @@ use crate::stdx::fs::{create_private_dir, write_atomic};
 /// Why the settings were not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    #[error("there is no folder for settings, because HOME is not set")]
+    #[error("no settings folder, because HOME is not set")]
     NoFile,
     #[error("{} cannot be changed: {reason}", path.display())]
     Io { path: PathBuf, reason: String },
-    #[error("{} is no valid settings file; repair it first", path.display())]
+    #[error("{} is not a valid settings file; fix it first", path.display())]
     Damaged { path: PathBuf },
 }
 

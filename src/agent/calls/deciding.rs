@@ -100,7 +100,7 @@ impl Calls {
         } else if risen && self.calls[at].consent == Consent::Given {
             let because = match self.calls[at].changed_by {
                 Some(_) => "the change raises the risk",
-                None => "its risk is higher than when you were asked",
+                None => "its risk is higher than when it was requested",
             };
             self.ask_again(at, because.to_owned(), rules, out);
         } else if self.calls[at].consent == Consent::Overtaken {

@@ -17,14 +17,14 @@ pub(super) const STILL_WAITING: &str =
 pub(super) const NOT_RUN: &str = "Interrupted by the user before it ran.";
 
 /// Why a request is asked again, within its turn or outside of it.
-pub(super) const TOO_LATE: &str = "you said yes, but its time was over before it could run";
-pub(super) const MOVED: &str = "what it would change has changed since you were asked";
-pub(super) const OVERRULED: &str = "nothing says yes to it any more";
-pub(super) const REWRITTEN: &str = "a hook changed what you said yes to";
+pub(super) const TOO_LATE: &str = "you approved it, but it expired before it could run";
+pub(super) const MOVED: &str = "its target has changed since the request";
+pub(super) const OVERRULED: &str = "nothing approves it any more";
+pub(super) const REWRITTEN: &str = "a hook changed the call you approved";
 
 /// Returns why a request is asked again whose edit cannot be planned.
 pub(super) fn edit_failed(error: &ToolError) -> String {
-    format!("the edited call does not work: {error}")
+    format!("the edited call is not valid: {error}")
 }
 
 /// Returns the user's note on their approval, as the model receives it.

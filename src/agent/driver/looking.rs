@@ -134,10 +134,10 @@ fn is_rewritten_again(word: &HookVerdict, verdict: &HookVerdict) -> bool {
 fn panicked(kind: LookupKind) -> Looked {
     match kind {
         LookupKind::Plan => Looked::Planned(Err(ToolError::Terminal {
-            message: "the tool broke while it looked at this call; this is a bug in co".to_owned(),
+            message: "the tool crashed while planning this call; this is a bug in co".to_owned(),
         })),
         LookupKind::Hook => {
-            Looked::Hooked(HookVerdict::Ask { reason: "a hook broke on this call".to_owned() })
+            Looked::Hooked(HookVerdict::Ask { reason: "a hook crashed on this call".to_owned() })
         }
     }
 }

@@ -349,9 +349,8 @@ impl<'a> Driver<'a> {
         &mut self,
         event: Option<Result<StreamEvent, ProviderError>>,
     ) -> Result<StreamEvent, ProviderError> {
-        let event = event.unwrap_or_else(|| {
-            Err(ProviderError::new(ErrorClass::Truncated, "the reply broke off before its end"))
-        });
+        let event =
+            event.unwrap_or_else(|| Err(ProviderError::new(ErrorClass::Truncated, "the reply was cut off")));
         match &event {
             Ok(StreamEvent::Finished { .. }) | Err(_) => {
                 self.stream = None;

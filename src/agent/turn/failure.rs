@@ -134,7 +134,7 @@ impl Turn {
         }
         let by_estimate = matches!(overflow, Overflow::Estimated(_));
         if dropped == 0 {
-            let nothing = "nothing older is left to drop";
+            let nothing = "there is nothing older to drop";
             let error = match overflow {
                 Overflow::Estimated(figures) => return self.judge_if(figures.map(|figures| *figures), out),
                 Overflow::Refused(error) => {
@@ -142,7 +142,7 @@ impl Turn {
                 }
                 Overflow::Cut => ProviderError::new(
                     ErrorClass::ContextOverflow,
-                    format!("the conversation does not fit the model, and {nothing}"),
+                    format!("the conversation does not fit the context window, and {nothing}"),
                 ),
             };
             let error = self.with_the_first(&error);

@@ -98,8 +98,8 @@ impl Turn {
         let end = match stop.kind {
             StopKind::PauseTurn => Next::Request,
             StopKind::MaxTokens => {
-                let full = "The conversation fills the model's window, which cut its answer off.";
-                let cut = "The model's output limit cut its answer off.";
+                let full = "The conversation fills the context window, which cut the answer off.";
+                let cut = "The answer was cut off at the model's output limit.";
                 self.status(if window_was_full(stop) { full } else { cut }, out);
                 Next::End(TurnEnd::LimitReached { limit: Limit::Output })
             }
@@ -120,8 +120,8 @@ impl Turn {
         let next = match stop.kind {
             StopKind::MaxTokens if self.retries_after_window(stop) => Next::Compact(Overflow::Cut),
             StopKind::MaxTokens => {
-                let full = "The conversation fills the model's window, which left no room for an answer.";
-                let cut = "The model used up its output limit before it answered.";
+                let full = "The conversation fills the context window, which left no room for an answer.";
+                let cut = "The model reached its output limit before it answered.";
                 self.status(if window_was_full(stop) { full } else { cut }, out);
                 Next::End(TurnEnd::LimitReached { limit: Limit::Output })
             }
@@ -132,7 +132,7 @@ impl Turn {
             | StopKind::StopSequence
             | StopKind::Interrupted
             | StopKind::Other => {
-                self.status("The model answered with nothing.", out);
+                self.status("The model returned an empty answer.", out);
                 Next::End(TurnEnd::Completed)
             }
         };
@@ -177,7 +177,7 @@ fn refusal(stop: &StopReason) -> String {
     match (why, filter) {
         (Some(why), _) => format!("{who}: {why}."),
         (None, Some(_)) => format!("{who}."),
-        (None, None) => format!("{who} and gave no reason."),
+        (None, None) => format!("{who} without giving a reason."),
     }
 }
 

@@ -78,7 +78,7 @@ impl DraftPlace<'_> {
         for (name, value) in fields {
             let key = format!("{prefix}.{}", key(name));
             if name.contains('.') || name.is_empty() {
-                lines.push(format!("# {} is not looked at\n", quoted(name)));
+                lines.push(format!("# {} is not tested\n", quoted(name)));
             } else if let Some(path) = self.path_of(name, value) {
                 lines.push(format!("{key} = {}\n", self.near(&path, value)));
             } else if let (true, Value::String(script)) = (COMMANDS.contains(&name.as_str()), value) {
@@ -101,7 +101,7 @@ impl DraftPlace<'_> {
                     elements.iter().map(|one| is_scalar(one).then_some(one)).collect();
                 match scalars {
                     Some(scalars) => lines.push(format!("{key} = {}\n", several(&scalars))),
-                    None => lines.push(format!("# {key} is not looked at\n")),
+                    None => lines.push(format!("# {key} is not tested\n")),
                 }
             }
             Value::String(text) if text.is_empty() => lines.push(format!("{key} = {{ empty = true }}\n")),

@@ -201,7 +201,7 @@ impl Rule {
             match test.truth(subject, need) {
                 Truth::Holds => {}
                 Truth::Fails => return Fit::Not(format!("not so: {test}")),
-                Truth::Unknown => doubt = doubt.or(Some(format!("cannot be told: {test}"))),
+                Truth::Unknown => doubt = doubt.or(Some(format!("undecided: {test}"))),
             }
         }
         match (doubt, need) {

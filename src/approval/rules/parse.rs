@@ -52,7 +52,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn document(&mut self) -> Vec<Rule> {
         if self.text.len() > LONGEST {
-            let what = format!("it has {} bytes, and {LONGEST} is the most; take rules out", self.text.len());
+            let what = format!("it has {} bytes, the limit is {LONGEST}; remove rules", self.text.len());
             self.problem(1, what);
             return Vec::new();
         }
@@ -68,10 +68,10 @@ impl Reading<'_> {
             let line = self.line(document.as_table().key(key).and_then(toml_edit::Key::span));
             match (key, item) {
                 ("rule", Item::ArrayOfTables(rules)) => tables.extend(rules.iter()),
-                ("rule", _) => self.problem(line, "write each rule below a line `[[rule]]`"),
+                ("rule", _) => self.problem(line, "write each rule below a `[[rule]]` line"),
                 _ => {
                     let what = format!(
-                        "`{}` has no place here; each rule begins with a line `[[rule]]`",
+                        "`{}` is not allowed here; each rule begins with a `[[rule]]` line",
                         shown(key)
                     );
                     self.problem(line, what);
@@ -79,7 +79,7 @@ impl Reading<'_> {
             }
         }
         if tables.len() > MOST {
-            self.problem(1, format!("it has {} rules, and {MOST} is the most; take some out", tables.len()));
+            self.problem(1, format!("it has {} rules, the limit is {MOST}; remove some", tables.len()));
             return Vec::new();
         }
         self.all(&tables)
@@ -94,7 +94,7 @@ impl Reading<'_> {
             match seen.insert(rule.id.clone(), line) {
                 Some(first) => {
                     let what = format!(
-                        "the rule `{}` is in line {first} already; give it another id, or take one out",
+                        "the rule `{}` is already in line {first}; give it another id, or remove one",
                         rule.id
                     );
                     self.problem(line, what);
@@ -110,7 +110,7 @@ impl Reading<'_> {
 
     fn syntax(&mut self, error: &TomlError) {
         let line = self.line(error.span());
-        let what = format!("this is not TOML: {}; repair the line", text::sanitize_line(error.message()));
+        let what = format!("this is not valid TOML: {}; fix the line", text::sanitize_line(error.message()));
         self.problem(line, what);
     }
 
@@ -209,7 +209,7 @@ impl Reading<'_> {
         // A date without time means its first moment.
         let moment = text.and_then(|text| text.parse().or_else(|_| format!("{text}T00:00:00Z").parse()).ok());
         if moment.is_none() {
-            self.problem_at(item, "`expires` is a moment such as 2026-12-01T08:00:00Z, or a date");
+            self.problem_at(item, "`expires` is a time such as 2026-12-01T08:00:00Z, or a date");
         }
         moment
     }
@@ -219,7 +219,7 @@ impl Reading<'_> {
         match (item.as_integer().and_then(|uses| u32::try_from(uses).ok()), effect) {
             (Some(uses @ 1..), RuleEffect::Allow) => return Some(uses),
             (_, RuleEffect::Ask | RuleEffect::Deny) => {
-                self.problem_at(item, "`uses` counts for rules that allow only; take it out");
+                self.problem_at(item, "`uses` is for allow rules only; remove it");
             }
             (_, RuleEffect::Allow) => self.problem_at(item, "`uses` is a whole number from 1"),
         }
@@ -234,13 +234,13 @@ impl Reading<'_> {
                     Ok(args) if args.is_object() && rule.fits_example(&args) == wanted => continue,
                     Ok(args) if !args.is_object() => {
                         format!(
-                            "the example {} is no arguments; write them as JSON: '{{\"path\":\"a\"}}'",
+                            "the example {} is not a set of arguments; write them as JSON: '{{\"path\":\"a\"}}'",
                             quoted(&text)
                         )
                     }
                     Ok(_) if wanted => {
                         format!(
-                            "the rule does not match its example {}; change the one or the other",
+                            "the rule does not match its example {}; change one or the other",
                             quoted(&text)
                         )
                     }
@@ -265,7 +265,7 @@ impl Reading<'_> {
             array.iter().map(|one| Some((self.line(one.span()), one.as_str()?.to_owned()))).collect()
         });
         if texts.is_none() {
-            self.problem_at(item, format!("`{key}` is a text, or a list of texts"));
+            self.problem_at(item, format!("`{key}` is a string, or a list of strings"));
         }
         texts.unwrap_or_default()
     }
@@ -292,7 +292,7 @@ impl Reading<'_> {
     fn text_of(&mut self, item: &Item) -> Option<String> {
         let text = item.as_str().map(str::to_owned);
         if text.is_none() {
-            self.problem_at(item, "this is a text; put it between quotes");
+            self.problem_at(item, "this is a string; put it in quotes");
         }
         text
     }

@@ -34,7 +34,7 @@ impl Glob {
         }
         shallow(text)?;
         let glob = GlobBuilder::new(text).literal_separator(false).backslash_escape(true).build();
-        let glob = glob.map_err(|error| format!("the glob does not work: {}", error.kind()))?;
+        let glob = glob.map_err(|error| format!("the glob is not valid: {}", error.kind()))?;
         Ok(Self { text: text.to_owned(), matcher: Matcher::Glob(Box::new(glob.compile_matcher())) })
     }
 
@@ -90,13 +90,13 @@ impl Regex {
         match build(text).and_then(|anywhere| Ok((anywhere, build(&format!("^(?:{text})$"))?))) {
             Ok((anywhere, whole)) => Ok(Self { anywhere, whole }),
             Err(regex::Error::CompiledTooBig(_)) => {
-                Err("the regular expression is too big; make its repetitions smaller".to_owned())
+                Err("the regular expression is too large; use smaller repetitions".to_owned())
             }
             Err(error) => {
                 // The library's message spans several lines; the last one says what is wrong.
                 let told = error.to_string();
                 let last = told.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-                Err(format!("the regular expression does not work: {last}"))
+                Err(format!("the regular expression is not valid: {last}"))
             }
         }
     }
@@ -134,6 +134,6 @@ fn bounded(text: &str) -> Result<(), String> {
     match text.chars().count() {
         0 => Err("it is empty; `*` matches everything".to_owned()),
         1..=LONGEST => Ok(()),
-        long => Err(format!("it has {long} characters, and {LONGEST} is the most")),
+        long => Err(format!("it has {long} characters, the limit is {LONGEST}")),
     }
 }

@@ -111,7 +111,7 @@ impl ArgTest {
     pub(super) fn allows_too_much(&self) -> Option<&'static str> {
         match &self.predicate {
             Predicate::Regex(regex) if COMMANDS.contains(&self.name()) && !regex.is_whole() => Some(
-                "to allow a command, a regex must say all of it: begin it with `^` and end it with `$`, or use `words`",
+                "to allow a command, a regex must match all of it: begin it with `^` and end it with `$`, or use `words`",
             ),
             Predicate::OneOf(_)
             | Predicate::Glob(_)

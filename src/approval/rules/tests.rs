@@ -378,12 +378,12 @@ fn a_rule_is_about_tools_servers_and_folders() {
 fn every_mistake_is_told_with_its_line_and_what_to_do() {
     let rule = "[[rule]]\neffect = \"deny\"\ntool = \"t\"\n";
     let cases: &[(String, &[&str])] = &[
-        ("[[rule]\n".to_owned(), &["rules.toml:1: this is not TOML: "]),
+        ("[[rule]\n".to_owned(), &["rules.toml:1: this is not valid TOML: "]),
         (
             "[[rule]]\neffect = \"allow\"\ntool = \"shell\"\nargs.command = { regex = \"^git status\" }\n"
                 .to_owned(),
             &[
-                "rules.toml:1: to allow a command, a regex must say all of it: begin it with `^` and end it with `$`",
+                "rules.toml:1: to allow a command, a regex must match all of it: begin it with `^` and end it with `$`",
             ],
         ),
         (
@@ -392,10 +392,10 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
         ),
         (
             "x = 1\n".to_owned(),
-            &["rules.toml:1: `x` has no place here; each rule begins with a line `[[rule]]`"],
+            &["rules.toml:1: `x` is not allowed here; each rule begins with a `[[rule]]` line"],
         ),
-        ("rule = 1\n".to_owned(), &["rules.toml:1: write each rule below a line `[[rule]]`"]),
-        ("\n[rule]\ntool = \"t\"\n".to_owned(), &["rules.toml:2: write each rule below a line `[[rule]]`"]),
+        ("rule = 1\n".to_owned(), &["rules.toml:1: write each rule below a `[[rule]]` line"]),
+        ("\n[rule]\ntool = \"t\"\n".to_owned(), &["rules.toml:2: write each rule below a `[[rule]]` line"]),
         (
             "[[rule]]\n".to_owned(),
             &[
@@ -407,7 +407,7 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
             "[[rule]]\neffect = \"alow\"\ntool = 3\n".to_owned(),
             &[
                 "rules.toml:2: `effect` is \"allow\", \"ask\" or \"deny\"",
-                "rules.toml:3: `tool` is a text, or a list of texts",
+                "rules.toml:3: `tool` is a string, or a list of strings",
             ],
         ),
         (format!("{rule}tools = \"x\"\n"), &["rules.toml:4: `tools` is not known; did you mean `tool`?"]),
@@ -417,10 +417,7 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
                 "rules.toml:4: `zzzzzz` is not known; a rule has id, effect, tool, server, reason, folder, expires, uses, match, no_match, args",
             ],
         ),
-        (
-            "[[rule]]\neffect = \"ask\"\ntool = \"[\"\n".to_owned(),
-            &["rules.toml:3: the glob does not work: "],
-        ),
+        ("[[rule]]\neffect = \"ask\"\ntool = \"[\"\n".to_owned(), &["rules.toml:3: the glob is not valid: "]),
         (
             "[[rule]]\neffect = \"ask\"\ntool = \"\"\n".to_owned(),
             &["rules.toml:3: it is empty; `*` matches everything"],
@@ -431,11 +428,11 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
         ),
         (
             format!("{rule}args.x = {{ regex = \"(\" }}\n"),
-            &["rules.toml:4: the regular expression does not work: "],
+            &["rules.toml:4: the regular expression is not valid: "],
         ),
         (
             format!("{rule}args.x = {{ regex = \"(x{{999}}){{999}}\" }}\n"),
-            &["rules.toml:4: the regular expression is too big; make its repetitions smaller"],
+            &["rules.toml:4: the regular expression is too large; use smaller repetitions"],
         ),
         (
             format!("{rule}args.x = {{ golb = \"x\" }}\n"),
@@ -447,21 +444,18 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
         ),
         (
             format!("{rule}args.x = {{}}\n"),
-            &["rules.toml:4: `x` asks nothing; add a predicate such as `glob`"],
+            &["rules.toml:4: `x` tests nothing; add a predicate such as `glob`"],
         ),
-        (
-            format!("{rule}args.x = {{ glob = 1 }}\n"),
-            &["rules.toml:4: this is a text; put it between quotes"],
-        ),
+        (format!("{rule}args.x = {{ glob = 1 }}\n"), &["rules.toml:4: this is a string; put it in quotes"]),
         (
             format!("{rule}args.x = [1]\n"),
             &[
-                "rules.toml:4: it is a text, a number, true or false; of several values write `{ one_of = […] }`",
+                "rules.toml:4: it is a string, a number, true or false; for several values write `{ one_of = […] }`",
             ],
         ),
         (
             format!("{rule}args.x = {{ one_of = [] }}\n"),
-            &["rules.toml:4: `one_of` is a list of texts or numbers: `{ one_of = [\"a\", \"b\"] }`"],
+            &["rules.toml:4: `one_of` is a list of strings or numbers: `{ one_of = [\"a\", \"b\"] }`"],
         ),
         (
             format!("{rule}args.x = {{ words = [] }}\n"),
@@ -488,16 +482,13 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
         ),
         (
             format!("{rule}expires = \"soon\"\n"),
-            &["rules.toml:4: `expires` is a moment such as 2026-12-01T08:00:00Z, or a date"],
+            &["rules.toml:4: `expires` is a time such as 2026-12-01T08:00:00Z, or a date"],
         ),
         (
             format!("{rule}expires = 2026-12-01T08:00:00\n"),
-            &["rules.toml:4: `expires` is a moment such as 2026-12-01T08:00:00Z, or a date"],
+            &["rules.toml:4: `expires` is a time such as 2026-12-01T08:00:00Z, or a date"],
         ),
-        (
-            format!("{rule}uses = 3\n"),
-            &["rules.toml:4: `uses` counts for rules that allow only; take it out"],
-        ),
+        (format!("{rule}uses = 3\n"), &["rules.toml:4: `uses` is for allow rules only; remove it"]),
         (
             "[[rule]]\neffect = \"allow\"\ntool = \"t\"\nuses = 0\n".to_owned(),
             &["rules.toml:4: `uses` is a whole number from 1"],
@@ -508,28 +499,28 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
         ),
         (
             format!("{rule}id = \"a\"\n{rule}id = \"a\"\n"),
-            &["rules.toml:5: the rule `a` is in line 1 already; give it another id, or take one out"],
+            &["rules.toml:5: the rule `a` is already in line 1; give it another id, or remove one"],
         ),
-        (format!("{rule}{rule}"), &["is in line 1 already; give it another id, or take one out"]),
+        (format!("{rule}{rule}"), &["is in line 1; give it another id, or remove one"]),
         (
             format!(
                 "{rule}args.op = \"x\"\nmatch = ['{{\"op\":\"y\"}}', '{{']\nno_match = '{{\"op\":\"x\"}}'\n"
             ),
             &[
-                "rules.toml:5: the rule does not match its example `{\"op\":\"y\"}`; change the one or the other",
+                "rules.toml:5: the rule does not match its example `{\"op\":\"y\"}`; change one or the other",
                 "rules.toml:5: the example `{` is not JSON; write '{\"path\":\"a\"}'",
                 "rules.toml:6: the rule matches `{\"op\":\"x\"}`, which it should not; make it narrower",
             ],
         ),
         (
             format!("{rule}match = ['3']\n"),
-            &["rules.toml:4: the example `3` is no arguments; write them as JSON: "],
+            &["rules.toml:4: the example `3` is not a set of arguments; write them as JSON: "],
         ),
         (
             format!("# {}\n", "x".repeat(1 << 20)),
-            &["rules.toml:1: it has 1048579 bytes, and 1048576 is the most; take rules out"],
+            &["rules.toml:1: it has 1048579 bytes, the limit is 1048576; remove rules"],
         ),
-        (rule.repeat(1_001), &["rules.toml:1: it has 1001 rules, and 1000 is the most; take some out"]),
+        (rule.repeat(1_001), &["rules.toml:1: it has 1001 rules, the limit is 1000; remove some"]),
     ];
     for (text, expected) in cases {
         let told = parse(text).unwrap_err();
@@ -648,7 +639,7 @@ fn a_draft_is_narrow_and_matches_its_own_call() {
             "post_message",
             json!({"a.b": "x", "channel": "\u{1b}]\"'"}),
             Access::Anything,
-            "# \"a.b\" is not looked at\nargs.channel = \"\\u001B]\\\"'\"",
+            "# \"a.b\" is not tested\nargs.channel = \"\\u001B]\\\"'\"",
         ),
         ("odd*tool", json!({}), Access::Anything, ""),
     ];

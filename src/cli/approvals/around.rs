@@ -133,11 +133,11 @@ fn hold(one: &StoredRequest, other: &StoredRequest) -> Option<String> {
     });
     let end = match other.state {
         RequestState::Waiting | RequestState::Later => {
-            return Some(format!("{id} runs only after {what}, which still waits for your decision"));
+            return Some(format!("{id} runs only after {what}, which is still waiting for your decision"));
         }
         RequestState::Denied => "was denied",
         RequestState::Consumed if is_no => "was denied",
-        RequestState::Expired => "was not decided in time",
+        RequestState::Expired => "expired",
         RequestState::Withdrawn => "was withdrawn",
         RequestState::Approved
         | RequestState::Edited

@@ -53,7 +53,7 @@ pub(super) async fn yes(context: &mut CommandContext<'_>, yes: Yes) -> Result<()
     let format = format(yes.json);
     if !yes.set.is_empty() && yes.ids.len() > 1 {
         let error = CliError::message(Kind::Usage, "`--set` changes the arguments of one request");
-        return Err(error.hint("name one id, or leave `--set` out"));
+        return Err(error.hint("name one id, or leave out `--set`"));
     }
     let mut done = Done::default();
     if let Some(session) = &yes.all_low {
@@ -61,7 +61,7 @@ pub(super) async fn yes(context: &mut CommandContext<'_>, yes: Yes) -> Result<()
         for id in low_ones(context, &session).await? {
             done.approve(context, &id.0, &yes).await?;
         }
-        return done.tell_some(context, format, "No LOW request of this session waits.\n").await;
+        return done.tell_some(context, format, "No LOW requests are waiting in this session.\n").await;
     }
     for id in &yes.ids {
         done.approve(context, id, &yes).await?;
@@ -91,7 +91,7 @@ async fn named(
     let request = &one.request;
     if request.risk == Risk::High && id.len() < NAMED {
         return Err(format!(
-            "request {} is HIGH risk, so `{}` is not enough; type at least {NAMED} characters of its id: co approvals yes {}",
+            "request {} is HIGH risk, so `{}` is too short; type at least {NAMED} characters of its id: co approvals yes {}",
             request.id,
             sanitize_line(id),
             request.id,
@@ -178,11 +178,11 @@ impl Done {
             }
             DecideOutcome::AlreadyDecided { approval, by } => {
                 let (verdict, by) = (words::verdict(&approval, &one.request), words::decider(&by));
-                format!("request {id} was already {verdict} {by}; that stands")
+                format!("request {id} was already {verdict} {by}; nothing was changed")
             }
             DecideOutcome::NotOpen { state } => format!("request {id} {}", words::settled(state)),
             DecideOutcome::Unknown => {
-                format!("request {id} went with its session; there is nothing to decide")
+                format!("request {id} was deleted with its session")
             }
         };
         self.failed.push((id.0, why));
@@ -247,8 +247,8 @@ impl Done {
         let holders = holders(&context.store).await;
         for session in sessions {
             let line = match holders.get(session) {
-                Some(owner) => format!("The co that has its session open ({owner}) goes on by itself."),
-                None => format!("Its session is not open; go on: co resume {session}"),
+                Some(owner) => format!("The co that has its session open ({owner}) continues by itself."),
+                None => format!("Its session is not open anywhere; continue with: co resume {session}"),
             };
             context.console.note(&line);
         }

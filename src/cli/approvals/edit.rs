@@ -28,7 +28,7 @@ const OURS: char = '#';
 
 pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, note: Option<String>) -> Result<()> {
     let Some(editor) = editor(context.world) else {
-        let error = CliError::message(Kind::Error, "no editor is named");
+        let error = CliError::message(Kind::Error, "no editor is set");
         return Err(error
             .hint("install vi or nano, or set $VISUAL or $EDITOR, e.g. EDITOR=nano")
             .hint("or change arguments with `co approvals yes ID --set field=value`"));
@@ -37,7 +37,7 @@ pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, note: Option
     check_open(&one)?;
     let mut draft = Draft::of(&one)?;
     let Some(args) = draft.written(context, &editor, &one).await? else {
-        return context.console.out(&format!("Nothing changed; request {} still waits.\n", one.id()));
+        return context.console.out(&format!("Nothing changed; request {} is still waiting.\n", one.id()));
     };
     let note = note.filter(|note| !note.trim().is_empty());
     let approval = yes_to(&one.request, args, note);
@@ -63,7 +63,7 @@ fn check_open(one: &StoredRequest) -> Result<()> {
         return Ok(());
     }
     let was = words::state(one, words::CallProgress::Nothing);
-    let message = format!("request {} is not open any more: {}", one.id(), sanitize_line(&was));
+    let message = format!("request {} is no longer open: {}", one.id(), sanitize_line(&was));
     Err(CliError::message(Kind::Error, message))
 }
 
@@ -91,7 +91,7 @@ impl Draft {
         let request = &one.request;
         let schema = schema_of(&request.tool, &context.settings);
         let mut head = format!(
-            "{OURS} Arguments of {}. What you save is approved; unchanged or empty, nothing is decided.\n",
+            "{OURS} Arguments of {}. Saving approves it; unchanged or empty decides nothing.\n",
             sanitize_line(request.tool.as_str())
         );
         let mut text = self.first.clone();
@@ -133,12 +133,12 @@ impl Draft {
             Err(error) => {
                 return Err(CliError::message(
                     Kind::Error,
-                    format!("what was saved cannot be read: {error}"),
+                    format!("the saved file cannot be read: {error}"),
                 ));
             }
         };
         let Ok(text) = String::from_utf8(bytes) else {
-            let error = CliError::message(Kind::Error, "nothing was decided: what was saved is not UTF-8");
+            let error = CliError::message(Kind::Error, "nothing was decided: the saved file is not UTF-8");
             return Err(error.hint(self.kept()));
         };
         let own = text.lines().take_while(|line| line.starts_with(OURS)).count();
@@ -160,7 +160,7 @@ impl Draft {
         }
         let why = match status.code() {
             Some(126 | 127) => "the editor could not be started: see $VISUAL and $EDITOR".to_owned(),
-            Some(code) => format!("the editor ended with {code}"),
+            Some(code) => format!("the editor exited with {code}"),
             None => "the editor was killed".to_owned(),
         };
         let error = CliError::message(Kind::Error, format!("nothing was decided: {why}"));
@@ -172,9 +172,9 @@ impl Draft {
     fn kept(&mut self) -> String {
         let path = self.path();
         if let Some(Err(error)) = self.file.take().map(NamedTempFile::keep) {
-            return format!("what you wrote could not be kept: {}", error.error);
+            return format!("your text could not be saved: {}", error.error);
         }
-        format!("what you wrote is kept in {}", sanitize_line(&path.display().to_string()))
+        format!("your text was saved in {}", sanitize_line(&path.display().to_string()))
     }
 }
 
@@ -183,7 +183,7 @@ fn checked(tool: &str, schema: Option<&Value>, text: &str) -> Result<Value, Stri
     let args: Value = serde_json::from_str(text).map_err(|error| {
         let words = error.to_string();
         let words = words.split(" at line ").next().unwrap_or(&words).to_owned();
-        format!("this is no JSON: line {}: {words}", error.line())
+        format!("this is not valid JSON: line {}: {words}", error.line())
     })?;
     fields::fits(tool, schema, &args).map(|()| args)
 }

@@ -37,15 +37,15 @@ pub(super) async fn run(context: &mut CommandContext<'_>, wanted: Listed) -> Res
     let kept: Vec<RequestRow> = rows.into_iter().filter(|row| filter.keeps(row)).collect();
     if kept.is_empty() {
         return context.console.out(if filter.is_any() && undecided {
-            "Nothing waits for your approval.\n"
+            "No requests are waiting for your approval.\n"
         } else {
-            "No request is like that.\n"
+            "No matching requests.\n"
         });
     }
     context.console.out(&in_words(context, &kept, undecided))?;
     if cut {
         let which = if undecided { "first" } else { "newest" };
-        context.console.note(&format!("co: these are of the {which} {LISTED}; there are more"));
+        context.console.note(&format!("co: only the {which} {LISTED} requests were searched"));
     }
     context.console.note("co approvals show|yes|no|edit|later ID");
     Ok(())
@@ -116,7 +116,7 @@ impl<'a> Filter<'a> {
     fn of(wanted: &'a Listed) -> Result<Self> {
         let tool = wanted.tool.as_deref().map(Glob::new).transpose().map_err(|_| {
             let tool = sanitize_line(wanted.tool.as_deref().unwrap_or_default()).into_owned();
-            let error = CliError::message(Kind::Usage, format!("`--tool {tool}` is no name of a tool"));
+            let error = CliError::message(Kind::Usage, format!("`--tool {tool}` is not a tool name"));
             error.hint("e.g. `--tool write_file`, or `--tool 'mail_*'`")
         })?;
         Ok(Self { wanted, tool: tool.map(|glob| glob.compile_matcher()) })

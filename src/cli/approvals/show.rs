@@ -89,9 +89,9 @@ fn rows(one: &StoredRequest, around: &Around) -> Rows {
     let taints = request.taint.iter().map(|taint| {
         let from = taint.from.as_ref().map_or_else(String::new, |call| format!(" (call {call})"));
         let place = if taint.arg.is_empty() { "the arguments" } else { taint.arg.trim_start_matches('/') };
-        format!("▲ {place}: “{}” is from {}{from}", taint.words, words::source(&taint.source))
+        format!("▲ {place}: “{}” is text from {}{from}", taint.words, words::source(&taint.source))
     });
-    list(&mut rows, "words", &taints.collect::<Vec<_>>());
+    list(&mut rows, "source", &taints.collect::<Vec<_>>());
     rows.push(("undo", request.plan.undo.words().to_owned()));
     list(&mut rows, "after", &request.after);
     list(&mut rows, "needs", &around.depends);
@@ -126,8 +126,8 @@ fn decision(one: &StoredRequest, rows: &mut Rows) {
     if let Approval::Approve { remember, rule, .. } = approval {
         let kept = match remember {
             crate::approval::Remember::Once => None,
-            crate::approval::Remember::Session => Some("what is like it is allowed for the session"),
-            crate::approval::Remember::Rule => Some("a rule was saved with it"),
+            crate::approval::Remember::Session => Some("similar calls are allowed for the session"),
+            crate::approval::Remember::Rule => Some("a rule was saved"),
         };
         rows.extend(kept.map(|kept| ("kept", kept.to_owned())));
         rows.extend(rule.clone().map(|rule| ("rule", rule)));
@@ -144,6 +144,6 @@ fn list(rows: &mut Rows, name: &'static str, lines: &[String]) {
 fn turn(one: &StoredRequest) -> String {
     match one.attachment {
         Attachment::Attached => one.turn.to_string(),
-        Attachment::Detached => format!("{}; the conversation went on without it", one.turn),
+        Attachment::Detached => format!("{}; the conversation continued without it", one.turn),
     }
 }

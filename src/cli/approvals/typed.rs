@@ -35,11 +35,11 @@ impl Approvals {
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Decide {
-    /// List what waits, in every session
+    /// List waiting requests of all sessions
     List(Listed),
-    /// Show one whole request: arguments, preview, reasons, sources of its text, decision
+    /// Show one whole request: arguments, preview, reasons, sources of untrusted text, decision
     Show {
-        /// Its id, or the beginning of it; not needed if only one waits
+        /// Its id, or a prefix of it; not needed if only one waits
         id: Option<String>,
         /// Print JSON
         #[arg(long)]
@@ -47,7 +47,7 @@ pub(in crate::cli) enum Decide {
     },
     /// Approve, after a long change was shown; it runs when its session goes on
     Yes(Yes),
-    /// Deny; the model is told
+    /// Deny; the model gets the reason
     No {
         /// The ids, or their beginnings
         #[arg(required_unless_present = "all")]
@@ -62,15 +62,15 @@ pub(in crate::cli) enum Decide {
         #[arg(long)]
         json: bool,
     },
-    /// Change the arguments in $VISUAL or $EDITOR, and approve what was saved
+    /// Edit the arguments in $VISUAL or $EDITOR, and approve the result
     Edit {
-        /// Its id, or the beginning of it
+        /// Its id, or a prefix of it
         id: String,
         /// A note for the model
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// Put off; it stays in the list
+    /// Postpone; it stays in the list
     Later {
         /// The ids, or their beginnings
         #[arg(required = true)]
@@ -79,9 +79,9 @@ pub(in crate::cli) enum Decide {
         #[arg(long)]
         json: bool,
     },
-    /// Show what waits and each change of it as it happens, until interrupted
+    /// Show waiting requests and every change as it happens, until interrupted
     Watch {
-        /// Print a line of JSON for each
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
@@ -90,10 +90,10 @@ pub(in crate::cli) enum Decide {
 /// What is listed.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Listed {
-    /// Requests of one session: its id, or the beginning of it
+    /// Requests of one session: its id, or a prefix of it
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// Requests of one tool; `*` stands for anything
+    /// Requests of one tool; `*` matches anything
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
     /// Requests of one risk
@@ -113,10 +113,10 @@ pub(in crate::cli) struct Listed {
 /// What is approved, and how.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Yes {
-    /// The ids, or their beginnings; of HIGH risk at least 8 characters each
+    /// The ids, or prefixes of them; for HIGH risk at least 8 characters
     #[arg(required_unless_present = "all_low")]
     pub ids: Vec<String>,
-    /// Change an argument first, e.g. `--set path=b.txt`, `--set list.0=x`; may be given again
+    /// Change an argument first, e.g. `--set path=b.txt`, `--set list.0=x`; repeatable
     // This id replaces that of the global `--set`.
     #[arg(id = "set", long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
@@ -153,7 +153,7 @@ impl ValueEnum for Risk {
 
 /// Reads a state; errors only if `clap` passes on a name that is none.
 fn state() -> impl TypedValueParser<Value = RequestState> {
-    let unknown = "this is no state";
+    let unknown = "not a valid state";
     PossibleValuesParser::new(RequestState::ALL.map(|(_, word)| word)).try_map(move |word| {
         RequestState::ALL.into_iter().find(|(_, known)| *known == word).map(|(state, _)| state).ok_or(unknown)
     })

@@ -36,7 +36,7 @@ pub(super) async fn run(context: &mut CommandContext<'_>, format: Format) -> Res
         tokio::select! {
             () = stop.token.cancelled() => {
                 let signal = stop.caught().unwrap_or_default();
-                return Err(CliError::message(Kind::Interrupted(signal), "nobody watches any more; what waits still waits"));
+                return Err(CliError::message(Kind::Interrupted(signal), "output closed; requests keep waiting"));
             }
             () = unread() => return Ok(()),
             () = wakeups.changed() => {}
@@ -187,16 +187,16 @@ fn event(state: RequestState) -> &'static str {
 
 fn told(one: &StoredRequest) -> String {
     match (one.state, &one.decision) {
-        (RequestState::Waiting, _) => format!("waits ({})", one.request.risk.word()),
-        (RequestState::Later, _) => "put off".to_owned(),
-        (RequestState::Expired, _) => "not decided in time".to_owned(),
+        (RequestState::Waiting, _) => format!("waiting ({})", one.request.risk.word()),
+        (RequestState::Later, _) => "postponed".to_owned(),
+        (RequestState::Expired, _) => "expired".to_owned(),
         (RequestState::Withdrawn, _) => "withdrawn".to_owned(),
-        (RequestState::Superseded, _) => "asked again as another request".to_owned(),
+        (RequestState::Superseded, _) => "replaced by a new request".to_owned(),
         (_, Some((approval, by))) => {
             let said = words::note(approval).map_or_else(String::new, |note| format!(": {note}"));
             format!("{} {}{said}", words::verdict(approval, &one.request), words::decider(by))
         }
-        (_, None) => "answered without a decision".to_owned(),
+        (_, None) => "closed without a decision".to_owned(),
     }
 }
 

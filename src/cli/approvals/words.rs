@@ -18,8 +18,8 @@ pub(super) fn decider(by: &Decider) -> String {
         Decider::Tui => "by you (full screen)".to_owned(),
         Decider::Plain => "by you (plain)".to_owned(),
         Decider::Cli => "by you (co approvals)".to_owned(),
-        Decider::Rule { id } => format!("by the rule {id}"),
-        Decider::Mode { mode } => format!("by the mode {}", mode.word()),
+        Decider::Rule { id } => format!("by rule {id}"),
+        Decider::Mode { mode } => format!("by {} mode", mode.word()),
         Decider::Script
         | Decider::Grant
         | Decider::Yolo
@@ -38,7 +38,7 @@ pub(super) fn verdict(approval: &Approval, request: &Request) -> String {
         }
         Approval::Approve { instead: Some(_), .. } => "approved with changes".to_owned(),
         Approval::Deny { .. } => "denied".to_owned(),
-        Approval::Later => "put off".to_owned(),
+        Approval::Later => "postponed".to_owned(),
     }
 }
 
@@ -59,18 +59,16 @@ pub(super) fn state(one: &StoredRequest, progress: CallProgress) -> String {
     });
     match (one.state, decided) {
         (RequestState::Waiting, _) => "waiting for your decision".to_owned(),
-        (RequestState::Later, _) => "put off; it still waits for your decision".to_owned(),
+        (RequestState::Later, _) => "postponed; still waiting for your decision".to_owned(),
         (
             RequestState::Approved | RequestState::Edited | RequestState::Replaced | RequestState::Denied,
             Some(decided),
-        ) => format!("{decided}; its session has not gone on yet"),
+        ) => format!("{decided}; its session has not continued yet"),
         (RequestState::Consumed, Some(decided)) => format!("{decided}; {}", outcome(progress)),
-        (RequestState::Consumed, None) => "answered without a decision: its session went on".to_owned(),
-        (RequestState::Withdrawn, _) => "withdrawn: its turn was interrupted first".to_owned(),
-        (RequestState::Superseded, _) => "superseded: it was asked again as another request".to_owned(),
-        (RequestState::Expired, _) => {
-            "expired: not decided in time; it was neither allowed nor denied".to_owned()
-        }
+        (RequestState::Consumed, None) => "closed without a decision: its session continued".to_owned(),
+        (RequestState::Withdrawn, _) => "withdrawn: its turn was interrupted".to_owned(),
+        (RequestState::Superseded, _) => "superseded: replaced by a new request".to_owned(),
+        (RequestState::Expired, _) => "expired: neither approved nor denied in time".to_owned(),
         (state, None) => state.to_string(),
     }
 }
@@ -79,7 +77,7 @@ pub(super) fn state(one: &StoredRequest, progress: CallProgress) -> String {
 pub(super) fn outcome(progress: CallProgress) -> &'static str {
     match progress {
         CallProgress::Nothing => "it has not run yet",
-        CallProgress::Started => "it runs, or was cut off",
+        CallProgress::Started => "it is running, or was cut off",
         CallProgress::Returned(status) => match status {
             ReturnStatus::Ok => "it ran",
             ReturnStatus::Failed => "it failed",
@@ -94,25 +92,23 @@ pub(super) fn outcome(progress: CallProgress) -> &'static str {
 /// Says why a request can no longer be decided.
 pub(super) fn settled(state: RequestState) -> &'static str {
     match state {
-        RequestState::Expired => {
-            "was not decided in time: it was neither allowed nor denied, and takes no answer now"
-        }
-        RequestState::Withdrawn => "was withdrawn when its turn was interrupted, and takes no answer now",
-        RequestState::Superseded => "was asked again as another request; `co approvals` lists that one",
-        RequestState::Consumed => "was answered without a decision when its session went on",
+        RequestState::Expired => "has expired and can no longer be decided",
+        RequestState::Withdrawn => "was withdrawn when its turn was interrupted and can no longer be decided",
+        RequestState::Superseded => "was replaced by a new request; `co approvals` lists it",
+        RequestState::Consumed => "was closed without a decision when its session continued",
         RequestState::Waiting
         | RequestState::Later
         | RequestState::Approved
         | RequestState::Edited
         | RequestState::Replaced
-        | RequestState::Denied => "takes no answer now",
+        | RequestState::Denied => "can no longer be decided",
     }
 }
 
 /// Describes where text came from.
 pub(super) fn source(source: &Source) -> String {
     match source {
-        Source::Program => "a note or a summary of what others said".to_owned(),
+        Source::Program => "a note or summary containing untrusted text".to_owned(),
         Source::File { path } => format!("the file {path}"),
         Source::Command { command } => format!("the output of `{command}`"),
         Source::Tool { name } => format!("the tool {name}"),

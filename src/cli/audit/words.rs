@@ -109,12 +109,12 @@ fn who(row: &AuditRow) -> Option<String> {
         Decider::Cli => "you (co approvals)".to_owned(),
         Decider::Script => "a script".to_owned(),
         Decider::Rule { id } => format!("rule {id}"),
-        Decider::Grant => "what you allowed for the session".to_owned(),
+        Decider::Grant => "session approval".to_owned(),
         Decider::Mode { mode } => format!("mode {}", mode.word()),
         Decider::Yolo => "yolo".to_owned(),
         Decider::Hook => "hook".to_owned(),
         Decider::Risk => "its risk".to_owned(),
-        Decider::Expiry => "nobody in time".to_owned(),
+        Decider::Expiry => "expiry".to_owned(),
     })
 }
 
@@ -132,7 +132,7 @@ fn what(row: &AuditRow) -> String {
             let verdict = match text("verdict") {
                 "allow" => "allowed",
                 "deny" => "refused",
-                "preview" => "shown, not done",
+                "preview" => "preview only",
                 other => other,
             };
             format!("{verdict} ({risk}){taint}")
@@ -140,13 +140,13 @@ fn what(row: &AuditRow) -> String {
         AuditKind::Decided => match text("answer") {
             "approved" => "yes".to_owned(),
             "edited" => "yes, edited".to_owned(),
-            "replaced" => "yes, to this call in its place".to_owned(),
+            "replaced" => "yes, replaced by this call".to_owned(),
             "denied" => "no".to_owned(),
             other => other.to_owned(),
         },
         AuditKind::Expired => "not decided".to_owned(),
         AuditKind::Withdrawn => match text("because") {
-            "changed" => "refused: changed after it was asked".to_owned(),
+            "changed" => "refused: changed after the request".to_owned(),
             _ => "withdrawn".to_owned(),
         },
         AuditKind::Superseded => "asked again".to_owned(),

@@ -24,18 +24,18 @@ pub(in crate::cli) struct Topic {
 /// All topics, in the order in which help lists them.
 #[rustfmt::skip]
 pub(in crate::cli) const TOPICS: [Topic; 13] = [
-    topic("approvals", "decide what waits, at once or later, here or elsewhere", include_str!("approvals.txt"), String::new),
-    topic("policy", "who decides about a call, and the modes", include_str!("policy.txt"), String::new),
-    topic("rules", "what runs, asks or is denied by rules of your own", include_str!("rules.txt"), || EXAMPLE.to_owned()),
-    topic("hooks", "programs of your own that see what happens", include_str!("hooks.txt"), String::new),
-    topic("audit", "the record of decisions, and copies of the database", include_str!("audit.txt"), String::new),
+    topic("approvals", "decide requests, now or later, here or elsewhere", include_str!("approvals.txt"), String::new),
+    topic("policy", "what decides each call, and the modes", include_str!("policy.txt"), String::new),
+    topic("rules", "your rules for what runs, asks or is denied", include_str!("rules.txt"), || EXAMPLE.to_owned()),
+    topic("hooks", "your own programs that check or observe calls", include_str!("hooks.txt"), String::new),
+    topic("audit", "the record of decisions, and database backups", include_str!("audit.txt"), String::new),
     topic("models", "services, their keys, models, retries", include_str!("models.txt"), services),
     topic("money", "tokens, prices and caps", include_str!("money.txt"), String::new),
     topic("settings", "every setting", include_str!("settings.txt"), settings),
     topic("keys", "every key of the screen", include_str!("keys.txt"), keys),
-    topic("commands", "slash commands and other lines that are no prompts", include_str!("commands.txt"), commands),
-    topic("plain", "the conversation in lines of text", include_str!("plain.txt"), String::new),
-    topic("limits", "what the program does not protect from today", include_str!("limits.txt"), String::new),
+    topic("commands", "slash commands and other special lines", include_str!("commands.txt"), commands),
+    topic("plain", "plain mode: the conversation as lines of text", include_str!("plain.txt"), String::new),
+    topic("limits", "what co does not protect against yet", include_str!("limits.txt"), String::new),
     topic("exit-codes", "exit codes and output for scripts", include_str!("exit-codes.txt"), String::new),
 ];
 
@@ -71,7 +71,7 @@ fn settings() -> String {
         let why = format!("No effect: {}.{}", row.why, variables(row.env));
         entry(&row.names.join(", "), [row.doc, &why])
     });
-    let head = "\nKnown, but without effect yet; `co` warns about each that is set:\n\n";
+    let head = "\nReserved, without effect yet; `co` warns about each one that is set:\n\n";
     rows.chain([head.to_owned()]).chain(inert).collect()
 }
 
@@ -96,7 +96,7 @@ fn services() -> String {
         };
         let model = match (one.default_model, one.local) {
             (Some(model), _) => model,
-            (None, Some(_)) => "the first that it lists",
+            (None, Some(_)) => "the first one it lists",
             (None, None) => "none; name one",
         };
         let wire = format!("{}{elsewhere}; {address}", one.codec.title());

@@ -31,7 +31,7 @@ pub(super) async fn run(context: &HooksCommand<'_>, wanted: HookTest, console: &
     let hooks = meant(&found.hooks, &wanted.what, named);
     if hooks.is_empty() {
         return match named {
-            Some(event) => console.out(&format!("No hook wants to know of {}.\n", event.word())),
+            Some(event) => console.out(&format!("No hook is defined for {}.\n", event.word())),
             None => Err(unknown(&wanted.what, &found.hooks)),
         };
     }
@@ -41,7 +41,7 @@ pub(super) async fn run(context: &HooksCommand<'_>, wanted: HookTest, console: &
         let hook = context.files.command(def.clone(), hash, &context.world.workspace);
         if !hook.wants(event, Some(&call.name)) {
             let tool = sanitize_line(call.name.as_str());
-            console.note(&format!("co: {} does not look at calls of {tool}", def.name));
+            console.note(&format!("co: {} does not check calls of {tool}", def.name));
             continue;
         }
         let input = sample(event, call.clone(), context);
@@ -76,14 +76,14 @@ fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &HookState) -> Resu
         |what: &str| CliError::message(Kind::Error, format!("hook {name} {what}, so it does not run"));
     match (context.counts(def), state) {
         (Counts::FolderNotTrusted, _) => {
-            Err(failed("is of this folder, which you do not trust").hint("`co trust` trusts the folder"))
+            Err(failed("belongs to this folder, which you do not trust").hint("`co trust` trusts the folder"))
         }
         (Counts::Yes, HookState::Trusted { hash }) => Ok(hash.clone()),
         (Counts::Yes, HookState::New { .. }) => {
             Err(failed("is new").hint(format!("`co hooks trust {name}` trusts it")))
         }
         (Counts::Yes, HookState::Changed { .. }) => {
-            Err(failed("is changed").hint(format!("`co hooks trust {name}` trusts what it is now")))
+            Err(failed("has changed").hint(format!("`co hooks trust {name}` trusts the new version")))
         }
         (Counts::Yes, HookState::Broken(broken)) => {
             Err(failed(&format!("cannot run: {}", sanitize_line(&broken.to_string()))))
@@ -94,12 +94,12 @@ fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &HookState) -> Resu
 fn arguments(text: Option<&str>) -> Result<Value> {
     let Some(text) = text else { return Ok(json!({"command": "echo hello"})) };
     let wrong = |why: String| {
-        let error = CliError::message(Kind::Usage, format!("`--args` is no JSON object: {why}"));
+        let error = CliError::message(Kind::Usage, format!("`--args` is not a JSON object: {why}"));
         error.hint("e.g. --args '{\"command\": \"ls\"}'")
     };
     match serde_json::from_str(text) {
         Ok(args @ Value::Object(_)) => Ok(args),
-        Ok(_) => Err(wrong("it is another kind of value".to_owned())),
+        Ok(_) => Err(wrong("it is another type of value".to_owned())),
         Err(error) => Err(wrong(error.to_string())),
     }
 }

@@ -43,7 +43,7 @@ pub(super) async fn run(
         (args, Some(tool)) => {
             let args = args.unwrap_or("{}");
             let args: Value = serde_json::from_str(args).map_err(|error| {
-                CliError::message(Kind::Usage, format!("the arguments are no JSON: {error}")).hint(HOW)
+                CliError::message(Kind::Usage, format!("the arguments are not valid JSON: {error}")).hint(HOW)
             })?;
             let folder = context.world.workspace.clone();
             Call { tool, args, folder, taint: Vec::new(), grants: Grants::default() }
@@ -71,7 +71,7 @@ async fn of_request(context: &CommandContext<'_>, id: &str) -> Result<Call> {
     let one = context.store.find_request(id).await.map_err(|error| CliError::from(error).hint(HOW))?;
     let Request { tool, args, taint, .. } = one.request;
     let Some(found) = context.registry.get(&tool) else {
-        return Err(CliError::message(Kind::Error, format!("the tool {tool} is not there any more")));
+        return Err(CliError::message(Kind::Error, format!("the tool {tool} no longer exists")));
     };
     let grants = Session::read(&context.store, &one.session).await?.grants().clone();
     Ok(Call { tool: found, args, folder: one.workspace, taint, grants })
@@ -81,7 +81,8 @@ async fn plan(context: &CommandContext<'_>, call: &Call) -> Result<CallPlan> {
     let context = plan_context(context.world, &context.settings, &call.folder);
     call.tool.plan(&call.args, &context).await.map_err(|error| match error {
         ToolError::Misuse { hint } => {
-            CliError::message(Kind::Usage, format!("such a call never comes to a decision: {hint}")).hint(HOW)
+            CliError::message(Kind::Usage, format!("such a call is rejected before any decision: {hint}"))
+                .hint(HOW)
         }
         ToolError::Transient { message } | ToolError::Terminal { message } => {
             CliError::message(Kind::Error, format!("the call cannot be planned: {message}"))
@@ -138,7 +139,7 @@ impl<'a> Explained<'a> {
             ("plan", self.plan.summary.clone()),
             ("risk", risk.word().to_owned()),
             ("folder", shown(&self.place.folder)),
-            ("sandbox", format!("{}, whatever rules and modes say", self.isolation.word())),
+            ("sandbox", format!("{}, whatever the rules and modes", self.isolation.word())),
         ] {
             out.push_str(&format!("{name:9} {}\n", sanitize_line(&value)));
         }

@@ -20,16 +20,16 @@ const CONFIRM: &str = "HIGH risk: type yes to approve: ";
 const REASON: &str = "Reason for the model, or an empty line for none: ";
 
 const NO_CHOICE: &str =
-    "Type 1, 2, 3, 4 or 5. Anything else must wait: 4 puts this off, \"later all\" puts all of them off.";
-const TOO_SOON: &str = "That came too soon to be an answer: type it again.";
-pub(super) const UNSEEN: &str = "Not approved: not all of it was printed yet. 5 prints it.";
-const CUT: &str = "A terminal gives no longer line than 4095 bytes, so the end of this one may be lost. It was not sent. \
-                   Put a long text into a file and name that.";
+    "Type 1, 2, 3, 4 or 5. To type anything else first: 4 postpones this one, \"later all\" postpones all.";
+const TOO_SOON: &str = "That came too soon to count as an answer: type it again.";
+pub(super) const UNSEEN: &str = "Not approved: part of it is still unread. 5 prints it.";
+const CUT: &str = "A terminal line holds at most 4095 bytes, so the end of this one may be lost. It was not sent. \
+                   Put a long text in a file and mention that.";
 
 /// The commands of this front end, for `/help`.
-const OWN_COMMANDS: &str = "/decide: go through the approvals that wait\n/inbox: list what waits in all sessions; /decide NUMBER asks about one of them\n/stop: stop what runs, as Ctrl+C does\n/retry: \
-                            do not wait before the next try\n/open NUMBER: go on in a session that /resume \
-                            listed\nA line that ends in \\ goes on in the next one.";
+const OWN_COMMANDS: &str = "/decide: go through the waiting approvals\n/inbox: list the waiting requests of all sessions; /decide NUMBER asks about one of them\n/stop: stop the turn or command, like Ctrl+C\n/retry: \
+                            retry now\n/open NUMBER: continue a session that /resume \
+                            listed\nA line that ends in \\ continues on the next one.";
 
 impl Plain {
     /// Handles a line of the user.
@@ -81,7 +81,7 @@ impl Plain {
         }
         if self.setup.source == Source::Terminal {
             self.page
-                .line(&format!("Kept until the approvals are answered: {}", one_line_summary(&text, 300)));
+                .line(&format!("Kept until the approvals are decided: {}", one_line_summary(&text, 300)));
         }
         self.ahead.push_back(text);
     }
@@ -109,8 +109,8 @@ impl Plain {
         }
         if !begun.is_empty() {
             let begun = one_line_summary(begun, 300);
-            self.page.line(&format!("You were writing: {begun}"));
-            self.page.line("It was not sent; write it again after the question.");
+            self.page.line(&format!("You were typing: {begun}"));
+            self.page.line("It was not sent; type it again after the request.");
         }
     }
 
@@ -120,13 +120,12 @@ impl Plain {
             [] => {}
             [line] => {
                 let line = line.trim();
-                self.page.line(&format!("\"{line}\" was there before the question and does not answer it."));
+                self.page.line(&format!("\"{line}\" was typed before the request and does not answer it."));
             }
             [line, more @ ..] => {
                 let (line, more) = (line.trim(), more.len());
-                let text = format!(
-                    "\"{line}\" and {more} more were there before the question and do not answer it."
-                );
+                let text =
+                    format!("\"{line}\" and {more} more were typed before the request and do not answer it.");
                 self.page.line(&text);
             }
         }
@@ -150,12 +149,12 @@ impl Plain {
         match text.trim_end() {
             "/decide" => {
                 if self.approvals.bring_back() == 0 && !self.approvals.asks() {
-                    self.page.line("Nothing waits for you.");
+                    self.page.line("No requests waiting.");
                 }
             }
             "/stop" => {
                 if self.stop() == Activity::Idle {
-                    self.page.line("Nothing runs.");
+                    self.page.line("Nothing is running.");
                 }
             }
             "/retry" => self.send(ClientRequest::Op(Op::RetryNow)),
@@ -182,15 +181,14 @@ impl Plain {
         let body = rows.len();
         rows.extend(words::facts(&request, header.as_ref()));
         if let Origin::Elsewhere { title, .. } = &origin {
-            self.page.line(&format!("Of another session, {title}:"));
+            self.page.line(&format!("From another session, {title}:"));
         }
         self.page.line(&words::question(&request, number, of));
         let printed = if body <= PAGE {
             self.page.block(&rows[..body].join("\n"), "    ");
             body
         } else {
-            self.page
-                .line(&format!("    It has {body} lines. 5 prints them; a yes counts after the last one."));
+            self.page.line(&format!("    It has {body} lines. 5 prints them; approve after the last one."));
             0
         };
         self.page.prompt(&format!("  {CHOICES}"));
@@ -370,7 +368,7 @@ impl Plain {
     }
 
     fn all_later(&mut self) {
-        self.page.line("All approvals: later.");
+        self.page.line("All approvals postponed.");
         self.approvals.put_all_off();
         if self.turn == Activity::Running {
             self.send(ClientRequest::Op(Op::Defer));

@@ -10,7 +10,7 @@ use crate::agent::port::Op;
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::ClientRequest;
 
-const TOO_SOON: &str = "That came too soon to be an answer: type it again.";
+const TOO_SOON: &str = "That came too soon to count as an answer: type it again.";
 
 impl Plain {
     /// Asks the question.
@@ -25,7 +25,7 @@ impl Plain {
     fn prompt_cap(&mut self) {
         let Some(open) = &self.cap else { return };
         let raise = open.question.raise_words();
-        self.page.prompt(&format!("  1 stop here  2 go on for this request  3 {raise}. Choice: "));
+        self.page.prompt(&format!("  1 stop  2 continue for this request  3 {raise}. Choice: "));
     }
 
     /// Repeats its last line after other output.
@@ -37,7 +37,7 @@ impl Plain {
 
     /// Stops at the cap because no more lines will come.
     pub(super) fn nobody_answers_cap(&mut self) {
-        self.page.line("The input is at its end, so nobody can answer: stopped at the cap.");
+        self.page.line("End of input: stopped at the cap.");
         self.answer_cap(CapAnswer::Stop);
     }
 
@@ -49,7 +49,7 @@ impl Plain {
         let (answers, others): (Vec<_>, Vec<_>) =
             before.into_iter().partition(|line| choice(line).is_some() || line.trim().is_empty());
         if answers.iter().any(|line| !line.trim().is_empty()) {
-            self.page.line("What was typed before the question does not answer it.");
+            self.page.line("Text typed before the request does not answer it.");
         }
         others
     }
@@ -82,9 +82,9 @@ impl Plain {
         self.cap = None;
         let text = match answer {
             CapAnswer::Stop => "Stopped at the cap.".to_owned(),
-            CapAnswer::GoOn => "Going on for this request.".to_owned(),
+            CapAnswer::GoOn => "Continuing for this request.".to_owned(),
             CapAnswer::Raise => {
-                format!("The cap {} is {} now.", question.cap.setting(), question.cap.words(question.raised))
+                format!("The cap {} is now {}.", question.cap.setting(), question.cap.words(question.raised))
             }
         };
         self.page.line(&text);
@@ -94,7 +94,7 @@ impl Plain {
 fn choice(line: &str) -> Option<CapAnswer> {
     match line.trim().to_lowercase().as_str() {
         "1" | "stop" => Some(CapAnswer::Stop),
-        "2" | "go on" => Some(CapAnswer::GoOn),
+        "2" | "continue" | "go on" => Some(CapAnswer::GoOn),
         "3" | "raise" => Some(CapAnswer::Raise),
         _ => None,
     }

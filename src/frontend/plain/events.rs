@@ -48,7 +48,7 @@ impl Plain {
                 let provider = self.stand_in.as_deref().or(chosen).unwrap_or("the provider");
                 let mut text = words::retry(class, &message, provider, wait, (attempt, of));
                 if let Some(then) = then {
-                    text.push_str(&format!(" If no try helps, {then} goes on."));
+                    text.push_str(&format!(" If no retry helps, {then} takes over."));
                 }
                 self.page.line(&text);
             }
@@ -60,11 +60,10 @@ impl Plain {
             Event::PartialReset => {
                 self.page.flow_void();
                 self.thinking_since = None;
-                self.page.line("The reply broke off and starts again.");
+                self.page.line("The reply was cut off and starts again.");
             }
             Event::Compacted { dropped } => {
-                let text =
-                    format!("{dropped} older messages were left out, so that the rest fits the model.");
+                let text = format!("{dropped} older messages were left out to fit the context window.");
                 self.page.line(&text);
             }
             Event::CapReached { question } => {
@@ -181,7 +180,8 @@ impl Plain {
         }
         let closes_pipe = self.lines == Lines::Ended && *end == TurnEnd::Deferred;
         if closes_pipe {
-            self.page.line("The turn waits for its approvals: co approvals lists them, co resume goes on.");
+            self.page
+                .line("The turn is waiting for its approvals: co approvals lists them, co resume continues.");
         } else if let Some(text) = words::turn_end(end) {
             self.page.line(&text);
         }

@@ -37,8 +37,7 @@ impl Plain {
         });
         self.listed_requests.clear();
         if lines.is_empty() {
-            let words =
-                if wanted.is_empty() { "Nothing waits for you." } else { "Nothing of what waits matches." };
+            let words = if wanted.is_empty() { "No requests waiting." } else { "No matching requests." };
             return self.page.line(words);
         }
         let mut session = None;
@@ -51,7 +50,7 @@ impl Plain {
         }
         if lines.len() > LISTED {
             let more = lines.len() - LISTED;
-            self.page.line(&format!("And {more} more; /inbox with words lists those that have them."));
+            self.page.line(&format!("And {more} more; /inbox TEXT lists those that match."));
         }
         self.page.line("Type /decide and a number to decide one, for example /decide 1.");
         lines.truncate(LISTED);
@@ -75,7 +74,7 @@ impl Plain {
             Err(text) => return self.page.line(&format!("It cannot be shown: {text}")),
         };
         if !matches!(stored.state, RequestState::Waiting | RequestState::Later) {
-            return self.page.line("It was decided meanwhile.");
+            return self.page.line("It was decided in the meantime.");
         }
         if self.approvals.get(&stored.request.id).is_some() {
             return self.approvals.bring_back_one(&stored.request.id);
@@ -96,7 +95,7 @@ impl Plain {
         let before = std::mem::replace(&mut self.told_elsewhere, self.elsewhere);
         if self.elsewhere > before {
             let waiting = words::approvals(self.elsewhere);
-            self.page.line(&format!("{waiting} in other sessions. Type /inbox to list what waits."));
+            self.page.line(&format!("{waiting} in other sessions. Type /inbox to list them."));
         }
     }
 
@@ -129,12 +128,12 @@ fn told(line: &InboxLine) -> String {
         one_line_summary(&line.summary, SUMMARY)
     );
     if line.tainted {
-        text.push_str(", with words of others");
+        text.push_str(", with untrusted text");
     }
-    text.push_str(&format!(", waits for {}", if line.age == "now" { "a moment" } else { &line.age }));
+    text.push_str(&format!(", waiting for {}", if line.age == "now" { "a moment" } else { &line.age }));
     match line.expires.as_deref() {
-        Some("expired") => text.push_str(", its time ran out"),
-        Some(until) => text.push_str(&format!(", until {until}")),
+        Some("expired") => text.push_str(", expired"),
+        Some(until) => text.push_str(&format!(", expires {until}")),
         None => {}
     }
     text

@@ -15,7 +15,7 @@ impl Plain {
                 self.answered();
                 self.awaiting = Awaiting::Nothing;
                 let text = one_line_summary(&text, 300);
-                self.page.line(&format!("Written before and not sent: {text}"));
+                self.page.line(&format!("Typed earlier and not sent: {text}"));
             }
             ServerMessage::Refused { text: _, reason } => {
                 self.echoed = None;
@@ -111,7 +111,8 @@ impl Plain {
         self.awaiting = Awaiting::Nothing;
         self.echoed = None;
         for number in self.approvals.undecide() {
-            self.page.line(&format!("The answer to approval {number} did not count; it still waits."));
+            self.page
+                .line(&format!("The answer to approval {number} was not recorded; it is still waiting."));
         }
     }
 
@@ -121,7 +122,7 @@ impl Plain {
             let Header { provider, model, workspace, isolation, .. } = &header;
             let folder = workspace.display();
             self.page.line(&format!("co, {provider} {model}, {isolation}, in {folder}."));
-            self.page.line("Type a prompt, or /help for commands. Ctrl+C stops what runs, Ctrl+D leaves.");
+            self.page.line("Type a prompt, or /help for commands. Ctrl+C stops the turn, Ctrl+D quits.");
         }
         let before = self.header.replace(header);
         let is_other = |new: &Header| before.is_some_and(|before| before.session != new.session);
@@ -134,10 +135,10 @@ impl Plain {
         self.answered();
         let before = std::mem::replace(&mut self.messages, messages.len());
         match (before, messages.len()) {
-            (_, 0) => self.page.line("The conversation starts afresh."),
+            (_, 0) => self.page.line("A new conversation starts here."),
             (before, now) if before < now => {
                 if before == 0 {
-                    self.page.line(&format!("The conversation so far has {now} messages. Its last ones:"));
+                    self.page.line(&format!("The conversation has {now} messages so far. The last ones:"));
                 }
                 let from = if before == 0 { last_exchange(messages) } else { before };
                 messages[from..].iter().for_each(|message| self.message(message));

@@ -43,7 +43,7 @@ pub struct PlainOptions {
 pub enum PlainError {
     #[error("standard input cannot be used: {0}")]
     Input(#[from] io::Error),
-    #[error("the session ended without a word; `co -c` opens it again")]
+    #[error("the session ended unexpectedly; `co -c` reopens it")]
     OwnerGone,
 }
 

@@ -28,8 +28,7 @@ impl Plain {
         });
         if found.is_empty() {
             self.listed.clear();
-            let words =
-                if wanted.is_empty() { "There is no other session yet." } else { "No session matches." };
+            let words = if wanted.is_empty() { "No other sessions yet." } else { "No matching sessions." };
             return self.page.line(words);
         }
         self.page.line("Other sessions, the latest first:");
@@ -38,10 +37,9 @@ impl Plain {
         }
         if found.len() > LISTED {
             let more = found.len() - LISTED;
-            self.page
-                .line(&format!("And {more} more; /resume with words of a title lists those that have them."));
+            self.page.line(&format!("And {more} more; /resume TEXT lists those with a matching title."));
         }
-        self.page.line("Type /open and a number to go on in one, for example /open 1.");
+        self.page.line("Type /open and a number to continue one, for example /open 1.");
         found.truncate(LISTED);
         self.listed = found;
     }
@@ -54,7 +52,7 @@ impl Plain {
             return self.page.line("A turn is running. Stop it with Ctrl+C first, then /open.");
         }
         if self.approvals.asks() {
-            return self.page.line("Something is asked. Answer it or put it off first, then /open.");
+            return self.page.line("A request is open. Decide or postpone it first, then /open.");
         }
         let (session, title) = (one.id.clone(), one.title.clone());
         self.page.line(&format!("Opening {}.", one_line_summary(&title, TITLE)));

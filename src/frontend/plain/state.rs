@@ -478,14 +478,14 @@ impl Plain {
 
     /// Discards all input because of its amount.
     pub(super) fn flood(&mut self) {
-        self.page.line("More input came than can be meant; nothing more of it is read.");
+        self.page.line("Too much input at once; the rest is ignored.");
         self.ahead.clear();
         self.begun.clear();
         self.lines_ended();
     }
 
     fn nobody_answers(&mut self) {
-        self.page.line("The input is at its end, so nobody can answer: put off.");
+        self.page.line("End of input: postponed.");
         if self.turn == Activity::Running {
             self.send(ClientRequest::Op(Op::Defer));
         }
@@ -505,10 +505,10 @@ impl Plain {
             (Activity::Running, _) => {}
             (Activity::Idle, true) => {
                 self.approvals.put_all_off();
-                self.page.line("Put off.");
+                self.page.line("Postponed.");
             }
             (Activity::Idle, false) => {
-                self.page.line("Nothing runs. Ctrl+C again within 2 seconds leaves.");
+                self.page.line("Nothing is running. Ctrl+C again within 2 seconds quits.");
             }
         }
     }

@@ -29,11 +29,11 @@ const TAIL: usize = 3;
 const CHANGE: usize = 10;
 
 /// The keys of this front end; the terminal handles the others.
-pub(super) const KEYS: &str = "Enter: send the line\nCtrl+C: stop what runs; twice within 2 seconds leaves\nCtrl+D: \
-                               leave\nThe terminal edits the line. `co keys` lists the keys of the full screen.";
+pub(super) const KEYS: &str = "Enter: send the line\nCtrl+C: stop the turn; twice within 2 seconds quits\nCtrl+D: \
+                               quit\nThe terminal edits the line. `co keys` lists the keys of the full screen.";
 
 /// The help for setting up a service: a key must never be typed into a visible line.
-pub(super) const LOGIN: &str = "`co auth add`, in a shell of its own, asks for a service and its key.";
+pub(super) const LOGIN: &str = "Run `co auth add` in another shell: it asks for a service and its key.";
 
 /// Returns the sentence that asks for a decision.
 pub(super) fn question(request: &Request, number: usize, of: usize) -> String {
@@ -56,13 +56,13 @@ fn ended(text: &str) -> String {
 pub(super) fn body(request: &Request) -> Vec<String> {
     let mut rows = Vec::new();
     if let Some(again) = &request.again {
-        put(&mut rows, "It is back: ", again);
+        put(&mut rows, "Asked again: ", again);
     }
     match &request.plan.preview {
         Preview::None => arguments(request, &mut rows),
         Preview::Text { text } => put_lines(&mut rows, "", text),
         Preview::Diff { path, lines } => {
-            put(&mut rows, "Change of ", path);
+            put(&mut rows, "Change to ", path);
             lines.iter().for_each(|line| diff(line, &mut rows));
         }
         Preview::Fields { fields } => {
@@ -154,13 +154,13 @@ fn put_row(rows: &mut Vec<String>, line: &str) {
     let chars: Vec<char> = shown.chars().collect();
     let mut pieces = chars.chunks(ROW).map(|piece| piece.iter().collect::<String>());
     rows.push(pieces.next().unwrap_or_default());
-    rows.extend(pieces.map(|piece| format!("  (the same line) {piece}")));
+    rows.extend(pieces.map(|piece| format!("  (same line) {piece}")));
 }
 
 /// Returns the confirmation of the user's decision.
 pub(super) fn decision(approval: &Approval) -> &'static str {
     match approval {
-        Approval::Approve { instead: Some(_), .. } => "yes, with other arguments",
+        Approval::Approve { instead: Some(_), .. } => "yes, with changes",
         Approval::Approve { instead: None, .. } => "yes",
         Approval::Deny { .. } => "no",
         Approval::Later => "later",
@@ -171,17 +171,17 @@ pub(super) fn decision(approval: &Approval) -> &'static str {
 pub(super) fn settled(settled: &Settled, number: usize) -> Option<String> {
     match settled {
         Settled::Decided { approval: Approval::Later, .. } => {
-            Some(format!("Approval {number} was put off elsewhere."))
+            Some(format!("Approval {number} was postponed elsewhere."))
         }
         Settled::Decided { approval, .. } => {
             Some(format!("Approval {number} was decided elsewhere: {}.", decision(approval)))
         }
-        Settled::Withdrawn => Some(format!("Approval {number} is withdrawn: the turn was stopped.")),
+        Settled::Withdrawn => Some(format!("Approval {number} was withdrawn: the turn was stopped.")),
         Settled::Detached => {
-            Some(format!("Approval {number} still waits; the conversation goes on without it."))
+            Some(format!("Approval {number} is still waiting; the conversation continues without it."))
         }
         Settled::Superseded => None,
-        Settled::Expired => Some("Not decided in time".to_owned()),
+        Settled::Expired => Some("Expired".to_owned()),
     }
 }
 
@@ -241,7 +241,9 @@ pub(super) fn retry(
         ErrorClass::RateLimited => format!("Rate limited by {provider}"),
         ErrorClass::Overloaded => format!("{provider} is overloaded"),
         ErrorClass::Network => format!("No connection to {provider}: {message}"),
-        ErrorClass::Idle | ErrorClass::Truncated => format!("The reply of {provider} broke off: {message}"),
+        ErrorClass::Idle | ErrorClass::Truncated => {
+            format!("The reply from {provider} was cut off: {message}")
+        }
         ErrorClass::Server
         | ErrorClass::BadRequest
         | ErrorClass::Auth
@@ -257,13 +259,13 @@ pub(super) fn retry(
         | ErrorClass::Malformed => format!("The request to {provider} failed: {message}"),
     };
     let (attempt, of) = attempt;
-    format!("{what}; trying again in {} ({attempt} of {of}).", seconds(wait))
+    format!("{what}; retrying in {} ({attempt} of {of}).", seconds(wait))
 }
 
 /// Describes a failover to another model.
 pub(super) fn fell_back(from: &str, to: &str, why: &str) -> String {
     let why = one_line_summary(why, WIDTH);
-    format!("{from}: {}. {to} goes on in its place until the end of this turn.", ended(&why))
+    format!("{from}: {}. {to} answers for the rest of this turn.", ended(&why))
 }
 
 /// Formats a duration in whole seconds.
@@ -280,21 +282,22 @@ pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
     let text = match end {
         TurnEnd::Completed => return None,
         TurnEnd::Deferred => {
-            "The turn waits for you. Type /decide to decide here, or use co approvals in any terminal."
+            "Waiting for your decision. Type /decide to decide here, or use co approvals in any terminal."
                 .to_owned()
         }
         TurnEnd::Interrupted => "Stopped.".to_owned(),
         TurnEnd::LimitReached { limit } => match limit {
-            Limit::Requests => "The turn used up its model requests; say \"go on\" to continue.".to_owned(),
-            Limit::Tokens => "The turn used up its tokens; say \"go on\" to continue.".to_owned(),
+            Limit::Requests => "The turn reached its request limit; send \"continue\" to go on.".to_owned(),
+            Limit::Tokens => "The turn reached its token limit; send \"continue\" to go on.".to_owned(),
             Limit::Repetition => {
-                "Stopped: the model repeated a call whose result did not change; say what it should do instead.".to_owned()
+                "Stopped: the model kept repeating a call with the same result; tell it what to do instead."
+                    .to_owned()
             }
             Limit::Output => {
-                "The model's output limit cut the reply off; say \"go on\" to continue.".to_owned()
+                "The reply was cut off at the model's output limit; send \"continue\" to go on.".to_owned()
             }
             Limit::Cap(cap) => {
-                format!("The turn stopped at {}; say \"go on\" to be asked again.", cap.setting())
+                format!("The turn stopped at {}; send \"continue\" to be asked again.", cap.setting())
             }
         },
         TurnEnd::Failed { error } => {
@@ -327,8 +330,8 @@ pub(super) fn note(kind: &NoteKind, text: &str) -> Option<String> {
 /// Returns `1 approval waits`, `3 approvals wait`.
 pub(super) fn approvals(count: usize) -> String {
     match count {
-        1 => "1 approval waits".to_owned(),
-        many => format!("{many} approvals wait"),
+        1 => "1 approval waiting".to_owned(),
+        many => format!("{many} approvals waiting"),
     }
 }
 
@@ -346,11 +349,11 @@ mod tests {
         let wait = Duration::from_secs(20);
         assert_eq!(
             retry(ErrorClass::RateLimited, "slow down", "anthropic", wait, (1, 2)),
-            "Rate limited by anthropic; trying again in 20 seconds (1 of 2)."
+            "Rate limited by anthropic; retrying in 20 seconds (1 of 2)."
         );
         assert_eq!(
             retry(ErrorClass::Network, "refused\nmore", "ollama", wait, (2, 2)),
-            "No connection to ollama: refused …; trying again in 20 seconds (2 of 2)."
+            "No connection to ollama: refused …; retrying in 20 seconds (2 of 2)."
         );
     }
 

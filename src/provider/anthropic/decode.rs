@@ -53,7 +53,7 @@ impl MessagesProtocol {
             // Proxies repeat the start; a different message in mid-stream invalidates the reply so far.
             return match id == self.id || self.reply.parts() == 0 {
                 true => Ok(()),
-                false => Err(truncated("the server began another reply in the middle of this one")),
+                false => Err(truncated("the server started another reply inside this one")),
             };
         }
         self.id = id;
@@ -188,7 +188,7 @@ impl Protocol for MessagesProtocol {
 
     fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
         let Some(content) = body.get("content").and_then(Value::as_array) else {
-            return Err(malformed("the server's answer holds no `content`: it is no Anthropic message"));
+            return Err(malformed("the server's response has no `content`: it is not an Anthropic message"));
         };
         self.message_start(body)?;
         for (at, start) in (0u64..).zip(content) {

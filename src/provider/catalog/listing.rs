@@ -119,7 +119,7 @@ fn read(form: ListForm, page: &Value) -> Result<(Vec<ListedModel>, Option<String
         ListForm::Anthropic | ListForm::LmStudio => page.get("data"),
     };
     let Some(items) = items.and_then(Value::as_array) else {
-        let message = "what came is no list of models: the address is not that of an API, or of another one";
+        let message = "the response is not a list of models: the address is not that of this API";
         return Err(ProviderError::new(ErrorClass::Malformed, message));
     };
     let item = match form {

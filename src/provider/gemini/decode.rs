@@ -214,9 +214,9 @@ impl Protocol for GenerateProtocol {
         match self.ending.clone() {
             Some(ending) => self.complete(&ending),
             None if self.foreign && !self.reply.is_started() => {
-                Err(malformed("the server's answer holds no `candidates`: it is no Gemini reply"))
+                Err(malformed("the server's response has no `candidates`: it is not a Gemini reply"))
             }
-            None => Err(truncated("the connection ended before the reply did")),
+            None => Err(truncated("the connection ended before the reply was complete")),
         }
     }
 

@@ -118,7 +118,7 @@ impl Ending {
         if self.kind != EndingKind::BadReply {
             return None;
         }
-        let unsaid = || format!("the service threw the model's reply away: {}", self.raw);
+        let unsaid = || format!("the service discarded the model's reply: {}", self.raw);
         let mut error = ProviderError::new(ErrorClass::BadReply, self.message.clone().unwrap_or_else(unsaid));
         error.code = Some(self.raw.clone());
         Some(error)

@@ -64,7 +64,7 @@ impl PartialCall {
 }
 
 fn misplaced(path: &str) -> ProviderError {
-    malformed(format!("the server sent a piece of arguments for a place that there is not: {path}"))
+    malformed(format!("the server sent part of an argument for an unknown path: {path}"))
 }
 
 fn value(piece: &Value) -> Option<Value> {

@@ -21,7 +21,7 @@ pub(super) fn base(url: &str) -> Result<Url, SetupError> {
         return Err(fail("it names no host"));
     }
     if parsed.password().is_some() || !parsed.username().is_empty() {
-        return Err(fail("it holds a password; put the key into the setting for it"));
+        return Err(fail("it contains a password; put the key in its own setting"));
     }
     Ok(parsed)
 }

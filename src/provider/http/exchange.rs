@@ -289,7 +289,7 @@ impl<W: WireCodec> Exchange<W> {
 
     fn silent(&self) -> ProviderError {
         let seconds = self.idle.as_secs_f32();
-        ProviderError::new(ErrorClass::Idle, format!("the server said nothing for {seconds} s"))
+        ProviderError::new(ErrorClass::Idle, format!("the server was silent for {seconds} s"))
     }
 
     fn record(&self) {

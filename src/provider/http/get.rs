@@ -83,7 +83,7 @@ fn read(body: &[u8]) -> Result<Value, ProviderError> {
         Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => Err(classify_value(&value)),
         Ok(value) => Ok(value),
         Err(_) if body.trim_ascii_start().first() == Some(&b'<') => Err(web_page()),
-        Err(_) => malformed("what came is not JSON: the address is not that of an API"),
+        Err(_) => malformed("the response is not JSON: the address is not that of an API"),
     }
 }
 

@@ -132,7 +132,7 @@ impl Network {
 
 fn proxy(intercept: &Intercept) -> Result<reqwest::Proxy, SetupError> {
     let made = reqwest::Proxy::all(intercept.uri().to_string())
-        .map_err(|_| proxy_error("it is no web address; write http://HOST:PORT"))?;
+        .map_err(|_| proxy_error("it is not a web address; write http://HOST:PORT"))?;
     Ok(match intercept.basic_auth() {
         Some(credentials) => made.custom_http_auth(credentials.clone()),
         None => made,
@@ -148,7 +148,7 @@ fn checked(proxy: &str) -> Result<String, SetupError> {
             Err(proxy_error("only http:// and https:// proxies can be used"))
         }
         Ok(url) if url.host_str().is_some_and(|host| !host.is_empty()) => Ok(whole),
-        Ok(_) | Err(_) => Err(proxy_error("it is no web address; write http://HOST:PORT")),
+        Ok(_) | Err(_) => Err(proxy_error("it is not a web address; write http://HOST:PORT")),
     }
 }
 
@@ -167,16 +167,15 @@ fn certificates(path: &Path) -> Result<Vec<reqwest::Certificate>, SetupError> {
     let pem = std::fs::read(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
     let mut found = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(&pem) {
-        let certificate =
-            certificate.map_err(|_| fail("holds a certificate that is not whole".to_owned()))?;
+        let certificate = certificate.map_err(|_| fail("contains an incomplete certificate".to_owned()))?;
         RootCertStore::empty()
             .add(certificate.clone())
-            .map_err(|_| fail("holds something that is no certificate".to_owned()))?;
+            .map_err(|_| fail("contains something that is not a certificate".to_owned()))?;
         let made = reqwest::Certificate::from_der(&certificate);
         found.push(made.map_err(|error| fail(deepest(&error)))?);
     }
     if found.is_empty() {
-        return Err(fail("holds no certificate; one begins with -----BEGIN CERTIFICATE-----".to_owned()));
+        return Err(fail("contains no certificate; one begins with -----BEGIN CERTIFICATE-----".to_owned()));
     }
     Ok(found)
 }
@@ -228,7 +227,7 @@ mod tests {
         };
         for (contents, words) in [
             (None, "cannot be read: No such file"),
-            (Some(""), "holds no certificate; one begins with -----BEGIN CERTIFICATE-----"),
+            (Some(""), "contains no certificate; one begins with -----BEGIN CERTIFICATE-----"),
             (Some("{}"), "holds no certificate"),
             (Some("-----BEGIN CERTIFICATE-----\nAAAA"), "not whole"),
             (

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub enum SetupError {
     #[error("the base URL `{url}` is not a web address: {reason}")]
     BaseUrl { url: String, reason: String },
-    #[error("the key holds characters that no key has; was it copied whole and without line ends?")]
+    #[error("the key contains invalid characters; was all of it copied, without line breaks?")]
     Key,
     #[error("the header `{name}` cannot be sent: a name is letters, digits and -, a value one line of text")]
     Header { name: String },

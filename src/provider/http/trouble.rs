@@ -79,7 +79,7 @@ impl Destination {
             return refused;
         }
         if !connecting {
-            return network(format!("the connection to {} broke off: {}", self.towards(), deepest(&error)));
+            return network(format!("the connection to {} was lost: {}", self.towards(), deepest(&error)));
         }
         let reason = self.reason(&error);
         match &self.proxy {
@@ -116,7 +116,7 @@ impl Destination {
 
     fn reason(&self, error: &reqwest::Error) -> String {
         if says(error, "dns error") {
-            return "there is no such host, or this machine is offline".to_owned();
+            return "no such host, or this machine is offline".to_owned();
         }
         match find::<std::io::Error>(error).map(std::io::Error::kind) {
             Some(ErrorKind::ConnectionRefused) => match self.local_port {
@@ -124,7 +124,7 @@ impl Destination {
                 None => "connection refused".to_owned(),
             },
             Some(ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable) => {
-                "no way leads there; is this machine offline?".to_owned()
+                "no route to the host; is this machine offline?".to_owned()
             }
             Some(_) | None => deepest(error),
         }
@@ -145,10 +145,10 @@ impl Destination {
     fn wants_credentials(&self) -> ProviderError {
         let message = match &self.proxy {
             Some(proxy) if proxy.has_credentials => {
-                format!("the proxy {} refuses the name and password it was given", proxy.shown)
+                format!("the proxy {} rejected the user name and password", proxy.shown)
             }
-            Some(proxy) => format!("the proxy {} wants a name and a password", proxy.shown),
-            None => "a proxy on the way wants a name and a password".to_owned(),
+            Some(proxy) => format!("the proxy {} requires a user name and password", proxy.shown),
+            None => "a proxy requires a user name and password".to_owned(),
         };
         ProviderError::new(ErrorClass::Proxy, message)
     }
@@ -165,10 +165,10 @@ impl Destination {
                     format!("the certificate of {to} is not valid yet")
                 }
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                    format!("the certificate of {to} is made out to another host")
+                    format!("the certificate of {to} is for another host")
                 }
                 CertificateError::UnknownIssuer => {
-                    format!("the certificate of {to} is signed by nobody that this machine trusts")
+                    format!("the certificate of {to} has an unknown issuer")
                 }
                 other => format!("the certificate of {to} cannot be trusted: {}", certificate_words(other)),
             },
@@ -186,7 +186,7 @@ fn certificate_words(error: &CertificateError) -> String {
     let words = error.to_string();
     // A self-signed CA certificate that is also used as the server's.
     if words.contains("CaUsedAsEndEntity") {
-        return "it signs others and must not serve itself".to_owned();
+        return "it is a CA certificate, not a server certificate".to_owned();
     }
     words
 }
@@ -208,7 +208,11 @@ pub(super) fn broken(error: &reqwest::Error) -> ProviderError {
     if ["gzip", "deflate"].iter().any(|word| says(error, word)) {
         return ProviderError::new(ErrorClass::Malformed, "the server's answer could not be decompressed");
     }
-    network(format!("the connection broke off: {}", deepest(error)))
+    let cut = ["unexpected EOF", "end of file before message length"];
+    if cut.iter().any(|words| says(error, words)) {
+        return network("the server closed the connection".to_owned());
+    }
+    network(format!("the connection was lost: {}", deepest(error)))
 }
 
 /// Whether a request failed because its kept connection was closed, which does not mean that the server is
@@ -227,7 +231,7 @@ pub(super) fn compressed(response: &Response) -> Option<ProviderError> {
     if how.eq_ignore_ascii_case("identity") || how.trim().is_empty() {
         return None;
     }
-    let message = format!("the answer came compressed as {how}, which `co` did not ask for and cannot read");
+    let message = format!("the response is compressed as {how}, which `co` did not request and cannot read");
     let mut error = ProviderError::new(ErrorClass::Malformed, message);
     error.should_retry = Some(false);
     Some(error)
@@ -242,7 +246,7 @@ pub(super) fn redirected(response: &Response) -> ProviderError {
     let mut error = ProviderError::new(
         ErrorClass::NotFound,
         format!(
-            "the server redirects to {to}, which is not followed: perhaps a login page of this network, or the base URL is wrong"
+            "the server redirects to {to}, which is not followed: it may be a network login page, or the base URL is wrong"
         ),
     );
     error.status = Some(response.status().as_u16());

@@ -17,13 +17,13 @@ pub fn told(call: &ToolCall, returned: &ToolReturn) -> String {
     match returned.status {
         ReturnStatus::Ok => done(call, &what, &text),
         ReturnStatus::Failed => format!("{what} did not work:\n\n{}", fenced(&text)),
-        ReturnStatus::Denied => format!("{what} was not allowed, so nothing was done:\n\n{}", fenced(&text)),
+        ReturnStatus::Denied => format!("{what} was not allowed, so it did not run:\n\n{}", fenced(&text)),
         ReturnStatus::Undecided => {
-            format!("{what} still waits for your decision; `/approvals` shows it, now or any day later.\n")
+            format!("{what} is still waiting for your decision; `/approvals` shows it, now or later.\n")
         }
-        ReturnStatus::Interrupted => format!("{what} was interrupted. I do not know how far it came.\n"),
+        ReturnStatus::Interrupted => format!("{what} was interrupted. I do not know how far it got.\n"),
         ReturnStatus::Unknown => {
-            format!("{what} was started, and nobody knows how it ended. Look before you do it again.\n")
+            format!("{what} was started, and its outcome is unknown. Check before you run it again.\n")
         }
     }
 }
@@ -47,7 +47,7 @@ fn done(call: &ToolCall, what: &str, text: &str) -> String {
     let lines = text.lines().count();
     let shown = fenced(text);
     let lines = match lines {
-        0 => return format!("{what} worked, and said nothing.\n"),
+        0 => return format!("{what} worked, with no output.\n"),
         1 => "one line".to_owned(),
         lines => format!("{lines} lines"),
     };

@@ -97,7 +97,7 @@ impl<'a> OfflineTurn<'a> {
             if self.asked.is_empty() && !self.notes.is_empty() {
                 let notes: Vec<String> = self.notes.iter().map(|note| outcome::fenced(note)).collect();
                 let notes = notes.join("\n");
-                let text = format!("`co` noted for me:\n\n{notes}\nI cannot make anything of it.\n");
+                let text = format!("`co` noted for me:\n\n{notes}\nI do not understand it.\n");
                 return Reply { text, ..Reply::default() };
             }
             let Step { thought, words, calls } = step.unwrap_or_default();

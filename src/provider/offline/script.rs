@@ -33,11 +33,11 @@ const REQUESTS: &[ScriptRow] = &[
     }),
     ("find files named {file}", |given| {
         let thought = "The request asks for files by name: that is `find_files`.";
-        Script::one(thought, "I look for them.\n", "find_files", json!({ "pattern": given[0] }))
+        Script::one(thought, "Looking for them.\n", "find_files", json!({ "pattern": given[0] }))
     }),
     ("search for {text} in {file}", |given| search(given[0], given[1])),
     ("run {text}", |given| {
-        let thought = "The request is a command. Commands may do anything, so this will wait for a yes.";
+        let thought = "The request is a command. Commands may do anything, so this needs your approval.";
         Script::one(thought, words::PROPOSED_RUN, "shell", json!({ "command": given[0] }))
     }),
     ("write a note to {file}: {text}", |given| write(given[0], &format!("{}\n", given[1]))),
@@ -58,7 +58,7 @@ pub fn script(request: &str) -> Script {
     let request = request.trim().trim_end_matches(['?', '!']).trim_end();
     let known = |(pattern, make): &ScriptRow| Some(make(&filled(pattern, request)?));
     REQUESTS.iter().find_map(known).unwrap_or_else(|| {
-        let thought = "No request that I know begins like this. Saying so is better than guessing.";
+        let thought = "I know no request that begins like this, and I will not guess.";
         let words = vec![words::NOT_UNDERSTOOD, words::WHAT_I_CAN_DO, "\n", words::HOW_TO_CONNECT];
         Script::of([Step { thought, words, calls: Vec::new() }])
     })
@@ -110,7 +110,7 @@ impl Step {
 }
 
 fn list(path: &str) -> Script {
-    let thought = "The request asks what is in a folder: `list_dir` tells.";
+    let thought = "The request asks what is in a folder: `list_dir` shows it.";
     Script::one(thought, "I look.\n", "list_dir", json!({ "path": path }))
 }
 
@@ -123,14 +123,14 @@ fn search(text: &str, path: &str) -> Script {
 
 fn write(path: &str, content: &str) -> Script {
     let thought =
-        "The request asks for a file to be written. That changes something, so it will wait for a yes.";
+        "The request asks for a file to be written. That changes something, so it needs your approval.";
     let args = json!({ "path": path, "content": content });
     Script::one(thought, words::PROPOSED_WRITE, "write_file", args)
 }
 
 fn replace(old: &str, new: &str, path: &str) -> Script {
     let thought = "Before a file is changed it has to be read: first `read_file`, then `edit_file`.";
-    let read = Step::call(thought, "I read it first.\n", "read_file", json!({ "path": path }));
+    let read = Step::call(thought, "Reading it first.\n", "read_file", json!({ "path": path }));
     let args = json!({ "path": path, "old": old, "new": new });
     Script::of([read, Step::call("", words::PROPOSED_EDIT, "edit_file", args)])
 }

@@ -81,7 +81,7 @@ fn requests_become_calls() {
 fn outcomes_are_told_as_they_are() {
     let cases = [
         (ReturnStatus::Ok, "a\nb", "Reading `a.txt` gave 2 lines:\n\n```text\na\nb\n```\n"),
-        (ReturnStatus::Ok, "", "Reading `a.txt` worked, and said nothing.\n"),
+        (ReturnStatus::Ok, "", "Reading `a.txt` worked, with no output.\n"),
         (ReturnStatus::Ok, "x ``` y", "Reading `a.txt` gave one line:\n\n````text\nx ``` y\n````\n"),
         (
             ReturnStatus::Failed,
@@ -91,18 +91,18 @@ fn outcomes_are_told_as_they_are() {
         (
             ReturnStatus::Denied,
             "not now",
-            "Reading `a.txt` was not allowed, so nothing was done:\n\n```text\nnot now\n```\n",
+            "Reading `a.txt` was not allowed, so it did not run:\n\n```text\nnot now\n```\n",
         ),
         (
             ReturnStatus::Undecided,
             "",
-            "Reading `a.txt` still waits for your decision; `/approvals` shows it, now or any day later.\n",
+            "Reading `a.txt` is still waiting for your decision; `/approvals` shows it, now or later.\n",
         ),
-        (ReturnStatus::Interrupted, "", "Reading `a.txt` was interrupted. I do not know how far it came.\n"),
+        (ReturnStatus::Interrupted, "", "Reading `a.txt` was interrupted. I do not know how far it got.\n"),
         (
             ReturnStatus::Unknown,
             "",
-            "Reading `a.txt` was started, and nobody knows how it ended. Look before you do it again.\n",
+            "Reading `a.txt` was started, and its outcome is unknown. Check before you run it again.\n",
         ),
     ];
     for (status, text, expected) in cases {

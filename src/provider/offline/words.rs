@@ -15,7 +15,7 @@ To connect a real model, type `/login` on the screen: it asks for a service and 
 - run `co auth add NAME` to keep a key; `co auth list` names the services,
 - or set `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or that of another service in your environment,
 - or start a model server on this machine (Ollama, LM Studio, llama.cpp): `co` finds it by itself,
-- or write it into your settings: `co config` shows each of them and where it comes from.
+- or set it in your settings: `co config` shows each setting and its source.
 
 `/model` lists what is ready and switches at once.
 ";
@@ -28,14 +28,14 @@ pub const HELLO: &str = "Hello! Try `show me around`, or ask `what can you do`.\
 
 /// The answer to what no rule fits.
 pub const NOT_UNDERSTOOD: &str = "\
-I did not understand that; I only know a few plain requests, and I will not make something up.
+I did not understand that; I only know a few plain requests, and I will not make things up.
 
 ";
 
 /// Said before a call that needs approval.
-pub const PROPOSED_RUN: &str = "I propose to run this; it waits for your decision.\n";
-pub const PROPOSED_WRITE: &str = "I propose to write this; it waits for your decision.\n";
-pub const PROPOSED_EDIT: &str = "\nNow the change; it waits for your decision.\n";
+pub const PROPOSED_RUN: &str = "This is the command; it is waiting for your decision.\n";
+pub const PROPOSED_WRITE: &str = "This is the change; it is waiting for your decision.\n";
+pub const PROPOSED_EDIT: &str = "\nNow the change; it is waiting for your decision.\n";
 
 /// The content of a note for which no text was given.
 pub const EMPTY_NOTE: &str = "# A note\n\nWritten by the tour of `co`, because you asked for a note.\n";
@@ -67,12 +67,12 @@ fn main() {
 
 /// Said in the tour before its first calls.
 pub const TOUR_LOOK: &str = "\
-Let us look around. I call two tools at once; both only read, so nobody has to approve them.
+Let us look around. I call two tools at once; both only read, so they need no approval.
 ";
 
 /// Said in the tour before it writes.
 pub const TOUR_WRITE: &str = "\n\
-Now something that changes a file. I propose to write `co-tour.md`; nothing happens before you decide. Look at the preview, \
+Now something that changes a file. I propose to write `co-tour.md`; nothing happens until you decide. Look at the preview, \
 then press `y`, or `n`, or `e` to change the text first.
 ";
 
@@ -85,6 +85,6 @@ You approved this file. Delete it whenever you like.
 
 /// The end of the tour.
 pub const TOUR_END: &str = "\n\
-That was the tour: reads ran by themselves, the change waited for you. Ask `what can you do` for more, or connect a model:
+That was the tour: reads ran at once, the change waited for you. Ask `what can you do` for more, or connect a model:
 
 ";

@@ -17,15 +17,15 @@ pub fn notice(request: &ModelRequest, usage: &Usage, num_ctx: u32) -> Option<Str
     let context = u64::from(num_ctx);
     if read < least_tokens(request) {
         return Some(format!(
-            "Ollama read only a part of this conversation: it does not fit into its context (num_ctx = {num_ctx}), so the \
-             oldest of it was left out. Set a larger num_ctx, or start afresh with /clear."
+            "Ollama read only part of this conversation: it does not fit in its context (num_ctx = {num_ctx}), so the \
+             oldest part was left out. Set a larger num_ctx, or start over with /clear."
         ));
     }
     // A server that read more than requested uses its own context size.
     if read <= context && read.saturating_add(usage.output.unwrap_or(0)) >= context {
         return Some(format!(
-            "The conversation fills Ollama's context (num_ctx = {num_ctx}): answers are cut off, or the oldest of it is \
-             left out. Set a larger num_ctx, or start afresh with /clear."
+            "The conversation fills Ollama's context (num_ctx = {num_ctx}): answers are cut off, or the oldest part is \
+             left out. Set a larger num_ctx, or start over with /clear."
         ));
     }
     None

@@ -167,13 +167,15 @@ impl Protocol for ChatProtocol {
         if self.stop.is_some() {
             return self.complete();
         }
-        Err(truncated("the connection ended before the reply did"))
+        Err(truncated("the connection ended before the reply was complete"))
     }
 
     fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
         refuse_other_wires(body, CHAT)?;
         if first_choice(body).is_none() {
-            return Err(malformed("the server's answer holds no `choices`: it is no Chat Completions reply"));
+            return Err(malformed(
+                "the server's response has no `choices`: it is not a Chat Completions reply",
+            ));
         }
         self.chunk(body)?;
         self.complete()

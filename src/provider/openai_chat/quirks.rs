@@ -265,7 +265,7 @@ impl Quirks {
 pub enum QuirkError {
     #[error("there is no quirk `{name}`; known are {known}")]
     Unknown { name: String, known: String },
-    #[error("`{value}` is no value of the quirk `{name}`; it takes {known}")]
+    #[error("`{value}` is not a value of the quirk `{name}`; it takes {known}")]
     Value { name: String, value: String, known: String },
 }
 
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(unknown.to_string(), format!("there is no quirk `colour`; known are {names}"));
         for (name, values) in rows {
             let wrong = quirks.set(name, "odd").unwrap_err().to_string();
-            let expected = format!("`odd` is no value of the quirk `{name}`; it takes {values}");
+            let expected = format!("`odd` is not a value of the quirk `{name}`; it takes {values}");
             assert_eq!((wrong, quirks), (expected, Quirks::OPENAI));
             for value in values.split(", ") {
                 quirks.set(name, value).unwrap();

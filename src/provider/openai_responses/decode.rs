@@ -70,7 +70,7 @@ impl ResponsesProtocol {
             "failed" => return Err(classify::classify_value(response)),
             "cancelled" => return Err(truncated("the server cancelled its reply")),
             "queued" | "in_progress" if word.is_empty() => {
-                return Err(malformed("the server works on the reply in the background and gave none"));
+                return Err(malformed("the server is still working on the reply in the background"));
             }
             "incomplete" => {
                 let reason = response.get("incomplete_details").map(|details| text_of(details, "reason"));
@@ -114,7 +114,7 @@ impl Protocol for ResponsesProtocol {
     fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
         refuse_other_wires(body)?;
         if !body.get("output").is_some_and(Value::is_array) {
-            return Err(malformed("the server's answer holds no `output`: it is no Responses reply"));
+            return Err(malformed("the server's response has no `output`: it is not a Responses reply"));
         }
         self.end_with(body, "")
     }

@@ -266,7 +266,9 @@ impl OutputItems {
         match whole.strip_prefix(said) {
             Some(rest) => self.reply.delta(index, rest),
             None if whole.is_empty() || arguments::same(said, whole) => {}
-            None => return Err(malformed("the server told a tool call's arguments twice, and differently")),
+            None => {
+                return Err(malformed("the server sent two different versions of a tool call's arguments"));
+            }
         }
         self.end_part(at, None);
         Ok(())

@@ -79,7 +79,7 @@ impl BackgroundSessions {
                 let (id, say) = match done {
                     Ok(done) => done,
                     Err(error) => {
-                        let text = "This is a fault of co; what was running may not have finished.";
+                        let text = "This is a bug in co; running calls may not have finished.";
                         (error.id(), Say::error("beside", text))
                     }
                 };

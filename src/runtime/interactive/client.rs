@@ -332,7 +332,7 @@ impl ClientHandler {
             }
             if let Err(error) = store.remember_input(&folder, &text).await {
                 let Say { title, text, tone } =
-                    Say::warning("history", format!("This line is not remembered: {error}."));
+                    Say::warning("history", format!("This line was not saved to the history: {error}."));
                 // The front end may be gone.
                 let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
             }
@@ -419,7 +419,7 @@ impl ClientHandler {
     /// Reports the server found on this machine.
     pub(super) async fn model_is(&mut self, choice: &ModelChoice) {
         if let Origin::Found { server } = &choice.origin {
-            let text = format!("Found {server} on this machine: {} answers.", code(&choice.name()));
+            let text = format!("Found {server} on this machine: using {}.", code(&choice.name()));
             self.say(Say::plain("model", text)).await;
         }
     }
@@ -432,14 +432,14 @@ impl ClientHandler {
             return;
         }
         self.told_server = Some(server.clone());
-        let text = format!("This goes to {server} on this machine ({}).", code(&choice.name()));
+        let text = format!("Using {server} on this machine ({}).", code(&choice.name()));
         self.say(Say::plain("model", text)).await;
     }
 
     /// Runs the user's shell command, without model and approval.
     async fn run_shell(&mut self, command: String, privacy: Privacy) {
         if command.is_empty() {
-            self.say(Say::warning("shell", "Type a command behind `!`, e.g. `!ls`.")).await;
+            self.say(Say::warning("shell", "Type a command after `!`, e.g. `!ls`.")).await;
         } else if let Some(running) = self.shell.command() {
             let text = format!("{} is still running; stop it first.", code(running));
             self.say(Say::warning("shell", text)).await;
@@ -532,7 +532,7 @@ impl ClientHandler {
                 self.tell(ServerMessage::Inputs { lines }).await;
             }
             Err(error) => {
-                let text = format!("Earlier lines could not be read: {error}.");
+                let text = format!("The history could not be read: {error}.");
                 self.say(Say::warning("history", text)).await;
             }
         }

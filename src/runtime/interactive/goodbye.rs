@@ -37,9 +37,9 @@ pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, A
         let at_least = if today.unpriced > 0 { "at least " } else { "" };
         saved.push_str(&format!(" · {at_least}{} today", today.usd));
     }
-    let mut advice = "    co -c            go on".to_owned();
+    let mut advice = "    co -c            continue".to_owned();
     if waiting > 0 {
-        advice.push_str("          co approvals     decide without opening");
+        advice.push_str("          co approvals     decide without opening it");
     }
     let mut lines = vec![saved, advice];
     // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.

@@ -143,8 +143,7 @@ impl ClientHandler {
                     Ok(outcome) => outcomes.push(outcome),
                     Err(error) => {
                         let done = outcomes.len();
-                        let text =
-                            format!("{error}. Of {} requests {done} were gone through.", requests.len());
+                        let text = format!("{error}. Of {} requests {done} were processed.", requests.len());
                         return Say::error("approvals", text);
                     }
                 }
@@ -156,11 +155,11 @@ impl ClientHandler {
     /// Resumes a session without an owner, beside the current one.
     pub(super) async fn resume_beside(&mut self, session: SessionId) {
         let text = if session == self.session {
-            "This session is the one at hand: it goes on by itself once all is decided."
+            "This is the current session: it continues once everything is decided."
         } else if self.background.has(&session) {
-            "This session goes on already."
+            "This session is already running."
         } else if self.background.going.len() >= BESIDE {
-            "Two sessions go on already; once one of them rests, resume this one."
+            "Two sessions are already running; resume this one when one of them stops."
         } else {
             return self.begin_beside(session).await;
         };
@@ -172,13 +171,13 @@ impl ClientHandler {
             Ok(session) => session,
             Err(SessionError::Owned { owner, .. }) => {
                 let who = owner.map_or_else(|| "it has just started".to_owned(), |owner| owner.to_string());
-                let text = format!("It is open in another co ({who}) and goes on there.");
+                let text = format!("It is open in another co ({who}) and continues there.");
                 return self.say(Say::warning("resume", text)).await;
             }
             Err(error) => return self.say(Say::error("resume", format!("{error}."))).await,
         };
         let name = title(session.history());
-        self.say(Say::plain("resume", format!("“{name}” goes on beside this session."))).await;
+        self.say(Say::plain("resume", format!("“{name}” continues in the background."))).await;
         let (app, stop) = (Arc::clone(&self.app), self.background.stop.child_token());
         let task = self.background.work.spawn(go_on(app, self.decider.clone(), session, name, stop));
         self.background.going.insert(task.id(), id);
@@ -227,17 +226,17 @@ fn outcome(name: &str, went: Result<RunOutcome, AppError>, returned: usize) -> S
     let warning = |text: &str| Say::warning("resume", format!("“{name}” {text}"));
     match went {
         Ok(RunOutcome::Ended(result)) => match result.end {
-            TurnEnd::Completed => plain("went on and is done."),
-            TurnEnd::Deferred => warning("went on and waits for you again."),
-            TurnEnd::Interrupted => warning("was stopped; what it did is saved."),
-            TurnEnd::LimitReached { .. } => warning("went on and stopped at a limit; open it to go on."),
+            TurnEnd::Completed => plain("continued and is done."),
+            TurnEnd::Deferred => warning("continued and is waiting for you again."),
+            TurnEnd::Interrupted => warning("was stopped; its work is saved."),
+            TurnEnd::LimitReached { .. } => warning("continued and stopped at a limit; open it to go on."),
             TurnEnd::Failed { error } => {
-                warning(&format!("went on and failed: {}", one_line_summary(&error.to_string(), 200)))
+                warning(&format!("continued and failed: {}", one_line_summary(&error.to_string(), 200)))
             }
         },
-        Ok(RunOutcome::NothingToResume) if returned > 0 => plain("did what you decided."),
-        Ok(RunOutcome::NothingToResume) => warning("has nothing to go on with yet."),
-        Ok(RunOutcome::CutOff) => warning("was cut off; what it committed is saved."),
+        Ok(RunOutcome::NothingToResume) if returned > 0 => plain("carried out your decision."),
+        Ok(RunOutcome::NothingToResume) => warning("has nothing to continue yet."),
+        Ok(RunOutcome::CutOff) => warning("was cut off; its committed work is saved."),
         Err(error) => Say::error("resume", format!("“{name}”: {error}.")),
     }
 }
@@ -272,19 +271,19 @@ fn losses(outcomes: &[DecideOutcome]) -> String {
     match lost_ones[..] {
         [] => String::new(),
         [one] if outcomes.len() == 1 => one.to_string(),
-        [one] => format!("1 of {} did not count. {one}", outcomes.len()),
+        [one] => format!("1 of {} was not recorded. {one}", outcomes.len()),
         [..] => {
             let faster =
                 lost_ones.iter().filter(|one| matches!(one, DecideOutcome::AlreadyDecided { .. })).count();
             let rest = lost_ones.len() - faster;
             let words = match (faster, rest) {
-                (_, 0) => "somebody was faster".to_owned(),
-                (0, _) => "they take no answer any more".to_owned(),
+                (_, 0) => "already decided elsewhere".to_owned(),
+                (0, _) => "they can no longer be decided".to_owned(),
                 (faster, rest) => {
-                    format!("somebody was faster at {faster}, and {rest} take no answer any more")
+                    format!("{faster} already decided elsewhere, {rest} can no longer be decided")
                 }
             };
-            format!("{} of {} did not count: {words}.", lost_ones.len(), outcomes.len())
+            format!("{} of {} were not recorded: {words}.", lost_ones.len(), outcomes.len())
         }
     }
 }
@@ -302,13 +301,19 @@ mod tests {
         for (outcomes, told) in [
             (vec![], ""),
             (vec![won(), won()], ""),
-            (vec![faster()], "This request was already approved with co approvals; that decision counts."),
-            (vec![won(), expired()], "1 of 2 did not count. This request is expired and takes no answer."),
-            (vec![faster(), faster(), won()], "2 of 3 did not count: somebody was faster."),
-            (vec![expired(), DecideOutcome::Unknown], "2 of 2 did not count: they take no answer any more."),
+            (vec![faster()], "This request was already approved with co approvals."),
+            (
+                vec![won(), expired()],
+                "1 of 2 was not recorded. This request is expired and can no longer be decided.",
+            ),
+            (vec![faster(), faster(), won()], "2 of 3 were not recorded: already decided elsewhere."),
+            (
+                vec![expired(), DecideOutcome::Unknown],
+                "2 of 2 were not recorded: they can no longer be decided.",
+            ),
             (
                 vec![expired(), faster()],
-                "2 of 2 did not count: somebody was faster at 1, and 1 take no answer any more.",
+                "2 of 2 were not recorded: 1 already decided elsewhere, 1 can no longer be decided.",
             ),
         ] {
             assert_eq!(losses(&outcomes), told);

@@ -86,7 +86,7 @@ impl ClientHandler {
                 self.tell(ServerMessage::Earlier { lines }).await;
             }
             Err(error) => {
-                let text = format!("Earlier lines could not be read: {error}.");
+                let text = format!("The history could not be read: {error}.");
                 self.say(Say::warning("history", text)).await;
             }
         }
@@ -98,7 +98,7 @@ impl ClientHandler {
             return None;
         }
         if self.background.has(session) {
-            let text = "It goes on beside this session; it can be opened once it rests.";
+            let text = "It is running in the background; open it when it stops.";
             self.say(Say::warning("resume", text)).await;
             return None;
         }

@@ -84,11 +84,11 @@ impl ClientHandler {
             write_choice(file.as_deref(), &service, None, Some(&model)).map_err(|error| error.to_string())
         });
         let written = written.await.unwrap_or_else(|error| Err(error.to_string()));
-        let answers = format!("{} answers from the next request on", code(&choice.name()));
+        let answers = format!("{} is used from the next request", code(&choice.name()));
         let say = match written {
             Ok(path) => {
                 let path = code(&path.display().to_string());
-                Say::plain("model", format!("{answers}, and after a restart: {path} says so."))
+                Say::plain("model", format!("{answers} and after a restart (saved in {path})."))
             }
             Err(error) => Say::warning("model", format!("{answers}, but not after a restart: {error}.")),
         };

@@ -280,24 +280,23 @@ impl<'a> SessionRuntime<'a> {
         }
         if history.damaged() > 0 {
             let text = match history.damaged() {
-                1 => "A record of this session is damaged or missing; what it said is left out.".to_owned(),
+                1 => "A record of this session is damaged or missing; its content is left out.".to_owned(),
                 many => format!(
-                    "{many} records of this session are damaged or missing; what they said is left out."
+                    "{many} records of this session are damaged or missing; their content is left out."
                 ),
             };
-            let text = format!("{text} `co doctor` says more.");
+            let text = format!("{text} Run `co doctor` for details.");
             self.client.say(Say::warning("damaged", text)).await;
         }
         if history.running().is_some() && history.last_end().is_none() {
-            let text =
-                "The last turn was cut off. `co resume` goes on with it; a new prompt leaves it behind.";
+            let text = "The last turn was cut off. `co resume` continues it; a new prompt abandons it.";
             self.client.say(Say::warning("cut off", text)).await;
         }
         if let (Some(_), Some(TurnEnd::LimitReached { limit: Limit::Cap(cap) })) =
             (history.running(), history.last_end())
         {
             let text = format!(
-                "The last turn stopped at {}. `co resume` goes on with it; a new prompt leaves it behind.",
+                "The last turn stopped at {}. `co resume` continues it; a new prompt abandons it.",
                 code(cap.setting())
             );
             self.client.say(Say::warning("cap", text)).await;
@@ -379,7 +378,7 @@ impl<'a> SessionRuntime<'a> {
                 let store = self.session.store().clone();
                 tokio::spawn(async move {
                     if let Err(error) = store.copy_if_due().await {
-                        tracing::warn!(%error, "the database was not copied");
+                        tracing::warn!(%error, "the database was not backed up");
                     }
                 });
                 Ok(Going::On)
@@ -445,8 +444,7 @@ impl<'a> SessionRuntime<'a> {
             StoreState::Takes => false,
         };
         if !is_told || !self.unsaved.is_empty() {
-            let again =
-                "The conversation is as last saved. Resolve the problem, then send the message again.";
+            let again = "The conversation is unchanged since the last save. Fix the problem, then send the message again.";
             self.client.say(Say::error("not saved", format!("{why}. {again}"))).await;
         }
         let is_read = self.session.reread().await.is_ok();

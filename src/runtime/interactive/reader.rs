@@ -43,7 +43,7 @@ pub(super) async fn run(
                         client.waiting().await;
                     }
                     OwnerAction::Prompt(parts) => {
-                        let text = format!("Only {holder} can go on here. `co` without `-c` starts a session of its own.");
+                        let text = format!("Only {holder} can continue it. `co` without `-c` starts a new session.");
                         client.say(Say::warning("read only", text)).await;
                         // The text goes back to the composer.
                         client.tell(ServerMessage::Draft { text: images::words(&parts) }).await;
@@ -54,7 +54,7 @@ pub(super) async fn run(
                         }
                     }
                     OwnerAction::Retry | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. }) => {
-                        let text = format!("Only {holder} can go on here. `co` without `-c` starts a session of its own.");
+                        let text = format!("Only {holder} can continue it. `co` without `-c` starts a new session.");
                         client.say(Say::warning("read only", text)).await;
                     }
                     OwnerAction::Answered

@@ -66,7 +66,7 @@ impl ClientHandler {
         // An allow rule applies once the request is approved; otherwise it would answer the request before the user.
         if saved.rule.effect != RuleEffect::Allow {
             self.refresh_rules().await;
-            let text = format!("{} is saved. The request goes on waiting.", code(&saved.rule.id));
+            let text = format!("{} is saved. The request is still waiting.", code(&saved.rule.id));
             self.say(Say::plain("rules", text)).await;
             return OwnerAction::Answered;
         }
@@ -120,17 +120,15 @@ impl ClientHandler {
                 Fit::Applies
                     if scope == RuleScope::Session && rule.args.is_empty() && asked.risk == Risk::High =>
                 {
-                    return Err(
-                        "it looks at no argument, so it does not cover what is HIGH; add one".to_owned()
-                    );
+                    return Err("it tests no argument, so it does not cover HIGH; add a test".to_owned());
                 }
                 Fit::Applies | Fit::AppliesInDoubt(_) => {}
                 Fit::Elsewhere => {
-                    return Err("it is not about this call; change it, or answer with y".to_owned());
+                    return Err("it does not apply to this call; change it, or approve with y".to_owned());
                 }
                 Fit::Not(because) => {
                     return Err(format!(
-                        "it does not match this call ({because}); change it, or answer with y"
+                        "it does not match this call ({because}); change it, or approve with y"
                     ));
                 }
             }

@@ -110,7 +110,7 @@ impl Shell {
                 }
                 Some(Ok(ExecEvent::Exited(exit))) => return self.end(outcome(exit)),
                 Some(Err(error)) => return self.end(format!("could not run: {error}")),
-                None => return self.end("ended without a word".to_owned()),
+                None => return self.end("ended unexpectedly".to_owned()),
             }
         }
     }
@@ -215,7 +215,7 @@ fn outcome(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit {code}"),
         Exit::Signal(signal) => format!("ended by signal {signal}"),
-        Exit::TimedOut => "ended: it ran too long".to_owned(),
+        Exit::TimedOut => "ended: timed out".to_owned(),
         Exit::Cancelled => "stopped".to_owned(),
     }
 }
@@ -225,7 +225,7 @@ fn survivors(found: &[Survivor], fate: Fate) -> String {
     let list = list.join(", ");
     match fate {
         Fate::Running => format!("Still running in the background: {list}."),
-        Fate::Ended => format!("These had left the command and were ended with it: {list}."),
+        Fate::Ended => format!("Detached processes were ended with it: {list}."),
     }
 }
 

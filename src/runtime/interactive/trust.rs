@@ -35,7 +35,7 @@ impl ClientHandler {
     }
 
     fn belongings_in_words(&self, found: &Belongings) -> String {
-        let mut text = format!("{} brings {}.", code(&self.folder.display().to_string()), found.in_words());
+        let mut text = format!("In {}: {}.", code(&self.folder.display().to_string()), found.in_words());
         for key in &found.keys {
             text.push_str(&format!("\n- {}", code(key)));
         }
@@ -43,7 +43,8 @@ impl ClientHandler {
             text.push_str(&format!("\n- hook {} at {events}: {}", code(name), code(command)));
         }
         if !found.changes.is_empty() {
-            let head = if found.is_known { "Changed since you trusted it:" } else { "Its files say:" };
+            let head =
+                if found.is_known { "Changed since you trusted it:" } else { "Contents of its files:" };
             text.push_str(&format!("\n\n{head}"));
             found.changes.iter().for_each(|line| text.push_str(&format!("\n- {}", code(line))));
         }
@@ -58,20 +59,19 @@ impl ClientHandler {
         match self.app.permissions.trust_folder(&self.folder, found.contents.clone()).await {
             Ok(file) => {
                 let mut text = format!(
-                    "{} is trusted now with what it says; {} says so. It brings {}: rules and hooks count from the next \
-                     turn on, settings from the next start.",
+                    "{} is now trusted (saved in {}). Found: {}. Rules and hooks apply from the next \
+                     turn, settings from the next start.",
                     code(&self.folder.display().to_string()),
                     code(&file.display().to_string()),
                     found.in_words(),
                 );
                 if !found.hooks.is_empty() {
-                    text.push_str(" Each hook runs once you trust it too: `co hooks trust`.");
+                    text.push_str(" Each hook runs only after `co hooks trust`.");
                 }
                 self.say(Say::plain("trust", text)).await;
             }
             Err(error) => {
-                self.say(Say::error("trust", format!("{error}. Nothing is trusted that was not before.")))
-                    .await;
+                self.say(Say::error("trust", format!("{error}. Trust is unchanged."))).await;
             }
         }
     }

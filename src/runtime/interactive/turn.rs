@@ -111,7 +111,7 @@ impl SessionRuntime<'_> {
         };
         if interrupted {
             self.late = Queue::Held;
-            let text = "Stopped. What was approved late runs with your next prompt or decision.";
+            let text = "Stopped. Calls approved in the meantime run with your next prompt or decision.";
             self.client.say(Say::warning("stopped", text)).await;
         }
         if let Going::Closing = self.take_unheard(unheard).await? {

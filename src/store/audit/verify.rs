@@ -26,35 +26,33 @@ pub struct AuditCheck {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, serde::Serialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum AuditFinding {
-    #[error("row {no} was changed: its content is not what its hash was made of")]
+    #[error("row {no} was changed: its content does not match its hash")]
     Changed { no: u64 },
-    #[error("{} removed, and no pruning tells of it", rows(*.from, *.to))]
+    #[error("{} removed without a pruning record", rows(*.from, *.to))]
     Removed { from: u64, to: u64 },
     #[error(
-        "row {no} does not follow the row before it: rows were exchanged, put in, or written anew from there on"
+        "row {no} does not follow the row before it: rows were swapped, inserted or rewritten from there on"
     )]
     Moved { no: u64 },
-    #[error("the end was cut off: row {} was written, and the last one there is {}", kept, last.map_or("none".to_owned(), |no| no.to_string()))]
+    #[error("the end was cut off: row {} was written, but the last one is {}", kept, last.map_or("none".to_owned(), |no| no.to_string()))]
     Cut { kept: u64, last: Option<u64> },
-    #[error("row {no} is not the one that was kept in audit.head: the rows up to it were written anew")]
+    #[error("row {no} does not match audit.head: the rows up to it were rewritten")]
     Replaced { no: u64 },
     #[error(
-        "{} missing; a row says that they were pruned, but audit.pruned, which keeps what co pruned, does not",
+        "{} missing; a row says that they were pruned, but audit.pruned, which records pruning, does not",
         rows(1, *to)
     )]
     NotPruned { to: u64 },
     #[error(
-        "no row is wrong, but the triggers that keep rows from being changed or removed are missing in the database; \
-         `co doctor` puts them back"
+        "all rows are valid, but the triggers that protect rows from changes are missing in the database; \
+         `co doctor` restores them"
     )]
     Unprotected,
-    #[error(
-        "no row has a hash that begins with `{hash}`: the rows up to that one were removed or written anew"
-    )]
+    #[error("no row has a hash that begins with `{hash}`: the rows up to that one were removed or rewritten")]
     NotThere { hash: String },
     #[error(
-        "no row is wrong, but the head that is kept beside the rows, audit.head, is missing or cannot be read: whether \
-         the end was cut off cannot be told. `co audit verify HEAD` tells it, with a head that you noted"
+        "all rows are valid, but the stored head, audit.head, is missing or cannot be read, so it is unknown whether \
+         the end was cut off. `co audit verify HEAD` checks it with a head that you noted"
     )]
     NoHead,
 }

@@ -74,7 +74,7 @@ fn guard(place: &ToolPath, path: &Path) -> (Risk, Option<String>) {
     let inner = path.strip_prefix(&place.workspace).unwrap_or(path);
     let has = |name: &str| inner.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
     if place.is_own(path) || has(".co") {
-        (Risk::High, Some("it changes settings, rules, hooks or data of co itself".to_owned()))
+        (Risk::High, Some("it changes settings, rules, hooks or data of co".to_owned()))
     } else if has(".git") {
         (Risk::High, None)
     } else {

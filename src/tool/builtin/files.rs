@@ -67,7 +67,7 @@ pub fn check_regular(metadata: &Metadata, shown: &str) -> Result<(), ToolError> 
         return Err(misuse(format!("{shown} is a folder; list_dir shows what is in it")));
     }
     if !metadata.is_file() {
-        return Err(misuse(format!("{shown} is no regular file (a pipe, a socket or a device)")));
+        return Err(misuse(format!("{shown} is not a regular file (a pipe, a socket or a device)")));
     }
     Ok(())
 }

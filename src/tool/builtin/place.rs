@@ -59,7 +59,7 @@ impl ToolPath {
     pub fn open(&self, path: &Path) -> io::Result<File> {
         let root = if path.starts_with(&self.workspace) { &self.workspace } else { &self.spill };
         let Ok(relative) = path.strip_prefix(root) else {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "it is not in the folder any more"));
+            return Err(io::Error::new(io::ErrorKind::NotFound, "it is no longer in the folder"));
         };
         BaseFolder::open(root)?.file(relative)
     }
@@ -68,7 +68,7 @@ impl ToolPath {
     /// following a link created since.
     pub fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let Ok(relative) = path.strip_prefix(&self.workspace) else {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "it is not in the folder any more"));
+            return Err(io::Error::new(io::ErrorKind::NotFound, "it is no longer in the folder"));
         };
         BaseFolder::open(&self.workspace)?.write(relative, bytes)
     }

@@ -33,7 +33,7 @@ const DEFAULT_LINES: u64 = 2000;
 const MAX_WHOLE: u64 = 64 * 1024 * 1024;
 
 /// Part of the report on a file that is not shown.
-const NO_TEXT: &str = " is no text: ";
+const NO_TEXT: &str = " is not text: ";
 
 /// Maximum bytes per read.
 const CHUNK: usize = 64 * 1024;

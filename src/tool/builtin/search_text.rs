@@ -86,7 +86,7 @@ impl SearchTextArgs {
         }
         builder.build(&self.pattern).map_err(|error| {
             misuse(format!(
-                "the pattern is no regular expression; a literal ( [ . * needs a \\ before it: {error}"
+                "the pattern is not a valid regular expression; a literal ( [ . * needs a \\ before it: {error}"
             ))
         })
     }

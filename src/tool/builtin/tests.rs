@@ -161,7 +161,7 @@ async fn read_file_shows_numbered_lines() {
         (json!({"path": "./sub/../a.txt", "limit": null}), "one"),
         (json!({"path": "empty"}), "=[the file is empty]\n"),
         (json!({"path": "bad.txt"}), "caf\u{fffd}\n[bytes that are no UTF-8"),
-        (json!({"path": "pic.png"}), "=pic.png is no text: a PNG image, 10 bytes; its content is not shown"),
+        (json!({"path": "pic.png"}), "=pic.png is not text: a PNG image, 10 bytes; its content is not shown"),
         (json!({"path": "long.txt"}), "[1000 lines in all; go on with offset "),
         (json!({"path": "a.txt", "offset": 9}), "MISUSE a.txt has 3 lines; offset 9 is past its end"),
         (json!({"path": "sub"}), "MISUSE sub is a folder; list_dir"),
@@ -332,7 +332,7 @@ async fn looks_are_given_up_on_cancel() {
         ("write_file", json!({"path": "new", "content": "x"})),
     ];
     for (name, args) in calls {
-        assert_eq!(bench.call(name, args).await, "TERMINAL interrupted before it was done", "{name}");
+        assert_eq!(bench.call(name, args).await, "TERMINAL interrupted before it finished", "{name}");
     }
     assert!(!bench.at("new").exists());
 }
@@ -466,14 +466,14 @@ async fn plans_say_what_would_happen() {
             "change a.txt: +1 -1",
             Risk::Medium,
         ),
-        ("shell", json!({"command": "ls -l\npwd"}), "run ls -l … (only looks)", Risk::Low),
+        ("shell", json!({"command": "ls -l\npwd"}), "run ls -l … (only reads)", Risk::Low),
         ("shell", json!({"command": "git status"}), "run git status", Risk::Medium),
         ("read_file", json!({"path": "sub/.env"}), "read sub/.env (may hold secrets)", Risk::Medium),
         ("shell", json!({"command": "cat /etc/hosts"}), "run cat /etc/hosts", Risk::Medium),
         ("shell", json!({"command": "make test"}), "run make test", Risk::Medium),
         ("shell", json!({"command": "ls > out"}), "run ls > out", Risk::Medium),
-        ("shell", json!({"command": "cat .ssh/x"}), "run cat .ssh/x (touches secrets)", Risk::High),
-        ("shell", json!({"command": "rm -rf x"}), "run rm -rf x (deletes for good)", Risk::High),
+        ("shell", json!({"command": "cat .ssh/x"}), "run cat .ssh/x (may read secrets)", Risk::High),
+        ("shell", json!({"command": "rm -rf x"}), "run rm -rf x (deletes permanently)", Risk::High),
     ];
     for (name, args, summary, risk) in cases {
         let plan = bench.plan(name, &args).await.unwrap();
@@ -647,7 +647,7 @@ async fn shell_tells_output_and_exit() {
             (
                 "shell",
                 json!({"command": "echo begun; exec sleep 1000", "timeout": 1}),
-                "=TERMINAL ended after its timeout of 1 seconds\nbegun\n",
+                "=TERMINAL timed out after 1 seconds\nbegun\n",
             ),
         ])
         .await;
@@ -672,7 +672,7 @@ async fn shell_output_is_live_and_ends_on_cancel() {
     };
     let (text, result) = tokio::join!(interrupt, bench.call("shell", json!({"command": script})));
     assert_eq!(text, "grün\n");
-    assert_eq!(result, "TERMINAL interrupted; what it had done so far stays done\ngrün\n");
+    assert_eq!(result, "TERMINAL interrupted; what it had already done is not undone\ngrün\n");
 }
 
 #[tokio::test]

@@ -40,12 +40,12 @@ pub fn glob(pattern: &str) -> Result<GlobMatcher, ToolError> {
     shallow(pattern).map_err(|why| misuse(format!("the pattern cannot be used: {why}")))?;
     let relative = pattern.strip_prefix("./").unwrap_or(pattern);
     if relative.is_empty() {
-        return Err(misuse("the pattern is empty; `*` is met by every file, `*.rs` by Rust files"));
+        return Err(misuse("the pattern is empty; `*` matches every file, `*.rs` Rust files"));
     }
     let whole = if relative.contains('/') { relative.to_owned() } else { format!("**/{relative}") };
     GlobBuilder::new(&whole)
         .literal_separator(true)
         .build()
         .map(|glob| glob.compile_matcher())
-        .map_err(|error| misuse(format!("the pattern `{pattern}` is no glob: {}", error.kind())))
+        .map_err(|error| misuse(format!("the pattern `{pattern}` is not a valid glob: {}", error.kind())))
 }

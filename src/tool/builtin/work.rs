@@ -47,5 +47,5 @@ pub fn terminal(message: impl Into<String>) -> ToolError {
 }
 
 pub fn interrupted() -> ToolError {
-    terminal("interrupted before it was done")
+    terminal("interrupted before it finished")
 }

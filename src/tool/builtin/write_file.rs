@@ -66,7 +66,7 @@ fn change(args: WriteFileArgs, place: &ToolPath, seen: &Seen) -> Result<Change, 
     let old = present(place, &path)?;
     check_seen(seen, &path, &old, &shown)?;
     if matches!(&old, Present::File { bytes, .. } if bytes == args.content.as_bytes()) {
-        return Err(misuse(format!("{shown} already has exactly this content; nothing is to be written")));
+        return Err(misuse(format!("{shown} already has exactly this content; nothing to write")));
     }
     Ok(Change { path, shown, old, new: args.content, untouched: Untouched::default() })
 }

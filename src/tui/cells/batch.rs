@@ -101,9 +101,9 @@ fn whose_words(list: &BatchView<'_>, glyphs: &Glyphs) -> Option<String> {
     let tainted = |at: &usize| !list.rows[*at].card.request.taint.is_empty();
     let rows: Vec<usize> = (0..list.rows.len()).filter(tainted).collect();
     let from = sources(rows.iter().flat_map(|at| &list.rows[*at].card.request.taint));
-    let verb = if rows.len() == 1 { "carries" } else { "carry" };
+    let verb = if rows.len() == 1 { "contains" } else { "contain" };
     (!rows.is_empty())
-        .then(|| format!("{} {} {verb} words from {}", glyphs.taint, numbers(&rows), from.join(", ")))
+        .then(|| format!("{} {} {verb} text from {}", glyphs.taint, numbers(&rows), from.join(", ")))
 }
 
 /// Returns the cells for the details.
@@ -208,7 +208,7 @@ fn notes_lines(list: &BatchView<'_>, width: usize, glyphs: &Glyphs) -> Vec<Line>
     if notes.len() > NOTES {
         let more = notes.len() + 1 - NOTES;
         notes.truncate(NOTES - 1);
-        notes.push(format!("{more} more links between these"));
+        notes.push(format!("{more} more dependencies"));
     }
     notes.iter().map(|note| Line::of(note, Role::Waiting).cut(width)).collect()
 }
@@ -313,12 +313,12 @@ fn what(card: &Card) -> Line {
 /// Returns the decision under way, or else whether the call can be undone and which calls it must follow.
 fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
     if let CardStage::Deciding(word) = row.card.stage {
-        return Line::of(format!("{word}: deciding…"), Role::Waiting);
+        return Line::of(format!("{word}: sending…"), Role::Waiting);
     }
     let undo = match row.card.request.plan.undo {
         Undo::Exact => "undo: yes",
-        Undo::Compensating => "undo: in part",
-        Undo::Hold => "held first",
+        Undo::Compensating => "undo: partly",
+        Undo::Hold => "delayed",
         Undo::None => "undo: no",
     };
     let mut line = Line::of(undo, Role::Dim);
@@ -353,8 +353,8 @@ fn approved_once(list: &BatchView<'_>, keymap: &Keymap) -> String {
     let high: Vec<usize> = these.iter().copied().filter(|at| list.rows[*at].card.is_high()).collect();
     let verb = if high.len() == 1 { "is" } else { "are" };
     let again = match these.len() {
-        1 => "once more runs it".to_owned(),
-        all => format!("once more runs all {all}"),
+        1 => "again runs it".to_owned(),
+        all => format!("again runs all {all}"),
     };
     let keys = [
         (Context::Batch, Action::List(ListKey::Yes), again.as_str()),
@@ -368,9 +368,9 @@ fn refusal(list: &BatchView<'_>, of: &[RequestId]) -> String {
     let of: Vec<usize> = of.iter().filter_map(index).collect();
     let lost = match dropped(list.rows, &of) {
         lost if lost.is_empty() => String::new(),
-        lost => format!(" drops {}", numbers(&lost)),
+        lost => format!(" cancels {}", numbers(&lost)),
     };
-    format!("no to {}{lost}: tell the model why (optional)", numbers(&of))
+    format!("deny {}{lost}: reason for the model (optional)", numbers(&of))
 }
 
 fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> Line {

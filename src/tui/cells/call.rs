@@ -413,7 +413,7 @@ impl CallRow {
 pub const APPROVED: &str = "approved";
 
 /// Says of an approval that the arguments were changed.
-pub const CHANGED: &str = " with other arguments";
+pub const CHANGED: &str = " with changes";
 
 fn remark(text: &str, margin: &Margin) -> Line {
     margin.rest.clone().with(text, Role::Dim).ours()

@@ -31,7 +31,7 @@ pub fn draw(cap: &CapCard, frame: &Frame<'_>) -> Drawn {
         }
     }
     let word = cap.said.map(|said| match said {
-        CapAnswer::GoOn => "go on: sending…",
+        CapAnswer::GoOn => "continue: sending…",
         CapAnswer::Raise => "raise: sending…",
         CapAnswer::Stop => "stopping…",
     });
@@ -48,7 +48,7 @@ fn figures(cap: &CapCard) -> Vec<(&'static str, String)> {
     let question = &cap.question;
     let mut rows = vec![("used", question.share_words())];
     if question.unpriced > 0 {
-        rows.push(("", format!("requests of unknown price are not in it: {}", question.unpriced)));
+        rows.push(("", format!("not counting requests of unknown price: {}", question.unpriced)));
     }
     let next = match question.adds {
         Some(adds) => format!("about {} for the next request ({})", question.cap.words(adds), question.model),
@@ -85,9 +85,9 @@ fn keys(frame: &Frame<'_>, room: usize) -> Line {
             (Context::Global, Action::Escape, back),
         ])
     };
-    let long = hints("go on, this request", "raise the cap", "stop here", "write");
+    let long = hints("continue once", "raise the cap", "stop", "back");
     if keys_line(&long, dot).width() <= room {
         return keys_line(&long, dot);
     }
-    fitting(hints("go on", "raise", "stop", ""), dot, room)
+    fitting(hints("continue", "raise", "stop", ""), dot, room)
 }

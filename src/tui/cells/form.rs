@@ -158,7 +158,7 @@ fn badge(card: &Card, form: &Form, dot: &str) -> Line {
         line = line.with(format!("raw JSON {dot} "), Role::Dim);
     }
     match form.changed() {
-        0 => line.with("not changed", Role::Dim),
+        0 => line.with("unchanged", Role::Dim),
         1 => line.with("1 field changed", Role::Waiting),
         count => line.with(format!("{count} fields changed"), Role::Waiting),
     }
@@ -189,13 +189,13 @@ fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
     match &form.check {
         Err(problem) => say(format!("{} {problem}", glyphs.fail), Role::Fail),
         Ok(_) if !form.knows_tool() => {
-            say(format!("{} valid JSON; what this tool takes is not known", glyphs.ok), Role::Ok);
+            say(format!("{} valid JSON; the tool's fields are unknown", glyphs.ok), Role::Ok);
         }
         Ok(_) => {
             let required =
                 form.mode == Mode::Fields && form.fields.iter().any(|field| field.need == Need::Required);
-            let legend = if required { "  (* must be there)" } else { "" };
-            say(format!("{} fits the tool{legend}", glyphs.ok), Role::Ok);
+            let legend = if required { " · * required" } else { "" };
+            say(format!("{} valid{legend}", glyphs.ok), Role::Ok);
         }
     }
     if form.mode == Mode::Raw
@@ -365,11 +365,11 @@ fn single(field: &Field, keymap: &Keymap, before: &str, after: &str) -> Line {
         FieldEntry::Pick { choices, at } => {
             let chosen = choices.get(*at).and_then(Option::as_ref);
             let (text, role) =
-                chosen.map_or(("left out".to_owned(), Role::Dim), |choice| (word(choice), Role::Text));
+                chosen.map_or(("not set".to_owned(), Role::Dim), |choice| (word(choice), Role::Text));
             Line::of(before, Role::Key).with(text, role).with(after, Role::Key)
         }
         FieldEntry::Long(bytes) => {
-            let edits = (Context::Text, Action::EditOutside, "edits it in $EDITOR");
+            let edits = (Context::Text, Action::EditOutside, "edit in $EDITOR");
             Line::of(keymap.told(&format!("{} kB", bytes.div_ceil(1_000)), &[edits]), Role::Dim)
         }
         FieldEntry::Text(_) => Line::new(),
@@ -383,17 +383,17 @@ fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> (Vec<Line>, usize) 
     let counts = counts(changes);
     let badge = Line::of(format!("+{}", counts.added), Role::Added)
         .with(format!(" -{}", counts.removed), Role::Removed);
-    sheet.border(&Line::of("what changes", Role::Heading), &badge, 0);
+    sheet.border(&Line::of("changes", Role::Heading), &badge, 0);
     let half = (sheet.inner.saturating_sub(3)) / 2;
     let mut lines = Vec::new();
     if form.check.is_err() {
-        lines.push(Line::of("shown as soon as it fits the tool", Role::Dim));
+        lines.push(Line::of("shown once the arguments are valid", Role::Dim));
     } else if changes.is_empty() {
-        lines.push(Line::of("nothing: it would run as the model asked", Role::Dim));
+        lines.push(Line::of("none: runs as requested", Role::Dim));
     } else {
-        let mut head = Line::of("  model asked", Role::Dim);
+        let mut head = Line::of("  requested", Role::Dim);
         head.pad_to(half + 3);
-        lines.push(head.with("  you will run", Role::Dim));
+        lines.push(head.with("  will run", Role::Dim));
         lines.push(Line::new());
         let hunks = Hunks::default();
         let layout = Layout { width: sheet.inner, hunks: &hunks, glyphs: frame.look.glyphs };

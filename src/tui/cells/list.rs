@@ -151,7 +151,7 @@ pub fn reason(words: String, editor: &Editor, room: usize) -> [Line; 2] {
 /// Returns the keys while a reason is written.
 pub fn reason_keys(keymap: &Keymap) -> Vec<Hint> {
     keymap.hints(&[
-        (Context::Reason, Action::Card(CardKey::SendNo), "send the no"),
+        (Context::Reason, Action::Card(CardKey::SendNo), "deny"),
         (Context::Global, Action::Escape, "back"),
     ])
 }

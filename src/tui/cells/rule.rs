@@ -30,7 +30,7 @@ pub fn text_width(columns: usize) -> usize {
 pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {
     let mut sheet = Sheet::new(frame, frame.look.width.min(WIDEST));
     let glyphs = frame.look.glyphs;
-    let title = Line::of(format!("{} a rule for ", glyphs.waiting), Role::Waiting)
+    let title = Line::of(format!("{} rule for ", glyphs.waiting), Role::Waiting)
         .with(card.request.tool.as_str(), Role::Tool)
         .with(" ", Role::Text)
         .with(call::subject(&card.request.args), Role::Text);
@@ -50,7 +50,7 @@ fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
     let least = if sheet.frame.rows < LOW { 1 } else { LEAST.min(room) };
     if rule.standing == RuleStanding::Drafting {
         let glyphs = sheet.frame.look.glyphs;
-        sheet.put(Line::of(format!("{} looking for the rule", glyphs.still), Role::Dim));
+        sheet.put(Line::of(format!("{} drafting the rule", glyphs.still), Role::Dim));
         (1..least).for_each(|_| sheet.put(Line::new()));
         return;
     }
@@ -94,14 +94,12 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
     lines.push(scopes(sheet, rule));
     let (words, role) = match &rule.standing {
         RuleStanding::Drafting => (String::new(), Role::Dim),
-        RuleStanding::Unchecked => {
-            (format!("{} looking at what it would have done", glyphs.still), Role::Dim)
-        }
+        RuleStanding::Unchecked => (format!("{} checking it against past calls", glyphs.still), Role::Dim),
         RuleStanding::Good(past) => (format!("{} {}", glyphs.ok, would_have(*past)), Role::Ok),
         RuleStanding::Wrong(wrong) => {
             (format!("{} {}", glyphs.fail, one_line_summary(wrong, 400)), Role::Fail)
         }
-        RuleStanding::Saving(_) => (format!("{} saving it, then approving…", glyphs.waiting), Role::Waiting),
+        RuleStanding::Saving(_) => (format!("{} saving and approving…", glyphs.waiting), Role::Waiting),
     };
     let mut say = |words: String, role| {
         let said = wrap_spans(&[Span::new(words, role)], sheet.inner, &Margin::default());
@@ -123,7 +121,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
 
 /// Returns the scopes with the choice marked; with little room, the choice alone.
 fn scopes(sheet: &Sheet<'_>, rule: &RuleForm) -> Line {
-    let mut line = Line::of("counts", Role::Dim);
+    let mut line = Line::of("applies", Role::Dim);
     for scope in [RuleScope::Session, RuleScope::Project, RuleScope::User] {
         let words = scope_words(scope);
         if scope == rule.scope {
@@ -138,9 +136,7 @@ fn scopes(sheet: &Sheet<'_>, rule: &RuleForm) -> Line {
 /// Describes the effect of the rule on past calls.
 fn would_have(past: PastCalls) -> String {
     match past {
-        PastCalls { of: 0, .. } => {
-            "it is a rule; there are no calls yet that it could have matched".to_owned()
-        }
+        PastCalls { of: 0, .. } => "valid; no past calls to check it against yet".to_owned(),
         PastCalls { matched, of, denied } => {
             format!("would have matched {matched} of your last {of} calls, {denied} of them denied")
         }
@@ -154,8 +150,8 @@ fn keys(rule: &RuleForm, frame: &Frame<'_>) -> Line {
         RuleStanding::Drafting | RuleStanding::Saving(_) => vec![back],
         RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) => vec![
             on(RuleKey::Save, "save and approve"),
-            on(RuleKey::Scope, "how long"),
-            on(RuleKey::Reset, "as drafted"),
+            on(RuleKey::Scope, "scope"),
+            on(RuleKey::Reset, "reset"),
             (Context::Text, Action::EditOutside, "$EDITOR"),
             back,
         ],

@@ -73,7 +73,7 @@ impl ShellCell {
         let hidden = self.output.height().saturating_sub(shown) + self.output.dropped;
         if hidden > 0 {
             let mut line = bar.clone();
-            let all = look.keys.details.map(|key| format!(", {key} all that is kept"));
+            let all = look.keys.details.map(|key| format!(", {key} shows all kept lines"));
             let words = format!("… {hidden} lines before{}", all.unwrap_or_default());
             line.push(Span::new(words, Role::Dim));
             lines.push(line.cut(look.width).ours());
@@ -87,7 +87,7 @@ impl ShellCell {
         let text = match &self.state {
             ShellState::Running { since_ms } => {
                 let took = Duration::from_millis(look.now_ms.saturating_sub(*since_ms));
-                let stops = look.keys.stop.map(|key| format!("  {key} stops it"));
+                let stops = look.keys.stop.map(|key| format!("  {key} stop"));
                 format!("   {} {}{}", look.spinner(), call::seconds(took), stops.unwrap_or_default())
             }
             ShellState::Ended { outcome, took } => format!("   {outcome}  {}", call::seconds(*took)),

@@ -65,7 +65,7 @@ pub fn elsewhere(model: &Model) -> Line {
         return Line::new();
     }
     if find.total() == 0 {
-        return Line::of("   nothing found", Role::Waiting);
+        return Line::of("   no matches", Role::Waiting);
     }
     let transcript = &model.transcript;
     let seen = transcript.seen();

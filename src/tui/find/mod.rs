@@ -18,7 +18,7 @@ use super::keys::{Action, Context, FindKey, Nav, StatusHint};
 use super::transcript::{Bookmark, Transcript};
 
 const SEARCHING: &[StatusHint] = &[
-    (Context::Find, &[Action::Nav(Nav::Down)], " then n/N next, previous"),
+    (Context::Find, &[Action::Nav(Nav::Down)], " then n/N next/previous"),
     (Context::Find, &[Action::Find(FindKey::Tools)], " tool output"),
     (Context::Global, &[Action::Escape], " close"),
 ];

@@ -146,7 +146,7 @@ impl Field {
     /// Describes the requested value.
     pub fn was(&self) -> String {
         match &self.asked {
-            None => "left out".to_owned(),
+            None => "not set".to_owned(),
             Some(Value::String(text)) if text.is_empty() => "empty".to_owned(),
             Some(asked) => self.shape.text(Some(asked)),
         }
@@ -289,7 +289,7 @@ impl Shape {
                 .ok_or("must be a whole number")?,
             Self::Number => number(text.trim()).ok_or("must be a number")?,
             Self::Json | Self::Pick(_) => {
-                serde_json::from_str(text).map_err(|error| format!("is no JSON: {}", told(&error)))?
+                serde_json::from_str(text).map_err(|error| format!("is not valid JSON: {}", told(&error)))?
             }
         };
         Ok(Some(value))
@@ -327,10 +327,10 @@ fn hint(schema: &Value, shape: &Shape) -> String {
         Shape::Whole => format!("whole number{}", bounds("minimum", "maximum")),
         Shape::Number => format!("number{}", bounds("minimum", "maximum")),
         Shape::Lines => match bounds("minItems", "maxItems") {
-            bounds if bounds.is_empty() => "list, one a line".to_owned(),
-            bounds => format!("list, one a line,{bounds}"),
+            bounds if bounds.is_empty() => "list, one per line".to_owned(),
+            bounds => format!("list, one per line,{bounds}"),
         },
-        Shape::Pick(choices) if choices.iter().all(Value::is_boolean) => "Space turns it".to_owned(),
+        Shape::Pick(choices) if choices.iter().all(Value::is_boolean) => "Space toggles".to_owned(),
         Shape::Pick(choices) => choices.iter().map(word).collect::<Vec<_>>().join(", "),
         Shape::Json => kind(schema).map_or("JSON".to_owned(), |kind| format!("{} as JSON", kind_word(kind))),
     }

@@ -355,7 +355,7 @@ pub fn pretty(args: &Value) -> String {
 fn read(text: &str) -> Result<Value, String> {
     match serde_json::from_str::<Value>(text) {
         Ok(value) if value.is_object() => Ok(value),
-        Ok(_) => Err("the arguments must be one JSON object: { … }".to_owned()),
+        Ok(_) => Err("the arguments must be a JSON object: { … }".to_owned()),
         Err(error) => Err(told(&error)),
     }
 }
@@ -367,7 +367,7 @@ fn readable(args: &Value, asked: &Value) -> String {
     for (name, value) in args.as_object().into_iter().flatten() {
         match value {
             Value::String(text) if text.len() > LONGEST => {
-                let state = if asked.get(name) == Some(value) { "as asked" } else { "changed" };
+                let state = if asked.get(name) == Some(value) { "as requested" } else { "changed" };
                 out.push_str(&format!("{name}: {} bytes, {state}\n", text.len()));
             }
             Value::String(text) if text.contains('\n') => {

@@ -294,17 +294,15 @@ mod tests {
         let said: Vec<String> = keymap.conflicts().iter().map(ToString::to_string).collect();
         assert_eq!(
             said,
-            [
-                "Ctrl+F now does `composer.search-history` (flag f), and no key does `composer.find-open` any more, \
-              which had it by default. Give `composer.find-open` another key, or []."
-            ]
+            ["Ctrl+F now does `composer.search-history` (flag f), and `composer.find-open` any more, \
+              which had it by default. Give `composer.find-open` another key, or []."]
         );
     }
 
     #[test]
     fn what_is_wrong_is_told_and_leaves_the_default() {
-        let safe = "is pressed without looking and never approves";
-        let text = "is text there; take a key with Ctrl or Alt, or one such as F2";
+        let safe = "is too easy to press by accident and never approves";
+        let text = "types text there; use a key with Ctrl or Alt, or one such as F2";
         let cases: &[(&str, &[&str], String)] = &[
             (
                 "find",
@@ -312,8 +310,12 @@ mod tests {
                 "names no action; write it as `keys.context.action`; `co keys` lists them".into(),
             ),
             ("compser.send", &["F3"], "there is no context `compser` (did you mean `composer`?)".into()),
-            ("card.yess", &["j"], "`keys.card.yess` is no action (did you mean `card.yes`?)".into()),
-            ("text.send", &["F3"], "`keys.text.send` is no action (did you mean `composer.send`?)".into()),
+            ("card.yess", &["j"], "`keys.card.yess` is not an action (did you mean `card.yes`?)".into()),
+            (
+                "text.send",
+                &["F3"],
+                "`keys.text.send` is not an action (did you mean `composer.send`?)".into(),
+            ),
             ("card.why", &["Ctrl+Entr"], "`Ctrl+Entr` is no key (did you mean `Ctrl+Enter`?)".into()),
             ("card.yes", &["Enter"], format!("Enter {safe}")),
             ("card.yes", &["x", "Ctrl+Space"], format!("Ctrl+Space {safe}")),
@@ -323,15 +325,15 @@ mod tests {
             ("arguments.approve-edited", &["Shift+Tab"], format!("Shift+Tab {safe}")),
             ("composer.stash", &["s"], format!("s {text}")),
             ("global.redraw", &["Space"], format!("Space {text}")),
-            ("card.no", &["Esc"], "Esc interrupts or closes, everywhere".into()),
-            ("composer.stash", &["Ctrl+C"], "Ctrl+C interrupts or closes, everywhere".into()),
+            ("card.no", &["Esc"], "Esc always interrupts or closes".into()),
+            ("composer.stash", &["Ctrl+C"], "Ctrl+C always interrupts or closes".into()),
             ("global.interrupt", &[], "there must be a key for it everywhere".into()),
             ("global.escape", &[], "there must be a key for it everywhere".into()),
             ("global.interrupt", &["Ctrl+D"], "there must be a key for it everywhere".into()),
             // It begins a chord in every text.
             ("global.interrupt", &["Ctrl+X"], "there must be a key for it everywhere".into()),
-            ("chord.edit-outside", &["Ctrl+C"], "Ctrl+C interrupts or closes, everywhere".into()),
-            ("global.interrupt", &["Esc"], "Esc interrupts or closes, everywhere".into()),
+            ("chord.edit-outside", &["Ctrl+C"], "Ctrl+C always interrupts or closes".into()),
+            ("global.interrupt", &["Esc"], "Esc always interrupts or closes".into()),
         ];
         for (name, texts, words) in cases {
             let (keymap, problems) = with(&[(name, texts)]);
@@ -347,7 +349,7 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "q is set for both `card.no` and `card.why` (flag f); it does `card.no`. Give one of them another key."
+                "q is set for both `card.no` and `card.why` (flag f); it does `card.no` applies. Give one of them another key."
             ]
         );
         assert_eq!(keys(&keymap, "card.why"), "");
@@ -356,10 +358,8 @@ mod tests {
         let said: Vec<String> = keymap.conflicts().iter().map(ToString::to_string).collect();
         assert_eq!(
             said,
-            [
-                "Alt+A does `card.why` at a card that has the keys, so that no key reaches `global.focus-card` there. \
-              Give one of them another key."
-            ]
+            ["Alt+A does `card.why` on a focused card, so `global.focus-card` there. \
+              Give one of them another key."]
         );
     }
 

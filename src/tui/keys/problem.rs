@@ -10,7 +10,7 @@ use crate::tui::key::Key;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum KeyProblem {
     #[error(
-        "{place}: `keys.{name}` names no action; write it as `keys.context.action`; `co keys` lists them"
+        "{place}: `keys.{name}` is not an action; write it as `keys.context.action`; `co keys` lists them"
     )]
     NoAction { place: Source, name: String },
     #[error(
@@ -18,23 +18,23 @@ pub enum KeyProblem {
         guess(.nearest.as_deref())
     )]
     UnknownContext { place: Source, name: String, context: String, nearest: Option<String> },
-    #[error("{place}: `keys.{name}` is no action{}; `co keys` lists them", guess(.nearest.as_deref()))]
+    #[error("{place}: `keys.{name}` is not an action{}; `co keys` lists them", guess(.nearest.as_deref()))]
     UnknownAction { place: Source, name: String, nearest: Option<String> },
     #[error("{place}: `keys.{name}` keeps its default: {error}")]
     BadKey { place: Source, name: String, error: WrittenKeyError },
     #[error("{place}: `keys.{}` keeps its default: {}", .binding.path(), .why.words(*.key))]
     Refused { place: Source, binding: &'static Binding, key: Key, why: Refusal },
-    #[error("{place}: `keys.{}` keeps its default: there must be a key for it everywhere", .binding.path())]
+    #[error("{place}: `keys.{}` keeps its default: it needs a key in every context", .binding.path())]
     WayOut { place: Source, binding: &'static Binding },
     #[error(
-        "{key} is set for both `{}` and `{}` ({place}); it does `{}`. Give one of them another key.",
+        "{key} is set for both `{}` and `{}` ({place}); `{}` applies. Give one of them another key.",
         .has.path(),
         .lost.path(),
         .has.path()
     )]
     Twice { place: Source, key: Key, has: &'static Binding, lost: &'static Binding },
     #[error(
-        "{key} now does `{}` ({place}), and no key does `{}` any more, which had it by default. Give `{}` \
+        "{key} now does `{}` ({place}), and `{}`, which had it by default, has no key. Give `{}` \
          another key, or [].",
         .has.path(),
         .lost.path(),
@@ -42,7 +42,7 @@ pub enum KeyProblem {
     )]
     Taken { place: Source, key: Key, has: &'static Binding, lost: &'static Binding },
     #[error(
-        "{key} does `{}` {}, so that no key reaches `{}` there. Give one of them another key.",
+        "{key} does `{}` {}, so `{}` cannot be reached there. Give one of them another key.",
         .has.path(),
         .has.context.about(),
         .lost.path()
@@ -64,11 +64,11 @@ pub enum Refusal {
 impl Refusal {
     fn words(self, key: Key) -> String {
         match self {
-            Self::Reflex => format!("{key} is pressed without looking and never approves"),
+            Self::Reflex => format!("{key} is too easy to press by accident and never approves"),
             Self::IsText => {
-                format!("{key} is text there; take a key with Ctrl or Alt, or one such as F2")
+                format!("{key} types text there; use a key with Ctrl or Alt, or one such as F2")
             }
-            Self::IsWayOut => format!("{key} interrupts or closes, everywhere"),
+            Self::IsWayOut => format!("{key} always interrupts or closes"),
         }
     }
 }

@@ -7,15 +7,15 @@ use crate::tui::key::{Code, Key, Mods, NAMES, parse_keys};
 /// Why a text is no valid key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WrittenKeyError {
-    #[error("an empty text is no key; `[]` takes all keys away")]
+    #[error("an empty text is not a key; `[]` removes all keys")]
     Empty,
-    #[error("`{0}` is several keys; write each as a text of its own: [\"Ctrl+X\", \"F2\"]")]
+    #[error("`{0}` is several keys; write each one separately: [\"Ctrl+X\", \"F2\"]")]
     Several(String),
-    #[error("`{written}` is no key{}; write e.g. Ctrl+X, Alt+Enter, F2 or y", guess(.nearest.as_deref()))]
+    #[error("`{written}` is not a key{}; write e.g. Ctrl+X, Alt+Enter, F2 or y", guess(.nearest.as_deref()))]
     Unknown { written: String, nearest: Option<String> },
-    #[error("terminals send {written} as {really}; write another key")]
+    #[error("terminals send {written} as {really}; choose another key")]
     SentAs { written: Key, really: &'static str },
-    #[error("terminals do not tell {written} from {really}; write {really}")]
+    #[error("terminals cannot tell {written} from {really}; write {really}")]
     Unreported { written: String, really: Key },
 }
 
@@ -185,20 +185,17 @@ mod tests {
     #[test]
     fn what_is_no_key_is_answered_with_what_to_write() {
         for (text, words) in [
-            ("", "an empty text is no key; `[]` takes all keys away"),
-            (
-                "<c-x><c-y>",
-                "`<c-x><c-y>` is several keys; write each as a text of its own: [\"Ctrl+X\", \"F2\"]",
-            ),
+            ("", "an empty text is not a key; `[]` removes all keys"),
+            ("<c-x><c-y>", "`<c-x><c-y>` is several keys; write each one separately: [\"Ctrl+X\", \"F2\"]"),
             (
                 "Ctrl+Entr",
                 "`Ctrl+Entr` is no key (did you mean `Ctrl+Enter`?); write e.g. Ctrl+X, Alt+Enter, F2 or y",
             ),
             ("F13", "`F13` is no key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
             ("Hyper+x", "`Hyper+x` is no key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
-            ("Ctrl+I", "terminals send Ctrl+I as Tab; write another key"),
-            ("<c-m>", "terminals send Ctrl+M as Enter; write another key"),
-            ("Ctrl+Shift+P", "terminals do not tell Ctrl+Shift+P from Ctrl+P; write Ctrl+P"),
+            ("Ctrl+I", "terminals send Ctrl+I as Tab; choose another key"),
+            ("<c-m>", "terminals send Ctrl+M as Enter; choose another key"),
+            ("Ctrl+Shift+P", "terminals cannot tell Ctrl+Shift+P from Ctrl+P; write Ctrl+P"),
         ] {
             let said = parse_key(text).map_err(|error| error.to_string());
             assert_eq!(said, Err(words.to_owned()), "{text:?}");

@@ -31,11 +31,11 @@ const STARTS: [(&str, &str); 4] = [
     ("/", "a command"),
     ("@", "mention a file"),
     ("!", "run a command yourself"),
-    ("!!", "the same, in private"),
+    ("!!", "the same, private"),
 ];
 
 /// Facts that the key table does not contain.
-const NOTE: &str = "Letters are keys only where nothing is written. A card takes no key in its first half second, and \
+const NOTE: &str = "Letters are keys only where no text is typed. A card ignores keys for its first half second, and \
                     Enter, Space and Esc never approve.";
 
 const LISTED: &[StatusHint] = &[
@@ -51,7 +51,7 @@ const HERE: &[StatusHint] = &[
 ];
 const FILTERED: &[StatusHint] = &[
     (Context::Help, CHOOSE, " choose"),
-    (Context::Help, &[Action::InHelp(HelpKey::Run)], " do it"),
+    (Context::Help, &[Action::InHelp(HelpKey::Run)], " run"),
     (Context::Global, &[Action::Escape], " all keys"),
 ];
 
@@ -239,7 +239,7 @@ impl Help {
     fn listed(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
         let left = self.left(keymap);
         if left.is_empty() {
-            return vec![Line::of("no key does that", Role::Dim)];
+            return vec![Line::of("no matching key", Role::Dim)];
         }
         let keys = if area.columns == 1 { KEYS } else { LISTED_KEYS };
         let words_at = keys + 3;
@@ -285,7 +285,7 @@ impl Help {
         let Some(row) = self.marked(cx.screen.keymap) else { return Then::Stay };
         let context = row.binding.context;
         if !can_run(row) {
-            cx.flash(format!("not from here: it acts {}", context.about()));
+            cx.flash(format!("not available here: it works {}", context.about()));
             return Then::Stay;
         }
         Then::Run(context, row.binding.action)

@@ -30,7 +30,7 @@ const INSET: usize = 2;
 const STARS: usize = 24;
 
 const LOGIN: &[StatusHint] = &[
-    (Context::Login, &[Action::Login(LoginKey::Next)], " go on"),
+    (Context::Login, &[Action::Login(LoginKey::Next)], " continue"),
     (Context::Global, &[Action::Escape], " back"),
 ];
 const TRYING: &[StatusHint] = &[(Context::Global, &[Action::Escape], " back")];
@@ -195,7 +195,7 @@ impl PanelState for Login {
         inner.push(Line::new());
         let (words, role) = match (&self.trouble, self.stage) {
             (_, LoginStage::Trying) => {
-                (format!("Trying {} with one small request…", self.service.title), Role::Dim)
+                (format!("Testing {} with a small request…", self.service.title), Role::Dim)
             }
             (Some(trouble), _) => (trouble.clone(), Role::Fail),
             (None, LoginStage::Address | LoginStage::Key | LoginStage::Consent) => (self.about(), Role::Dim),
@@ -317,11 +317,11 @@ impl Login {
 
     fn about(&self) -> String {
         let told = if self.stage == LoginStage::Address {
-            "The address of its API, as its documentation gives it, e.g. http://localhost:8000/v1."
+            "The API address from its documentation, e.g. http://localhost:8000/v1."
         } else if self.has_key() {
-            "The key is not shown. It is tried with one small request and then kept in a file that only you can read."
+            "The key is not shown. It is tested with a small request, then saved in a file that only you can read."
         } else {
-            "It is tried with one small request."
+            "It is tested with a small request."
         };
         match self.service.note.as_str() {
             HAS_KEY if self.has_key() => {
@@ -337,11 +337,11 @@ impl Login {
         let back = keymap.shown(Context::Global, Action::Escape);
         match self.stage {
             LoginStage::Trying => format!("{back} back"),
-            LoginStage::Consent => format!("y sends it all the same · {back} back"),
+            LoginStage::Consent => format!("y send anyway · {back} back"),
             LoginStage::Address | LoginStage::Key if self.has_address() && self.has_key() => {
-                format!("{next} goes on · {turn} the other field · {back} back")
+                format!("{next} continue · {turn} other field · {back} back")
             }
-            LoginStage::Address | LoginStage::Key => format!("{next} goes on · {back} back"),
+            LoginStage::Address | LoginStage::Key => format!("{next} continue · {back} back"),
         }
     }
 

@@ -197,7 +197,7 @@ impl Pager {
                 Line::of("/", Role::Key).joined(Rows::of(&search.editor, room).line(&search.editor, 0))
             }
             Some(_) | None if screen.approved_once => {
-                let keys = [(Context::Pager, Action::Card(CardKey::Yes), "once more to approve")];
+                let keys = [(Context::Pager, Action::Card(CardKey::Yes), "again to approve")];
                 Line::of(screen.keymap.told("HIGH", &keys), Role::High)
             }
             Some(_) | None => match &self.advice {
@@ -238,7 +238,7 @@ fn unseen(card: &Card, unread: bool, keymap: &Keymap) -> String {
     if card.may_be_unread() {
         keys.push((Context::Pager, Action::Card(CardKey::YesUnread), "approves it unread"));
     }
-    keymap.told("not all of it was on the screen yet", &keys)
+    keymap.told("part of it is still unread", &keys)
 }
 
 impl PanelState for Pager {

@@ -19,8 +19,7 @@ impl Shell {
             return Flow::On;
         }
         let Some(editor) = self.options.editor.clone() else {
-            let reason =
-                "no editor is named or installed: set $VISUAL or $EDITOR, e.g. EDITOR=nano".to_owned();
+            let reason = "no editor is set or installed: set $VISUAL or $EDITOR, e.g. EDITOR=nano".to_owned();
             return self.take(Input::Edited(Edited { target, text: Err(reason) }), Dirty::Now);
         };
         // From here on the keys belong to the editor.

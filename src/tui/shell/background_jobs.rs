@@ -76,12 +76,11 @@ async fn kept(bytes: Vec<u8>, folder: PathBuf) -> Result<SeenImage, String> {
 
 /// Writes an image to a file that only its owner can access, so that the composer can name it.
 fn keep(bytes: &[u8], folder: &Path) -> Result<SeenImage, String> {
-    let image = check(bytes, bytes.len(), "the clipboard's image").map_err(|error| error.to_string())?;
+    let image = check(bytes, bytes.len(), "the clipboard image").map_err(|error| error.to_string())?;
     let name = fingerprint(bytes);
     let name = name.split_at(name.len().min(8)).0;
     let path = folder.join(format!("{name}.{}", image.format.extension()));
-    write(&path, folder, bytes)
-        .map_err(|error| format!("the image could not be put into a file: {error}"))?;
+    write(&path, folder, bytes).map_err(|error| format!("the image could not be saved: {error}"))?;
     Ok(SeenImage { path: path.display().to_string(), size: image.size })
 }
 

@@ -99,9 +99,9 @@ async fn look() -> Result<Found, String> {
         return text(bytes);
     }
     if asked {
-        return Err("the clipboard holds no image and no text".to_owned());
+        return Err("the clipboard has no image or text".to_owned());
     }
-    Err("nothing here reads the clipboard: install wl-clipboard, xclip or pngpaste".to_owned())
+    Err("no clipboard tool found: install wl-clipboard, xclip or pngpaste".to_owned())
 }
 
 impl Reader {
@@ -121,18 +121,18 @@ impl Reader {
         }
         match run(self.program, self.text, LONGEST_TEXT).await {
             Said::Bytes(bytes) => text(bytes).map(Some),
-            Said::TooMuch => Err("the clipboard's text is too large: put it into a file".to_owned()),
+            Said::TooMuch => Err("the clipboard text is too large: put it in a file".to_owned()),
             Said::Nothing | Said::NotThere => Ok(None),
         }
     }
 }
 
 fn too_large() -> String {
-    "the clipboard's image is larger than 10 MB: make it smaller first".to_owned()
+    "the clipboard image is larger than 10 MB: shrink it first".to_owned()
 }
 
 fn text(bytes: Vec<u8>) -> Result<Found, String> {
-    let text = String::from_utf8(bytes).map_err(|_| "the clipboard's text is not UTF-8".to_owned())?;
+    let text = String::from_utf8(bytes).map_err(|_| "the clipboard text is not UTF-8".to_owned())?;
     Ok(Found::Text(text))
 }
 

@@ -64,8 +64,8 @@ pub fn copied(bytes: usize, host: Host) -> String {
     let size = size(bytes);
     match host.between {
         Between::Nothing => format!("sent to the terminal's clipboard ({size})"),
-        Between::Tmux => format!("sent to tmux ({size})  it hands it on with `set-clipboard on`"),
-        Between::Screen => format!("sent through screen to the terminal's clipboard ({size})"),
+        Between::Tmux => format!("sent to tmux ({size}); needs `set-clipboard on`"),
+        Between::Screen => format!("sent to the terminal's clipboard through screen ({size})"),
     }
 }
 
@@ -78,7 +78,7 @@ pub fn too_long(bytes: usize, mouse: &str) -> String {
     } else {
         format!("  {mouse}, then mark with the terminal's mouse")
     };
-    format!("not copied: {size}, terminals take {most}{instead}")
+    format!("not copied: {size}, terminals accept {most}{instead}")
 }
 
 /// Formats a size in bytes: `812 B`, `1.2 kB`, `48 kB`, `10 MB`.
@@ -125,7 +125,7 @@ mod tests {
         let most = copy(&"x".repeat(LONGEST_COPY), Between::Nothing).unwrap();
         assert!(most.len() <= LONGEST_BASE64 + 8);
         assert_eq!(copy(&"x".repeat(LONGEST_COPY + 1), Between::Nothing), None);
-        let words = "not copied: 80 kB, terminals take 56 kB";
+        let words = "not copied: 80 kB, terminals accept 56 kB";
         assert_eq!(too_long(80_000, "Alt+M"), format!("{words}  Alt+M, then mark with the terminal's mouse"));
         assert_eq!(too_long(80_000, ""), words);
     }

@@ -14,8 +14,8 @@ pub fn title(model: &Model) -> String {
 /// Returns why the user is notified, and by which session.
 pub fn call(model: &Model, alert: Alert) -> String {
     let why = match (alert, model.cards.count()) {
-        (Alert::NeedsYou, 0 | 1) => "co needs you: a request waits".to_owned(),
-        (Alert::NeedsYou, waiting) => format!("co needs you: {waiting} requests wait"),
+        (Alert::NeedsYou, 0 | 1) => "co needs you: a request is waiting".to_owned(),
+        (Alert::NeedsYou, waiting) => format!("co needs you: {waiting} requests are waiting"),
         (Alert::TurnEnded, _) => "co: the turn ended".to_owned(),
     };
     match &model.header {

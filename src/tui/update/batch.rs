@@ -57,7 +57,7 @@ fn leave_what_is_gone(model: &mut Model) {
     };
     if gone && model.batch.writing.is_empty() && model.focus == Focus::Card {
         model.focus = Focus::Composer;
-        model.flash("it was decided or put off, while you were writing");
+        model.flash("it was decided or postponed while you were typing");
     }
 }
 
@@ -156,7 +156,7 @@ fn mark(model: &mut Model) {
     let Some(card) = model.cards.current() else { return };
     if card.is_high() && !card.is_seen() && !card.is_decided() {
         let (number, _) = model.cards.position();
-        let words = format!("{number} is HIGH, to be marked once all of it was shown");
+        let words = format!("{number} is HIGH: read all of it before marking");
         model.batch.list.advice = Some(room(model, &words));
         return;
     }
@@ -197,7 +197,7 @@ fn show_unseen(model: &mut Model, id: &RequestId) {
     model.dialogue.withdraw();
     model.cards.go_to(Some(id));
     let (number, _) = model.cards.position();
-    let words = room(model, &format!("{number} was not shown whole yet, here it is"));
+    let words = room(model, &format!("part of {number} is still unread"));
     let again = model.keymap.shown(Context::Batch, Action::List(ListKey::Yes));
     model.batch.list.advice = Some(format!("{words}, then {again} again"));
     model.dialogue.show_again(model.now_ms);
@@ -254,7 +254,7 @@ fn waits(model: &Model, approved: &[RequestId]) -> Option<String> {
             |at: &usize| !rows[*at].card.is_decided() && awaited.contains(&&rows[*at].card.request.id);
         let open: Vec<usize> = (0..rows.len()).filter(holds).collect();
         if !open.is_empty() {
-            words.push(format!("{} is approved and waits for {}", index + 1, numbers(&open)));
+            words.push(format!("{} is approved and runs after {}", index + 1, numbers(&open)));
         }
     }
     (!words.is_empty()).then(|| words.join("; "))
@@ -265,7 +265,7 @@ fn say_dropped(model: &mut Model, denied: &[RequestId]) {
     let rows = rows(&model.cards, &model.batch.list);
     let at = |id: &RequestId| rows.iter().position(|row| row.card.request.id == *id);
     let lost = dropped(&rows, &denied.iter().filter_map(at).collect::<Vec<_>>());
-    let lost = (!lost.is_empty()).then(|| format!("dropped with it: {}", numbers(&lost)));
+    let lost = (!lost.is_empty()).then(|| format!("also cancelled: {}", numbers(&lost)));
     model.batch.list.advice = lost;
 }
 
@@ -289,7 +289,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.cards.put_all_aside();
     model.focus = Focus::Composer;
     if model.cards.current().is_none() {
-        say_put_off(model, "all put off", "shows them again");
+        say_put_off(model, "all postponed", "shows them again");
     }
 }
 

@@ -43,9 +43,9 @@ pub fn reached(model: &mut Model, question: CapQuestion) {
 pub fn answered(model: &mut Model, question: &CapQuestion, answer: CapAnswer) {
     model.cap = None;
     let text = match answer {
-        CapAnswer::GoOn => format!("{} was reached: this request went on", question.cap.setting()),
+        CapAnswer::GoOn => format!("{} was reached: continued for this request", question.cap.setting()),
         CapAnswer::Raise => {
-            format!("{} is {} now", question.cap.setting(), question.cap.words(question.raised))
+            format!("{} is now {}", question.cap.setting(), question.cap.words(question.raised))
         }
         // The end of the turn reports it.
         CapAnswer::Stop => return,

@@ -17,8 +17,8 @@ use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
 
-const UNSEEN: &str = "not all of it was on the screen yet";
-const UNREAD: &str = "only a file's contents may be approved unread, not HIGH, without ▲";
+const UNSEEN: &str = "part of it is still unread";
+const UNREAD: &str = "only file contents can be approved unread: never HIGH or ▲";
 
 /// Whether a card has the keys but ignores them for now. Letters of a text decide nothing and are not held back.
 pub fn is_guarded(model: &Model) -> bool {
@@ -36,7 +36,7 @@ pub fn toggle_focus(model: &mut Model) {
         (Focus::Composer, Some(_)) => give_keys(model),
         (Focus::Composer, None) => {
             if !model.cards.is_empty() {
-                say_put_off(model, "the requests are put off", "shows them");
+                say_put_off(model, "the requests are postponed", "shows them");
             }
             select::enter(model);
         }
@@ -53,7 +53,7 @@ pub fn focus(model: &mut Model) {
         return give_keys(model);
     }
     if model.cards.is_empty() {
-        return model.flash("nothing waits for you");
+        return model.flash("no requests waiting");
     }
     model.cards.bring_back();
     batch::look(model);
@@ -163,10 +163,11 @@ fn turn_hunk(card: &mut Card, hunk: usize, keymap: &Keymap) {
         card.advice = Some(match card.hunks.count() {
             0 => {
                 let on = |key, words| (Context::Card, Action::Card(key), words);
-                let keys = [on(CardKey::Yes, "all of it"), on(CardKey::Edit, "edit"), on(CardKey::No, "no")];
-                keymap.told("nothing of this can be skipped", &keys)
+                let keys =
+                    [on(CardKey::Yes, "approve all"), on(CardKey::Edit, "edit"), on(CardKey::No, "no")];
+                keymap.told("no part of this can be skipped", &keys)
             }
-            count => format!("there are hunks 1 to {count} to skip"),
+            count => format!("only hunks 1 to {count} can be skipped"),
         });
     }
 }
@@ -218,7 +219,7 @@ fn turn_sides(model: &mut Model) {
         return;
     }
     if columns < LEAST_SPLIT {
-        card.advice = Some("too narrow for old and new side by side".to_owned());
+        card.advice = Some("too narrow for side by side".to_owned());
         return;
     }
     card.hunks.sides = match (card.hunks.sides, is_split(Sides::Fitting, columns)) {
@@ -232,7 +233,7 @@ fn turn_sides(model: &mut Model) {
 fn yes(model: &mut Model, approval: Approval, seen: Option<Seen>, cmds: &mut Vec<Cmd>) {
     let word = match &approval {
         _ if model.dialogue.is_approved_once() => "yes",
-        Approval::Approve { instead: Some(_), .. } => "yes, without what is skipped",
+        Approval::Approve { instead: Some(_), .. } => "yes, without skipped hunks",
         Approval::Approve { remember: Remember::Session, .. } => "yes, for this session",
         Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => "yes",
     };
@@ -270,7 +271,7 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
     match propose(model, None, |card| decision(card, dialogue::yes_to(&card.request, args, note))) {
         Yes::Send(asks) => decide(model, asks, word, cmds),
         Yes::Once => {
-            let again = [(context, Action::Card(CardKey::ApproveEdited), "once more to approve")];
+            let again = [(context, Action::Card(CardKey::ApproveEdited), "again to approve")];
             let words = model.keymap.told("HIGH", &again);
             advise(model, &words);
         }
@@ -321,7 +322,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
             }
             model.cards.put_aside();
             if model.cards.current().is_none() {
-                say_put_off(model, "put off", "shows it again");
+                say_put_off(model, "postponed", "shows it again");
             }
         }
     }

@@ -81,7 +81,7 @@ pub fn take(model: &mut Model, event: Event) {
             }
         }
         Event::Compacted { dropped } => {
-            note(model, &format!("{dropped} older messages were left out, so that the rest fits the model"));
+            note(model, &format!("{dropped} older messages were left out to fit the context window"));
         }
         Event::Status { text } => note(model, &text),
         Event::TurnEnded { end } => turn_ended(model, end),
@@ -92,7 +92,7 @@ pub fn take(model: &mut Model, event: Event) {
 fn fell_back(model: &mut Model, from: &str, to: String, why: &str) {
     model.retry = None;
     let why = crate::stdx::text::one_line_summary(why, 200);
-    note(model, &format!("{from}: {why}; {to} goes on until this turn ends"));
+    note(model, &format!("{from}: {why}; {to} answers for the rest of this turn"));
     if let Some(turn) = &mut model.turn {
         turn.stand_in = Some(to);
     }
@@ -296,7 +296,7 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
     if used.usd > Usd(0) {
         let at_least = if used.unpriced > 0 { "at least " } else { "" };
         let tokens = grouped(used.tokens);
-        note(model, &format!("this turn cost {at_least}{}, for {tokens} tokens", used.usd));
+        note(model, &format!("this turn cost {at_least}{} for {tokens} tokens", used.usd));
     }
     match end {
         TurnEnd::Completed if has_plan => {
@@ -306,26 +306,25 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
         TurnEnd::Deferred => {
             let key = model.keymap.shown(Context::Global, Action::FocusCard);
             let key = if key.is_empty() { key } else { format!(" ({key})") };
-            let text =
-                format!("the turn waits for you: decide here{key} or with `co approvals`, now or later");
+            let text = format!("waiting for your decision: here{key} or with `co approvals`, now or later");
             model.transcript.push(Cell::new(CellKind::Waits { text }));
         }
         TurnEnd::Interrupted => note(model, "stopped"),
         TurnEnd::LimitReached { limit } => {
             let text = match limit {
                 Limit::Requests => {
-                    "the turn used up its model requests; say \"go on\" to continue".to_owned()
+                    "the turn reached its request limit; send \"continue\" to go on".to_owned()
                 }
-                Limit::Tokens => "the turn used up its tokens; say \"go on\" to continue".to_owned(),
+                Limit::Tokens => "the turn reached its token limit; send \"continue\" to go on".to_owned(),
                 Limit::Repetition => {
-                    "stopped: the model repeated a call whose result did not change; say what it should do instead".to_owned()
+                    "stopped: the model kept repeating a call with the same result; tell it what to do instead".to_owned()
                 }
                 Limit::Output => {
-                    "the model's output limit cut the reply off; say \"go on\" to continue".to_owned()
+                    "the reply was cut off at the model's output limit; send \"continue\" to go on".to_owned()
                 }
                 Limit::Cap(cap) => {
                     let cap = cap.setting();
-                    format!("stopped at {cap}; say \"go on\" to be asked again")
+                    format!("stopped at {cap}; send \"continue\" to be asked again")
                 }
             };
             note(model, &text);

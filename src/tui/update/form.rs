@@ -10,7 +10,7 @@ use crate::tui::keys::{Action, Context, FormKey, Keymap, Move};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
 
-const UNSEEN_TO_EDIT: &str = "to edit it, first see all of it";
+const UNSEEN_TO_EDIT: &str = "read all of it before editing";
 
 /// Opens the form of the arguments.
 pub fn open(model: &mut Model) {
@@ -53,10 +53,10 @@ fn unturned_words(why: Unturned, keymap: &Keymap) -> String {
     match why {
         Unturned::TooLong => {
             let outside = [(Context::Text, Action::EditOutside, "opens it in $EDITOR")];
-            keymap.told("too long to be shown as one text", &outside)
+            keymap.told("too long to show as one text", &outside)
         }
-        Unturned::NotJson => "there are no fields to show until this is valid JSON".to_owned(),
-        Unturned::NoFields => "there are no fields to show".to_owned(),
+        Unturned::NotJson => "no fields to show until this is valid JSON".to_owned(),
+        Unturned::NoFields => "no fields to show".to_owned(),
     }
 }
 
@@ -125,7 +125,7 @@ pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
 pub fn take(model: &mut Model, id: &RequestId, text: &str) {
     model.dialogue.withdraw();
     let Some(card) = model.cards.find_mut(id) else {
-        return model.flash("what was edited waits no more: it was decided meanwhile");
+        return model.flash("the edited request was decided in the meantime");
     };
     match &mut card.stage {
         CardStage::Editing(form) => {
@@ -133,7 +133,7 @@ pub fn take(model: &mut Model, id: &RequestId, text: &str) {
             card.advice = None;
         }
         CardStage::Asking | CardStage::Reason(_) | CardStage::Rule(_) | CardStage::Deciding(_) => {
-            card.advice = Some("the form was closed meanwhile; what came back was not taken".to_owned());
+            card.advice = Some("the form was closed in the meantime; the edit was discarded".to_owned());
         }
     }
 }
@@ -141,7 +141,7 @@ pub fn take(model: &mut Model, id: &RequestId, text: &str) {
 /// Takes the reason of a denial back from the user's editor.
 pub fn take_reason(model: &mut Model, id: &RequestId, text: &str) {
     let Some(card) = model.cards.find_mut(id) else {
-        return model.flash("what was edited waits no more: it was decided meanwhile");
+        return model.flash("the edited request was decided in the meantime");
     };
     let text = text.trim_end_matches('\n');
     match &mut card.stage {

@@ -54,7 +54,7 @@ pub fn clip(model: &mut Model, clip: Result<Clip, String>) {
     let open = model.focus == Focus::Composer && model.panel.is_none() && model.find.is_none();
     match clip {
         Err(reason) => return model.say(&reason),
-        Ok(_) if !open => return model.say("nothing was pasted: the keys are elsewhere by now"),
+        Ok(_) if !open => return model.say("nothing was pasted: the prompt lost focus"),
         Ok(Clip::Text(text)) => model.composer.editor.paste(&text),
         Ok(Clip::Image(seen)) => model.composer.editor.insert_images(&[seen]),
     }

@@ -256,7 +256,7 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
     }
     if in_card && text.len() > LONGEST {
         let outside = [(Context::Text, Action::EditOutside, "opens $EDITOR")];
-        let words = model.keymap.told("too long to be pasted here", &outside);
+        let words = model.keymap.told("too long to paste here", &outside);
         return advice::advise(model, &words);
     }
     // A search query is one line.
@@ -384,8 +384,8 @@ fn go(model: &mut Model, to: Move) {
 
 fn toggle_mouse(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let (mode, words) = match model.mouse {
-        MouseMode::Ours => (MouseMode::Terminals, "the mouse is the terminal's: it marks and copies"),
-        MouseMode::Terminals => (MouseMode::Ours, "the mouse is ours: wheel, clicks, marking"),
+        MouseMode::Ours => (MouseMode::Terminals, "mouse: terminal (selects and copies)"),
+        MouseMode::Terminals => (MouseMode::Ours, "mouse: app (wheel, clicks, selection)"),
     };
     model.mouse = mode;
     cmds.push(Cmd::Mouse(mode));

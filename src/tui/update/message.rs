@@ -102,7 +102,7 @@ fn refused(model: &mut Model, text: &str, reason: &str) {
         model.composer.editor.replace(text);
         model.composer.touched(model.now_ms);
     } else {
-        told.push_str(" It is among the lines that you entered before.");
+        told.push_str(" It is in the prompt history.");
     }
     let title = "prompt".to_owned();
     model.transcript.push(Cell::new(CellKind::Local { title, text: told, tone: Tone::Warning }));

@@ -90,7 +90,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Input::Hangup => model.close(HANGUP_MS, &mut cmds),
         Input::Word { text } => model.say(&text),
         Input::Trouble { text } => {
-            let advice = "This is a fault of co; what was running may not have finished.".to_owned();
+            let advice = "This is a bug in co; running calls may not have finished.".to_owned();
             model.transcript.push(Cell::new(CellKind::Failure { message: text, advice }));
         }
     }

@@ -6,7 +6,7 @@ use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Edited, Target};
 
 /// Shown if the edited text belongs to a card that is settled by now.
-const GONE: &str = "what was written belongs to a card that is not open any more";
+const GONE: &str = "the card that was edited is no longer open";
 
 /// Opens the focused text in the user's editor.
 pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
@@ -35,7 +35,7 @@ pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
 pub fn take(model: &mut Model, edited: Edited, cmds: &mut Vec<Cmd>) {
     let text = match edited.text {
         Ok(text) => text,
-        Err(reason) => return model.say(&format!("{reason}  the text is as it was")),
+        Err(reason) => return model.say(&format!("{reason}; the text is unchanged")),
     };
     match edited.target {
         Target::Composer if model.composer.editor.text() == text => model.say("nothing was changed"),

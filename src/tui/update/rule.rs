@@ -22,11 +22,11 @@ pub fn open(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let keymap = &model.keymap;
     let Some(card) = model.cards.current_mut() else { return };
     if !card.is_seen() {
-        card.advice = Some(unseen("for a rule, first see all of it", card, keymap));
+        card.advice = Some(unseen("read all of it before making a rule", card, keymap));
     } else if card.hunks.skipped() > 0 {
         card.advice = Some(only_once(keymap));
     } else if card.request.plan.question.is_some() {
-        card.advice = Some("a question is answered each time: there is no rule for it".to_owned());
+        card.advice = Some("questions are answered each time: no rule possible".to_owned());
     } else if card.write_rule() == Drafts::Wanted {
         cmds.push(Cmd::Send(ClientRequest::DraftRule { request: card.request.id.clone() }));
     }
@@ -59,11 +59,11 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let past = match &rule.standing {
         RuleStanding::Good(past) => *past,
         RuleStanding::Wrong(_) => {
-            card.advice = Some("not saved, as long as that is wrong".to_owned());
+            card.advice = Some("not saved: fix the error first".to_owned());
             return;
         }
         RuleStanding::Unchecked | RuleStanding::Drafting => {
-            card.advice = Some("not saved: it is still being looked at".to_owned());
+            card.advice = Some("not saved: still checking".to_owned());
             return;
         }
         RuleStanding::Saving(_) => return,
@@ -81,7 +81,7 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
             cmds.extend(asks.into_iter().map(Cmd::Send));
         }
         Yes::Once => {
-            let again = [(Context::Rule, Action::Rule(RuleKey::Save), "once more to save it and approve")];
+            let again = [(Context::Rule, Action::Rule(RuleKey::Save), "again to save and approve")];
             let words = model.keymap.told("HIGH", &again);
             advise(model, &words);
         }
@@ -136,11 +136,11 @@ pub fn go(model: &mut Model, to: Move) -> bool {
 pub fn take(model: &mut Model, id: &RequestId, text: &str, cmds: &mut Vec<Cmd>) {
     model.dialogue.withdraw();
     let Some(card) = model.cards.find_mut(id) else {
-        return model.flash("what was edited waits no more: it was decided meanwhile");
+        return model.flash("the edited request was decided in the meantime");
     };
     card.advice = None;
     if text.len() > LONGEST {
-        card.advice = Some(format!("{} kB are too long for a rule: it is as it was", text.len() / 1_000));
+        card.advice = Some(format!("{} kB is too long for a rule: unchanged", text.len() / 1_000));
         return;
     }
     let Some(rule) = card.rule_mut() else { return };

@@ -104,7 +104,7 @@ fn go(model: &mut Model, cell: usize) {
 pub fn fold(model: &mut Model, cell: usize) {
     let look = model.look();
     if !model.transcript.cells().get(cell).is_some_and(Cell::can_fold) {
-        return model.flash("nothing is folded here");
+        return model.flash("nothing to fold here");
     }
     if model.selection.mark.is_some_and(|mark| mark.touches(cell)) {
         drop_mark(model);

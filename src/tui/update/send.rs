@@ -62,7 +62,7 @@ pub fn expand(model: &mut Model) -> bool {
         Expanded::Yes => model.composer.touched(model.now_ms),
         Expanded::TooLarge => {
             let editor = key_and(model, Context::Text, Action::EditOutside, " opens it in your editor");
-            model.say(&format!("too large to be shown here{editor}"));
+            model.say(&format!("too large to show here{editor}"));
         }
     }
     true
@@ -79,12 +79,12 @@ fn key_and(model: &Model, context: Context, action: Action, words: &str) -> Stri
 pub fn stash(model: &mut Model) {
     match model.composer.stash() {
         Stashed::Aside => {
-            let back = key_and(model, Context::Composer, Action::Stash, " on an empty line brings it back");
-            model.flash(&format!("put aside{back}"));
+            let back = key_and(model, Context::Composer, Action::Stash, " on an empty line restores it");
+            model.flash(&format!("stashed{back}"));
         }
-        Stashed::Swapped => model.flash("changed places with the text put aside"),
+        Stashed::Swapped => model.flash("swapped with the stashed text"),
         Stashed::Back => {}
-        Stashed::Nothing => return model.flash("nothing to put aside"),
+        Stashed::Nothing => return model.flash("nothing to stash"),
     }
     model.composer.touched(model.now_ms);
 }

@@ -65,7 +65,7 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
 fn dropped(model: &Model, card: &Card, settled: &Settled) -> Option<(String, Tone)> {
     let stops = model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked);
     let is_dropped = *settled == Settled::Withdrawn && !stops && !card.after.is_empty();
-    is_dropped.then(|| ("dropped: what it runs after was not done".to_owned(), Tone::Warning))
+    is_dropped.then(|| ("cancelled: the call it runs after did not run".to_owned(), Tone::Warning))
 }
 
 /// Names the undecided calls that an approved call waits for.
@@ -95,13 +95,11 @@ fn outcome(card: &Card, settled: &Settled) -> (String, Tone) {
             let who = if *by == Decider::Tui { " by you".to_owned() } else { whose(by) };
             (format!("denied{who}{}{why}", crossed(card, by)), Tone::Error)
         }
-        Settled::Decided { approval: Approval::Later, .. } => ("put off".to_owned(), Tone::Warning),
+        Settled::Decided { approval: Approval::Later, .. } => ("postponed".to_owned(), Tone::Warning),
         Settled::Withdrawn => ("withdrawn: the turn was stopped".to_owned(), Tone::Warning),
-        Settled::Detached => ("waits in the inbox".to_owned(), Tone::Warning),
-        Settled::Superseded => ("replaced: it is asked anew".to_owned(), Tone::Warning),
-        Settled::Expired => {
-            (format!("not decided in time, not done{}", crossed(card, &Decider::Expiry)), Tone::Warning)
-        }
+        Settled::Detached => ("waiting in the inbox".to_owned(), Tone::Warning),
+        Settled::Superseded => ("replaced by a new request".to_owned(), Tone::Warning),
+        Settled::Expired => (format!("expired, not run{}", crossed(card, &Decider::Expiry)), Tone::Warning),
     }
 }
 
@@ -138,8 +136,8 @@ fn approved(card: &Card, instead: Option<&ToolName>, remember: Remember, by: &De
 fn whose(by: &Decider) -> String {
     match by {
         Decider::Tui => String::new(),
-        Decider::Rule { id } => format!(" by the rule {}", one_line_summary(id, WORDS)),
-        Decider::Mode { mode } => format!(" by the mode, {}", mode.word()),
+        Decider::Rule { id } => format!(" by rule {}", one_line_summary(id, WORDS)),
+        Decider::Mode { mode } => format!(" by {} mode", mode.word()),
         Decider::Plain
         | Decider::Cli
         | Decider::Script

@@ -58,7 +58,7 @@ pub fn end_live(model: &mut Model) {
 pub fn no_wait(model: &mut Model) {
     let waits = |kind: &CellKind| matches!(kind, CellKind::Waits { .. });
     while let Some(cell) = model.transcript.newest_mut(waits) {
-        cell.replace(CellKind::Note { text: "the turn waited for you".to_owned() });
+        cell.replace(CellKind::Note { text: "the turn waited for your decision".to_owned() });
     }
 }
 

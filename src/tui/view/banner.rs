@@ -70,11 +70,11 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
 
 /// Describes what the user can rely on meanwhile, and the next step if a fallback model is configured.
 fn outlook(retry: &Retry, width: usize) -> String {
-    let kept = "what was done stays done, nothing runs twice; you can go on writing";
+    let kept = "completed calls are kept, nothing runs twice; you can keep typing";
     match &retry.then {
         None => kept.to_owned(),
         Some(then) => {
-            format!("then {}; nothing runs twice; you can go on writing", one_line_summary(then, width))
+            format!("then {}; nothing runs twice; you can keep typing", one_line_summary(then, width))
         }
     }
 }

@@ -13,7 +13,7 @@ pub fn queue(model: &Model, rows: usize) -> Vec<Line> {
     let width = usize::from(model.columns);
     let from = model.queue.len().saturating_sub(rows);
     let back = model.keymap.shown(Context::Composer, Action::Unqueue);
-    let hint = if back.is_empty() { String::new() } else { format!("{back} takes it back ") };
+    let hint = if back.is_empty() { String::new() } else { format!("{back} edits it ") };
     let mut lines = Vec::new();
     for (index, text) in model.queue.iter().enumerate().skip(from) {
         let last = index + 1 == model.queue.len();

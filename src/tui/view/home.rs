@@ -44,17 +44,17 @@ pub fn lines(model: &Model) -> Vec<Line> {
     let help = model.keymap.shown(Context::Composer, Action::Help);
     let help = if help.is_empty() { "/keys".to_owned() } else { help };
     let completes = model.keymap.shown(Context::Completion, Action::Complete(CompleteKey::Accept));
-    let completes = if completes.is_empty() { completes } else { format!("; {completes} completes them") };
-    let commands = format!("the commands{completes}");
+    let completes = if completes.is_empty() { completes } else { format!("; {completes} completes") };
+    let commands = format!("commands{completes}");
     let send = model.keymap.shown(Context::Composer, Action::Send);
     let send = if send.is_empty() { send } else { format!(", then {send}") };
-    let write = format!("what you want done{send}");
+    let write = format!("your request{send}");
     let starts = [
         ("Write", write.as_str()),
         ("/help", commands.as_str()),
-        ("@", "mentions a file of this folder"),
+        ("@", "mentions a file in this folder"),
         ("!ls", "runs a command yourself, no model involved"),
-        (help.as_str(), "the keys"),
+        (help.as_str(), "keys"),
     ];
     for (key, words) in starts {
         let line = Line::of("    ", Role::Text).with(format!("{key:<11}"), Role::Key).with(words, Role::Dim);
@@ -73,13 +73,13 @@ pub fn lines(model: &Model) -> Vec<Line> {
 /// Describes what is pending, and where.
 fn waiting(model: &Model) -> Option<String> {
     let words = |count: usize| {
-        if count == 1 { "1 request waits".to_owned() } else { format!("{count} requests wait") }
+        if count == 1 { "1 request".to_owned() } else { format!("{count} requests") }
     };
     match (model.cards.count(), model.elsewhere) {
         (0, 0) => None,
-        (here, 0) => Some(format!("{} for you", words(here))),
-        (0, elsewhere) => Some(format!("{} for you in other sessions", words(elsewhere))),
-        (here, elsewhere) => Some(format!("{} for you, {elsewhere} in other sessions", words(here))),
+        (here, 0) => Some(format!("{}", words(here))),
+        (0, elsewhere) => Some(format!("{} in other sessions", words(elsewhere))),
+        (here, elsewhere) => Some(format!("{}, {elsewhere} in other sessions", words(here))),
     }
 }
 

@@ -24,7 +24,7 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
         boxed.push(row(model, popup, at, &widths));
     }
     if popup.wait == Wait::Looking {
-        boxed.push(Line::of("  looking…", Role::Dim));
+        boxed.push(Line::of("  loading…", Role::Dim));
         return boxed.end(Line::new(), Line::new());
     }
     boxed.end(Line::new(), Line::of(count, Role::Dim))

@@ -58,7 +58,7 @@ fn waiting(model: &Model) -> Vec<Line> {
     let badge = Line::of(format!("{} {all}", model.glyphs.waiting), role);
     let mut lines = vec![title("WAITING FOR YOU", badge)];
     if all == 0 {
-        lines.push(entry("nothing", Role::Dim));
+        lines.push(entry("none", Role::Dim));
     }
     let current = model.cards.current().filter(|_| model.focus == Focus::Card).map(|card| &card.request.id);
     for card in model.cards.iter().take(NAMED) {
@@ -119,11 +119,11 @@ fn going(what: &str, took: Duration) -> Line {
 
 fn doing(turn: &Turn, spinner: &str) -> String {
     match turn.phase {
-        Phase::Asking => format!("{spinner} waits for the model"),
-        Phase::Thinking => format!("{spinner} the model thinks"),
-        Phase::Answering => format!("{spinner} the model answers"),
-        Phase::Tools => format!("{spinner} tools run"),
-        Phase::Paused => "paused: waits for you".to_owned(),
+        Phase::Asking => format!("{spinner} waiting for the model"),
+        Phase::Thinking => format!("{spinner} thinking"),
+        Phase::Answering => format!("{spinner} answering"),
+        Phase::Tools => format!("{spinner} running tools"),
+        Phase::Paused => "paused: waiting for you".to_owned(),
     }
 }
 
@@ -143,7 +143,7 @@ fn context(model: &Model) -> Vec<Line> {
     let used = thousands(context.used);
     let right = match context.window {
         Some(window) => format!("{used} of {}", thousands(window)),
-        None => format!("{used} tokens, window unknown"),
+        None => format!("{used} tokens, unknown window"),
     };
     let mut lines = vec![title("CONTEXT", Line::of(right, Role::Dim))];
     if let Some(percent) = context.percent() {

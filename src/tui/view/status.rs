@@ -48,7 +48,7 @@ const RETRYING: &[StatusHint] =
     &[(Context::Global, &[Action::RetryNow], " retry now"), (Context::Global, &[Action::Escape], " stop")];
 const WAITING: &[StatusHint] = &[
     (Context::Global, &[Action::ToggleFocus], ": to the card"),
-    (Context::Global, &[Action::FocusCard], ": all that waits"),
+    (Context::Global, &[Action::FocusCard], ": inbox"),
 ];
 const RUNNING: &[StatusHint] = &[
     (Context::Global, &[Action::Escape], " interrupt"),
@@ -86,7 +86,7 @@ const READING: &[StatusHint] = &[
     (Context::Transcript, &[Action::Select(SelectKey::Copy)], " copy"),
     (Context::Transcript, &[Action::Select(SelectKey::Fold)], " fold"),
     (Context::Transcript, &[Action::Select(SelectKey::Lines)], " mark lines"),
-    (Context::Global, &[Action::Escape], " back to writing"),
+    (Context::Global, &[Action::Escape], " back to prompt"),
 ];
 const MARKED: &[StatusHint] = &[
     (Context::Transcript, CHOOSE, " lines"),
@@ -102,58 +102,58 @@ const FORM: &[StatusHint] = &[
 const RAW: &[StatusHint] = &[
     (Context::Arguments, &[Action::Form(FormKey::Raw)], " fields"),
     (Context::Text, &[Action::EditOutside], " $EDITOR"),
-    (Context::Arguments, &[Action::Form(FormKey::ResetField)], " as asked"),
+    (Context::Arguments, &[Action::Form(FormKey::ResetField)], " reset"),
     (Context::Text, &[Action::Edit(TextEdit::Undo)], " undo"),
 ];
 const RULE: &[StatusHint] = &[
-    (Context::Rule, &[Action::Rule(RuleKey::Scope)], " for how long"),
+    (Context::Rule, &[Action::Rule(RuleKey::Scope)], " scope"),
     (Context::Text, &[Action::EditOutside], " $EDITOR"),
-    (Context::Rule, &[Action::Rule(RuleKey::Reset)], " as drafted"),
+    (Context::Rule, &[Action::Rule(RuleKey::Reset)], " reset"),
     (Context::Text, &[Action::Edit(TextEdit::Undo)], " undo"),
 ];
 const DIFF: &[StatusHint] = &[
     (Context::Card, &[Action::Card(CardKey::NextHunk)], " next hunk"),
-    (Context::Card, &[Action::Card(CardKey::HunkHere)], " skips it"),
-    (Context::Card, &[Action::Card(CardKey::Sides)], " side by side or not"),
+    (Context::Card, &[Action::Card(CardKey::HunkHere)], " skip it"),
+    (Context::Card, &[Action::Card(CardKey::Sides)], " side by side"),
     SCROLL,
-    (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
+    (Context::Global, &[Action::ToggleFocus], " transcript, then prompt"),
 ];
 const PASTED: &[StatusHint] = &[
-    (Context::Global, &[Action::FoldDetails], " shows the pasted text"),
-    (Context::Composer, &[Action::Send], " sends it whole"),
+    (Context::Global, &[Action::FoldDetails], " show the paste"),
+    (Context::Composer, &[Action::Send], " send"),
 ];
 const STASHED: &[StatusHint] = &[
-    (Context::Composer, &[Action::Stash], " brings the text back"),
+    (Context::Composer, &[Action::Stash], " restore the text"),
     (Context::Composer, &[Action::Help], " keys"),
 ];
 const WAITING_LIST: &[StatusHint] = &[
     (Context::Global, &[Action::ToggleFocus], ": to the list"),
-    (Context::Global, &[Action::FocusCard], ": all that waits"),
+    (Context::Global, &[Action::FocusCard], ": inbox"),
 ];
 const WAITING_CAP: &[StatusHint] = &[
-    (Context::Global, &[Action::ToggleFocus], ": to the question"),
+    (Context::Global, &[Action::ToggleFocus], ": to the cap request"),
     (Context::Global, &[Action::Escape], " stop"),
 ];
-const CAP: &[StatusHint] = &[(Context::Global, &[Action::Escape], " back to writing")];
+const CAP: &[StatusHint] = &[(Context::Global, &[Action::Escape], " back to prompt")];
 const LIST: &[StatusHint] = &[
     (Context::Batch, CHOOSE, " move"),
     (Context::Batch, &[Action::List(ListKey::Mark)], " mark"),
     (Context::Batch, &[Action::List(ListKey::Open)], " open"),
-    (Context::Global, &[Action::Escape], " all later"),
+    (Context::Global, &[Action::Escape], " postpone all"),
     SCROLL,
-    (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
+    (Context::Global, &[Action::ToggleFocus], " transcript, then prompt"),
 ];
 const BY_ITSELF: &[StatusHint] = &[SCROLL, (Context::Global, &[Action::ToggleFocus], " more keys")];
 const CARDS: &[StatusHint] = &[
     (Context::Card, CHOOSE, " cards"),
     (Context::Global, &[Action::Escape], " back to the list"),
     SCROLL,
-    (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
+    (Context::Global, &[Action::ToggleFocus], " transcript, then prompt"),
 ];
 
 fn hints(model: &Model) -> (String, Role) {
     if let Life::Closing { .. } = model.life {
-        let leave = model.keymap.status(&[(Context::Global, &[Action::Interrupt], " leaves at once")]);
+        let leave = model.keymap.status(&[(Context::Global, &[Action::Interrupt], " quit now")]);
         return (format!("saving…  {leave}"), Role::Waiting);
     }
     if let Some((text, _)) = &model.flash
@@ -183,11 +183,11 @@ fn hints(model: &Model) -> (String, Role) {
     } else if model.asks_cap() {
         model.keymap.status(WAITING_CAP)
     } else if model.is_list() && !model.composer.is_empty() {
-        format!("{}  (you are typing: keys go to the text)", model.keymap.status(&WAITING_LIST[..1]))
+        format!("{}  (typing: keys go to the prompt)", model.keymap.status(&WAITING_LIST[..1]))
     } else if model.is_list() {
         model.keymap.status(WAITING_LIST)
     } else if model.cards.current().is_some() && !model.composer.is_empty() {
-        format!("{}  (you are typing: keys go to the text)", model.keymap.status(&WAITING[..1]))
+        format!("{}  (typing: keys go to the prompt)", model.keymap.status(&WAITING[..1]))
     } else if model.cards.current().is_some() {
         model.keymap.status(WAITING)
     } else if model.composer.editor.chip_before().is_some_and(|chip| !chip.is_image()) {
@@ -197,7 +197,7 @@ fn hints(model: &Model) -> (String, Role) {
     } else if model.turn.is_some() {
         model.keymap.status(RUNNING)
     } else if model.shell == Activity::Running {
-        model.keymap.status(&[(Context::Global, &[Action::Interrupt], " stops the command")])
+        model.keymap.status(&[(Context::Global, &[Action::Interrupt], " stop the command")])
     } else if let Some(owner) = model.header.as_ref().and_then(|header| header.read_only.as_ref()) {
         return (format!("read-only: {owner}"), Role::Waiting);
     } else if model.composer.has_stash() && model.composer.is_empty() {

@@ -24,21 +24,21 @@ pub struct SavedRule {
 pub enum RuleTrouble {
     #[error("{}", lines(problems))]
     Text { problems: Vec<RuleProblem> },
-    #[error("it holds {found} rules; one at a time is saved")]
+    #[error("it has {found} rules; save one at a time")]
     NotOne { found: usize },
-    #[error("a rule of a session ends with it; take `expires` out")]
+    #[error("a session rule ends with the session; remove `expires`")]
     Expires,
-    #[error("the rule `{id}` is in the file already; give this one another id")]
+    #[error("the rule `{id}` is already in the file; give this one another id")]
     Taken { id: String },
-    #[error("the file of rules has a mistake; repair it first: {}", lines(problems))]
+    #[error("the rules file has an error; fix it first: {}", lines(problems))]
     File { problems: Vec<RuleProblem> },
     #[error("{} cannot be written ({detail}); check its permissions", path.display())]
     Write { path: PathBuf, detail: String },
-    #[error("there is no home folder to keep rules in; set HOME")]
+    #[error("there is no home folder for rules; set HOME")]
     NoHome,
     #[error("there is no rule `{id}`; `co rules list` shows their ids")]
     Unknown { id: String },
-    #[error("the rule `{id}` is the project's ({}); take it out there", source_of)]
+    #[error("the rule `{id}` is the project's ({}); remove it there", source_of)]
     OfProject { id: String, source_of: RuleSource },
 }
 

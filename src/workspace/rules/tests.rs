@@ -153,7 +153,7 @@ fn what_is_told_names_the_line_and_what_holds_meanwhile() {
     assert_eq!(
         told,
         "The rules in ~/.config/co/rules.toml have a mistake. Until it is repaired the last good ones hold and \
-         everything asks.\n\n- ~/.config/co/rules.toml:9: this is not TOML: duplicate key; repair the line"
+         everything asks.\n\n- ~/.config/co/rules.toml:9: this is not valid TOML: duplicate key; fix the line"
     );
 }
 
@@ -210,15 +210,15 @@ fn what_cannot_be_saved_or_revoked_says_why_and_changes_nothing() {
     let at_home = "[[rule]]\neffect = \"allow\"\ntool = \"t\"\nargs.path = { inside = \"~/x\" }\n";
     let named = "[[rule]]\nid = \"a\"\neffect = \"allow\"\ntool = \"t\"\n";
     for (told, expected) in [
-        (save("nonsense", RuleScope::User), "line 1: this is not TOML: "),
-        (save("", RuleScope::User), "it holds 0 rules; one at a time is saved"),
+        (save("nonsense", RuleScope::User), "line 1: this is not valid TOML: "),
+        (save("", RuleScope::User), "it holds 0 rules; save one at a time"),
         (
             save(&format!("{}{}", rule("x"), rule("y")), RuleScope::User),
-            "it holds 2 rules; one at a time is saved",
+            "it holds 2 rules; save one at a time",
         ),
-        (save(expiring, RuleScope::Session), "a rule of a session ends with it; take `expires` out"),
+        (save(expiring, RuleScope::Session), "a session rule ends with the session; remove `expires`"),
         (save(at_home, RuleScope::Session), "line 4: `inside` is a folder: "),
-        (save(named, RuleScope::User), "the rule `a` is in the file already; give this one another id"),
+        (save(named, RuleScope::User), "the rule `a` is already in the file; give this one another id"),
         (
             revoke_rule(&place.book, "zz", &set).unwrap_err().to_string(),
             "there is no rule `zz`; `co rules list` shows",
@@ -230,7 +230,7 @@ fn what_cannot_be_saved_or_revoked_says_why_and_changes_nothing() {
     assert_eq!(fs::read_to_string(place.path("user")).unwrap(), rule("a"));
     place.write("user", "[[rule");
     let told = save(&rule("b"), RuleScope::User);
-    assert!(told.starts_with("the file of rules has a mistake; repair it first: "), "{told}");
+    assert!(told.starts_with("the rules file has an error; fix it first: "), "{told}");
     assert_eq!(fs::read_to_string(place.path("user")).unwrap(), "[[rule");
 }
 

@@ -13,8 +13,8 @@ fn stopped(script: &str, wire: Wire) -> (Co, Service) {
     co.run(&["-p", "write a.txt"]).check(
         4,
         "I write it.\n",
-        "◇ write_file (medium) waits for you: write 2 lines to a.txt (new file) [[REQUEST]]\n\
-         co: 1 approval waits for you; the turn is kept until it is decided\n    \
+        "◇ write_file (medium) waiting for you: write 2 lines to a.txt (new file) [[REQUEST]]\n\
+         co: 1 approval is waiting for you; the turn is kept until it is decided\n    \
          co approvals yes [REQUEST]\n    co resume [SESSION]\n",
     );
     assert_eq!(co.read("a.txt"), None);
@@ -36,16 +36,12 @@ fn approved_elsewhere_it_runs_once_on_resume() {
         co.run(&["approvals", "no", &id]).check(
             1,
             "",
-            "co: error: request [REQUEST] was already approved by you (co approvals); that stands\n",
+            "co: error: request [REQUEST] was already approved by you (co approvals); nothing was changed\n",
         );
         co.run(&["resume"]).check(0, "Done.\n", "✓ write_file: created a.txt: 2 lines, 8 bytes\n");
         assert_eq!(co.read("a.txt").as_deref(), Some("one\ntwo\n"));
-        co.run(&["resume"]).check(
-            0,
-            "",
-            "co: no turn of this session waits; there was nothing to go on with\n",
-        );
-        co.run(&["approvals"]).check(0, "Nothing waits for your approval.\n", "");
+        co.run(&["resume"]).check(0, "", "co: no turn of this session is waiting; nothing to continue\n");
+        co.run(&["approvals"]).check(0, "No requests are waiting for your approval.\n", "");
         service.is_content();
     }
 }
@@ -57,7 +53,7 @@ fn a_denial_tells_the_model_why() {
     co.run(&["approvals", "no", &id, "--note", "use b.txt instead"]).check(
         0,
         "denied [REQUEST]: write 2 lines to a.txt (new file)\n",
-        "Its session is not open; go on: co resume [SESSION]\n",
+        "Its session is not open anywhere; continue with: co resume [SESSION]\n",
     );
     let ran = co.run(&["resume", "--output", "json"]);
     assert_eq!(ran.code, Some(0));

@@ -10,7 +10,7 @@ use crate::cli::approvals_kit::{Fixture, after, risky, write};
 const A: &str = "aaaa00000001";
 const B: &str = "bbbb00000002";
 const C: &str = "cccc00000003";
-const GO_ON: &str = "Its session is not open; go on: co resume [SESSION]\n";
+const GO_ON: &str = "Its session is not open anywhere; continue with: co resume [SESSION]\n";
 
 fn fixture() -> Fixture {
     let fixture = Fixture::new();
@@ -68,7 +68,7 @@ fn changes_that_make_no_sense_decide_nothing() {
             1,
             "write_file has no field `pat`; did you mean `path`? its fields: path, content",
         ),
-        (&["--set", "path.x=1"], 1, "write_file has no field `path.x`; there are no fields by name here"),
+        (&["--set", "path.x=1"], 1, "write_file has no field `path.x`; there are no named fields here"),
     ] {
         let mut line = vec!["approvals", "yes", A];
         line.extend(args);
@@ -77,7 +77,7 @@ fn changes_that_make_no_sense_decide_nothing() {
     fixture.co.run(&["approvals", "yes", A, C, "--set", "path=x"]).check(
         2,
         "",
-        "co: error: `--set` changes the arguments of one request\n    name one id, or leave `--set` out\n",
+        "co: error: `--set` changes the arguments of one request\n    name one id, or leave out `--set`\n",
     );
     assert_eq!(fixture.request(A).state, RequestState::Waiting);
     // Above `yes` it is about settings, below it about arguments.
@@ -92,10 +92,10 @@ fn each_is_decided_by_itself() {
     fixture.set(C, "state", "expired");
     let first = write("dddd00000004", "d.txt", "x");
     fixture.asked("more", &[first, write("dddd00000005", "e.txt", "x")]);
-    let err = "co: error: request [REQUEST] was already denied by you (full screen); that stands\n\
+    let err = "co: error: request [REQUEST] was already denied by you (full screen); nothing was changed\n\
         co: error: no request begins with `zz`; `co approvals` lists them\n\
-        co: error: `dddd` could be [REQUEST], [REQUEST]; type more of the one you mean\n\
-        co: error: request [REQUEST] was not decided in time: it was neither allowed nor denied, and takes no answer now\n";
+        co: error: `dddd` matches [REQUEST], [REQUEST]; type more of the id\n\
+        co: error: request [REQUEST] has expired and can no longer be decided\n";
     fixture.co.run(&["approvals", "yes", A, "zz", "dddd", "dddd00000004", "dddd00000004", C]).check(
         1,
         "approved [REQUEST]: write d.txt\n",
@@ -107,12 +107,15 @@ fn each_is_decided_by_itself() {
     let told = ran.json();
     assert_eq!(
         (&told[0]["decision"], &told[1]["error"]),
-        (&json!("put off"), &json!("request [REQUEST] was already denied by you (full screen); that stands"))
+        (
+            &json!("put off"),
+            &json!("request [REQUEST] was already denied by you (full screen); nothing was changed")
+        )
     );
     for (state, error) in [
-        ("withdrawn", "was withdrawn when its turn was interrupted, and takes no answer now"),
-        ("superseded", "was asked again as another request; `co approvals` lists that one"),
-        ("consumed", "was answered without a decision when its session went on"),
+        ("withdrawn", "was withdrawn when its turn was interrupted and can no longer be decided"),
+        ("superseded", "was replaced by a new request; `co approvals` lists it"),
+        ("consumed", "was closed without a decision when its session continued"),
     ] {
         fixture.set(C, "state", state);
         let error = format!("co: error: request [REQUEST] {error}\n");
@@ -123,9 +126,9 @@ fn each_is_decided_by_itself() {
 #[test]
 fn what_is_high_is_named_and_what_depends_is_told() {
     let fixture = fixture();
-    let high = "co: error: request [REQUEST] is HIGH risk, so `bbbb` is not enough; type at least 8 characters of its id: \
+    let high = "co: error: request [REQUEST] is HIGH risk, so `bbbb` is too short; type at least 8 characters of its id: \
         co approvals yes [REQUEST]\n";
-    let waits = "co: [REQUEST] runs only after [REQUEST] (write_file: write b.txt), which still waits for your decision\n";
+    let waits = "co: [REQUEST] runs only after [REQUEST] (write_file: write b.txt), which is still waiting for your decision\n";
     fixture.co.run(&["approvals", "yes", "bbbb", "cccc"]).check(
         1,
         "approved [REQUEST]: write c.txt\n",
@@ -155,7 +158,7 @@ fn all_low_ones_of_one_session_and_nothing_else() {
     );
     fixture.co.run(&["approvals", "yes", "--all-low", &other.0]).check(
         0,
-        "No LOW request of this session waits.\n",
+        "No LOW requests are waiting in this session.\n",
         "",
     );
     let left = ["dddd00000005", "eeee00000006", A, B, C].map(|id| fixture.request(id).state);

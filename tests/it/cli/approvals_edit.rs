@@ -41,8 +41,7 @@ fn left(home: &Path) -> Vec<String> {
     files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect()
 }
 
-const HEAD: &str =
-    "# Arguments of write_file. What you save is approved; unchanged or empty, nothing is decided.\n";
+const HEAD: &str = "# Arguments of write_file. Saving approves it; unchanged or empty decides nothing.\n";
 
 #[test]
 fn what_is_saved_is_approved() {
@@ -50,7 +49,7 @@ fn what_is_saved_is_approved() {
     fixture.co.run(&["approvals", "edit", "aaaa", "--note", "better there"]).check(
         0,
         "approved with changes [REQUEST]: write a.txt\n",
-        "Its session is not open; go on: co resume [SESSION]\n",
+        "Its session is not open anywhere; continue with: co resume [SESSION]\n",
     );
     assert_eq!(fixture.instead(A), Some(json!({"path": "b.txt", "content": "one\ntwo"})));
     let asked = format!("{:#}", json!({"path": "a.txt", "content": "one\ntwo"}));
@@ -65,7 +64,7 @@ fn nothing_is_decided_by_what_is_not_changed() {
         let (fixture, home) = fixture(script);
         fixture.co.run(&["approvals", "edit", A]).check(
             0,
-            "Nothing changed; request [REQUEST] still waits.\n",
+            "Nothing changed; request [REQUEST] is still waiting.\n",
             "",
         );
         assert_eq!((fixture.request(A).state, left(&home)), (RequestState::Waiting, Vec::new()), "{script}");
@@ -82,7 +81,9 @@ fn what_is_wrong_comes_back_with_the_reason() {
     let again = "# Save it unchanged to decide nothing.\n";
     assert_eq!(
         seen(&home, 2),
-        format!("# this is no JSON: line 2: EOF while parsing a value\n{again}{{\"path\": \"b.txt\",\n")
+        format!(
+            "# this is not valid JSON: line 2: EOF while parsing a value\n{again}{{\"path\": \"b.txt\",\n"
+        )
     );
     assert_eq!(
         seen(&home, 3),
@@ -97,15 +98,18 @@ fn what_was_written_is_never_lost() {
     let broken = "printf '{\"path\": \"b.txt\"' > \"$1\"";
     let cases = [
         // Given up: the second time it is saved as it was.
-        (broken.to_owned(), "nothing was decided: this is no JSON: line 1: EOF while parsing an object"),
-        ("sed -i s/a.txt/b.txt/ \"$1\"; exit 3".to_owned(), "nothing was decided: the editor ended with 3"),
-        ("printf '\\377' > \"$1\"".to_owned(), "nothing was decided: what was saved is not UTF-8"),
+        (
+            broken.to_owned(),
+            "nothing was decided: this is not valid JSON: line 1: EOF while parsing an object",
+        ),
+        ("sed -i s/a.txt/b.txt/ \"$1\"; exit 3".to_owned(), "nothing was decided: the editor exited with 3"),
+        ("printf '\\377' > \"$1\"".to_owned(), "nothing was decided: the saved file is not UTF-8"),
     ];
     for (script, error) in cases {
         let (fixture, home) = fixture(&script);
         let ran = fixture.co.run(&["approvals", "edit", A]);
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{script}");
-        let kept = "    what you wrote is kept in [HOME]/tmp/co-arguments-";
+        let kept = "    your text was saved in [HOME]/tmp/co-arguments-";
         assert!(ran.err.starts_with(&format!("co: error: {error}\n{kept}")), "{}", ran.err);
         assert_eq!(fixture.request(A).state, RequestState::Waiting);
         assert_eq!(std::fs::read_dir(home.join("tmp")).unwrap().count(), 1);
@@ -115,7 +119,7 @@ fn what_was_written_is_never_lost() {
     let fixture = fixture.env("CO", env!("CARGO_BIN_EXE_co"));
     let ran = fixture.co.run(&["approvals", "edit", A]);
     assert_eq!(ran.code, Some(1));
-    let error = "co: error: request [REQUEST] was already denied by you (co approvals); that stands\n    what you wrote is kept in";
+    let error = "co: error: request [REQUEST] was already denied by you (co approvals); nothing was changed\n    your text was saved in";
     assert!(ran.err.contains(error), "{}", ran.err);
     assert!(left(&home)[0].contains("b.txt"));
 }
@@ -126,7 +130,7 @@ fn without_an_editor_or_a_request_nothing_happens() {
     fixture.co.run(&["approvals", "edit", A]).check(
         1,
         "",
-        "co: error: nothing was decided: the editor ended with 7\n",
+        "co: error: nothing was decided: the editor exited with 7\n",
     );
     let fixture = fixture.env("EDITOR", "/nowhere/at/all");
     let ran = fixture.co.run(&["approvals", "edit", A]);
@@ -136,7 +140,7 @@ fn without_an_editor_or_a_request_nothing_happens() {
     fixture.co.run(&["approvals", "edit", A]).check(
         1,
         "",
-        "co: error: no editor is named\n    install vi or nano, or set $VISUAL or $EDITOR, e.g. EDITOR=nano\n    or change arguments with \
+        "co: error: no editor is set\n    install vi or nano, or set $VISUAL or $EDITOR, e.g. EDITOR=nano\n    or change arguments with \
          `co approvals yes ID --set field=value`\n",
     );
     let fixture = fixture.env("VISUAL", "true");
@@ -149,7 +153,7 @@ fn without_an_editor_or_a_request_nothing_happens() {
     fixture.co.run(&["approvals", "edit", A]).check(
         1,
         "",
-        "co: error: request [REQUEST] is not open any more: denied by you (full screen): no; its session has not gone on yet\n",
+        "co: error: request [REQUEST] is no longer open: denied by you (full screen): no; its session has not continued yet\n",
     );
     assert_eq!(left(&home), Vec::<String>::new());
 }

@@ -68,13 +68,13 @@ fn lists_hold_what_is_asked_for() {
     }
     fixture.co.run(&["approvals", "list", "--risk", "high", "--tool", "x"]).check(
         0,
-        "No request is like that.\n",
+        "No matching requests.\n",
         "",
     );
     fixture.co.run(&["approvals", "--tool", "["]).check(
         2,
         "",
-        "co: error: `--tool [` is no name of a tool\n    e.g. `--tool write_file`, or `--tool 'mail_*'`\n",
+        "co: error: `--tool [` is not a tool name\n    e.g. `--tool write_file`, or `--tool 'mail_*'`\n",
     );
 }
 
@@ -121,8 +121,8 @@ fn show_tells_all_that_is_known() {
         "risk     HIGH",
         "why      write_file changes something",
         "         its words are not yours",
-        "words    ▲ content: “dana@northwind.example” is from the tool fetch_page (call s/1.1.0)",
-        "undo     is held for a moment before it happens",
+        "source   ▲ content: “dana@northwind.example” is from the tool fetch_page (call s/1.1.0)",
+        "undo     waits a moment before it happens",
         "needs    [REQUEST] write_file: write a.txt (waiting for your decision)",
         "needed   [REQUEST] write_file: write c.txt (waiting for your decision)",
         "basis    /w/b.txt as of [REQUEST]",
@@ -140,7 +140,7 @@ fn show_tells_all_that_is_known() {
     fixture.decide(B, edited, Decider::Tui);
     let shown = fixture.co.run(&["approvals", "show", B]).out;
     for line in [
-        "state    approved with changes by you (full screen): there; its session has not gone on yet",
+        "state    approved with changes by you (full screen): there; its session has not continued yet",
         "note     there",
         "  path: b.txt",
         "approved instead",
@@ -161,14 +161,14 @@ fn every_state_has_its_words() {
     let mail = || Approval::to(ToolName::new("mail_send"), json!({}));
     fixture.decide(A, mail(), Decider::Cli);
     for (id, state, words) in [
-        (A, None, "replaced by a call of mail_send by you (co approvals); its session has not gone on yet"),
+        (A, None, "replaced by a call of mail_send by you (co approvals); its session has not continued yet"),
         (A, Some("consumed"), "replaced by a call of mail_send by you (co approvals); it has not run yet"),
-        (B, Some("later"), "put off; it still waits for your decision"),
-        (B, Some("consumed"), "answered without a decision: its session went on"),
-        (B, Some("withdrawn"), "withdrawn: its turn was interrupted first"),
-        (B, Some("superseded"), "superseded: it was asked again as another request"),
-        (B, Some("expired"), "expired: not decided in time; it was neither allowed nor denied"),
-        (D, None, "denied by you (full screen): no; its session has not gone on yet"),
+        (B, Some("later"), "postponed; still waiting for your decision"),
+        (B, Some("consumed"), "closed without a decision: its session continued"),
+        (B, Some("withdrawn"), "withdrawn: its turn was interrupted"),
+        (B, Some("superseded"), "superseded: replaced by a new request"),
+        (B, Some("expired"), "expired: neither approved nor denied in time"),
+        (D, None, "denied by you (full screen): no; its session has not continued yet"),
     ] {
         state.into_iter().for_each(|state| fixture.set(id, "state", state));
         let shown = fixture.co.run(&["approvals", "show", id]).out;

@@ -78,7 +78,7 @@ fn every_change_is_a_line_at_once() {
     interrupt(&watch.child);
     let ran = fixture.co.ended(watch.child);
     assert_eq!(ran.code, Some(130));
-    assert_eq!(ran.err, "co: nobody watches any more; what waits still waits\n");
+    assert_eq!(ran.err, "co: output closed; requests keep waiting\n");
 }
 
 #[test]

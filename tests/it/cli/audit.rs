@@ -11,7 +11,7 @@ const WRITES: &str = "reply\n  call list_dir {}\n  call write_file {\"path\":\"a
 fn approved() -> (Co, Service, String) {
     let service = Service::new(WRITES);
     let co = Co::new().with(&service, Wire::Anthropic).env("TZ", "UTC0");
-    co.run(&["audit"]).check(0, "The audit is empty yet.\n", "");
+    co.run(&["audit"]).check(0, "The audit is still empty.\n", "");
     co.run(&["audit", "verify"]).check(0, "The audit is empty.\n", "");
     assert_eq!(co.run(&["-p", "write a.txt"]).code, Some(4));
     let request = co.waiting().remove(0);
@@ -65,7 +65,7 @@ fn the_audit_tells_who_decided_what_and_what_came_of_it() {
             assert!(lines.contains(&expected), "{expected}: {lines:#?}");
         }
     }
-    co.run(&["audit", "--tool", "shell"]).check(0, "Nothing in the audit fits that.\n", "");
+    co.run(&["audit", "--tool", "shell"]).check(0, "No matching audit rows.\n", "");
 }
 
 #[test]
@@ -73,21 +73,24 @@ fn verify_says_what_is_wrong_and_prune_leaves_it_whole() {
     let (co, _service, _) = approved();
     let check = co.run(&["audit", "verify", "--json"]).json();
     let (rows, head) = (check["rows"].as_u64().unwrap(), check["head"]["hash"].as_str().unwrap().to_owned());
-    let whole = format!("The audit is whole: {rows} rows, head [REQUEST].\n");
+    let whole = format!("The audit is intact: {rows} rows, head [REQUEST].\n");
     for seen in [&[][..], &[head.split_at(8).0], &[&head]] {
         co.run(&[&["audit", "verify"], seen].concat()).check(0, &whole, "");
     }
     co.run(&["audit", "prune", "--before", "90d"]).check(
         0,
-        "The audit has no row of before that; nothing was removed.\n",
+        "The audit has no rows before that; nothing was removed.\n",
         "",
     );
     co.run(&["audit", "prune", "--before", "2999-01-01"]).check(
         0,
-        &format!("Rows 1 to {} are gone; a row tells of it, and the rest can still be verified.\n", rows - 1),
+        &format!(
+            "Rows 1 to {} were removed; a row records it, and the rest can still be verified.\n",
+            rows - 1
+        ),
         "",
     );
-    let whole = format!("The audit is whole: 2 rows, after {} that were pruned, head [REQUEST].\n", rows - 1);
+    let whole = format!("The audit is intact: 2 rows, after {} pruned rows, head [REQUEST].\n", rows - 1);
     co.run(&["audit", "verify"]).check(0, &whole, "");
     let raw = Connection::open(co.data().join("co.db")).unwrap();
     raw.execute_batch(
@@ -98,9 +101,9 @@ fn verify_says_what_is_wrong_and_prune_leaves_it_whole() {
         1,
         "",
         &format!(
-            "co: error: the audit is not what was written: row {rows} was changed: its content is not what its hash \
-             was made of\n    0 rows before that are sound\n    \
-             keep a copy of the data folder before you go on with it\n"
+            "co: error: audit verification failed: row {rows} was changed: its content is not what its hash \
+             was made of\n    0 rows before that are intact\n    \
+             back up the data folder before you continue\n"
         ),
     );
 }
@@ -114,11 +117,11 @@ fn what_cannot_be_told_is_said() {
         (
             &["audit", "show", "nothing"][..],
             1,
-            "nothing in the audit is about `nothing`",
-            "`co audit` lists the rows that can be shown",
+            "the audit has no row for `nothing`",
+            "`co audit` lists the rows",
         ),
-        (&["audit", "verify", "9f31"], 2, "`9f31` is no head of an audit", head),
-        (&["audit", "verify", "xxxxxxxxxx"], 2, "`xxxxxxxxxx` is no head of an audit", head),
+        (&["audit", "verify", "9f31"], 2, "`9f31` is not an audit head", head),
+        (&["audit", "verify", "xxxxxxxxxx"], 2, "`xxxxxxxxxx` is not an audit head", head),
         (&["audit", "--since", "soon"], 2, "`--since soon` is neither a date nor a number of days", days),
         (
             &["audit", "prune", "--before", "soon"],

@@ -44,8 +44,8 @@ fn keys_are_kept_listed_and_removed() {
     no_key_in(&co, &ran);
     ran.check(
         0,
-        &format!("Kept the key for groq (…abcd) in {PLACE}, which only you can read.\n"),
-        "co: `co auth test groq` tries it\n",
+        &format!("Saved the key for groq (…abcd) in {PLACE}, which only you can read.\n"),
+        "co: `co auth test groq` tests it\n",
     );
     let file = co.data().join("auth/keys.toml");
     assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
@@ -65,9 +65,9 @@ fn keys_are_kept_listed_and_removed() {
     );
     assert_eq!(rows[1]["counts"].as_bool(), Some(false));
     let ran = both.piped(KEY, &["auth", "add", "GROQ"]);
-    assert!(ran.out.contains(" in place of the one before "), "{}", ran.out);
+    assert!(ran.out.contains(", replacing the old one "), "{}", ran.out);
     assert!(
-        ran.err.starts_with("co: the key from environment GROQ_API_KEY counts before it\n"),
+        ran.err.starts_with("co: the key from environment GROQ_API_KEY takes precedence\n"),
         "{}",
         ran.err
     );
@@ -77,7 +77,7 @@ fn keys_are_kept_listed_and_removed() {
         1,
         "",
         &format!(
-            "co: error: there is no key for groq in {PLACE}\n    `co auth list` says where keys come from\n"
+            "co: error: there is no key for groq in {PLACE}\n    `co auth list` shows where keys come from\n"
         ),
     );
     assert!(!std::fs::read_to_string(&file).unwrap().contains("hunter2"));
@@ -91,13 +91,13 @@ fn misuse_says_what_to_do() {
             &["auth", "add", "groqq"][..],
             KEY,
             2,
-            "there is no provider `groqq` (did you mean `groq`?); `co auth list` names them all\n",
+            "there is no provider `groqq` (did you mean `groq`?); `co auth list` lists them\n",
         ),
         (&["auth", "add", "groq", KEY], "", 2, "a key on the command line is seen by other programs"),
         (&["auth", "add", "groq"], "", 2, "no key was entered, so nothing was changed\n"),
         (&["auth", "add", "groq"], "two hunter2", 2, "what was entered has white space"),
         (&["auth", "add"], KEY, 2, "for which service is the key?\n"),
-        (&["auth", "add", "offline"], KEY, 2, "`offline` is no service and takes no key\n"),
+        (&["auth", "add", "offline"], KEY, 2, "`offline` is not a known service\n"),
         (&["auth", "test"], "", 1, "no service is set up, so there is nothing to test\n"),
         (&["auth", "test", "groq"], "", 3, "one service cannot be used\n"),
     ] {
@@ -118,7 +118,7 @@ fn a_file_that_others_can_read_is_refused() {
         let ran = co.piped("x-1", args);
         no_key_in(&co, &ran);
         let said = format!(
-            "others than you can read or change {PLACE} (mode 644), so no key of it is used; run `chmod 600 {PLACE}`"
+            "other users can read or change {PLACE} (mode 644), so its keys are not used; run `chmod 600 {PLACE}`"
         );
         assert!(ran.code != Some(0) && ran.err.contains(&said), "{args:?}: {ran:?}");
     }
@@ -137,22 +137,22 @@ fn a_check_says_what_is_wrong_in_one_sentence() {
         (
             page("/v1/models", 401, &echo),
             3,
-            "work: work does not know this key: Incorrect API key provided: [redacted] (401); copy it again whole, or \
+            "work: work rejected this key: Incorrect API key provided: [redacted] (401); copy it again whole, or \
              make a new one.\n",
         ),
         (
             page("/v1/models", 403, denied),
             3,
-            "work: work knows this key but does not allow it this: You may not list models (403); look at the key's \
+            "work: work accepts this key but does not permit this: You may not list models (403); look at the key's \
              rights there.\n",
         ),
         (
             page("/v1/models", 200, "<html>Sign in</html>"),
             3,
-            "/v1 does not answer like work: a web page answered in place of the API",
+            "/v1 does not look like work: a web page answered in place of the API",
         ),
-        (page("/v1/models", 404, "nothing here"), 3, "There is no such service at http://127.0.0.1:"),
-        (page("/v1/models", 503, "busy"), 3, "work has trouble, which says nothing of the key: "),
+        (page("/v1/models", 404, "nothing here"), 3, "No such service at http://127.0.0.1:"),
+        (page("/v1/models", 503, "busy"), 3, "work has a problem, so the key could not be checked: "),
     ];
     for (page, code, said) in cases {
         let service = Service::serving("", vec![page]);
@@ -181,7 +181,7 @@ fn a_check_says_what_is_wrong_in_one_sentence() {
         no_key_in(&co, &ran);
         assert_eq!((ran.code, ran.out.contains(said)), (Some(3), true), "{ran:?}");
         let warned =
-            ran.err.contains("The key for groq would travel unencrypted to http://no-such-host.invalid");
+            ran.err.contains("The key for groq would be sent unencrypted to http://no-such-host.invalid");
         assert_eq!(warned, url.contains("invalid"), "{ran:?}");
     }
 }
@@ -229,14 +229,14 @@ fn a_key_command_is_run_late_and_tells_why_it_fails() {
     let ran = co.run(&["-p", "hi", "--set", "http_retries=0"]);
     no_key_in(&co, &ran);
     assert_eq!(ran.code, Some(3), "{ran:?}");
-    assert!(
-        ran.err.contains("the command for the key ended with exit status: 4: the vault is locked"),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains("the key command failed with exit status: 4: the vault is locked"), "{ran:?}");
     assert_eq!(co.read("ran").as_deref(), Some(""));
     let project = Co::new().file("work/.co/config.toml", section).trusting();
     let ran = project.run(&["status"]);
-    assert!(ran.err.contains("commands that give a key count in your own settings file only"), "{ran:?}");
+    assert!(
+        ran.err.contains("commands that print a key are allowed in your own settings file only"),
+        "{ran:?}"
+    );
     assert_eq!(project.read("ran"), None);
 }
 
@@ -254,12 +254,11 @@ fn the_key_of_a_service_is_named_when_it_is_missing() {
     let ran = Co::new().file(".config/co/config.toml", settings).run(&["status"]);
     let told: Vec<&str> = ran.err.lines().collect();
     let expected = [
-        "co: `providers.a.preset` is `opnai`, which is no preset (did you mean `openai`?).",
-        "co: `providers.b.quirks`: `some` is no value of the quirk `max_tokens`; it takes max_tokens, max_completion_tokens.",
+        "co: `providers.a.preset` is `opnai`, which is not a preset (did you mean `openai`?).",
+        "co: `providers.b.quirks`: `some` is not a value of the quirk `max_tokens`; it takes max_tokens, max_completion_tokens.",
     ];
     assert_eq!((ran.code, told), (Some(0), expected.to_vec()));
     let ran = Co::new().env("GROQ_API_KEY", KEY).run(&["-p", "hi"]);
-    let said =
-        "Groq is set up, but no model of it is named: model = \"groq/NAME\"; `co models groq` lists them.";
+    let said = "Groq is set up, but no model is set: model = \"groq/NAME\"; `co models groq` lists them.";
     assert!(ran.code == Some(0) && ran.err.contains(said), "{ran:?}");
 }

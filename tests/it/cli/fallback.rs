@@ -20,8 +20,8 @@ fn another_service_goes_on_and_it_is_said() {
     two(&first, &second).run(&["-p", "hi"]).check(
         0,
         "Here.\n",
-        "co: busy (529); next try in 0.0 s (1 of 1, then openai/gpt-x)\n\
-         co: anthropic/claude-x: the service is overloaded: busy (529); openai/gpt-x goes on in its place\n",
+        "co: busy (529); retrying in 0.0 s (1 of 1, then openai/gpt-x)\n\
+         co: anthropic/claude-x: the service is overloaded: busy (529); openai/gpt-x answers for the rest of this turn\n",
     );
     first.is_content();
     second.is_content();
@@ -49,7 +49,7 @@ fn both_fail_and_both_are_named() {
     two(&first, &second).run(&["-p", "hi"]).check(
         3,
         "",
-        "co: anthropic/claude-x: the quota is used up: all used (429); openai/gpt-x goes on in its place\n\
+        "co: anthropic/claude-x: the quota is used up: all used (429); openai/gpt-x answers for the rest of this turn\n\
          co: error: the key was refused: openai/gpt-x: bad key (401); before it anthropic/claude-x: all used (429)\n    \
          Replace the key with /login (`co auth add` in a shell); `co config` shows where it comes from.\n",
     );
@@ -66,7 +66,7 @@ fn a_fallback_that_cannot_be_used_is_said_at_once() {
         0,
         "Here.\n",
         "co: fallback_model `openai/gpt-x` cannot be used (openai needs a key: `co auth add openai` keeps one, \
-         or set OPENAI_API_KEY in the environment); nothing stands behind the model\n",
+         or set OPENAI_API_KEY in the environment); the model has no fallback\n",
     );
 }
 

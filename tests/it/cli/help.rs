@@ -84,7 +84,7 @@ fn tables_have_every_row() {
         assert!(has(key), "{key}");
         assert!(env.iter().all(|name| words.contains(name)), "{env:?}");
     }
-    let row = "max_requests, max_request_limit\n    Most model requests in one turn; 0: no limit\n    \
+    let row = "max_requests, max_request_limit\n    Maximum model requests in one turn; 0: no limit\n    \
                Default: 25. Project file: when trusted. Environment: CO_MAX_REQUESTS,\n    CO_CLI_MAX_REQUEST_LIMIT.\n";
     assert!(settings.contains(row), "{settings}");
 
@@ -137,12 +137,12 @@ fn an_unknown_topic_is_told_the_nearest() {
     Co::new().run(&["help", "setings"]).check(
         2,
         "",
-        &format!("co: error: `setings` is neither a topic nor a command (did you mean `settings`?)\n{hint}"),
+        &format!("co: error: `setings` is not a topic or command (did you mean `settings`?)\n{hint}"),
     );
     Co::new().run(&["help", "auth", "zzz"]).check(
         2,
         "",
-        &format!("co: error: `auth zzz` is neither a topic nor a command\n{hint}"),
+        &format!("co: error: `auth zzz` is not a topic or command\n{hint}"),
     );
 }
 

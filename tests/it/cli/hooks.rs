@@ -62,7 +62,7 @@ fn hooks_are_trusted_as_they_are_and_not_as_they_become() {
     let co = Co::new();
     co.run(&["hooks"]).check(
         0,
-        "There are no hooks. They are written in [HOME]/.config/co/hooks.toml, or in .co/hooks.toml of a trusted folder.\n",
+        "No hooks. Define them in [HOME]/.config/co/hooks.toml, or in .co/hooks.toml of a trusted folder.\n",
         "",
     );
     let co = co.file(".config/co/hooks.toml", hook("[\"PreToolUse\", \"Stop\"]"));
@@ -77,10 +77,10 @@ fn hooks_are_trusted_as_they_are_and_not_as_they_become() {
     shown(&co, &["hooks", "trust", "h"]).check(
         2,
         shows,
-        "co: error: nobody is at the terminal to say yes, so nothing was changed\n    with `--yes` it is done without asking\n",
+        "co: error: no terminal to confirm on, so nothing was changed\n    `--yes` skips the confirmation\n",
     );
     assert_eq!(states(&co), "h new");
-    let trusted = format!("{shows}h is trusted, and runs from the next turn on.\n");
+    let trusted = format!("{shows}h is trusted and runs from the next turn on.\n");
     shown(&co, &["hooks", "trust", "h", "--yes"]).check(0, &trusted, "");
     assert_eq!(states(&co), "h trusted");
     let mode = std::fs::metadata(co.data().join("trusted_hooks.json")).unwrap().permissions().mode();
@@ -90,7 +90,7 @@ fn hooks_are_trusted_as_they_are_and_not_as_they_become() {
     assert_eq!(states(&co), "h changed");
     script(&co, SCRIPT, "exit 0");
     assert_eq!(states(&co), "h trusted");
-    co.run(&["hooks", "untrust", "h"]).check(0, "h is not trusted any more.\n", "");
+    co.run(&["hooks", "untrust", "h"]).check(0, "h is no longer trusted.\n", "");
     assert_eq!(states(&co), "h new");
     co.run(&["hooks", "untrust", "h"]).check(0, "h was not trusted.\n", "");
     assert_eq!(told_by_audit(&co), "trusted the hook h\nuntrusted the hook h");
@@ -130,17 +130,17 @@ fn a_hook_is_tried_on_a_made_up_moment() {
     let json = co.run(&args).json();
     assert_eq!((&json[0]["verdict"], &json[0]["exit"]), (&"deny".into(), &"2".into()));
     assert_eq!(json[0]["input"]["tool_input"], serde_json::json!({"path": "a"}));
-    co.run(&["hooks", "test", "SessionEnd"]).check(0, "No hook wants to know of SessionEnd.\n", "");
+    co.run(&["hooks", "test", "SessionEnd"]).check(0, "No hook is defined for SessionEnd.\n", "");
     co.run(&["hooks", "test", "h", "--args", "5"]).check(
         2,
         "",
-        "co: error: `--args` is no JSON object: it is another kind of value\n    e.g. --args '{\"command\": \"ls\"}'\n",
+        "co: error: `--args` is not a JSON object: it is another type of value\n    e.g. --args '{\"command\": \"ls\"}'\n",
     );
     script(&co, SCRIPT, "sleep 1000");
     co.run(&["hooks", "test", "h"]).check(
         1,
         "",
-        "co: error: hook h is changed, so it does not run\n    `co hooks trust h` trusts what it is now\n",
+        "co: error: hook h is changed, so it does not run\n    `co hooks trust h` trusts the new version\n",
     );
 }
 
@@ -190,7 +190,7 @@ fn a_refused_prompt_reaches_no_model() {
     co.run(&["-p", "the secret"]).check(
         1,
         "",
-        "co: error: a hook refused the prompt: h: it holds a secret\n    nothing was sent; `co hooks list` shows the hooks\n",
+        "co: error: a hook refused the prompt: h: it holds a secret\n    nothing was sent; `co hooks list` lists the hooks\n",
     );
     let json = co.run(&["-p", "the secret", "--output", "json"]).json();
     assert_eq!(json["error"]["message"], "a hook refused the prompt: h: it holds a secret");
@@ -237,7 +237,7 @@ fn hooks_decide_calls() {
 fn hooks_that_do_not_run_are_told_and_calls_ask() {
     let reads = "reply\n  call list_dir {}\nreply\n  text Done.";
     let new = "co: hook h is new and does not run: `co hooks trust h`\n";
-    let changed = "co: hook h is changed and does not run: `co hooks trust h`\n";
+    let changed = "co: hook h has changed and does not run: `co hooks trust h`\n";
     type Spoil = fn(&Co);
     let cases: [(&str, Spoil, i32, &str, &str); 5] = [
         ("new", |co| drop(co.run(&["hooks", "untrust", "h"])), 0, new, ""),
@@ -246,7 +246,7 @@ fn hooks_that_do_not_run_are_told_and_calls_ask() {
             |co| script(co, SCRIPT, "exit 1"),
             4,
             changed,
-            "hook: hook h is changed since you trusted it and did not look at this",
+            "hook: hook h has changed since you trusted it and did not check this",
         ),
         (
             "gone",

@@ -20,8 +20,8 @@ fn keys_are_listed_with_their_names_and_who_set_them() {
     );
     for (name, line) in [
         ("composer.find-open", "Ctrl+F F3 find (empty line) composer.find-open config.toml:2"),
-        ("composer.stash", "(none) put aside, bring back composer.stash config.toml:3"),
-        ("card.why", "? why, and whose words card.why config.toml:5"),
+        ("composer.stash", "(none) stash text, restore composer.stash config.toml:3"),
+        ("card.why", "? why, and text sources card.why config.toml:5"),
     ] {
         assert_eq!(row(name), line);
     }
@@ -30,16 +30,15 @@ fn keys_are_listed_with_their_names_and_who_set_them() {
     assert_eq!(
         *why,
         serde_json::json!({
-            "name": "card.why", "keys": ["?"], "default": ["w"], "does": "why, and whose words",
-            "where": "at a card that has the keys", "set": "[HOME]/.config/co/config.toml:5",
+            "name": "card.why", "keys": ["?"], "default": ["w"], "does": "why, and text sources",
+            "where": "on a focused card", "set": "[HOME]/.config/co/config.toml:5",
         })
     );
 }
 
 #[test]
 fn conflicts_are_found() {
-    let hint =
-        "    `co keys` lists every key and its name; they are set in the section [keys] of config.toml\n";
+    let hint = "    `co keys` lists every key and its name; set them in the [keys] section of config.toml\n";
     Co::new().run(&["keys", "--check"]).check(0, "No conflicts.\n", "");
     Co::new().file(".config/co/config.toml", GOOD).run(&["keys", "--check"]).check(0, "No conflicts.\n", "");
     let bad = "[keys]\ncard.yes = \"Enter\"\ncard.yess = \"j\"\ncomposer.search-history = \"Ctrl+F\"\n\
@@ -47,12 +46,12 @@ fn conflicts_are_found() {
     let co = Co::new().file(".config/co/config.toml", bad);
     co.run(&["keys", "--check"]).check(
         1,
-        "[HOME]/.config/co/config.toml:6: `keys.card.no` is 5, but must be a text or a list of texts; it has no effect\n\
-         [HOME]/.config/co/config.toml:2: `keys.card.yes` keeps its default: Enter is pressed without looking and never approves\n\
-         [HOME]/.config/co/config.toml:3: `keys.card.yess` is no action (did you mean `card.yes`?); `co keys` lists them\n\
-         Ctrl+F now does `composer.search-history` ([HOME]/.config/co/config.toml:4), and no key does `composer.find-open` any more, which had it by default. Give `composer.find-open` another key, or [].\n\
-         Alt+A does `card.why` at a card that has the keys, so that no key reaches `global.focus-card` there. Give one of them another key.\n",
-        &format!("co: error: 5 things are wrong with your keys\n{hint}"),
+        "[HOME]/.config/co/config.toml:6: `keys.card.no` is 5, but must be a string or a list of strings; it has no effect\n\
+         [HOME]/.config/co/config.toml:2: `keys.card.yes` keeps its default: Enter is too easy to press by accident and never approves\n\
+         [HOME]/.config/co/config.toml:3: `keys.card.yess` is not an action (did you mean `card.yes`?); `co keys` lists them\n\
+         Ctrl+F now does `composer.search-history` ([HOME]/.config/co/config.toml:4), and `composer.find-open`, which had it by default, has no key. Give `composer.find-open` another key, or [].\n\
+         Alt+A does `card.why` on a focused card, so `global.focus-card` cannot be reached there. Give one of them another key.\n",
+        &format!("co: error: 5 problems with your keys\n{hint}"),
     );
     // The list is there all the same, with what is wrong behind it.
     let ran = co.run(&["keys"]);

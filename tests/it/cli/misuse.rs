@@ -9,7 +9,7 @@ fn settings_that_are_wrong_are_named_with_their_place() {
     co.run(&["status"]).check(
         1,
         "",
-        "co: error: [HOME]/.config/co/config.toml:2: `modle` is not a setting (did you mean `model`?); `co config` lists them all\n",
+        "co: error: [HOME]/.config/co/config.toml:2: `modle` is not a setting (did you mean `model`?); `co config` lists all settings\n",
     );
     let co = Co::new();
     co.run(&["--set", "max_requests=many", "config"]).check(
@@ -61,7 +61,7 @@ fn data_folders_that_cannot_be_used_are_left_alone() {
     co.run(&["approvals"]).check(
         1,
         "",
-        &format!("co: error: [HOME]/.local/share/co/co.db is not a database of co and is left as it is; `co doctor` says whether there is a copy, or move it away\n{hint}"),
+        &format!("co: error: [HOME]/.local/share/co/co.db is not a co database and was not changed; `co doctor` shows whether there is a backup, or move it away\n{hint}"),
     );
     let kept = std::fs::read_to_string(co.data().join("co.db")).unwrap();
     assert_eq!(kept, garbage);
@@ -75,7 +75,7 @@ fn data_folders_that_cannot_be_used_are_left_alone() {
 #[test]
 fn a_newer_database_is_refused_and_kept() {
     let co = Co::new();
-    co.run(&["approvals"]).check(0, "Nothing waits for your approval.\n", "");
+    co.run(&["approvals"]).check(0, "No requests are waiting for your approval.\n", "");
     let path = co.data().join("co.db");
     {
         let db = rusqlite::Connection::open(&path).unwrap();
@@ -83,7 +83,7 @@ fn a_newer_database_is_refused_and_kept() {
     }
     let ran = co.run(&["sessions"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
-    assert!(ran.err.contains("was written by a newer co (its format is 9999"), "{}", ran.err);
+    assert!(ran.err.contains("was written by a newer co (format 9999"), "{}", ran.err);
     let db = rusqlite::Connection::open(&path).unwrap();
     let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(version, 9_999);
@@ -127,12 +127,12 @@ fn a_session_has_one_owner() {
 #[test]
 fn a_folder_without_sessions_says_so() {
     let co = Co::new();
-    let err = "co: error: there is no session of this folder yet\n    `co sessions --all` lists those of every folder\n";
+    let err = "co: error: there is no session in this folder yet\n    `co sessions --all` lists those of every folder\n";
     co.run(&["resume"]).check(1, "", err);
     co.run(&["-c", "-p", "hi", "--set", "provider=offline"]).check(1, "", err);
     co.run(&["sessions"]).check(
         0,
-        "There is no session of this folder yet; `co sessions --all` lists every folder's.\n",
+        "No sessions in this folder yet; `co sessions --all` lists all folders.\n",
         "",
     );
 }
@@ -180,11 +180,11 @@ fn providers_that_lack_something_say_what() {
         ),
         (
             ["--set", "base_url=http://127.0.0.1:9/v1", "-p", "hi"],
-            "co: error: openai-compatible needs a model's name: --model openai-compatible/NAME; `co models openai-compatible` lists them\n",
+            "co: error: openai-compatible needs a model name: --model openai-compatible/NAME; `co models openai-compatible` lists them\n",
         ),
         (
             ["--set", "api_key=abcdefgh", "-p", "hi"],
-            "co: error: `api_key` is set, but not for whom: set `provider` too\n",
+            "co: error: `api_key` is set without a provider: set `provider` too\n",
         ),
     ] {
         let err = format!("{err}    `co config` shows where each value comes from\n");
@@ -198,7 +198,8 @@ fn a_mistyped_provider_before_a_model_is_told() {
     let section = format!("model = 'wrok/m'\n[providers.work]\nbase_url = '{}'\n", service.server.chat_url());
     let co = Co::new().file(".config/co/config.toml", section);
     let ran = co.run(&["-p", "hi"]);
-    let told = "co: There is no provider `wrok` (did you mean `work`?), so `wrok/m` is taken as the name of a model.\n";
+    let told =
+        "co: There is no provider `wrok` (did you mean `work`?), so `wrok/m` is read as a model name.\n";
     assert!(ran.err.contains(told), "{}", ran.err);
 }
 

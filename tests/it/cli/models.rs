@@ -125,7 +125,7 @@ fn a_router_tells_its_prices_and_what_is_in_use_is_marked() {
             "  {long}\n\
              \x20                                               unknown   unknown    unknown\n\
              * anthropic/claude-sonnet-4.5                      200k      3.00      15.00\n\
-             \x20 openai/gpt-4o                                    128k   unknown    unknown\n\n* answers now\n"
+             \x20 openai/gpt-4o                                    128k   unknown    unknown\n\n* in use\n"
         )
     );
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
@@ -147,14 +147,11 @@ fn offline_asks_nobody() {
         "{}",
         ran.out
     );
-    assert!(
-        ran.out
-            .ends_with("\n* answers now\n+ more for long inputs: `co models --json` tells from where on\n")
-    );
+    assert!(ran.out.ends_with("\n* in use\n+ costs more for long inputs: see `co models --json`\n"));
     let co = Co::new();
     co.run(&["models"]).check(
         0,
-        "No service is set up: `co auth add NAME` keeps a key, `co auth list` names them all; or start a model server on \
+        "No service is set up: `co auth add NAME` saves a key, `co auth list` lists them; or start a model server on \
          this machine.\n",
         "",
     );
@@ -169,14 +166,14 @@ fn a_list_that_does_not_come_is_an_error() {
     assert!(ran.out.starts_with(&format!("anthropic ({dead}): could not reach ")), "{}", ran.out);
     assert_eq!(
         ran.err,
-        "co: error: the service did not tell its models\n    \
+        "co: error: the service did not list its models\n    \
          Check the network and the base URL: `co config` shows it.\n    \
          `co models --offline` lists what is known without asking\n"
     );
     co.run(&["models", "nobody"]).check(
         2,
         "",
-        "co: error: there is no provider `nobody`; `co auth list` names them all\n",
+        "co: error: there is no provider `nobody`; `co auth list` lists them\n",
     );
     let denied = serve(
         "/v1/models",

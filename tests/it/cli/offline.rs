@@ -14,13 +14,13 @@ fn plain_requests_become_real_work() {
             "run `ls`",
             4,
             "it waits for your decision",
-            "◇ shell (low) waits for you: run ls (only looks) [[REQUEST]]\n",
+            "◇ shell (low) waiting for you: run ls (only reads) [[REQUEST]]\n",
         ),
         (
             "write a note to todo.md: buy milk",
             4,
             "it waits for your decision",
-            "◇ write_file (medium) waits for you: ",
+            "◇ write_file (medium) waiting for you: ",
         ),
     ];
     let co = Co::new().file("work/notes.md", "some words\n");

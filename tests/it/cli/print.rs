@@ -79,7 +79,7 @@ const CASES: &[Case] = &[
         stdin: "",
         code: 6,
         out: "",
-        err: "✓ list_dir: list .\nco: error: the turn used all its model requests\n    `--set max_requests=50` allows more\n    the conversation is kept: co -c\n",
+        err: "✓ list_dir: list .\nco: error: the turn reached its request limit\n    `--set max_requests=50` allows more\n    the conversation is saved: co -c\n",
     },
     Case {
         script: "",
@@ -185,7 +185,7 @@ fn a_signal_closes_the_turn_and_what_was_done_is_kept() {
         );
         let ran = co.ended(child);
         assert!(started.elapsed() < std::time::Duration::from_secs(5), "it ends soon");
-        let err = "co: interrupted; what was done is saved\n    go on: co resume [SESSION]\n";
+        let err = "co: interrupted; all work is saved\n    continue with: co resume [SESSION]\n";
         assert_eq!((ran.code, ran.err.as_str()), (Some(code), err), "{signal}");
         co.run(&["-p", "again", "-c"]).check(0, "Whole.\n", "");
         assert!(service.asked(2).contains("Half an"), "{signal}: the partial text is kept");
@@ -224,10 +224,10 @@ fn a_screen_needs_a_terminal() {
 #[test]
 fn a_named_model_that_no_service_offers_is_an_error() {
     let co = Co::new();
-    for (model, hint) in [("gpt-5", ": `co auth add openai` keeps a key for it"), ("nowhere/x", "")] {
+    for (model, hint) in [("gpt-5", ": `co auth add openai` saves a key for it"), ("nowhere/x", "")] {
         let err = format!(
             "co: error: no service is set up for the model `{model}`, and no server on this machine offers \
-             models{hint}\n    `--model PROVIDER/NAME` names a service too; `co auth list` names them all\n"
+             models{hint}\n    `--model PROVIDER/NAME` names the service too; `co auth list` lists them\n"
         );
         co.run(&["--model", model, "-p", "hi"]).check(2, "", &err);
     }

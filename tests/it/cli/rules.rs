@@ -76,8 +76,7 @@ fn a_project_s_rules_count_in_a_trusted_folder_only() {
         let co = if trusted { co.trusting() } else { co };
         let ran = co.run(&["-p", "write"]);
         assert_eq!(ran.code, Some(code), "{}", ran.err);
-        let warned =
-            ran.err.contains("co: [HOME]/work/.co/rules.toml does not count; `co trust` makes it count\n");
+        let warned = ran.err.contains("co: [HOME]/work/.co/rules.toml is ignored; `co trust` enables it\n");
         assert_eq!(warned, code == 4, "{}", ran.err);
     }
 }
@@ -85,8 +84,8 @@ fn a_project_s_rules_count_in_a_trusted_folder_only() {
 #[test]
 fn rules_are_listed_checked_and_revoked() {
     let co = Co::new();
-    co.run(&["rules"]).check(0, "No rules: what changes something asks.\n", "");
-    co.run(&["rules", "check"]).check(0, "0 rules, no mistakes.\n", "");
+    co.run(&["rules"]).check(0, "No rules: changes and commands ask.\n", "");
+    co.run(&["rules", "check"]).check(0, "0 rules, no errors.\n", "");
     let over = "\n[[rule]]\nid = \"old\"\neffect = \"allow\"\ntool = \"*\"\nexpires = 2001-01-01\n";
     let co = co
         .file(FILE, format!("{MINE}{over}"))
@@ -96,7 +95,7 @@ fn rules_are_listed_checked_and_revoked() {
         "notes    allow write_file: path inside notes\n         [HOME]/.config/co/rules.toml:2\n\
          no-push  deny shell: command `git push …`\n         [HOME]/.config/co/rules.toml:10\n\
          old      allow *; until 2001-01-01T00:00:00Z (over)\n         [HOME]/.config/co/rules.toml:17\n",
-        "co: [HOME]/work/.co/rules.toml does not count; `co trust` makes it count\n",
+        "co: [HOME]/work/.co/rules.toml is ignored; `co trust` enables it\n",
     );
     let listed = co.run(&["rules", "--json"]).json();
     assert_eq!(
@@ -107,7 +106,7 @@ fn rules_are_listed_checked_and_revoked() {
             "uses": null, "over": true,
         })
     );
-    co.run(&["rules", "check"]).check(0, "4 rules, no mistakes.\n", "");
+    co.run(&["rules", "check"]).check(0, "4 rules, no errors.\n", "");
     co.run(&["rules", "revoke", "old"]).check(0, "revoked old: allow *; until 2001-01-01T00:00:00Z\n", "");
     let path = co.home().join(FILE);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), MINE);
@@ -120,7 +119,7 @@ fn rules_are_listed_checked_and_revoked() {
     let co = co.file("work/bad.toml", "[[rule]]\neffect = \"deny\"\ntoool = \"x\"\nx = \"\u{1b}[31m\"\n");
     co.run(&["rules", "check", "bad.toml"]).check(
         1,
-        "[HOME]/work/bad.toml:4: this is not TOML: invalid basic string, expected non-double-quote visible characters, `\\`; repair the line\n",
+        "[HOME]/work/bad.toml:4: this is not valid TOML: invalid basic string, expected non-double-quote visible characters, `\\`; fix the line\n",
         "co: error: 1 mistake in the rules\n",
     );
     co.run(&["rules", "check", "none.toml"]).check(
@@ -139,32 +138,32 @@ fn a_decision_is_explained_stage_by_stage() {
          plan      write 1 line to a.md (new file)\n\
          risk      medium\n\
          folder    [HOME]/work\n\
-         sandbox   unsandboxed, whatever rules and modes say\n\
+         sandbox   unsandboxed, whatever the rules and modes\n\
          \n  \
-           deny rules        none is about write_file\n  \
+           deny rules        none applies to write_file\n  \
            plan mode         it is off\n  \
-           hook's no         no hook looked\n  \
+           hook denies       no hook ran\n  \
            defer-all mode    it is off\n  \
            dry-run mode      it is off\n  \
-           hook asks         no hook looked\n  \
+           hook asks         no hook ran\n  \
            rules sound       they are\n  \
-           ask rules         none is about write_file\n  \
-           question          it asks nothing of you\n  \
+           ask rules         none applies to write_file\n  \
+           question          it is not a question\n  \
            needs a person    it does not require a person\n  \
-           repetition        the model does not repeat itself\n  \
-           untrusted words   its arguments carry none\n  \
+           repetition        it is not a repeated call\n  \
+           untrusted text    its arguments contain none\n  \
            allow rules       notes: not so: path inside notes\n  \
-           session grants    nothing like it was allowed for this session\n  \
-           hook's yes        no hook looked\n  \
+           session grants    no session approval covers it\n  \
+           hook allows       no hook ran\n  \
            yolo              it is off\n  \
            auto mode         it is off\n\
          → risk              asks: write_file changes something\n\
          \n  \
            ask               asks: write_file changes something\n  \
            auto              runs: auto mode edits files here without asking\n  \
-           plan              denied: plan mode only looks\n  \
-           dry-run           preview only: dry-run mode shows and does nothing\n  \
-           defer-all         asks: defer-all mode asks for everything\n  \
+           plan              denied: plan mode only reads\n  \
+           dry-run           preview only: dry-run mode only previews\n  \
+           defer-all         asks: defer-all mode asks about everything\n  \
            yolo              runs: yolo is on\n",
         "",
     );
@@ -228,20 +227,20 @@ fn what_cannot_be_explained_or_tested_says_what_to_do() {
     co.run(&["rules", "explain", "shell", "ls"]).check(
         2,
         "",
-        &format!("co: error: the arguments are no JSON: expected value at line 1 column 1\n{how}"),
+        &format!("co: error: the arguments are not valid JSON: expected value at line 1 column 1\n{how}"),
     );
     let ran = co.run(&["rules", "explain", "write_file", "{}"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.starts_with("co: error: such a call never comes to a decision: "), "{}", ran.err);
+    assert!(ran.err.starts_with("co: error: such a call is rejected before any decision: "), "{}", ran.err);
     let how = "    co rules test FILE, or co rules test '[[rule]] …'\n";
     co.run(&["rules", "test", "nonsense"]).check(
         1,
         "",
         &format!(
-            "co: error: line 1: this is not TOML: key with no value, expected `=`; repair the line\n{how}"
+            "co: error: line 1: this is not valid TOML: key with no value, expected `=`; fix the line\n{how}"
         ),
     );
-    co.run(&["rules", "test", ""]).check(2, "", &format!("co: error: there is no rule in it\n{how}"));
+    co.run(&["rules", "test", ""]).check(2, "", &format!("co: error: it contains no rule\n{how}"));
     co.run(&["rules", "test", "[[rule]]\neffect = \"ask\"\ntool = \"*\""]).check(
         0,
         "It would have matched 0 of your last 0 calls; you denied 0 of them.\n",
@@ -249,7 +248,7 @@ fn what_cannot_be_explained_or_tested_says_what_to_do() {
     );
     co.run(&["rules", "suggest", "--min", "1"]).check(
         0,
-        "Nothing was allowed 1 time or more and never denied.\n",
+        "No call was approved 1 time or more and never denied.\n",
         "",
     );
     co.run(&["rules", "suggest", "--json"]).check(0, "[]\n", "");

@@ -5,7 +5,7 @@ use crate::co::{Co, Service, Wire};
 
 const PROJECT: &str = "model = 'x'\ntheme = 'dark'\n";
 const HOOKS: &str = "[[hook]]\nname = 'no-prod'\nevent = 'PreToolUse'\ncommand = './check.sh'\n";
-const BRINGS: &str = "[HOME]/work\n  setting  model\n  hook     no-prod at PreToolUse: ./check.sh (runs once `co hooks trust no-prod` was said too)\n  its files say:\n    .co/config.toml:\n    + model = 'x'\n    + theme = 'dark'\n    .co/hooks.toml:\n    + [[hook]]\n    + name = 'no-prod'\n    + event = 'PreToolUse'\n    + command = './check.sh'\n";
+const BRINGS: &str = "[HOME]/work\n  setting  model\n  hook     no-prod at PreToolUse: ./check.sh (runs after `co hooks trust no-prod`)\n  contents of its files:\n    .co/config.toml:\n    + model = 'x'\n    + theme = 'dark'\n    .co/hooks.toml:\n    + [[hook]]\n    + name = 'no-prod'\n    + event = 'PreToolUse'\n    + command = './check.sh'\n";
 
 fn co() -> Co {
     Co::new().file("work/.co/config.toml", PROJECT).file("work/.co/hooks.toml", HOOKS)
@@ -20,7 +20,8 @@ fn a_folder_is_trusted_and_trusted_no_more() {
     let mine = "# mine\nverbose = true # so\n\n[shell]\ntimeout = 5\n";
     let co = co().file(".config/co/config.toml", mine);
     co.run(&["trust", "--list"]).check(0, "No folder is trusted.\n", "");
-    let nobody = "co: error: nobody is at the terminal to say yes, so nothing was changed\n    with `--yes` it is done without asking\n";
+    let nobody =
+        "co: error: no terminal to confirm on, so nothing was changed\n    `--yes` skips the confirmation\n";
     co.run(&["trust"]).check(2, BRINGS, nobody);
     assert_eq!(settings(&co), mine);
     let row = |co: &Co| {
@@ -31,7 +32,7 @@ fn a_folder_is_trusted_and_trusted_no_more() {
     co.run(&["hooks", "trust", "no-prod", "--yes"]).check(
         1,
         "",
-        "co: error: hook no-prod is of this folder, which you do not trust\n    `co trust` trusts the folder first\n",
+        "co: error: hook no-prod belongs to this folder, which you do not trust\n    `co trust` trusts the folder first\n",
     );
     let says = "[HOME]/work is trusted; [HOME]/.config/co/config.toml says so.\n";
     co.run(&["trust", "--yes"]).check(0, &format!("{BRINGS}{says}"), "");
@@ -42,7 +43,7 @@ fn a_folder_is_trusted_and_trusted_no_more() {
     co.run(&["trust", "."]).check(0, "[HOME]/work is already trusted with its current contents.\n", "");
     co.run(&["trust", "--revoke"]).check(
         0,
-        "[HOME]/work is not trusted any more. In a co that runs there, its rules and hooks stop counting with the next turn, its settings when that co ends.\n",
+        "[HOME]/work is no longer trusted. In a running co there, its rules and hooks stop applying with the next turn, its settings when that co exits.\n",
         "",
     );
     assert_eq!(settings(&co), mine);
@@ -55,19 +56,19 @@ fn a_folder_is_trusted_and_trusted_no_more() {
 fn what_cannot_be_trusted_is_said() {
     let co = co();
     let too_much =
-        "holds everything else, and trusting it would trust all of that; name the folder of a project";
+        "contains everything else, and trusting it would trust all of that; choose a project's folder";
     for (args, code, err) in [
         (&["trust", "/", "--yes"][..], 2, format!("co: error: / {too_much}\n")),
         (&["trust", "..", "--yes"], 2, format!("co: error: [HOME] {too_much}\n")),
         (
             &["trust", "nowhere", "--yes"],
             2,
-            "co: error: [HOME]/work/nowhere is no folder that can be opened: No such file or directory (os error 2)\n".to_owned(),
+            "co: error: [HOME]/work/nowhere cannot be opened as a folder: No such file or directory (os error 2)\n".to_owned(),
         ),
         (
             &["trust", ".co/config.toml", "--yes"],
             2,
-            "co: error: [HOME]/work/.co/config.toml is no folder that can be opened: it is a file\n".to_owned(),
+            "co: error: [HOME]/work/.co/config.toml cannot be opened as a folder: it is a file\n".to_owned(),
         ),
     ] {
         co.run(args).check(code, "", &err);
@@ -75,20 +76,20 @@ fn what_cannot_be_trusted_is_said() {
     assert_eq!(settings(&co), "");
     let co = co.env("CO_TRUSTED_FOLDERS", "/elsewhere");
     let ran = co.run(&["trust", "--yes"]);
-    let note = "co: CO_TRUSTED_FOLDERS or a flag goes before that file, so it is not in effect here\n";
+    let note = "co: CO_TRUSTED_FOLDERS or a flag overrides that file, so this has no effect here\n";
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), note));
     let listed = co.workspace().display().to_string();
     let co = co.env("CO_TRUSTED_FOLDERS", listed);
     co.run(&["trust", "--revoke"]).check(
         1,
         "",
-        "co: error: [HOME]/work is still in the list of trusted folders\n    CO_TRUSTED_FOLDERS or a flag names it too; change that\n",
+        "co: error: [HOME]/work is still in the list of trusted folders\n    CO_TRUSTED_FOLDERS or a flag also names it; change that\n",
     );
     let shared = co.workspace().join("shared");
     std::fs::create_dir(&shared).unwrap();
     std::fs::set_permissions(&shared, std::os::unix::fs::PermissionsExt::from_mode(0o1777)).unwrap();
     let ran = co.run(&["trust", "shared", "--yes"]);
-    assert!(ran.err.starts_with("co: error: others may write into [HOME]/work/shared"), "{ran:?}");
+    assert!(ran.err.starts_with("co: error: other users can write to [HOME]/work/shared"), "{ran:?}");
 }
 
 /// What a pull brings after a folder was trusted does not count until it was looked at.
@@ -210,7 +211,7 @@ fn a_file_that_cannot_be_shown_is_not_trusted() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.err.contains("cannot be shown (.co/rules.toml: it is larger than 256 kB)"), "{ran:?}");
     let ran = co.run(&["rules", "list"]);
-    assert_eq!(ran.out, "No rules: what changes something asks.\n");
+    assert_eq!(ran.out, "No rules: changes and commands ask.\n");
 }
 
 /// A folder cannot stop or eat the machine before it is trusted.
@@ -246,7 +247,7 @@ fn a_folder_is_spoken_of_once() {
     let co = co.file("work/.co/config.toml", PROJECT).file("work/.co/hooks.toml", HOOKS);
     let told = |settings: &str| {
         format!(
-            "co: This folder has settings ({settings}) and hooks (`no-prod`) of its own, which do not count, because you do \
+            "co: This folder has its own settings ({settings}) and hooks (`no-prod`) of its own, which do not count, because you do \
              not trust it. Look at `.co` first; `/trust` shows them, `/trust yes` or `co trust` makes them \
              count. This is not said again until they change.\n"
         )

@@ -19,7 +19,7 @@ fn keys(value: &Value, names: &[&str]) -> Value {
 fn usage_is_listed_by_day_model_and_session() {
     let service = Service::new(LOOKS);
     let co = Co::new().with(&service, Wire::Chat).env("TZ", "XXX-9");
-    co.run(&["usage"]).check(0, "No request was made yet.\n", "");
+    co.run(&["usage"]).check(0, "No requests yet.\n", "");
     let ran = co.run(&["-p", "look", "--output", "json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let usage = json!({
@@ -63,9 +63,9 @@ fn a_cap_ends_a_turn_that_nobody_watches() {
     let err = "The price of replay is unknown: cap.session_usd counts only costs that its provider tells. \
                Caps on tokens hold.\n\
                ✓ list_dir: list .\n\
-               co: $0.90 of $0.90 are used in this session (cap.session_usd); the price of the next request is unknown\n\
+               co: $0.90 of $0.90 used in this session (cap.session_usd); the price of the next request is unknown\n\
                co: error: the turn stopped at cap.session_usd\n    \
-               go on with more: co resume [SESSION] --print --set cap.session_usd=1.8\n";
+               continue with a higher cap: co resume [SESSION] --print --set cap.session_usd=1.8\n";
     assert_eq!(ran.err, err);
     // It asks again until there is more; then the turn goes on where it was.
     let told = co.run(&["resume", "--output", "json", "--set", "cap.session_usd=0.9"]);
@@ -94,7 +94,7 @@ fn a_day_is_counted_in_all_sessions() {
     let ran = co.run(&["-p", "two"]);
     assert_eq!(ran.code, Some(5));
     assert!(ran.err.contains("--set cap.day_tokens=200000"), "{}", ran.err);
-    assert!(ran.err.contains("99,500 of 100,000 tokens are used today"), "{}", ran.err);
+    assert!(ran.err.contains("99,500 of 100,000 tokens used today"), "{}", ran.err);
 }
 
 #[test]

@@ -280,7 +280,7 @@ fn files_that_are_no_text_are_told() {
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Done.\n"), "{ran:?}");
     let told = heard(&service, 2);
     let returns: Vec<&String> = told.iter().filter(|line| line.starts_with("return ")).collect();
-    assert!(returns[1].contains("is no text"), "{returns:#?}");
+    assert!(returns[1].contains("is not text"), "{returns:#?}");
     assert_eq!(returns.len(), 3, "{told:#?}");
     assert!(returns[0].contains("caf\u{fffd} au lait"), "{returns:#?}");
     service.is_content();
@@ -292,7 +292,7 @@ fn a_turn_at_its_limit_can_be_gone_on_with_as_it_says() {
     let co = Co::new().with(&service, Wire::Chat);
     let ran = run(&co, &["-p", "go"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), "Half\n"), "{ran:?}");
-    assert!(ran.err.ends_with("    the conversation is kept: co -c\n"), "{ran:?}");
+    assert!(ran.err.ends_with("    the conversation is saved: co -c\n"), "{ran:?}");
     let next = run(&co, &["-c", "-p", "go on"]);
     assert_eq!((next.code, next.out.as_str()), (Some(0), "More.\n"), "{next:?}");
     assert_eq!(heard(&service, 2), ["user go", "assistant Half", "user go on"]);

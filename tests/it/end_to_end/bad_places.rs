@@ -108,7 +108,7 @@ fn a_damaged_database_is_refused_and_kept() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.out.contains("damaged  ") && ran.err.contains("co doctor --salvage"), "{ran:?}");
     let ran = run(&co, &["doctor", "--restore", "--yes"]);
-    assert!(ran.err.contains("there is no copy of the database"), "{ran:?}");
+    assert!(ran.err.contains("there is no backup of the database"), "{ran:?}");
     // Not even its list of tables can be read.
     let ran = run(&co, &["doctor", "--salvage", "--yes"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -135,7 +135,7 @@ fn an_emptied_database_is_no_new_one() {
     for args in [&["-p", "hello"][..], &["sessions"]] {
         let ran = run(&co, args);
         assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert!(ran.err.contains("co.db is empty, and there was something in it before"), "{ran:?}");
+        assert!(ran.err.contains("co.db is empty, but had content before"), "{ran:?}");
     }
     let ran = run(&co, &["doctor"]);
     assert!(ran.code == Some(1) && ran.out.contains("the database is empty"), "{ran:?}");

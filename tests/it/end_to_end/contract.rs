@@ -36,7 +36,7 @@ const WAITS: &str = "the turn waits for you";
 const HAS_KEYS: &str = "· card ─";
 const NOTED: &str = "user [note from co: interrupted]";
 const UNNOTED: &str = "user go\n\n[note from co: interrupted]";
-const CUT: &str = "return [interrupted] interrupted; what it had done so far stays done\nup 42\n";
+const CUT: &str = "return [interrupted] interrupted; what it had already done is not undone\nup 42\n";
 
 const MOMENTS: &[Moment] = &[
     Moment {

@@ -91,7 +91,7 @@ fn ctrl_d_deletes_where_there_is_text() {
     screen.keys("abc<home><c-d>");
     screen.wait_for("> bc");
     screen.keys("<c-c>");
-    screen.wait_for("Up brings it back");
+    screen.wait_for("Up restores it");
     screen.keys("<up>");
     screen.wait_for("> bc");
 }

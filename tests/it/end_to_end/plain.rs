@@ -90,7 +90,7 @@ fn a_conversation_on_a_terminal() {
         answer(&mut screen, "3", "or an empty line when done");
         answer(&mut screen, "content.2=two", "Changed.");
         answer(&mut screen, "", "yes approves the call with these arguments");
-        answer(&mut screen, "yes", "Approval 1: yes, with other arguments.");
+        answer(&mut screen, "yes", "Approval 1: yes, with changes.");
         screen.wait_for("to other.txt");
         answer(&mut screen, "2", "Reason for the model");
         answer(&mut screen, "not that one", "Approval 1: no.");
@@ -148,7 +148,7 @@ fn arguments_are_changed_in_an_editor_and_approved_by_a_yes_after_it() {
     screen.keys("yes<ret>");
     screen.wait_for("yes approves the call with these arguments");
     assert!(screen.screen().contains("content: two") && co.read("a.txt").is_none(), "{}", screen.screen());
-    answer(&mut screen, "yes", "Approval 1: yes, with other arguments.");
+    answer(&mut screen, "yes", "Approval 1: yes, with changes.");
     screen.wait_for("Done.");
     assert_eq!(co.read("a.txt").as_deref(), Some("two"));
     assert!(tty.is_cooked());
@@ -180,7 +180,7 @@ fn what_is_typed_before_the_question_does_not_answer_it() {
     screen.keys("ye");
     screen.wait_for("ye");
     service.server.gate().release("write");
-    screen.wait_for("You were writing: ye");
+    screen.wait_for("You were typing: ye");
     assert!(tty.is_cooked());
     screen.keys("s<ret>");
     screen.wait_until("a refusal", |screen| refused(screen) > 0 || screen.contains("Type 1, 2, 3"));
@@ -323,7 +323,7 @@ fn told_to_end_between_pipes_it_saves() {
     logged(&service, "gate never");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     let ran = ended(&co, child);
-    let said = "co: ended by a signal; what was done is saved\n";
+    let said = "co: ended by a signal; all work is saved\n";
     assert_eq!((ran.code, ran.err.as_str()), (Some(143), said), "{ran:?}");
     assert!(ran.out.contains("co: session \"start it\" saved"), "{ran:?}");
 }

@@ -146,7 +146,7 @@ fn failed_as_recorded(case: &Case, error: &Value, told: &Value, err: &str) {
     let message = error["message"].as_str().unwrap();
     if known["class"] == "context_overflow" {
         // Dropping older turns was tried first, and there are none.
-        let tried = format!("{message}; nothing older is left to drop");
+        let tried = format!("{message}; there is nothing older to drop");
         assert_eq!(known["message"], tried, "{told:#}");
         assert!(err.contains("start afresh with /clear"), "{told:#} {err}");
         return;

@@ -452,7 +452,7 @@ fn a_conversation() {
     face = face.input(Input::End).notice(ServerMessage::Goodbye {
         lines: vec![
             "co: session \"tidy\" saved · 1 approval waiting".into(),
-            "    co -c            go on".into(),
+            "    co -c            continue".into(),
         ],
     });
     assert!(face.over);
@@ -514,7 +514,7 @@ fn sessions_are_listed_in_lines_and_one_is_opened_by_its_number() {
     let face = picking(TERMINAL, "");
     for line in [
         "  1: inbox triage, 2 h ago, 1 turn\n",
-        "  2: trip to Lisbon, 2 h ago, 2 turns, 2 approvals wait, in /home/alex/else␛where\n",
+        "  2: trip to Lisbon, 2 h ago, 2 turns, 2 approvals waiting, in /home/alex/else␛where\n",
         "Type /open and a number",
     ] {
         assert!(face.text.contains(line), "{line}: {}", face.text);
@@ -535,7 +535,7 @@ fn sessions_are_listed_in_lines_and_one_is_opened_by_its_number() {
     }
     assert_eq!(asked(&picking(TERMINAL, "lisbon").say("/open 1")), ["02aa"]);
     let face = picking(TERMINAL, "nothing like it").say("/open 1");
-    assert!(face.text.contains("No session matches."), "{}", face.text);
+    assert!(face.text.contains("No matching sessions."), "{}", face.text);
     assert_eq!(asked(&face), [""; 0]);
     let face = picking(TERMINAL, "").notice(ServerMessage::TurnBegan).say("/open 1");
     assert!(face.text.contains("Stop it with Ctrl+C first"), "{}", face.text);
@@ -553,7 +553,7 @@ fn another_session_starts_with_nothing_of_the_one_before() {
         .notice(ServerMessage::Waiting { requests: Vec::new() })
         .idle();
     assert!(face.plain.listens());
-    assert!(face.text.contains("The conversation so far has 1 messages"), "{}", face.text);
+    assert!(face.text.contains("The conversation has 1 messages"), "{}", face.text);
     assert!(!face.text.contains("decided elsewhere"), "{}", face.text);
     let face = face.say("/open 1");
     assert!(face.text.contains("Type /open and a number that"), "{}", face.text);

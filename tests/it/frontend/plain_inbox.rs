@@ -69,13 +69,13 @@ impl Face {
 
 const LIST: &str = "/inbox
 inbox triage, in /home/alex/work, this session:
-  1: low risk, write_file, write 1 line to notes/1.md (new file), waits for 1 h
-  2: medium risk, shell, run a command in work, waits for 2 h, until Mon 14:31
-trip to Lisbon, hotels, in /home/alex/trips/lisbon, nobody has it open:
-  3: low risk, write_file, write 1 line to notes/3.md (new file), waits for 3 h
-  4: HIGH risk, shell, run `rsync -a ~/Tax nas:/backup/tax`, with words of others, waits for 4 h, until Mon 14:31
+  1: low risk, write_file, write 1 line to notes/1.md (new file), waiting for 1 h
+  2: medium risk, shell, run a command in work, waiting for 2 h, expires Mon 14:31
+trip to Lisbon, hotels, in /home/alex/trips/lisbon, not open anywhere:
+  3: low risk, write_file, write 1 line to notes/3.md (new file), waiting for 3 h
+  4: HIGH risk, shell, run `rsync -a ~/Tax nas:/backup/tax`, with untrusted text, waiting for 4 h, expires Mon 14:31
 rust ownership notes, in /home/alex/notes, open in another co:
-  5: medium risk, edit_file, write 60 lines to notes/billing.md, waits for 5 h
+  5: medium risk, edit_file, write 60 lines to notes/billing.md, waiting for 5 h
 Type /decide and a number to decide one, for example /decide 1.
 You: ";
 
@@ -109,10 +109,9 @@ fn what_waits_is_a_numbered_list() {
     narrowed.tell(ServerMessage::Inbox { lines: lines() });
     let said = narrowed.said();
     assert!(said.contains("  1: HIGH risk, shell") && !said.contains("  2:"), "{said}");
-    for (words, told, said) in [
-        ("/inbox nothing", lines(), "Nothing of what waits matches."),
-        ("/inbox", Vec::new(), "Nothing waits for you."),
-    ] {
+    for (words, told, said) in
+        [("/inbox nothing", lines(), "No matching requests."), ("/inbox", Vec::new(), "No requests waiting.")]
+    {
         let mut face = Face::open();
         face.say(words);
         face.tell(ServerMessage::Inbox { lines: told });
@@ -133,7 +132,7 @@ fn one_of_another_session_is_asked_and_decided() {
     let mut yes = asked(3);
     let said = yes.said();
     assert!(
-        said.starts_with("Of another session, trip to Lisbon, hotels:\nApproval 1 of 1, low risk"),
+        said.starts_with("From another session, trip to Lisbon, hotels:\nApproval 1 of 1, low risk"),
         "{said}"
     );
     yes.say("5");
@@ -175,7 +174,7 @@ fn what_cannot_be_asked_is_said() {
     let mut settled = stored(&lines()[2], whole(3));
     settled.state = co::store::RequestState::Consumed;
     decided.tell(ServerMessage::Request { request: Ok(settled) });
-    assert!(decided.said().contains("It was decided meanwhile."));
+    assert!(decided.said().contains("It was decided in the meantime."));
 }
 
 #[test]
@@ -183,10 +182,10 @@ fn more_that_waits_elsewhere_is_said_once() {
     let mut face = Face::open();
     for (count, said) in [
         (0, ""),
-        (2, "\n2 approvals wait in other sessions. Type /inbox to list what waits.\nYou: "),
+        (2, "\n2 approvals waiting in other sessions. Type /inbox to list them.\nYou: "),
         (2, ""),
         (1, ""),
-        (2, "\n2 approvals wait in other sessions. Type /inbox to list what waits.\nYou: "),
+        (2, "\n2 approvals waiting in other sessions. Type /inbox to list them.\nYou: "),
     ] {
         face.tell(ServerMessage::Elsewhere { count });
         assert_eq!(face.said(), said, "{count}");

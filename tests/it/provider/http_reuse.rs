@@ -171,7 +171,7 @@ async fn http2_is_shared_refused_and_broken() {
     for about in ["reset", "gone away"] {
         let error = ask(provider.as_ref()).await.expect_err(about);
         assert_eq!(error.class, ErrorClass::Network, "{about}: {error}");
-        assert!(error.message.starts_with("the connection broke off: "), "{about}: {error}");
+        assert!(error.message.starts_with("the connection was lost: "), "{about}: {error}");
     }
     assert_eq!(ask(provider.as_ref()).await, Ok("Hi".to_owned()));
     assert_eq!(peer.connections(), 2);

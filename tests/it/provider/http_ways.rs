@@ -47,19 +47,13 @@ async fn certificates_are_checked_and_their_faults_told_apart() {
     assert_eq!(ask(chat(&url(&good), believing(&authority)).as_ref()).await, Ok("Hi".to_owned()));
 
     let unknown = ask(chat(&url(&good), Network::default()).as_ref()).await;
-    check(
-        "unknown issuer",
-        unknown,
-        ErrorClass::Tls,
-        Again::No,
-        "is signed by nobody that this machine trusts",
-    );
+    check("unknown issuer", unknown, ErrorClass::Tls, Again::No, "has an unknown issuer");
     let old = authority.server("localhost", Holds::Once).await;
     let expired = ask(chat(&url(&old), believing(&authority)).as_ref()).await;
     check("expired", expired, ErrorClass::Tls, Again::No, "has expired");
     let other = authority.server("other.example", Holds::Now).await;
     let wrong = ask(chat(&url(&other), believing(&authority)).as_ref()).await;
-    check("wrong host", wrong, ErrorClass::Tls, Again::No, "is made out to another host");
+    check("wrong host", wrong, ErrorClass::Tls, Again::No, "is for another host");
     let plain = Peer::start(|_, mut stream| async move {
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
         request(&mut stream).await;
@@ -92,7 +86,7 @@ async fn hosts_that_are_not_there() {
         unknown,
         ErrorClass::Network,
         Again::Yes,
-        "there is no such host, or this machine is offline",
+        "no such host, or this machine is offline",
     );
 }
 
@@ -134,10 +128,10 @@ async fn proxies_carry_requests_and_their_refusals_are_told() {
     let (closed, mut asked) = tunnel(server.port(), Some("Basic bmFtZTpwYXNzQHdvcmQx")).await;
     let address = format!("127.0.0.1:{}", closed.port());
     let unnamed = ask(chat(url, through(&format!("http://{address}"), &authority)).as_ref()).await;
-    let words = format!("the proxy {address} wants a name and a password");
+    let words = format!("the proxy {address} requires a user name and password");
     check("407", unnamed, ErrorClass::Proxy, Again::No, &words);
     let wrong = ask(chat(url, through(&format!("http://name:wrong@{address}"), &authority)).as_ref()).await;
-    check("407 again", wrong, ErrorClass::Proxy, Again::No, "refuses the name and password it was given");
+    check("407 again", wrong, ErrorClass::Proxy, Again::No, "rejected the user name and password");
     let known = through(&format!("http://name:pass%40word1@{address}"), &authority);
     assert_eq!(ask(chat(url, known).as_ref()).await, Ok("Hi".to_owned()));
     assert_eq!(asked.len(), 3);
@@ -157,7 +151,7 @@ async fn proxies_carry_requests_and_their_refusals_are_told() {
     let asks = Peer::saying("HTTP/1.1 407 Who?\r\ncontent-length: 0\r\n\r\n").await;
     let proxy = format!("http://127.0.0.1:{}", asks.port());
     let unnamed = ask(chat("http://api.test/v1", through(&proxy, &authority)).as_ref()).await;
-    check("407 for plain HTTP", unnamed, ErrorClass::Proxy, Again::No, "wants a name and a password");
+    check("407 for plain HTTP", unnamed, ErrorClass::Proxy, Again::No, "requires a user name and password");
 }
 
 #[tokio::test]

@@ -173,7 +173,7 @@ fn trust_counts_at_once() {
         let (title, text, _) = face.local().await;
         assert_eq!(title, "not trusted");
         assert!(
-            text.starts_with("This folder has hooks (`frozen`) of its own, which do not count"),
+            text.starts_with("This folder has its own hooks (`frozen`) of its own, which do not count"),
             "{text}"
         );
         face.idle().await;

@@ -94,12 +94,12 @@ fn requests_of_two_sessions_are_decided_from_one() {
         assert!(face.inbox().await.is_empty());
 
         face.ask(ClientRequest::ResumeNow { session: lines[0].session.clone() }).await;
-        assert_eq!(face.words("resume").await, "“write a” goes on beside this session.");
-        assert_eq!(face.words("resume").await, "“write a” went on and is done.");
+        assert_eq!(face.words("resume").await, "“write a” continues in the background.");
+        assert_eq!(face.words("resume").await, "“write a” continued and is done.");
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
         // Decided already: told in one line.
         face.all(&[&first, &second], Approval::Deny { reason: None }).await;
-        assert_eq!(face.words("approvals").await, "2 of 2 did not count: somebody was faster.");
+        assert_eq!(face.words("approvals").await, "2 of 2 were not recorded: already decided elsewhere.");
         face.close().await;
     });
 }
@@ -141,7 +141,9 @@ fn a_mode_holds_at_once_and_is_shown_while_a_turn_runs() {
         let mut face = open(&co, Opening::New);
         assert_eq!(face.header(|_| true).await.mode, Mode::Ask);
         face.line("/mode").await;
-        assert!(face.words("mode").await.starts_with("The mode is `ask`: what only looks runs"));
+        assert!(
+            face.words("mode").await.starts_with("The mode is `ask`: reads run, changes and commands ask")
+        );
         face.line("/mode plan").await;
         face.header(|header| header.mode == Mode::Plan).await;
         face.line("/mode nonsense").await;
@@ -215,7 +217,7 @@ fn a_session_beside_is_ended_and_saved() {
         face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
         assert!(face.words("resume").await.contains("goes on beside"));
         face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
-        assert_eq!(face.words("resume").await, "This session goes on already.");
+        assert_eq!(face.words("resume").await, "This session is already running.");
         face.ask(ClientRequest::Open { session: session.clone() }).await;
         assert!(face.words("resume").await.contains("can be opened once it rests"));
         face.close().await;

@@ -201,7 +201,7 @@ fn a_prompt_is_answered_saved_and_gone_on_with() {
         face.header(|header| header.title == "what is here?").await;
         face.idle().await;
         let lines = face.close().await;
-        assert_eq!(lines, ["co: session \"what is here?\" saved", "    co -c            go on"]);
+        assert_eq!(lines, ["co: session \"what is here?\" saved", "    co -c            continue"]);
 
         let mut face = open(&co, Opening::Latest);
         let messages = face
@@ -314,10 +314,7 @@ fn a_deferred_turn_goes_on_by_itself_once_another_process_decides() {
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
         // Too late: the first answer counts.
         face.decide(&request, Approval::Deny { reason: None }).await;
-        assert_eq!(
-            face.local().await.1,
-            "This request was already approved with co approvals; that decision counts."
-        );
+        assert_eq!(face.local().await.1, "This request was already approved with co approvals.");
         face.close().await;
     });
 }
@@ -563,7 +560,7 @@ fn a_server_on_this_machine_is_found_named_and_used() {
         face.header(|header| header.provider == "ollama" && header.model == "qwen3:8b").await;
         face.line("hi").await;
         let (_, told, _) = face.local().await;
-        assert_eq!(told, "This goes to Ollama (port 11434) on this machine (`ollama/qwen3:8b`).");
+        assert_eq!(told, "Using Ollama (port 11434) on this machine (`ollama/qwen3:8b`).");
         assert_eq!(face.reply().await, "From here.");
         face.line("/model").await;
         let text = face.until("the models", |update| match update {

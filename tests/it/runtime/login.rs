@@ -126,7 +126,7 @@ fn a_first_run_on_a_terminal() {
     let co = fresh();
     let start = || Terminal::start(&launch(&co, &[]).size(80, 24));
     let mut screen = start();
-    screen.wait_for("who shall answer?");
+    screen.wait_for("Choose a model provider");
     screen.keys("compatible");
     screen.wait_for("1 of ");
     screen.keys("<ret>");
@@ -147,7 +147,7 @@ fn a_first_run_on_a_terminal() {
     assert!(!holds_the_key(&everything(&co)));
     let again = start();
     again.wait_for("openai-compatible replay");
-    assert!(!again.screen().contains("who shall answer?"));
+    assert!(!again.screen().contains("Choose a model provider"));
 }
 
 #[test]

@@ -97,15 +97,15 @@ fn what_is_wrong_with_a_rule_comes_back_and_the_request_waits() {
         face.ask(ClientRequest::CheckRule { text: DRAFT.to_owned() }).await;
         assert!(checked(&mut face).await.is_ok());
         for (text, wrong) in [
-            ("nonsense", "line 1: this is not TOML: "),
-            ("", "it holds 0 rules; one at a time is saved"),
+            ("nonsense", "line 1: this is not valid TOML: "),
+            ("", "it holds 0 rules; save one at a time"),
             (
                 "[[rule]]\neffect = \"allow\"\ntool = \"shell\"",
-                "it is not about this call; change it, or answer with y",
+                "it does not apply to this call; change it, or approve with y",
             ),
             (
                 "[[rule]]\neffect = \"allow\"\ntool = \"*\"\nargs.path = { inside = \"else\" }",
-                "it does not match this call (not so: path inside else); change it, or answer with y",
+                "it does not match this call (not so: path inside else); change it, or approve with y",
             ),
         ] {
             save(&face, &request, text, RuleScope::User).await;
@@ -116,7 +116,7 @@ fn what_is_wrong_with_a_rule_comes_back_and_the_request_waits() {
         // A rule that denies is saved, and answers the request when it is decided anew; nothing is approved by it.
         let deny = "[[rule]]\nid = \"no\"\neffect = \"deny\"\ntool = \"shell\"\n";
         save(&face, &request, deny, RuleScope::User).await;
-        assert_eq!(face.local().await.1, "`no` is saved. The request goes on waiting.");
+        assert_eq!(face.local().await.1, "`no` is saved. The request is still waiting.");
         assert_eq!((file(&co).as_deref(), co.read("notes/a.md")), (Some(deny), None));
         save(&face, &request, DRAFT, RuleScope::User).await;
         assert_eq!(face.end().await, TurnEnd::Completed);

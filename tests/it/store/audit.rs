@@ -28,7 +28,7 @@ fn judged(call: &str, verdict: Verdict, by: Decider) -> Record {
         before: None,
         verdict,
         risk: Risk::Low,
-        because: vec!["it only looks".to_owned()],
+        because: vec!["it only reads".to_owned()],
         by,
         taint: Vec::new(),
     };

@@ -44,7 +44,7 @@ fn capped(screen: Screen) -> Screen {
 #[test]
 fn states() {
     let warned = |screen: Screen| {
-        let text = "$1.62 of $2.00 are used today (cap.day_usd).".to_owned();
+        let text = "$1.62 of $2.00 used today (cap.day_usd).".to_owned();
         working(screen).event(Event::Status { text }).wait(1_000)
     };
     let unknown = CapQuestion { adds: None, unpriced: 3, cap: Cap::SessionUsd, ..question() };

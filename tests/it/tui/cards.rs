@@ -174,7 +174,7 @@ fn a_rule_for_high_needs_a_second_key_after_a_moment() {
         [drafts()],
         "a key held down is no second thought"
     );
-    assert!(high().keys("<c-s>").shot().contains("HIGH: Ctrl+S once more to save it and approve"));
+    assert!(high().keys("<c-s>").shot().contains("HIGH: Ctrl+S again to save and approve"));
     assert_eq!(rule_asks(&high().keys("<c-s>").wait(1_100).keys("<c-s>")), [drafts(), saved]);
     let other = high().keys("<c-s>").wait(1_100).keys("<tab><c-s>");
     assert_eq!(rule_asks(&other), [drafts()], "another scope is another question");
@@ -188,7 +188,7 @@ fn a_rule_is_for_what_was_seen_whole() {
     long.plan.preview = Preview::Text { text: "x\n".repeat(60) };
     let mut unseen = asking(Screen::open(80, 24), long).keys("r");
     assert!(unseen.asks().is_empty());
-    assert!(unseen.shot().contains("for a rule, first see all of it"));
+    assert!(unseen.shot().contains("read all of it before making a rule"));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_rule_that_is_not_saved_stays_open() {
     let shot = screen.shot();
     assert!(shot.contains("✗ rules.toml cannot be written: no space") && shot.contains("[[rule]]"), "{shot}");
     let mut saving = refused(past(1, 0));
-    assert!(saving.shot().contains("saving it, then approving…"), "a late word on it changes nothing");
+    assert!(saving.shot().contains("saving and approving…"), "a late word on it changes nothing");
     let again = saving.notice(ServerMessage::Idle).wait(1_100).keys("<c-s>");
     assert_eq!(again.asks().iter().filter(|ask| matches!(ask, ClientRequest::SaveRule { .. })).count(), 2);
 }
@@ -220,7 +220,7 @@ fn a_rule_is_written_outside() {
     assert_eq!(rule_asks(&back("a = 1\n")), [drafts(), checks("a = 1")]);
     let mut huge = back(&"x".repeat(100_000));
     assert_eq!(rule_asks(&huge), [drafts()]);
-    assert!(huge.shot().contains("100 kB are too long for a rule: it is as it was"));
+    assert!(huge.shot().contains("100 kB is too long for a rule: unchanged"));
 }
 
 fn mail_args() -> Value {
@@ -294,7 +294,7 @@ fn a_card_says_whose_words_it_carries() {
     for words in [
         "◇ send_mail billing@evil.example ▲ ─",
         "to ▲     billing@evil.example",
-        "words ▲ from output of `curl https://shop.example/invoice`, file notes/x.md",
+        "source  ▲ from output of `curl https://shop.example/invoice`, file notes/x.md",
         "until expires 14:31",
         "undo  held before it happens",
     ] {
@@ -303,9 +303,9 @@ fn a_card_says_whose_words_it_carries() {
     assert!(!shot.contains("subject ▲"), "{shot}");
     shot = asking(Screen::open(100, 40), mail(1)).keys("w").shot();
     for words in [
-        "why   send_mail leaves this machine",
+        "why     send_mail leaves this machine",
         "      its words are not all yours: one step up",
-        "words ▲ to: «billing@evil.example» from output of `curl https://shop.example/invoice`",
+        "source  ▲ to: «billing@evil.example» from output of `curl https://shop.example/invoice`",
         "      ▲ body: «Pay␛[2J at once» from file notes/x.md",
     ] {
         assert!(shot.contains(words), "{words}: {shot}");
@@ -378,7 +378,7 @@ fn a_card_ends_in_one_honest_line() {
     let once = Remember::Once;
     let cases = vec![
         ("", by(Approval::yes(), Decider::Tui), "✓ approved"),
-        ("", by(approve(other("shell"), once, None), Decider::Tui), "✓ approved with other arguments"),
+        ("", by(approve(other("shell"), once, None), Decider::Tui), "✓ approved with changes"),
         (
             "",
             by(approve(other("list_dir"), once, None), Decider::Tui),
@@ -390,10 +390,10 @@ fn a_card_ends_in_one_honest_line() {
         ("", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals"),
         ("", by(Approval::yes(), Decider::Script), "✓ approved by a script"),
         ("", by(Approval::yes(), rule()), "✓ allowed by the rule tests␛"),
-        ("", by(Approval::yes(), Decider::Mode { mode: Mode::Auto }), "✓ allowed by the mode, auto"),
+        ("", by(Approval::yes(), Decider::Mode { mode: Mode::Auto }), "✓ allowed by auto"),
         ("", by(Approval::yes(), Decider::Yolo), "✓ allowed by yolo"),
         ("", by(Approval::yes(), Decider::Hook), "✓ allowed by a hook"),
-        ("", by(Approval::yes(), Decider::Grant), "✓ allowed by what you allowed for the session"),
+        ("", by(Approval::yes(), Decider::Grant), "✓ allowed by a session approval"),
         ("", by(deny("not now"), Decider::Tui), "✗ denied by you: not now"),
         ("", by(deny("no"), rule()), "✗ denied by the rule tests␛: no"),
         ("", by(deny("no"), Decider::Hook), "✗ denied by a hook: no"),
@@ -401,9 +401,9 @@ fn a_card_ends_in_one_honest_line() {
         ("a", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals before your yes arrived"),
         ("n<ret>", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals before your no arrived"),
         ("", Settled::Withdrawn, "◇ withdrawn: the turn was stopped"),
-        ("", Settled::Superseded, "◇ replaced: it is asked anew"),
-        ("", Settled::Expired, "◇ not decided in time, not done"),
-        ("y", Settled::Expired, "◇ not decided in time, not done before your yes arrived"),
+        ("", Settled::Superseded, "◇ replaced by a new request"),
+        ("", Settled::Expired, "◇ expired, not run"),
+        ("y", Settled::Expired, "◇ expired, not run before your yes arrived"),
     ];
     for (keys, settled, expected) in cases {
         assert_eq!(
@@ -420,7 +420,7 @@ fn what_waits_for_another_says_so() {
     let screen = screen.event(Event::ToolCall { call: call(2, "shell", json!({ "command": "make" })) });
     let screen = screen.asked(test_run(Risk::Low)).asked(shell_request(2, "make", Risk::Low)).wait(600);
     let mut screen = screen.keys("<tab><down><space>y");
-    assert!(screen.shot().contains("! 2 is approved and waits for 1"), "{}", screen.shot());
+    assert!(screen.shot().contains("! 2 is approved and runs after 1"), "{}", screen.shot());
     let mut screen = screen.event(Event::ApprovalSettled {
         request: id(2),
         settled: Settled::Decided { approval: Approval::yes(), by: Decider::Tui },
@@ -446,7 +446,7 @@ fn what_depends_on_a_call_is_dropped_with_it() {
     let shot = screen.shot();
     assert!(shot.contains("2 needs 1: denying 1 drops 2") && shot.contains("· after 1"), "{shot}");
     let mut marked = screen.keys("<down><space>");
-    assert!(marked.shot().contains("2 is marked without 1: it runs only after that"), "{}", marked.shot());
+    assert!(marked.shot().contains("2 runs only after 1, which is not marked"), "{}", marked.shot());
 }
 
 #[test]
@@ -460,7 +460,7 @@ fn what_was_said_of_a_turn_that_waits_ends_with_the_wait() {
             .notice(ServerMessage::Waiting { requests: vec![test_run(Risk::Medium)] })
             .wait(600)
     };
-    assert!(waits().resize(80, 40).shot().contains("the turn waits for you: decide here"));
+    assert!(waits().resize(80, 40).shot().contains("waiting for your decision: here"));
     let ends: Vec<(&str, Screen)> = vec![
         ("decided", waits().event(Event::ApprovalSettled { request: id(1), settled: Settled::Expired })),
         ("nothing waits", waits().notice(ServerMessage::Waiting { requests: Vec::new() })),
@@ -469,7 +469,7 @@ fn what_was_said_of_a_turn_that_waits_ends_with_the_wait() {
     for (name, screen) in ends {
         let shot = screen.resize(80, 40).shot();
         assert!(
-            shot.contains("the turn waited for you") && !shot.contains("waits for you:"),
+            shot.contains("the turn waited for your decision") && !shot.contains("waiting for you:"),
             "{name}: {shot}"
         );
     }
@@ -477,7 +477,7 @@ fn what_was_said_of_a_turn_that_waits_ends_with_the_wait() {
 
 /// Requests that the dry-run mode made of a plan.
 fn dry(number: u32, request: Request) -> Request {
-    let why = vec!["dry-run mode shows and does nothing".to_owned()];
+    let why = vec!["dry-run mode only previews".to_owned()];
     Request { id: id(number), call: call(number, "", json!({})).id, why, ..request }
 }
 

@@ -64,7 +64,7 @@ fn a_pasted_block_is_one_place_and_a_key_shows_it() {
     let mut screen = open().keys("see ").paste(&block());
     let shot = screen.shot();
     assert!(shot.contains("> see [pasted 9 lines, 63 B]"), "{shot}");
-    assert!(shot.contains("Ctrl+O shows the pasted text"), "{shot}");
+    assert!(shot.contains("Ctrl+O show the paste"), "{shot}");
     assert_eq!(written(&open().paste(&block()).keys("<bs>")), "", "one key takes it away");
     assert_eq!(written(&open().paste(&block()).keys("<bs><c-_>")), block(), "and undo brings it back");
     let mut screen = screen.keys("<c-o>");
@@ -131,7 +131,7 @@ fn a_text_is_put_aside_and_brought_back() {
     }
     let mut screen = open().keys("abc<c-s>").wait(6_000);
     let shot = screen.shot();
-    assert!(shot.contains("Ctrl+S brings the text back") && shot.contains("stashed"), "{shot}");
+    assert!(shot.contains("Ctrl+S restore the text") && shot.contains("stashed"), "{shot}");
     let block = open().paste(&block()).keys("<c-s><c-s>");
     assert!(block.model.composer.editor.chip_before().is_some(), "a block stays one");
 }
@@ -173,7 +173,7 @@ fn a_text_is_written_outside_and_comes_back() {
     let cases = [
         (Ok("def"), "def", ""),
         (Ok("abc"), "abc", "nothing was changed"),
-        (Err("the editor ended with 1"), "abc", "the editor ended with 1  the text is as it was"),
+        (Err("the editor exited with 1"), "abc", "the editor exited with 1; the text is unchanged"),
     ];
     for (text, expected, said) in cases {
         let mut screen = edited(open().keys("abc<c-g>"), composer(), text);

@@ -61,7 +61,7 @@ fn a_body_follows_its_request() {
     let request = shell_request(1, "ls", Risk::Medium);
     let screen = Screen::open(80, 24).asked(request).wait(600).keys("<tab>w");
     let moved = screen.notice(ServerMessage::Header(elsewhere)).shot();
-    assert!(moved.contains("where /srv/other, unsandboxed"), "{moved}");
+    assert!(moved.contains("where   /srv/other, unsandboxed"), "{moved}");
 }
 
 /// The detail of a list makes room for what `v` and `w` add.

@@ -161,7 +161,7 @@ fn the_clipboard_is_read_when_it_is_asked_for() {
     };
     assert_eq!(written(&ask(Ok(Clip::Image(seen("/d/x.png"))))), "see @\"/d/x.png\" ");
     assert_eq!(written(&ask(Ok(Clip::Text("two\nlines".into())))), "see two\nlines");
-    let mut screen = ask(Err("nothing here reads the clipboard: install xclip".into()));
+    let mut screen = ask(Err("no clipboard tool found: install xclip".into()));
     assert_eq!(written(&screen), "see ");
     assert!(screen.shot().contains("nothing here reads the clipboard"), "{}", screen.shot());
 
@@ -288,20 +288,20 @@ fn what_cannot_be_sent_is_told_before_anything_is() {
         (
             &["-p", "x", "--image", "text.png"],
             "",
-            "text.png is no image that a model takes: those are PNG, JPEG, GIF and WebP; convert it first",
+            "text.png is not a supported image; convert it to PNG, JPEG, GIF or WebP",
         ),
         (
             &["-p", "see @large.png"],
             "",
-            "large.png is too large (10.0 MB): an image may have 10 MB; make it smaller first",
+            "large.png is too large (10.0 MB): the limit is 10 MB; shrink it first",
         ),
         (&["-p", "see @shot.jpg"], "", "there is no file shot.jpg"),
         (
             &["--plain", "--image", "a.png"],
             "hi",
-            "`--image` goes with a printed prompt only\n    `co -p \"what is this?\" --image FILE`, or write `@FILE` into the prompt",
+            "`--image` needs a printed prompt\n    `co -p \"what is this?\" --image FILE`, or write `@FILE` into the prompt",
         ),
-        (&["-p", "x", "--image", "."], "", ". cannot be read: it is no regular file"),
+        (&["-p", "x", "--image", "."], "", ". cannot be read: it is not a regular file"),
     ];
     for (args, stdin, error) in cases {
         let (co, service) = with("reply\n  text never", Wire::Chat);
@@ -430,11 +430,11 @@ fn on_a_real_terminal_paths_and_the_clipboard_become_images() {
 fn a_clipboard_without_an_image_is_told() {
     let cases = [
         ("case \"$*\" in *TARGETS) echo UTF8_STRING;; *) printf 'just words';; esac", "> just words"),
-        ("exit 1", "the clipboard holds no image and no text"),
+        ("exit 1", "the clipboard has no image or text"),
         ("exec /bin/sleep 1000", "the clipboard did not answer within 3 seconds"),
         (
             "case \"$*\" in *TARGETS) echo image/png;; *) printf 'no image';; esac",
-            "the clipboard's image is no image that a model takes",
+            "the clipboard image is no image that a model takes",
         ),
     ];
     for (script, told) in cases {

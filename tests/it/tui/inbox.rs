@@ -206,7 +206,7 @@ fn keys() {
 #[test]
 fn high_is_confirmed_by_itself_after_a_moment() {
     let once = || five().at("<down><down><down>y");
-    assert!(once().shot().contains("HIGH: y once more to approve, Esc back"));
+    assert!(once().shot().contains("HIGH: y again to approve, Esc back"));
     assert_eq!(once().wait(1_100).at("y").decided_all(), [yes(&[4])]);
     assert!(once().wait(1_100).at("<esc>y").decided_all().is_empty(), "taken back");
     assert!(once().wait(1_100).at("<up>").wait(10).at("<down>y").decided_all().is_empty(), "gone away from");
@@ -237,11 +237,7 @@ fn what_is_long_is_shown_whole_first() {
     let end = "<s-down>".repeat(80);
     let last = "<down><down><down><down>";
     assert!(
-        five()
-            .at(last)
-            .at("y")
-            .shot()
-            .contains("! not all of it was on the screen yet: Ctrl+Down, Enter makes room")
+        five().at(last).at("y").shot().contains("! part of it is still unread: Ctrl+Down, Enter enlarges")
     );
     assert_eq!(five().at(last).at(&end).at("y").decided_all(), [yes(&[5])]);
     let pages = "<pgdn>".repeat(20);
@@ -261,7 +257,7 @@ fn unseen_ones_among_the_marked_come_first() {
     let mut screen = five().at("<down><down><down><down><space>").at("<up><up><up><up>y");
     assert!(screen.decided_all().is_empty());
     let shot = screen.shot();
-    assert!(shot.contains("! this one was not shown whole yet, here it is"), "{shot}");
+    assert!(shot.contains("! part of this one is still unread"), "{shot}");
     assert!(shot.contains("▸ [x] medium edit_file"), "{shot}");
 }
 
@@ -277,7 +273,7 @@ fn others_decide_too() {
     assert_eq!(asked, 2, "once when it opened, and once more however often it changed");
     renewed = renewed.notice(ServerMessage::Inbox { lines: without(&[1, 2]) }).wait(10);
     let shot = renewed.shot();
-    assert!(shot.contains("! that request was decided elsewhere, or its time ran out"), "{shot}");
+    assert!(shot.contains("! that request was decided elsewhere or has expired"), "{shot}");
     assert!(renewed.at("y").decided_all().is_empty(), "another stands under the finger now");
 
     let mut writing = five().at("nbecau").notice(ServerMessage::Inbox { lines: without(&[1]) }).at("se<ret>");
@@ -322,7 +318,7 @@ fn the_badge_is_what_waits() {
         assert!(screen.shot().trim_end().lines().rev().nth(1).unwrap().ends_with("◇ 3"), "{}", screen.shot());
     }
     let mut home = screen();
-    assert!(home.shot().contains("3 requests wait for you in other sessions: Alt+A"), "{}", home.shot());
+    assert!(home.shot().contains("3 requests in other sessions: Alt+A"), "{}", home.shot());
     let mut panel = screen().prompted("go").asked(whole(2));
     let shot = panel.shot();
     assert!(shot.contains("◇ 4") && shot.contains("3 in other sessions: Alt+A"), "{shot}");
@@ -474,7 +470,8 @@ fn screens() {
         with(screen, lines()).notice(ServerMessage::Inbox { lines: lines()[1..].to_vec() }).answered().shot()
     });
     let lost = at_all_sizes(|screen| {
-        let text = "1 of 2 did not count. Somebody was faster: this request was decided with co approvals.";
+        let text =
+            "1 of 2 was not recorded. Somebody was faster: this request was decided with co approvals.";
         with(screen, lines())
             .at("ay")
             .notice(ServerMessage::Local {

@@ -25,7 +25,7 @@ fn requests_of_sessions_are_decided_here_and_elsewhere() {
     }
     let ids = co.waiting();
     let mut screen = screen(&co);
-    screen.wait_for("3 requests wait for you in other sessions");
+    screen.wait_for("3 requests in other sessions");
     screen.wait_for("◇ 3");
     screen.keys("<a-a>");
     screen.wait_for("3 in 3 sessions");
@@ -38,7 +38,7 @@ fn requests_of_sessions_are_decided_here_and_elsewhere() {
     screen.wait_for("◇ 2");
 
     // The first is decided here, and its session goes on beside this one.
-    screen.wait_until("the guard is over", |shown| shown.contains("nobody has it open"));
+    screen.wait_until("the guard is over", |shown| shown.contains("not open anywhere"));
     let decided = (0..200).any(|_| {
         screen.keys("y");
         screen.shows_within(std::time::Duration::from_millis(700), "◇ 1")

@@ -18,7 +18,7 @@ use ratatui::buffer::Buffer;
 use serde_json::{Value, json};
 
 /// The sizes every state is drawn at.
-pub const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (140, 40)];
+pub const SIZES: [(u16, u16); 4] = [(40, 10), (60, 15), (80, 24), (140, 40)];
 
 /// One state at all sizes, each below its title; `draw` gives a screen as text.
 pub fn at_all_sizes(draw: impl Fn(Screen) -> String) -> String {

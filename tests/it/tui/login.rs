@@ -40,7 +40,7 @@ fn tried(service: &str, outcome: Result<&[&str], &str>) -> ServerMessage {
 
 /// Nothing was sent yet: the key would be seen.
 fn in_the_open(service: &str) -> ServerMessage {
-    let words = "The key for groq would travel unencrypted to http://h.test/v1; anybody on the way can read it. Use \
+    let words = "The key for groq would be sent unencrypted to http://h.test/v1; anyone on the network can read it. Use \
                  https://, or a tunnel to this machine.";
     ServerMessage::LoginTried {
         service: service.to_owned(),
@@ -49,7 +49,7 @@ fn in_the_open(service: &str) -> ServerMessage {
 }
 
 const REFUSED: &str =
-    "groq does not know this key: Invalid API Key (401); copy it again whole, or make a new one.";
+    "groq rejected this key: Invalid API Key (401); copy the whole key again, or create a new one.";
 
 #[test]
 fn the_screens_of_a_first_run() {
@@ -100,7 +100,7 @@ fn the_screens_of_a_first_run() {
         let line =
             |name: &str, note: &str, current| ModelLine { name: name.into(), note: note.into(), current };
         let models = vec![
-            line("offline/tour", "built in: no language model, shows how `co` works", false),
+            line("offline/tour", "built in: not a language model, shows how `co` works", false),
             line("groq/llama-3.3-70b", "from your settings", true),
             line("ollama/qwen3:8b", "Ollama (port 11434) on this machine", false),
         ];

@@ -45,7 +45,7 @@ fn commands() -> ServerMessage {
             &["on", "off"],
         ),
         command("approvals", "", "what waits for you", &[]),
-        command("resume", "[words]", "go on in another session, picked from a list", &[]),
+        command("resume", "[words]", "continue another session from a list", &[]),
         command("quit", "", "leave", &[]),
     ];
     ServerMessage::Known { commands, tools: Vec::new() }

@@ -59,7 +59,7 @@ fn a_text_goes_to_the_editor_and_back() {
 #[test]
 fn what_goes_wrong_in_the_editor_is_said_and_loses_nothing() {
     let cases = [
-        ("exit 3", "the editor ended with 3"),
+        ("exit 3", "the editor exited with 3"),
         ("exit 127", "could not be started"),
         ("kill -9 $$", "the editor was killed"),
         ("rm \"$2\"", "left no file"),
@@ -169,7 +169,7 @@ fn the_window_says_what_waits_and_calls_only_those_who_look_away() {
         screen.send(if away { b"\x1b[O" } else { b"\x1b[I" });
         screen.wait_raw("the title", |raw| has(raw, "\x1b]2;co ◇1\x07"));
         screen.wait_for("Tab or Alt+A: decide");
-        let called = "\x1b]9;co needs you: a request waits";
+        let called = "\x1b]9;co needs you: a request is waiting";
         assert_eq!(count(&screen.raw(), called), usize::from(away), "{away}");
     }
 }

@@ -362,7 +362,7 @@ fn a_settled_request_leaves_one_line() {
         (by(Approval::yes(), Decider::Cli), "approved with co approvals"),
         (by(Approval::Deny { reason: Some("no\u{1b}pe".into()) }, Decider::Tui), "denied by you: no␛pe"),
         (Settled::Withdrawn, "withdrawn: the turn was stopped"),
-        (Settled::Superseded, "replaced: it is asked anew"),
+        (Settled::Superseded, "replaced by a new request"),
     ];
     for (settled, words) in cases {
         let mut screen = settle(medium(), settled);

@@ -22,7 +22,7 @@ impl Reading<'_> {
                 Some(inner) if inner.is_empty() => {
                     self.problem_at(
                         item,
-                        format!("`{}` asks nothing; add a predicate such as `glob`", shown(key)),
+                        format!("`{}` tests nothing; add a predicate such as `glob`", shown(key)),
                     );
                 }
                 Some(inner) if inner.iter().all(|(name, _)| PREDICATES.contains(&name)) => {
@@ -85,7 +85,7 @@ impl Reading<'_> {
     fn one_of(&mut self, item: &Item) -> Option<Predicate> {
         let values = item.as_array().filter(|array| !array.is_empty());
         let Some(array) = values else {
-            self.problem_at(item, "`one_of` is a list of texts or numbers: `{ one_of = [\"a\", \"b\"] }`");
+            self.problem_at(item, "`one_of` is a list of strings or numbers: `{ one_of = [\"a\", \"b\"] }`");
             return None;
         };
         let values: Option<Vec<Value>> =
@@ -161,7 +161,7 @@ impl Reading<'_> {
         if value.is_none() {
             self.problem_at(
                 item,
-                "it is a text, a number, true or false; of several values write `{ one_of = […] }`",
+                "it is a string, a number, true or false; for several values write `{ one_of = […] }`",
             );
         }
         value

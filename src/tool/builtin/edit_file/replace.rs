@@ -16,7 +16,7 @@ pub enum Occurrences {
 pub enum Fault {
     #[error("`old` is empty; give the text to replace, or write the whole file with write_file")]
     Empty,
-    #[error("`old` and `new` are the same; nothing is to be changed")]
+    #[error("`old` and `new` are the same; nothing to change")]
     Same,
     #[error("`old` is not in the file; read it again and copy the text exactly, without line numbers")]
     Missing,

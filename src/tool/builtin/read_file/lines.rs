@@ -95,7 +95,7 @@ impl Lines {
             }
         }
         if self.invalid {
-            text.push_str("[bytes that are no UTF-8 are shown as \u{fffd}]\n");
+            text.push_str("[bytes that are not UTF-8 are shown as \u{fffd}]\n");
         }
         if self.crlf {
             text.push_str("[lines end in CR LF]\n");
@@ -165,7 +165,7 @@ mod tests {
             (b"a\nb\nc", 3, 3, 99, "     3\tc\n"),
             (b"a\nb\nc\n", 1, 9, 20, "     1\ta\n     2\tb\n[3 lines in all; go on with offset 3]\n"),
             (b"a\r\nb\r\n", 1, 9, 99, "     1\ta\n     2\tb\n[lines end in CR LF]\n"),
-            (b"\xff\n", 1, 9, 99, "     1\t\u{fffd}\n[bytes that are no UTF-8 are shown as \u{fffd}]\n"),
+            (b"\xff\n", 1, 9, 99, "     1\t\u{fffd}\n[bytes that are not UTF-8 are shown as \u{fffd}]\n"),
             (&long, 1, 9, 9999, &long_shown),
         ];
         for (bytes, first, last, room, expected) in cases {

@@ -78,7 +78,7 @@ impl Shell {
             )));
         }
         if args.command.contains('\0') {
-            return Err(misuse("`command` holds a NUL character, which no command line can"));
+            return Err(misuse("`command` contains a NUL character, which no command line can"));
         }
         let timeout = args.timeout.map_or(self.options.shell_timeout, Duration::from_secs);
         let most = self.options.shell_max_timeout;
@@ -158,7 +158,7 @@ fn planned(script: String, workspace: &Path, own: &[PathBuf]) -> CallPlan {
     let mut found = risk::assess(&script, workspace);
     let invocations = bash::invocations(&script).unwrap_or_default();
     if places::names_own(&script, &invocations, workspace, own) {
-        found = found.with("touches files of co itself");
+        found = found.with("touches files of co");
     }
     // The risk table ignores commands that only read, except for what they read.
     let reads = found.reasons.is_empty()
@@ -166,7 +166,7 @@ fn planned(script: String, workspace: &Path, own: &[PathBuf]) -> CallPlan {
         && places::leads_elsewhere(&invocations, workspace).is_none();
     let (risk, effect) = if reads { (Risk::Low, Effect::LooksOnly) } else { (found.risk, Effect::OfTool) };
     let summary = match found.reasons.as_slice() {
-        [] if reads => format!("run {command} (only looks)"),
+        [] if reads => format!("run {command} (only reads)"),
         [] => format!("run {command}"),
         reasons => format!("run {command} ({})", reasons.join(", ")),
     };
@@ -208,7 +208,7 @@ impl Shell {
                 Err(error) => return Err(terminal(format!("the command could not be run: {error}"))),
             }
         }
-        let exit = exit.ok_or_else(|| terminal("the sandbox did not tell how the command ended"))?;
+        let exit = exit.ok_or_else(|| terminal("the sandbox did not report how the command ended"))?;
         Ok(Ran { output: capture.finish().await, survivors, exit })
     }
 }
@@ -220,8 +220,8 @@ impl Ran {
             Exit::Code(0) => {}
             Exit::Code(code) => lines.push(format!("exit {code}")),
             Exit::Signal(signal) => lines.push(format!("ended by signal {signal}")),
-            Exit::TimedOut => lines.push(format!("ended after its timeout of {} seconds", timeout.as_secs())),
-            Exit::Cancelled => lines.push("interrupted; what it had done so far stays done".to_owned()),
+            Exit::TimedOut => lines.push(format!("timed out after {} seconds", timeout.as_secs())),
+            Exit::Cancelled => lines.push("interrupted; what it had already done is not undone".to_owned()),
         }
         let output = self.output.trim_end_matches('\n');
         lines.push(if output.is_empty() { NO_OUTPUT.to_owned() } else { output.to_owned() });

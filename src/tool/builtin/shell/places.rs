@@ -25,7 +25,7 @@ const MOST_FOLDERS: usize = 32;
 /// Returns why a command whose words are read-only may still read something else; `None` if everything it
 /// names is in the workspace and no secret.
 pub fn leads_elsewhere(invocations: &[Invocation], workspace: &Path) -> Option<String> {
-    let said = |text: &str| Some(format!("`{text}` leads outside of the folder, or to secrets"));
+    let said = |text: &str| Some(format!("`{text}` leads outside the folder, or to secrets"));
     let mut folders = vec![workspace.to_owned()];
     for one in invocations {
         for read in &one.reads {

@@ -37,32 +37,32 @@ use When::{Always, Flags, Letters, Sub, Words};
 
 const TABLE: &[(&[&str], When, &str)] = &[
     (&["sudo", "doas", "su", "pkexec", "run0"], Always, "runs as another user"),
-    (&["rm", "unlink"], Always, "deletes for good"),
+    (&["rm", "unlink"], Always, "deletes permanently"),
     (&["sed", "perl", "ruby"], Flags("i", &["--in-place"]), "changes files in place"),
-    (&["tar", "bsdtar"], Letters("x", &["--extract", "--get"]), "unpacks over files"),
-    (&["unzip", "unrar", "7z", "cpio"], Always, "unpacks over files"),
+    (&["tar", "bsdtar"], Letters("x", &["--extract", "--get"]), "unpacks over existing files"),
+    (&["unzip", "unrar", "7z", "cpio"], Always, "unpacks over existing files"),
     (&["shred", "wipefs", "truncate", "srm"], Always, "destroys data"),
-    (&["dd", "fdisk", "sfdisk", "parted", "mkswap", "mount", "umount"], Always, "works on disks"),
-    (&["chmod", "chown", "chgrp", "setfacl"], Flags("R", &["--recursive"]), "changes rights in bulk"),
+    (&["dd", "fdisk", "sfdisk", "parted", "mkswap", "mount", "umount"], Always, "writes to disks directly"),
+    (&["chmod", "chown", "chgrp", "setfacl"], Flags("R", &["--recursive"]), "changes permissions in bulk"),
     (&["kill", "pkill", "killall", "skill"], Always, "ends processes"),
-    (&["shutdown", "reboot", "halt", "poweroff", "init", "telinit"], Always, "stops the machine"),
-    (&["systemctl", "service", "launchctl", "crontab", "at"], Always, "changes what runs by itself"),
+    (&["shutdown", "reboot", "halt", "poweroff", "init", "telinit"], Always, "shuts down the machine"),
+    (&["systemctl", "service", "launchctl", "crontab", "at"], Always, "changes scheduled jobs or services"),
     (&["useradd", "usermod", "userdel", "passwd", "chpasswd", "visudo"], Always, "changes accounts"),
-    (&["iptables", "nft", "ufw", "ip", "ifconfig"], Always, "changes the network"),
+    (&["iptables", "nft", "ufw", "ip", "ifconfig"], Always, "changes network settings"),
     (&["find", "fd"], Words(&[&["-delete"]]), "deletes what it finds"),
     (
         &["rsync"],
         Words(&[&["--delete"], &["--delete-after"], &["--remove-source-files"]]),
-        "deletes for good",
+        "deletes permanently",
     ),
     (&["git"], Words(&[&["push"]]), "publishes commits"),
     (
         &["git"],
         Words(&[&["clean"], &["reset", "--hard"], &["checkout", "--"], &["checkout", "."], &["restore"]]),
-        "throws work away",
+        "discards work",
     ),
-    (&["git"], Sub(&["branch"], "dDMf", &["--delete", "--force"]), "throws history away"),
-    (&["git"], Sub(&["tag"], "df", &["--delete", "--force"]), "throws history away"),
+    (&["git"], Sub(&["branch"], "dDMf", &["--delete", "--force"]), "discards history"),
+    (&["git"], Sub(&["tag"], "df", &["--delete", "--force"]), "discards history"),
     (
         &["git"],
         Words(&[
@@ -72,7 +72,7 @@ const TABLE: &[(&[&str], When, &str)] = &[
             &["reflog", "expire"],
             &["update-ref", "-d"],
         ]),
-        "throws history away",
+        "discards history",
     ),
     (
         &["curl"],
@@ -89,13 +89,13 @@ const TABLE: &[(&[&str], When, &str)] = &[
                 "--request",
             ],
         ),
-        "sends data out",
+        "sends data to other machines",
     ),
-    (&["wget"], Words(&[&["--post-data"], &["--post-file"], &["--method"]]), "sends data out"),
+    (&["wget"], Words(&[&["--post-data"], &["--post-file"], &["--method"]]), "sends data to other machines"),
     (
         &["nc", "ncat", "netcat", "socat", "telnet", "ssh", "scp", "sftp", "ftp", "mail", "sendmail"],
         Always,
-        "talks to other machines",
+        "contacts other machines",
     ),
     (
         &["npm", "pnpm", "yarn", "cargo", "gem", "poetry", "twine"],
@@ -116,7 +116,7 @@ const TABLE: &[(&[&str], When, &str)] = &[
     (
         &["gh", "glab"],
         Words(&[&["delete"], &["merge"], &["create"], &["close"], &["api"]]),
-        "changes a forge",
+        "changes a code host",
     ),
     (&["eval", "source"], Always, "runs text as commands"),
 ];
@@ -167,7 +167,7 @@ fn weigh(one: &Invocation, workspace: &Path, reasons: &mut Vec<&'static str>) {
         let rows = TABLE.iter().filter(|(names, when, _)| names.contains(&name) && applies(when, &args));
         reasons.extend(rows.map(|(_, _, reason)| *reason));
         if name.starts_with("mkfs") {
-            reasons.push("works on disks");
+            reasons.push("writes to disks directly");
         }
         if bash::is_interpreter(name) && one.piped {
             reasons.push("runs what another command prints");
@@ -183,7 +183,7 @@ fn weigh(one: &Invocation, workspace: &Path, reasons: &mut Vec<&'static str>) {
     };
     let mut said = one.words.iter().flatten().chain(&one.written);
     if one.reads.iter().flatten().any(is_secret) || said.any(|word| is_secret(word) && !says(word)) {
-        reasons.push("touches secrets");
+        reasons.push("may read secrets");
     }
     reasons.extend(one.writes.iter().filter_map(|target| writing(target.as_deref(), workspace)));
 }

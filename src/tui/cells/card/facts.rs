@@ -15,7 +15,7 @@ use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
 /// Cells for the names of facts.
-const FACT: usize = 6;
+const FACT: usize = 8;
 
 /// Below this height of the pane the facts share one line.
 const SHORT: usize = 26;
@@ -33,7 +33,7 @@ pub fn facts(card: &Card, frame: &Frame<'_>, width: usize) -> Vec<Line> {
     let why = request.why.join(&dot);
     let warnings = [
         ("back", request.again.clone().unwrap_or_default(), Role::Waiting),
-        ("words", from_others(card, frame.look.glyphs), Role::Waiting),
+        ("source", from_others(card, frame.look.glyphs), Role::Waiting),
     ];
     let facts = [
         ("why", why, Role::Dim),
@@ -88,7 +88,7 @@ pub(super) fn reasons(card: &Card, room: &Room<'_>) -> Vec<Line> {
     }
     for (index, taint) in request.taint.iter().enumerate() {
         let words = format!("{} {}", room.glyphs.taint, words::told(taint));
-        fact(if index == 0 { "words" } else { "" }, &words, Role::Waiting);
+        fact(if index == 0 { "source" } else { "" }, &words, Role::Waiting);
     }
     let place = place(card, room.header);
     if !place.is_empty() {

@@ -19,19 +19,19 @@ impl Sheet<'_> {
         let mut lines = Vec::new();
         match &card.stage {
             CardStage::Asking if self.frame.approved_once => {
-                let again = (Context::Card, Action::Card(CardKey::Yes), "once more to approve");
+                let again = (Context::Card, Action::Card(CardKey::Yes), "again to approve");
                 let asked = [again, (Context::Global, Action::Escape, "back")];
                 lines.push(Line::of(self.frame.keymap.told("HIGH", &asked), Role::High));
             }
             CardStage::Reason(editor) => {
-                lines.push(Line::of("no: tell the model why (optional)", Role::Text));
+                lines.push(Line::of("deny: reason for the model (optional)", Role::Text));
                 let rows = Rows::of(editor, self.inner - 4);
                 for row in (self.reason_from(&rows)..rows.height()).take(self.reason_rows()) {
                     let mark = if row == 0 { "> " } else { "  " };
                     lines.push(Line::of(mark, Role::Waiting).joined(rows.line(editor, row)));
                 }
             }
-            CardStage::Deciding(word) => lines.push(Line::of(format!("{word}: deciding…"), Role::Waiting)),
+            CardStage::Deciding(word) => lines.push(Line::of(format!("{word}: sending…"), Role::Waiting)),
             CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_) => {}
         }
         lines.extend(card.advice.iter().flat_map(|words| advice(words, self.inner)));
@@ -45,12 +45,12 @@ impl Sheet<'_> {
         }
         let mut keys = match &card.stage {
             CardStage::Reason(_) => keymap.hints(&[
-                (Context::Reason, Action::Card(CardKey::SendNo), "send the no"),
+                (Context::Reason, Action::Card(CardKey::SendNo), "deny"),
                 (Context::Text, Action::EditOutside, "$EDITOR"),
                 (Context::Global, Action::Escape, "back"),
             ]),
             CardStage::Deciding(_) => {
-                keymap.hints(&[(Context::Global, Action::ToggleFocus, "back to writing")])
+                keymap.hints(&[(Context::Global, Action::ToggleFocus, "back to prompt")])
             }
             CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_)
                 if self.frame.holds == Holds::KeysByItself =>

@@ -12,7 +12,7 @@ const WORDS: usize = 60;
 /// Describes a source.
 pub fn source(source: &Source) -> String {
     match source {
-        Source::Program => "co itself".to_owned(),
+        Source::Program => "co".to_owned(),
         Source::File { path } => format!("file {}", one_line_summary(path, SOURCE)),
         Source::Command { command } => format!("output of `{}`", one_line_summary(command, SOURCE)),
         Source::Tool { name } => one_line_summary(name.as_str(), SOURCE),

@@ -28,8 +28,8 @@ const EXPIRES: usize = 9;
 const NARROW: usize = 60;
 
 /// The explanation shown while nothing is pending.
-const EMPTY: &str = "What a call would change waits here until you decide: of every session, here or in another \
-                     terminal, now or tomorrow. A yes lets it run once, when its session goes on.";
+const EMPTY: &str = "Requests from every session wait here until you decide, here or in another \
+                     terminal, now or later. An approved call runs once, when its session continues.";
 
 pub fn lines(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Line> {
     let shape = inbox.shape(screen);
@@ -91,8 +91,8 @@ fn count(inbox: &Inbox) -> Line {
     let (requests, sessions) = inbox.listed();
     let marked = inbox.marked();
     let mut words = match inbox.listing {
-        Listing::NotLoaded => "looking…".to_owned(),
-        Listing::Loaded | Listing::Outdated if inbox.total() == 0 => "nothing".to_owned(),
+        Listing::NotLoaded => "loading…".to_owned(),
+        Listing::Loaded | Listing::Outdated if inbox.total() == 0 => "none".to_owned(),
         Listing::Loaded | Listing::Outdated if requests < inbox.total() => {
             format!("{requests} of {}", inbox.total())
         }
@@ -135,18 +135,18 @@ fn nothing(screen: &Screen<'_>, inbox: &Inbox, width: usize) -> Vec<Line> {
     let even = Margin::even(Line::of("  ", Role::Text));
     let text = |text: &str, role| wrap_spans(&[Span::new(text, role)], width.min(76), &even);
     if inbox.listing == Listing::NotLoaded {
-        return text("looking…", Role::Dim);
+        return text("loading…", Role::Dim);
     }
     if inbox.total() > 0 {
         let key = screen.keymap.shown(Context::Global, Action::Escape);
-        return text(&format!("Nothing of what waits matches. {key} takes the filter away."), Role::Dim);
+        return text(&format!("No request matches. {key} clears the filter."), Role::Dim);
     }
     let mut lines = vec![Line::new()];
-    lines.extend(text("Nothing waits for you.", Role::Text));
+    lines.extend(text("No requests waiting.", Role::Text));
     lines.push(Line::new());
     lines.extend(text(EMPTY, Role::Dim));
     lines.push(Line::new());
-    lines.extend(text("co approvals   lists and decides the same in any terminal", Role::Dim));
+    lines.extend(text("co approvals   lists and decides them in any terminal", Role::Dim));
     lines
 }
 
@@ -273,15 +273,15 @@ fn foot(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Vec<Line> {
     match &inbox.list.stage {
         ListStage::Choosing | ListStage::Filtering if screen.approved_once => {
             let keys = [
-                (Context::Inbox, Action::List(ListKey::Yes), "once more to approve"),
+                (Context::Inbox, Action::List(ListKey::Yes), "again to approve"),
                 (Context::Global, Action::Escape, "back"),
             ];
             vec![Line::of(screen.keymap.told("HIGH", &keys), Role::High)]
         }
         ListStage::Reason { editor, of } => {
             let words = match of.len() {
-                1 => "no: tell the model why (optional)".to_owned(),
-                many => format!("no to {many}: tell the models why (optional)"),
+                1 => "deny: reason for the model (optional)".to_owned(),
+                many => format!("deny {many}: reason for the models (optional)"),
             };
             reason(words, editor, room.saturating_sub(2)).to_vec()
         }
@@ -296,7 +296,7 @@ fn keys(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Line {
         ListStage::Reason { .. } => reason_keys(keymap),
         ListStage::Filtering => keymap.hints(&[
             (Context::InboxFilter, Action::List(ListKey::Filtered), "back to the list"),
-            escape("all of it"),
+            escape("whole"),
         ]),
         ListStage::Choosing if inbox.rows.is_empty() => keymap.hints(&[escape("close")]),
         ListStage::Choosing => deciding(screen, inbox),
@@ -311,7 +311,7 @@ fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
     let on = |key, words| (Context::Inbox, Action::List(key), words);
     let (yes, no) = match inbox.marked() {
         0 => ("yes".to_owned(), "no…".to_owned()),
-        marked => (format!("yes to {marked}"), format!("no to {marked}…")),
+        marked => (format!("approve {marked}"), format!("deny {marked}…")),
     };
     let mut wanted = vec![
         on(ListKey::Yes, yes.as_str()),

@@ -37,7 +37,7 @@ const INBOX_OF_ONE: &[StatusHint] = &[
     (Context::Inbox, &[Action::List(ListKey::OpenSession)], " open session"),
 ];
 const INBOX_FILTER: &[StatusHint] = &[
-    (Context::InboxFilter, &[], "words of the request, its tool, risk or session"),
+    (Context::InboxFilter, &[], "text of the request, its tool, risk or session"),
     (Context::InboxFilter, &[Action::List(ListKey::Filtered)], " back to the list"),
 ];
 
@@ -292,14 +292,14 @@ impl Inbox {
     fn show_unseen(&mut self, id: &RequestId, cx: &mut PanelContext<'_>) {
         cx.dialogue.withdraw();
         let words = if self.chosen_id().as_ref() == Some(id) {
-            "not all of it was on the screen yet"
+            "part of it is still unread"
         } else {
-            "this one was not shown whole yet, here it is"
+            "part of this one is still unread"
         };
         self.go_to(id);
         let keys = [
             (Context::Global, Action::Nav(Nav::LineDown), ""),
-            (Context::Inbox, Action::List(ListKey::Open), "makes room"),
+            (Context::Inbox, Action::List(ListKey::Open), "enlarges"),
         ];
         self.list.advice = Some(cx.screen.keymap.told(words, &keys));
         cx.dialogue.show_again(cx.now_ms);
@@ -324,7 +324,7 @@ impl Inbox {
         let wanted = these.into_iter().map(|one| one.id).filter(|id| waiting.contains(id));
         let wanted: Vec<RequestId> = wanted.collect();
         if wanted.is_empty() {
-            self.advise("it is for later already");
+            self.advise("already postponed");
         } else {
             self.decide(&wanted, &Approval::Later, "later", cx);
         }
@@ -355,12 +355,12 @@ impl Inbox {
         match line.holder {
             Holder::Nobody => cx.send(ClientRequest::ResumeNow { session: line.session.clone() }),
             Holder::Here => {
-                self.advise("this session is at hand: it goes on by itself once all is decided");
+                self.advise("this is the current session: it continues once everything is decided");
             }
             Holder::Another => {
-                self.advise("it is open in another co, and goes on there once all is decided");
+                self.advise("open in another co; it continues there once everything is decided");
             }
-            Holder::Beside => self.advise("it goes on already"),
+            Holder::Beside => self.advise("it is already running"),
         }
     }
 
@@ -373,7 +373,7 @@ impl Inbox {
             Holder::Another | Holder::Nobody if cx.turn_runs => cx.flash(cx.stop_first()),
             Holder::Another | Holder::Nobody => return Then::OpenSession(session),
             Holder::Beside => {
-                self.advise("it goes on beside this session, and can be opened once it rests");
+                self.advise("it is running in the background; open it when it stops");
             }
         }
         self.follow(cx);
@@ -441,14 +441,14 @@ impl Inbox {
         match self.replace(lines, cx.now_ms) {
             Chosen::Same | Chosen::Decided => {}
             Chosen::Gone => {
-                self.advise("that request was decided elsewhere, or its time ran out");
+                self.advise("that request was decided elsewhere or has expired");
                 self.view = View::List;
                 cx.dialogue.withdraw();
                 cx.dialogue.show_again(cx.now_ms);
             }
         }
         if was_refusing && !self.list.is_refusing() {
-            self.advise("it was decided while you were writing");
+            self.advise("it was decided while you were typing");
             cx.dialogue.show_again(cx.now_ms);
         }
     }
@@ -462,8 +462,8 @@ impl Inbox {
 fn left_out(high: usize) -> Option<String> {
     let verb = match high {
         0 => return None,
-        1 => "stays: it needs a yes of its own",
-        _ => "stay: each needs a yes of its own",
+        1 => "left: approve it on its own",
+        _ => "left: approve each on its own",
     };
     Some(format!("{high} HIGH {verb}"))
 }

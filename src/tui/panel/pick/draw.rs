@@ -76,22 +76,22 @@ fn keys(screen: &Screen<'_>, pick: &Pick) -> String {
     let accept = screen.keymap.shown(Context::Pick, Action::Pick(PickKey::Accept));
     let escape = screen.keymap.shown(Context::Global, Action::Escape);
     let (accepts, escapes) = match pick.list {
-        List::Earlier(_) | List::Models { .. } => ("takes it", ""),
-        List::Sessions { .. } => ("opens it", ""),
-        List::Services { why: LoginWhy::First, .. } => ("sets it up", " skips"),
-        List::Services { why: LoginWhy::Asked, .. } => ("sets it up", ""),
+        List::Earlier(_) | List::Models { .. } => ("select", ""),
+        List::Sessions { .. } => ("open", ""),
+        List::Services { why: LoginWhy::First, .. } => ("set up", " skip"),
+        List::Services { why: LoginWhy::Asked, .. } => ("set up", ""),
     };
     format!("{accept} {accepts} · {escape}{escapes}")
 }
 
 fn title(pick: &Pick) -> &'static str {
     match &pick.list {
-        List::Earlier(_) => "what you entered",
+        List::Earlier(_) => "prompt history",
         List::Sessions { .. } => "resume",
-        List::Services { why: LoginWhy::First, .. } => "who shall answer?",
+        List::Services { why: LoginWhy::First, .. } => "Choose a model provider",
         List::Services { why: LoginWhy::Asked, .. } => "set up a service",
         List::Models { purpose: Purpose::Switch, .. } => "models",
-        List::Models { purpose: Purpose::Keep { .. }, .. } => "it works: which model?",
+        List::Models { purpose: Purpose::Keep { .. }, .. } => "connected: choose a model",
     }
 }
 
@@ -104,7 +104,7 @@ fn count(pick: &Pick) -> Line {
         Wait::Looking if matches!(pick.list, List::Models { .. }) => {
             format!("{} of {} so far…", pick.found.len(), pick.total())
         }
-        Wait::Looking => "looking…".to_owned(),
+        Wait::Looking => "loading…".to_owned(),
         Wait::Nothing => format!("{} of {}", pick.found.len(), pick.total()),
     };
     match pick.list {
@@ -169,18 +169,16 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
 
 fn nothing(screen: &Screen<'_>, pick: &Pick) -> String {
     let words = match (&pick.list, pick.total(), pick.scope) {
-        (_, 0, _) if pick.wait == Wait::Looking => "looking…",
-        (List::Earlier(_), 0, _) => "Nothing was entered yet.",
-        (List::Sessions { .. }, 0, _) => "There is no other session yet.",
-        (List::Models { purpose: Purpose::Keep { .. }, .. }, ..) => {
-            "Type the model's name; Enter takes it as it is."
-        }
+        (_, 0, _) if pick.wait == Wait::Looking => "loading…",
+        (List::Earlier(_), 0, _) => "No prompts yet.",
+        (List::Sessions { .. }, 0, _) => "No other sessions yet.",
+        (List::Models { purpose: Purpose::Keep { .. }, .. }, ..) => "Type the model's name and press Enter.",
         (List::Models { purpose: Purpose::Switch, .. }, ..) => "None matches; Enter asks the service for it.",
-        (_, _, Scope::All) => "Nothing matches.",
+        (_, _, Scope::All) => "No matches.",
         (_, _, Scope::Here) => {
             let key = screen.keymap.shown(Context::Pick, Action::Pick(PickKey::Narrow));
-            let elsewhere = if key.is_empty() { key } else { format!("; {key} looks everywhere") };
-            return format!("Nothing of this folder matches{elsewhere}.");
+            let elsewhere = if key.is_empty() { key } else { format!("; {key} searches everywhere") };
+            return format!("No matches in this folder{elsewhere}.");
         }
     };
     words.to_owned()
@@ -272,7 +270,7 @@ fn foot(screen: &Screen<'_>, pick: &Pick, width: usize, rows: usize) -> Vec<Line
                 true if !preview.last.is_empty() => {
                     Line::of("last: ", Role::Dim).with(&preview.last, Role::Text)
                 }
-                true => Line::of("nothing was said yet", Role::Dim),
+                true => Line::of("no messages yet", Role::Dim),
                 false => Line::of("looking…", Role::Dim),
             };
             vec![Line::new(), facts, last]
@@ -298,8 +296,8 @@ fn foot(screen: &Screen<'_>, pick: &Pick, width: usize, rows: usize) -> Vec<Line
 }
 
 /// The text below the services on a first run.
-const FIRST: &str = "No language model is connected yet. Pick a service to set it up now, or skip this and take the \
-                     built-in tour. What you enter is tried once and kept on this machine only.";
+const FIRST: &str = "No language model is connected yet. Pick a service to set up now, or skip this and take the \
+                     built-in tour. The key is tested once and stays on this machine.";
 
 /// Returns the chosen session: its facts, and the end of its conversation.
 fn beside_lines(pick: &Pick, preview: &Preview, width: usize, room: usize) -> Vec<Line> {
@@ -315,7 +313,7 @@ fn beside_lines(pick: &Pick, preview: &Preview, width: usize, room: usize) -> Ve
     if preview.told.as_ref() != Some(&one.id) {
         out.push(Line::of("looking…", Role::Dim));
     } else if preview.lines.is_empty() {
-        out.push(Line::of("Nothing was said yet.", Role::Dim));
+        out.push(Line::of("No messages yet.", Role::Dim));
     } else {
         let from = preview.lines.len().saturating_sub(body);
         out.extend(preview.lines[from..].iter().map(|line| line.clone().cut(width)));

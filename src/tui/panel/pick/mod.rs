@@ -33,13 +33,13 @@ const SESSIONS: &[StatusHint] = &[
 const SERVICES: &[StatusHint] = &[
     (Context::Pick, &[], "type to search"),
     (Context::Pick, CHOOSE, " choose"),
-    (Context::Pick, &[Action::Pick(PickKey::Accept)], " set it up"),
+    (Context::Pick, &[Action::Pick(PickKey::Accept)], " set up"),
     (Context::Global, &[Action::Escape], " close"),
 ];
 const MODELS: &[StatusHint] = &[
     (Context::Pick, &[], "type to search"),
     (Context::Pick, CHOOSE, " choose"),
-    (Context::Pick, &[Action::Pick(PickKey::Accept)], " take it"),
+    (Context::Pick, &[Action::Pick(PickKey::Accept)], " select"),
 ];
 
 /// An open list.
@@ -393,7 +393,7 @@ impl Pick {
     fn escape(&self, cx: &mut PanelContext<'_>) -> Then {
         if let List::Services { why: LoginWhy::First, .. } = self.list {
             cx.send(ClientRequest::SkipLogin);
-            cx.flash("not asked again: /login sets up a service");
+            cx.flash("you will not be asked again: /login sets up a service");
         }
         Then::Close
     }

@@ -310,7 +310,7 @@ impl<'a> Performance<'a> {
             }
             End::Cut => self.moves.push_back(Move::Fail(ProviderError::new(
                 ErrorClass::Truncated,
-                "the connection ended before the reply did",
+                "the connection ended before the reply was complete",
             ))),
             End::Hang => self.moves.push_back(Move::Hang),
         }

@@ -90,7 +90,7 @@ async fn replies_become_streams() {
                 "0 .",
                 "1 text",
                 "1 + b",
-                "Truncated None the connection ended before the reply did",
+                "Truncated None the connection ended before the reply was complete",
             ],
         ),
         (
@@ -112,7 +112,7 @@ async fn replies_become_streams() {
                 "started m",
                 "0 call x call_1_1",
                 "0 + {\"a",
-                "Truncated None the connection ended before the reply did",
+                "Truncated None the connection ended before the reply was complete",
             ],
         ),
     ];

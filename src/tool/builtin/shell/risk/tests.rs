@@ -145,5 +145,5 @@ fn what_destroys_or_leaves_is_high() {
 #[test]
 fn reasons_are_named_once() {
     let found = assess("rm -r a; rm -r b; git push", Path::new("/w"));
-    assert_eq!(found.reasons, ["deletes for good", "publishes commits"]);
+    assert_eq!(found.reasons, ["deletes permanently", "publishes commits"]);
 }
