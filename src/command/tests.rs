@@ -207,7 +207,7 @@ fn commands_decide() {
 fn commands_name_what_there_is() {
     let view = view();
     for (line, parts) in [
-        ("/help", vec!["`/model [provider/model]`: pick", "`/yolo [on|off]`", "`!!`"]),
+        ("/help", vec!["`/model [provider/model]`: ", "`/yolo [on|off]`", "`!!`"]),
         ("/model", vec!["`offline/tour` **(in use)**: built in", "switches at once"]),
         (
             "/approvals",

@@ -317,7 +317,7 @@ fn bad_syntax_names_line_and_column() {
 #[test]
 fn what_has_no_effect_is_warned_about() {
     const P: &str = "/ws/.co/config.toml";
-    let trust_me = "is ignored, because you do not trust this folder; trust it with `co trust /ws` does";
+    let trust_me = "is ignored, because you do not trust this folder; trust it with `co trust /ws`";
     let yolo = "has no effect: never stored; type /yolo in a session, it ends with the session";
     let cases = [
         (sources(), String::new()),

@@ -376,7 +376,7 @@ mod tests {
             of: 2,
             then: None,
         };
-        let tried = "co: gone; next try in 1.0 s (1 of 2)\n";
+        let tried = "co: gone; retrying in 1.0 s (1 of 2)\n";
         let again = "co: the reply was cut off and starts again\n";
         for (events, out, err) in [
             (vec![text("par"), Event::PartialReset, text("whole"), done()], "par\n[retrying]\nwhole\n", ""),

@@ -120,7 +120,7 @@ mod tests {
                 Settled::Decided { approval: denied, by: Decider::Tui },
                 "denied (no<U+202E>pe) in the full screen",
             ),
-            (Settled::Decided { approval: Approval::Later, by: Decider::Script }, "put off by a script"),
+            (Settled::Decided { approval: Approval::Later, by: Decider::Script }, "postponed by a script"),
             (Settled::Withdrawn, "withdrawn: the turn was interrupted"),
             (Settled::Detached, "still waiting; the conversation continues without it"),
             (Settled::Superseded, "replaced by a new request"),

@@ -93,7 +93,7 @@ fn files_are_read_whole_or_their_problems_told() {
     }
     let many = "[[hook]]\nevent='Stop'\ncommand='x'\n".repeat(101);
     let problems = parse(&many, Path::new("/h"), HookScope::User).unwrap_err();
-    assert_eq!(problems[0].to_string(), "/h:1: these are 101 hooks found; at most 100 can be run");
+    assert_eq!(problems[0].to_string(), "/h:1: 101 hooks found; at most 100 can run");
 }
 
 fn ran(exit: io::Result<Exit>, output: &[u8], errors: &[u8]) -> Ran {

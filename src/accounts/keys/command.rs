@@ -147,8 +147,8 @@ mod tests {
         let cases = [
             ("echo '  sk-1  '", Ok("sk-1")),
             ("echo noise >&2; echo sk-2", Ok("sk-2")),
-            ("true", Err("printed nothing that can be a key")),
-            ("printf 'a\\nb'", Err("printed nothing that can be a key")),
+            ("true", Err("did not print a key")),
+            ("printf 'a\\nb'", Err("did not print a key")),
             ("echo sk-hunter2; echo 'vault is locked' >&2; exit 3", Err("exit status: 3: vault is locked")),
             ("printf '\\033[31mred' >&2; exit 1", Err("red")),
         ];

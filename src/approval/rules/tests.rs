@@ -501,7 +501,7 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
             format!("{rule}id = \"a\"\n{rule}id = \"a\"\n"),
             &["rules.toml:5: the rule `a` is already in line 1; give it another id, or remove one"],
         ),
-        (format!("{rule}{rule}"), &["is in line 1; give it another id, or remove one"]),
+        (format!("{rule}{rule}"), &["is already in line 1; give it another id, or remove one"]),
         (
             format!(
                 "{rule}args.op = \"x\"\nmatch = ['{{\"op\":\"y\"}}', '{{']\nno_match = '{{\"op\":\"x\"}}'\n"

@@ -46,7 +46,7 @@ pub(super) async fn all(
             Err(error) => done.failed.push((id.clone(), error.to_string())),
         }
     }
-    done.tell_some(context, format, "Nothing waits for your approval.\n").await
+    done.tell_some(context, format, "No requests are waiting.\n").await
 }
 
 pub(super) async fn yes(context: &mut CommandContext<'_>, yes: Yes) -> Result<()> {

@@ -59,7 +59,7 @@ async fn only_one(context: &CommandContext<'_>) -> Result<RequestId> {
         }));
         return Err(error);
     }
-    let nothing = || CliError::message(Kind::Error, "nothing waits for your approval");
+    let nothing = || CliError::message(Kind::Error, "no requests are waiting");
     rows.pop().map(|row| row.id).ok_or_else(|| nothing().hint("`co approvals --all` lists decided requests"))
 }
 

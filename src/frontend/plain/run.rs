@@ -201,17 +201,6 @@ impl Face {
             if over {
                 return Going::Over;
             }
-            if let Some(text) = to_edit {
-                match Outside::start(&self.editor, &text, "json", ()) {
-                    Ok(outside) => self.outside = Some(outside),
-                    Err(error) => {
-                        self.take(Input::Edited(Err(format!("the editor could not be started: {error}"))))
-                    }
-                }
-                if self.outside.is_none() {
-                    continue;
-                }
-            }
             if self.sight == OutputState::Closed && !self.plain.is_closing() {
                 self.take(Input::Hangup);
                 continue;
@@ -219,6 +208,12 @@ impl Face {
             if self.told == EndSignal::End {
                 self.told = EndSignal::Nothing;
                 self.take(Input::Hangup);
+                continue;
+            }
+            if let Some(text) = to_edit
+                && let Err(why) = self.open_editor(&text)
+            {
+                self.take(Input::Edited(Err(why)));
                 continue;
             }
             if !question {
@@ -231,6 +226,13 @@ impl Face {
                 self.take(Input::Flood);
             }
         }
+    }
+
+    /// Gives the terminal to the editor.
+    fn open_editor(&mut self, text: &str) -> Result<(), String> {
+        let outside = Outside::start(&self.editor, text, "json", ());
+        self.outside = Some(outside.map_err(|error| format!("the editor could not be started: {error}"))?);
+        Ok(())
     }
 
     /// Writes text. Stops if the reader is gone, or does not read after a signal to end.

@@ -191,8 +191,8 @@ mod tests {
             ("proxy.example:3128", Ok("proxy.example:3128")),
             ("https://name:geheim99@proxy.example:8443", Ok("proxy.example:8443")),
             ("socks5://proxy.example:1080", Err("only http:// and https://")),
-            ("http://", Err("no web address")),
-            ("http://geheim99 x", Err("no web address")),
+            ("http://", Err("not a web address")),
+            ("http://geheim99 x", Err("not a web address")),
         ] {
             let network = Network { proxy: Some(proxy.to_owned()), ca_file: None };
             let via = network.via(&Url::parse("https://api.example/v1").unwrap());
@@ -228,7 +228,7 @@ mod tests {
         for (contents, words) in [
             (None, "cannot be read: No such file"),
             (Some(""), "contains no certificate; one begins with -----BEGIN CERTIFICATE-----"),
-            (Some("{}"), "holds no certificate"),
+            (Some("{}"), "contains no certificate"),
             (Some("-----BEGIN CERTIFICATE-----\nAAAA"), "not whole"),
             (
                 Some("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),

@@ -94,7 +94,8 @@ async fn the_environment_is_the_given_one() {
 #[tokio::test]
 async fn a_command_that_cannot_start_says_why() {
     let dir = tempfile::tempdir().unwrap();
-    let cases = [(dir.path().join("gone"), "true", "is gone"), (dir.path().into(), "a\0b", "nul byte")];
+    let cases =
+        [(dir.path().join("gone"), "true", "no longer exists"), (dir.path().into(), "a\0b", "nul byte")];
     for (folder, script, expected) in cases {
         let error = run(&folder, script).await.err().unwrap().to_string();
         assert!(error.contains(expected), "{script}: {error}");

@@ -160,7 +160,7 @@ async fn read_file_shows_numbered_lines() {
         ),
         (json!({"path": "./sub/../a.txt", "limit": null}), "one"),
         (json!({"path": "empty"}), "=[the file is empty]\n"),
-        (json!({"path": "bad.txt"}), "caf\u{fffd}\n[bytes that are no UTF-8"),
+        (json!({"path": "bad.txt"}), "caf\u{fffd}\n[bytes that are not UTF-8"),
         (json!({"path": "pic.png"}), "=pic.png is not text: a PNG image, 10 bytes; its content is not shown"),
         (json!({"path": "long.txt"}), "[1000 lines in all; go on with offset "),
         (json!({"path": "a.txt", "offset": 9}), "MISUSE a.txt has 3 lines; offset 9 is past its end"),
@@ -290,7 +290,7 @@ async fn find_files_and_search_text_honour_gitignore() {
             ("find_files", json!({"pattern": "./src/**/*.rs"}), "=src/deep/lib.rs\nsrc/main.rs\n"),
             ("find_files", json!({"pattern": "*.rs", "path": "src/deep"}), "=src/deep/lib.rs\n"),
             ("find_files", json!({"pattern": "*.zip"}), "no files match *.zip (those hidden by"),
-            ("find_files", json!({"pattern": "a{b"}), "MISUSE the pattern `a{b` is no glob"),
+            ("find_files", json!({"pattern": "a{b"}), "MISUSE the pattern `a{b` is not a valid glob"),
             ("find_files", json!({"pattern": "/x/*"}), "must be relative"),
             ("find_files", json!({"pattern": ""}), "the pattern is empty"),
             ("find_files", json!({"pattern": "*", "path": "nope"}), "MISUSE there is no nope"),
@@ -311,7 +311,7 @@ async fn find_files_and_search_text_honour_gitignore() {
             ("search_text", json!({"pattern": "absent"}), "no matches"),
             ("search_text", json!({"pattern": "fn main("}), "MISUSE the pattern is no regular expression"),
             ("search_text", json!({"pattern": "a\nb"}), "MISUSE the pattern is no regular expression"),
-            ("search_text", json!({"pattern": "x", "glob": "a{b"}), "is no glob"),
+            ("search_text", json!({"pattern": "x", "glob": "a{b"}), "is not a valid glob"),
             ("search_text", json!({"pattern": "x", "path": "nope"}), "MISUSE there is no nope"),
         ])
         .await;

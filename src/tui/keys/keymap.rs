@@ -294,8 +294,10 @@ mod tests {
         let said: Vec<String> = keymap.conflicts().iter().map(ToString::to_string).collect();
         assert_eq!(
             said,
-            ["Ctrl+F now does `composer.search-history` (flag f), and `composer.find-open` any more, \
-              which had it by default. Give `composer.find-open` another key, or []."]
+            [
+                "Ctrl+F now does `composer.search-history` (flag f), and `composer.find-open`, which had it by default, \
+              has no key. Give `composer.find-open` another key, or []."
+            ]
         );
     }
 
@@ -307,7 +309,7 @@ mod tests {
             (
                 "find",
                 &["F3"],
-                "names no action; write it as `keys.context.action`; `co keys` lists them".into(),
+                "is not an action; write it as `keys.context.action`; `co keys` lists them".into(),
             ),
             ("compser.send", &["F3"], "there is no context `compser` (did you mean `composer`?)".into()),
             ("card.yess", &["j"], "`keys.card.yess` is not an action (did you mean `card.yes`?)".into()),
@@ -316,7 +318,7 @@ mod tests {
                 &["F3"],
                 "`keys.text.send` is not an action (did you mean `composer.send`?)".into(),
             ),
-            ("card.why", &["Ctrl+Entr"], "`Ctrl+Entr` is no key (did you mean `Ctrl+Enter`?)".into()),
+            ("card.why", &["Ctrl+Entr"], "`Ctrl+Entr` is not a key (did you mean `Ctrl+Enter`?)".into()),
             ("card.yes", &["Enter"], format!("Enter {safe}")),
             ("card.yes", &["x", "Ctrl+Space"], format!("Ctrl+Space {safe}")),
             ("card.always", &["Esc"], format!("Esc {safe}")),
@@ -349,7 +351,7 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "q is set for both `card.no` and `card.why` (flag f); it does `card.no` applies. Give one of them another key."
+                "q is set for both `card.no` and `card.why` (flag f); `card.no` applies. Give one of them another key."
             ]
         );
         assert_eq!(keys(&keymap, "card.why"), "");

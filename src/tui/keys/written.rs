@@ -189,10 +189,10 @@ mod tests {
             ("<c-x><c-y>", "`<c-x><c-y>` is several keys; write each one separately: [\"Ctrl+X\", \"F2\"]"),
             (
                 "Ctrl+Entr",
-                "`Ctrl+Entr` is no key (did you mean `Ctrl+Enter`?); write e.g. Ctrl+X, Alt+Enter, F2 or y",
+                "`Ctrl+Entr` is not a key (did you mean `Ctrl+Enter`?); write e.g. Ctrl+X, Alt+Enter, F2 or y",
             ),
-            ("F13", "`F13` is no key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
-            ("Hyper+x", "`Hyper+x` is no key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
+            ("F13", "`F13` is not a key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
+            ("Hyper+x", "`Hyper+x` is not a key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
             ("Ctrl+I", "terminals send Ctrl+I as Tab; choose another key"),
             ("<c-m>", "terminals send Ctrl+M as Enter; choose another key"),
             ("Ctrl+Shift+P", "terminals cannot tell Ctrl+Shift+P from Ctrl+P; write Ctrl+P"),

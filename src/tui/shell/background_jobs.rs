@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(keep(PNG, &folder).unwrap(), first, "the same image is the same file");
         assert_eq!(fs::read(&first.path).unwrap(), PNG);
         assert_eq!(fs::metadata(&first.path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(keep(b"no image", &folder).unwrap_err().contains("no image"));
+        assert!(keep(b"no image", &folder).unwrap_err().contains("not a supported image"));
 
         let old = folder.join("old.png");
         let file = fs::File::create(&old).unwrap();

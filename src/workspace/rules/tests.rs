@@ -152,7 +152,7 @@ fn what_is_told_names_the_line_and_what_holds_meanwhile() {
     let told = place.book.take_news().join("\n").replace(&place.dir.path().display().to_string(), "~");
     assert_eq!(
         told,
-        "The rules in ~/.config/co/rules.toml have a mistake. Until it is repaired the last good ones hold and \
+        "The rules in ~/.config/co/rules.toml have an error. Until it is fixed, the last valid ones apply and \
          everything asks.\n\n- ~/.config/co/rules.toml:9: this is not valid TOML: duplicate key; fix the line"
     );
 }
@@ -211,11 +211,8 @@ fn what_cannot_be_saved_or_revoked_says_why_and_changes_nothing() {
     let named = "[[rule]]\nid = \"a\"\neffect = \"allow\"\ntool = \"t\"\n";
     for (told, expected) in [
         (save("nonsense", RuleScope::User), "line 1: this is not valid TOML: "),
-        (save("", RuleScope::User), "it holds 0 rules; save one at a time"),
-        (
-            save(&format!("{}{}", rule("x"), rule("y")), RuleScope::User),
-            "it holds 2 rules; save one at a time",
-        ),
+        (save("", RuleScope::User), "it has 0 rules; save one at a time"),
+        (save(&format!("{}{}", rule("x"), rule("y")), RuleScope::User), "it has 2 rules; save one at a time"),
         (save(expiring, RuleScope::Session), "a session rule ends with the session; remove `expires`"),
         (save(at_home, RuleScope::Session), "line 4: `inside` is a folder: "),
         (save(named, RuleScope::User), "the rule `a` is already in the file; give this one another id"),

@@ -30,7 +30,7 @@ fn approved_elsewhere_it_runs_once_on_resume() {
         co.run(&["approvals", "yes", prefix]).check(
             0,
             "approved [REQUEST]: write 2 lines to a.txt (new file)\n",
-            "change of a.txt\n  @@ -1,0 +1,2\n      1 + one\n      2 + two\nIts session is not open; go on: co resume [SESSION]\n",
+            "change of a.txt\n  @@ -1,0 +1,2\n      1 + one\n      2 + two\nIts session is not open anywhere; continue with: co resume [SESSION]\n",
         );
         assert_eq!(co.read("a.txt"), None, "deciding runs nothing");
         co.run(&["approvals", "no", &id]).check(

@@ -108,7 +108,7 @@ fn each_is_decided_by_itself() {
     assert_eq!(
         (&told[0]["decision"], &told[1]["error"]),
         (
-            &json!("put off"),
+            &json!("postponed"),
             &json!("request [REQUEST] was already denied by you (full screen); nothing was changed")
         )
     );
@@ -175,12 +175,12 @@ fn who_goes_on_is_told() {
     assert_eq!(ran.out, "denied [REQUEST]: write d.txt\ndenied [REQUEST]: write a.txt\n");
     let open = "The co that has its session open (process [PID] since ";
     assert!(
-        ran.err.starts_with(open) && ran.err.ends_with(&format!("goes on by itself.\n{GO_ON}")),
+        ran.err.starts_with(open) && ran.err.ends_with(&format!("continues by itself.\n{GO_ON}")),
         "{}",
         ran.err
     );
     let told = fixture.co.run(&["approvals", "yes", "dddd00000005", "--json"]).json();
     assert_eq!(told[0]["open_in_process"], std::process::id());
     drop(session);
-    fixture.co.run(&["approvals", "later", B]).check(0, "put off [REQUEST]: write b.txt\n", "");
+    fixture.co.run(&["approvals", "later", B]).check(0, "postponed [REQUEST]: write b.txt\n", "");
 }

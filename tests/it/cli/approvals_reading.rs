@@ -9,7 +9,7 @@ use crate::cli::approvals_kit::{Fixture, risky, write};
 use crate::cli::screen::Terminal;
 
 const A: &str = "aaaa00000001";
-const GO_ON: &str = "Its session is not open; go on: co resume [SESSION]\n";
+const GO_ON: &str = "Its session is not open anywhere; continue with: co resume [SESSION]\n";
 
 /// Writing a new file of so many lines.
 fn file(lines: usize) -> Request {
@@ -119,7 +119,7 @@ fn a_pager_may_be_left_early() {
 fn the_one_that_waits_needs_no_name() {
     let fixture = Fixture::new();
     let hint = "    `co approvals --all` lists decided requests\n";
-    let none = format!("co: error: nothing waits for your approval\n{hint}");
+    let none = format!("co: error: no requests are waiting\n{hint}");
     fixture.co.run(&["approvals", "show"]).check(1, "", &none);
     fixture.asked("one", &[file(2)]);
     let ran = fixture.co.run(&["approvals", "show"]);
@@ -140,7 +140,7 @@ fn all_that_wait_can_be_denied_together() {
         "denied [REQUEST]: write a.txt\ndenied [REQUEST]: write b.txt\n",
         &GO_ON.repeat(2),
     );
-    fixture.co.run(&["approvals", "no", "--all"]).check(0, "Nothing waits for your approval.\n", "");
+    fixture.co.run(&["approvals", "no", "--all"]).check(0, "No requests are waiting.\n", "");
     fixture.co.run(&["approvals", "no", "--all", "--json"]).check(0, "[]\n", "");
     assert_eq!(fixture.co.run(&["approvals", "no", "--all", A]).code, Some(2));
     assert_eq!(fixture.co.run(&["approvals", "no"]).code, Some(2));

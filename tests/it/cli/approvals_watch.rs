@@ -53,11 +53,11 @@ fn every_change_is_a_line_at_once() {
     let mut session =
         fixture.session("tidy up", &[write(A, "a.txt", "x"), risky(Risk::High, write(B, "b.txt", "x"))]);
     let mut watch = Watch::start(&fixture, &[]);
-    assert_eq!(watch.line(&fixture), "[REQUEST]  waits (medium)  write_file: write a.txt  [tidy up]");
+    assert_eq!(watch.line(&fixture), "[REQUEST]  waiting (medium)  write_file: write a.txt  [tidy up]");
     assert_eq!(watch.line(&fixture), "[REQUEST]  waits (HIGH)  write_file: write b.txt  [tidy up]");
     let note = Approval::Deny { reason: Some("call\nher".to_owned()) };
     for (id, approval, told) in [
-        (A, Approval::Later, "[REQUEST]  put off  write_file: write a.txt  [tidy up]"),
+        (A, Approval::Later, "[REQUEST]  postponed  write_file: write a.txt  [tidy up]"),
         (A, Approval::yes(), "[REQUEST]  approved by you (full screen)  write_file: write a.txt  [tidy up]"),
         (B, note, "[REQUEST]  denied by you (full screen): call␊her  write_file: write b.txt  [tidy up]"),
     ] {
@@ -107,7 +107,7 @@ fn it_ends_when_nobody_reads_on() {
     let fixture = Fixture::new();
     fixture.asked("tidy up", &[write(A, "a.txt", "x")]);
     let mut watch = Watch::start(&fixture, &[]);
-    assert!(watch.line(&fixture).contains("waits"));
+    assert!(watch.line(&fixture).contains("waiting"));
     drop(watch.out);
     // Nothing happens any more, and yet it ends.
     let ran = fixture.co.ended(watch.child);

@@ -101,9 +101,7 @@ fn verify_says_what_is_wrong_and_prune_leaves_it_whole() {
         1,
         "",
         &format!(
-            "co: error: audit verification failed: row {rows} was changed: its content is not what its hash \
-             was made of\n    0 rows before that are intact\n    \
-             back up the data folder before you continue\n"
+            "co: error: audit verification failed: row {rows} was changed: its content does not match its hash\n    0 rows before that are intact\n    back up the data folder before you continue\n"
         ),
     );
 }

@@ -53,7 +53,7 @@ fn keys_are_kept_listed_and_removed() {
 
     let ran = co.run(&["auth", "list"]);
     no_key_in(&co, &ran);
-    assert!(ran.out.contains("groq     …abcd  counts  the key file\n"), "{}", ran.out);
+    assert!(ran.out.contains("groq     …abcd  in use  the key file\n"), "{}", ran.out);
     assert!(ran.out.contains("Without a key: anthropic, openai, gemini, openrouter, mistral"), "{}", ran.out);
 
     let both = Co::new().env("GROQ_API_KEY", KEY).env("CO_DATA_DIR", co.data().display().to_string());
@@ -93,7 +93,7 @@ fn misuse_says_what_to_do() {
             2,
             "there is no provider `groqq` (did you mean `groq`?); `co auth list` lists them\n",
         ),
-        (&["auth", "add", "groq", KEY], "", 2, "a key on the command line is seen by other programs"),
+        (&["auth", "add", "groq", KEY], "", 2, "a key on the command line is visible to other programs"),
         (&["auth", "add", "groq"], "", 2, "no key was entered, so nothing was changed\n"),
         (&["auth", "add", "groq"], "two hunter2", 2, "what was entered has white space"),
         (&["auth", "add"], KEY, 2, "for which service is the key?\n"),
@@ -132,7 +132,7 @@ fn a_check_says_what_is_wrong_in_one_sentence() {
         (
             page("/v1/models", 200, "{\"data\": [{\"id\": \"a\"}, {\"id\": \"b\"}]}"),
             0,
-            "is good; it has 2 models.\n",
+            "is valid; it has 2 models.\n",
         ),
         (
             page("/v1/models", 401, &echo),
@@ -243,7 +243,7 @@ fn a_key_command_is_run_late_and_tells_why_it_fails() {
 #[test]
 fn the_key_of_a_service_is_named_when_it_is_missing() {
     for (provider, said) in [
-        ("groq", "groq needs a key: `co auth add groq` keeps one, or set GROQ_API_KEY in the environment\n"),
+        ("groq", "groq needs a key: `co auth add groq` saves one, or set GROQ_API_KEY in the environment\n"),
         ("azure-openai", "azure-openai needs its address, e.g. --set base_url=http://localhost:8000/v1"),
         ("opnai", "there is no provider `opnai` (did you mean `openai`?)"),
     ] {

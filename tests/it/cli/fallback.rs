@@ -65,8 +65,7 @@ fn a_fallback_that_cannot_be_used_is_said_at_once() {
     co.run(&["-p", "hi"]).check(
         0,
         "Here.\n",
-        "co: fallback_model `openai/gpt-x` cannot be used (openai needs a key: `co auth add openai` keeps one, \
-         or set OPENAI_API_KEY in the environment); the model has no fallback\n",
+        "co: fallback_model `openai/gpt-x` cannot be used (openai needs a key: `co auth add openai` saves one, or set OPENAI_API_KEY in the environment); the model has no fallback\n",
     );
 }
 

@@ -140,7 +140,7 @@ fn a_hook_is_tried_on_a_made_up_moment() {
     co.run(&["hooks", "test", "h"]).check(
         1,
         "",
-        "co: error: hook h is changed, so it does not run\n    `co hooks trust h` trusts the new version\n",
+        "co: error: hook h has changed, so it does not run\n    `co hooks trust h` trusts the new version\n",
     );
 }
 

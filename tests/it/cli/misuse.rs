@@ -96,7 +96,7 @@ fn in_the_home_folder_reads_ask_too() {
     let co = Co::new().with(&service, Wire::Chat);
     let ran = co.run_in(&co.home(), &["-p", "look"], "");
     assert_eq!(ran.code, Some(4));
-    assert!(ran.err.contains("◇ list_dir (low) waits for you"), "{}", ran.err);
+    assert!(ran.err.contains("◇ list_dir (low) waiting for you"), "{}", ran.err);
     service.is_content();
 }
 
@@ -172,7 +172,7 @@ fn providers_that_lack_something_say_what() {
     for (args, err) in [
         (
             ["--set", "provider=anthropic", "-p", "hi"],
-            "co: error: anthropic needs a key: `co auth add anthropic` keeps one, or set ANTHROPIC_API_KEY in the environment\n",
+            "co: error: anthropic needs a key: `co auth add anthropic` saves one, or set ANTHROPIC_API_KEY in the environment\n",
         ),
         (
             ["--set", "provider=openai-compatible", "-p", "hi"],
@@ -230,7 +230,10 @@ fn a_database_that_goes_away_is_noticed() {
         service.server.gate().release("go");
         let ran = co.ended(child);
         assert_eq!(ran.code, Some(1), "{how}: {ran:?}");
-        assert!(ran.err.contains("was deleted, moved away or replaced while co ran"), "{how}: {ran:?}");
+        assert!(
+            ran.err.contains("was deleted, moved away or replaced while co was running"),
+            "{how}: {ran:?}"
+        );
         assert_eq!(co.read("a"), None, "{how}: nothing ran");
     }
 }

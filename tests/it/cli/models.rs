@@ -81,7 +81,7 @@ fn what_services_offer_is_listed_side_by_side() {
     let said: Vec<&str> = rest.lines().collect();
     assert!(said[1].starts_with("openai (D/v1): could not reach D: "), "{rest}");
     assert!(
-        said[3].starts_with("openai-compatible (H/v1): a web page answered in place of the API"),
+        said[3].starts_with("openai-compatible (H/v1): a web page answered instead of the API"),
         "{rest}"
     );
     assert_eq!(said.len(), 4);

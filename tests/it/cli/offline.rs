@@ -13,13 +13,13 @@ fn plain_requests_become_real_work() {
         (
             "run `ls`",
             4,
-            "it waits for your decision",
+            "it is waiting for your decision",
             "◇ shell (low) waiting for you: run ls (only reads) [[REQUEST]]\n",
         ),
         (
             "write a note to todo.md: buy milk",
             4,
-            "it waits for your decision",
+            "it is waiting for your decision",
             "◇ write_file (medium) waiting for you: ",
         ),
     ];

@@ -43,10 +43,7 @@ fn a_rule_lets_a_call_run_and_a_mistake_makes_it_ask_again() {
     let co = co.with(&service, Wire::Anthropic).file(FILE, format!("{MINE}[[rule]]\neffect = \"alow\"\n"));
     let ran = co.run(&["-p", "write"]);
     assert_eq!((ran.code, co.read("notes/b.md")), (Some(4), None));
-    let told = "co: The rules in [HOME]/.config/co/rules.toml have a mistake. Until it is repaired the last good ones \
-                hold and everything asks.\n\n\
-                - [HOME]/.config/co/rules.toml:17: `effect` is \"allow\", \"ask\" or \"deny\"\n\
-                - [HOME]/.config/co/rules.toml:16: it names no tool; add `tool = \"…\"`, with `*` for any text\n";
+    let told = "co: The rules in [HOME]/.config/co/rules.toml have an error. Until it is fixed, the last valid ones apply and everything asks.\n\n- [HOME]/.config/co/rules.toml:17: `effect` is \"allow\", \"ask\" or \"deny\"\n- [HOME]/.config/co/rules.toml:16: it names no tool; add `tool = \"…\"`, with `*` for any text\n";
     assert!(ran.err.starts_with(told), "{}", ran.err);
     let shown = co.run(&["approvals", "show", &co.waiting()[0]]).out;
     let why = "why      the rules cannot be read, so everything asks: [HOME]/.config/co/rules.toml:17: `effect` is \
@@ -120,12 +117,12 @@ fn rules_are_listed_checked_and_revoked() {
     co.run(&["rules", "check", "bad.toml"]).check(
         1,
         "[HOME]/work/bad.toml:4: this is not valid TOML: invalid basic string, expected non-double-quote visible characters, `\\`; fix the line\n",
-        "co: error: 1 mistake in the rules\n",
+        "co: error: 1 error in the rules\n",
     );
     co.run(&["rules", "check", "none.toml"]).check(
         1,
         "[HOME]/work/none.toml: there is no such file\n",
-        "co: error: 1 mistake in the rules\n",
+        "co: error: 1 error in the rules\n",
     );
 }
 

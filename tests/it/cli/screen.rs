@@ -124,7 +124,7 @@ fn offline_it_opens_without_anything_and_a_bad_store_is_told_after_it() {
     let co = Co::new().file(".local/share/co/co.db", "no database".repeat(500));
     let (code, left) = Terminal::start(&co, &[]).ended();
     assert_eq!(code, 1);
-    assert!(left.contains("is not a database of co"), "{left}");
+    assert!(left.contains("is not a co database"), "{left}");
 }
 
 #[test]

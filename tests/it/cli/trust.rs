@@ -34,7 +34,7 @@ fn a_folder_is_trusted_and_trusted_no_more() {
         "",
         "co: error: hook no-prod belongs to this folder, which you do not trust\n    `co trust` trusts the folder first\n",
     );
-    let says = "[HOME]/work is trusted; [HOME]/.config/co/config.toml says so.\n";
+    let says = "[HOME]/work is trusted, saved in [HOME]/.config/co/config.toml.\n";
     co.run(&["trust", "--yes"]).check(0, &format!("{BRINGS}{says}"), "");
     let list = format!("trusted_folders = [\"{}\"]\n", co.workspace().display());
     assert_eq!(settings(&co), format!("# mine\nverbose = true # so\n{list}\n[shell]\ntimeout = 5\n"));
@@ -100,8 +100,7 @@ fn trust_is_in_what_the_folder_said() {
     let write = "reply\n  call write_file {\"path\":\"a\",\"content\":\"x\"}\n";
     let service = Service::new(&format!("{write}{writes}{write}"));
     let co = Co::new().with(&service, Wire::Anthropic).trusting();
-    let suspended =
-        "changed since you trusted it (.co/rules.toml): its settings, rules and hooks do not count";
+    let suspended = "changed since you trusted it (.co/rules.toml): its settings, rules and hooks are ignored until you review them";
     // Trusted while it said nothing: what came since was not looked at.
     let co = co.file("work/.co/rules.toml", rule);
     let ran = co.run(&["-p", "go"]);
@@ -140,10 +139,7 @@ fn no_key_follows_a_project_to_another_address() {
         assert!(shown.contains(line), "{shown}");
     }
     let ran = co.trusting().run(&["-p", "hi"]);
-    assert!(
-        ran.err.contains("is not used here, because the project's file names another address"),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains("is not used here, because the project's file sets another address"), "{ran:?}");
     assert!(!got_the_key(&service), "{ran:?}");
 }
 
@@ -198,7 +194,7 @@ fn rules_are_checked_where_a_pipe_stands_in_their_place() {
     assert!(made.unwrap().success());
     let ran = co.run(&["rules", "check"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.out.contains("it is no file"), "{ran:?}");
+    assert!(ran.out.contains("it is not a file"), "{ran:?}");
 }
 
 /// What the person cannot be shown they cannot trust: another text of that kind would pass for it.
@@ -247,9 +243,7 @@ fn a_folder_is_spoken_of_once() {
     let co = co.file("work/.co/config.toml", PROJECT).file("work/.co/hooks.toml", HOOKS);
     let told = |settings: &str| {
         format!(
-            "co: This folder has its own settings ({settings}) and hooks (`no-prod`) of its own, which do not count, because you do \
-             not trust it. Look at `.co` first; `/trust` shows them, `/trust yes` or `co trust` makes them \
-             count. This is not said again until they change.\n"
+            "co: This folder has its own settings ({settings}) and hooks (`no-prod`), ignored because you do not trust it. Look at `.co` first; `/trust` shows them, `/trust yes` or `co trust` enables them. This notice is not repeated until they change.\n"
         )
     };
     co.run(&["-p", "a"]).check(0, "1\n", &told("`model`"));

@@ -60,12 +60,7 @@ fn a_cap_ends_a_turn_that_nobody_watches() {
     let co = Co::new().with(&service, Wire::Chat);
     let ran = co.run(&["-p", "look", "--set", "cap.session_usd=0.9"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(5), ""));
-    let err = "The price of replay is unknown: cap.session_usd counts only costs that its provider tells. \
-               Caps on tokens hold.\n\
-               ✓ list_dir: list .\n\
-               co: $0.90 of $0.90 used in this session (cap.session_usd); the price of the next request is unknown\n\
-               co: error: the turn stopped at cap.session_usd\n    \
-               continue with a higher cap: co resume [SESSION] --print --set cap.session_usd=1.8\n";
+    let err = "The price of replay is unknown: cap.session_usd counts only costs its provider reports. Token caps still apply.\n✓ list_dir: list .\nco: $0.90 of $0.90 used in this session (cap.session_usd); the price of the next request is unknown\nco: error: the turn stopped at cap.session_usd\n    continue with a higher cap: co resume [SESSION] --print --set cap.session_usd=1.8\n";
     assert_eq!(ran.err, err);
     // It asks again until there is more; then the turn goes on where it was.
     let told = co.run(&["resume", "--output", "json", "--set", "cap.session_usd=0.9"]);
@@ -80,8 +75,7 @@ fn a_cap_ends_a_turn_that_nobody_watches() {
     co.run(&["resume", "--print", "--set", "cap.session_usd=1.8"]).check(
         0,
         "Done.\n",
-        "The price of replay is unknown: cap.session_usd counts only costs that its provider tells. \
-         Caps on tokens hold.\n",
+        "The price of replay is unknown: cap.session_usd counts only costs its provider reports. Token caps still apply.\n",
     );
     service.is_content();
 }

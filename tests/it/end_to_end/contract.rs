@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::kit::{LARGE, USUAL, approve, each, heard, logged, on_terminal, press_until, run, say};
+use super::kit::{
+    LARGE, USUAL, approve, each, focus_card, heard, logged, on_terminal, press_until, run, say,
+};
 use super::terminal_state::{Tty, is_harmless, is_restored};
 use crate::co::{Co, Service, Wire};
 use crate::tui::terminal::Terminal;
@@ -32,7 +34,7 @@ struct Moment {
 
 const STOPPED: &str = "· stopped";
 /// What waits for a decision goes on waiting; nothing runs, so nothing is interrupted.
-const WAITS: &str = "the turn waits for you";
+const WAITS: &str = "waiting for your decision";
 const HAS_KEYS: &str = "· card ─";
 const NOTED: &str = "user [note from co: interrupted]";
 const UNNOTED: &str = "user go\n\n[note from co: interrupted]";
@@ -98,8 +100,7 @@ const MOMENTS: &[Moment] = &[
         replies: "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\"} | id=c1\n",
         seen: HAS_KEYS,
         before: |screen| {
-            screen.wait_for("Tab or Alt+A: decide");
-            screen.keys("<tab>");
+            focus_card(screen);
         },
         end: WAITS,
         kept: &["user go", "call write_file ", "return [undecided]", "user go on"],
@@ -149,7 +150,7 @@ fn stops(screen: &mut Terminal, name: &str, key: &str, end: &str) {
     screen.wait_gone("stopping");
     let done = began.elapsed();
     if screen.screen().contains(HAS_KEYS) {
-        press_until(screen, "<esc>", "put off");
+        press_until(screen, "<esc>", "postponed");
     }
     screen.keys("next");
     screen.wait_for("> next");

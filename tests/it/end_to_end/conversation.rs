@@ -69,7 +69,7 @@ fn parallel_calls(first: &mut Terminal, co: &Co, service: &Service) {
     press_until(first, "e", "editing arguments");
     first.keys("<tab><c-j>two<c-s>");
     first.wait_for("to other.txt (new file)");
-    press_until(first, "n", "tell the model why");
+    press_until(first, "n", "reason for the model");
     first.keys("not that one<ret>");
     first.wait_for("Then I leave the other file alone.");
     assert_eq!(co.read("plan.txt").as_deref(), Some("one\ntwo"));
@@ -126,7 +126,7 @@ fn deferral(mut first: Terminal, co: &Co, service: &Service, left: Left) {
         Left::PutOff => {
             first.keys("<tab>");
             first.wait_for("· card ─");
-            press_until(&mut first, "<esc>", "put off");
+            press_until(&mut first, "<esc>", "postponed");
         }
     }
     match left {

@@ -72,19 +72,21 @@ fn nothing_harmful_reaches_the_screen() {
         screen.keys("<a-a>");
         screen.wait_for("· list ─");
         // Everything that the list can show.
-        for key in ["<down>", "v", "w", "<up>", "v", "w"] {
+        for key in ["<down>", "v", "v", "w", "<up>", "v", "v", "w"] {
             screen.keys(key);
         }
         press_until(&mut screen, "<ret>", "· card ─");
         for _ in 0..2 {
             // Everything that the card can show.
             press_until(&mut screen, "v", "arguments");
+            press_until(&mut screen, "q", "· card ─");
             press_until(&mut screen, "w", "undo");
-            press_until(&mut screen, "n", "tell the model why");
+            press_until(&mut screen, "n", "reason for the model");
             let before = screen.screen();
             screen.keys("no<ret>");
-            screen
-                .wait_until("the next", |screen| screen != before && !screen.contains("tell the model why"));
+            screen.wait_until("the next", |screen| {
+                screen != before && !screen.contains("reason for the model")
+            });
         }
         screen.wait_for("block");
         screen.keys("<c-o>");

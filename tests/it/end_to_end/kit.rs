@@ -77,13 +77,22 @@ pub fn press_until(co: &mut Terminal, key: &str, text: &str) {
     }
 }
 
+const HAS_KEYS: &str = "· card ─";
+
+/// Gives the shown card the keys, unless it took them by itself.
+#[track_caller]
+pub fn focus_card(co: &mut Terminal) {
+    let shown = co.wait_until("a card", |screen| screen.contains("decide") || screen.contains(HAS_KEYS));
+    if !shown.contains(HAS_KEYS) {
+        co.keys("<tab>");
+    }
+    co.wait_for(HAS_KEYS);
+}
+
 /// Approves the card that is shown, and empties the composer of what came too late.
 #[track_caller]
 pub fn approve(co: &mut Terminal) {
-    const HAS_KEYS: &str = "· card ─";
-    co.wait_for("Tab or Alt+A: decide");
-    co.keys("<tab>");
-    co.wait_for(HAS_KEYS);
+    focus_card(co);
     let deadline = Instant::now() + PATIENCE;
     loop {
         co.keys("y");

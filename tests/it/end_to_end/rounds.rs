@@ -49,7 +49,7 @@ fn decide(size: (u16, u16), wire: Wire) {
     screen.keys("<a-a>");
     screen.wait_for("· list ─");
     go_to(&mut screen, "two.txt");
-    press_until(&mut screen, "n", "tell the model why");
+    press_until(&mut screen, "n", "reason for the model");
     screen.keys("not that one<ret>");
     screen.wait_for("2 actions");
     press_until(&mut screen, " ", "1 marked");

@@ -203,19 +203,19 @@ fn a_session_beside_is_ended_and_saved() {
         let at_hand = face.header(|_| true).await.session;
         let lines = face.inbox().await;
         face.ask(ClientRequest::ResumeNow { session: at_hand }).await;
-        assert!(face.words("resume").await.contains("the one at hand"));
+        assert!(face.words("resume").await.contains("the current one"));
         face.ask(ClientRequest::ResumeNow { session: SessionId("nobody".to_owned()) }).await;
-        assert!(face.words("resume").await.contains("no session"), "{:?}", face.seen.last());
+        assert!(face.words("resume").await.contains("session"), "{:?}", face.seen.last());
         face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
-        assert!(face.words("resume").await.contains("goes on beside"));
-        assert!(face.words("resume").await.contains("waits for you again"), "nothing is decided yet");
+        assert!(face.words("resume").await.contains("in the background"));
+        assert!(face.words("resume").await.contains("waiting"), "nothing is decided yet");
 
         let ids: Vec<&RequestId> = lines.iter().map(|line| &line.id).collect();
         assert!(ids.contains(&&first));
         face.all(&ids, Approval::yes()).await;
         face.elsewhere(0).await;
         face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
-        assert!(face.words("resume").await.contains("goes on beside"));
+        assert!(face.words("resume").await.contains("in the background"));
         face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
         assert_eq!(face.words("resume").await, "This session is already running.");
         face.ask(ClientRequest::Open { session: session.clone() }).await;
