@@ -16,7 +16,7 @@ pub fn unseen(what: &str, card: &Card, keymap: &Keymap) -> String {
     keys.extend(card.is_long().then_some((
         Context::Card,
         Action::Card(CardKey::Read),
-        "reads it in $EDITOR",
+        "opens it in $EDITOR",
     )));
     keys.extend(card.may_be_unread().then_some(unread));
     keymap.told(what, &keys)

@@ -20,13 +20,13 @@ const DATA: &[(&str, &str, &str)] = &[
     (
         "a disk without room",
         "mkdir -p \"$HOME/.local/share/co\"; exec unshare -rm sh -c 'mount -t tmpfs -o size=16k none \"$HOME/.local/share/co\" && exec \"$@\"' sh \"$@\"",
-        "no room left",
+        "no space left",
     ),
-    ("files that may not grow", "ulimit -f 200; exec \"$@\"", "refused: disk I/O error; look at the disk"),
+    ("files that may not grow", "ulimit -f 200; exec \"$@\"", "failed: disk I/O error; check the disk"),
     (
         "a disk that gets full",
         "mkdir -p \"$HOME/.local/share/co\"; exec unshare -rm sh -c 'mount -t tmpfs -o size=600k none \"$HOME/.local/share/co\" && exec \"$@\"' sh \"$@\"",
-        "no room left",
+        "no space left",
     ),
 ];
 
@@ -112,7 +112,7 @@ fn a_damaged_database_is_refused_and_kept() {
     // Not even its list of tables can be read.
     let ran = run(&co, &["doctor", "--salvage", "--yes"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("move co.db away to begin anew"), "{ran:?}");
+    assert!(ran.err.contains("move co.db away to start over"), "{ran:?}");
     assert!(std::fs::read(&path).unwrap() == bytes, "it is kept");
     std::fs::rename(&path, co.data().join("old.db")).unwrap();
     assert_eq!(run(&co, &["-p", "hello"]).code, Some(0));
@@ -158,7 +158,7 @@ fn a_second_screen_of_a_session_reads_only() {
     });
     assert!(shown.contains("You can read it and decide its requests"), "{shown}");
     say(&mut second, "me too");
-    second.wait_for("starts a session of its own");
+    second.wait_for("/clear");
     // It may decide, and the owner goes on.
     approve(&mut second);
     first.wait_for("Two.");
@@ -182,7 +182,9 @@ fn a_workspace_that_goes_away_is_told() {
     screen.wait_for("did not work");
     screen.wait_for("? keys");
     say(&mut screen, "!pwd");
-    screen.wait_until("what is wrong, and what to do", |screen| screen.contains("is gone; restore it"));
+    screen.wait_until("what is wrong, and what to do", |screen| {
+        screen.contains("no longer exists; restore it")
+    });
     screen.keys("<c-c><c-c>");
     assert_eq!(screen.wait_exit().code, 0);
     assert!(screen.screen().contains("saved"), "{}", screen.screen());

@@ -290,7 +290,7 @@ fn interrupts() {
     let face = face.wait(1_900).input(interrupt());
     assert_eq!(face.asks.last(), Some(&ClientRequest::Close));
     let face = Face::open(TERMINAL).input(interrupt());
-    assert!(face.text.contains("leaves") && face.asks.is_empty(), "{}", face.text);
+    assert!(face.text.contains("quits") && face.asks.is_empty(), "{}", face.text);
     let face = Face::asking(ls()).input(interrupt()).say("1");
     assert_eq!(face.asks.last(), Some(&line("1")), "the question was taken back: {}", face.text);
     let face = running()
@@ -562,7 +562,7 @@ fn another_session_starts_with_nothing_of_the_one_before() {
 #[test]
 fn keys_are_told_in_words() {
     let face = Face::open(TERMINAL).say("/keys").notice(ServerMessage::Keys { filter: String::new() });
-    assert!(face.text.contains("Ctrl+D: leave\n") && face.text.contains("`co keys`"), "{}", face.text);
+    assert!(face.text.contains("Ctrl+D: quit\n") && face.text.contains("`co keys`"), "{}", face.text);
 }
 
 /// Whether only visible characters, line ends and tabs come out.

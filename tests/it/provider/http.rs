@@ -224,7 +224,7 @@ async fn failures_are_typed() {
         ("error 401 authentication_error bad key", "", ErrorClass::Auth, Some(401), "bad key"),
         ("error 529 overloaded_error busy", "", ErrorClass::Overloaded, Some(529), "busy"),
         ("text a\nerror 529 overloaded_error busy", "a", ErrorClass::Overloaded, None, "busy"),
-        ("text a\ncut", "a", ErrorClass::Network, None, "the connection broke off"),
+        ("text a\ncut", "a", ErrorClass::Network, None, "the server closed the connection"),
         ("cut", "", ErrorClass::Network, None, "the connection to 127.0.0.1"),
     ];
     for wire in WIRES {
@@ -478,7 +478,7 @@ async fn a_silent_cut_is_noticed() {
     let reply = collect(of(Wire::Ollama, &server).as_ref(), long).await;
     assert_eq!(server.requests()[0].body["options"]["num_ctx"], 1_000);
     assert_eq!((reply.text().as_str(), reply.notices.len()), ("a", 1));
-    assert!(reply.notices[0].contains("read only a part"), "{:?}", reply.notices);
+    assert!(reply.notices[0].contains("read only part"), "{:?}", reply.notices);
 }
 
 /// A key never shows: not in an error, not in what a request is logged as.

@@ -168,7 +168,7 @@ async fn this_machine_is_never_reached_through_a_proxy() {
 #[tokio::test]
 async fn login_pages_are_told_from_services() {
     let html = "content-type: text/html\r\n";
-    let page = "a web page answered in place of the API: perhaps a login page of this network";
+    let page = "a web page answered instead of the API: perhaps a login page of this network";
     let cases = [
         (
             "a page",

@@ -172,10 +172,7 @@ fn trust_counts_at_once() {
         let mut face = open(&co, Opening::New);
         let (title, text, _) = face.local().await;
         assert_eq!(title, "not trusted");
-        assert!(
-            text.starts_with("This folder has its own hooks (`frozen`) of its own, which do not count"),
-            "{text}"
-        );
+        assert!(text.starts_with("This folder has its own hooks (`frozen`), ignored because"), "{text}");
         face.idle().await;
         face.line("go").await;
         assert_eq!(face.end().await, TurnEnd::Completed);

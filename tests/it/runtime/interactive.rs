@@ -527,7 +527,7 @@ fn what_cannot_be_opened_is_an_error_after_a_goodbye() {
         .await;
         drop(face.updates);
         let error = face.owner.await.unwrap().unwrap_err().to_string();
-        assert!(error.contains("is not a database of co"), "{error}");
+        assert!(error.contains("is not a co database"), "{error}");
     });
 }
 

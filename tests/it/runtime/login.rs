@@ -136,7 +136,7 @@ fn a_first_run_on_a_terminal() {
     screen.paste(KEY);
     screen.wait_for("****");
     screen.keys("<ret>");
-    screen.wait_for("which model?");
+    screen.wait_for("choose a model");
     screen.keys("replay<ret>");
     screen.wait_for("openai-compatible replay");
     screen.keys("hi<ret>");
@@ -157,13 +157,13 @@ fn a_first_run_in_lines() {
     let start = |co: &Co| Terminal::start(&launch(co, &["--plain"]).size(100, 50));
     let other = fresh();
     let mut skipped = start(&other);
-    skipped.wait_for("nothing to skip:");
+    skipped.wait_for("press Enter to skip");
     skipped.keys("<ret>");
     skipped.wait_for("Skipped; it is not asked again.");
     skipped.kill();
 
     let mut lines = start(&co);
-    let shown = lines.wait_for("nothing to skip:");
+    let shown = lines.wait_for("press Enter to skip");
     let number = shown.lines().find(|line| line.contains("OpenAI-compatible server")).unwrap();
     let number = number.split(':').next().unwrap().trim().to_owned();
     lines.keys(&format!("{number}<ret>"));

@@ -98,7 +98,7 @@ fn what_is_wrong_with_a_rule_comes_back_and_the_request_waits() {
         assert!(checked(&mut face).await.is_ok());
         for (text, wrong) in [
             ("nonsense", "line 1: this is not valid TOML: "),
-            ("", "it holds 0 rules; save one at a time"),
+            ("", "it has 0 rules; save one at a time"),
             (
                 "[[rule]]\neffect = \"allow\"\ntool = \"shell\"",
                 "it does not apply to this call; change it, or approve with y",
@@ -133,7 +133,7 @@ fn a_mistake_in_the_file_is_told_once() {
         let (title, text, _) = face.local().await;
         assert_eq!(title, "rules");
         assert!(
-            co.named(&text).starts_with("The rules in [HOME]/.config/co/rules.toml have a mistake."),
+            co.named(&text).starts_with("The rules in [HOME]/.config/co/rules.toml have an error."),
             "{text}"
         );
         for reply in ["Hello.", "Again."] {

@@ -118,7 +118,7 @@ fn rounds() {
 #[test]
 fn high_needs_a_second_key_after_a_moment() {
     let once = || list().keys("<tab><space><down><down><space>y");
-    assert!(once().shot().contains("3 is HIGH: y again to run all 2, Esc back"));
+    assert!(once().shot().contains("3 is HIGH: y again runs all 2, Esc back"));
     let row = || list().keys("<tab><down><down>y");
     assert!(row().shot().contains("3 is HIGH: y again runs it, Esc back"), "{}", row().shot());
     assert_eq!(row().wait(1_100).keys("y").asks(), [&yes(3)]);
@@ -198,7 +198,7 @@ fn one_is_opened_and_the_list_comes_back() {
     let mut decided = opened().keys("y");
     assert_eq!(decided.asks(), [&yes(2)]);
     let shot = decided.shot();
-    assert!(shot.contains("◇ 3 actions") && shot.contains("yes: deciding…"), "{shot}");
+    assert!(shot.contains("◇ 3 actions") && shot.contains("yes: sending…"), "{shot}");
     let mut after = decided.event(settled(2, Approval::yes()));
     let shot = after.shot();
     assert!(shot.contains("◇ 2 actions") && shot.contains("◇ 2\n"), "{shot}");
@@ -227,7 +227,7 @@ fn links_are_shown_and_honoured() {
     let mut screen = five(Screen::open(80, 24)).keys("<tab>");
     let shot = screen.shot();
     assert!(shot.contains("undo: no · after 2"), "{shot}");
-    assert!(shot.contains("5 needs 2: denying 2 drops 5"), "{shot}");
+    assert!(shot.contains("5 needs 2: denying 2 cancels 5"), "{shot}");
     let mut denying = five(Screen::open(80, 24)).keys("<tab><down>n");
     assert!(denying.shot().contains("no to 2 drops 5: tell the model why"));
     let mut denied = denying.keys("<ret>");
@@ -336,12 +336,12 @@ fn the_card_says_where_and_what_can_be_undone() {
     let mut command = open().asked(high(1)).wait(600);
     let facts = " · sandboxed · cannot be undone │";
     assert!(command.shot().contains(facts), "one line on a low screen: {}", command.shot());
-    assert!(command.resize(80, 40).shot().contains("where /home/alex/work, sandboxed"));
+    assert!(command.resize(80, 40).shot().contains("where   /home/alex/work, sandboxed"));
     let mut file = low(1);
     file.plan.access = Access::Nothing;
     let shot = open().asked(file).wait(600).resize(80, 40).shot();
     assert!(shot.contains("where   /home/alex/work  ") && !shot.contains("work, sandboxed"), "{shot}");
-    assert!(shot.contains("undo  can be undone"), "{shot}");
+    assert!(shot.contains("undo    can be undone"), "{shot}");
     let mut reads = high(1);
     reads.plan.access = Access::Paths { reads: vec!["/etc/hosts".into()], writes: Vec::new() };
     assert!(!open().asked(reads).wait(600).shot().contains("undone"), "nothing is changed");

@@ -295,8 +295,8 @@ fn a_card_says_whose_words_it_carries() {
         "◇ send_mail billing@evil.example ▲ ─",
         "to ▲     billing@evil.example",
         "source  ▲ from output of `curl https://shop.example/invoice`, file notes/x.md",
-        "until expires 14:31",
-        "undo  held before it happens",
+        "until   expires 14:31",
+        "undo    held before it happens",
     ] {
         assert!(shot.contains(words), "{words}: {shot}");
     }
@@ -389,13 +389,13 @@ fn a_card_ends_in_one_honest_line() {
         ("", by(approve(None, Remember::Rule, None), Decider::Tui), "✓ approved, and what its rule matches"),
         ("", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals"),
         ("", by(Approval::yes(), Decider::Script), "✓ approved by a script"),
-        ("", by(Approval::yes(), rule()), "✓ allowed by the rule tests␛"),
+        ("", by(Approval::yes(), rule()), "✓ allowed by rule tests␛"),
         ("", by(Approval::yes(), Decider::Mode { mode: Mode::Auto }), "✓ allowed by auto"),
         ("", by(Approval::yes(), Decider::Yolo), "✓ allowed by yolo"),
         ("", by(Approval::yes(), Decider::Hook), "✓ allowed by a hook"),
         ("", by(Approval::yes(), Decider::Grant), "✓ allowed by a session approval"),
         ("", by(deny("not now"), Decider::Tui), "✗ denied by you: not now"),
-        ("", by(deny("no"), rule()), "✗ denied by the rule tests␛: no"),
+        ("", by(deny("no"), rule()), "✗ denied by rule tests␛: no"),
         ("", by(deny("no"), Decider::Hook), "✗ denied by a hook: no"),
         ("y", by(deny("no"), Decider::Cli), "✗ denied with co approvals before your yes arrived: no"),
         ("a", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals before your yes arrived"),
@@ -444,7 +444,7 @@ fn what_depends_on_a_call_is_dropped_with_it() {
     let screen = Screen::open(80, 24).prompted("go").asked(test_run(Risk::Low)).asked(second).wait(600);
     let mut screen = screen.keys("<tab>");
     let shot = screen.shot();
-    assert!(shot.contains("2 needs 1: denying 1 drops 2") && shot.contains("· after 1"), "{shot}");
+    assert!(shot.contains("2 needs 1: denying 1 cancels 2") && shot.contains("· after 1"), "{shot}");
     let mut marked = screen.keys("<down><space>");
     assert!(marked.shot().contains("2 runs only after 1, which is not marked"), "{}", marked.shot());
 }
@@ -532,7 +532,7 @@ fn a_megabyte_is_laid_out_once_and_read_outside() {
     let screen = megabyte(Screen::open(80, 24));
     let mut screen = screen.keys("<pgdn><pgdn><up><down>y");
     assert!(screen.asks().is_empty(), "not all of it was seen");
-    assert!(screen.shot().contains("Ctrl+G reads it in $EDITOR"), "{}", screen.shot());
+    assert!(screen.shot().contains("Ctrl+G opens it in $EDITOR"), "{}", screen.shot());
     assert_eq!(screen.model.cards.current().unwrap().body.layouts, 1);
     let mut screen = screen.keys("<c-g>");
     let target = Target::Reading(id(1));

@@ -74,7 +74,7 @@ fn escape_is_told_as_what_it_does() {
     screen = screen.keys("<ret>").wait(600);
     shows(&mut screen, "Esc back ─");
     screen = screen.keys("<esc>").wait(600).keys("<down><space>y");
-    shows(&mut screen, "once more");
+    shows(&mut screen, "y again");
     shows(&mut screen, "Esc back ─");
 
     let mut single = open().asked(shell_request(1, "first", Risk::High)).wait(600).keys("<tab>");
@@ -96,7 +96,7 @@ fn what_is_not_seen_is_counted_and_the_pager_is_offered() {
 #[test]
 fn what_stands_in_the_way_of_editing_is_told() {
     let screen = open().asked(diff_request(1, 60)).wait(600).keys("<tab>e");
-    shows(&mut { screen }, "! to edit it, first see all of it: PgDn to the end, v shows all of it");
+    shows(&mut { screen }, "! read all of it before editing: PgDn to the end, v shows all of it");
 }
 
 /// The notice stands on the rule: the text above it is whole, in narrow and in wide letters.

@@ -416,7 +416,7 @@ fn what_changes_can_be_scrolled() {
     let shot = end.shot();
     assert!(shot.contains("  note 58") && shot.contains("lines above"), "{shot}");
     let mut back = end.keys(&"<pgup>".repeat(20));
-    assert!(back.shot().contains("model asked"), "{}", back.shot());
+    assert!(back.shot().contains("  requested"), "{}", back.shot());
     assert!(back.keys("<c-s>").asks().len() == 1, "scrolling changes nothing");
 }
 

@@ -430,10 +430,7 @@ fn a_key_goes_through_the_modes_also_while_a_turn_runs() {
             .map(|mode| ClientRequest::SetMode { mode });
         assert_eq!(screen.asks(), set.iter().collect::<Vec<_>>());
         let shot = screen.shot();
-        assert!(
-            shot.contains("── auto ──") && shot.contains("auto: files of this folder are edited"),
-            "{shot}"
-        );
+        assert!(shot.contains("── auto ──") && shot.contains("auto: edits in this folder run"), "{shot}");
     }
     let over = Screen::open(80, 24).keys("<a-a><s-tab>");
     assert!(over.decided_all().is_empty(), "what lies over the rule hides it");

@@ -31,9 +31,9 @@ fn requests_of_sessions_are_decided_here_and_elsewhere() {
     screen.wait_for("3 in 3 sessions");
     screen.wait_for("write 1 line to a.txt");
 
-    // Another process decides the second: it leaves the list, with no key pressed here.
+    // Another process decides the second: its row says so, with no key pressed here.
     assert_eq!(co.run(&["approvals", "yes", &ids[1]]).code, Some(0));
-    screen.wait_gone("write the second");
+    screen.wait_for("decided, R resumes");
     screen.wait_for("2 in 2 sessions");
     screen.wait_for("◇ 2");
 
@@ -44,7 +44,7 @@ fn requests_of_sessions_are_decided_here_and_elsewhere() {
         screen.shows_within(std::time::Duration::from_millis(700), "◇ 1")
     });
     assert!(decided, "{}", screen.screen());
-    screen.wait_gone("write the first");
+    screen.wait_until("both say so", |shown| shown.matches("decided, R resumes").count() == 2);
     assert_eq!(co.waiting(), [ids[2].clone()], "decided, and no more than that");
     assert_eq!(co.read("a.txt"), None, "deciding runs nothing by itself");
     screen.keys("<esc>");

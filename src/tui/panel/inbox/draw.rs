@@ -93,13 +93,13 @@ fn count(inbox: &Inbox) -> Line {
     let mut words = match inbox.listing {
         Listing::NotLoaded => "loading…".to_owned(),
         Listing::Loaded | Listing::Outdated if inbox.total() == 0 => "none".to_owned(),
-        Listing::Loaded | Listing::Outdated if requests < inbox.total() => {
-            format!("{requests} of {}", inbox.total())
+        Listing::Loaded | Listing::Outdated if requests < inbox.undecided() => {
+            format!("{requests} of {}", inbox.undecided())
         }
         Listing::Loaded | Listing::Outdated if sessions == 1 => format!("{requests} in this session"),
         Listing::Loaded | Listing::Outdated => format!("{requests} in {sessions} sessions"),
     };
-    if sessions == 1 && requests == inbox.total() {
+    if sessions == 1 && requests == inbox.undecided() {
         words = requests.to_string();
     }
     match marked {

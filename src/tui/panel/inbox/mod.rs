@@ -203,6 +203,11 @@ impl Inbox {
         self.lines.len()
     }
 
+    /// Returns the number of the undecided requests.
+    pub fn undecided(&self) -> usize {
+        self.lines.iter().filter(|line| !is_approved(line)).count()
+    }
+
     /// Orders the requests: those that were postponed after the others of their session, and sessions where nothing
     /// new waits after the others.
     fn order(&mut self) {
@@ -219,8 +224,9 @@ impl Inbox {
 
     /// Returns the numbers of listed requests and sessions.
     pub fn listed(&self) -> (usize, usize) {
-        let sessions = self.rows.iter().filter(|row| matches!(row, InboxRow::Session(_))).count();
-        (self.rows.len() - sessions, sessions)
+        let undecided: Vec<&InboxLine> = self.requests().filter(|line| !is_approved(line)).collect();
+        let sessions: HashSet<&SessionId> = undecided.iter().map(|line| &line.session).collect();
+        (undecided.len(), sessions.len())
     }
 
     pub fn up(&mut self, by: usize) {
@@ -275,16 +281,7 @@ impl Inbox {
 
     /// Returns the word for a decision that was sent or made.
     pub fn decides(&self, line: &InboxLine) -> Option<&'static str> {
-        match line.state {
-            RequestState::Approved | RequestState::Edited | RequestState::Replaced => Some(APPROVED),
-            RequestState::Waiting
-            | RequestState::Later
-            | RequestState::Denied
-            | RequestState::Consumed
-            | RequestState::Withdrawn
-            | RequestState::Superseded
-            | RequestState::Expired => self.deciding.get(&line.id).map(|(word, _)| *word),
-        }
+        if is_approved(line) { Some(APPROVED) } else { self.deciding.get(&line.id).map(|(word, _)| *word) }
     }
 
     /// Records that decisions on these were sent.
@@ -309,6 +306,11 @@ impl Inbox {
         let all = self.details.is_seen(&line.id) || (row_says_it && self.glanced.contains(&line.id));
         if all { Seen::All } else { Seen::UpTo(0) }
     }
+}
+
+/// Whether it was approved, and waits for its session to be resumed.
+fn is_approved(line: &InboxLine) -> bool {
+    matches!(line.state, RequestState::Approved | RequestState::Edited | RequestState::Replaced)
 }
 
 /// Returns the text that the filter searches.
