@@ -13,7 +13,7 @@ fn stable(ran: &Ran) -> String {
                 for (name, value) in fields {
                     match name.as_str() {
                         "created" | "updated" | "day" | "bytes" | "version" => {
-                            *value = format!("[{name}]").into()
+                            *value = format!("[{name}]").into();
                         }
                         _ => walk(value),
                     }
