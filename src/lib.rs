@@ -84,7 +84,8 @@
 //! - An allow rule by words covers flags that the table of programs knows, and files of the workspace that hold no
 //!   secrets. `git` commands are not read-only where the repository's settings can name programs.
 //! - No rule, grant, hook, mode or yolo answers what a plan reserves for a person.
-//! - `Y` approves the contents of a file that were not all on the screen; never a command, HIGH or untrusted text.
+//! - `Y` and `co approvals yes --unread` approve the contents of a file that were not all shown; never a command, HIGH or
+//!   untrusted text. The request itself says which.
 //! - After an approval no other approval counts for a second, and no key for half a second after each that came too
 //!   early: a key that is held down decides one thing at most. `n` is no on every card; `]` and `[` go through hunks.
 //! - File tools walk by descriptors, one name at a time and through no link, on every system: the same promise as

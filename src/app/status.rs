@@ -61,7 +61,9 @@ impl Status {
     ) -> Self {
         let data = settings.data_dir.clone();
         let store = match store {
-            Ok(store) => StoreStatus::of(store, &data).await.map_err(|error| format!("cannot be read: {error}")),
+            Ok(store) => {
+                StoreStatus::of(store, &data).await.map_err(|error| format!("cannot be read: {error}"))
+            }
             Err(error) => Err(format!("cannot be used: {error}")),
         };
         let (store, error) = match store {
@@ -121,7 +123,7 @@ impl ModelStatus {
             Origin::Switched => ("switched", "switched to by you".to_owned()),
             Origin::Offline => ("offline", "built in; no key, no server".to_owned()),
         };
-        Self { provider: choice.provider.to_string(), name: choice.model.to_string(), origin, words }
+        Self { provider: choice.provider.clone(), name: choice.model.clone(), origin, words }
     }
 }
 

@@ -6,7 +6,6 @@
 mod around;
 mod decide;
 mod edit;
-mod fields;
 mod list;
 mod reading;
 mod show;

@@ -1,9 +1,14 @@
 //! The parsed arguments. Nothing is looked up or decided here.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use std::ffi::OsStr;
+
+use clap::builder::TypedValueParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, Parser, Subcommand, ValueEnum};
 
 use super::approvals::typed::Approvals;
 use super::error::{CliError, Kind, Result};
+use crate::stdx::text::nearest;
 
 /// Settings that flags set, as pairs of name and text.
 pub(super) type Flags = Vec<(String, String)>;
@@ -67,6 +72,11 @@ pub(super) struct Shared {
 /// What to do without a subcommand.
 #[derive(Debug, clap::Args)]
 pub(super) struct Run {
+    /// Open the screen and send this first: one argument of several words, or all that follows `--`
+    #[arg(value_name = "PROMPT", value_parser = SeveralWords, conflicts_with = "rest")]
+    first: Vec<String>,
+    #[arg(last = true, hide = true)]
+    rest: Vec<String>,
     /// Print the answer to this prompt and end; piped input is added to it
     #[arg(long, short, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
     pub print: Option<String>,
@@ -79,6 +89,47 @@ pub(super) struct Run {
     /// Continue the latest session of this folder
     #[arg(long = "continue", short = 'c')]
     pub go_on: bool,
+}
+
+impl Run {
+    /// Takes the first prompt, if one was typed.
+    pub fn take_first(&mut self) -> Option<String> {
+        let words = [std::mem::take(&mut self.first), std::mem::take(&mut self.rest)].concat().join(" ");
+        Some(words).filter(|words| !words.trim().is_empty())
+    }
+}
+
+/// What is wrong with a prompt and a command together.
+pub(super) const NO_COMMAND: &str = "a prompt goes with no command";
+
+/// Reads a prompt of several words: one word alone is a misspelt command.
+#[derive(Clone)]
+struct SeveralWords;
+
+impl TypedValueParser for SeveralWords {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        let Some(text) = value.to_str() else {
+            return Err(clap::Error::new(ErrorKind::InvalidUtf8).with_cmd(command));
+        };
+        if text.trim().contains(char::is_whitespace) {
+            return Ok(text.to_owned());
+        }
+        if command.find_subcommand(text).is_some() {
+            return Err(command.clone().error(ErrorKind::ArgumentConflict, NO_COMMAND));
+        }
+        let mut error = clap::Error::new(ErrorKind::InvalidSubcommand).with_cmd(command);
+        error.insert(ContextKind::InvalidSubcommand, ContextValue::String(text.to_owned()));
+        if let Some(like) = nearest(text, command.get_subcommands().map(Command::get_name)) {
+            let like = ContextValue::Strings(vec![like.to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, like);
+        }
+        let tip = format!("`co -- {text}` sends it as a prompt");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(command.clone().render_usage()));
+        Err(error)
+    }
 }
 
 /// The output format of a printed turn.

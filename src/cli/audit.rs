@@ -104,8 +104,9 @@ fn digits(head: &str) -> Result<String> {
         return Ok(head);
     }
     let error = CliError::message(Kind::Usage, format!("`{head}` is no head of an audit"));
-    Err(error
-        .hint(format!("a head is at least {FEWEST_DIGITS} hexadecimal digits, as `co audit verify` prints them")))
+    Err(error.hint(format!(
+        "a head is at least {FEWEST_DIGITS} hexadecimal digits, as `co audit verify` prints them"
+    )))
 }
 
 async fn verify(store: &Store, head: Option<String>, json: bool, console: &mut Console) -> Result<()> {

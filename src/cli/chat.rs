@@ -18,7 +18,9 @@ use crate::app::{AppError, Opening};
 use crate::approval::Decider;
 use crate::config::{Loaded, Notify, Settings};
 use crate::frontend::channel;
-use crate::frontend::plain::{self, Echo, PlainError, PlainOptions, Setup, Source, ThinkingShown};
+use crate::frontend::images::Prompt;
+use crate::frontend::plain::{self, Echo, Editing, PlainError, PlainOptions, Setup, Source, ThinkingShown};
+use crate::frontend::protocol::ClientRequest;
 use crate::runtime::interactive::{Interactive, interactive};
 use crate::tui::keys::Keymap;
 use crate::tui::{
@@ -28,6 +30,19 @@ use crate::workspace::{World, load_settings};
 
 /// The capacity of the ask channel between the front end and the session's owner.
 const LINK: usize = 64;
+
+/// How a conversation begins.
+pub(super) struct Start {
+    pub opening: Opening,
+    /// The first prompt.
+    pub first: Option<String>,
+}
+
+impl From<Opening> for Start {
+    fn from(opening: Opening) -> Self {
+        Self { opening, first: None }
+    }
+}
 
 /// How a conversation is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,12 +80,18 @@ pub(super) async fn plain(
     world: World,
     (loaded, shape): (Loaded, Shape),
     flags: Flags,
-    opening: Opening,
+    Start { opening, first }: Start,
     at: Terminals,
     console: &mut Console,
 ) -> Result<()> {
     let (loaded, models) = ready(&world, loaded, flags, at, console).await?;
+    let editor = match shape {
+        _ if !at.interactive() => None,
+        Shape::PlainOnly => world.named_editor(),
+        Shape::Plain | Shape::Screen => world.text_editor(),
+    };
     let setup = Setup {
+        editing: if editor.is_some() { Editing::Editor } else { Editing::Lines },
         source: if at.stdin { Source::Terminal } else { Source::Pipe },
         echo: if at.interactive() { Echo::Seen } else { Echo::Unseen },
         thinking: if loaded.settings.verbose { ThinkingShown::Whole } else { ThinkingShown::Told },
@@ -90,7 +111,9 @@ pub(super) async fn plain(
         face,
         decider: Decider::Plain,
     }));
-    let shown = plain::run(PlainOptions { updates, asks, setup, preface }).await;
+    let shown =
+        plain::run(PlainOptions { updates, asks, setup, first: first.map(Prompt::written), editor, preface })
+            .await;
     let owned = outcome(owner).await;
     match shown {
         // The owner's error is more specific.
@@ -150,10 +173,19 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
 }
 
 /// Runs a conversation on the full screen.
-pub(super) async fn run(world: World, loaded: Loaded, opening: Opening, console: &mut Console) -> Result<()> {
+pub(super) async fn run(
+    world: World,
+    loaded: Loaded,
+    Start { opening, first }: Start,
+    console: &mut Console,
+) -> Result<()> {
     let models = models(&world, &loaded).await?;
     let options = options(&world, &loaded.settings);
     let (ask, asks) = mpsc::channel(LINK);
+    if let Some(first) = first {
+        // The channel is empty; the owner takes the prompt once the session is open.
+        let _ = ask.try_send(ClientRequest::Prompt(Prompt::written(first)));
+    }
     let (face, updates) = channel::updates();
     let owner = tokio::spawn(interactive(Interactive {
         world,

@@ -43,7 +43,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::args::{Args, Flags, Sub};
-use self::chat::Shape;
+use self::chat::{Shape, Start};
 use self::console::Console;
 use self::error::{CliError, Kind, Result};
 use self::input::Terminals;
@@ -121,7 +121,12 @@ fn survive_full_files() {
 }
 
 async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Console) -> Result<()> {
-    let Args { shared, run, command } = args;
+    let Args { shared, mut run, command } = args;
+    let first = run.take_first();
+    if let (Some(_), Some(_)) = (&first, &command) {
+        let error = CliError::message(Kind::Usage, args::NO_COMMAND);
+        return Err(error.hint("`co \"your prompt\"` opens the screen with it"));
+    }
     // A value typed after a subcommand also reaches the options of all commands above it.
     let is_field = matches!(&command, Some(Sub::Approvals(what)) if what.takes_fields());
     let flags = if is_field { shared.without_sets().flags()? } else { shared.flags()? };
@@ -129,9 +134,10 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
         .map_err(|error| crate::app::AppError::Workspace { detail: error.to_string() })?;
     let at = Terminals::of_process();
     match command {
-        None => talk(run, world, flags, at, console).await,
+        None => talk(run, first, world, flags, at, console).await,
         Some(Sub::Chat(chat)) => {
-            talk(args::Run { go_on: run.go_on || chat.go_on, ..run }, world, flags, at, console).await
+            run.go_on |= chat.go_on;
+            talk(run, first, world, flags, at, console).await
         }
         Some(Sub::Resume(resume)) => {
             let opening = resume.id.map_or(Opening::ResumeLatest, Opening::Resume);
@@ -141,10 +147,10 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
             }
             let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
             match (shape, at.interactive()) {
-                (Shape::Screen, true) => chat::run(world, loaded, opening, console).await,
+                (Shape::Screen, true) => chat::run(world, loaded, opening.into(), console).await,
                 (Shape::Screen, false) => print::resume(world, flags, opening, output, console).await,
                 (Shape::Plain | Shape::PlainOnly, _) => {
-                    chat::plain(world, (loaded, shape), flags, opening, at, console).await
+                    chat::plain(world, (loaded, shape), flags, opening.into(), at, console).await
                 }
             }
         }
@@ -170,6 +176,7 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
 /// Runs a conversation on the screen or in lines, or prints one turn if there is no screen or none is wanted.
 async fn talk(
     run: args::Run,
+    first: Option<String>,
     world: World,
     flags: Flags,
     at: Terminals,
@@ -177,7 +184,12 @@ async fn talk(
 ) -> Result<()> {
     let opening = if run.go_on { Opening::Latest } else { Opening::New };
     if let Some(words) = run.print {
-        let prompt = print::Illustrated { prompt: input::prompt(&words, at)?, images: run.image };
+        let words = match (words.as_str(), &first) {
+            ("", Some(first)) => first,
+            (_, None) => &words,
+            (_, Some(_)) => return Err(CliError::message(Kind::Usage, "one prompt can be printed, not two")),
+        };
+        let prompt = print::Illustrated { prompt: input::prompt(words, at)?, images: run.image };
         return print::prompt(world, flags, opening, prompt, run.output, console).await;
     }
     let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
@@ -188,10 +200,11 @@ async fn talk(
     }
     match (shape, at) {
         (Shape::Plain | Shape::PlainOnly, at) => {
-            chat::plain(world, (loaded, shape), flags, opening, at, console).await
+            chat::plain(world, (loaded, shape), flags, Start { opening, first }, at, console).await
         }
         (Shape::Screen, Terminals { stdin: false, .. }) => {
-            let prompt = print::Illustrated { prompt: input::prompt("", at)?, images: run.image };
+            let first = first.unwrap_or_default();
+            let prompt = print::Illustrated { prompt: input::prompt(&first, at)?, images: run.image };
             print::prompt(world, flags, opening, prompt, run.output, console).await
         }
         (Shape::Screen, Terminals { stdin: true, stdout: false }) => {
@@ -203,7 +216,7 @@ async fn talk(
             Err(error.hint("`co --plain` talks in lines of text, wherever they go"))
         }
         (Shape::Screen, Terminals { stdin: true, stdout: true }) => {
-            chat::run(world, loaded, opening, console).await
+            chat::run(world, loaded, Start { opening, first }, console).await
         }
     }
 }

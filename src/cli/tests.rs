@@ -30,11 +30,39 @@ fn arguments_are_well_formed_and_understood() {
         ("co --colour", ErrorKind::UnknownArgument),
         ("co aprovals", ErrorKind::InvalidSubcommand),
         ("co approvals yes", ErrorKind::MissingRequiredArgument),
+        ("co approvals no", ErrorKind::MissingRequiredArgument),
         ("co -p x --output xml", ErrorKind::InvalidValue),
         ("co --version", ErrorKind::DisplayVersion),
         ("co --help", ErrorKind::DisplayHelp),
     ] {
         assert_eq!(parsed(line).map(drop), Err(kind), "{line}");
+    }
+}
+
+#[test]
+fn a_first_prompt_has_several_words_or_stands_behind_dashes() {
+    use clap::error::ErrorKind;
+    let first = |line: &[&str]| {
+        let args = Args::try_parse_from(["co"].iter().chain(line));
+        args.map(|mut args| args.run.take_first().unwrap_or_default()).map_err(|error| error.kind())
+    };
+    let cases: [(&[&str], _); 13] = [
+        (&[], Ok("")),
+        (&["fix the tests"], Ok("fix the tests")),
+        (&["-c", "go on, please"], Ok("go on, please")),
+        (&["--", "status"], Ok("status")),
+        (&["--", "-x", "is broken"], Ok("-x is broken")),
+        (&["-p", "--", "-x"], Ok("-x")),
+        (&["--", " "], Ok("")),
+        (&["fix"], Err(ErrorKind::InvalidSubcommand)),
+        (&[" fix "], Err(ErrorKind::InvalidSubcommand)),
+        (&["fix", "the", "tests"], Err(ErrorKind::InvalidSubcommand)),
+        (&["fix the", "tests"], Err(ErrorKind::InvalidSubcommand)),
+        (&["fix the tests", "status"], Err(ErrorKind::ArgumentConflict)),
+        (&["fix the", "--", "tests"], Err(ErrorKind::ArgumentConflict)),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(first(line), expected.map(str::to_owned), "{line:?}");
     }
 }
 

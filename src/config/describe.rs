@@ -77,9 +77,11 @@ struct InertAsJson<'a> {
 #[must_use]
 pub fn as_json(loaded: &Loaded) -> SettingsAsJson<'_> {
     let settings = loaded.values.iter();
-    let settings = settings.map(|one| SettingAsJson { key: one.row.key, value: value(one), source: &one.source });
+    let settings =
+        settings.map(|one| SettingAsJson { key: one.row.key, value: value(one), source: &one.source });
     let inert = loaded.without_effect.iter();
-    let inert = inert.map(|(inert, source)| InertAsJson { key: inert.key(), why: inert.why.to_string(), source });
+    let inert =
+        inert.map(|(inert, source)| InertAsJson { key: inert.key(), why: inert.why.to_string(), source });
     SettingsAsJson { settings: settings.collect(), without_effect: inert.collect() }
 }
 

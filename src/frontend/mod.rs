@@ -3,8 +3,10 @@
 
 pub mod channel;
 pub mod dialogue;
+pub mod fields;
 pub mod images;
 pub mod json;
+pub mod outside;
 pub mod plain;
 pub mod print;
 pub mod protocol;

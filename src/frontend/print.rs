@@ -1,6 +1,6 @@
 //! `PrintFrontend`: a turn as plain text. On a terminal the reply streams to standard output; elsewhere each
 //! reply is written once, complete, when it is committed, so that a script never reads text that a retry
-//! replaced; on a terminal [`RETRYING`] stands between the two. Everything else is a row on standard error.
+//! replaced; on a terminal the line `[retrying]` stands between the two. Everything else is a row on standard error.
 //!
 //! It accepts no decisions, so requests wait in the store. Text is passed on unchanged, except for characters
 //! that would control a terminal or hide something: those are made visible, also in a pipe, because a pipe
@@ -380,7 +380,11 @@ mod tests {
         let again = "co: the reply broke off and starts again\n";
         for (events, out, err) in [
             (vec![text("par"), Event::PartialReset, text("whole"), done()], "par\n[retrying]\nwhole\n", ""),
-            (vec![text("par"), Event::PartialReset, retry(), text("b"), done()], "par\n[retrying]\nb\n", tried),
+            (
+                vec![text("par"), Event::PartialReset, retry(), text("b"), done()],
+                "par\n[retrying]\nb\n",
+                tried,
+            ),
             (
                 vec![text("a"), Event::PartialReset, text("b\n"), Event::PartialReset, text("c"), ended()],
                 "a\n[retrying]\nb\n[retrying]\nc\n",
@@ -392,10 +396,18 @@ mod tests {
                 "",
             ),
             // Only the reply that broke off is void.
-            (vec![text("a"), done(), usage(), text("b"), Event::PartialReset, text("c"), ended()], "a\nb\n[retrying]\nc\n", ""),
+            (
+                vec![text("a"), done(), usage(), text("b"), Event::PartialReset, text("c"), ended()],
+                "a\nb\n[retrying]\nc\n",
+                "",
+            ),
             // Nothing of it was printed.
             (vec![thought("hm"), Event::PartialReset, text("whole"), ended()], "whole\n", again),
-            (vec![text("a"), done(), usage(), thought("hm"), Event::PartialReset, text("b"), ended()], "a\nb\n", again),
+            (
+                vec![text("a"), done(), usage(), thought("hm"), Event::PartialReset, text("b"), ended()],
+                "a\nb\n",
+                again,
+            ),
             // Nothing replaces it.
             (vec![text("par"), Event::PartialReset, ended()], "par\n", ""),
         ] {

@@ -24,7 +24,6 @@ pub use self::host::{Call, Host};
 use self::links::{LinkTable, LinkingBackend, Links};
 use self::loader::Loader;
 use self::out::Out;
-use self::outside::Outside;
 use self::screen::Screen;
 use self::signals::Heard;
 use self::terminal_input::{Said, TerminalInput};
@@ -32,12 +31,13 @@ use self::watch::PanicWatch;
 use super::exit::ExitLines;
 use super::keys::Keymap;
 use super::model::{Life, Model, Setup};
-use super::msg::{Input, MouseMode, Msg};
+use super::msg::{Input, MouseMode, Msg, Target};
 use super::theme::{Glyphs, Surroundings, Theme};
 use super::view::paint;
 use super::{Fold, Motion, update};
 use crate::config::ThemeChoice;
 use crate::frontend::channel::FaceUpdates;
+use crate::frontend::outside::{self, Outside};
 use crate::frontend::protocol::{ClientRequest, Update};
 use crate::stdx::clock::system_zone;
 
@@ -54,7 +54,6 @@ mod links;
 mod loader;
 mod osc;
 mod out;
-mod outside;
 mod screen;
 mod signals;
 mod terminal_input;
@@ -216,7 +215,7 @@ struct Shell {
     model: Model,
     options: TuiOptions,
     input: TerminalInput,
-    outside: Option<Outside>,
+    outside: Option<Outside<Target>>,
     /// When the user's editor last gave the terminal back.
     back_since: Option<Instant>,
     /// The window title as last set.
@@ -264,7 +263,7 @@ impl Shell {
                 _ = heard.stop.recv() => flow = self.suspend(),
                 _ = heard.cont.recv() => flow = self.resumed(),
                 _ = heard.resized.recv() => flow = self.resized(),
-                ended = away::ended(&mut self.outside), if self.outside.is_some() => flow = self.came_back(ended),
+                ended = outside::ended(&mut self.outside), if self.outside.is_some() => flow = self.came_back(ended),
                 // A lost terminal would report its loss without end.
                 said = self.input.next(self.model.mouse), if self.sight == TerminalState::Present => flow = self.heard(said),
                 permit = asks.reserve(), if !self.outbox.is_empty() => match permit {

@@ -57,7 +57,12 @@ impl World {
     /// Returns the named editor, else the first that is installed of `vi`, `nano` and `less`, which can at least show a
     /// text. For a terminal: these programs wait for keys. Blocking.
     pub fn editor(&self) -> Option<String> {
-        self.named_editor().or_else(|| self.installed(&["vi", "nano", "less"]))
+        self.text_editor().or_else(|| self.installed(&["less"]))
+    }
+
+    /// Returns the same, but no program that only shows a text.
+    pub fn text_editor(&self) -> Option<String> {
+        self.named_editor().or_else(|| self.installed(&["vi", "nano"]))
     }
 
     /// Returns the pager that `PAGER` names, else `less` if it is installed. Blocking.

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use super::reading::Shown;
 use super::typed::Yes;
-use super::{CommandContext, Format, around, fields, format, reading, words};
+use super::{CommandContext, Format, around, format, reading, words};
 use crate::app::{planned, schema_of};
 use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
 use crate::cli::error::{CliError, Kind, Result};
+use crate::frontend::fields;
 use crate::history::SessionId;
 use crate::message::ToolName;
 use crate::session::holders;

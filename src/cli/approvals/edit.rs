@@ -13,10 +13,11 @@ use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::decide::Done;
-use super::{CommandContext, Format, fields, words};
+use super::{CommandContext, Format, words};
 use crate::app::schema_of;
 use crate::cli::error::{CliError, Kind, Result};
 use crate::frontend::dialogue::yes_to;
+use crate::frontend::fields;
 use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::sanitize_line;
 use crate::store::StoredRequest;
@@ -50,7 +51,7 @@ pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, note: Option
 /// Without a terminal only an editor that is named can be meant.
 fn editor(world: &World) -> Option<String> {
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
-        world.editor()
+        world.text_editor()
     } else {
         world.named_editor()
     }

@@ -76,7 +76,9 @@ fn unseen(request: &Request, rows: usize, yes: &Yes) -> String {
     let id = &request.id;
     let elsewhere = "approve it on a terminal, which shows it first";
     match (request.may_be_unread(), yes.unread) {
-        (true, _) => format!("request {id} has {rows} lines that were not shown: add --unread, or {elsewhere}"),
+        (true, _) => {
+            format!("request {id} has {rows} lines that were not shown: add --unread, or {elsewhere}")
+        }
         (false, false) => format!("request {id} has {rows} lines that were not shown: {elsewhere}"),
         (false, true) => format!(
             "request {id} has {rows} lines that were not shown, and --unread approves only the contents of a file, \

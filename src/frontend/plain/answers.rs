@@ -3,33 +3,28 @@
 //! An empty line approves nothing, nor does a line from before the question or before the whole request was printed. A
 //! high-risk request needs two lines.
 
-use serde_json::Value;
-
 use super::approvals::{MOST_HASTY, OpenQuestion, Origin, PAGE, QuestionStage, State};
+use super::edit;
 use super::page::At;
 use super::state::{Activity, Awaiting, Echo, Plain, Source};
 use super::words;
 use crate::agent::port::Op;
 use crate::approval::Approval;
 use crate::command::{Entry, dispatch};
-use crate::frontend::dialogue::{self, Dialogue, Seen, Yes};
+use crate::frontend::dialogue::{self, Dialogue, Yes};
 use crate::frontend::protocol::{ClientRequest, Header};
 use crate::stdx::text::one_line_summary;
 
 const CHOICES: &str = "1 yes  2 no  3 edit  4 later  5 details. Choice: ";
 const CONFIRM: &str = "HIGH risk: type yes to approve: ";
 const REASON: &str = "Reason for the model, or an empty line for none: ";
-const ARGUMENTS: &str = "New arguments as one line of JSON, or an empty line to go back: ";
 
 const NO_CHOICE: &str =
     "Type 1, 2, 3, 4 or 5. Anything else must wait: 4 puts this off, \"later all\" puts all of them off.";
 const TOO_SOON: &str = "That came too soon to be an answer: type it again.";
-const UNSEEN: &str = "Not approved: not all of it was printed yet. 5 prints it.";
+pub(super) const UNSEEN: &str = "Not approved: not all of it was printed yet. 5 prints it.";
 const CUT: &str = "A terminal gives no longer line than 4095 bytes, so the end of this one may be lost. It was not sent. \
                    Put a long text into a file and name that.";
-
-/// Maximum bytes of arguments that can be edited: an answer must fit into a terminal's line.
-const LONGEST_EDIT: usize = 3_000;
 
 /// The commands of this front end, for `/help`.
 const OWN_COMMANDS: &str = "/decide: go through the approvals that wait\n/inbox: list what waits in all sessions; /decide NUMBER asks about one of them\n/stop: stop what runs, as Ctrl+C does\n/retry: \
@@ -200,6 +195,8 @@ impl Plain {
         };
         self.page.prompt(&format!("  {CHOICES}"));
         let open = OpenQuestion {
+            args: request.args.clone(),
+            written: None,
             request,
             number,
             stage: QuestionStage::Choice,
@@ -225,7 +222,9 @@ impl Plain {
             }
             QuestionStage::Confirm => self.page.prompt(&format!("  {CONFIRM}")),
             QuestionStage::Reason => self.page.prompt(&format!("  {REASON}")),
-            QuestionStage::Edit => self.page.prompt(&format!("  {ARGUMENTS}")),
+            QuestionStage::Edit => self.page.prompt(&format!("  {}", edit::ARGUMENTS)),
+            QuestionStage::Changed => self.page.prompt(&format!("  {}", edit::APPROVES)),
+            QuestionStage::Away => {}
         }
     }
 
@@ -256,7 +255,9 @@ impl Plain {
                 self.page.line("Not approved.");
             }
             QuestionStage::Reason => self.decide(dialogue::no(text)),
-            QuestionStage::Edit => self.edited(text.trim()),
+            QuestionStage::Edit => self.change(text),
+            QuestionStage::Changed => self.approve_changed(&word),
+            QuestionStage::Away => {}
         }
     }
 
@@ -293,14 +294,14 @@ impl Plain {
         }
     }
 
-    fn stage(&mut self, stage: QuestionStage) {
+    pub(super) fn stage(&mut self, stage: QuestionStage) {
         let Some(open) = &mut self.approvals.open else { return };
         open.stage = stage;
         self.ask_again();
     }
 
     /// Asks a further question: input that is already available does not answer it.
-    fn stage_anew(&mut self, stage: QuestionStage) {
+    pub(super) fn stage_anew(&mut self, stage: QuestionStage) {
         if let Some(open) = &mut self.approvals.open {
             open.dialogue.hide();
         }
@@ -319,7 +320,7 @@ impl Plain {
         }
     }
 
-    fn yes(&mut self, approval: Approval) {
+    pub(super) fn yes(&mut self, approval: Approval) {
         let now = self.now_ms;
         let Some(open) = &mut self.approvals.open else { return };
         match open.dialogue.yes(approval, open.request.risk, open.seen(), now) {
@@ -328,35 +329,6 @@ impl Plain {
             Yes::Unseen => self.page.line(UNSEEN),
             Yes::TooSoon => self.hasty(),
         }
-    }
-
-    fn edit(&mut self) {
-        let Some(open) = &self.approvals.open else { return };
-        if open.seen() != Seen::All {
-            return self.page.line(UNSEEN);
-        }
-        let json = open.request.args.to_string();
-        if json.len() > LONGEST_EDIT {
-            return self.page.line("Too long to edit here: 2 with a reason, and the model writes it anew.");
-        }
-        self.page.line("    The arguments now:");
-        self.page.block(&json, "    ");
-        self.stage_anew(QuestionStage::Edit);
-    }
-
-    fn edited(&mut self, text: &str) {
-        let Some(open) = &mut self.approvals.open else { return };
-        if text.is_empty() {
-            open.stage = QuestionStage::Choice;
-            return;
-        }
-        let args: Value = match serde_json::from_str(text) {
-            Ok(args @ Value::Object(_)) => args,
-            Ok(_) => return self.page.line("The arguments must be one JSON object: { … }."),
-            Err(error) => return self.page.line(&format!("That is no JSON: {error}.")),
-        };
-        let approval = dialogue::yes_to(&open.request, args, None);
-        self.yes(approval);
     }
 
     /// Sends the decision on the open request.

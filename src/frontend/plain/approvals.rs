@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::{Dialogue, Seen};
 
@@ -65,6 +67,10 @@ pub(super) struct OpenQuestion {
     pub(super) printed: usize,
     /// Its guard time starts once the question was written.
     pub(super) dialogue: Dialogue<(), Approval>,
+    /// The arguments as changed so far.
+    pub(super) args: Value,
+    /// A text of the editor that holds no arguments.
+    pub(super) written: Option<String>,
     /// Lines that came too early.
     pub(super) hasty: usize,
     /// Empty lines that were answered.
@@ -78,7 +84,12 @@ pub(super) enum QuestionStage {
     /// High risk: a `yes` sends the proposal that was approved once.
     Confirm,
     Reason,
+    /// A change of the arguments.
     Edit,
+    /// The arguments are in the user's editor.
+    Away,
+    /// A `yes` approves the changed arguments.
+    Changed,
 }
 
 impl OpenQuestion {
@@ -92,9 +103,11 @@ impl OpenQuestion {
         match self.stage {
             // A reason leads only to a denial.
             QuestionStage::Reason => true,
-            QuestionStage::Choice | QuestionStage::Confirm | QuestionStage::Edit => {
-                self.dialogue.is_armed(now_ms)
-            }
+            QuestionStage::Choice
+            | QuestionStage::Confirm
+            | QuestionStage::Edit
+            | QuestionStage::Away
+            | QuestionStage::Changed => self.dialogue.is_armed(now_ms),
         }
     }
 

@@ -24,11 +24,11 @@ impl Plain {
             // This front end has no completion, no search and no previews beside a list.
             ServerMessage::Inputs { .. }
             | ServerMessage::Earlier { .. }
-            | ServerMessage::Known { .. }
             | ServerMessage::Files { .. }
             | ServerMessage::RuleDraft { .. }
             | ServerMessage::RuleChecked { .. }
             | ServerMessage::Preview { .. } => {}
+            ServerMessage::Known { commands: _, tools } => self.tools = tools,
             ServerMessage::Elsewhere { count } => self.elsewhere(count),
             ServerMessage::Inbox { lines } => self.inbox(lines),
             ServerMessage::Request { request } => self.listed_request(request),

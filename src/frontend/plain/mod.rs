@@ -10,6 +10,7 @@
 mod answers;
 mod approvals;
 mod cap;
+mod edit;
 mod events;
 mod inbox;
 mod input;
@@ -21,4 +22,4 @@ mod state;
 mod words;
 
 pub use self::run::{PlainError, PlainOptions, run};
-pub use self::state::{Echo, Input, Plain, Setup, Source, ThinkingShown, Turned};
+pub use self::state::{Echo, Editing, Input, Plain, Setup, Source, ThinkingShown, Turned};

@@ -14,6 +14,8 @@ use tokio::time::{Instant, sleep_until};
 use super::input::{Drained, Read, Stdin};
 use super::state::{Input, Plain, Setup, Turned};
 use crate::frontend::channel::FaceUpdates;
+use crate::frontend::images::Prompt;
+use crate::frontend::outside::{self, Outside};
 use crate::frontend::protocol::{ClientRequest, Update};
 
 /// Updates handled at once before something is printed.
@@ -28,6 +30,10 @@ pub struct PlainOptions {
     pub updates: FaceUpdates,
     pub asks: mpsc::Sender<ClientRequest>,
     pub setup: Setup,
+    /// The first prompt.
+    pub first: Option<Prompt>,
+    /// The editor for arguments, if [`Setup::editing`] says so.
+    pub editor: Option<String>,
     /// Printed first, e.g. why this front end is used.
     pub preface: Option<String>,
 }
@@ -44,9 +50,9 @@ pub enum PlainError {
 /// Runs the plain front end until the user leaves, the input ends, or the owner sends its goodbye; returns
 /// the number of the signal that ended it, if one did.
 pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
-    let PlainOptions { updates, asks, setup, preface } = options;
+    let PlainOptions { updates, asks, setup, first, editor, preface } = options;
     let face = Face {
-        plain: Plain::new(setup),
+        plain: Plain::new(setup).asking(first),
         stdin: Stdin::open(setup.source)?,
         signals: Signals::listen()?,
         out: tokio::io::stdout(),
@@ -54,6 +60,8 @@ pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
         told: EndSignal::Nothing,
         started: Instant::now(),
         outbox: VecDeque::new(),
+        editor: editor.unwrap_or_default(),
+        outside: None,
         ended_by: None,
     };
     face.live(updates, asks, preface).await
@@ -102,6 +110,9 @@ struct Face {
     started: Instant,
     /// Requests that did not fit into the channel.
     outbox: VecDeque<ClientRequest>,
+    editor: String,
+    /// The running editor: it has the terminal, so nothing is printed or read.
+    outside: Option<Outside<()>>,
     ended_by: Option<u8>,
 }
 
@@ -121,9 +132,18 @@ impl Face {
                 biased;
                 signal = Signals::ended(&mut self.signals.ends) => {
                     self.ended_by.get_or_insert(signal);
+                    if let Some(outside) = self.outside.take() {
+                        outside.end().await;
+                    }
                     Input::Hangup
                 }
-                _ = self.signals.interrupt.recv() => Input::Interrupt,
+                _ = self.signals.interrupt.recv() => match self.outside {
+                    Some(_) => continue,
+                    None => Input::Interrupt,
+                },
+                ended = outside::ended(&mut self.outside), if self.outside.is_some() => {
+                    self.outside.take().map_or(Input::Tick, |outside| Input::Edited(outside.saved(ended)))
+                }
                 permit = asks.reserve(), if !self.outbox.is_empty() => {
                     let Ok(permit) = permit else { return self.abandoned() };
                     if let Some(ask) = self.outbox.pop_front() {
@@ -131,7 +151,7 @@ impl Face {
                     }
                     continue;
                 }
-                read = self.stdin.next(), if self.plain.listens() => heard(read),
+                read = self.stdin.next(), if self.plain.listens() && self.outside.is_none() => heard(read),
                 update = updates.recv() => {
                     let Some(update) = update else { return self.abandoned() };
                     self.take_all(update, &mut updates);
@@ -140,7 +160,7 @@ impl Face {
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => Input::Tick,
             };
             self.take(input);
-            if self.turn().await == Going::Over {
+            if self.outside.is_none() && self.turn().await == Going::Over {
                 return Ok(self.ended_by);
             }
         }
@@ -167,7 +187,7 @@ impl Face {
     /// Prints and sends what is due. Before a question input is drained, so that it does not answer it.
     async fn turn(&mut self) -> Going {
         loop {
-            let Turned { text, asks, question, over } = self.plain.turned();
+            let Turned { text, asks, question, to_edit, over } = self.plain.turned();
             self.outbox.extend(asks);
             let mut before = Drained::default();
             if question {
@@ -190,6 +210,12 @@ impl Face {
                 self.take(Input::Hangup);
                 continue;
             }
+            if let Some(text) = to_edit
+                && let Err(why) = self.open_editor(&text)
+            {
+                self.take(Input::Edited(Err(why)));
+                continue;
+            }
             if !question {
                 return Going::On;
             }
@@ -200,6 +226,13 @@ impl Face {
                 self.take(Input::Flood);
             }
         }
+    }
+
+    /// Gives the terminal to the editor.
+    fn open_editor(&mut self, text: &str) -> Result<(), String> {
+        let outside = Outside::start(&self.editor, text, "json", ());
+        self.outside = Some(outside.map_err(|error| format!("the editor could not be started: {error}"))?);
+        Ok(())
     }
 
     /// Writes text. Stops if the reader is gone, or does not read after a signal to end.

@@ -10,8 +10,10 @@ use crate::agent::caps::CapQuestion;
 use crate::agent::port::{Event, Op};
 use crate::command::{Entry, dispatch};
 use crate::frontend::dialogue::Dialogue;
+use crate::frontend::images::Prompt;
 use crate::frontend::protocol::{ClientRequest, Header, InboxLine, SessionLine, Update};
 use crate::message::CallId;
+use crate::tool::ToolSpec;
 
 /// The time for which a second Ctrl+C quits.
 const ARMED_MS: u64 = 2_000;
@@ -66,11 +68,20 @@ pub enum ThinkingShown {
     Whole,
 }
 
+/// How arguments are changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Editing {
+    /// In the user's editor, which needs a terminal.
+    Editor,
+    Lines,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
     pub source: Source,
     pub echo: Echo,
     pub thinking: ThinkingShown,
+    pub editing: Editing,
 }
 
 /// An input.
@@ -84,6 +95,8 @@ pub enum Input {
         before: Vec<String>,
         begun: String,
     },
+    /// The editor ended: its text, or why there is none.
+    Edited(Result<String, String>),
     /// No more lines will come: Ctrl+D, or the end of the pipe.
     End,
     /// The input exceeds a limit; nothing more is read.
@@ -104,6 +117,8 @@ pub struct Turned {
     pub asks: Vec<ClientRequest>,
     /// The text ends with a question: after writing it, [`Input::Asked`] is due with the lines typed before.
     pub question: bool,
+    /// A text for the editor: [`Input::Edited`] is due.
+    pub to_edit: Option<String>,
     pub over: bool,
 }
 
@@ -145,6 +160,11 @@ pub struct Plain {
     pub(super) page: Page,
     asks: Vec<ClientRequest>,
     pub(super) asked: bool,
+    pub(super) to_edit: Option<String>,
+    /// The tools, for the names and types of their arguments.
+    pub(super) tools: Vec<ToolSpec>,
+    /// The first prompt, until it is sent.
+    first: Option<Prompt>,
     pub(super) approvals: Approvals,
     /// The question at a cap, while it is open.
     pub(super) cap: Option<OpenCap>,
@@ -190,6 +210,9 @@ impl Plain {
             page: Page::default(),
             asks: Vec::new(),
             asked: false,
+            to_edit: None,
+            tools: Vec::new(),
+            first: None,
             approvals: Approvals::default(),
             cap: None,
             ask_at: 0,
@@ -219,6 +242,11 @@ impl Plain {
         }
     }
 
+    /// The same, with a first prompt that is sent as soon as nothing runs.
+    pub fn asking(self, first: Option<Prompt>) -> Self {
+        Self { first, ..self }
+    }
+
     /// Handles one input.
     pub fn take(&mut self, now_ms: u64, input: Input) {
         self.now_ms = self.now_ms.max(now_ms);
@@ -235,6 +263,7 @@ impl Plain {
                 }
             }
             Input::Line(text) => self.hear(&text),
+            Input::Edited(text) => self.take_edited(text),
             Input::Asked { before, begun } => self.typed_before(before, &begun),
             Input::End => self.lines_ended(),
             Input::Flood => self.flood(),
@@ -251,6 +280,7 @@ impl Plain {
             text: self.page.take(),
             asks: std::mem::take(&mut self.asks),
             question: std::mem::take(&mut self.asked),
+            to_edit: self.to_edit.take(),
             over: self.life == Life::Over,
         }
     }
@@ -333,6 +363,12 @@ impl Plain {
                 Lines::Open => self.ask_cap_again(),
                 Lines::Ended => self.nobody_answers_cap(),
             };
+        }
+        if self.is_free()
+            && let Some(first) = self.first.take()
+        {
+            self.awaiting = Awaiting::Idle;
+            return self.send(ClientRequest::Prompt(first));
         }
         self.say_ahead();
         if !self.is_free() {

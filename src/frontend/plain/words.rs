@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::agent::port::Settled;
 use crate::approval::{Approval, Request};
 use crate::frontend::protocol::Header;
@@ -97,6 +99,23 @@ fn arguments(request: &Request, rows: &mut Vec<String>) {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         put(rows, &format!("Argument {}: ", one_line_summary(name, WIDTH)), &text);
     }
+}
+
+/// Returns the arguments under the names by which they are changed, the lines of a text one by one.
+pub(super) fn editable(args: &Value) -> Vec<String> {
+    let mut rows = Vec::new();
+    for (name, value) in args.as_object().into_iter().flatten() {
+        let name = one_line_summary(name, WIDTH);
+        match value.as_str() {
+            Some(text) if text.trim_end_matches('\n').contains('\n') => {
+                let lines = text.lines().enumerate();
+                lines.for_each(|(at, line)| put_row(&mut rows, &format!("{name}.{}: {line}", at + 1)));
+            }
+            Some(text) => put_row(&mut rows, &format!("{name}: {}", text.trim_end_matches('\n'))),
+            None => put_row(&mut rows, &format!("{name}: {value}")),
+        }
+    }
+    rows
 }
 
 fn diff(line: &DiffLine, rows: &mut Vec<String>) {

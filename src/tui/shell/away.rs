@@ -8,8 +8,8 @@ use std::process::ExitStatus;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
-use super::outside::Outside;
 use super::{Continues, Dirty, Flow, Shell, TerminalState, screen};
+use crate::frontend::outside::Outside;
 use crate::tui::msg::{Edited, Input, Target};
 
 impl Shell {
@@ -27,7 +27,7 @@ impl Shell {
         self.input.close();
         self.screen.leave();
         self.sight = TerminalState::Away;
-        match Outside::start(&editor, text, target.clone()) {
+        match Outside::start(&editor, text, target.extension(), target.clone()) {
             Ok(outside) => {
                 self.outside = Some(outside);
                 Flow::On
@@ -41,7 +41,10 @@ impl Shell {
 
     pub(super) fn came_back(&mut self, ended: io::Result<ExitStatus>) -> Flow {
         match self.outside.take() {
-            Some(outside) => self.back_with(outside.edited(ended)),
+            Some(outside) => {
+                let text = outside.saved(ended);
+                self.back_with(Edited { target: outside.target.clone(), text })
+            }
             None => Flow::On,
         }
     }
@@ -86,13 +89,5 @@ impl Shell {
         self.titled = None;
         let (columns, rows) = screen::size().unwrap_or((self.model.columns, self.model.rows));
         self.take(Input::Resize { columns, rows }, Dirty::Now)
-    }
-}
-
-/// Waits for the editor's end; without an editor, forever. Cancel-safe.
-pub(super) async fn ended(outside: &mut Option<Outside>) -> io::Result<ExitStatus> {
-    match outside {
-        Some(outside) => outside.ended().await,
-        None => std::future::pending().await,
     }
 }

@@ -62,7 +62,7 @@ fn a_yes_may_change_arguments_and_say_a_word() {
 fn changes_that_make_no_sense_decide_nothing() {
     let fixture = fixture();
     for (args, code, error) in [
-        (&["--set", "path"][..], 1, "`--set path` has no value; write it as `--set field=value`"),
+        (&["--set", "path"][..], 1, "`path` has no value; write it as `field=value`"),
         (
             &["--set", "pat=x"],
             1,

@@ -27,7 +27,8 @@ fn command(lines: usize) -> Request {
 }
 
 fn tainted(request: Request) -> Request {
-    let taint = Taint { arg: "/path".to_owned(), words: "a.txt".to_owned(), source: Source::Program, from: None };
+    let taint =
+        Taint { arg: "/path".to_owned(), words: "a.txt".to_owned(), source: Source::Program, from: None };
     Request { taint: vec![taint], ..request }
 }
 
@@ -48,14 +49,23 @@ fn elsewhere_than_on_a_terminal_what_is_long_is_approved_unread_only_if_that_is_
         ("HIGH", risky(Risk::High, file(400)), unread, Some("--unread approves only the contents of a file")),
         ("of others", tainted(file(400)), unread, Some("--unread approves only the contents of a file")),
         ("a command", command(21), unread, Some("--unread approves only the contents of a file")),
-        ("a command", command(21), plain, Some("were not shown: approve it on a terminal, which shows it first")),
+        (
+            "a command",
+            command(21),
+            plain,
+            Some("were not shown: approve it on a terminal, which shows it first"),
+        ),
     ];
     for (name, request, args, refused) in cases {
         let fixture = Fixture::new();
         fixture.asked("tidy up", &[request]);
         let ran = fixture.co.run(args);
         let state = if refused.is_some() { RequestState::Waiting } else { RequestState::Approved };
-        assert_eq!((ran.code, fixture.request(A).state), (Some(i32::from(refused.is_some())), state), "{name} {ran:?}");
+        assert_eq!(
+            (ran.code, fixture.request(A).state),
+            (Some(i32::from(refused.is_some())), state),
+            "{name} {ran:?}"
+        );
         assert!(refused.is_none_or(|why| ran.err.contains(why)), "{name} {ran:?}");
     }
 }

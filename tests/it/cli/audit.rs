@@ -22,12 +22,12 @@ fn approved() -> (Co, Service, String) {
 
 #[test]
 fn the_head_is_printed_at_the_end_of_a_conversation_only_if_that_is_set() {
-    let service = Service::new("reply\n  text One.\nreply\n  text Two.");
+    let service = Service::new("reply\n  call list_dir {}\nreply\n  text One.\nreply\n  text Two.");
     let co = Co::new().with(&service, Wire::Chat);
     let without = co.piped("hi\n", &["--plain"]);
     assert!(without.out.contains("session \"hi\" saved") && !without.out.contains("audit"), "{without:?}");
     let with = co.env("CO_AUDIT_HEAD", "true").piped("hi\n", &["--plain"]);
-    assert!(with.out.contains("audit: 4 rows, head [REQUEST]"), "{with:?}");
+    assert!(with.out.contains("\n    audit: ") && with.out.contains(" rows, head [REQUEST]\n"), "{with:?}");
 }
 
 /// Its times taken out, and runs of spaces made one.

@@ -12,7 +12,9 @@ fn stable(ran: &Ran) -> String {
             Value::Object(fields) => {
                 for (name, value) in fields {
                     match name.as_str() {
-                        "created" | "updated" | "day" | "bytes" | "version" => *value = format!("[{name}]").into(),
+                        "created" | "updated" | "day" | "bytes" | "version" => {
+                            *value = format!("[{name}]").into();
+                        }
                         _ => walk(value),
                     }
                 }
@@ -53,12 +55,16 @@ fn a_store_that_cannot_be_used_is_told_in_json_too() {
 #[test]
 fn settings_have_one_shape() {
     let co = Co::new()
-        .file(".config/co/config.toml", "max_requests = 7\nauto_confirm = true\nopenai.api_key = 'sk-1234567890'\n")
+        .file(
+            ".config/co/config.toml",
+            "max_requests = 7\nauto_confirm = true\nopenai.api_key = 'sk-1234567890'\n",
+        )
         .env("CO_THEME", "light");
     let ran = co.run(&["config", "--json", "--set", "shell.env=A,B", "--set", "temperature=0.5"]);
     assert!(!ran.out.contains("sk-1234567890"), "{}", ran.out);
     let mut told = ran.json();
-    let shown = ["max_requests", "theme", "shell.env", "temperature", "model", "ascii", "openai.api_key", "keys"];
+    let shown =
+        ["max_requests", "theme", "shell.env", "temperature", "model", "ascii", "openai.api_key", "keys"];
     told["settings"].as_array_mut().unwrap().retain(|one| shown.contains(&one["key"].as_str().unwrap()));
     insta::assert_snapshot!("config", format!("{told:#}"));
 }

@@ -233,3 +233,36 @@ fn a_database_that_goes_away_is_noticed() {
         assert_eq!(co.read("a"), None, "{how}: nothing ran");
     }
 }
+
+#[test]
+fn one_unknown_word_is_no_prompt() {
+    let co = Co::new();
+    co.run(&["aprovals"]).check(
+        2,
+        "",
+        "error: unrecognized subcommand 'aprovals'\n\n  tip: a similar subcommand exists: 'approvals'\n  \
+         tip: `co -- aprovals` sends it as a prompt\n\nUsage: co [OPTIONS] [PROMPT]... [COMMAND]\n\n\
+         For more information, try '--help'.\n",
+    );
+    let err = "co: error: a prompt goes with no command\n    `co \"your prompt\"` opens the screen with it\n";
+    co.run(&["fix the tests", "-c", "status"]).check(2, "", err);
+    let two = co.run(&["fix the tests", "status"]);
+    assert!(two.code == Some(2) && two.err.starts_with("error: a prompt goes with no command\n"), "{two:?}");
+    co.run(&["-p", "one thing", "--", "another"]).check(
+        2,
+        "",
+        "co: error: one prompt can be printed, not two\n",
+    );
+}
+
+#[test]
+fn a_first_prompt_needs_no_screen() {
+    let service = Service::new("reply\n  text One.\nreply\n  text Two.\nreply\n  text Three.");
+    let co = Co::new().with(&service, Wire::Chat);
+    co.piped("some lines\n", &["what is this?"]).check(0, "One.\n", "");
+    assert!(service.asked(1).contains("what is this?\\n\\nsome lines"), "{}", service.asked(1));
+    co.run(&["-p", "--", "--help me"]).check(0, "Two.\n", "");
+    let ran = co.run(&["--plain", "--", "three"]);
+    assert!(ran.code == Some(0) && ran.out.contains("Three."), "{ran:?}");
+    service.is_content();
+}

@@ -126,3 +126,19 @@ fn offline_it_opens_without_anything_and_a_bad_store_is_told_after_it() {
     assert_eq!(code, 1);
     assert!(left.contains("is not a database of co"), "{left}");
 }
+
+#[test]
+fn it_opens_with_a_first_prompt() {
+    for args in [&["what is this?"][..], &["--", "!what", "is this?"], &["-c", "/what is this?"]] {
+        let service = Service::new("reply\n  text One.\nreply\n  text It is a test.");
+        let co = Co::new().with(&service, Wire::Chat);
+        // Something to go on with.
+        assert_eq!(co.run(&["-p", "hi"]).code, Some(0));
+        let mut terminal = Terminal::start(&co, args);
+        terminal.shows("It is a test.");
+        assert!(service.asked(2).contains("what is this?"), "whatever it begins with, it is a prompt");
+        terminal.keys("\u{4}");
+        assert_eq!(terminal.ended().0, 0);
+        service.is_content();
+    }
+}

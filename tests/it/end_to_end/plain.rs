@@ -79,18 +79,18 @@ reply
 fn a_conversation_on_a_terminal() {
     for wire in [Wire::Anthropic, Wire::Chat] {
         let service = Service::new(CONVERSATION);
-        let co = Co::new().with(&service, wire).file("work/a.txt", "the first line\n");
+        // Without an editor arguments are changed line by line.
+        let co =
+            Co::new().with(&service, wire).env("PATH", "/nowhere").file("work/a.txt", "the first line\n");
         let mut screen = on_terminal(&co, &["--plain"], (140, 1000));
         screen.wait_for("You:");
         let tty = Tty::of(&screen);
         screen.keys("plan it<ret>");
         screen.wait_for("Approval 1 of 1, medium risk");
-        answer(&mut screen, "3", "New arguments");
-        answer(
-            &mut screen,
-            r#"{"path":"plan.txt","content":"one\ntwo"}"#,
-            "Approval 1: yes, with other arguments.",
-        );
+        answer(&mut screen, "3", "or an empty line when done");
+        answer(&mut screen, "content.2=two", "Changed.");
+        answer(&mut screen, "", "yes approves the call with these arguments");
+        answer(&mut screen, "yes", "Approval 1: yes, with other arguments.");
         screen.wait_for("to other.txt");
         answer(&mut screen, "2", "Reason for the model");
         answer(&mut screen, "not that one", "Approval 1: no.");
@@ -128,6 +128,32 @@ fn a_conversation_on_a_terminal() {
         is_plain(&screen.raw());
         service.is_content();
     }
+}
+
+#[test]
+fn arguments_are_changed_in_an_editor_and_approved_by_a_yes_after_it() {
+    let script = "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\"}\nreply\n  text Done.";
+    let service = Service::new(script);
+    let co = Co::new()
+        .with(&service, Wire::Chat)
+        .file("editor", "sed -i s/one/two/ \"$1\"; read line; echo \"$line\"");
+    let editor = format!("sh {}", co.home().join("editor").display());
+    let co = co.env("EDITOR", editor);
+    let mut screen = on_terminal(&co, &["--plain", "write a file"], LARGE);
+    screen.wait_for("You: write a file");
+    screen.wait_for("Approval 1 of 1");
+    let tty = Tty::of(&screen);
+    answer(&mut screen, "3", "Your editor opens with the arguments.");
+    // The line is the editor's.
+    screen.keys("yes<ret>");
+    screen.wait_for("yes approves the call with these arguments");
+    assert!(screen.screen().contains("content: two") && co.read("a.txt").is_none(), "{}", screen.screen());
+    answer(&mut screen, "yes", "Approval 1: yes, with other arguments.");
+    screen.wait_for("Done.");
+    assert_eq!(co.read("a.txt").as_deref(), Some("two"));
+    assert!(tty.is_cooked());
+    is_plain(&screen.raw());
+    service.is_content();
 }
 
 const WRITES: &str = "

@@ -6,7 +6,7 @@ use co::agent::caps::{CapAnswer, CapQuestion};
 use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Remember, Request};
 use co::config::Cap;
-use co::frontend::plain::{Echo, Input, Plain, Setup, Source, ThinkingShown};
+use co::frontend::plain::{Echo, Editing, Input, Plain, Setup, Source, ThinkingShown};
 use co::frontend::protocol::{ClientRequest, ServerMessage, SessionLine, Tone, Update};
 use co::history::{Limit, SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, ToolName, UserPart};
@@ -17,8 +17,18 @@ use serde_json::json;
 
 use crate::tui::kit::{call, decided, diff_request, header, id, line, plan, returned, shell_request};
 
-const TERMINAL: Setup = Setup { source: Source::Terminal, echo: Echo::Seen, thinking: ThinkingShown::Told };
-const PIPE: Setup = Setup { source: Source::Pipe, echo: Echo::Unseen, thinking: ThinkingShown::Told };
+const TERMINAL: Setup = Setup {
+    source: Source::Terminal,
+    echo: Echo::Seen,
+    thinking: ThinkingShown::Told,
+    editing: Editing::Lines,
+};
+const PIPE: Setup = Setup {
+    source: Source::Pipe,
+    echo: Echo::Unseen,
+    thinking: ThinkingShown::Told,
+    editing: Editing::Lines,
+};
 
 /// The face, its clock, and everything it said; lines typed on a terminal stand where they would be seen.
 struct Face {
@@ -132,6 +142,10 @@ fn instead(args: serde_json::Value) -> Approval {
     }
 }
 
+fn written(path: &str, content: &str) -> Approval {
+    Approval::to(ToolName::new("write_file"), json!({"path": path, "content": content}))
+}
+
 fn ls() -> Request {
     shell_request(1, "ls", Risk::Medium)
 }
@@ -160,23 +174,65 @@ fn answers() {
         (
             "edited",
             ls(),
-            &["3", "<wait>", r#"{"command":"ls -l"}"#],
+            &["3", "<wait>", r#"{"command":"ls -l"}"#, "<wait>", "yes"],
             vec![decided(1, instead(json!({"command": "ls -l"})))],
+        ),
+        (
+            "edited field by field",
+            ls(),
+            &["3", "<wait>", "command=ls -a", "command=ls -l", "", "<wait>", "yes"],
+            vec![decided(1, instead(json!({"command": "ls -l"})))],
+        ),
+        ("edited, and no yes", ls(), &["3", "<wait>", r#"{"command":"ls -l"}"#, "<wait>", "1"], vec![]),
+        ("edited, and yes too soon", ls(), &["3", "<wait>", r#"{"command":"ls -l"}"#, "yes"], vec![]),
+        (
+            "edited, taken back, and the call as it was asked",
+            ls(),
+            &["3", "<wait>", r#"{"command":"ls -l"}"#, "<wait>", "", "<wait>", "1"],
+            vec![decided(1, Approval::yes())],
+        ),
+        (
+            "edited, taken back, and edited on",
+            write_request(),
+            &[
+                "3",
+                "<wait>",
+                "path=b.md",
+                "",
+                "<wait>",
+                "no",
+                "<wait>",
+                "3",
+                "<wait>",
+                "content.4=- sow oats",
+                "",
+                "<wait>",
+                "yes",
+            ],
+            vec![decided(1, written("b.md", "# Today\n\n- sow peas\n- sow oats\n"))],
+        ),
+        (
+            "a line of a text",
+            write_request(),
+            &["3", "<wait>", "content.3=- sow beans", "content.9=x", "content.0=x", "", "<wait>", "yes"],
+            vec![decided(1, written("notes/today.md", "# Today\n\n- sow beans\n"))],
         ),
         ("edited to nonsense", ls(), &["3", "<wait>", "{", "[1]", "", "<wait>"], vec![]),
         (
             "edited to the same",
             ls(),
-            &["3", "<wait>", r#"{"command":"ls"}"#],
+            &["3", "<wait>", r#"{"command":"ls"}"#, "<wait>", "yes"],
             vec![decided(1, Approval::yes())],
         ),
+        ("edited to the same, and no yes", ls(), &["3", "<wait>", r#"{"command":"ls"}"#, "<wait>"], vec![]),
         ("edited too soon", ls(), &["3", r#"{"command":"ls"}"#], vec![]),
         (
             "HIGH edited",
             rm(),
-            &["3", "<wait>", r#"{"command":"rm x"}"#, "<wait>", "yes"],
+            &["3", "<wait>", r#"{"command":"rm x"}"#, "<wait>", "yes", "<wait>", "yes"],
             vec![decided(1, instead(json!({"command": "rm x"})))],
         ),
+        ("HIGH edited, one yes", rm(), &["3", "<wait>", r#"{"command":"rm x"}"#, "<wait>", "yes"], vec![]),
         ("long unseen", diff_request(1, 300), &["1", "3", "5", "1"], vec![]),
         ("long seen", diff_request(1, 300), &["5", "5", "1"], vec![decided(1, Approval::yes())]),
         ("commands go on", ls(), &["/tools", "!ls"], vec![line("/tools"), line("!ls")]),
@@ -370,7 +426,7 @@ fn a_conversation() {
     face = face.text("All ").text("done.").event(Event::TextCommitted { text: String::new() });
     face = face.say("and the garden?");
     face = face.prompted("and the garden?").asked(shell_request(5, "dig", Risk::Medium)).wait(100).wait(600);
-    face = face.say("3").wait(600).say("{").say(r#"{"command":"dig twice"}"#);
+    face = face.say("3").wait(600).say("{").say(r#"{"command":"dig twice"}"#).wait(600).say("yes");
     let twice = instead(json!({"command": "dig twice"}));
     face = face
         .settled(5, twice, Decider::Plain)
@@ -600,4 +656,76 @@ fn no_reflex_lets_a_request_over_a_cap() {
     let piped =
         Face::open(PIPE).say("go").prompted("go").event(Event::CapReached { question: cap_question() });
     assert_eq!(said(&piped.input(Input::End)), [CapAnswer::Stop]);
+}
+
+const EDITOR: Setup = Setup { editing: Editing::Editor, ..TERMINAL };
+
+/// One whose question was answered with `3`, and the text that its editor gets.
+fn editing(request: Request) -> (Face, String) {
+    let mut face = Face::open(EDITOR).say("go").prompted("go").asked(request).wait(100).wait(600);
+    face.asks.clear();
+    face.plain.take(face.now_ms, Input::Line("3".to_owned()));
+    let turned = face.plain.turned();
+    assert!(!turned.question && turned.text.contains("only a yes after that approves it"), "{}", turned.text);
+    let text = turned.to_edit.unwrap();
+    (face, text)
+}
+
+#[test]
+fn an_editor_changes_the_arguments_and_approves_nothing() {
+    let saves = |text: &str| Input::Edited(Ok(text.to_owned()));
+    let changed = || saves(r#"{"command":"ls -l"}"#);
+    let (face, text) = editing(ls());
+    assert_eq!(text, "{\n  \"command\": \"ls\"\n}");
+    let face = face.input(changed()).wait(600);
+    assert!(face.asks.is_empty() && face.text.contains("command: ls -l\n"), "{}", face.text);
+    let face = face.say("yes");
+    assert_eq!(face.asks, [decided(1, instead(json!({"command": "ls -l"})))]);
+    // What came before the question about the changes is no answer to it.
+    let (mut face, _) = editing(ls());
+    face.plain.take(face.now_ms, changed());
+    assert!(face.turn());
+    let before = vec!["yes".to_owned()];
+    face.plain.take(face.now_ms, Input::Asked { before, begun: String::new() });
+    face.turn();
+    assert_eq!(face.wait(600).asks, []);
+    // Nothing to approve: the question is as it was, and the text is not lost.
+    for (saved, words) in [
+        (saves(&text), "Nothing was changed."),
+        (saves(" \n"), "Nothing was changed."),
+        (Input::Edited(Err("the editor ended with 1".to_owned())), "Not changed: the editor ended with 1."),
+        (
+            saves("{\"command\""),
+            "Not changed: that is no JSON (EOF while parsing an object at line 1 column 10); 3 opens it again.",
+        ),
+    ] {
+        let again = if saved == saves("{\"command\"") { "{\"command\"".to_owned() } else { text.clone() };
+        let (face, _) = editing(ls());
+        let mut face = face.input(saved).wait(600);
+        assert!(face.asks.is_empty() && face.text.contains(words), "{words}: {}", face.text);
+        face.plain.take(face.now_ms, Input::Line("3".to_owned()));
+        assert_eq!(face.plain.turned().to_edit, Some(again));
+    }
+    // Decided elsewhere meanwhile.
+    let (face, _) = editing(ls());
+    let face = face.settled(1, no(None), Decider::Cli).input(changed());
+    assert!(face.asks.is_empty() && face.text.contains("so what was edited is not used"), "{}", face.text);
+}
+
+#[test]
+fn a_first_prompt_is_sent_once_nothing_runs() {
+    for setup in [TERMINAL, PIPE] {
+        let first = co::frontend::images::Prompt::written("!fix it".to_owned());
+        let mut face = Face::new(setup);
+        face.plain = Plain::new(setup).asking(Some(first.clone()));
+        let face = face.notice(ServerMessage::Header(header()));
+        assert_eq!(face.asks, []);
+        let face = face.notice(ServerMessage::Idle);
+        assert_eq!(face.asks, [ClientRequest::Prompt(first.clone())]);
+        // The end of a pipe waits for its answer.
+        let face = if setup == PIPE { face.input(Input::End) } else { face };
+        let face = face.prompted("!fix it").ended(TurnEnd::Completed);
+        assert_eq!(face.asks, [ClientRequest::Prompt(first)], "{}", face.text);
+        assert_eq!(face.idle().asks.len(), if setup == PIPE { 2 } else { 1 });
+    }
 }

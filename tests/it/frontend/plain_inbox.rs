@@ -2,7 +2,7 @@
 
 use co::approval::{Approval, AutoApprove};
 use co::config::Mode;
-use co::frontend::plain::{Echo, Input, Plain, Setup, Source, ThinkingShown};
+use co::frontend::plain::{Echo, Editing, Input, Plain, Setup, Source, ThinkingShown};
 use co::frontend::protocol::{ClientRequest, Header, ServerMessage, Tone, Update};
 
 use crate::tui::inbox::{lines, stored, whole};
@@ -18,7 +18,12 @@ struct Face {
 
 impl Face {
     fn open() -> Self {
-        let setup = Setup { source: Source::Terminal, echo: Echo::Seen, thinking: ThinkingShown::Told };
+        let setup = Setup {
+            source: Source::Terminal,
+            echo: Echo::Seen,
+            thinking: ThinkingShown::Told,
+            editing: Editing::Lines,
+        };
         let mut face =
             Self { plain: Plain::new(setup), now_ms: 1_000, text: String::new(), asks: Vec::new() };
         face.tell(ServerMessage::Header(header()));

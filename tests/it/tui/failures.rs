@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use co::agent::port::Event;
-use co::frontend::plain::{Echo, Input, Plain, Setup, Source, ThinkingShown};
+use co::frontend::plain::{Echo, Editing, Input, Plain, Setup, Source, ThinkingShown};
 use co::frontend::protocol::Update;
 use co::history::TurnEnd;
 use co::provider::{ErrorClass, ProviderError};
@@ -82,8 +82,12 @@ fn a_refusal_is_no_failure() {
 
 #[test]
 fn the_plain_face_says_the_same() {
-    let mut plain =
-        Plain::new(Setup { source: Source::Terminal, echo: Echo::Seen, thinking: ThinkingShown::Told });
+    let mut plain = Plain::new(Setup {
+        source: Source::Terminal,
+        echo: Echo::Seen,
+        thinking: ThinkingShown::Told,
+        editing: Editing::Lines,
+    });
     let mut text = String::new();
     for event in [
         retry(Some(FALLBACK)),

@@ -1,7 +1,7 @@
 //! Runs the user's editor on a private file and reads the text back.
 //!
-//! It does not manage the screen: the caller has left the screen before and reads no keys meanwhile. No
-//! outcome loses a text: the model keeps the original until an edited one is returned.
+//! It does not manage the terminal: the caller prints nothing and reads nothing meanwhile. No outcome loses a text: the
+//! caller keeps the original until an edited one is returned.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -15,24 +15,23 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::sandbox::privacy::give_environment;
-use crate::tui::msg::{Edited, Target};
 
 /// The timeout for an editor to end after a signal to this program.
 const LAST_WAIT: Duration = Duration::from_millis(300);
 
-/// A running editor. It receives SIGTERM when dropped, so that editors can keep a copy.
-pub struct Outside {
+/// A running editor, and what its text is for. It receives SIGTERM when dropped, so that editors can keep a copy.
+pub struct Outside<Target> {
     child: Child,
     file: TempPath,
-    target: Target,
+    pub target: Target,
 }
 
-impl Outside {
-    /// Writes the file and starts `editor` on it. `editor` is parsed as shell words, so `code -w` and quotes
-    /// work.
-    pub fn start(editor: &str, text: &str, target: Target) -> io::Result<Self> {
+impl<Target> Outside<Target> {
+    /// Writes a file with this extension and starts `editor` on it. `editor` is parsed as shell words, so `code -w` and
+    /// quotes work.
+    pub fn start(editor: &str, text: &str, extension: &str, target: Target) -> io::Result<Self> {
         // Such files are readable and writable by their owner only.
-        let mut file = Builder::new().prefix("co-").suffix(&format!(".{}", target.extension())).tempfile()?;
+        let mut file = Builder::new().prefix("co-").suffix(&format!(".{extension}")).tempfile()?;
         file.write_all(text.as_bytes())?;
         // Editors expect and keep a final newline; it is removed again.
         file.write_all(b"\n")?;
@@ -53,13 +52,12 @@ impl Outside {
     }
 
     /// Returns the saved text, or why there is none.
-    pub fn edited(self, ended: io::Result<ExitStatus>) -> Edited {
-        let text = match ended {
+    pub fn saved(&self, ended: io::Result<ExitStatus>) -> Result<String, String> {
+        match ended {
             Ok(status) if status.success() => read(&self.file),
             Ok(status) => Err(refusal(status)),
             Err(error) => Err(format!("the editor was lost: {error}")),
-        };
-        Edited { target: self.target.clone(), text }
+        }
     }
 
     /// Sends SIGTERM to the editor and waits briefly, so that it can save a copy and restore the terminal.
@@ -103,8 +101,16 @@ fn refusal(status: ExitStatus) -> String {
     }
 }
 
-impl Drop for Outside {
+impl<Target> Drop for Outside<Target> {
     fn drop(&mut self) {
         self.tell_to_end();
+    }
+}
+
+/// Waits for the editor's end; without an editor, forever. Cancel-safe.
+pub async fn ended<Target>(outside: &mut Option<Outside<Target>>) -> io::Result<ExitStatus> {
+    match outside {
+        Some(outside) => outside.ended().await,
+        None => std::future::pending().await,
     }
 }

@@ -1,4 +1,5 @@
-//! `--set field=value` on the arguments of a request: determines the field and the type of its value. Pure.
+//! `field=value` on the arguments of a request: determines the field and the type of its value. Pure. Called by
+//! `co approvals yes --set` and by the plain front end.
 //!
 //! The tool's schema defines both. A value is literal if the field takes text, and parsed as JSON otherwise.
 //! A value that violates the schema is never written. Errors name the field, what it takes and an example.
@@ -15,17 +16,12 @@ const SHOWN: usize = 40;
 const DEEPEST: usize = 32;
 
 /// Returns the arguments with all changes; errs with a sentence if one cannot be made.
-pub(super) fn changed(
-    tool: &str,
-    schema: Option<&Value>,
-    args: &Value,
-    sets: &[String],
-) -> Result<Value, String> {
+pub fn changed(tool: &str, schema: Option<&Value>, args: &Value, sets: &[String]) -> Result<Value, String> {
     let mut whole = args.clone();
     for set in sets {
         let Some((name, text)) = set.split_once('=') else {
             let set = sanitize_line(set);
-            return Err(format!("`--set {set}` has no value; write it as `--set field=value`"));
+            return Err(format!("`{set}` has no value; write it as `field=value`"));
         };
         whole = FieldChange { tool, schema, name: name.trim(), text }.made(&whole)?;
     }
@@ -33,7 +29,7 @@ pub(super) fn changed(
 }
 
 /// Checks the whole arguments against the schema; errs with everything that is wrong.
-pub(super) fn fits(tool: &str, schema: Option<&Value>, args: &Value) -> Result<(), String> {
+pub fn fits(tool: &str, schema: Option<&Value>, args: &Value) -> Result<(), String> {
     if !args.is_object() {
         return Err("the arguments must be one JSON object: { … }".to_owned());
     }
@@ -58,7 +54,7 @@ impl FieldChange<'_> {
     fn made(&self, whole: &Value) -> Result<Value, String> {
         let steps: Vec<&str> = self.name.split('.').collect();
         if steps.len() > DEEPEST || steps.iter().any(|step| step.is_empty()) {
-            return Err(format!("`--set {}=…` names no field; {}", self.shown(), self.known(self.schema)));
+            return Err(format!("`{}=…` names no field; {}", self.shown(), self.known(self.schema)));
         }
         let kinds = self.place(&steps, whole)?;
         let is_text = whole.pointer(&pointer(&steps)).is_none_or(Value::is_string);
@@ -167,7 +163,7 @@ fn how(kinds: &[String], name: &str) -> String {
     kinds
         .iter()
         .find_map(|kind| example(kind))
-        .map_or_else(String::new, |value| format!("; e.g. --set {name}={value}"))
+        .map_or_else(String::new, |value| format!("; e.g. {name}={value}"))
 }
 
 /// Returns the alternatives of a schema.
@@ -306,9 +302,9 @@ mod tests {
         let fields = "its fields: to, count, loud, tags, when, size, any, map";
         let asked = json!({ "to": "a", "tags": ["x"] });
         let cases: &[(&str, String)] = &[
-            ("to", "`--set to` has no value; write it as `--set field=value`".to_owned()),
-            ("=x", format!("`--set =…` names no field; {fields}")),
-            ("a..b=x", format!("`--set a..b=…` names no field; {fields}")),
+            ("to", "`to` has no value; write it as `field=value`".to_owned()),
+            ("=x", format!("`=…` names no field; {fields}")),
+            ("a..b=x", format!("`a..b=…` names no field; {fields}")),
             ("cuont=3", format!("send_mail has no field `cuont`; did you mean `count`? {fields}")),
             ("zzzzzzzz=3", format!("send_mail has no field `zzzzzzzz`; {fields}")),
             (
@@ -316,27 +312,18 @@ mod tests {
                 "send_mail has no field `when.dya`; did you mean `day`? its fields: day, hour".to_owned(),
             ),
             ("to.x=1", "send_mail has no field `to.x`; there are no fields by name here".to_owned()),
-            (
-                "count=many",
-                "`count` must be a whole number or nothing, not `many`; e.g. --set count=3".to_owned(),
-            ),
-            ("count=0", "`count` must be at least 1, not `0`; e.g. --set count=3".to_owned()),
-            ("loud=yes", "`loud` must be true or false, not `yes`; e.g. --set loud=true".to_owned()),
-            ("tags=x", r#"`tags` must be a list, not `x`; e.g. --set tags='["a", "b"]'"#.to_owned()),
-            (
-                "tags=[1]",
-                r#"`tags`, item 1 must be text, not `[1]`; e.g. --set tags='["a", "b"]'"#.to_owned(),
-            ),
+            ("count=many", "`count` must be a whole number or nothing, not `many`; e.g. count=3".to_owned()),
+            ("count=0", "`count` must be at least 1, not `0`; e.g. count=3".to_owned()),
+            ("loud=yes", "`loud` must be true or false, not `yes`; e.g. loud=true".to_owned()),
+            ("tags=x", r#"`tags` must be a list, not `x`; e.g. tags='["a", "b"]'"#.to_owned()),
+            ("tags=[1]", r#"`tags`, item 1 must be text, not `[1]`; e.g. tags='["a", "b"]'"#.to_owned()),
             (
                 "tags.7=x",
                 "the arguments have no place `tags.7`; `co approvals edit ID` opens them whole".to_owned(),
             ),
             ("tags.x=x", "send_mail has no field `tags.x`; there are no fields by name here".to_owned()),
             ("size=huge", "`size` must be one of small, large, not `huge`".to_owned()),
-            (
-                "when.hour=noon",
-                "`when.hour` must be a whole number, not `noon`; e.g. --set when.hour=3".to_owned(),
-            ),
+            ("when.hour=noon", "`when.hour` must be a whole number, not `noon`; e.g. when.hour=3".to_owned()),
         ];
         for (set, expected) in cases {
             let found = changed("send_mail", Some(&schema()), &asked, &[(*set).to_owned()]);
