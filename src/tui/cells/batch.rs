@@ -128,7 +128,7 @@ fn stacked(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room
     let room = room.saturating_sub(2 * head + notes.len());
     let least = if low { 3 } else { (room / 2).max(4) };
     let window = window(list, room.saturating_sub(least));
-    let space = room.saturating_sub(window.len()).min(tallest(list, frame, shape)).min(BODY).max(1);
+    let space = room.saturating_sub(window.len()).min(tallest(list, frame, shape)).clamp(1, BODY);
     let table = BatchTable::of(list, sheet.inner, frame);
     if !low {
         sheet.put(table.head(list, &window));

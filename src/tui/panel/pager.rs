@@ -96,7 +96,7 @@ impl Pager {
 
     fn yes(&mut self, unread: bool, cx: &mut PanelContext<'_>) -> Then {
         let these: Vec<&Card> = self.approvable(cx.cards).collect();
-        let is_unseen = |card: &&&Card| !card.is_seen() && !(unread && card.may_be_unread());
+        let is_unseen = |card: &&&Card| !(card.is_seen() || unread && card.may_be_unread());
         if let Some(card) = these.iter().find(is_unseen) {
             self.advice = Some(unseen(card, unread, cx.screen.keymap));
             return Then::Stay;

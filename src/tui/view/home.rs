@@ -77,7 +77,7 @@ fn waiting(model: &Model) -> Option<String> {
     };
     match (model.cards.count(), model.elsewhere) {
         (0, 0) => None,
-        (here, 0) => Some(format!("{}", words(here))),
+        (here, 0) => Some(words(here)),
         (0, elsewhere) => Some(format!("{} in other sessions", words(elsewhere))),
         (here, elsewhere) => Some(format!("{}, {elsewhere} in other sessions", words(here))),
     }

@@ -54,7 +54,7 @@ fn every_change_is_a_line_at_once() {
         fixture.session("tidy up", &[write(A, "a.txt", "x"), risky(Risk::High, write(B, "b.txt", "x"))]);
     let mut watch = Watch::start(&fixture, &[]);
     assert_eq!(watch.line(&fixture), "[REQUEST]  waiting (medium)  write_file: write a.txt  [tidy up]");
-    assert_eq!(watch.line(&fixture), "[REQUEST]  waits (HIGH)  write_file: write b.txt  [tidy up]");
+    assert_eq!(watch.line(&fixture), "[REQUEST]  waiting (HIGH)  write_file: write b.txt  [tidy up]");
     let note = Approval::Deny { reason: Some("call\nher".to_owned()) };
     for (id, approval, told) in [
         (A, Approval::Later, "[REQUEST]  postponed  write_file: write a.txt  [tidy up]"),

@@ -95,7 +95,7 @@ fn misuse_says_what_to_do() {
         ),
         (&["auth", "add", "groq", KEY], "", 2, "a key on the command line is visible to other programs"),
         (&["auth", "add", "groq"], "", 2, "no key was entered, so nothing was changed\n"),
-        (&["auth", "add", "groq"], "two hunter2", 2, "what was entered has white space"),
+        (&["auth", "add", "groq"], "two hunter2", 2, "the input contains white space"),
         (&["auth", "add"], KEY, 2, "for which service is the key?\n"),
         (&["auth", "add", "offline"], KEY, 2, "`offline` is not a known service\n"),
         (&["auth", "test"], "", 1, "no service is set up, so there is nothing to test\n"),
@@ -137,14 +137,13 @@ fn a_check_says_what_is_wrong_in_one_sentence() {
         (
             page("/v1/models", 401, &echo),
             3,
-            "work: work rejected this key: Incorrect API key provided: [redacted] (401); copy it again whole, or \
-             make a new one.\n",
+            "work: work rejected this key: Incorrect API key provided: [redacted] (401); copy the whole key \
+             again, or create a new one.\n",
         ),
         (
             page("/v1/models", 403, denied),
             3,
-            "work: work accepts this key but does not permit this: You may not list models (403); look at the key's \
-             rights there.\n",
+            "work: work accepts this key but does not permit this: You may not list models (403); check the key's permissions there.\n",
         ),
         (
             page("/v1/models", 200, "<html>Sign in</html>"),

@@ -235,7 +235,7 @@ fn answers_that_are_wrong_end_well() {
     each(&answers(), 4, |case| {
         let Answer { wire, answers, code, out, err, .. } = case;
         let service = serve(answers.clone());
-        let idle = if err.iter().any(|words| words.contains("said nothing")) { "1" } else { "20" };
+        let idle = if err.iter().any(|words| words.contains("was silent")) { "1" } else { "20" };
         let co = Co::new().with(&service, *wire).env("CO_HTTP_RETRIES", "0").env("CO_IDLE_TIMEOUT", idle);
         let ran = run(&co, &["-p", "the prompt"]);
         assert_eq!((ran.code, ran.out.as_str()), (Some(*code), *out), "{ran:?} {:?}", service.server.log());

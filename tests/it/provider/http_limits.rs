@@ -85,7 +85,7 @@ async fn bodies_of_every_kind() {
         (
             "a picture",
             response("200 OK", "content-type: image/png\r\n", b"\x89PNG\r\n\x1a\n\0\0"),
-            Err((ErrorClass::Malformed, "no JSON")),
+            Err((ErrorClass::Malformed, "invalid JSON")),
         ),
         (
             "less than was promised",

@@ -168,7 +168,7 @@ async fn this_machine_is_never_reached_through_a_proxy() {
 #[tokio::test]
 async fn login_pages_are_told_from_services() {
     let html = "content-type: text/html\r\n";
-    let page = "a web page answered instead of the API: perhaps a login page of this network";
+    let page = "a web page answered instead of the API: it may be a network login page";
     let cases = [
         (
             "a page",
@@ -181,7 +181,7 @@ async fn login_pages_are_told_from_services() {
             "a redirect",
             response("302 Found", "location: http://login.example/a?token=t0ken-of-the-net\r\n", b""),
             ErrorClass::NotFound,
-            "redirects to http://login.example/a, which is not followed: perhaps a login page",
+            "redirects to http://login.example/a, which is not followed: it may be a network login page",
         ),
     ];
     for (about, answer, class, words) in cases {

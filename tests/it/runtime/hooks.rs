@@ -179,11 +179,11 @@ fn trust_counts_at_once() {
         face.line("/trust").await;
         let (title, text, _) = face.local().await;
         assert_eq!(title, "trust");
-        assert!(text.contains("brings hooks (`frozen`)") && text.contains("`./check.sh`"), "{text}");
+        assert!(text.contains("hooks (`frozen`)") && text.contains("`./check.sh`"), "{text}");
         face.line("/trust yes").await;
         let (title, text, _) = face.local().await;
         assert_eq!(title, "trust");
-        assert!(text.contains("It brings hooks (`frozen`)"), "{text}");
+        assert!(text.contains("hooks (`frozen`)"), "{text}");
         let trusting = co.run(&["hooks", "trust", "frozen", "--yes"]);
         assert_eq!(trusting.code, Some(0), "{}", trusting.err);
         face.line("go").await;

@@ -6,7 +6,7 @@ use co::approval::{Approval, AutoApprove, Decider, RequestId};
 use co::config::Mode;
 use co::frontend::protocol::{ClientRequest, Holder, InboxLine, ServerMessage, Update};
 use co::history::{SessionId, TurnEnd};
-use co::store::StoredRequest;
+use co::store::{RequestState, StoredRequest};
 
 use crate::runtime::interactive::{Face, elsewhere, open, run, with};
 
@@ -91,7 +91,8 @@ fn requests_of_two_sessions_are_decided_from_one() {
         assert_eq!(face.end().await, TurnEnd::Completed, "the one at hand goes on by itself");
         assert_eq!((co.read("a.txt"), co.read("b.txt").as_deref()), (None, Some("two\n")));
         face.idle().await;
-        assert!(face.inbox().await.is_empty());
+        let approved: Vec<RequestState> = face.inbox().await.iter().map(|line| line.state).collect();
+        assert_eq!(approved, [RequestState::Approved], "until its session is resumed");
 
         face.ask(ClientRequest::ResumeNow { session: lines[0].session.clone() }).await;
         assert_eq!(face.words("resume").await, "“write a” continues in the background.");
@@ -129,7 +130,8 @@ fn what_another_process_decides_is_told_at_once() {
             .await;
         other.decide(&waiting[1], Approval::yes(), Decider::Cli).await.unwrap();
         face.elsewhere(0).await;
-        assert!(face.inbox().await.is_empty(), "answered while the turn runs");
+        let undecided = face.inbox().await.into_iter().filter(|line| line.state == RequestState::Waiting);
+        assert_eq!(undecided.count(), 0, "answered while the turn runs");
         face.close().await;
     });
 }
@@ -203,7 +205,7 @@ fn a_session_beside_is_ended_and_saved() {
         let at_hand = face.header(|_| true).await.session;
         let lines = face.inbox().await;
         face.ask(ClientRequest::ResumeNow { session: at_hand }).await;
-        assert!(face.words("resume").await.contains("the current one"));
+        assert!(face.words("resume").await.contains("the current session"));
         face.ask(ClientRequest::ResumeNow { session: SessionId("nobody".to_owned()) }).await;
         assert!(face.words("resume").await.contains("session"), "{:?}", face.seen.last());
         face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
@@ -219,7 +221,7 @@ fn a_session_beside_is_ended_and_saved() {
         face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
         assert_eq!(face.words("resume").await, "This session is already running.");
         face.ask(ClientRequest::Open { session: session.clone() }).await;
-        assert!(face.words("resume").await.contains("can be opened once it rests"));
+        assert!(face.words("resume").await.contains("running in the background"));
         face.close().await;
 
         // It is free again, and nobody has to look what became of it.

@@ -157,13 +157,13 @@ fn a_first_run_in_lines() {
     let start = |co: &Co| Terminal::start(&launch(co, &["--plain"]).size(100, 50));
     let other = fresh();
     let mut skipped = start(&other);
-    skipped.wait_for("press Enter to skip");
+    skipped.wait_for("press Enter to skip:");
     skipped.keys("<ret>");
-    skipped.wait_for("Skipped; it is not asked again.");
+    skipped.wait_for("Skipped; you will not be asked again.");
     skipped.kill();
 
     let mut lines = start(&co);
-    let shown = lines.wait_for("press Enter to skip");
+    let shown = lines.wait_for("press Enter to skip:");
     let number = shown.lines().find(|line| line.contains("OpenAI-compatible server")).unwrap();
     let number = number.split(':').next().unwrap().trim().to_owned();
     lines.keys(&format!("{number}<ret>"));

@@ -229,7 +229,7 @@ fn links_are_shown_and_honoured() {
     assert!(shot.contains("undo: no · after 2"), "{shot}");
     assert!(shot.contains("5 needs 2: denying 2 cancels 5"), "{shot}");
     let mut denying = five(Screen::open(80, 24)).keys("<tab><down>n");
-    assert!(denying.shot().contains("no to 2 drops 5: tell the model why"));
+    assert!(denying.shot().contains("deny 2 cancels 5: reason for the model"));
     let mut denied = denying.keys("<ret>");
     assert_eq!(denied.asks(), [&no(2, None)]);
     let shot = denied.shot();

@@ -449,5 +449,5 @@ fn a_clipboard_without_an_image_is_told() {
     let nowhere = co.home().display().to_string();
     let mut screen = terminal(&co.env("PATH", nowhere));
     screen.keys("<c-v>");
-    screen.wait_for("nothing here reads the clipboard");
+    screen.wait_for("no clipboard tool found");
 }
