@@ -148,7 +148,7 @@ fn a_check_says_what_is_wrong_in_one_sentence() {
         (
             page("/v1/models", 200, "<html>Sign in</html>"),
             3,
-            "/v1 does not look like work: a web page answered in place of the API",
+            "/v1 does not look like work: a web page answered instead of the API",
         ),
         (page("/v1/models", 404, "nothing here"), 3, "No such service at http://127.0.0.1:"),
         (page("/v1/models", 503, "busy"), 3, "work has a problem, so the key could not be checked: "),

@@ -153,6 +153,8 @@ impl<'a> Stage<'a> {
             }
             self.tick();
         }
+        self.keys("q");
+        self.screen().wait_for("· card ─");
         self.keys(keys);
     }
 

@@ -171,9 +171,9 @@ fn a_first_run_in_lines() {
     lines.keys(&format!("{}/v1<ret>", service.server.url()));
     lines.wait_for("it is not shown");
     lines.keys(&format!("{KEY}<ret>"));
-    lines.wait_for("nothing for later:");
+    lines.wait_for("press Enter for later:");
     lines.keys("2<ret>");
-    lines.wait_for("openai-compatible/replay answers from now on");
+    lines.wait_for("is now the model");
     lines.keys("hi<ret>");
     lines.wait_for("Hello.");
     lines.keys("/quit<ret>");

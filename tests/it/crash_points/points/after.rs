@@ -73,7 +73,7 @@ pub const POINTS: &[Point] = &[
             Record("end completed"),
             Kill(Nothing),
             Resume(0),
-            Now(Says("nothing to go on with")),
+            Now(Says("nothing to continue")),
             Run(&["-c", "-p", "once more"], 0),
             Now(Told("go")),
             Now(Told("Hello.")),
