@@ -267,7 +267,10 @@ fn commands_name_what_there_is() {
     let choices: Vec<_> = builtin.iter().flat_map(Command::choices).collect();
     assert_eq!(
         choices,
-        ["default", "off", "low", "medium", "high", "ask", "auto", "plan", "dry-run", "on", "off"]
+        [
+            "default", "off", "low", "medium", "high", "ask", "auto", "plan", "dry-run", "ask", "auto", "on",
+            "off"
+        ]
     );
 }
 
