@@ -148,7 +148,7 @@ fn failed_as_recorded(case: &Case, error: &Value, told: &Value, err: &str) {
         // Dropping older turns was tried first, and there are none.
         let tried = format!("{message}; there is nothing older to drop");
         assert_eq!(known["message"], tried, "{told:#}");
-        assert!(err.contains("start afresh with /clear"), "{told:#} {err}");
+        assert!(err.contains("start over with /clear"), "{told:#} {err}");
         return;
     }
     // What the model had written and the service refused stands behind the service's words.
