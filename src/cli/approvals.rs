@@ -66,7 +66,7 @@ fn format(json: bool) -> Format {
 
 /// A request in the form for programs.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct RequestRow<'a> {
     #[serde(flatten)]
     request: Waits,
     state: RequestState,
@@ -77,8 +77,8 @@ struct Listed<'a> {
     created: String,
 }
 
-fn listed(one: &StoredRequest) -> Listed<'_> {
-    Listed {
+fn listed(one: &StoredRequest) -> RequestRow<'_> {
+    RequestRow {
         request: Waits::of(&one.request),
         state: one.state,
         attachment: one.attachment,

@@ -61,7 +61,7 @@ fn end(one: &SessionSummary) -> String {
 
 /// A session in the form for programs: fields may only be added.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct SessionRow<'a> {
     id: &'a SessionId,
     title: Option<&'a str>,
     workspace: &'a Path,
@@ -73,8 +73,8 @@ struct Listed<'a> {
     waiting: usize,
 }
 
-fn listed(one: &SessionSummary) -> Listed<'_> {
-    Listed {
+fn listed(one: &SessionSummary) -> SessionRow<'_> {
+    SessionRow {
         id: &one.id,
         title: one.title.as_deref(),
         workspace: &one.workspace,

@@ -17,9 +17,9 @@ pub struct AutoFocus {
 
 impl AutoFocus {
     /// Records that the user moved away from these requests.
-    pub fn leave(&mut self, requests: impl Iterator<Item = RequestId>) {
+    pub fn leave(&mut self, requests: Vec<RequestId>) {
         self.is_on = false;
-        self.left = requests.collect();
+        self.left = requests;
     }
 
     /// Forgets which requests the user moved away from.

@@ -16,6 +16,9 @@ use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::Seen;
 use crate::tool::{Preview, Risk, ToolSpec};
 
+/// Why the approving key for unread text does nothing.
+pub const UNREAD: &str = "only file contents can be approved unread: never HIGH or ▲";
+
 /// From this many body lines on, reading in an editor is offered.
 const LONG: usize = 400;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::auto_focus::AutoFocus;
+use super::auto_focus::{AutoFocus, IDLE_MS};
 use super::batch::{Batch, Question};
 use super::cap::CapCard;
 use super::cards::{Card, Cards};
@@ -549,7 +549,7 @@ impl Model {
             moves.then(|| (self.now_ms / frame + 1) * frame),
             self.armed_until,
             self.presses.due_ms(),
-            super::update::takes_keys_at(self),
+            self.takes_keys_at(),
             self.next_guard_frame(),
             self.flash.as_ref().map(|(_, until)| *until),
             self.composer.draft_due(),
@@ -558,6 +558,22 @@ impl Model {
         .into_iter()
         .flatten()
         .min()
+    }
+
+    /// Returns the time at which the shown requests take the keys by themselves; `None` if they do not.
+    pub fn takes_keys_at(&self) -> Option<u64> {
+        let is_free = self.life == Life::Open
+            && self.focus == Focus::Composer
+            && self.composer.is_empty()
+            && self.panel.is_none()
+            && self.find.is_none()
+            && !self.completion.is_open()
+            && !self.is_too_small()
+            && !self.asks_cap()
+            && self.transcript.follows();
+        let is_new = |card: &Card| !card.is_decided() && !self.auto_focus.is_left(&card.request.id);
+        (is_free && self.cards.shown().any(is_new))
+            .then(|| if self.auto_focus.continues { self.now_ms } else { self.presses.last_ms() + IDLE_MS })
     }
 
     /// Whether something in progress is drawn. A turn that waits for the user counts as idle.

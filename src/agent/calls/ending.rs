@@ -8,7 +8,7 @@ use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::history::{Durability, Record, SEEN};
 use crate::message::{CallId, Done, ReturnPart, ReturnStatus, ToolCall, ToolReturn};
-use crate::tool::{CallPlan, Preview, Resource, Seen, Version, hunks};
+use crate::tool::{DiffLine, Preview, Resource, Seen, Version, hunks};
 
 impl Calls {
     /// Handles the end of a tool; `seen` are the versions that its output showed or its run wrote, `state` is what the
@@ -79,10 +79,7 @@ impl Calls {
         out: &mut Vec<Effect>,
     ) {
         let one = &self.calls[at];
-        let change = match one.plan.as_ref().map(|plan| &plan.preview) {
-            Some(Preview::Diff { lines, .. }) => lines.clone(),
-            Some(Preview::None | Preview::Text { .. } | Preview::Fields { .. }) | None => Vec::new(),
-        };
+        let change = planned_change(one).unwrap_or_default().to_vec();
         let returned = ToolReturn::program(one.call.id.clone(), ReturnStatus::Denied, text);
         let done = Some(Box::new(Done { change, is_planned: true, ..Done::default() }));
         self.finish_as(at, ToolReturn { done, ..returned }, judged, out);
@@ -175,13 +172,21 @@ impl Calls {
 fn done(one: &Tracked, returned: &mut ToolReturn) -> Option<Box<Done>> {
     let mut done = returned.done.take().unwrap_or_default();
     if returned.status == ReturnStatus::Ok
-        && let Some(CallPlan { preview: Preview::Diff { lines, .. }, .. }) = &one.plan
+        && let Some(lines) = planned_change(one)
     {
-        done.change.clone_from(lines);
+        lines.clone_into(&mut done.change);
         done.hunks_asked = one.request.as_ref().and_then(|asked| hunks::asked(&asked.plan.preview, lines));
     }
     done.ran = one.changed_by.map(|_| (one.tool.clone(), one.args.clone()));
     (*done != Done::default()).then_some(done)
+}
+
+/// Returns the lines of the planned change; `None` if the plan is no diff.
+fn planned_change(one: &Tracked) -> Option<&[DiffLine]> {
+    match &one.plan.as_ref()?.preview {
+        Preview::Diff { lines, .. } => Some(lines),
+        Preview::None | Preview::Text { .. } | Preview::Fields { .. } => None,
+    }
 }
 
 /// Returns the text that tells the model what ran instead of its own call.

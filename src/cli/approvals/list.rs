@@ -3,7 +3,7 @@
 
 use globset::{Glob, GlobMatcher};
 
-use super::typed::Listed;
+use super::typed::ListArgs;
 use super::{CommandContext, listed};
 use crate::cli::error::{CliError, Kind, Result};
 use crate::cli::table::table;
@@ -18,7 +18,7 @@ const LISTED: usize = 20_000;
 /// Width of a call's summary, in cells; a mark may follow.
 const WHAT: usize = 44;
 
-pub(super) async fn run(context: &mut CommandContext<'_>, wanted: Listed) -> Result<()> {
+pub(super) async fn run(context: &mut CommandContext<'_>, wanted: ListArgs) -> Result<()> {
     let filter = Filter::of(&wanted)?;
     let undecided = !wanted.all && wanted.state.is_none_or(RequestState::is_undecided);
     if wanted.json {
@@ -108,12 +108,12 @@ fn row(one: &StoredRequest) -> RequestRow {
 
 /// Selects the requests to list.
 struct Filter<'a> {
-    wanted: &'a Listed,
+    wanted: &'a ListArgs,
     tool: Option<GlobMatcher>,
 }
 
 impl<'a> Filter<'a> {
-    fn of(wanted: &'a Listed) -> Result<Self> {
+    fn of(wanted: &'a ListArgs) -> Result<Self> {
         let tool = wanted.tool.as_deref().map(Glob::new).transpose().map_err(|_| {
             let tool = sanitize_line(wanted.tool.as_deref().unwrap_or_default()).into_owned();
             let error = CliError::message(Kind::Usage, format!("`--tool {tool}` is not a tool name"));
@@ -123,12 +123,12 @@ impl<'a> Filter<'a> {
     }
 
     fn is_any(&self) -> bool {
-        let Listed { session, tool, risk, state, .. } = self.wanted;
+        let ListArgs { session, tool, risk, state, .. } = self.wanted;
         session.is_none() && tool.is_none() && risk.is_none() && state.is_none()
     }
 
     fn keeps(&self, row: &RequestRow) -> bool {
-        let Listed { session, risk, state, .. } = self.wanted;
+        let ListArgs { session, risk, state, .. } = self.wanted;
         let session = session.as_ref().map(|session| session.to_ascii_lowercase());
         session.is_none_or(|session| row.session.0.starts_with(&session))
             && self.tool.as_ref().is_none_or(|tool| tool.is_match(row.tool.as_str()))

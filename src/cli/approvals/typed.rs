@@ -12,7 +12,7 @@ pub(in crate::cli) struct Approvals {
     #[command(subcommand)]
     pub what: Option<Decide>,
     #[command(flatten)]
-    pub listed: Listed,
+    pub listed: ListArgs,
 }
 
 impl Approvals {
@@ -36,7 +36,7 @@ impl Approvals {
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Decide {
     /// List waiting requests of all sessions
-    List(Listed),
+    List(ListArgs),
     /// Show one whole request: arguments, preview, reasons, sources of untrusted text, decision
     Show {
         /// Its id, or a prefix of it; not needed if only one waits
@@ -89,7 +89,7 @@ pub(in crate::cli) enum Decide {
 
 /// What is listed.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Listed {
+pub(in crate::cli) struct ListArgs {
     /// Requests of one session: its id, or a prefix of it
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,

@@ -22,7 +22,6 @@ const REASON: &str = "Reason for the model, or an empty line for none: ";
 const NO_CHOICE: &str =
     "Type 1, 2, 3, 4 or 5. To type anything else first: 4 postpones this one, \"later all\" postpones all.";
 const TOO_SOON: &str = "That came too soon to count as an answer: type it again.";
-pub(super) const UNSEEN: &str = "Not approved: part of it is still unread. 5 prints it.";
 const CUT: &str = "A terminal line holds at most 4095 bytes, so the end of this one may be lost. It was not sent. \
                    Put a long text in a file and mention that.";
 
@@ -324,7 +323,7 @@ impl Plain {
         match open.dialogue.yes(approval, open.request.risk, open.seen(), now) {
             Yes::Send(approval) => self.decide(approval),
             Yes::Once => self.stage_anew(QuestionStage::Confirm),
-            Yes::Unseen => self.page.line(UNSEEN),
+            Yes::Unseen => self.page.line(words::UNSEEN),
             Yes::TooSoon => self.hasty(),
         }
     }

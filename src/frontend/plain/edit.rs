@@ -4,7 +4,6 @@
 
 use serde_json::{Map, Value};
 
-use super::answers::UNSEEN;
 use super::approvals::{PAGE, QuestionStage};
 use super::state::{Editing, Plain};
 use super::words;
@@ -27,7 +26,7 @@ impl Plain {
     pub(super) fn edit(&mut self) {
         let Some(open) = &mut self.approvals.open else { return };
         if open.seen() != Seen::All {
-            return self.page.line(UNSEEN);
+            return self.page.line(words::UNSEEN);
         }
         match self.setup.editing {
             Editing::Editor => {

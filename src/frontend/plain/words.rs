@@ -33,6 +33,8 @@ pub(super) const KEYS: &str = "Enter: send the line\nCtrl+C: stop the turn; twic
                                quit\nThe terminal edits the line. `co keys` lists the keys of the full screen.";
 
 /// The help for setting up a service: a key must never be typed into a visible line.
+pub(super) const UNSEEN: &str = "Not approved: part of it is still unread. 5 prints it.";
+
 pub(super) const LOGIN: &str = "Run `co auth add` in another shell: it asks for a service and its key.";
 
 /// Returns the sentence that asks for a decision.

@@ -1,7 +1,7 @@
 //! A row for a tool call: mark, tool, most informative argument, result, time.
 //!
-//! Below it are the last lines of its output while it runs and after a failure, and the change it made to a file. What
-//! the model was told of a change is shown on request only.
+//! Below it are the last lines of its output while it runs and after a failure, and the change it made to a file. The
+//! text that the model got about a change is shown on request only.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -105,7 +105,7 @@ pub struct CallRow {
     /// The language of the file it changed.
     language: Option<Language>,
     /// Whether the text for the model is shown below a change.
-    told: Fold,
+    for_model: Fold,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl CallRow {
             returned: String::new(),
             done: Done::default(),
             language: None,
-            told: Fold::Folded,
+            for_model: Fold::Folded,
         }
     }
 
@@ -231,17 +231,17 @@ impl CallRow {
 
     /// Shows the text for the model, if the whole change is shown already; hides it otherwise. Returns whether it is
     /// shown now.
-    pub fn turn_told(&mut self, change: Fold) -> bool {
+    pub fn toggle_text_for_model(&mut self, change: Fold) -> bool {
         let lines = self.done.change.iter().filter(|line| line.kind != DiffKind::Hunk).count();
         let is_whole = change == Fold::Open || lines <= FOLDED;
-        let shows = lines > 0 && is_whole && self.told == Fold::Folded;
-        self.told = if shows { Fold::Open } else { Fold::Folded };
+        let shows = lines > 0 && is_whole && self.for_model == Fold::Folded;
+        self.for_model = if shows { Fold::Open } else { Fold::Folded };
         shows
     }
 
     /// Hides the text for the model.
-    pub fn fold_told(&mut self) {
-        self.told = Fold::Folded;
+    pub fn hide_text_for_model(&mut self) {
+        self.for_model = Fold::Folded;
     }
 
     pub(super) fn lines(&self, look: &Look) -> Vec<Line> {
@@ -309,7 +309,7 @@ impl CallRow {
         }
     }
 
-    /// Says what it brought: the changed lines, or the words of its tool.
+    /// Returns its outcome: the number of changed lines, or the words of its tool.
     fn amount(&self) -> String {
         if self.done.change.is_empty() {
             return one_line_summary(&self.done.words, LONGEST_RESULT);
@@ -323,7 +323,7 @@ impl CallRow {
         if self.done.words.is_empty() { "failed" } else { &self.done.words }
     }
 
-    /// Returns the decision if it fits into the row, beside what the call brought.
+    /// Returns the decision if it fits into the row, beside the outcome.
     fn decided(&self, look: &Look) -> Option<&str> {
         let beside = match self.state {
             CallState::Done(ReturnStatus::Ok) => width(&self.amount()),
@@ -387,7 +387,7 @@ impl CallRow {
 }
 
 impl CallRow {
-    /// Adds the change it made, and what the model was told if that was asked for.
+    /// Adds the change it made, and the text for the model if it was asked for.
     fn change(&self, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
         let layout = AppliedLayout {
             width: look.width.saturating_sub(margin.rest.width()),
@@ -402,7 +402,7 @@ impl CallRow {
             let all = all.map_or(String::new(), |key| format!(", {key} shows all"));
             lines.push(remark(&format!("… {} more lines{all}", page.hidden), margin).cut(look.width));
         }
-        if self.told == Fold::Open {
+        if self.for_model == Fold::Open {
             lines.push(remark("the model was told:", margin));
             whole(&self.returned, look, margin, lines);
         }

@@ -63,7 +63,8 @@ impl Cell {
     /// Folds or unfolds this cell.
     pub fn turn(&mut self, look: &Look) {
         let now = if self.is_folded(look) { Fold::Folded } else { Fold::Open };
-        let tells = if let CellKind::Call(row) = &mut self.kind { row.turn_told(now) } else { false };
+        let tells =
+            if let CellKind::Call(row) = &mut self.kind { row.toggle_text_for_model(now) } else { false };
         self.fold = Some(if tells { Fold::Open } else { now.turned() });
         self.touch();
     }
@@ -77,7 +78,7 @@ impl Cell {
     pub fn fold_with_all(&mut self) {
         self.fold = None;
         if let CellKind::Call(row) = &mut self.kind {
-            row.fold_told();
+            row.hide_text_for_model();
             self.touch();
         }
     }

@@ -32,9 +32,9 @@ impl Sgr {
         let mut spans = Vec::new();
         for piece in pieces(text) {
             match piece {
-                Piece::Text(text) => spans.push(Span::inked(expand_tabs(text), self.ink())),
-                Piece::Colours(parameters) => self.set(parameters),
-                Piece::Other => {}
+                AnsiPart::Text(text) => spans.push(Span::inked(expand_tabs(text), self.ink())),
+                AnsiPart::Colours(parameters) => self.set(parameters),
+                AnsiPart::Other => {}
             }
         }
         spans
@@ -87,14 +87,14 @@ pub fn bare(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let only_text = |piece| match piece {
-        Piece::Text(text) => Some(text),
-        Piece::Colours(_) | Piece::Other => None,
+        AnsiPart::Text(text) => Some(text),
+        AnsiPart::Colours(_) | AnsiPart::Other => None,
     };
     Cow::Owned(pieces(text).filter_map(only_text).collect())
 }
 
 /// A piece of an output.
-enum Piece<'a> {
+enum AnsiPart<'a> {
     Text(&'a str),
     /// The parameters of a sequence that sets colours.
     Colours(&'a str),
@@ -102,7 +102,7 @@ enum Piece<'a> {
     Other,
 }
 
-fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+fn pieces(text: &str) -> impl Iterator<Item = AnsiPart<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -114,7 +114,7 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
                 let end =
                     rest.char_indices().skip(1).find(|(_, c)| *c == ESCAPE).map_or(rest.len(), |(at, _)| at);
                 let (text, after) = rest.split_at(end);
-                (Piece::Text(text), after)
+                (AnsiPart::Text(text), after)
             }
         };
         rest = after;
@@ -123,13 +123,13 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
 }
 
 /// Splits a complete sequence off the beginning of the text.
-fn sequence(text: &str) -> Option<(Piece<'_>, &str)> {
+fn sequence(text: &str) -> Option<(AnsiPart<'_>, &str)> {
     let body = text.strip_prefix(ESCAPE)?;
     if let Some(body) = body.strip_prefix('[') {
         let end = body.find(|c: char| ('@'..='~').contains(&c))?;
         let (parameters, after) = body.split_at(end);
         let is_plain = parameters.chars().all(|c| (' '..='?').contains(&c));
-        let piece = if after.starts_with('m') { Piece::Colours(parameters) } else { Piece::Other };
+        let piece = if after.starts_with('m') { AnsiPart::Colours(parameters) } else { AnsiPart::Other };
         return after.get(1..).filter(|_| is_plain).map(|after| (piece, after));
     }
     // Strings for the terminal: titles, links, and what else there is.
@@ -139,11 +139,11 @@ fn sequence(text: &str) -> Option<(Piece<'_>, &str)> {
             .into_iter()
             .chain(body.split_once("\u{1b}\\"))
             .min_by_key(|(before, _)| before.len())?;
-        return Some((Piece::Other, after));
+        return Some((AnsiPart::Other, after));
     }
     let after = body.trim_start_matches(|c: char| (' '..='/').contains(&c));
     let last = after.chars().next().filter(|c| ('0'..='~').contains(c))?;
-    Some((Piece::Other, after.get(last.len_utf8()..)?))
+    Some((AnsiPart::Other, after.get(last.len_utf8()..)?))
 }
 
 #[cfg(test)]

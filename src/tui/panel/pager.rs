@@ -9,7 +9,7 @@ use crate::approval::RequestId;
 use crate::frontend::dialogue::{Seen, Yes};
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::batch::Question;
-use crate::tui::cards::{BodyForm, Card, Cards};
+use crate::tui::cards::{BodyForm, Card, Cards, UNREAD};
 use crate::tui::cells::card::{Room, fitting, heading, lay_out, size};
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::find::{Piece, Query};
@@ -229,10 +229,7 @@ impl Pager {
 
 fn unseen(card: &Card, unread: bool, keymap: &Keymap) -> String {
     if unread {
-        return format!(
-            "{} needs to be read: only the contents of a file may be approved unread, not HIGH, without ▲",
-            card.request.tool
-        );
+        return format!("{} needs to be read: {UNREAD}", card.request.tool);
     }
     let mut keys = vec![(Context::Global, Action::Nav(Nav::PageDown), "shows more")];
     if card.may_be_unread() {

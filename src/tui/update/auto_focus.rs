@@ -4,31 +4,10 @@
 //! and nothing was typed since. A character is for the card only if it answers there and no other key follows it; any
 //! other character is for the composer, with those before it.
 
-use super::{batch, key, select};
-use crate::approval::RequestId;
-use crate::tui::auto_focus::IDLE_MS;
+use super::{batch, select};
 use crate::tui::key::Key;
 use crate::tui::keys::{Action, CardKey, Context, ListKey};
-use crate::tui::model::{Focus, Life, Model};
-use crate::tui::msg::Cmd;
-use crate::tui::press::Deferred;
-
-/// Returns the time at which the shown requests take the keys by themselves; `None` if they do not.
-pub fn due_ms(model: &Model) -> Option<u64> {
-    let is_free = model.life == Life::Open
-        && model.focus == Focus::Composer
-        && model.composer.is_empty()
-        && model.panel.is_none()
-        && model.find.is_none()
-        && !model.completion.is_open()
-        && !model.is_too_small()
-        && !model.asks_cap()
-        && model.transcript.follows();
-    let is_new =
-        || model.cards.shown().any(|card| !card.is_decided() && !model.auto_focus.is_left(&card.request.id));
-    (is_free && is_new())
-        .then(|| if model.auto_focus.continues { model.now_ms } else { model.presses.last_ms() + IDLE_MS })
-}
+use crate::tui::model::{Focus, Model};
 
 /// Gives the keys to the shown requests or back to the composer, after every message.
 pub fn settle(model: &mut Model) {
@@ -43,7 +22,7 @@ pub fn settle(model: &mut Model) {
     if model.focus != Focus::Card || batch::writes(model) {
         model.auto_focus.is_on = false;
     }
-    if due_ms(model).is_some_and(|due| due <= model.now_ms) {
+    if model.takes_keys_at().is_some_and(|due| due <= model.now_ms) {
         model.focus = Focus::Card;
         model.auto_focus.is_on = true;
         model.auto_focus.continues = false;
@@ -53,8 +32,8 @@ pub fn settle(model: &mut Model) {
 
 /// Records that the user moves away from the shown requests.
 pub fn leave(model: &mut Model) {
-    let shown: Vec<RequestId> = model.cards.shown().map(|card| card.request.id.clone()).collect();
-    model.auto_focus.leave(shown.into_iter());
+    let shown = model.cards.shown().map(|card| card.request.id.clone()).collect();
+    model.auto_focus.leave(shown);
 }
 
 /// What a key means to a card that took the keys by itself.
@@ -92,24 +71,5 @@ pub fn give_back(model: &mut Model, key: Option<(Key, usize)>) {
     if let Some((c, times)) = key.and_then(|(key, times)| Some((key.typed()?, times))) {
         model.composer.editor.insert(&c.to_string().repeat(times));
         model.composer.touched(model.now_ms);
-    }
-}
-
-/// Executes the deferred key if no other followed it.
-pub fn execute_due(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    if let Some(due) = model.presses.take_due(model.now_ms) {
-        execute(model, &due, cmds);
-    }
-}
-
-/// Executes a deferred key. It counts only for the question that it was pressed at.
-pub fn execute(model: &mut Model, deferred: &Deferred, cmds: &mut Vec<Cmd>) {
-    if model.dialogue.subject() != Some(&deferred.question) || deferred.is_held() {
-        return;
-    }
-    if deferred.is_armed {
-        key::execute(model, deferred.key, cmds);
-    } else {
-        model.dialogue.show_again(model.now_ms);
     }
 }

@@ -9,7 +9,7 @@ use crate::frontend::dialogue::{self, Seen, Yes};
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::Preview;
 use crate::tui::batch::Question;
-use crate::tui::cards::{Card, CardStage, Cards};
+use crate::tui::cards::{Card, CardStage, Cards, UNREAD};
 use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
 use crate::tui::form::pretty;
 use crate::tui::hunks::Sides;
@@ -18,7 +18,6 @@ use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
 
 const UNSEEN: &str = "part of it is still unread";
-const UNREAD: &str = "only file contents can be approved unread: never HIGH or ▲";
 
 /// Whether a card has the keys but ignores them for now. Letters of a text decide nothing and are not held back.
 pub fn is_guarded(model: &Model) -> bool {

@@ -23,7 +23,7 @@ use crate::tui::model::{
 };
 use crate::tui::msg::{Cmd, MouseMode};
 use crate::tui::panel::{Help, Panel};
-use crate::tui::press::{Followed, Pressed};
+use crate::tui::press::{Deferred, Followed, Pressed};
 
 pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if !matches!(model.life, Life::Open) {
@@ -47,7 +47,7 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
         Followed::Other(deferred) if deferred.may_be_text => {
             auto_focus::give_back(model, Some((deferred.key, deferred.events)));
         }
-        Followed::Other(deferred) => auto_focus::execute(model, &deferred, cmds),
+        Followed::Other(deferred) => execute_deferred(model, &deferred, cmds),
     }
     if model.auto_focus.is_on && model.panel.is_none() {
         match auto_focus::meaning(model, key) {
@@ -410,5 +410,24 @@ fn navigate(model: &mut Model, nav: Nav) {
         (Nav::Down, Focus::Composer) if model.find.is_some() => find::keys::step(model, Find::next),
         (Nav::Up, Focus::Composer) => complete::step(model, Popup::up),
         (Nav::Down, Focus::Composer) => complete::step(model, Popup::down),
+    }
+}
+
+/// Executes the deferred key if no other followed it.
+pub fn execute_due(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if let Some(due) = model.presses.take_due(model.now_ms) {
+        execute_deferred(model, &due, cmds);
+    }
+}
+
+/// Executes a deferred key. It counts only for the question that it was pressed at.
+fn execute_deferred(model: &mut Model, deferred: &Deferred, cmds: &mut Vec<Cmd>) {
+    if model.dialogue.subject() != Some(&deferred.question) || deferred.is_held() {
+        return;
+    }
+    if deferred.is_armed {
+        execute(model, deferred.key, cmds);
+    } else {
+        model.dialogue.show_again(model.now_ms);
     }
 }

@@ -40,7 +40,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     timers(model, &mut cmds);
     // A key that waited for its turn may have followed the deferred one in time.
     if !matches!(msg.input, Input::Key(_) | Input::Paste(_)) {
-        auto_focus::execute_due(model, &mut cmds);
+        key::execute_due(model, &mut cmds);
     }
     let may_write = matches!(
         msg.input,
@@ -99,11 +99,6 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         complete::follow(model, &mut cmds);
     }
     cmds
-}
-
-/// Returns the time at which the shown requests take the keys by themselves; `None` if they do not.
-pub fn takes_keys_at(model: &Model) -> Option<u64> {
-    auto_focus::due_ms(model)
 }
 
 /// Handles expired timers.
