@@ -55,6 +55,10 @@ pub enum Input {
     TakeBack {
         parts: Vec<UserPart>,
     },
+    /// The user takes back what the approval of this request allowed for the session.
+    Revoked {
+        request: RequestId,
+    },
     /// The wait is over, or the user cut it short.
     BackoffElapsed,
     /// Older messages were left out (`dropped` of them), or nothing could be.

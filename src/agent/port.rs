@@ -192,6 +192,10 @@ pub enum Op {
         request: RequestId,
         approval: Approval,
     },
+    /// Takes back what the approval of this request allowed for the session.
+    Revoke {
+        request: RequestId,
+    },
     /// A prompt typed while the turn runs.
     Steer {
         parts: Vec<UserPart>,

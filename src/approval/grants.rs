@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::rules::{Rule, RuleSet, RuleSource};
 use super::words::{CommandWords, Extent, command_words};
-use super::{Approval, Decider, Remember, Request};
+use super::{Approval, Decider, Remember, Request, RequestId};
 use crate::bash;
 use crate::message::ToolName;
 use crate::tool::Risk;
@@ -33,7 +33,8 @@ const SHELL: &str = "shell";
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Grants {
-    grants: Vec<Grant>,
+    /// Each with the request whose approval gave it.
+    grants: Vec<(RequestId, Grant)>,
 }
 
 impl Grants {
@@ -48,36 +49,55 @@ impl Grants {
         let (tool, args) =
             instead.as_ref().map_or((&request.tool, &request.args), |(tool, args)| (tool, args));
         match rule {
-            Some(text) => self.add_rules(text),
+            Some(text) => self.add_rules(&request.id, text),
             None if request.risk == Risk::High => {}
-            None => grants_for(tool, args, workspace).into_iter().for_each(|grant| self.add(grant)),
+            None => {
+                grants_for(tool, args, workspace).into_iter().for_each(|grant| self.add(&request.id, grant));
+            }
         }
     }
 
     /// Adds rules of the session. An invalid text grants nothing. A rule with an expiry is ignored, because
     /// the fold of records has no clock.
-    fn add_rules(&mut self, text: &str) {
+    fn add_rules(&mut self, request: &RequestId, text: &str) {
         let rules = RuleSet::parse(text, &RuleSource::Session, None).unwrap_or_default();
         rules
             .into_iter()
             .filter(|rule| rule.expires.is_none())
-            .for_each(|rule| self.add(Grant::Rule(Box::new(rule))));
+            .for_each(|rule| self.add(request, Grant::Rule(Box::new(rule))));
     }
 
-    fn add(&mut self, grant: Grant) {
-        if !self.grants.contains(&grant) {
-            self.grants.push(grant);
+    fn add(&mut self, request: &RequestId, grant: Grant) {
+        if !self.iter().any(|given| *given == grant) {
+            self.grants.push((request.clone(), grant));
         }
+    }
+
+    /// Takes back what the approval of this request gave.
+    pub fn revoke(&mut self, request: &RequestId) {
+        self.grants.retain(|(given_by, _)| given_by != request);
+    }
+
+    /// Returns what each approval gave, oldest first, with the request by which it is revoked.
+    pub fn by_request(&self) -> Vec<(RequestId, String)> {
+        let mut given: Vec<(RequestId, String)> = Vec::new();
+        for (request, grant) in &self.grants {
+            match given.last_mut() {
+                Some((last, text)) if last == request => text.push_str(&format!(", {grant}")),
+                Some(_) | None => given.push((request.clone(), grant.to_string())),
+            }
+        }
+        given
     }
 
     /// Returns the grant that covers this call, if any; for a command line, the grant of its first program.
     pub fn covering(&self, tool: &ToolName, args: &Value, workspace: &Path) -> Option<&Grant> {
         if tool.as_str() != SHELL {
-            return self.grants.iter().find(|grant| **grant == Grant::Tool(tool.clone()));
+            return self.iter().find(|grant| **grant == Grant::Tool(tool.clone()));
         }
         let script = args.get("command")?.as_str()?;
         let exact = Grant::Command { text: script.to_owned(), folder: workspace.to_owned() };
-        self.grants.iter().find(|grant| **grant == exact).or_else(|| self.covering_all(script, workspace))
+        self.iter().find(|grant| **grant == exact).or_else(|| self.covering_all(script, workspace))
     }
 
     /// Returns a grant only if every program of the line is covered.
@@ -85,7 +105,7 @@ impl Grants {
         command_words(script)?;
         let invocations = bash::invocations(script)?;
         let granted = |invocation: &bash::Invocation| {
-            self.grants.iter().find(|grant| match grant {
+            self.iter().find(|grant| match grant {
                 Grant::Words { words, folder } => {
                     folder == workspace && words.cover(invocation, &invocations)
                 }
@@ -116,12 +136,12 @@ impl Grants {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Grant> {
-        self.grants.iter()
+        self.grants.iter().map(|(_, grant)| grant)
     }
 
     /// Returns the rules of the session, in the order in which they were added.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
-        self.grants.iter().filter_map(|grant| match grant {
+        self.iter().filter_map(|grant| match grant {
             Grant::Rule(rule) => Some(&**rule),
             Grant::Tool(_) | Grant::Words { .. } | Grant::Command { .. } => None,
         })
@@ -130,7 +150,7 @@ impl Grants {
     /// Counts a call that a rule of the session answered; removes the rule if it is used up.
     pub fn count(&mut self, by: &Decider) {
         let Decider::Rule { id } = by else { return };
-        self.grants.retain_mut(|grant| match grant {
+        self.grants.retain_mut(|(_, grant)| match grant {
             Grant::Rule(rule) if rule.id == *id => rule.use_up(),
             Grant::Rule(_) | Grant::Tool(_) | Grant::Words { .. } | Grant::Command { .. } => true,
         });
@@ -156,7 +176,10 @@ impl std::fmt::Display for Grant {
             Self::Tool(name) => write!(f, "{name} (except HIGH)"),
             Self::Words { words, folder } => write!(f, "shell `{words}` in {}", folder.display()),
             Self::Command { text, folder } => write!(f, "shell `{text}` in {}", folder.display()),
-            Self::Rule(rule) => write!(f, "rule {} ({rule})", rule.id),
+            Self::Rule(rule) => match &rule.reason {
+                Some(reason) => write!(f, "{reason} ({rule})"),
+                None => write!(f, "rule {} ({rule})", rule.id),
+            },
         }
     }
 }

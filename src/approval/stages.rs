@@ -415,10 +415,10 @@ impl Weighing<'_> {
         for rule in rules.filter(|rule| rule.effect == effect) {
             match rule.fit(&subject) {
                 Fit::Elsewhere => {}
-                Fit::Applies if self.is_too_wide(rule) => {
-                    near.push(format!("{}: it tests no argument, so it does not cover HIGH", rule.id));
-                }
-                Fit::Applies => return Ok((rule, None)),
+                Fit::Applies => match rule.falls_short(self.risk) {
+                    Some(why) => near.push(format!("{}: {why}", rule.id)),
+                    None => return Ok((rule, None)),
+                },
                 Fit::AppliesInDoubt(doubt) => return Ok((rule, Some(doubt))),
                 Fit::Not(because) => near.push(format!("{}: {because}", rule.id)),
             }
@@ -429,11 +429,6 @@ impl Weighing<'_> {
             near.push(format!("and {more} more"));
         }
         if near.is_empty() { Err(format!("none applies to {}", self.name())) } else { Err(near.join("; ")) }
-    }
-
-    /// Whether an allow rule is too general: a HIGH call needs a rule that tests an argument.
-    fn is_too_wide(&self, rule: &Rule) -> bool {
-        rule.effect == RuleEffect::Allow && rule.args.is_empty() && self.risk == Risk::High
     }
 
     fn told(&self, rule: &Rule, does: &str, doubt: Option<String>) -> String {

@@ -81,6 +81,7 @@ pub fn classify(script: &str) -> Class {
 }
 
 pub use self::look::{has_known_words, subcommand};
+pub use self::programs::reading_subcommands;
 pub use self::segments::{Segment, segments};
 pub use self::wrap::{is_interpreter, is_shell};
 

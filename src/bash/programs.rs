@@ -66,6 +66,18 @@ pub fn program(name: &str) -> Option<Program> {
     Some(Program { does, flags: all, operands: Operands::named(operands)? })
 }
 
+/// Returns the subcommands of a program that are known to only read, e.g. `log` and `stash list` of `git`.
+pub fn reading_subcommands(program: &str) -> Vec<&'static str> {
+    let heads = TABLE.lines().filter(|line| !line.starts_with([' ', '#']));
+    heads
+        .filter_map(|line| line.rsplit_once(": "))
+        .filter(|(_, operands)| Does::told(operands).0 != Does::Acts)
+        .flat_map(|(names, _)| names.split(", "))
+        .filter_map(|name| name.strip_prefix(program)?.strip_prefix(' '))
+        .filter(|name| !name.starts_with('-'))
+        .collect()
+}
+
 /// Returns the text after a row's names, and its flags.
 fn find(name: &str) -> Option<(&'static str, &'static str)> {
     let mut rest = TABLE;

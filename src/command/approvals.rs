@@ -1,14 +1,46 @@
-//! `/approvals`: lists pending requests and what was allowed for the session.
+//! `/approvals`: lists pending requests and what was allowed; takes back what was allowed for the session.
 
 use super::words::count;
 use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
 use crate::approval::Request;
 
 pub(super) fn command() -> Command {
-    Command::new("approvals", "", "list waiting requests and session approvals", Needs::Approvals, decide)
+    Command::new(
+        "approvals",
+        "[revoke NUMBER]",
+        "list waiting requests and what was allowed, or revoke one of these",
+        Needs::Approvals,
+        decide,
+    )
 }
 
-fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    match args.split_whitespace().collect::<Vec<_>>().as_slice() {
+        [] => list(view),
+        ["revoke", number] => revoke(number, view),
+        _ => CommandEffect::Say(Say::warning("approvals", format!("Use `/approvals` or {REVOKE}."))),
+    }
+}
+
+const REVOKE: &str = "`/approvals revoke NUMBER`";
+
+fn revoke(number: &str, view: &CommandView) -> CommandEffect {
+    let warn = |text: String| CommandEffect::Say(Say::warning("approvals", text));
+    if let Some(owner) = &view.read_only {
+        return warn(format!("Only {owner} can revoke what this session was allowed."));
+    }
+    let at = number.parse().ok().and_then(|number: usize| number.checked_sub(1));
+    match at.and_then(|at| view.grants.get(at)) {
+        Some((request, grant)) => {
+            let text = format!("{} is no longer allowed.", code(grant));
+            CommandEffect::Revoke(request.clone(), Say::plain("approvals", text))
+        }
+        None if view.grants.is_empty() => warn("Nothing is allowed for the whole session.".to_owned()),
+        None => warn(format!("There is no {}; `/approvals` shows the numbers.", code(number))),
+    }
+}
+
+fn list(view: &CommandView) -> CommandEffect {
     let mut text = if view.waiting.is_empty() {
         "No requests are waiting in this session.\n".to_owned()
     } else {
@@ -25,8 +57,15 @@ fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffec
         text.push_str("\nNothing is allowed for the whole session.\n");
     } else {
         text.push_str("\nAllowed for this session:\n\n");
-        for grant in &view.grants {
-            text.push_str(&format!("- {}\n", code(grant)));
+        for (number, (_, grant)) in (1..).zip(&view.grants) {
+            text.push_str(&format!("{number}. {}\n", code(grant)));
+        }
+        text.push_str(&format!("\n{REVOKE} revokes one.\n"));
+    }
+    if !view.rules.is_empty() {
+        text.push_str("\nAllowed by rules in files; `co rules revoke ID` removes one:\n\n");
+        for rule in &view.rules {
+            text.push_str(&format!("- {} {}\n", code(&rule.id), code(&rule.text)));
         }
     }
     CommandEffect::Say(Say::plain("approvals", text))

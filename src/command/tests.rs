@@ -67,7 +67,7 @@ fn view() -> CommandView {
         totals: Totals { turns: 1, user: 1, assistant: 2, returns: 1, queued: 1, usage: Usage::default() },
         waiting: vec![request()],
         waiting_elsewhere: 2,
-        grants: vec!["write_file (except HIGH)".to_owned()],
+        grants: vec![(RequestId("r1".to_owned()), "write_file (except HIGH)".to_owned())],
         rules: vec![RuleLine { id: "mine".to_owned(), text: "allow shell: command = \"a`b\"".to_owned() }],
         rules_broken: Some("rules.toml:3: it has no effect".to_owned()),
     }
@@ -106,6 +106,7 @@ fn effect(line: &str, view: &CommandView) -> String {
     match Commands::builtin().decide(&name, &args, view) {
         CommandEffect::Say(Say { title, text, tone }) => format!("{tone:?} {title}: {text}"),
         CommandEffect::Clear => "clear".to_owned(),
+        CommandEffect::Revoke(request, say) => format!("revoke {request}: {}", say.text),
         CommandEffect::SetAutoApprove(auto_approve, say) => {
             format!("{auto_approve:?} {:?} {}", say.tone, say.title)
         }
@@ -214,9 +215,15 @@ fn commands_name_what_there_is() {
             vec![
                 "`8c2f00000001` HIGH `shell`: ``run `ls`␛[2J``",
                 "2 requests in other",
-                "`write_file (except HIGH)`",
+                "1. `write_file (except HIGH)`\n",
+                "`/approvals revoke NUMBER` revokes one.",
+                "`co rules revoke ID` removes one:\n\n- `mine` ``allow shell: command = \"a`b\"``\n",
             ],
         ),
+        ("/approvals revoke 1", vec!["revoke r1: `write_file (except HIGH)` is no longer allowed."]),
+        ("/approvals revoke 0", vec!["There is no `0`"]),
+        ("/approvals revoke x", vec!["There is no `x`"]),
+        ("/approvals what", vec!["Use `/approvals` or `/approvals revoke NUMBER`."]),
         (
             "/rules",
             vec![

@@ -1,6 +1,6 @@
 //! The input and the results of commands: plain values exchanged between `command` and `app`.
 
-use crate::approval::{AutoApprove, Request};
+use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
 use crate::message::Usage;
 use crate::sandbox::Isolation;
@@ -29,8 +29,8 @@ pub struct CommandView {
     pub waiting: Vec<Request>,
     /// The number of requests of all other sessions that the user can decide now.
     pub waiting_elsewhere: usize,
-    /// Descriptions of what was allowed for the session.
-    pub grants: Vec<String>,
+    /// Descriptions of what was allowed for the session, with the request by whose approval.
+    pub grants: Vec<(RequestId, String)>,
     /// Rules in force, those from files first.
     pub rules: Vec<RuleLine>,
     /// What is wrong with the rule files, as a sentence.
@@ -97,6 +97,8 @@ pub enum CommandEffect {
     Say(Say),
     /// Start a new session; the current one stays, with its pending requests.
     Clear,
+    /// Take back what the approval of this request allowed for the session, then display the message.
+    Revoke(RequestId, Say),
     /// Turn automatic approval on or off, then display the message.
     SetAutoApprove(AutoApprove, Say),
     /// Change the mode, then display the message.

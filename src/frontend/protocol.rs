@@ -61,7 +61,7 @@ pub enum ClientRequest {
     ResumeNow { session: SessionId },
     /// Set the approval mode.
     SetMode { mode: Mode },
-    /// A rule that would allow this request and similar ones; answered with [`ServerMessage::RuleDraft`].
+    /// The rules that would allow this request and what is like it; answered with [`ServerMessage::RuleDraft`].
     DraftRule { request: RequestId },
     /// The effect of this rule text on past calls; answered with [`ServerMessage::RuleChecked`].
     CheckRule { text: String },
@@ -200,11 +200,10 @@ pub enum ServerMessage {
     Request {
         request: Result<Box<StoredRequest>, String>,
     },
-    /// The rule that may be saved at a card.
+    /// The rules that may be saved at a card, the narrowest first; at least one.
     RuleDraft {
         request: RequestId,
-        text: String,
-        check: RuleCheck,
+        widths: Vec<OfferedRule>,
     },
     /// The rule for this request was saved in this file.
     RuleSaved {
@@ -358,6 +357,16 @@ impl Holder {
             Self::Nobody => "not open anywhere",
         }
     }
+}
+
+/// A rule that would allow a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedRule {
+    /// What it covers, in a few words, e.g. `any file in notes/`.
+    pub words: String,
+    /// The rule as TOML.
+    pub text: String,
+    pub check: RuleCheck,
 }
 
 /// The effect of a rule on past calls, or what is wrong with its text.

@@ -102,6 +102,7 @@ impl History {
             Record::Asked { call, request } => self.asked(call, request),
             Record::Decided { call, approval, by, .. } => self.decided(call, approval, by),
             Record::Judged { judgement, .. } => self.grants.count(&judgement.by),
+            Record::Revoked { request } => self.grants.revoke(request),
             Record::Expired { call, .. } => self.know(call, Known::Expired),
             Record::ToolStarted { call } => self.know(call, Known::MayHaveRun),
             Record::ToolFinished { returned } => self.finished(returned),

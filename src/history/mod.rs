@@ -103,6 +103,10 @@ pub enum Record {
         call: CallId,
         judgement: Judgement,
     },
+    /// What the approval of this request allowed for the session is allowed no more.
+    Revoked {
+        request: RequestId,
+    },
     /// The request timed out without a decision.
     Expired {
         request: RequestId,

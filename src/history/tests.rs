@@ -455,6 +455,11 @@ fn grants_come_back_with_the_session() {
         &with_calls(&["a"], records.clone()),
         &["3 user go", "4 model ok [a]", "open a approved as r1", "end Completed", grant],
     );
+    let revoke = |request: &str| Record::Revoked { request: RequestId(request.to_owned()) };
+    for (request, granted) in [("r1", 0), ("r2", 1)] {
+        let records = records.clone().into_iter().chain([revoke(request)]).collect();
+        assert_eq!(History::of(&with_calls(&["a"], records)).grants().iter().count(), granted, "{request}");
+    }
     let cleared = records.into_iter().chain([Record::Cleared]).collect();
     check(&with_calls(&["a"], cleared), &["detached a approved as r1", grant]);
 }

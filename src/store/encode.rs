@@ -147,6 +147,7 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
             Some(Change::Spend(Box::new(spend)))
         }
         Record::Damaged { .. }
+        | Record::Revoked { .. }
         | Record::Partial { .. }
         | Record::Deferred { .. }
         | Record::Queued { .. }
@@ -253,6 +254,7 @@ fn kind(record: &Record) -> &'static str {
         Record::Decided { .. } => "decided",
         Record::Judged { .. } => "judged",
         Record::Expired { .. } => "expired",
+        Record::Revoked { .. } => "revoked",
         Record::ToolStarted { .. } => "tool_started",
         Record::ToolFinished { .. } => "tool_finished",
         Record::Deferred { .. } => "deferred",

@@ -11,7 +11,8 @@ use super::composer::Editor;
 use super::form::Form;
 use super::hunks::{Hunks, Kept, Sides};
 use super::list::OpenRequest;
-use super::rule::{RuleForm, RuleStanding};
+use super::rule::{RuleForm, RuleStanding, RuleView};
+use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::Seen;
 use crate::tool::{Preview, Risk, ToolSpec};
@@ -211,11 +212,15 @@ impl Card {
         self.stage = CardStage::Editing(form);
     }
 
-    /// Opens the rule, as it was left if it was open before; returns whether a draft is needed.
-    pub fn write_rule(&mut self) -> Drafts {
+    /// Opens the rule, as it was left if it was open before; returns whether a draft is needed. A text that was
+    /// changed is shown again, otherwise the widths.
+    pub fn open_rule(&mut self, scope: RuleScope) -> Drafts {
         let left = self.rule.take();
         let drafts = if left.is_some() { Drafts::Kept } else { Drafts::Wanted };
-        self.stage = CardStage::Rule(left.unwrap_or_default());
+        let mut rule = left.unwrap_or_default();
+        rule.scope = scope;
+        rule.view = if rule.is_as_drafted() { RuleView::Widths } else { RuleView::Text };
+        self.stage = CardStage::Rule(rule);
         drafts
     }
 
@@ -229,10 +234,19 @@ impl Card {
         }
     }
 
-    /// Whether a text is being written in it.
-    pub fn is_written_to(&self) -> bool {
+    /// Whether something is shown in place of its question: a reason, a form, or a rule.
+    pub fn is_opened(&self) -> bool {
         match self.stage {
             CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => true,
+            CardStage::Asking | CardStage::Deciding(_) => false,
+        }
+    }
+
+    /// Whether a text is being written in it.
+    pub fn is_written_to(&self) -> bool {
+        match &self.stage {
+            CardStage::Reason(_) | CardStage::Editing(_) => true,
+            CardStage::Rule(rule) => rule.is_written(),
             CardStage::Asking | CardStage::Deciding(_) => false,
         }
     }

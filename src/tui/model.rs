@@ -421,7 +421,7 @@ impl Model {
         if self.batch.list.is_refusing() {
             return true;
         }
-        let single = current.is_written_to() || self.batch.opened.as_ref() == Some(&current.request.id);
+        let single = current.is_opened() || self.batch.opened.as_ref() == Some(&current.request.id);
         !single && self.cards.shown().nth(1).is_some()
     }
 

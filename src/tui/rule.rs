@@ -1,12 +1,19 @@
-//! A rule being written at a card: its text, its scope, and its effect on past calls. Plain data: keys are handled by
-//! `update::rule`, drawing by `cells::rule`. At most one check is requested at a time.
+//! A rule being chosen or written at a card: the widths that are offered, its text, its scope, and its effect on past
+//! calls. Plain data: keys are handled by `update::rule`, drawing by `cells::rule`. At most one check is requested at a
+//! time.
 
 use super::composer::Editor;
+use super::keys::Context;
 use crate::approval::rules::RuleScope;
-use crate::frontend::protocol::{PastCalls, RuleCheck};
+use crate::frontend::protocol::{OfferedRule, PastCalls, RuleCheck};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleForm {
+    /// From the narrowest to the widest; empty until they arrived.
+    pub widths: Vec<OfferedRule>,
+    /// The index of the width that `text` was taken from.
+    pub chosen: usize,
+    pub view: RuleView,
     pub text: Editor,
     pub scope: RuleScope,
     pub standing: RuleStanding,
@@ -14,6 +21,15 @@ pub struct RuleForm {
     draft: String,
     /// The text whose check was requested and not received yet.
     asked: Option<String>,
+}
+
+/// What is shown of the rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleView {
+    /// The widths, to choose from.
+    Widths,
+    /// The text, to be written.
+    Text,
 }
 
 /// The state of the text.
@@ -32,6 +48,9 @@ pub enum RuleStanding {
 impl Default for RuleForm {
     fn default() -> Self {
         Self {
+            widths: Vec::new(),
+            chosen: 0,
+            view: RuleView::Widths,
             text: Editor::default(),
             scope: RuleScope::Session,
             standing: RuleStanding::Drafting,
@@ -44,18 +63,73 @@ impl Default for RuleForm {
 impl RuleForm {
     /// Returns the text if it can be edited.
     pub fn editor_mut(&mut self) -> Option<&mut Editor> {
-        match self.standing {
-            RuleStanding::Drafting | RuleStanding::Saving(_) => None,
-            RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) => Some(&mut self.text),
+        match (self.view, &self.standing) {
+            (RuleView::Widths, _) | (_, RuleStanding::Drafting | RuleStanding::Saving(_)) => None,
+            (RuleView::Text, RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_)) => {
+                Some(&mut self.text)
+            }
         }
     }
 
-    /// Takes the draft.
-    pub fn drafted(&mut self, text: &str, check: RuleCheck) {
+    /// Takes the widths.
+    pub fn drafted(&mut self, widths: Vec<OfferedRule>) {
         if self.standing == RuleStanding::Drafting {
-            self.text = Editor::plain(text.trim_end_matches('\n'));
+            self.widths = widths;
+            self.choose(0);
+        }
+    }
+
+    /// Chooses a width, if it exists and the rule is not being saved.
+    pub fn choose(&mut self, at: usize) {
+        if let (Some(width), false) = (self.widths.get(at), self.is_saving()) {
+            self.chosen = at;
+            self.text = Editor::plain(width.text.trim_end_matches('\n'));
             self.draft = self.text.text();
-            self.standing = standing(check);
+            self.standing = standing(width.check.clone());
+        }
+    }
+
+    pub fn is_saving(&self) -> bool {
+        matches!(self.standing, RuleStanding::Saving(_))
+    }
+
+    /// Whether letters are text.
+    pub fn is_written(&self) -> bool {
+        self.view == RuleView::Text
+    }
+
+    /// The keys that it has.
+    pub fn context(&self) -> Context {
+        match self.view {
+            RuleView::Widths => Context::Width,
+            RuleView::Text => Context::Rule,
+        }
+    }
+
+    /// Whether the text is that of the chosen width.
+    pub fn is_as_drafted(&self) -> bool {
+        self.text.text() == self.draft
+    }
+
+    /// Goes from an unchanged text back to the widths; returns whether it did.
+    pub fn leave_text(&mut self) -> bool {
+        let leaves = self.is_written() && self.is_as_drafted() && !self.is_saving();
+        if leaves {
+            self.view = RuleView::Widths;
+        }
+        leaves
+    }
+
+    /// What a saved rule covers, and for how long.
+    pub fn coverage(&self) -> String {
+        let long = match self.scope {
+            RuleScope::Session => "for this session",
+            RuleScope::Project => "in this folder",
+            RuleScope::User => "everywhere",
+        };
+        match self.widths.get(self.chosen) {
+            Some(width) if self.is_as_drafted() => format!("{long}: {}", width.words),
+            Some(_) | None => format!("{long}: what the rule says"),
         }
     }
 
@@ -142,7 +216,13 @@ mod tests {
 
     fn drafted() -> RuleForm {
         let mut form = RuleForm::default();
-        form.drafted("a\n", good(1));
+        let width = |text: &str, matched| OfferedRule {
+            words: "w".to_owned(),
+            text: text.to_owned(),
+            check: good(matched),
+        };
+        form.drafted(vec![width("a\n", 1), width("b\n", 2)]);
+        form.view = RuleView::Text;
         form
     }
 

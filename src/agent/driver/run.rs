@@ -623,6 +623,7 @@ impl<'a> Driver<'a> {
             Op::Decide { request, approval } => self.decide(&request, approval).await,
             Op::Steer { parts } => self.feed(Input::Steer { parts }).await,
             Op::TakeBack { parts } => self.feed(Input::TakeBack { parts }).await,
+            Op::Revoke { request } => self.feed(Input::Revoked { request }).await,
             Op::Interrupt => self.feed(Input::Interrupt).await,
             Op::Defer => self.defer().await,
             Op::RetryNow => {
@@ -644,7 +645,7 @@ impl<'a> Driver<'a> {
     /// Interrupt and close concern both.
     fn is_for_caller(&mut self, op: &Op) -> bool {
         match op {
-            Op::Decide { .. } | Op::Draft { .. } | Op::Noted { .. } => false,
+            Op::Decide { .. } | Op::Revoke { .. } | Op::Draft { .. } | Op::Noted { .. } => false,
             Op::Interrupt | Op::Close => {
                 self.unheard.push(op.clone());
                 false

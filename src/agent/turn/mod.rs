@@ -334,6 +334,10 @@ impl Turn {
             }
             Input::Steer { parts } => self.on_steer(parts, &mut out),
             Input::TakeBack { parts } => self.on_take_back(&parts, &mut out),
+            Input::Revoked { request } => {
+                self.setup.rules.grants.revoke(&request);
+                out.push(Effect::Commit(vec![Record::Revoked { request }], Durability::Synced));
+            }
             Input::BackoffElapsed => {
                 if let Phase::BackingOff = self.phase {
                     self.request(&mut out);

@@ -1,8 +1,9 @@
 //! Drafts the rule that would allow a call and similar ones: the narrowest useful rule.
 //!
 //! Pure. The user sees and edits the draft before it takes effect. Called at a card, and by `co rules
-//! suggest`, which groups calls with the same draft.
+//! suggest`, which groups calls with the same draft. `width` offers narrower and wider ones.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -10,6 +11,7 @@ use serde_json::Value;
 use super::pattern::escape;
 use super::predicate::{COMMANDS, PATHS};
 use crate::approval::words::{CommandWords, Extent, command_words};
+use crate::bash;
 use crate::message::ToolName;
 use crate::stdx::paths::{display_relative, normalize};
 use crate::tool::Access;
@@ -53,24 +55,47 @@ impl std::fmt::Display for Draft {
 /// Drafts the rule for this call. `folder` is its session's folder.
 #[must_use]
 pub fn draft(tool: &ToolName, args: &Value, access: &Access, folder: &Path) -> Draft {
-    let mut lines = Vec::new();
-    let place = DraftPlace { folder, access };
-    place.object("args", args, &mut lines);
-    let rule = format!(
-        "[[rule]]\neffect = \"allow\"\ntool = {}\n{}",
-        quoted(&escape(tool.as_str())),
-        lines.concat()
-    );
-    let example = args.to_string();
-    Draft { rule, example: (example.chars().count() <= LONGEST_EXAMPLE).then_some(example) }
+    DraftPlace { folder, access, breadth: Breadth::Similar }.draft(tool, args)
 }
 
-struct DraftPlace<'a> {
-    folder: &'a Path,
-    access: &'a Access,
+/// How much a draft covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Breadth {
+    /// Calls like this one: a command with the same words, files of the same type in the same folder.
+    Similar,
+    /// This command, or these files.
+    Call,
+    /// A command with the same words, files in the same folder.
+    Near,
+    /// Commands that read with the same program, any file of the session's folder.
+    Wide,
+}
+
+pub(super) struct DraftPlace<'a> {
+    pub folder: &'a Path,
+    pub access: &'a Access,
+    pub breadth: Breadth,
 }
 
 impl DraftPlace<'_> {
+    pub fn draft(&self, tool: &ToolName, args: &Value) -> Draft {
+        let mut lines = Vec::new();
+        self.object("args", args, &mut lines);
+        let rule = format!(
+            "[[rule]]\neffect = \"allow\"\ntool = {}\n{}",
+            quoted(&escape(tool.as_str())),
+            lines.concat()
+        );
+        let example = args.to_string();
+        Draft { rule, example: (example.chars().count() <= LONGEST_EXAMPLE).then_some(example) }
+    }
+
+    /// Returns the files and folders that the arguments name, as they are shown.
+    pub fn paths(&self, args: &Value) -> Vec<PathBuf> {
+        let fields = args.as_object().into_iter().flatten();
+        fields.filter_map(|(name, value)| self.path_of(name, value)).collect()
+    }
+
     fn object(&self, prefix: &str, args: &Value, lines: &mut Vec<String>) {
         let Value::Object(fields) = args else { return };
         let about_files =
@@ -82,7 +107,7 @@ impl DraftPlace<'_> {
             } else if let Some(path) = self.path_of(name, value) {
                 lines.push(format!("{key} = {}\n", self.near(&path, value)));
             } else if let (true, Value::String(script)) = (COMMANDS.contains(&name.as_str()), value) {
-                lines.push(format!("{key} = {}\n", command(script)));
+                lines.push(format!("{key} = {}\n", self.command(script)));
             } else if !about_files {
                 self.other(name, &key, value, lines);
             }
@@ -131,9 +156,27 @@ impl DraftPlace<'_> {
         (touched || PATHS.contains(&name)).then_some(path)
     }
 
+    /// A test for a command by its words if they say what it does, otherwise for its exact text.
+    fn command(&self, script: &str) -> String {
+        let named = match self.breadth {
+            Breadth::Call => None,
+            Breadth::Similar | Breadth::Near => prefixes(script).map(|all| {
+                all.into_iter().map(|one| one.words.iter().map(|word| escape(word)).collect()).collect()
+            }),
+            Breadth::Wide => reading(script),
+        };
+        named.map_or_else(|| quoted(script), |named| words(&named))
+    }
+
     /// A test for files of the same type in the same folder; for a folder, for everything inside it.
     fn near(&self, path: &Path, value: &Value) -> String {
         let shown = |path: &Path| quoted(&display_relative(self.folder, path));
+        match (self.breadth, path.parent()) {
+            (Breadth::Call, _) => return quoted(value.as_str().unwrap_or_default()),
+            (Breadth::Near, Some(parent)) => return format!("{{ inside = {} }}", shown(parent)),
+            (Breadth::Wide, _) | (Breadth::Near, None) => return "{ inside = \".\" }".to_owned(),
+            (Breadth::Similar, _) => {}
+        }
         let writes = match self.access {
             Access::Paths { writes, .. } => writes.iter().any(|write| write == path),
             Access::Anything | Access::Nothing => false,
@@ -153,21 +196,48 @@ impl DraftPlace<'_> {
     }
 }
 
-/// A test for a command by its words if they say what it does, otherwise for its exact text.
-fn command(script: &str) -> String {
-    let named = command_words(script).filter(|all| {
-        all.iter().all(|one| match one.extent {
-            Extent::Prefix => true,
-            Extent::Exact => false,
-        })
-    });
-    let Some(mut named) = named else { return quoted(script) };
-    let list = |one: &CommandWords| {
-        let words: Vec<String> = one.words.iter().map(|word| quoted(&escape(word))).collect();
+/// Returns the words that allow a command line, each once, if more words may follow all of them.
+pub(super) fn prefixes(script: &str) -> Option<Vec<CommandWords>> {
+    let mut named = command_words(script)?;
+    named.dedup();
+    named.iter().all(|one| one.extent == Extent::Prefix).then_some(named)
+}
+
+/// Returns the program of a command line of which every part only reads, with a subcommand.
+pub(super) fn reader(script: &str) -> Option<String> {
+    let named = prefixes(script)?;
+    let program = named.first()?.words.first()?;
+    let known = bash::reading_subcommands(program);
+    let reads = |one: &CommandWords| {
+        one.words
+            .split_first()
+            .is_some_and(|(first, rest)| first == program && known.contains(&&*rest.join(" ")))
+    };
+    named.iter().all(reads).then(|| program.clone())
+}
+
+/// Returns the words of all commands that only read, with the program of this one.
+fn reading(script: &str) -> Option<Vec<Vec<String>>> {
+    let program = reader(script)?;
+    let mut by_first: BTreeMap<Option<&str>, Vec<&str>> = BTreeMap::new();
+    for name in bash::reading_subcommands(&program) {
+        let (first, last) = name.rsplit_once(' ').map_or((None, name), |(first, last)| (Some(first), last));
+        by_first.entry(first).or_default().push(last);
+    }
+    let list = |(first, last): (Option<&str>, Vec<&str>)| {
+        let words = [Some(program.as_str()), first].into_iter().flatten().map(str::to_owned);
+        words.chain([last.join("|")]).collect()
+    };
+    Some(by_first.into_iter().map(list).collect())
+}
+
+/// A test for commands that begin with one of these lists of words.
+fn words(named: &[Vec<String>]) -> String {
+    let list = |one: &Vec<String>| {
+        let words: Vec<String> = one.iter().map(|word| quoted(word)).collect();
         format!("[{}]", words.join(", "))
     };
-    named.dedup();
-    match named.as_slice() {
+    match named {
         [one] => format!("{{ words = {} }}", list(one)),
         many => format!("{{ words = [{}] }}", many.iter().map(list).collect::<Vec<_>>().join(", ")),
     }
@@ -199,7 +269,7 @@ fn is_scalar(value: &Value) -> bool {
     }
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     toml_edit::Value::from(text).to_string()
 }
 

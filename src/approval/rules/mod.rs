@@ -14,6 +14,7 @@ mod pattern;
 mod predicate;
 #[cfg(test)]
 mod tests;
+mod width;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,10 +26,11 @@ use serde_json::Value;
 pub use self::draft::draft;
 pub use self::pattern::{Glob, Regex};
 pub use self::predicate::{ArgTest, Predicate, Subject, Truth, Wanted};
+pub use self::width::{RuleWidth, widths};
 
 use self::predicate::Need;
 use crate::message::ToolName;
-use crate::tool::{Access, Origin, ToolSpec};
+use crate::tool::{Access, Origin, Risk, ToolSpec};
 
 /// The format by example; a test checks the text.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -43,7 +45,7 @@ pub struct Rule {
     pub tools: Vec<Glob>,
     /// If set, only tools of servers whose name matches.
     pub server: Option<Glob>,
-    /// For the model if it denies, for the user if it asks.
+    /// For the model if it denies, for the user if it asks; of an allow rule, what it covers.
     pub reason: Option<String>,
     pub source: RuleSource,
     /// If set, only in this folder and below; absolute.
@@ -51,6 +53,8 @@ pub struct Rule {
     pub expires: Option<Timestamp>,
     /// How many calls it may answer; `None`: any number.
     pub uses: Option<u32>,
+    /// The highest risk of the calls that it allows; `None`: any.
+    pub risk: Option<Risk>,
     /// The tests of arguments; all must hold.
     pub args: Vec<ArgTest>,
 }
@@ -170,6 +174,7 @@ impl Rule {
             folder: None,
             expires: None,
             uses: None,
+            risk: None,
             args: Vec::new(),
         }
     }
@@ -211,6 +216,23 @@ impl Rule {
         }
     }
 
+    /// Why the rule, if it allows, does not cover calls of this risk; `None` if it does.
+    pub fn falls_short(&self, risk: Risk) -> Option<&'static str> {
+        match (self.effect, self.risk) {
+            (RuleEffect::Ask | RuleEffect::Deny, _) => None,
+            (RuleEffect::Allow, Some(most)) if risk > most => Some("it covers only calls of a lower risk"),
+            (RuleEffect::Allow, _) if self.args.is_empty() && risk == Risk::High => {
+                Some("it tests no argument, so it does not cover HIGH")
+            }
+            (RuleEffect::Allow, _) => None,
+        }
+    }
+
+    /// What an allow rule covers, in a few words.
+    pub fn coverage(&self) -> String {
+        self.reason.clone().unwrap_or_else(|| self.to_string())
+    }
+
     /// Counts an answered call; returns whether the rule may answer another one.
     pub(super) fn use_up(&mut self) -> bool {
         self.uses = self.uses.map(|uses| uses.saturating_sub(1));
@@ -249,6 +271,9 @@ impl std::fmt::Display for Rule {
         }
         if let Some(expires) = &self.expires {
             write!(f, "; until {expires}")?;
+        }
+        if let Some(risk) = self.risk {
+            write!(f, "; up to {}", risk.word())?;
         }
         match self.uses {
             Some(1) => write!(f, "; once"),

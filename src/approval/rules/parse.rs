@@ -19,6 +19,7 @@ use super::{Rule, RuleEffect, RuleProblem, RuleSource};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::paths::normalize;
 use crate::stdx::text;
+use crate::tool::Risk;
 
 /// Maximum bytes of one file.
 const LONGEST: usize = 1 << 20;
@@ -27,8 +28,10 @@ const MOST: usize = 1_000;
 /// Maximum characters of file content quoted in a problem.
 const SHOWN: usize = 60;
 
-const KEYS: &[&str] =
-    &["id", "effect", "tool", "server", "reason", "folder", "expires", "uses", "match", "no_match", "args"];
+const KEYS: &[&str] = &[
+    "id", "effect", "tool", "server", "reason", "folder", "expires", "uses", "risk", "match", "no_match",
+    "args",
+];
 const PREDICATES: &[&str] = &["one_of", "glob", "regex", "inside", "host", "words", "min", "max", "empty"];
 
 /// Parses the rules of a text. `~` in it means `home`.
@@ -155,6 +158,7 @@ impl Reading<'_> {
             folder: self.folder(table),
             expires: self.expires(table),
             uses: self.uses(table, effect),
+            risk: self.risk(table, effect),
             args,
         };
         rule.id = self.id(table).unwrap_or_else(|| made_id(&rule));
@@ -222,6 +226,19 @@ impl Reading<'_> {
                 self.problem_at(item, "`uses` is for allow rules only; remove it");
             }
             (_, RuleEffect::Allow) => self.problem_at(item, "`uses` is a whole number from 1"),
+        }
+        None
+    }
+
+    fn risk(&mut self, table: &Table, effect: RuleEffect) -> Option<Risk> {
+        let item = table.get("risk")?;
+        let risk = [Risk::Low, Risk::Medium].into_iter().find(|risk| item.as_str() == Some(risk.word()));
+        match (risk, effect) {
+            (Some(risk), RuleEffect::Allow) => return Some(risk),
+            (_, RuleEffect::Ask | RuleEffect::Deny) => {
+                self.problem_at(item, "`risk` bounds rules that allow only; take it out");
+            }
+            (None, RuleEffect::Allow) => self.problem_at(item, "`risk` is \"low\" or \"medium\""),
         }
         None
     }

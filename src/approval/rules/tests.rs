@@ -414,7 +414,7 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
         (
             format!("{rule}zzzzzz = \"x\"\n"),
             &[
-                "rules.toml:4: `zzzzzz` is not known; a rule has id, effect, tool, server, reason, folder, expires, uses, match, no_match, args",
+                "rules.toml:4: `zzzzzz` is not known; a rule has id, effect, tool, server, reason, folder, expires, uses, risk, match, no_match, args",
             ],
         ),
         ("[[rule]]\neffect = \"ask\"\ntool = \"[\"\n".to_owned(), &["rules.toml:3: the glob is not valid: "]),
@@ -490,6 +490,14 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
         ),
         (format!("{rule}uses = 3\n"), &["rules.toml:4: `uses` is for allow rules only; remove it"]),
         (
+            format!("{rule}risk = \"low\"\n"),
+            &["rules.toml:4: `risk` bounds rules that allow only; take it out"],
+        ),
+        (
+            "[[rule]]\neffect = \"allow\"\ntool = \"t\"\nrisk = \"high\"\n".to_owned(),
+            &["rules.toml:4: `risk` is \"low\" or \"medium\""],
+        ),
+        (
             "[[rule]]\neffect = \"allow\"\ntool = \"t\"\nuses = 0\n".to_owned(),
             &["rules.toml:4: `uses` is a whole number from 1"],
         ),
@@ -539,8 +547,8 @@ fn the_example_reads_and_says_itself() {
         said,
         [
             "git-looks: allow shell: command `git status|log|diff …`",
-            "write-file-43cda640: allow write_file|edit_file: path inside drafts, path like *.md; in /home/me/notes; \
-             until 2126-12-01T00:00:00Z; 10 times",
+            "write-file-3713edac: allow write_file|edit_file: path inside drafts, path like *.md; in /home/me/notes; \
+             until 2126-12-01T00:00:00Z; up to medium; 10 times",
             "fetch-url-eef4c26a: ask fetch_url: url at *.example.org",
             "delete-16a0ea71: deny delete_* of github",
             "send-email-14d17bc5: allow send_email: to at northwind.example, cc empty, subject ~ ^Re: , \

@@ -53,6 +53,7 @@ impl Calls {
                 | Record::Decided { .. }
                 | Record::Judged { .. }
                 | Record::Expired { .. }
+                | Record::Revoked { .. }
                 | Record::Deferred { .. }
                 | Record::TurnEnded { .. }
                 | Record::Queued { .. }

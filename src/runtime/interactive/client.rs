@@ -352,6 +352,10 @@ impl ClientHandler {
         match self.commands.decide(name, args, &view) {
             CommandEffect::Say(say) => self.say(say).await,
             CommandEffect::Clear => return OwnerAction::Clear,
+            CommandEffect::Revoke(request, say) => {
+                self.say(say).await;
+                return OwnerAction::Op(Op::Revoke { request });
+            }
             CommandEffect::SetAutoApprove(auto_approve, say) => {
                 self.set_auto_approve(auto_approve).await;
                 self.say(say).await;

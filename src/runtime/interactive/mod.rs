@@ -426,6 +426,9 @@ impl<'a> SessionRuntime<'a> {
             Op::Decide { request, approval } => self.decide(&request, approval).await?,
             Op::Steer { parts } => return self.prompt(parts).await,
             Op::TakeBack { parts } => self.take_back(&parts).await?,
+            Op::Revoke { request } => {
+                self.session.commit(&[Record::Revoked { request }], Durability::Synced).await?;
+            }
             Op::Draft { text } => self.draft(text).await?,
             Op::Noted { text } => self.note(text).await?,
             Op::Interrupt => self.client.pending.stop(),

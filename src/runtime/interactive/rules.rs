@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::client::{ClientHandler, OwnerAction};
 use crate::agent::port::Op;
-use crate::approval::rules::{Fit, RuleEffect, RuleScope, RuleSet, RuleSource, Subject, draft};
+use crate::approval::rules::{Fit, RuleEffect, RuleScope, RuleSet, RuleSource, RuleWidth, Subject, widths};
 use crate::approval::{Approval, Remember, RequestId};
 use crate::command::{Say, code};
-use crate::frontend::protocol::{PastCalls, RuleCheck, ServerMessage};
+use crate::frontend::protocol::{OfferedRule, PastCalls, RuleCheck, ServerMessage};
 use crate::store::{AuditNote, StoredRequest};
-use crate::tool::{Origin, Risk};
+use crate::tool::Origin;
 use crate::workspace::rules::{RuleTrouble, SavedRule, save_rule, tried};
 
 /// Past calls on which a rule is tried.
@@ -25,14 +25,19 @@ impl ClientHandler {
         }
     }
 
-    /// Sends a rule that would allow the request.
+    /// Sends the rules that would allow the request.
     pub(super) async fn draft_rule(&self, request: RequestId) {
         match self.app.store.find_request(&request.0).await {
             Ok(one) => {
                 let asked = &one.request;
-                let text = draft(&asked.tool, &asked.args, &asked.plan.access, &one.workspace).to_string();
-                let check = RuleCheck { past: self.tried(&text).await };
-                self.tell(ServerMessage::RuleDraft { request, text, check }).await;
+                let access = &asked.plan.access;
+                let mut offered = Vec::new();
+                for width in widths(&asked.tool, &asked.args, access, asked.risk, &one.workspace) {
+                    let RuleWidth { words, text } = width;
+                    let check = RuleCheck { past: self.tried(&text).await };
+                    offered.push(OfferedRule { words, text, check });
+                }
+                self.tell(ServerMessage::RuleDraft { request, widths: offered }).await;
             }
             Err(error) => self.say(Say::error("rules", format!("{error}."))).await,
         }
@@ -86,7 +91,7 @@ impl ClientHandler {
 
     async fn saved(&self, request: &RequestId, text: &str, scope: RuleScope) -> Result<SavedRule, String> {
         let one = self.app.store.find_request(&request.0).await.map_err(|error| error.to_string())?;
-        self.is_about(text, scope, &one)?;
+        self.is_about(text, &one)?;
         let book = Arc::clone(&self.app.permissions.rules);
         let (text, folder) = (text.to_owned(), one.workspace);
         let saving = tokio::task::spawn_blocking(move || save_rule(&book, &text, scope, &folder));
@@ -102,7 +107,7 @@ impl ClientHandler {
     }
 
     /// Checks that an allow rule allows this very call, so that the approval covers no more than the rule.
-    fn is_about(&self, text: &str, scope: RuleScope, one: &StoredRequest) -> Result<(), String> {
+    fn is_about(&self, text: &str, one: &StoredRequest) -> Result<(), String> {
         let rules = RuleSet::parse(text, &RuleSource::Session, self.app.permissions.rules.home());
         let Ok(rules) = rules else { return Ok(()) };
         let asked = &one.request;
@@ -117,12 +122,11 @@ impl ClientHandler {
         };
         for rule in rules.iter().filter(|rule| rule.effect == RuleEffect::Allow) {
             match rule.fit(&subject) {
-                Fit::Applies
-                    if scope == RuleScope::Session && rule.args.is_empty() && asked.risk == Risk::High =>
-                {
-                    return Err("it tests no argument, so it does not cover HIGH; add a test".to_owned());
+                Fit::Applies | Fit::AppliesInDoubt(_) => {
+                    if let Some(why) = rule.falls_short(asked.risk) {
+                        return Err(format!("{why}; change it, or answer with y"));
+                    }
                 }
-                Fit::Applies | Fit::AppliesInDoubt(_) => {}
                 Fit::Elsewhere => {
                     return Err("it does not apply to this call; change it, or approve with y".to_owned());
                 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::client::{ClientHandler, SessionView};
 use crate::app::Status;
-use crate::approval::rules::{Rule, RulesHealth};
+use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
 use crate::command::{Activity, CommandView, CostPart, Needs, RuleLine, Totals};
 use crate::config::Cap;
 use crate::frontend::protocol::{ContextUse, Header, Known, Money, NEW_SESSION, ServerMessage};
@@ -56,7 +56,11 @@ impl ClientHandler {
                 let everywhere = app.store.waiting_count().await.unwrap_or_default();
                 view.waiting_elsewhere = everywhere.saturating_sub(waiting.len());
                 view.waiting = waiting.into_iter().map(|one| one.request).collect();
-                view.grants = self.known(known).await.grants().iter().map(ToString::to_string).collect();
+                view.grants = self.known(known).await.grants().by_request();
+                let allowing = policy.rules.rules.iter().filter(|rule| rule.effect == RuleEffect::Allow);
+                let sourced =
+                    |rule: &Rule| RuleLine { text: format!("{rule}, {}", rule.source), ..rule_line(rule) };
+                view.rules = allowing.map(sourced).collect();
             }
             Needs::Rules => {
                 let history = self.known(known).await;

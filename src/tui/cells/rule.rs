@@ -1,10 +1,10 @@
-//! The form of a rule at a card: its text, its scope, and its effect on past calls. At most as high as the pane; the
-//! cursor's row is always visible. Only draws; `update` also uses it for the width of the text.
+//! The form of a rule at a card: the widths that are offered or its text, its scope, and its effect on past calls. At
+//! most as high as the pane; the row of the cursor or of the choice is always visible. Only draws; `update` also uses it for the width of the text.
 
 use super::call;
 use super::card::{Drawn, Frame, NARROW, Sheet, WIDEST, fitting, inner};
 use crate::approval::rules::RuleScope;
-use crate::frontend::protocol::PastCalls;
+use crate::frontend::protocol::{OfferedRule, PastCalls};
 use crate::stdx::text::one_line_summary;
 use crate::tui::cards::Card;
 use crate::tui::composer::Rows;
@@ -30,7 +30,8 @@ pub fn text_width(columns: usize) -> usize {
 pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {
     let mut sheet = Sheet::new(frame, frame.look.width.min(WIDEST));
     let glyphs = frame.look.glyphs;
-    let title = Line::of(format!("{} rule for ", glyphs.waiting), Role::Waiting)
+    let what = if rule.is_written() { "rule for" } else { "allow from now on:" };
+    let title = Line::of(format!("{} {what} ", glyphs.waiting), Role::Waiting)
         .with(card.request.tool.as_str(), Role::Tool)
         .with(" ", Role::Text)
         .with(call::subject(&card.request.args), Role::Text);
@@ -38,12 +39,52 @@ pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {
     sheet.border(&title, &Line::of(card.request.risk.word(), role), 0);
     let foot = foot(&sheet, card, rule);
     let room = frame.rows.saturating_sub(2 + foot.len()).max(1);
-    text(&mut sheet, rule, room);
+    if rule.is_written() {
+        text(&mut sheet, rule, room);
+    } else {
+        widths(&mut sheet, rule, room);
+    }
     for line in foot {
         sheet.put(line);
     }
     sheet.border(&keys(rule, frame), &Line::new(), 2);
     sheet.drawn
+}
+
+/// Draws the widths, so that the chosen one is visible.
+fn widths(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
+    let glyphs = sheet.frame.look.glyphs;
+    if rule.widths.is_empty() {
+        return sheet.put(Line::of(format!("{} finding similar calls", glyphs.still), Role::Dim));
+    }
+    let blocks: Vec<Vec<Line>> =
+        (0..).zip(&rule.widths).map(|(at, width)| block(sheet, rule, at, width)).collect();
+    let to_chosen: usize = blocks.iter().take(rule.chosen + 1).map(Vec::len).sum();
+    let lines = blocks.into_iter().flatten();
+    lines.skip(to_chosen.saturating_sub(room)).take(room).for_each(|line| sheet.put(line));
+}
+
+/// Returns the lines of one width: what it covers, and what it would have matched.
+fn block(sheet: &Sheet<'_>, rule: &RuleForm, at: usize, width: &OfferedRule) -> Vec<Line> {
+    let is_chosen = at == rule.chosen;
+    let mark = if is_chosen { sheet.frame.look.glyphs.folded } else { " " };
+    let role = if is_chosen { Role::Key } else { Role::Text };
+    let words = format!("{mark}{} {}", at + 1, width.words);
+    let matched = match &width.check.past {
+        Ok(PastCalls { of: 0, .. }) | Err(_) => String::new(),
+        Ok(PastCalls { matched, of, denied: 0 }) => format!("matched {matched} of {of} calls"),
+        Ok(PastCalls { matched, of, denied }) => {
+            format!("matched {matched} of {of} calls, {denied} denied")
+        }
+    };
+    let one = Line::spread(Line::of(words.clone(), role), Line::of(matched.clone(), Role::Dim), sheet.inner);
+    if one.text().contains(words.as_str()) {
+        return vec![one];
+    }
+    let indent = Margin::new(Line::new(), Line::of("   ", Role::Text));
+    let mut lines = wrap_spans(&[Span::new(words, role)], sheet.inner, &indent);
+    lines.extend((!matched.is_empty()).then(|| Line::of(format!("   {matched}"), Role::Dim)));
+    lines
 }
 
 fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
@@ -95,6 +136,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
     let (words, role) = match &rule.standing {
         RuleStanding::Drafting => (String::new(), Role::Dim),
         RuleStanding::Unchecked => (format!("{} checking it against past calls", glyphs.still), Role::Dim),
+        RuleStanding::Good(_) if !rule.is_written() => (String::new(), Role::Dim),
         RuleStanding::Good(past) => (format!("{} {}", glyphs.ok, would_have(*past)), Role::Ok),
         RuleStanding::Wrong(wrong) => {
             (format!("{} {}", glyphs.fail, one_line_summary(wrong, 400)), Role::Fail)
@@ -102,6 +144,9 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
         RuleStanding::Saving(_) => (format!("{} saving and approving…", glyphs.waiting), Role::Waiting),
     };
     let mut say = |words: String, role| {
+        if words.is_empty() {
+            return;
+        }
         let said = wrap_spans(&[Span::new(words, role)], sheet.inner, &Margin::default());
         lines.extend(said.into_iter().take(MOST_SAID));
     };
@@ -144,9 +189,17 @@ fn would_have(past: PastCalls) -> String {
 }
 
 fn keys(rule: &RuleForm, frame: &Frame<'_>) -> Line {
-    let on = |key, words| (Context::Rule, Action::Rule(key), words);
+    let on = |key, words| (rule.context(), Action::Rule(key), words);
     let back = (Context::Global, Action::Escape, "back");
     let wanted = match rule.standing {
+        RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) if !rule.is_written() => {
+            vec![
+                on(RuleKey::Save, "allow and approve"),
+                on(RuleKey::Scope, "scope"),
+                on(RuleKey::Write, "edit as text"),
+                back,
+            ]
+        }
         RuleStanding::Drafting | RuleStanding::Saving(_) => vec![back],
         RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) => vec![
             on(RuleKey::Save, "save and approve"),

@@ -183,9 +183,13 @@ pub enum FormKey {
     Raw,
 }
 
-/// Actions in a rule being written.
+/// Actions in a rule being chosen or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RuleKey {
+    /// Chooses the width of this number, from 1.
+    Width(u8),
+    /// Shows the rule as text.
+    Write,
     /// Saves it and approves the request.
     Save,
     /// Switches the scope.

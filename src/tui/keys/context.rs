@@ -21,6 +21,8 @@ pub enum Context {
     Form,
     /// A rule is being written at a card.
     Rule,
+    /// The width of a rule is being chosen at a card.
+    Width,
     /// A list of several requests has the focus.
     Batch,
     /// The question at a cap has the focus.
@@ -62,6 +64,7 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Arguments, Context::Text, Context::Global],
     &[Context::Form, Context::Text, Context::Global],
     &[Context::Rule, Context::Text, Context::Global],
+    &[Context::Width, Context::Global],
     &[Context::Batch, Context::Global],
     &[Context::Cap, Context::Global],
     &[Context::Transcript, Context::Global],
@@ -79,7 +82,7 @@ pub const LAYERS: &[&[Context]] = &[
 
 impl Context {
     /// All contexts, in the order of lists.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Composer,
         Self::Text,
         Self::Chord,
@@ -92,6 +95,7 @@ impl Context {
         Self::Arguments,
         Self::Form,
         Self::Rule,
+        Self::Width,
         Self::Transcript,
         Self::Find,
         Self::Found,
@@ -128,6 +132,7 @@ impl Context {
             Self::Arguments => ("arguments", "in arguments edited as text", AreText),
             Self::Form => ("form", "in the form of arguments", AreText),
             Self::Rule => ("rule", "in the rule form of a card", AreText),
+            Self::Width => ("width", "in the choice of what to allow", AreKeys),
             Self::Batch => ("batch", "in a list of requests", AreKeys),
             Self::Cap => ("cap", "on a cap request", AreKeys),
             Self::Completion => ("completion", "while completions are shown", AreText),

@@ -321,7 +321,7 @@ mod tests {
             ("card.why", &["Ctrl+Entr"], "`Ctrl+Entr` is not a key (did you mean `Ctrl+Enter`?)".into()),
             ("card.yes", &["Enter"], format!("Enter {safe}")),
             ("card.yes", &["x", "Ctrl+Space"], format!("Ctrl+Space {safe}")),
-            ("card.always", &["Esc"], format!("Esc {safe}")),
+            ("width.save", &["Esc"], format!("Esc {safe}")),
             ("batch.yes", &["Alt+Enter"], format!("Alt+Enter {safe}")),
             ("arguments.approve-edited", &["Ctrl+J"], format!("Ctrl+J {safe}")),
             ("arguments.approve-edited", &["Shift+Tab"], format!("Shift+Tab {safe}")),

@@ -6,6 +6,7 @@
 use super::advice::{nothing_left, say_put_off};
 use super::{form, panel, rule};
 use crate::agent::port::Op;
+use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::{Seen, Yes};
 use crate::frontend::protocol::ClientRequest;
@@ -52,7 +53,7 @@ fn leave_what_is_gone(model: &mut Model) {
     let gone = !model.batch.writing.is_empty() && model.batch.writing.iter().all(is_gone);
     model.batch.writing = match model.cards.current() {
         _ if model.batch.list.is_refusing() => model.batch.list.refused().to_vec(),
-        Some(card) if card.is_written_to() => vec![card.request.id.clone()],
+        Some(card) if card.is_opened() => vec![card.request.id.clone()],
         Some(_) | None => Vec::new(),
     };
     if gone && model.batch.writing.is_empty() && model.focus == Focus::Card {
@@ -135,7 +136,7 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
         // A decided row has nothing to edit.
         ListKey::Edit | ListKey::Rule if card.is_decided() => {}
         ListKey::Edit => form::open(model),
-        ListKey::Rule => rule::open(model, cmds),
+        ListKey::Rule => rule::open(model, RuleScope::Project, cmds),
         ListKey::Yes => yes(model, cmds),
         ListKey::No => {
             let open = all_open(&model.cards);

@@ -1,10 +1,11 @@
 //! The keys of a card. A decision is sent as an `Op`; the card stays until the owner reports the settlement. The
 //! conditions for an approval are defined by `frontend::dialogue`.
 
-use super::advice::{advise, nothing_left, only_once, propose, say_put_off, unseen};
+use super::advice::{advise, nothing_left, propose, say_put_off, unseen};
 use super::{auto_focus, batch, form, panel, rule, select};
 use crate::agent::port::Op;
-use crate::approval::{Approval, Remember, RequestId};
+use crate::approval::rules::RuleScope;
+use crate::approval::{Approval, RequestId};
 use crate::frontend::dialogue::{self, Seen, Yes};
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::Preview;
@@ -113,7 +114,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         CardKey::Hunk(hunk) => turn_hunk(card, usize::from(hunk), &model.keymap),
         CardKey::HunkHere if card.hunks.count() == 0 => {}
         CardKey::HunkHere => turn_hunk(card, card.hunks.here(), &model.keymap),
-        CardKey::Rule => rule::open(model, cmds),
+        CardKey::Rule => rule::open(model, RuleScope::Project, cmds),
         CardKey::YesUnread if !card.may_be_unread() => card.advice = Some(UNREAD.to_owned()),
         // Only after it was offered: Caps Lock makes a `Y` of each `y`.
         CardKey::Yes | CardKey::YesUnread => match card.yes() {
@@ -126,12 +127,9 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
                 card.advice = Some(nothing_left(&model.keymap, Context::Card, no));
             }
         },
-        CardKey::Always if card.hunks.skipped() > 0 => {
-            card.advice = Some(only_once(&model.keymap));
-        }
         CardKey::Always => match dialogue::only_once(&card.request) {
             Some(why) => card.advice = Some(why.to_owned()),
-            None => yes(model, Approval::for_session(), None, cmds),
+            None => rule::open(model, RuleScope::Session, cmds),
         },
         CardKey::No => card.stage = CardStage::Reason(std::mem::take(&mut card.reason)),
         CardKey::SendNo => send_no(model, cmds),
@@ -233,7 +231,6 @@ fn yes(model: &mut Model, approval: Approval, seen: Option<Seen>, cmds: &mut Vec
     let word = match &approval {
         _ if model.dialogue.is_approved_once() => "yes",
         Approval::Approve { instead: Some(_), .. } => "yes, without skipped hunks",
-        Approval::Approve { remember: Remember::Session, .. } => "yes, for this session",
         Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => "yes",
     };
     match propose(model, seen, |card| decision(card, approval)) {
@@ -305,6 +302,12 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
         return;
     };
     card.advice = None;
+    if let CardStage::Rule(rule) = &mut card.stage
+        && !approved_once
+        && rule.leave_text()
+    {
+        return;
+    }
     match &card.stage {
         CardStage::Asking if approved_once => {}
         CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => card.rest(),
@@ -333,8 +336,10 @@ pub fn navigate(model: &mut Model, nav: Nav) {
     }
     let view = model.card_view;
     let Some(card) = model.cards.current_mut() else { return };
-    if let CardStage::Editing(form) = &mut card.stage {
-        return form.scroll_beside(nav, view.beside);
+    match &mut card.stage {
+        CardStage::Editing(form) => return form.scroll_beside(nav, view.beside),
+        CardStage::Rule(_) => return rule::step(model, nav),
+        CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {}
     }
     let page = view.body_room.saturating_sub(1).max(1);
     let last = view.body_total.saturating_sub(view.body_room);
@@ -366,7 +371,7 @@ pub fn to_edge(model: &mut Model, edge: Edge) -> bool {
     if model.focus != Focus::Card || model.panel.is_some() || model.is_list() || model.asks_cap() {
         return false;
     }
-    let Some(card) = model.cards.current_mut().filter(|card| !card.is_written_to()) else { return false };
+    let Some(card) = model.cards.current_mut().filter(|card| !card.is_opened()) else { return false };
     match edge {
         Edge::Top => card.scroll = 0,
         Edge::Bottom => {

@@ -115,8 +115,8 @@ pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
     let (text, target) = match &card.stage {
         CardStage::Editing(form) => (form.text(), Target::Arguments(id)),
         CardStage::Reason(editor) => (editor.text(), Target::Reason(id)),
-        CardStage::Rule(rule) => (rule.text.text(), Target::Rule(id)),
-        CardStage::Asking | CardStage::Deciding(_) => return,
+        CardStage::Rule(rule) if rule.is_written() => (rule.text.text(), Target::Rule(id)),
+        CardStage::Asking | CardStage::Rule(_) | CardStage::Deciding(_) => return,
     };
     cmds.push(Cmd::Edit { text, target });
 }

@@ -198,6 +198,9 @@ fn contexts(model: &Model) -> &'static [Context] {
             Mode::Fields => &[Context::Form, Context::Text, Context::Global],
             Mode::Raw => &[Context::Arguments, Context::Text, Context::Global],
         },
+        (Focus::Card, Some(CardStage::Rule(rule))) if !rule.is_written() => {
+            &[Context::Width, Context::Global]
+        }
         (Focus::Card, Some(CardStage::Rule(_))) => &[Context::Rule, Context::Text, Context::Global],
         (Focus::Card, Some(CardStage::Asking | CardStage::Deciding(_))) => &[Context::Card, Context::Global],
     }

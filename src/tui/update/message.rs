@@ -44,7 +44,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         | ServerMessage::Preview { .. }
         | ServerMessage::Inbox { .. }
         | ServerMessage::Request { .. }) => panel::tell(model, told, cmds),
-        ServerMessage::RuleDraft { request, text, check } => rule::drafted(model, &request, &text, check),
+        ServerMessage::RuleDraft { request, widths } => rule::drafted(model, &request, widths),
         ServerMessage::RuleSaved { request, file } => rule::saved(model, &request, file),
         ServerMessage::RuleChecked { text, check } => rule::checked(model, &text, &check, cmds),
         ServerMessage::Entered => entered(model),

@@ -1,33 +1,34 @@
-//! The keys of a rule being written at a card, the owner's checks of its text, and its round trip through the user's
-//! editor.
+//! The keys of a rule being chosen or written at a card, the owner's checks of its text, and its round trip through the
+//! user's editor.
 //!
 //! Saving a rule approves the request, so it needs a request that was shown whole, a text that was checked as good, and
 //! for high risk a second key.
 
 use super::advice::{advise, only_once, propose, unseen};
 use crate::approval::RequestId;
+use crate::approval::rules::RuleScope;
 use crate::frontend::dialogue::Yes;
-use crate::frontend::protocol::{ClientRequest, RuleCheck};
+use crate::frontend::protocol::{ClientRequest, OfferedRule, RuleCheck};
 use crate::tui::cards::{Card, CardStage, Drafts};
 use crate::tui::cells::rule::text_width;
 use crate::tui::composer::Editor;
 use crate::tui::form::LONGEST;
-use crate::tui::keys::{Action, Context, Move, RuleKey};
+use crate::tui::keys::{Action, Move, Nav, RuleKey};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::rule::{RuleForm, RuleStanding};
+use crate::tui::rule::{RuleForm, RuleStanding, RuleView};
 
-/// Opens the rule form of the current card.
-pub fn open(model: &mut Model, cmds: &mut Vec<Cmd>) {
+/// Opens the rule form of the current card, for a rule of this scope.
+pub fn open(model: &mut Model, scope: RuleScope, cmds: &mut Vec<Cmd>) {
     let keymap = &model.keymap;
     let Some(card) = model.cards.current_mut() else { return };
     if !card.is_seen() {
-        card.advice = Some(unseen("read all of it before making a rule", card, keymap));
+        card.advice = Some(unseen("read all of it before allowing more", card, keymap));
     } else if card.hunks.skipped() > 0 {
         card.advice = Some(only_once(keymap));
     } else if card.request.plan.question.is_some() {
         card.advice = Some("questions are answered each time: no rule possible".to_owned());
-    } else if card.write_rule() == Drafts::Wanted {
+    } else if card.open_rule(scope) == Drafts::Wanted {
         cmds.push(Cmd::Send(ClientRequest::DraftRule { request: card.request.id.clone() }));
     }
 }
@@ -43,6 +44,9 @@ pub fn act(model: &mut Model, key: RuleKey, cmds: &mut Vec<Cmd>) {
         return;
     }
     match key {
+        RuleKey::Width(number) => rule.choose(usize::from(number).saturating_sub(1)),
+        RuleKey::Write if rule.standing == RuleStanding::Drafting => {}
+        RuleKey::Write => rule.view = RuleView::Text,
         RuleKey::Scope => rule.next_scope(),
         RuleKey::Reset if rule.standing == RuleStanding::Drafting => {}
         RuleKey::Reset => {
@@ -69,6 +73,7 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
         RuleStanding::Saving(_) => return,
     };
     let (text, scope) = (rule.text.text(), rule.scope);
+    let context = rule.context();
     match propose(model, None, |card| ClientRequest::SaveRule {
         request: card.request.id.clone(),
         text,
@@ -81,7 +86,7 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
             cmds.extend(asks.into_iter().map(Cmd::Send));
         }
         Yes::Once => {
-            let again = [(Context::Rule, Action::Rule(RuleKey::Save), "again to save and approve")];
+            let again = [(context, Action::Rule(RuleKey::Save), "again to save and approve")];
             let words = model.keymap.told("HIGH", &again);
             advise(model, &words);
         }
@@ -96,10 +101,23 @@ pub fn changed(rule: &mut RuleForm, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Takes the draft of a rule.
-pub fn drafted(model: &mut Model, request: &RequestId, text: &str, check: RuleCheck) {
+/// Takes the widths of a rule.
+pub fn drafted(model: &mut Model, request: &RequestId, widths: Vec<OfferedRule>) {
     if let Some(rule) = model.cards.find_mut(request).and_then(Card::rule_mut) {
-        rule.drafted(text, check);
+        rule.drafted(widths);
+    }
+}
+
+/// Moves from width to width.
+pub fn step(model: &mut Model, nav: Nav) {
+    let Some(Card { stage: CardStage::Rule(rule), .. }) = model.cards.current_mut() else { return };
+    let at = match nav {
+        Nav::Up => rule.chosen.saturating_sub(1),
+        Nav::Down => rule.chosen + 1,
+        Nav::PageUp | Nav::PageDown | Nav::LineUp | Nav::LineDown => return,
+    };
+    if !rule.is_written() {
+        act(model, RuleKey::Width(u8::try_from(at + 1).unwrap_or(u8::MAX)), &mut Vec::new());
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::turn::rest;
 use crate::agent::port::Settled;
-use crate::approval::{Approval, Decider, Remember, RequestId};
+use crate::approval::rules::{RuleSet, RuleSource};
+use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
 use crate::frontend::protocol::Tone;
 use crate::message::{ReturnStatus, ToolName};
 use crate::stdx::text::one_line_summary;
@@ -83,8 +84,15 @@ fn runs_after(model: &Model, card: &Card, settled: &Settled) -> Option<String> {
 
 fn outcome(card: &Card, settled: &Settled) -> (String, Tone) {
     match settled {
-        Settled::Decided { approval: Approval::Approve { instead, remember, note, .. }, by } => {
-            let mut words = approved(card, instead.as_ref().map(|(tool, _)| tool), *remember, by);
+        Settled::Decided { approval: Approval::Approve { instead, remember, note, rule }, by } => {
+            let mut words = match (remember, by) {
+                (Remember::Session | Remember::Rule, Decider::Tui | Decider::Plain) => {
+                    format!("allowed{} {}", whose(by), coverage(card, *remember, rule.as_deref()))
+                }
+                (Remember::Once | Remember::Session | Remember::Rule, _) => {
+                    approved(card, instead.as_ref().map(|(tool, _)| tool), *remember, by)
+                }
+            };
             if note.is_some() {
                 words.push_str(", with a note to the model");
             }
@@ -100,6 +108,21 @@ fn outcome(card: &Card, settled: &Settled) -> (String, Tone) {
         Settled::Detached => ("waiting in the inbox".to_owned(), Tone::Warning),
         Settled::Superseded => ("replaced by a new request".to_owned(), Tone::Warning),
         Settled::Expired => (format!("expired, not run{}", crossed(card, &Decider::Expiry)), Tone::Warning),
+    }
+}
+
+/// Describes what a lasting approval covers, and for how long.
+fn coverage(card: &Card, remember: Remember, rule: Option<&str>) -> String {
+    if let CardStage::Rule(form) = &card.stage {
+        return form.coverage();
+    }
+    let rules = rule.map(|text| RuleSet::parse(text, &RuleSource::Session, None).unwrap_or_default());
+    match (remember, rules.as_deref()) {
+        (Remember::Session, Some([rule, ..])) => format!("for this session: {}", rule.coverage()),
+        (Remember::Session, _) => {
+            format!("for this session: {}", Grants::coverage(&card.request.tool, &card.request.args))
+        }
+        (Remember::Once | Remember::Rule, _) => "by a rule".to_owned(),
     }
 }
 

@@ -164,6 +164,7 @@ fn keys(model: &Model) -> Option<(&'static str, Role)> {
         match model.cards.current().map(|card| &card.stage) {
             Some(CardStage::Editing(_)) => "editing arguments",
             Some(CardStage::Reason(_)) => "denying",
+            Some(CardStage::Rule(rule)) if !rule.is_written() => "choosing what to allow",
             Some(CardStage::Rule(_)) => "writing a rule",
             Some(CardStage::Asking | CardStage::Deciding(_)) | None => "card",
         }

@@ -111,6 +111,12 @@ const RULE: &[StatusHint] = &[
     (Context::Rule, &[Action::Rule(RuleKey::Reset)], " reset"),
     (Context::Text, &[Action::Edit(TextEdit::Undo)], " undo"),
 ];
+const WIDTHS: &[StatusHint] = &[
+    (Context::Width, CHOOSE, " choose"),
+    (Context::Width, &[Action::Rule(RuleKey::Scope)], " scope"),
+    (Context::Width, &[Action::Rule(RuleKey::Write)], " edit as text"),
+    (Context::Global, &[Action::Escape], " back"),
+];
 const DIFF: &[StatusHint] = &[
     (Context::Card, &[Action::Card(CardKey::NextHunk)], " next hunk"),
     (Context::Card, &[Action::Card(CardKey::HunkHere)], " skip it"),
@@ -224,7 +230,7 @@ fn card_hints(model: &Model) -> String {
             model.keymap.status(if form.mode == Mode::Raw { RAW } else { FORM })
         }
         Some(CardStage::Reason(_)) => model.keymap.status(REASON_HINTS),
-        Some(CardStage::Rule(_)) => model.keymap.status(RULE),
+        Some(CardStage::Rule(rule)) => model.keymap.status(if rule.is_written() { RULE } else { WIDTHS }),
         Some(CardStage::Asking | CardStage::Deciding(_)) | None => {
             let (_, of) = model.cards.position();
             let hunks = model.cards.current().map_or(0, |card| card.hunks.count());

@@ -62,6 +62,7 @@ fn line(record: &Record, letter: &impl Fn(&CallId) -> String) -> String {
             format!("judged {} {:?}", letter(call), judgement.verdict).to_lowercase()
         }
         Record::Expired { call, .. } => format!("expired {}", letter(call)),
+        Record::Revoked { .. } => "revoked".to_owned(),
         Record::ToolStarted { call } => format!("started {}", letter(call)),
         Record::ToolFinished { returned } => {
             format!("finished {} {}", letter(&returned.call), status(returned.status))

@@ -1,7 +1,7 @@
 //! A rule made at a card: drafted, checked, saved for a session, a folder or for good, and counted at once.
 
-use co::approval::RequestId;
 use co::approval::rules::RuleScope;
+use co::approval::{Approval, RequestId};
 use co::frontend::protocol::{ClientRequest, PastCalls, ServerMessage, Update};
 use co::history::TurnEnd;
 
@@ -13,14 +13,17 @@ const TWICE: &str = "reply\n  call write_file {\"path\":\"notes/a.md\",\"content
                      reply\n  call write_file {\"path\":\"notes/b.md\",\"content\":\"two\\n\"} | id=w2\nreply\n  text Done.";
 
 const DRAFT: &str = "[[rule]]\neffect = \"allow\"\ntool = \"write_file\"\n\
-                     args.path = { inside = \"notes\", glob = \"*.md\" }\n\
+                     args.path = { inside = \"notes\" }\n\
+                     risk = \"medium\"\nreason = \"any file in notes/\"\n\
                      match = ['{\"path\":\"notes/a.md\",\"content\":\"one\\n\"}']\n";
 
+/// The rule for files of the same folder.
 async fn drafted(face: &mut Face, request: &RequestId) -> (String, Result<PastCalls, String>) {
     face.ask(ClientRequest::DraftRule { request: request.clone() }).await;
     face.until("draft", |update| match update {
-        Update::Message(ServerMessage::RuleDraft { text, check, .. }) => {
-            Some((text.clone(), check.past.clone()))
+        Update::Message(ServerMessage::RuleDraft { widths, .. }) => {
+            let width = widths.iter().find(|width| width.words == "any file in notes/").unwrap();
+            Some((width.text.clone(), width.check.past.clone()))
         }
         Update::Event(_) | Update::Message(_) => None,
     })
@@ -74,10 +77,59 @@ fn a_rule_saved_at_a_card_approves_it_and_what_is_like_it() {
             assert_eq!(saved, expected);
             face.line("/rules").await;
             let (_, told, _) = face.local().await;
-            assert!(told.contains("allow write_file: path inside notes, path like *.md"), "{told}");
+            assert!(told.contains("allow write_file: path inside notes"), "{told}");
             face.close().await;
         });
     }
+}
+
+#[test]
+fn what_was_allowed_is_listed_and_taken_back_for_good() {
+    let writes = |path: &str| format!("reply\n  call write_file {{\"path\":\"{path}\",\"content\":\"x\"}}\n");
+    let first = ["notes/a.md", "b.md", "notes/c.md"].map(writes).concat();
+    let (co, service) =
+        with(&format!("{first}reply\n  text Done.\n{}reply\n  text Done.", writes("notes/d.md")));
+    std::fs::create_dir(co.workspace().join("notes")).unwrap();
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("write").await;
+        let request = face.asked().await;
+        let (text, _) = drafted(&mut face, &request).await;
+        save(&face, &request, &text, RuleScope::Session).await;
+        let other = face.asked().await;
+        face.line("/approvals").await;
+        let listed = "1. `any file in notes/ (allow write_file: path inside notes; up to medium)`\n";
+        let (_, told, _) = face.local().await;
+        assert!(told.contains(listed), "{told}");
+        // A turn waits meanwhile; what it does next asks again.
+        face.line("/approvals revoke 2").await;
+        assert_eq!(face.local().await.1, "There is no `2`; `/approvals` shows the numbers.");
+        face.line("/approvals revoke 1").await;
+        let (_, told, _) = face.local().await;
+        assert!(told.ends_with("is no longer allowed."), "{told}");
+        face.decide(&other, Approval::yes()).await;
+        let again = face.asked().await;
+        face.decide(&again, Approval::yes()).await;
+        assert_eq!(face.end().await, TurnEnd::Completed);
+        face.close().await;
+        let mut face = open(&co, Opening::Latest);
+        face.line("/approvals").await;
+        let (_, told, _) = face.local().await;
+        assert!(told.contains("Nothing is allowed for the whole session."), "{told}");
+        face.line("write").await;
+        let again = face.asked().await;
+        // And taken back between turns.
+        let (text, _) = drafted(&mut face, &again).await;
+        save(&face, &again, &text, RuleScope::Session).await;
+        assert_eq!(face.end().await, TurnEnd::Completed);
+        face.idle().await;
+        face.line("/approvals revoke 1").await;
+        face.local().await;
+        face.line("/approvals").await;
+        let (_, told, _) = face.local().await;
+        assert!(told.contains("Nothing is allowed for the whole session."), "{told}");
+        face.close().await;
+    });
 }
 
 #[test]

@@ -1,12 +1,11 @@
-//! A card in every state: the rule at it, whose words it carries, the note to the model, its facts, and its end.
+//! A card in every state: whose words it carries, the note to the model, its facts, and its end.
 
 use std::time::Duration;
 
 use co::agent::port::{Event, Settled};
-use co::approval::rules::RuleScope;
 use co::approval::{Approval, Decider, Remember, Request, Taint};
 use co::config::Mode;
-use co::frontend::protocol::{ClientRequest, PastCalls, RuleCheck, ServerMessage};
+use co::frontend::protocol::{ClientRequest, ServerMessage};
 use co::history::TurnEnd;
 use co::message::{Source, ToolName};
 use co::tool::{
@@ -18,209 +17,18 @@ use serde_json::{Value, json};
 
 use crate::tui::kit::{Screen, at_all_sizes, call, decided, id, plan, shell_request};
 
-const DRAFT: &str =
-    "[[rule]]\nallow = \"shell\"\ncommand = [\"cargo\", \"test\"]\nreason = \"tests may run\"\n";
-
-fn past(matched: usize, denied: usize) -> RuleCheck {
-    RuleCheck { past: Ok(PastCalls { matched, of: 200, denied }) }
-}
-
-fn wrong() -> RuleCheck {
-    RuleCheck { past: Err("line 2: there is no tool named \"shel\"; write \"shell\"".to_owned()) }
-}
-
-fn draft(check: RuleCheck) -> ServerMessage {
-    ServerMessage::RuleDraft { request: id(1), text: DRAFT.to_owned(), check }
-}
-
-fn test_run(risk: Risk) -> Request {
+pub fn test_run(risk: Risk) -> Request {
     let mut request = shell_request(1, "cargo test --workspace", risk);
     request.why = vec!["shell runs a command".to_owned(), "cargo is not known to only look".to_owned()];
     request
 }
 
-fn asking(screen: Screen, request: Request) -> Screen {
+pub fn asking(screen: Screen, request: Request) -> Screen {
     screen.prompted("run the tests").text("I run the tests now.").asked(request).wait(600).keys("<tab>")
 }
 
-fn card(risk: Risk) -> Screen {
+pub fn card(risk: Risk) -> Screen {
     asking(Screen::open(80, 24), test_run(risk))
-}
-
-/// A card whose rule was drafted.
-fn rule_of(screen: Screen, risk: Risk) -> Screen {
-    asking(screen, test_run(risk)).keys("r").notice(draft(past(34, 0)))
-}
-
-fn rule() -> Screen {
-    rule_of(Screen::open(80, 24), Risk::Medium)
-}
-
-/// What the rule asked and sent, without the rest.
-fn rule_asks(screen: &Screen) -> Vec<ClientRequest> {
-    screen.asks().into_iter().cloned().collect()
-}
-
-fn drafts() -> ClientRequest {
-    ClientRequest::DraftRule { request: id(1) }
-}
-
-fn checks(text: &str) -> ClientRequest {
-    ClientRequest::CheckRule { text: text.to_owned() }
-}
-
-fn saves(text: &str, scope: RuleScope) -> ClientRequest {
-    ClientRequest::SaveRule { request: id(1), text: text.to_owned(), scope }
-}
-
-fn drafted() -> String {
-    DRAFT.trim_end().to_owned()
-}
-
-#[test]
-fn a_rule_is_saved_as_it_was_found_good() {
-    let text = drafted();
-    let changed = format!("{text}x");
-    let answered = |screen: Screen, text: &str, check| {
-        screen.notice(ServerMessage::RuleChecked { text: text.to_owned(), check })
-    };
-    let session = RuleScope::Session;
-    let cases: Vec<(&str, Screen, Vec<ClientRequest>)> = vec![
-        ("opened", card(Risk::Medium).keys("r"), vec![drafts()]),
-        ("no draft yet", card(Risk::Medium).keys("rx<c-s>"), vec![drafts()]),
-        ("saved as drafted", rule().keys("<c-s>"), vec![drafts(), saves(&text, session)]),
-        ("saved once", rule().keys("<c-s><c-s><c-s>"), vec![drafts(), saves(&text, session)]),
-        ("for this folder", rule().keys("<tab><c-s>"), vec![drafts(), saves(&text, RuleScope::Project)]),
-        ("everywhere", rule().keys("<tab><tab><c-s>"), vec![drafts(), saves(&text, RuleScope::User)]),
-        ("around", rule().keys("<tab><tab><tab><c-s>"), vec![drafts(), saves(&text, session)]),
-        (
-            "not unchecked",
-            rule().keys("<down><down><down><down><c-e>x<c-s>"),
-            vec![drafts(), checks(&changed)],
-        ),
-        (
-            "one check at a time",
-            rule().keys("<down><down><down><down><c-e>xyz"),
-            vec![drafts(), checks(&changed)],
-        ),
-        (
-            "then of the latest text",
-            answered(rule().keys("<down><down><down><down><c-e>xyz"), &changed, past(1, 0)).keys("<c-s>"),
-            vec![drafts(), checks(&changed), checks(&format!("{text}xyz"))],
-        ),
-        (
-            "good again",
-            answered(rule().keys("<down><down><down><down><c-e>x"), &changed, past(1, 0)).keys("<c-s>"),
-            vec![drafts(), checks(&changed), saves(&changed, session)],
-        ),
-        (
-            "not while it is wrong",
-            answered(rule().keys("<down><down><down><down><c-e>x"), &changed, wrong()).keys("<c-s>"),
-            vec![drafts(), checks(&changed)],
-        ),
-        (
-            "as drafted again",
-            answered(
-                answered(rule().keys("<down><down><down><down><c-e>x<c-r>"), &changed, wrong()),
-                &text,
-                past(34, 0),
-            )
-            .keys("<c-s>"),
-            vec![drafts(), checks(&changed), checks(&text), saves(&text, session)],
-        ),
-        (
-            "a draft that is wrong",
-            card(Risk::Medium).keys("r").notice(draft(wrong())).keys("<c-s>"),
-            vec![drafts()],
-        ),
-        ("Esc saves nothing", rule().keys("<esc>"), vec![drafts()]),
-        (
-            "and loses nothing",
-            rule().keys("<tab><esc>r<c-s>"),
-            vec![drafts(), saves(&text, RuleScope::Project)],
-        ),
-        (
-            "a yes after Esc is a plain one",
-            rule().keys("<esc>y"),
-            vec![drafts(), decided(1, Approval::yes())],
-        ),
-        (
-            "letters are text",
-            rule().keys("<down><down><down><down><c-e>y"),
-            vec![drafts(), checks(&format!("{text}y"))],
-        ),
-        (
-            "Enter is a line",
-            rule().keys("<down><down><down><down><c-e><ret>"),
-            vec![drafts(), checks(&format!("{text}\n"))],
-        ),
-        (
-            "of another card",
-            rule().notice(ServerMessage::RuleChecked { text: "z".into(), check: wrong() }).keys("<c-s>"),
-            vec![drafts(), saves(&text, session)],
-        ),
-    ];
-    for (name, screen, expected) in cases {
-        assert_eq!(rule_asks(&screen), expected, "{name}");
-    }
-}
-
-#[test]
-fn a_rule_for_high_needs_a_second_key_after_a_moment() {
-    let high = || rule_of(Screen::open(80, 24), Risk::High);
-    let saved = saves(&drafted(), RuleScope::Session);
-    assert_eq!(
-        rule_asks(&high().keys("<c-s><c-s><c-s>")),
-        [drafts()],
-        "a key held down is no second thought"
-    );
-    assert!(high().keys("<c-s>").shot().contains("HIGH: Ctrl+S again to save and approve"));
-    assert_eq!(rule_asks(&high().keys("<c-s>").wait(1_100).keys("<c-s>")), [drafts(), saved]);
-    let other = high().keys("<c-s>").wait(1_100).keys("<tab><c-s>");
-    assert_eq!(rule_asks(&other), [drafts()], "another scope is another question");
-    let left = high().keys("<c-s><esc>r").wait(1_100).keys("<c-s>");
-    assert_eq!(rule_asks(&left), [drafts()], "left in between");
-}
-
-#[test]
-fn a_rule_is_for_what_was_seen_whole() {
-    let mut long = test_run(Risk::Medium);
-    long.plan.preview = Preview::Text { text: "x\n".repeat(60) };
-    let mut unseen = asking(Screen::open(80, 24), long).keys("r");
-    assert!(unseen.asks().is_empty());
-    assert!(unseen.shot().contains("read all of it before making a rule"));
-}
-
-#[test]
-fn a_rule_that_is_not_saved_stays_open() {
-    let refused = |check| {
-        let text = drafted();
-        rule().keys("<c-s>").notice(ServerMessage::RuleChecked { text, check })
-    };
-    let mut screen = refused(RuleCheck { past: Err("rules.toml cannot be written: no space".to_owned()) });
-    let shot = screen.shot();
-    assert!(shot.contains("✗ rules.toml cannot be written: no space") && shot.contains("[[rule]]"), "{shot}");
-    let mut saving = refused(past(1, 0));
-    assert!(saving.shot().contains("saving and approving…"), "a late word on it changes nothing");
-    let again = saving.notice(ServerMessage::Idle).wait(1_100).keys("<c-s>");
-    assert_eq!(again.asks().iter().filter(|ask| matches!(ask, ClientRequest::SaveRule { .. })).count(), 2);
-}
-
-#[test]
-fn a_rule_is_written_outside() {
-    let screen = rule().keys("<c-g>");
-    let edits: Vec<&Cmd> = screen.cmds.iter().filter(|cmd| matches!(cmd, Cmd::Edit { .. })).collect();
-    assert_eq!(edits, [&Cmd::Edit { text: drafted(), target: Target::Rule(id(1)) }]);
-    assert_eq!(Target::Rule(id(1)).extension(), "toml");
-    let back = |text: &str| {
-        let mut screen = rule();
-        screen.feed(Input::Edited(Edited { target: Target::Rule(id(1)), text: Ok(text.to_owned()) }));
-        screen
-    };
-    assert_eq!(rule_asks(&back("a = 1\n")), [drafts(), checks("a = 1")]);
-    let mut huge = back(&"x".repeat(100_000));
-    assert_eq!(rule_asks(&huge), [drafts()]);
-    assert!(huge.shot().contains("100 kB is too long for a rule: unchanged"));
 }
 
 fn mail_args() -> Value {
@@ -375,6 +183,12 @@ fn a_card_ends_in_one_honest_line() {
     let by = |approval, by| Settled::Decided { approval, by };
     let deny = |reason: &str| Approval::Deny { reason: Some(reason.to_owned()) };
     let rule = || Decider::Rule { id: "tests\u{1b}".to_owned() };
+    let ruled = || Approval::Approve {
+        instead: None,
+        remember: Remember::Session,
+        note: None,
+        rule: Some("[[rule]]\neffect = \"allow\"\ntool = \"shell\"\nreason = \"all of it\"".to_owned()),
+    };
     let once = Remember::Once;
     let cases = vec![
         ("", by(Approval::yes(), Decider::Tui), "✓ approved"),
@@ -385,8 +199,9 @@ fn a_card_ends_in_one_honest_line() {
             "✓ approved as another call, list_dir",
         ),
         ("", by(approve(None, once, Some("x")), Decider::Tui), "✓ approved, with a note to the model"),
-        ("", by(Approval::for_session(), Decider::Tui), "✓ approved for this session"),
-        ("", by(approve(None, Remember::Rule, None), Decider::Tui), "✓ approved, and what its rule matches"),
+        ("", by(Approval::for_session(), Decider::Tui), "✓ allowed for this session: exactly this command"),
+        ("", by(ruled(), Decider::Tui), "✓ allowed for this session: all of it"),
+        ("", by(approve(None, Remember::Rule, None), Decider::Tui), "✓ allowed by a rule"),
         ("", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals"),
         ("", by(Approval::yes(), Decider::Script), "✓ approved by a script"),
         ("", by(Approval::yes(), rule()), "✓ allowed by rule tests␛"),
@@ -398,7 +213,7 @@ fn a_card_ends_in_one_honest_line() {
         ("", by(deny("no"), rule()), "✗ denied by rule tests␛: no"),
         ("", by(deny("no"), Decider::Hook), "✗ denied by a hook: no"),
         ("y", by(deny("no"), Decider::Cli), "✗ denied with co approvals before your yes arrived: no"),
-        ("a", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals before your yes arrived"),
+        ("a", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals"),
         ("n<ret>", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals before your no arrived"),
         ("", Settled::Withdrawn, "◇ withdrawn: the turn was stopped"),
         ("", Settled::Superseded, "◇ replaced by a new request"),
@@ -498,26 +313,6 @@ fn a_plan_is_one_list_and_is_decided_between_turns() {
     assert!(mixed.shot().contains("◇ 4 actions ─"), "{}", mixed.shot());
 }
 
-#[test]
-fn a_row_of_a_list_is_edited_and_gets_a_rule() {
-    let list = || {
-        let screen = Screen::open(80, 24).prompted("go").asked(test_run(Risk::Medium));
-        screen.asked(shell_request(2, "make", Risk::Low)).wait(600).keys("<tab><down>")
-    };
-    let open = list().keys("r");
-    assert_eq!(open.asks(), [&ClientRequest::DraftRule { request: id(2) }]);
-    let notice = ServerMessage::RuleDraft { request: id(2), text: "a = 1".into(), check: past(1, 0) };
-    // The card came in place of the list: no yes counts for a moment.
-    let saved = open.notice(notice).keys("<c-s>").wait(600).keys("<c-s>").wait(300);
-    let save = ClientRequest::SaveRule { request: id(2), text: "a = 1".into(), scope: RuleScope::Session };
-    assert_eq!(saved.asks()[1..], [&save]);
-    let mut back = saved.keys("<esc>");
-    assert!(back.shot().contains("◇ 2 actions"), "{}", back.shot());
-    let mut form = list().keys("e");
-    assert!(form.shot().contains("◇ edit shell"), "{}", form.shot());
-    assert!(form.keys("<esc>").shot().contains("◇ 2 actions"));
-}
-
 /// A megabyte of text in a card: it is read outside, and then decided.
 fn megabyte(screen: Screen) -> Screen {
     let line = "0123456789abcdef ".repeat(6);
@@ -610,7 +405,7 @@ fn question(screen: Screen) -> Screen {
 }
 
 /// Draws one state at all sizes.
-fn check(name: &str, state: impl Fn(Screen) -> Screen) {
+pub fn check(name: &str, state: impl Fn(Screen) -> Screen) {
     insta::assert_snapshot!(name, at_all_sizes(|screen| state(screen).shot()));
 }
 
@@ -641,31 +436,6 @@ fn cards_look_like_this() {
     check("cards_list", many);
     check("cards_list_at_words", |screen| many(screen).keys("<down>"));
     check("cards_dry_run", |screen| dry_plan(screen).keys("<tab>"));
-}
-
-#[test]
-fn rules_look_like_this() {
-    check("cards_rule_drafting", |screen| asking(screen, test_run(Risk::Medium)).keys("r"));
-    check("cards_rule_good", |screen| rule_of(screen, Risk::Medium));
-    check("cards_rule_unchecked", |screen| {
-        rule_of(screen, Risk::Medium).keys("<tab><down><down><down><down><c-e>x")
-    });
-    check("cards_rule_wrong", |screen| {
-        let screen = rule_of(screen, Risk::Medium).keys("<tab><tab><down><down><down><down><c-e>x");
-        screen
-            .notice(ServerMessage::RuleChecked { text: format!("{}x", drafted()), check: wrong() })
-            .keys("<c-s>")
-    });
-    check("cards_rule_high", |screen| rule_of(screen, Risk::High).keys("<c-s>"));
-    check("cards_rule_saving", |screen| rule_of(screen, Risk::Medium).keys("<c-s>"));
-    check("cards_rule_long", |screen| {
-        let text = (1..40).map(|line| format!("key{line} = \"{}\"\n", "value ".repeat(9))).collect();
-        asking(screen, test_run(Risk::Medium)).keys("r").notice(ServerMessage::RuleDraft {
-            request: id(1),
-            text,
-            check: past(0, 0),
-        })
-    });
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod cap;
+pub mod card_rules;
 pub mod cards;
 pub mod composer;
 pub mod cost;

@@ -142,7 +142,7 @@ fn some_keys_want_tab_first() {
         assert!(decisions(&screen).is_empty(), "{key}");
         assert_eq!(screen.model.composer.editor.text(), key);
     }
-    assert_eq!(decisions(&card().keys("<tab>a")), [&decided(1, Approval::for_session())]);
+    assert_eq!(card().keys("<tab>a").asks(), [&ClientRequest::DraftRule { request: id(1) }]);
     assert_eq!(decisions(&card().keys("<tab>y")), [&yes(1)], "after Tab a yes needs no pause");
     assert_eq!(
         decisions(&card().keys("n").wait(300).keys("not<space>yet<ret>")).len(),

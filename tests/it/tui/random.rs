@@ -8,8 +8,8 @@ use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Request, Taint};
 use co::config::Cap;
 use co::frontend::protocol::{
-    ClientRequest, CommandLine, EarlierLine, Header, PastCalls, Privacy, RuleCheck, ServerMessage,
-    SessionLine, Tone,
+    ClientRequest, CommandLine, EarlierLine, Header, OfferedRule, PastCalls, Privacy, RuleCheck,
+    ServerMessage, SessionLine, Tone,
 };
 use co::history::{SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, Source, ToolName, UserPart};
@@ -188,7 +188,11 @@ const SCENES: &[&[&str]] = &[
     &["<esc>", "<a-a>", "<ret>", "<pgdn>", "<pgdn>", "a", "y"],
     &["<esc>", "<a-a>", "<ret>", "e", "x", "<c-s>", "<c-s>"],
     &["<esc>", "<a-a>", "n", "x"],
-    &["<esc>", "<esc>", "<a-a>", "<pgdn>", "<pgdn>", "<pgdn>", "r", "<c-s>", "<tab>", "x", "<c-s>", "<c-s>"],
+    &["<esc>", "<esc>", "<a-a>", "<pgdn>", "<pgdn>", "<pgdn>", "a", "<down>", "y", "y"],
+    &[
+        "<esc>", "<esc>", "<a-a>", "<pgdn>", "<pgdn>", "<pgdn>", "r", "e", "<c-s>", "<tab>", "x", "<c-s>",
+        "<c-s>",
+    ],
     &["<esc>", "<tab>", "<tab>", "<up>", "v", "<up>", "<ret>"],
     &["<esc>", "<c-f>", "a", "<ret>", "n", "<a-t>"],
     &["<esc>", "<esc>", "<c-u>", "/", "h"],
@@ -306,7 +310,10 @@ impl Watched {
             Step::Draft(number, text, good) => {
                 self.good.insert(text.trim_end_matches('\n').to_owned(), *good);
                 let (request, text) = (id(*number), text.clone());
-                screen.tell(ServerMessage::RuleDraft { request, text, check: check_of(*good) });
+                let width = |text: String| OfferedRule { words: text.clone(), text, check: check_of(*good) };
+                let wider = format!("{text} wider");
+                self.good.insert(wider.trim_end_matches('\n').to_owned(), *good);
+                screen.tell(ServerMessage::RuleDraft { request, widths: vec![width(text), width(wider)] });
             }
             Step::Checked(good) => {
                 let asked = |ask: &&ClientRequest| matches!(ask, ClientRequest::CheckRule { .. });
@@ -357,13 +364,13 @@ impl Watched {
                 prop_assert_eq!(before, Focus::Card, "over a cap without the keys");
             }
             if let ClientRequest::SaveRule { request, text, .. } = ask {
-                prop_assert!(matches!(step, Step::Key("<c-s>")) || deferred, "saved by {step:?}");
+                prop_assert!(matches!(step, Step::Key("y" | "<c-s>")) || deferred, "saved by {step:?}");
                 prop_assert_eq!(before, Focus::Card, "saved without the keys");
                 prop_assert_eq!(self.good.get(text), Some(&true), "a rule nobody called good: {:?}", text);
                 self.known.approved(request, self.now)?;
             }
             if let ClientRequest::Op(Op::Decide { request, approval: Approval::Approve { .. } }) = ask {
-                let by_key = matches!(step, Step::Key("y" | "a" | "<c-s>"));
+                let by_key = matches!(step, Step::Key("y" | "<c-s>"));
                 prop_assert!(by_key || deferred, "approved by {step:?}");
                 prop_assert_eq!(before, Focus::Card, "approved without the keys");
                 self.known.approved(request, self.now)?;

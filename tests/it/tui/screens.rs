@@ -167,7 +167,7 @@ fn cards() {
         waiting(screen).asked(shell_request(1, "ls -la", Risk::Medium)).wait(600).keys("<tab>w")
     });
     check("card_deciding", |screen| {
-        waiting(screen).asked(shell_request(1, "ls", Risk::Medium)).wait(600).keys("<tab>a")
+        waiting(screen).asked(shell_request(1, "ls", Risk::Medium)).wait(600).keys("<tab>y")
     });
     check("card_two_of_three", |screen| {
         waiting(screen)

@@ -41,14 +41,13 @@ fn instead(args: serde_json::Value) -> ClientRequest {
 #[test]
 fn decisions() {
     let yes = || decided(1, Approval::yes());
-    let session = decided(1, Approval::for_session());
     let cases: Vec<(&str, Screen, &str, Vec<ClientRequest>)> = vec![
         ("yes", medium(), "<tab>y", vec![yes()]),
         ("yes by Alt+A", medium(), "<a-a>y", vec![yes()]),
         ("no focus, no decision", medium(), "yna", vec![]),
         ("nothing that is a reflex", medium(), "<tab><ret><space><ret><tab><tab><space>", vec![]),
         ("decided once", medium(), "<tab>yyynae<ret>", vec![yes()]),
-        ("this session", medium(), "<tab>a", vec![session]),
+        ("how much this session", medium(), "<tab>a", vec![ClientRequest::DraftRule { request: id(1) }]),
         ("no", medium(), "<tab>n<ret>", vec![no(None)]),
         ("no, with a reason", medium(), "<tab>nnot yet y<ret>", vec![no(Some("not yet y"))]),
         ("no taken back", medium(), "<tab>nbecause<esc>y", vec![yes()]),

@@ -70,6 +70,7 @@ impl Driver<'_> {
                 | Record::Partial { .. }
                 | Record::Asked { .. }
                 | Record::Judged { .. }
+                | Record::Revoked { .. }
                 | Record::ToolStarted { .. }
                 | Record::ToolFinished { .. }
                 | Record::Deferred { .. }

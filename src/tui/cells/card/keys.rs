@@ -1,9 +1,7 @@
 //! The lower end of a card: the input of its stage, and the keys.
 
 use super::sheet::{Holds, NARROW, Sheet, advice};
-use crate::approval::Grants;
 use crate::frontend::dialogue::only_once;
-use crate::stdx::text::one_line_summary;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, Nav};
@@ -66,19 +64,13 @@ impl Sheet<'_> {
         if long.width() <= room {
             return long;
         }
-        for hint in &mut keys {
-            match hint.action {
-                Action::Escape => {}
-                _ if self.width < NARROW => hint.words.clear(),
-                Action::Card(CardKey::Always) => "session".clone_into(&mut hint.words),
-                _ => {}
+        if self.width < NARROW {
+            keys.iter_mut().filter(|hint| hint.action != Action::Escape).for_each(|hint| hint.words.clear());
+            if keys_line(&keys, dot).width() > room
+                && let Some(last) = keys.last_mut()
+            {
+                last.words.clear();
             }
-        }
-        if self.width < NARROW
-            && keys_line(&keys, dot).width() > room
-            && let Some(last) = keys.last_mut()
-        {
-            last.words.clear();
         }
         fitting(keys, dot, room)
     }
@@ -103,13 +95,8 @@ impl Sheet<'_> {
     }
 }
 
-/// Cells for the coverage of a session approval.
-const WIDTH: usize = 48;
-
 /// Returns the keys of a card that asks.
 fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
-    let width = Grants::coverage(&card.request.tool, &card.request.args);
-    let always = format!("{}, this session", one_line_summary(&width, WIDTH));
     let (context, yes) = (Context::Card, Action::Card(CardKey::Yes));
     let mut keys = keymap.hints(&[
         (context, yes, &yes_words(card, keymap)),
@@ -117,7 +104,7 @@ fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
         (context, Action::Card(CardKey::Edit), "edit"),
     ]);
     if only_once(&card.request).is_none() {
-        keys.extend(keymap.hints(&[(context, Action::Card(CardKey::Always), &always)]));
+        keys.extend(keymap.hints(&[(context, Action::Card(CardKey::Always), "session…")]));
     }
     keys.extend(skips(card, keymap));
     if card.request.plan.question.is_none() {

@@ -112,6 +112,8 @@ pub const POINTS: &[Point] = &[
         steps: &[
             Ask("go"),
             Card("a"),
+            Screen("exactly this file"),
+            Keys("2y"),
             Record("decided a session"),
             Record("finished a ok"),
             Request(2),
