@@ -27,7 +27,9 @@
 //!   whether all of them are read-only (`programs.txt`).
 //! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good.
 //! - [`config`]: one table of settings; reading, layering, checking, describing and the typed result derive from it.
-//! - [`sandbox`]: the seam, and the plain child process, the only room with `unsafe`.
+//! - [`sandbox`]: the seam; what a command may do and what a backend holds, as data; the child process, plain, in
+//!   bubblewrap, or confined by Landlock and a filter of system calls in a stage of this same binary. The only room with
+//!   `unsafe`.
 //! - [`tool`]: the seam, what follows from a tool's schema and from a preview; `builtin/` has one file a tool.
 //! - [`hook`]: the seam, and programs of the person's own that are asked or told at eight moments.
 //! - [`approval`]: the policy, rules, grants, taint of arguments, requests and approvals. No I/O.
@@ -84,7 +86,9 @@
 //!   them. It is about the folder itself, not about folders below it.
 //! - An allow rule by words covers flags that the table of programs knows, and files of the workspace that hold no
 //!   secrets. `git` commands are not read-only where the repository's settings can name programs.
-//! - No rule, grant, hook, mode or yolo answers what a plan reserves for a person.
+//! - No rule, grant, hook, mode or yolo answers what a plan reserves for a person, leaving the sandbox among it.
+//! - A command runs in the narrowest of three confinements that its words allow: reading, the workspace, the network. What
+//!   the sandbox holds it to decides whether it asks; an approval never widens it. Landlock holds reading only.
 //! - `Y` and `co approvals yes --unread` approve the contents of a file that were not all shown; never a command, HIGH or
 //!   untrusted text. The request itself says which.
 //! - A card takes the keys by itself from an empty composer where no key came for a second. Only `y`, `n` and `v` are for

@@ -1,7 +1,9 @@
-//! The binary: hands the arguments to [`co::cli`] and ends with its exit code.
+//! The binary: hands the arguments to [`co::cli`] and ends with its exit code, unless it is the stage of a sandbox.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    co::cli::run(std::env::args_os().collect())
+    let args: Vec<OsString> = std::env::args_os().collect();
+    co::sandbox::stage::enter(&args).unwrap_or_else(|| co::cli::run(args))
 }

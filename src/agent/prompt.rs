@@ -15,7 +15,7 @@ use crate::config::Mode;
 use crate::history::patch_dangling_tool_calls;
 use crate::message::{Message, NoteKind, UserPart, images};
 use crate::provider::{ModelRequest, Profile, ToolChoice, ToolSchema};
-use crate::sandbox::Isolation;
+use crate::sandbox::{Backend, Isolation};
 use crate::session::Session;
 use crate::stdx::clock::system_zone;
 use crate::tool::{ToolSpec, Toolset};
@@ -133,15 +133,25 @@ pub fn situation(policy: &Policy, isolation: Isolation, now: Timestamp) -> Strin
             "yolo: changes and commands run without asking"
         }
     };
-    let sandbox = match isolation {
-        Isolation::None => {
+    let sandbox = match isolation.backend {
+        Backend::None => {
             "none: commands run with the user's own rights; each one asks, unless a rule of the user allows it"
+                .to_owned()
         }
-        Isolation::Isolated => {
-            "commands run in a sandbox: files outside the folder and the network are out of reach"
+        Backend::Landlock | Backend::Bubblewrap => {
+            let not_held = isolation.not_held();
+            let but = match not_held.as_slice() {
+                [] => String::new(),
+                not_held => format!("; not prevented: writing to {}", not_held.join(" and ")),
+            };
+            format!(
+                "{}: commands read the system and this folder and write this folder and $TMPDIR; other files and the \
+                 network are out of reach{but}",
+                isolation.backend.word()
+            )
         }
     };
-    let facts = [("date", day), ("mode", mode.into()), ("sandbox", sandbox.into())];
+    let facts = [("date", day), ("mode", mode.into()), ("sandbox", sandbox)];
     let fill = |text: String, (name, value): &(&str, String)| text.replace(&format!("{{{name}}}"), value);
     facts.iter().fold(SITUATION.trim().to_owned(), fill)
 }

@@ -250,7 +250,7 @@ fn the_prompt_is_filled_in_and_holds_nothing_that_changes() {
     for mode in Mode::ALL {
         for auto_approve in [AutoApprove::Asking, AutoApprove::Yolo] {
             let policy = policy(mode, auto_approve);
-            let situation = |now| prompt::situation(&policy, Isolation::None, now);
+            let situation = |now| prompt::situation(&policy, Isolation::NONE, now);
             let morning = situation(day("2026-11-21T12:00:00Z"));
             assert!(!morning.contains('{') && !morning.contains('}'), "{morning}");
             assert!(morning.contains("21 November 2026"), "{morning}");

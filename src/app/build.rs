@@ -13,13 +13,15 @@ use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
 use crate::approval::{AutoApprove, Decider, Place, Policy};
-use crate::config::{ConfigWarning, Loaded, Mode, Settings};
+use crate::config::{ConfigWarning, Loaded, Mode, SandboxChoice, Settings};
 use crate::history::{Limits, SessionId};
 use crate::message::ToolName;
 use crate::provider::http::Network;
-use crate::sandbox::Sandbox;
+use crate::sandbox::backend::{Chosen, SandboxOptions, Wanted, choose};
 use crate::sandbox::env::child_env;
+use crate::sandbox::policy::Surroundings;
 use crate::sandbox::subprocess::Subprocess;
+use crate::sandbox::{Backend, Sandbox};
 use crate::session::{Session, SessionError};
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::tool::builtin::{self, BuiltinOptions};
@@ -87,6 +89,8 @@ pub struct App {
     pub store: Store,
     pub registry: Registry,
     pub sandbox: Arc<dyn Sandbox>,
+    /// Why no better sandbox is used, with the remedy; empty if nothing is amiss.
+    pub sandbox_remarks: Vec<String>,
     /// The whole environment of child processes.
     pub child_env: Vec<(String, String)>,
     pub models: Arc<Models>,
@@ -101,10 +105,21 @@ impl App {
         let store = open_store(&world, &settings).await?;
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
-        let Tools { registry, sandbox, child_env } = tools(&world, &settings);
+        let Tools { registry, sandbox, sandbox_remarks, child_env } = tools(&world, &settings);
         let permissions = Permissions::new(&world, &settings, &store, &child_env);
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
-        Ok(Self { settings, world, store, registry, sandbox, child_env, models, permissions, caps })
+        Ok(Self {
+            settings,
+            world,
+            store,
+            registry,
+            sandbox,
+            sandbox_remarks,
+            child_env,
+            models,
+            permissions,
+            caps,
+        })
     }
 
     /// Returns the environment for turns of a session; `decider` is recorded for answers given here. Its place is the
@@ -171,6 +186,8 @@ impl App {
 pub struct Tools {
     pub registry: Registry,
     pub sandbox: Arc<dyn Sandbox>,
+    /// Why no better sandbox is used, with the remedy; empty if nothing is amiss.
+    pub sandbox_remarks: Vec<String>,
     /// The whole environment of child processes.
     pub child_env: Vec<(String, String)>,
 }
@@ -179,8 +196,26 @@ pub struct Tools {
 #[must_use]
 pub fn tools(world: &World, settings: &Settings) -> Tools {
     let child_env = child_env(&world.env, &settings.shell.env);
-    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
-    Tools { registry: registry(settings, &sandbox, &child_env), sandbox, child_env }
+    let Chosen { sandbox, remarks } = choose(&sandbox_options(world, settings));
+    Tools { registry: registry(settings, &sandbox, &child_env), sandbox, sandbox_remarks: remarks, child_env }
+}
+
+fn sandbox_options(world: &World, settings: &Settings) -> SandboxOptions {
+    let home = world.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let path = world.env.get("PATH").map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
+    let own = world.own_folders(settings).to_vec();
+    SandboxOptions {
+        wanted: match settings.sandbox.backend {
+            SandboxChoice::Auto => Wanted::Auto,
+            SandboxChoice::Bubblewrap => Wanted::Only(Backend::Bubblewrap),
+            SandboxChoice::Landlock => Wanted::Only(Backend::Landlock),
+            SandboxChoice::Nothing => Wanted::Only(Backend::None),
+        },
+        around: Surroundings { home, path, reads: settings.sandbox.read.clone(), own },
+        // It fails only where the system cannot tell; then no self-test passes.
+        helper: std::env::current_exe().unwrap_or_default(),
+        verdicts: settings.data_dir.join("sandbox.json"),
+    }
 }
 
 fn registry(settings: &Settings, sandbox: &Arc<dyn Sandbox>, child_env: &[(String, String)]) -> Registry {
@@ -196,7 +231,7 @@ fn registry(settings: &Settings, sandbox: &Arc<dyn Sandbox>, child_env: &[(Strin
 /// Returns the JSON Schema of a tool's arguments; `None` if there is no tool of that name.
 #[must_use]
 pub fn schema_of(tool: &ToolName, settings: &Settings) -> Option<Value> {
-    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
+    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
     registry(settings, &sandbox, &[]).get(tool).map(|tool| tool.spec().parameters.clone())
 }
 
@@ -238,7 +273,7 @@ pub async fn planned(
     folder: &Path,
     call: (&ToolName, &Value),
 ) -> Option<CallPlan> {
-    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
+    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
     let registry = registry(settings, &sandbox, &[]);
     let (tool, args) = call;
     registry.get(tool)?.plan(args, &plan_context(world, settings, folder)).await.ok()

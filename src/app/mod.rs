@@ -15,4 +15,4 @@ pub use self::build::{
 };
 pub use self::opening::{Opened, Opening};
 pub use self::orphans::{orphaned_processes, own_mark};
-pub use self::status::Status;
+pub use self::status::{SandboxStatus, Status};

@@ -7,8 +7,7 @@ use serde::Serialize;
 use crate::accounts::{Models, Origin};
 use crate::approval::WorkspaceKind;
 use crate::config::{Settings, user_file};
-use crate::sandbox::Sandbox as _;
-use crate::sandbox::subprocess::Subprocess;
+use crate::sandbox::{Backend, Sandbox};
 use crate::store::{SessionFilter, Store, StoreError};
 use crate::workspace::World;
 
@@ -20,8 +19,9 @@ const COUNTED: usize = 100_000;
 pub struct Status {
     version: &'static str,
     model: ModelStatus,
-    /// `unsandboxed` or `sandboxed`.
+    /// `unsandboxed`, `partly sandboxed` or `sandboxed`.
     commands: &'static str,
+    sandbox: SandboxStatus,
     folder: PathBuf,
     /// `false` in the home folder itself and in `/`, where reads ask too.
     is_project: bool,
@@ -44,6 +44,40 @@ struct ModelStatus {
     words: String,
 }
 
+/// What isolates commands.
+#[derive(Debug, Serialize)]
+pub struct SandboxStatus {
+    /// `none`, `landlock` or `bubblewrap`.
+    backend: &'static str,
+    /// What commands that write here are not held from.
+    not_held: Vec<&'static str>,
+    /// Why no better backend is used, with the remedy.
+    remarks: Vec<String>,
+}
+
+impl SandboxStatus {
+    pub fn of((sandbox, remarks): (&dyn Sandbox, &[String])) -> Self {
+        let isolation = sandbox.isolation();
+        Self { backend: isolation.backend.word(), not_held: isolation.not_held(), remarks: remarks.to_vec() }
+    }
+
+    /// Describes it in one line.
+    pub fn words(&self) -> String {
+        let mut words = if self.backend == Backend::None.word() {
+            "unsandboxed".to_owned()
+        } else {
+            format!("sandboxed by {}", self.backend)
+        };
+        if !self.not_held.is_empty() {
+            words.push_str(&format!("; not held: {}", self.not_held.join(", ")));
+        }
+        if !self.remarks.is_empty() {
+            words.push_str(&format!(" ({})", self.remarks.join("; ")));
+        }
+        words
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct StoreStatus {
     bytes: u64,
@@ -57,6 +91,7 @@ impl Status {
         world: &World,
         settings: &Settings,
         models: &Models,
+        tools: (&dyn Sandbox, &[String]),
         store: Result<&Store, &StoreError>,
     ) -> Self {
         let data = settings.data_dir.clone();
@@ -73,7 +108,8 @@ impl Status {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             model: ModelStatus::of(models),
-            commands: Subprocess.isolation().word(),
+            commands: tools.0.isolation().word(),
+            sandbox: SandboxStatus::of(tools),
             folder: world.workspace.clone(),
             is_project: world.kind_of(&world.workspace) == WorkspaceKind::Project,
             settings: user_file(&world.env),
@@ -91,7 +127,7 @@ impl Status {
         let mut rows = vec![
             row("version", self.version),
             row("model", format!("{provider}/{name} ({words})")),
-            row("commands", self.commands),
+            row("commands", self.sandbox.words()),
             row("folder", format!("{folder}{note}")),
             row("settings", self.settings_file()),
             row("data", self.data.display().to_string()),

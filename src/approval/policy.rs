@@ -9,7 +9,7 @@ use super::rules::{RuleSet, Subject};
 use super::{Decider, Taint};
 use crate::config::{FolderTrust, Mode};
 use crate::hook::HookVerdict;
-use crate::sandbox::Isolation;
+use crate::sandbox::{Backend, Confinement, Isolation};
 use crate::tool::{Access, CallPlan, Category, Effect, Risk, SideEffect, ToolSpec};
 
 /// How calls are decided in this process. Cheap to clone.
@@ -87,8 +87,7 @@ pub struct CallFacts<'a> {
 impl<'a> CallFacts<'a> {
     /// Whether the call is known to be read-only.
     pub fn only_looks(&self) -> bool {
-        let known = self.plan.effect == Effect::LooksOnly
-            && (self.isolation != Isolation::None || !self.runs_commands());
+        let known = self.plan.effect == Effect::LooksOnly && !self.is_unheld();
         known || self.spec.side_effect.is_none()
     }
 
@@ -96,9 +95,34 @@ impl<'a> CallFacts<'a> {
         self.plan.access == Access::Anything || self.spec.category == Category::Shell
     }
 
-    /// Whether the call is a command without a sandbox. No rule, grant or mode changes that.
-    pub(super) fn is_unshut(&self) -> bool {
-        self.runs_commands() && self.isolation == Isolation::None
+    /// Whether the call is a command that no sandbox holds to what it may do unasked. No rule, grant or mode changes that.
+    pub(super) fn is_unheld(&self) -> bool {
+        let confinement = match self.plan.effect {
+            Effect::LooksOnly => Confinement::ReadOnly,
+            Effect::Confined => Confinement::Workspace,
+            Effect::OfTool => Confinement::Unsandboxed,
+        };
+        self.runs_commands() && !self.isolation.holds(confinement)
+    }
+
+    /// Whether the call is a command that a sandbox holds to the workspace.
+    pub(super) fn is_held_command(&self) -> bool {
+        self.runs_commands() && !self.is_unheld()
+    }
+
+    /// Says of a command why no sandbox makes it harmless.
+    pub(super) fn why_unheld(&self) -> String {
+        match (self.isolation.backend, self.plan.effect) {
+            (Backend::None, _) => "runs unsandboxed".to_owned(),
+            (_, Effect::OfTool) => "reaches out of the sandbox".to_owned(),
+            (backend, Effect::Confined | Effect::LooksOnly) => {
+                format!(
+                    "can write to {}, which {} does not prevent",
+                    self.isolation.not_held().join(" and "),
+                    backend.word()
+                )
+            }
+        }
     }
 
     /// Whether it edits files of the workspace and does nothing else.
@@ -122,7 +146,7 @@ impl<'a> CallFacts<'a> {
     pub(super) fn risk(&self) -> Risk {
         let base = match self.plan.effect {
             Effect::LooksOnly => self.plan.risk,
-            Effect::OfTool => self.plan.risk.max(self.spec.risk),
+            Effect::OfTool | Effect::Confined => self.plan.risk.max(self.spec.risk),
         };
         if self.taint.is_empty() || self.only_looks() {
             return base;

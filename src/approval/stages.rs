@@ -367,7 +367,9 @@ impl Weighing<'_> {
         match self.policy.auto_approve {
             AutoApprove::Asking => passed("it is off"),
             AutoApprove::Yolo | AutoApprove::YoloUnsandboxed if self.is_tainted() => passed(UNTRUSTED),
-            AutoApprove::Yolo if self.call.is_unshut() => passed("it does not cover unsandboxed commands"),
+            AutoApprove::Yolo if self.call.is_unheld() => {
+                passed("it does not cover commands that no sandbox holds")
+            }
             AutoApprove::Yolo | AutoApprove::YoloUnsandboxed => {
                 self.decided(Verdict::Allow, Decider::Yolo, "yolo is on")
             }
@@ -376,10 +378,14 @@ impl Weighing<'_> {
 
     fn auto_mode(&self) -> Found {
         match self.policy.mode {
-            Mode::Auto if self.call.is_unshut() => passed("it runs unsandboxed"),
+            Mode::Auto if self.call.is_unheld() => Found::Passed(format!("it {}", self.call.why_unheld())),
             Mode::Auto if self.risk == Risk::High => passed("it is HIGH risk"),
             Mode::Auto if self.call.edits_workspace() => {
                 self.decided(Verdict::Allow, self.by_mode(), "auto mode edits files here without asking")
+            }
+            Mode::Auto if self.is_tainted() && self.call.is_held_command() => passed(UNTRUSTED),
+            Mode::Auto if self.call.is_held_command() && self.call.place.kind == WorkspaceKind::Project => {
+                self.decided(Verdict::Allow, self.by_mode(), "auto mode runs commands that the sandbox holds")
             }
             Mode::Auto => passed("it does more than edit files in this folder"),
             Mode::Ask | Mode::Plan | Mode::DryRun | Mode::DeferAll => passed("it is off"),
@@ -389,8 +395,8 @@ impl Weighing<'_> {
     fn by_risk(&self) -> Found {
         let ask = |because: String| self.decided(Verdict::Ask, Decider::Risk, because);
         let name = self.name();
-        if self.call.is_unshut() {
-            return ask(format!("{name} runs unsandboxed"));
+        if self.call.is_unheld() {
+            return ask(format!("{name} {}", self.call.why_unheld()));
         }
         if !self.call.only_looks() {
             return ask(format!("{name} changes something"));

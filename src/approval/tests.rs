@@ -11,7 +11,7 @@ use super::*;
 use crate::approval::rules::{RuleEffect, RuleSet, RuleSource, RulesHealth};
 use crate::hook::HookVerdict;
 use crate::message::Source;
-use crate::sandbox::Isolation;
+use crate::sandbox::{Backend, Hold, Isolation};
 use crate::stdx::text::width;
 use crate::tool::{Access, Category, Effect, Origin, Preview, Question, SideEffect, ToolSpec, Undo};
 
@@ -61,7 +61,7 @@ fn case(name: &str, category: Category, side_effect: SideEffect, access: Access,
         },
         args,
         taint: Vec::new(),
-        isolation: Isolation::None,
+        isolation: Isolation::NONE,
         hook: None,
         repetition: Repetition::No,
     }
@@ -93,6 +93,17 @@ fn shell(command: &str) -> Case {
     case("shell", Category::Shell, SideEffect::Local, Access::Anything, args).risk(Risk::Medium)
 }
 
+/// A command that changes files of the workspace at most.
+fn make() -> Case {
+    shell("make all").with(|case| case.plan.effect = Effect::Confined)
+}
+
+/// A backend that does not hold everything.
+fn landlock() -> Isolation {
+    let not = Hold::NotHeld;
+    Isolation { backend: Backend::Landlock, protected: not, metadata: not, ..Isolation::FULL }
+}
+
 fn looking_shell() -> Case {
     shell("git status").risk(Risk::Low).with(|case| {
         case.plan.effect = Effect::LooksOnly;
@@ -116,8 +127,9 @@ fn calls() -> Vec<(&'static str, Case)> {
         ("edit a file elsewhere", write_outside()),
         ("send a mail", send()),
         ("send a mail, HIGH", send().risk(Risk::High)),
-        ("run a command", shell("make all")),
-        ("run a command, HIGH", shell("make all").risk(Risk::High)),
+        ("run a command", make()),
+        ("run a command, HIGH", make().risk(Risk::High)),
+        ("run a command that uses the network", shell("curl a.example")),
         ("run a command that looks", looking_shell()),
         ("ask the person", ask_user()),
     ]
@@ -247,7 +259,7 @@ impl Case {
     }
 
     fn isolated(self) -> Self {
-        self.with(|case| case.isolation = Isolation::Isolated)
+        self.with(|case| case.isolation = Isolation::FULL)
     }
 
     fn home(self) -> Self {
@@ -365,11 +377,15 @@ fn table() -> String {
         let heads: String = COLUMNS.iter().map(|(name, _)| format!("{name:15}")).collect();
         out.push_str(&format!("\n{name:44}{:8}{}\n", "risk", heads.trim_end()));
         for (name, change) in CIRCUMSTANCES {
-            let open = row(name, &change(call.clone()));
-            let shut = row(name, &change(call.clone()).isolated());
-            out.push_str(&open);
-            if shut != open {
-                out.push_str(&row(&format!("{name}, sandboxed"), &change(call.clone()).isolated()));
+            let in_sandbox = |isolation| change(call.clone()).with(|case| case.isolation = isolation);
+            let mut above = row(name, &in_sandbox(Isolation::NONE));
+            out.push_str(&above);
+            for (sandbox, isolation) in [("landlock", landlock()), ("bubblewrap", Isolation::FULL)] {
+                let same = row(name, &in_sandbox(isolation));
+                if same != above {
+                    out.push_str(&row(&format!("{name}, {sandbox}"), &in_sandbox(isolation)));
+                    above = same;
+                }
             }
         }
     }
@@ -486,7 +502,7 @@ proptest! {
 
     #[test]
     fn a_command_that_nothing_shuts_in_runs_by_words_of_the_person_only(case in any_case()) {
-        let case = case.with(|case| case.isolation = Isolation::None);
+        let case = case.with(|case| case.isolation = Isolation::NONE);
         let decision = case.decide();
         let runs = case.spec.category == Category::Shell && decision.verdict == Verdict::Allow;
         let by_words = matches!(decision.by, Decider::Rule { .. } | Decider::Grant | Decider::Hook);
@@ -516,7 +532,12 @@ fn decisions_tell_why() {
         (read(), "read_file only reads"),
         (write(), "write_file changes something"),
         (shell("ls"), "shell runs unsandboxed"),
-        (shell("ls").isolated(), "shell changes something"),
+        (shell("ls").isolated(), "shell reaches out of the sandbox"),
+        (
+            make().with(|case| case.isolation = landlock()),
+            "shell can write to the settings and hooks of .git and permissions and times of files outside, which landlock does not prevent",
+        ),
+        (make().isolated().mode(Mode::Auto), "auto mode runs commands that the sandbox holds"),
         (read().risk(Risk::Medium), "read_file is medium risk"),
         (read().home(), "reads ask in the home folder and in /"),
         (ask_user(), "ask_user asks you something"),
@@ -655,7 +676,7 @@ fn only_a_yes_for_the_session_grants() {
 #[test]
 fn a_typed_yes_lets_yolo_cover_unsandboxed_commands_and_nothing_else() {
     let all = |case: Case| case.with(|case| case.policy.auto_approve = AutoApprove::YoloUnsandboxed);
-    let shell = || shell("make").with(|case| case.isolation = Isolation::None);
+    let shell = || shell("make").with(|case| case.isolation = Isolation::NONE);
     assert_eq!(shell().yolo().decide().verdict, Verdict::Ask);
     assert_eq!(all(shell()).decide().verdict, Verdict::Allow);
     assert_eq!(all(shell().untrusted()).decide().verdict, Verdict::Ask);

@@ -41,6 +41,8 @@ const MAX_COMMANDS: usize = 100;
 enum WordPlace {
     /// The session's folder.
     Here,
+    /// The same, in a sandbox that holds the programs which a repository's settings name.
+    Held,
     /// A folder that the script changes to, whose settings were not examined.
     Elsewhere,
 }
@@ -48,6 +50,11 @@ enum WordPlace {
 /// Checks that a script is known to be read-only; errs with the reason if not.
 pub fn script(script: &str) -> Result<(), String> {
     script_in(script, WordPlace::Here, 0)
+}
+
+/// Checks that a script is known to be read-only where a sandbox holds what it runs.
+pub fn held_script(script: &str) -> Result<(), String> {
+    script_in(script, WordPlace::Held, 0)
 }
 
 fn script_in(script: &str, mut place: WordPlace, depth: usize) -> Result<(), String> {
@@ -271,9 +278,18 @@ impl Judge<'_> {
         let first = if first.starts_with('-') { first.split('=').next().unwrap_or(first) } else { first };
         let two = text(1).map(|second| format!("git {first} {second}"));
         if let Some(name) = two.filter(|name| program(name).is_some()) {
-            return listed(&name, rest.get(2..).unwrap_or_default());
+            return self.git_row(&name, rest.get(2..).unwrap_or_default());
         }
-        listed(&format!("git {first}"), rest.get(1..).unwrap_or_default())
+        self.git_row(&format!("git {first}"), rest.get(1..).unwrap_or_default())
+    }
+
+    fn git_row(&self, name: &str, args: &[Arg]) -> Result<(), String> {
+        match program(name) {
+            Some(Program { does: Does::RunsSettings, .. }) if self.place == WordPlace::Held => {
+                known_words(name, args)
+            }
+            Some(_) | None => listed(name, args),
+        }
     }
 }
 

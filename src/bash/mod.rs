@@ -80,6 +80,12 @@ pub fn classify(script: &str) -> Class {
     }
 }
 
+/// Whether a command line is read-only in a sandbox that holds it from writing and from the network. There, programs that
+/// a repository's settings name do no harm.
+pub fn reads_if_held(script: &str) -> bool {
+    look::held_script(script).is_ok()
+}
+
 pub use self::look::{has_known_words, subcommand};
 pub use self::programs::reading_subcommands;
 pub use self::segments::{Segment, segments};

@@ -13,7 +13,7 @@ use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::secret::{UNCHANGED, agreed};
 use super::table::several;
-use crate::app::{open_store, open_store_to_read};
+use crate::app::{SandboxStatus, open_store, open_store_to_read, tools};
 use crate::config::Settings;
 use crate::stdx::text::sanitize_line;
 use crate::store::doctor::{Diagnosis, diagnose, protect_audit, restore, salvage};
@@ -92,11 +92,13 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags, console: &mut
     } else {
         None
     };
+    let tools = tools(world, &settings);
+    let sandbox = SandboxStatus::of((&*tools.sandbox, &tools.sandbox_remarks));
     if what.json {
         console
-            .json(&json!({ "database": found, "audit": audit, "sound": is_sound(&found, audit.as_ref()) }))?;
+            .json(&json!({ "database": found, "audit": audit, "sound": is_sound(&found, audit.as_ref()), "sandbox": sandbox }))?;
     } else {
-        console.out(&in_words(&found, audit.as_ref(), &data))?;
+        console.out(&in_words(&found, audit.as_ref(), &data, &sandbox))?;
     }
     match is_sound(&found, audit.as_ref()) {
         true => Ok(()),
@@ -128,7 +130,7 @@ fn newest(found: &Diagnosis) -> Result<&DatabaseCopy> {
     found.copies.first().ok_or_else(|| none().hint("`co doctor --salvage` saves what can be read"))
 }
 
-fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> String {
+fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path, sandbox: &SandboxStatus) -> String {
     let mut text = String::new();
     let mut row = |name: &str, words: &str| text.push_str(&format!("{name:<9} {}\n", sanitize_line(words)));
     row("data", &data.display().to_string());
@@ -155,6 +157,7 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> Str
     if found.copies.is_empty() {
         row("copy", "none yet; one is made daily while the full screen is open and idle");
     }
+    row("commands", &sandbox.words());
     if is_sound(found, audit) {
         row("verdict", "no problems");
     }

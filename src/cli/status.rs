@@ -6,7 +6,7 @@ use super::args::{AsJson, Flags};
 use super::console::Console;
 use super::error::{CliError, Result};
 use crate::accounts::{Models, Pace};
-use crate::app::{AppError, Status, advice, open_store_for_lists};
+use crate::app::{AppError, Status, advice, open_store_for_lists, tools};
 use crate::stdx::text::sanitize_line;
 use crate::workspace::{World, load_settings};
 
@@ -18,8 +18,16 @@ pub(super) async fn run(what: AsJson, world: &World, flags: Flags, console: &mut
     if models.may_discover() {
         models.discover().await;
     }
+    let tools = tools(world, &loaded.settings);
     let store = open_store_for_lists(world, &loaded.settings).await;
-    let status = Status::of(world, &loaded.settings, &models, store.as_ref()).await;
+    let status = Status::of(
+        world,
+        &loaded.settings,
+        &models,
+        (&*tools.sandbox, &tools.sandbox_remarks),
+        store.as_ref(),
+    )
+    .await;
     if what.json {
         console.json(&status)?;
     } else {

@@ -43,7 +43,7 @@ fn view() -> CommandView {
         cost: Vec::new(),
         mode: Mode::Ask,
         auto_approve: AutoApprove::Asking,
-        isolation: Isolation::Isolated,
+        isolation: Isolation::FULL,
         read_only: None,
         activity: Activity::Idle,
         thinking: ThinkingLevel::Off,
@@ -129,7 +129,7 @@ fn commands_decide() {
     let idle = view();
     let running = CommandView { activity: Activity::Running, auto_approve: AutoApprove::Yolo, ..view() };
     let plan = CommandView { mode: Mode::Plan, ..view() };
-    let open = CommandView { isolation: Isolation::None, ..view() };
+    let open = CommandView { isolation: Isolation::NONE, ..view() };
     let guest = CommandView { read_only: Some("process 7".to_owned()), ..view() };
     for (view, line, expected) in [
         (&idle, "/clear", "clear"),

@@ -2,7 +2,7 @@
 
 use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
 use crate::approval::AutoApprove;
-use crate::sandbox::Isolation;
+use crate::sandbox::{Backend, Confinement, Isolation};
 
 pub(super) fn command() -> Command {
     Command::new(
@@ -20,6 +20,16 @@ const ON: &str = "Calls now run without asking: LOW, MEDIUM and HIGH. Never cove
 const UNSANDBOXED: &str = "Commands run unsandboxed here: they can change and send anything you can, so they still ask. \
                            Type `/yolo yes` to let them run without asking too.";
 
+/// Says what a sandbox with gaps leaves to ask.
+fn partly(isolation: &Isolation) -> String {
+    format!(
+        "The sandbox ({}) does not prevent commands from writing to {}, so commands that write still ask. Type \
+         `/yolo yes` to let them run without asking too.",
+        isolation.backend.word(),
+        isolation.not_held().join(" and ")
+    )
+}
+
 fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let wanted = match (args, view.auto_approve) {
         ("yes", _) => AutoApprove::YoloUnsandboxed,
@@ -32,9 +42,13 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         }
     };
     let say = match wanted {
-        AutoApprove::Yolo if view.isolation == Isolation::None => {
+        AutoApprove::Yolo if view.isolation.backend == Backend::None => {
             Say::warning("yolo is on, except for commands", format!("{ON}\n\n{UNSANDBOXED}"))
         }
+        AutoApprove::Yolo if !view.isolation.holds(Confinement::Workspace) => Say::warning(
+            "yolo is on, except for commands that write",
+            format!("{ON}\n\n{}", partly(&view.isolation)),
+        ),
         AutoApprove::Yolo => Say::warning("yolo is on", ON),
         AutoApprove::YoloUnsandboxed => Say::warning("yolo is on, for unsandboxed commands too", ON),
         AutoApprove::Asking => Say::plain("yolo is off", "Calls ask again."),

@@ -31,6 +31,34 @@ macro_rules! names {
     };
 }
 
+/// What isolates commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SandboxChoice {
+    /// Bubblewrap, else Landlock, else nothing.
+    #[default]
+    Auto,
+    Bubblewrap,
+    Landlock,
+    Nothing,
+}
+
+impl SandboxChoice {
+    /// The names as written in a file; `subprocess` is that of seed 004.
+    pub const NAMES: &'static [&'static str] = &["auto", "bubblewrap", "landlock", "none", "subprocess"];
+
+    /// Returns the variant with that name, if there is one.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "auto" => Some(Self::Auto),
+            "bubblewrap" => Some(Self::Bubblewrap),
+            "landlock" => Some(Self::Landlock),
+            "none" | "subprocess" => Some(Self::Nothing),
+            _ => None,
+        }
+    }
+}
+
 /// Which calls ask the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

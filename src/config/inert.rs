@@ -52,7 +52,6 @@ pub static INERT: &[InertSetting] = &[
     later(&["memory.dedup_threshold", "memory_dedup_threshold"], &["CO_CLI_MEMORY_DEDUP_THRESHOLD"], "memory", "Similarity at which memories are merged"),
     later(&["memory.decay_strategy", "memory_decay_strategy"], &["CO_CLI_MEMORY_DECAY_STRATEGY"], "memory", "What happens to the oldest memories"),
     later(&["memory.decay_percentage", "memory_decay_percentage"], &["CO_CLI_MEMORY_DECAY_PERCENTAGE"], "memory", "Share of memories that decays at a time"),
-    later(&["sandbox.backend", "sandbox_backend"], &["CO_SANDBOX_BACKEND", "CO_CLI_SANDBOX_BACKEND"], "sandboxes", "Sandbox of commands"),
     later(&["sandbox.image", "docker_image"], &["CO_CLI_DOCKER_IMAGE"], "sandboxes", "Container image for commands"),
     later(&["sandbox.network", "sandbox_network"], &["CO_CLI_SANDBOX_NETWORK"], "sandboxes", "Network access of commands"),
     later(&["sandbox.memory", "sandbox_mem_limit"], &["CO_CLI_SANDBOX_MEM_LIMIT"], "sandboxes", "Memory limit of commands"),

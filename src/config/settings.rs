@@ -6,7 +6,7 @@
 
 use super::cap::Cap;
 use super::check::{self, Kind};
-use super::choices::{Mode, Notify, ThemeChoice, ThinkingLevel};
+use super::choices::{Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel};
 use super::inert::{INERT, InertSetting};
 use super::models;
 use super::problem::Source;
@@ -345,6 +345,13 @@ pub static SETTINGS: &[SettingRow] = &[
     row("shell.env", &["CO_SHELL_ENV"], Kind::List,
         "Names of environment variables that commands get in addition to the usual harmless ones",
         |s, v| s.shell.env = v.list().unwrap_or_default()),
+    row("sandbox.backend", &["CO_SANDBOX_BACKEND", "CO_CLI_SANDBOX_BACKEND"], Kind::Choice(SandboxChoice::NAMES),
+        "What isolates commands: `auto` takes bubblewrap, else Landlock, else nothing",
+        |s, v| s.sandbox.backend = v.choice(SandboxChoice::named)).aliases(&["sandbox_backend"])
+        .default("auto").project(ProjectTrust::Never),
+    row("sandbox.read", &["CO_SANDBOX_READ"], Kind::PathList,
+        "Files and folders that sandboxed commands may read, besides the system, the tools on PATH and the workspace",
+        |s, v| s.sandbox.read = v.paths().unwrap_or_default()).project(ProjectTrust::Never),
     // --- locations
     row("data_dir", &["CO_DATA_DIR"], Kind::Path,
         "Folder of sessions and approvals; unset: `$XDG_DATA_HOME/co`, else `~/.local/share/co`",

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::cap::Cap;
-use super::choices::{Mode, Notify, ThemeChoice, ThinkingLevel};
+use super::choices::{Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel};
 use super::models::ModelOverride;
 use super::providers::ProviderSettings;
 use super::value::{Secret, TableEntry, Value};
@@ -96,6 +96,7 @@ with_blank! {
         /// A PEM file of certificates that are trusted in addition to the system's.
         pub ca_file: Option<PathBuf>,
         pub shell: ShellSettings,
+        pub sandbox: SandboxSettings,
         /// Maximum bytes of one tool's output that the model receives; the rest is written to a file.
         pub tool_output_limit: usize,
         /// Absolute.
@@ -103,6 +104,14 @@ with_blank! {
         /// Absolute. Each covers only the folder itself, with the content that the user trusted.
         pub trusted_folders: Vec<PathBuf>,
     }
+}
+
+/// Isolation of commands.
+#[derive(Clone, PartialEq, Default)]
+pub struct SandboxSettings {
+    pub backend: SandboxChoice,
+    /// Absolute. Readable in addition to what every command may read.
+    pub read: Vec<PathBuf>,
 }
 
 /// Limits and environment of child processes.

@@ -4,6 +4,7 @@
 //! The child gets the environment of commands, which contains no keys, and three variables that describe the
 //! event. Called through the [`Hook`] trait, and by `co hooks test`.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -57,10 +58,10 @@ impl CommandHook {
     pub async fn try_out(&self, input: &HookInput) -> Tried {
         let event = input.subject.event();
         let (file, args) = match &self.def.command {
-            HookCommand::Program { args, .. } => (program(&self.def, &self.at), args.clone()),
-            HookCommand::Shell { line } => {
-                (program(&self.def, &self.at), vec!["-c".to_owned(), line.clone()])
+            HookCommand::Program { args, .. } => {
+                (program(&self.def, &self.at), args.iter().map(OsString::from).collect())
             }
+            HookCommand::Shell { line } => (program(&self.def, &self.at), vec!["-c".into(), line.into()]),
         };
         let mut env = self.env.clone();
         let mark = format!("hook/{}", Uuid::now_v7().simple());

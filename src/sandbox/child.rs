@@ -7,20 +7,22 @@
 //! the same id. This file and `privacy.rs` contain the program's only `unsafe` code. Called by the subprocess
 //! sandbox and for hooks.
 
+use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::sync::oneshot;
 
-use super::{Command, Exit};
+use super::Exit;
 
 /// The shell that runs the command; present on every supported system.
-const SHELL: &str = "/bin/sh";
+pub(super) const SHELL: &str = "/bin/sh";
 
 /// A started child, and this process's ends of its pipes.
 pub struct Started<P> {
@@ -34,7 +36,7 @@ pub struct Started<P> {
 pub struct Program {
     /// The file, or its name in the `PATH` of `env`.
     pub file: PathBuf,
-    pub args: Vec<String>,
+    pub args: Vec<OsString>,
     /// Absolute.
     pub cwd: PathBuf,
     /// The child's whole environment.
@@ -78,22 +80,48 @@ impl Drop for Group {
     }
 }
 
-/// Starts `command`; the pipe has stdout and stderr, in the order they were written. Errs if its folder is
-/// gone, or the system refuses a thread, a pipe or a process. Cancel-safe: a child that starts after the
-/// caller was dropped is killed.
-pub async fn start(command: Command) -> io::Result<Started<PipeReader>> {
-    begin(move || shell(&command)).await
+/// Starts the program that `make` returns, without stdin; the pipe has stdout and stderr, in the order they were
+/// written. Errs if its folder is gone, or the system refuses a thread, a pipe or a process. Cancel-safe: a child that
+/// starts after the caller was dropped is killed. `make` may block; what it returns besides is kept until the child's end.
+pub async fn start<K>(
+    make: impl FnOnce() -> io::Result<(Program, K)> + Send + 'static,
+) -> io::Result<Started<PipeReader>> {
+    begin(move || {
+        let (program, kept) = make()?;
+        Ok((silent(&program)?, kept))
+    })
+    .await
+}
+
+/// Runs a program without stdin to its end, or for so long; returns its output, and whether it ended by itself with
+/// success. Blocking.
+pub fn run_to_end(program: &Program, limit: Duration) -> io::Result<(String, bool)> {
+    let (mut child, mut output) = silent(program)?;
+    let id = Pid::from_child(&child);
+    let (ended, waits) = std::sync::mpsc::sync_channel::<()>(1);
+    let watch = thread::spawn(move || {
+        if waits.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            let _ = kill_process_group(id, Signal::KILL);
+        }
+    });
+    let mut text = Vec::new();
+    io::Read::read_to_end(&mut output, &mut text)?;
+    // The child is reaped only after the watch is over, so that its id is still its own there.
+    drop(ended);
+    let _ = watch.join();
+    let status = child.wait()?;
+    Ok((String::from_utf8_lossy(&text).into_owned(), status.success()))
 }
 
 /// Like [`start`], for a program that reads its stdin and whose stdout and stderr are separate.
 pub async fn talk(program: Program) -> io::Result<Started<Talk>> {
-    begin(move || spoken_with(&program)).await
+    begin(move || Ok((spoken_with(&program)?, ()))).await
 }
 
 type Forked<P> = io::Result<(std::process::Child, P)>;
 
-async fn begin<P: Send + 'static>(
-    fork: impl FnOnce() -> Forked<P> + Send + 'static,
+async fn begin<P: Send + 'static, K>(
+    fork: impl FnOnce() -> io::Result<((std::process::Child, P), K)> + Send + 'static,
 ) -> io::Result<Started<P>> {
     let (started, starting) = oneshot::channel();
     thread::Builder::new().name("co-child".to_owned()).spawn(move || supervise(fork, started))?;
@@ -101,8 +129,11 @@ async fn begin<P: Send + 'static>(
 }
 
 /// Runs one child from start to reaping, on its own thread.
-fn supervise<P>(fork: impl FnOnce() -> Forked<P>, started: oneshot::Sender<io::Result<Started<P>>>) {
-    let (mut child, pipes) = match fork() {
+fn supervise<P, K>(
+    fork: impl FnOnce() -> io::Result<((std::process::Child, P), K)>,
+    started: oneshot::Sender<io::Result<Started<P>>>,
+) {
+    let ((mut child, pipes), kept) = match fork() {
         Ok(forked) => forked,
         Err(error) => {
             let _ = started.send(Err(error));
@@ -114,7 +145,10 @@ fn supervise<P>(fork: impl FnOnce() -> Forked<P>, started: oneshot::Sender<io::R
     let (release, released) = oneshot::channel();
     // If the receiver is gone, the group is returned, and dropping it kills the child.
     drop(started.send(Ok(Started { group: Group { id, _release: release }, exit, pipes })));
-    let _ = ended.send(wait_without_reaping(id));
+    let exit = wait_without_reaping(id);
+    // Before anyone learns of the end: this process may end next.
+    drop(kept);
+    let _ = ended.send(exit);
     let _ = released.blocking_recv();
     let _ = child.wait();
 }
@@ -132,38 +166,31 @@ fn wait_without_reaping(id: Pid) -> io::Result<Exit> {
     }
 }
 
-fn shell(command: &Command) -> Forked<PipeReader> {
-    is_there(&command.cwd)?;
+fn silent(program: &Program) -> Forked<PipeReader> {
     let (output, writer) = io::pipe()?;
-    let mut shell = std::process::Command::new(SHELL);
-    shell
-        .arg("-c")
-        .arg(&command.script)
-        .current_dir(&command.cwd)
-        .env_clear()
-        .envs(command.env.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone()?)
-        .stderr(writer);
-    detach(&mut shell);
-    // When `shell` is dropped on return, the parent's write ends close, so only the child's remain open.
-    Ok((shell.spawn()?, output))
+    let mut command = command(program)?;
+    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    // When `command` is dropped on return, the parent's write ends close, so only the child's remain open.
+    Ok((command.spawn()?, output))
 }
 
 fn spoken_with(program: &Program) -> Forked<Talk> {
-    is_there(&program.cwd)?;
     let ((stdin, input), (output, stdout), (errors, stderr)) = (io::pipe()?, io::pipe()?, io::pipe()?);
+    let mut command = command(program)?;
+    command.stdin(stdin).stdout(stdout).stderr(stderr);
+    Ok((command.spawn()?, Talk { input, output, errors }))
+}
+
+fn command(program: &Program) -> io::Result<std::process::Command> {
+    is_there(&program.cwd)?;
     let mut command = std::process::Command::new(&program.file);
     command
         .args(&program.args)
         .current_dir(&program.cwd)
         .env_clear()
-        .envs(program.env.iter().map(|(name, value)| (name, value)))
-        .stdin(stdin)
-        .stdout(stdout)
-        .stderr(stderr);
+        .envs(program.env.iter().map(|(name, value)| (name, value)));
     detach(&mut command);
-    Ok((command.spawn()?, Talk { input, output, errors }))
+    Ok(command)
 }
 
 fn is_there(folder: &Path) -> io::Result<()> {

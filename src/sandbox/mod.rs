@@ -3,6 +3,13 @@
 //! It has only the trait and its values; the backends are the other files in this folder (layer 5). Called by
 //! the `shell` tool and by `!cmd`, never by a front end.
 
+pub mod backend;
+#[cfg(target_os = "linux")]
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod confine;
+pub mod policy;
+pub mod stage;
 pub mod subprocess;
 
 pub(crate) mod child;
@@ -17,6 +24,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 /// Runs commands.
@@ -40,6 +48,37 @@ pub struct Command {
     /// The child's whole environment.
     pub env: Vec<(String, String)>,
     pub timeout: Duration,
+    pub confinement: Confinement,
+}
+
+/// What commands print where a sandbox holds them.
+const SIGNS: [&str; 6] = [
+    "Permission denied",
+    "Operation not permitted",
+    "Read-only file system",
+    "Network is unreachable",
+    "Could not resolve host",
+    "Temporary failure in name resolution",
+];
+
+/// Whether the output of a command that failed in a sandbox looks as if the sandbox held it. Only a hint: a command may
+/// print anything.
+#[must_use]
+pub fn looks_held(output: &str) -> bool {
+    SIGNS.iter().any(|sign| output.contains(sign))
+}
+
+/// What a command may do; a backend without isolation ignores it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Confinement {
+    /// Reads the workspace; writes only temporary files.
+    ReadOnly,
+    /// Also writes in the workspace, except to protected paths.
+    Workspace,
+    /// Also uses the network.
+    Network,
+    /// Whatever the user may do.
+    Unsandboxed,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,22 +119,109 @@ pub enum Exit {
     Cancelled,
 }
 
-/// How far a command is isolated from the rest of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Isolation {
+/// How far commands are isolated from the rest of the machine: which things a backend holds them from, as its self-test
+/// and the kernel showed. Read-only commands run where nothing but a temporary folder is writable, so that they are held
+/// from changing protected paths and metadata too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Isolation {
+    /// The backend; with [`Backend::None`] nothing is held.
+    pub backend: Backend,
+    /// Reading and writing files outside of the policy.
+    pub files: Hold,
+    /// Network and sockets of other processes.
+    pub network: Hold,
+    /// Signals to other processes, reading them, and outliving `co`.
+    pub processes: Hold,
+    /// Writing protected paths inside the workspace: `.co`, and the settings and hooks of `.git`.
+    pub protected: Hold,
+    /// Permissions and times of files outside of the workspace.
+    pub metadata: Hold,
+}
+
+/// Whether something is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Hold {
+    #[default]
+    NotHeld,
+    Held,
+}
+
+/// What isolates commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Backend {
     /// A plain child process: limited only by the user's file permissions.
     #[default]
     None,
-    /// Files outside the workspace and the network are inaccessible.
-    Isolated,
+    Landlock,
+    Bubblewrap,
+}
+
+impl Backend {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Landlock => "landlock",
+            Self::Bubblewrap => "bubblewrap",
+        }
+    }
 }
 
 impl Isolation {
-    /// Returns the word for the status line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::None => "unsandboxed",
-            Self::Isolated => "sandboxed",
+    /// No isolation.
+    pub const NONE: Self = Self {
+        backend: Backend::None,
+        files: Hold::NotHeld,
+        network: Hold::NotHeld,
+        processes: Hold::NotHeld,
+        protected: Hold::NotHeld,
+        metadata: Hold::NotHeld,
+    };
+
+    /// Everything held, by bubblewrap.
+    pub const FULL: Self = Self {
+        backend: Backend::Bubblewrap,
+        files: Hold::Held,
+        network: Hold::Held,
+        processes: Hold::Held,
+        protected: Hold::Held,
+        metadata: Hold::Held,
+    };
+
+    /// Whether commands of this confinement are held to it in everything.
+    #[must_use]
+    pub fn holds(&self, confinement: Confinement) -> bool {
+        let held = |all: &[Hold]| all.iter().all(|hold| *hold == Hold::Held);
+        match confinement {
+            Confinement::ReadOnly => held(&[self.files, self.network, self.processes]),
+            Confinement::Workspace => {
+                held(&[self.files, self.network, self.processes, self.protected, self.metadata])
+            }
+            Confinement::Network | Confinement::Unsandboxed => false,
         }
+    }
+
+    /// Returns the word for the status line.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self.backend {
+            Backend::None => "unsandboxed",
+            Backend::Landlock | Backend::Bubblewrap if self.not_held().is_empty() => "sandboxed",
+            Backend::Landlock | Backend::Bubblewrap => "partly sandboxed",
+        }
+    }
+
+    /// Returns what commands that write in the workspace are not held from; empty without a backend.
+    #[must_use]
+    pub fn not_held(&self) -> Vec<&'static str> {
+        let all = [
+            (self.files, "files outside of the workspace"),
+            (self.network, "the network"),
+            (self.processes, "other processes"),
+            (self.protected, "the settings and hooks of .git"),
+            (self.metadata, "permissions and times of files outside"),
+        ];
+        let is_named = |hold| hold == Hold::NotHeld && self.backend != Backend::None;
+        all.into_iter().filter(|(hold, _)| is_named(*hold)).map(|(_, what)| what).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! The plain sandbox: runs a command as a child process, ends it reliably, and does not isolate it.
+//! Runs a command as a child process, plain or in a sandbox, and ends it reliably.
 //!
 //! A command is over when its shell exits; remaining processes of its group are then ended, and processes
 //! that left the group are reported. It must never wait for a background process that holds the output open,
@@ -6,21 +6,34 @@
 //! the timeout. Needs a tokio runtime; when the runtime shuts down, the group is killed at once. Called
 //! through the [`Sandbox`] trait by the `shell` tool and by `!cmd`.
 
+#[cfg(target_os = "linux")]
+use std::ffi::OsString;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::{BoxStream, unfold};
+use rustix::io::Errno;
 use rustix::process::Pid;
+use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::child::{Group, Started, start};
+#[cfg(target_os = "linux")]
+use super::bubblewrap::{self, MountPoints, UsedMountPoints};
+use super::child::{Group, Program, SHELL, Started, start};
+use super::policy::{SandboxPolicy, Surroundings};
+#[cfg(target_os = "linux")]
+use super::stage::{STAGE, StageOrder, StageRole};
 use super::survivors::{MARKER, end_survivors, survivors};
-use super::{Command, ExecEvent, Exit, Fate, Isolation, Sandbox, Survivor};
+use super::{Command, Confinement, ExecEvent, Exit, Fate, Isolation, Sandbox, Survivor};
 
 /// The time between SIGTERM and SIGKILL for processes left by a command that has ended.
 const GRACE: Duration = Duration::from_millis(200);
@@ -40,9 +53,166 @@ const CHUNK: usize = 16 * 1024;
 /// The number of unread chunks to buffer; beyond that, the command is blocked until the reader catches up.
 const CHUNKS_WAITING: usize = 8;
 
-/// Runs commands as plain child processes.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Subprocess;
+/// Runs commands as child processes, started in one of several ways.
+#[derive(Debug, Clone)]
+pub struct Subprocess {
+    launch: Launch,
+    isolation: Isolation,
+}
+
+/// How a command is started.
+#[derive(Debug, Clone)]
+pub enum Launch {
+    /// By the shell, with the user's own rights.
+    Plain,
+    /// By this program as a stage, confined by Landlock.
+    Landlock(Arc<StagePlace>),
+    /// The same, inside of this bubblewrap.
+    Bubblewrap(Arc<StagePlace>, PathBuf),
+    /// Not at all, for this reason.
+    Missing(String),
+}
+
+/// What stages are started with.
+#[derive(Debug)]
+pub struct StagePlace {
+    helper: PathBuf,
+    around: Surroundings,
+    /// The folder for temporary files of all commands; removed with this.
+    temporary: TempDir,
+    #[cfg(target_os = "linux")]
+    points: MountPoints,
+}
+
+impl StagePlace {
+    /// Makes the folder for temporary files. `helper` is this program.
+    pub fn new(helper: PathBuf, around: Surroundings) -> io::Result<Self> {
+        remove_abandoned();
+        let prefix = format!("{TEMPORARY_PREFIX}{}-", std::process::id());
+        let temporary = tempfile::Builder::new().prefix(&prefix).tempdir()?;
+        Ok(Self {
+            helper,
+            around,
+            temporary,
+            #[cfg(target_os = "linux")]
+            points: MountPoints::default(),
+        })
+    }
+}
+
+/// How the names of folders for temporary files begin; the process that made it follows.
+const TEMPORARY_PREFIX: &str = "co-sandbox-";
+
+/// Removes the folders for temporary files of processes that were killed.
+fn remove_abandoned() {
+    let entries = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(TEMPORARY_PREFIX)?.split('-').next()?.parse().ok());
+        let is_gone = |owner| {
+            Pid::from_raw(owner)
+                .is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(Errno::SRCH))
+        };
+        if owner.is_some_and(is_gone) {
+            // It fails for folders of other users.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+impl Subprocess {
+    /// Runs commands without isolation.
+    #[must_use]
+    pub fn plain() -> Self {
+        Self::new(Launch::Plain, Isolation::NONE)
+    }
+
+    #[must_use]
+    pub fn new(launch: Launch, isolation: Isolation) -> Self {
+        Self { launch, isolation }
+    }
+
+    /// Returns the program to start for a command, and what must be kept until it ended. Blocking.
+    pub fn program(&self, command: &Command) -> io::Result<(Program, Kept)> {
+        let launch = match command.confinement {
+            Confinement::Unsandboxed => &Launch::Plain,
+            Confinement::ReadOnly | Confinement::Workspace | Confinement::Network => &self.launch,
+        };
+        match launch {
+            Launch::Plain => {
+                let args = vec!["-c".into(), command.script.clone().into()];
+                let (cwd, env) = (command.cwd.clone(), command.env.clone());
+                Ok((Program { file: SHELL.into(), args, cwd, env }, Kept::default()))
+            }
+            Launch::Missing(why) => Err(io::Error::other(why.clone())),
+            #[cfg(target_os = "linux")]
+            Launch::Landlock(place) => place.alone(command),
+            #[cfg(target_os = "linux")]
+            Launch::Bubblewrap(place, bubblewrap) => place.inside(command, bubblewrap),
+            #[cfg(not(target_os = "linux"))]
+            Launch::Landlock(_) | Launch::Bubblewrap(..) => {
+                Err(io::Error::other("sandboxes work on Linux only"))
+            }
+        }
+    }
+}
+
+/// What is kept until a command ended.
+#[derive(Debug, Default)]
+pub struct Kept {
+    #[cfg(target_os = "linux")]
+    _points: Option<UsedMountPoints>,
+}
+
+#[cfg(target_os = "linux")]
+impl StagePlace {
+    fn policy(&self, command: &Command) -> SandboxPolicy {
+        SandboxPolicy::new(command.confinement, &command.cwd, self.temporary.path(), &self.around)
+    }
+
+    /// The command's environment, with caches and temporary files in a folder of its own.
+    fn env(command: &Command, temporary: &Path) -> Vec<(String, String)> {
+        let mut env = command.env.clone();
+        for (name, folder) in [("TMPDIR", ""), ("XDG_CACHE_HOME", "cache"), ("npm_config_cache", "npm")] {
+            let value = temporary.join(folder).display().to_string();
+            env.retain(|(known, _)| known != name);
+            env.push((name.to_owned(), value.trim_end_matches('/').to_owned()));
+        }
+        env
+    }
+
+    fn alone(&self, command: &Command) -> io::Result<(Program, Kept)> {
+        let role = StageRole::Alone { parent: std::process::id() };
+        let order = StageOrder { policy: self.policy(command), role };
+        let program = Program {
+            file: self.helper.clone(),
+            args: stage_arguments(&order, &command.script)?,
+            cwd: command.cwd.clone(),
+            env: Self::env(command, self.temporary.path()),
+        };
+        Ok((program, Kept::default()))
+    }
+
+    fn inside(&self, command: &Command, bubblewrap: &Path) -> io::Result<(Program, Kept)> {
+        let policy = self.policy(command);
+        let (mut args, points) = bubblewrap::arguments(&policy, &self.helper, &self.points)?;
+        let temporary = Path::new(bubblewrap::TEMPORARY);
+        let writes = policy.writes.iter().filter(|path| **path != policy.temporary).cloned();
+        let writes = writes.chain([temporary.to_owned()]).collect();
+        let order = StageOrder { policy: SandboxPolicy { writes, ..policy }, role: StageRole::Inside };
+        args.extend(stage_arguments(&order, &command.script)?);
+        let (file, cwd) = (bubblewrap.to_owned(), command.cwd.clone());
+        let program = Program { file, args, cwd, env: Self::env(command, temporary) };
+        Ok((program, Kept { _points: Some(points) }))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn stage_arguments(order: &StageOrder, script: &str) -> io::Result<Vec<OsString>> {
+    Ok(vec![STAGE.into(), serde_json::to_string(order)?.into(), script.into()])
+}
 
 type Event = io::Result<ExecEvent>;
 
@@ -50,7 +220,7 @@ type Events = mpsc::Sender<Event>;
 
 impl Sandbox for Subprocess {
     fn isolation(&self) -> Isolation {
-        Isolation::None
+        self.isolation
     }
 
     fn spawn(
@@ -59,7 +229,7 @@ impl Sandbox for Subprocess {
         cancel: CancellationToken,
     ) -> BoxStream<'static, io::Result<ExecEvent>> {
         let (events, receiver) = mpsc::channel(CHUNKS_WAITING);
-        tokio::spawn(drive(command, cancel, events));
+        tokio::spawn(drive(self.clone(), command, cancel, events));
         unfold(Some(receiver), next_event).boxed()
     }
 }
@@ -82,14 +252,14 @@ enum End {
     Cut(Exit),
 }
 
-async fn drive(command: Command, cancel: CancellationToken, events: Events) {
+async fn drive(sandbox: Subprocess, command: Command, cancel: CancellationToken, events: Events) {
     if cancel.is_cancelled() {
         let _ = events.send(Ok(ExecEvent::Exited(Exit::Cancelled))).await;
         return;
     }
     let marker = command.env.iter().find(|(name, _)| name == MARKER).map(|(_, value)| value.clone());
     let limit = command.timeout;
-    let opened = match start(command).await {
+    let opened = match start(move || sandbox.program(&command)).await {
         Ok(started) => open(started, &events),
         Err(error) => Err(error),
     };

@@ -202,6 +202,9 @@ pub enum Effect {
     /// Known to be read-only. For a command this counts only if it is isolated; without isolation it only
     /// lowers the risk.
     LooksOnly,
+    /// A command that changes files of the workspace at most, as far as its words tell. Counts only if a sandbox holds it
+    /// to that.
+    Confined,
 }
 
 impl Effect {

@@ -57,6 +57,8 @@ impl Co {
             ("HOME", home.as_str()),
             ("CO_DISCOVER_LOCAL", "false"),
             ("CO_WELCOME", "false"),
+            // Tests of sandboxes name their own; elsewhere it is the same on every machine.
+            ("CO_SANDBOX_BACKEND", "none"),
             // No test waits for a minute.
             ("CO_OVERLOAD_WAIT", "0"),
         ];

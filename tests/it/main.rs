@@ -12,6 +12,7 @@ mod peers;
 mod provider;
 mod readme;
 mod runtime;
+mod sandbox;
 mod skip;
 mod store;
 mod tidy;

@@ -124,7 +124,7 @@ fn setup(dice: &mut Dice, policy: Policy, grants: Grants) -> Setup {
             grants,
             specs: Arc::new(specs()),
             hooked,
-            isolation: Isolation::None,
+            isolation: Isolation::NONE,
             place: Place { folder: "/w".into(), ..Place::default() },
             heard: Provenance::default(),
             now: jiff::Timestamp::UNIX_EPOCH,

@@ -15,7 +15,7 @@ use crate::app::own_mark;
 use crate::command::{Privacy, code};
 use crate::history::SessionId;
 use crate::sandbox::survivors::MARKER;
-use crate::sandbox::{Command, ExecEvent, Exit, Fate, Survivor};
+use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Survivor, looks_held};
 
 /// The user's command, if one runs.
 #[derive(Default)]
@@ -28,6 +28,7 @@ pub(super) struct Shell {
 struct Running {
     command: String,
     privacy: Privacy,
+    is_sandboxed: bool,
     /// Never shared; the lock makes the owner's future `Send`.
     stream: Mutex<BoxStream<'static, std::io::Result<ExecEvent>>>,
     cancel: CancellationToken,
@@ -69,11 +70,13 @@ impl Shell {
             cwd: folder.to_owned(),
             env,
             timeout: app.settings.shell.max_timeout,
+            confinement: Confinement::Network,
         };
         let stream = app.sandbox.spawn(spawned, cancel.clone());
         self.running = Some(Running {
             command,
             privacy,
+            is_sandboxed: app.sandbox.isolation().backend != Backend::None,
             stream: Mutex::new(stream),
             cancel,
             started: Instant::now(),
@@ -108,7 +111,10 @@ impl Shell {
                 Some(Ok(ExecEvent::Survivors { found, fate })) => {
                     return ShellEvent::Said(survivors(&found, fate));
                 }
-                Some(Ok(ExecEvent::Exited(exit))) => return self.end(outcome(exit)),
+                Some(Ok(ExecEvent::Exited(exit))) => {
+                    let held = running.is_sandboxed && exit != Exit::Code(0) && running.kept.looks_held();
+                    return self.end(if held { format!("{}{HELD}", outcome(exit)) } else { outcome(exit) });
+                }
                 Some(Err(error)) => return self.end(format!("could not run: {error}")),
                 None => return self.end("ended unexpectedly".to_owned()),
             }
@@ -194,6 +200,11 @@ impl Kept {
         }
     }
 
+    /// Whether it looks as if a sandbox held the command.
+    fn looks_held(&self) -> bool {
+        looks_held(&self.head) || looks_held(&self.tail)
+    }
+
     fn text(self) -> String {
         let tail = if self.dropped == 0 && self.tail.len() <= self.half {
             self.tail.as_str()
@@ -210,6 +221,9 @@ impl Kept {
 fn last_bytes(text: &str, room: usize) -> &str {
     text.split_at(text.ceil_char_boundary(text.len().saturating_sub(room))).1
 }
+
+/// Added to the outcome of a command that the sandbox may have held.
+const HELD: &str = "; the sandbox may have held it (`co help sandbox`)";
 
 fn outcome(exit: Exit) -> String {
     match exit {

@@ -40,7 +40,14 @@ impl ClientHandler {
         match self.commands.named(name).map_or(Needs::Nothing, |command| command.needs) {
             Needs::Nothing => {}
             Needs::Status => {
-                let status = Status::of(&app.world, &app.settings, &app.models, Ok(&app.store)).await;
+                let status = Status::of(
+                    &app.world,
+                    &app.settings,
+                    &app.models,
+                    (&*app.sandbox, &app.sandbox_remarks),
+                    Ok(&app.store),
+                )
+                .await;
                 view.status = status.rows();
                 view.status.push(("session".to_owned(), self.session.to_string()));
                 view.status.push(("tools".to_owned(), app.registry.tools().specs().count().to_string()));

@@ -28,6 +28,7 @@ fn command(folder: &Path, script: &str) -> Command {
         cwd: folder.to_path_buf(),
         env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         timeout: HANG,
+        confinement: Confinement::Workspace,
     }
 }
 
@@ -52,7 +53,7 @@ async fn collect(mut events: BoxStream<'static, io::Result<ExecEvent>>) -> io::R
 }
 
 async fn run(folder: &Path, script: &str) -> io::Result<Run> {
-    collect(Subprocess.spawn(command(folder, script), CancellationToken::new())).await
+    collect(Subprocess::plain().spawn(command(folder, script), CancellationToken::new())).await
 }
 
 #[tokio::test]
@@ -107,7 +108,7 @@ async fn a_cancel_before_the_start_starts_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let run = collect(Subprocess.spawn(command(dir.path(), "touch made"), cancel)).await.unwrap();
+    let run = collect(Subprocess::plain().spawn(command(dir.path(), "touch made"), cancel)).await.unwrap();
     assert_eq!((run.exit, dir.path().join("made").exists()), (Exit::Cancelled, false));
 }
 
@@ -115,7 +116,7 @@ async fn a_cancel_before_the_start_starts_nothing() {
 async fn endless_output_waits_for_its_reader_and_ends_on_cancel() {
     let dir = tempfile::tempdir().unwrap();
     let cancel = CancellationToken::new();
-    let mut events = Subprocess.spawn(command(dir.path(), "yes"), cancel.clone());
+    let mut events = Subprocess::plain().spawn(command(dir.path(), "yes"), cancel.clone());
     for _ in 0..64 {
         assert!(matches!(events.next().await, Some(Ok(ExecEvent::Output(_)))));
     }
@@ -197,7 +198,7 @@ async fn check_end(script: &str, escapes: bool, how: How) {
         command.timeout = Duration::from_secs(2);
     }
     let cancel = CancellationToken::new();
-    let events = Subprocess.spawn(command, cancel.clone());
+    let events = Subprocess::plain().spawn(command, cancel.clone());
     line.up().await;
     let (run, expected) = match how {
         How::Cancel => {
@@ -232,7 +233,7 @@ async fn the_exit_of_the_shell_ends_its_group_and_names_who_left_it() {
         make_pipe(&gate);
         let command = command(dir.path(), script);
         let marker = command.env[1].1.clone();
-        let events = Subprocess.spawn(command, CancellationToken::new());
+        let events = Subprocess::plain().spawn(command, CancellationToken::new());
         line.up().await;
         line.assert_alive();
         tokio::task::spawn_blocking(|| std::fs::write(gate, "go\n")).await.unwrap().unwrap();

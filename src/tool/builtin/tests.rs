@@ -49,7 +49,7 @@ impl Bench {
         let bench = Self {
             _dir: dir,
             base,
-            tools: Registry::new(all(Arc::new(Subprocess), options)),
+            tools: Registry::new(all(Arc::new(Subprocess::plain()), options)),
             seen: BTreeMap::new(),
             calls: 0,
             cancel: CancellationToken::new(),
@@ -499,7 +499,12 @@ async fn plans_say_what_would_happen() {
     assert_eq!(plan.basis[0].1, Version("absent".to_owned()));
     let plan = bench.plan("shell", &json!({"command": "a\nb"})).await.unwrap();
     assert_eq!((plan.access, plan.preview), (Access::Anything, Preview::Text { text: "a\nb".to_owned() }));
-    assert_eq!(plan.effect, Effect::OfTool);
+    assert_eq!(plan.effect, Effect::Confined);
+    let plan = bench.plan("shell", &json!({"command": "curl a.example"})).await.unwrap();
+    assert_eq!(
+        (plan.summary.as_str(), plan.effect),
+        ("run curl a.example (uses the network)", Effect::OfTool)
+    );
     let plan = bench.plan("shell", &json!({"command": "ls | wc -l"})).await.unwrap();
     assert_eq!((plan.access, plan.effect), (Access::Anything, Effect::LooksOnly));
 }

@@ -26,6 +26,7 @@ pub fn lines(model: &Model) -> Vec<Line> {
         let isolation = match header.isolation {
             // On a narrow screen only the header says so.
             "unsandboxed" if width >= 60 => "  unsandboxed: commands ask first",
+            "partly sandboxed" | "sandboxed" if width >= 60 => "  sandboxed: read-only commands run at once",
             _ => "",
         };
         fact("Workspace", vec![Span::new(place(header), Role::Text), Span::new(isolation, Role::Waiting)]);

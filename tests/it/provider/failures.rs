@@ -367,7 +367,7 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
         model,
         fallback,
         policy: watch::channel(policy).1,
-        isolation: Isolation::None,
+        isolation: Isolation::NONE,
         place: Place { folder: "/w".into(), ..Place::default() },
         expiry: None,
         limits: Limits { requests: Some(25), tokens: None },

@@ -5,7 +5,7 @@
 //! that left the command's group are listed. It decides nothing: its findings about the command only affect
 //! the risk, which the policy uses.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use super::work::{misuse, terminal};
 use crate::bash::{self, Class};
 use crate::message::{ReturnStatus, Source};
 use crate::sandbox::survivors::MARKER;
-use crate::sandbox::{Command, ExecEvent, Exit, Fate, Sandbox, Survivor};
+use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Sandbox, Survivor, looks_held};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tool::{
     Access, CallPlan, Category, Effect, Preview, Progress, Risk, Seen, SideEffect, ToolError, ToolOutput,
@@ -29,6 +29,7 @@ use crate::tool::{
 };
 
 mod loose;
+mod network;
 mod places;
 mod risk;
 
@@ -45,6 +46,13 @@ const NO_OUTPUT: &str = "[no output]";
 /// The width of the command in the summary, in terminal cells.
 const SUMMARY_WIDTH: usize = 72;
 
+/// The width of the reason for leaving the sandbox, in terminal cells.
+const REASON_WIDTH: usize = 100;
+
+/// Told to the model when the sandbox may be why a command failed.
+const HELD: &str = "[The command ran in a sandbox, which may be why it failed. If it needs more than the sandbox allows, \
+                    call shell again with `unsandboxed` and the reason; the user decides.]\n";
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShellArgs {
@@ -53,6 +61,8 @@ pub struct ShellArgs {
     /// Seconds after which the command is ended.
     #[schemars(range(min = 1))]
     timeout: Option<u64>,
+    /// Set only after the sandbox was in the way: why the command must run outside of it. The user decides.
+    unsandboxed: Option<String>,
 }
 
 /// Runs commands.
@@ -76,6 +86,9 @@ impl Shell {
                 "`command` has {} bytes, and the system starts none above {LONGEST_COMMAND}; put the text into a file",
                 args.command.len()
             )));
+        }
+        if args.unsandboxed.as_ref().is_some_and(|why| why.trim().is_empty()) {
+            return Err(misuse("`unsandboxed` is empty; give the reason, or leave it out"));
         }
         if args.command.contains('\0') {
             return Err(misuse("`command` contains a NUL character, which no command line can"));
@@ -113,7 +126,12 @@ impl TypedTool for Shell {
 
     fn plan(&self, args: ShellArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         self.checked(&args)?;
-        Ok(planned(args.command, &place.workspace, &place.own))
+        let words = CommandWords::read(&args.command, place, self.is_sandboxed());
+        let plan = words.plan(args.command, &place.workspace);
+        Ok(match args.unsandboxed.filter(|_| self.is_sandboxed()) {
+            Some(reason) => outside_of_sandbox(plan, &reason),
+            None => plan,
+        })
     }
 
     async fn run(&self, args: ShellArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
@@ -121,8 +139,25 @@ impl TypedTool for Shell {
         let mut env = self.options.env.clone();
         env.push((MARKER.to_owned(), cx.call.0.clone()));
         let cwd = cx.place.workspace.clone();
-        let ran = self.follow(Command { script: args.command.clone(), cwd, env, timeout }, cx).await?;
-        let text = ran.text(timeout);
+        let confinement = match args.unsandboxed {
+            Some(_) => Confinement::Unsandboxed,
+            None => {
+                let (script, place, is_sandboxed) =
+                    (args.command.clone(), cx.place.clone(), self.is_sandboxed());
+                tokio::task::spawn_blocking(move || {
+                    CommandWords::read(&script, &place, is_sandboxed).confinement()
+                })
+                .await
+                // The task fails only if the runtime shuts down.
+                .unwrap_or(Confinement::ReadOnly)
+            }
+        };
+        let command = Command { script: args.command.clone(), cwd, env, timeout, confinement };
+        let ran = self.follow(command, cx).await?;
+        let mut text = ran.text(timeout);
+        if self.is_sandboxed() && confinement != Confinement::Unsandboxed && ran.may_be_held() {
+            text.push_str(HELD);
+        }
         match ran.exit {
             Exit::Code(0) => Ok(untrusted(text, Source::Command { command: args.command })),
             Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => Err(terminal(text)),
@@ -152,34 +187,77 @@ fn lines_of(line: &str) -> usize {
     left_out(line).map_or(1, |lines| lines.saturating_sub(1))
 }
 
-/// Returns the plan of a command, based on its words and on what they refer to here. Blocking.
-fn planned(script: String, workspace: &Path, own: &[PathBuf]) -> CallPlan {
-    let command = one_line_summary(&script, SUMMARY_WIDTH);
-    let mut found = risk::assess(&script, workspace);
-    let invocations = bash::invocations(&script).unwrap_or_default();
-    if places::names_own(&script, &invocations, workspace, own) {
-        found = found.with("touches files of co");
+/// What the words of a command, and what they refer to here, tell about it.
+struct CommandWords {
+    found: risk::Assessment,
+    invocations: Vec<bash::Invocation>,
+    /// Whether it is known to be read-only.
+    reads: bool,
+    uses_network: bool,
+}
+
+impl CommandWords {
+    /// Blocking.
+    fn read(script: &str, place: &ToolPath, is_sandboxed: bool) -> Self {
+        let ToolPath { workspace, own, .. } = place;
+        let mut found = risk::assess(script, workspace);
+        let invocations = bash::invocations(script).unwrap_or_default();
+        if places::names_own(script, &invocations, workspace, own) {
+            found = found.with("touches files of co");
+        }
+        // The risk table ignores commands that only read, except for what they read.
+        let reads = found.reasons.is_empty()
+            && (bash::classify(script) == Class::LooksOnly || is_sandboxed && bash::reads_if_held(script))
+            && places::leads_elsewhere(&invocations, workspace).is_none();
+        let uses_network = !reads && invocations.iter().any(network::uses_network);
+        Self { found, invocations, reads, uses_network }
     }
-    // The risk table ignores commands that only read, except for what they read.
-    let reads = found.reasons.is_empty()
-        && bash::classify(&script) == Class::LooksOnly
-        && places::leads_elsewhere(&invocations, workspace).is_none();
-    let (risk, effect) = if reads { (Risk::Low, Effect::LooksOnly) } else { (found.risk, Effect::OfTool) };
-    let summary = match found.reasons.as_slice() {
-        [] if reads => format!("run {command} (only reads)"),
-        [] => format!("run {command}"),
-        reasons => format!("run {command} ({})", reasons.join(", ")),
-    };
+
+    fn confinement(&self) -> Confinement {
+        match (self.reads, self.uses_network) {
+            (true, _) => Confinement::ReadOnly,
+            (false, true) => Confinement::Network,
+            (false, false) => Confinement::Workspace,
+        }
+    }
+
+    fn plan(&self, script: String, workspace: &Path) -> CallPlan {
+        let command = one_line_summary(&script, SUMMARY_WIDTH);
+        let (risk, effect) = match self.confinement() {
+            Confinement::ReadOnly => (Risk::Low, Effect::LooksOnly),
+            Confinement::Workspace => (self.found.risk, Effect::Confined),
+            Confinement::Network | Confinement::Unsandboxed => (self.found.risk, Effect::OfTool),
+        };
+        let mut reasons = self.found.reasons.clone();
+        reasons.extend(self.reads.then_some("only reads"));
+        reasons.extend(self.uses_network.then_some("uses the network"));
+        let summary = match reasons.as_slice() {
+            [] => format!("run {command}"),
+            reasons => format!("run {command} ({})", reasons.join(", ")),
+        };
+        CallPlan {
+            summary,
+            risk,
+            access: Access::Anything,
+            basis: places::scripts(&self.invocations, workspace),
+            preview: Preview::Text { text: script },
+            undo: Undo::None,
+            effect,
+            question: None,
+            needs_person: None,
+        }
+    }
+}
+
+/// Returns the plan of a command that is to run with the user's own rights.
+fn outside_of_sandbox(plan: CallPlan, reason: &str) -> CallPlan {
+    let reason = one_line_summary(reason, REASON_WIDTH);
     CallPlan {
-        summary,
-        risk,
-        access: Access::Anything,
-        basis: places::scripts(&invocations, workspace),
-        preview: Preview::Text { text: script },
-        undo: Undo::None,
-        effect,
-        question: None,
-        needs_person: None,
+        summary: format!("{} outside of the sandbox: {reason}", plan.summary),
+        risk: plan.risk.max(Risk::Medium),
+        effect: Effect::OfTool,
+        needs_person: Some("it runs outside of the sandbox".to_owned()),
+        ..plan
     }
 }
 
@@ -191,6 +269,10 @@ struct Ran {
 }
 
 impl Shell {
+    fn is_sandboxed(&self) -> bool {
+        self.sandbox.isolation().backend != Backend::None
+    }
+
     async fn follow(&self, command: Command, cx: RunContext) -> Result<Ran, ToolError> {
         let mut events = self.sandbox.spawn(command, cx.cancel.clone());
         let mut capture = Capture::new(cx.output_limit, cx.spill.clone());
@@ -214,6 +296,11 @@ impl Shell {
 }
 
 impl Ran {
+    /// Whether a sandbox may be why it failed.
+    fn may_be_held(&self) -> bool {
+        self.exit != Exit::Code(0) && looks_held(&self.output)
+    }
+
     fn text(&self, timeout: Duration) -> String {
         let mut lines = Vec::new();
         match self.exit {

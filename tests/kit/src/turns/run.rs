@@ -249,7 +249,7 @@ fn environment(
             FallbackModel::new(Arc::new(ActiveModel::new(Arc::new(ReplayProvider::clone(provider)), name)))
         }),
         policy,
-        isolation: Isolation::None,
+        isolation: Isolation::NONE,
         place: Place { folder: "/w".into(), kind, trust: FolderTrust::Untrusted },
         expiry: number("expiry").map(|expiry| Duration::from_millis(expiry.into())),
         limits: Limits { requests: number("limit").or(Some(25)), tokens: number("tokens").map(u64::from) },

@@ -1,0 +1,201 @@
+//! The command line of bubblewrap for a policy: which files are mounted where, in namespaces of their own.
+//!
+//! What is not mounted does not exist there. Protected paths are mounted read-only over the writable workspace, and so is
+//! each folder above them inside it, because a mount point can be neither renamed nor removed. Blocking: it looks at
+//! what exists.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::policy::SandboxPolicy;
+
+/// Where this program is mounted.
+const HELPER: &str = "/run/co-sandbox";
+
+/// The private folder for temporary files is mounted here.
+pub const TEMPORARY: &str = "/tmp";
+
+/// Files and folders that had to be made as mount points, with the number of commands that use each. They are removed
+/// after the last one.
+#[derive(Debug, Clone, Default)]
+pub struct MountPoints(Arc<Mutex<BTreeMap<PathBuf, usize>>>);
+
+/// The mount points that one command uses; released when dropped.
+#[derive(Debug)]
+pub struct UsedMountPoints {
+    all: MountPoints,
+    used: Vec<PathBuf>,
+}
+
+impl Drop for UsedMountPoints {
+    fn drop(&mut self) {
+        let mut all = self.all.0.lock();
+        for path in &self.used {
+            let Some(users) = all.get_mut(path) else { continue };
+            *users -= 1;
+            if *users == 0 {
+                all.remove(path);
+                // Something else may be there by now; only what was made goes.
+                if is_made(path) {
+                    let _ = if is_file(path) { fs::remove_file(path) } else { fs::remove_dir(path) };
+                }
+            }
+        }
+    }
+}
+
+impl MountPoints {
+    /// Makes what of this is missing; the folder that it is in must exist.
+    fn make(&self, wanted: &[PathBuf]) -> io::Result<UsedMountPoints> {
+        let mut made = UsedMountPoints { all: self.clone(), used: Vec::new() };
+        let mut all = self.0.lock();
+        for path in wanted {
+            match all.get_mut(path) {
+                Some(users) => *users += 1,
+                // Left by a process that was killed: what was made there looks like this.
+                None if is_file(path) && is_made(path) => drop(all.insert(path.clone(), 1)),
+                None if fs::symlink_metadata(path).is_ok() => continue,
+                None => {
+                    if is_file(path) {
+                        fs::File::create_new(path)?.write_all(CONTENT)?;
+                    } else {
+                        fs::create_dir(path)?;
+                    }
+                    all.insert(path.clone(), 1);
+                }
+            }
+            made.used.push(path.clone());
+        }
+        drop(all);
+        Ok(made)
+    }
+}
+
+/// Whether a protected path that had to be made is a file; all others are folders.
+fn is_file(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "commondir")
+}
+
+/// Whether a mount point is as it is made.
+fn is_made(path: &Path) -> bool {
+    if is_file(path) {
+        fs::read(path).is_ok_and(|found| found == CONTENT)
+    } else {
+        fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+    }
+}
+
+/// What stands in a `commondir` that had to be made: git's folder is its own, as without the file.
+const CONTENT: &[u8] = b".\n";
+
+/// Returns the arguments of bubblewrap up to the command that it runs, and that command's beginning: this program.
+pub fn arguments(
+    policy: &SandboxPolicy,
+    helper: &Path,
+    points: &MountPoints,
+) -> io::Result<(Vec<OsString>, UsedMountPoints)> {
+    let guarded = guarded(policy)?;
+    let missing: Vec<PathBuf> = guarded.read_only.iter().filter(|path| is_wanted(path)).cloned().collect();
+    let used = points.make(&missing)?;
+    let mut args = Arguments(Vec::new());
+    args.flags(&["--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]);
+    if policy.has_network() {
+        args.flags(&["--share-net"]);
+    }
+    args.flags(&["--dev", "/dev", "--proc", "/proc"]);
+    args.mount("--bind", &policy.temporary, Path::new(TEMPORARY));
+    for path in &policy.reads {
+        args.same("--ro-bind", path);
+    }
+    for link in ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"] {
+        if let Ok(target) = fs::read_link(link) {
+            args.flags(&["--symlink"]);
+            args.0.extend([target.into_os_string(), link.into()]);
+        }
+    }
+    if policy.has_network() {
+        // The addresses of name servers may stand behind a link out of `/etc`.
+        let servers = fs::canonicalize("/etc/resolv.conf").ok();
+        servers.iter().for_each(|path| args.same("--ro-bind-try", path));
+    }
+    for path in policy.writes.iter().filter(|path| **path != policy.temporary) {
+        args.same("--bind", path);
+    }
+    guarded.held.iter().for_each(|path| args.same("--bind", path));
+    guarded.read_only.iter().for_each(|path| args.same("--ro-bind", path));
+    for path in &policy.hidden {
+        if path.is_dir() {
+            args.flags(&["--tmpfs"]);
+            args.0.push(path.into());
+        } else {
+            args.mount("--ro-bind", Path::new("/dev/null"), path);
+        }
+    }
+    args.mount("--ro-bind", helper, Path::new(HELPER));
+    args.flags(&["--remount-ro", "/", "--chdir"]);
+    args.0.push(policy.workspace.clone().into());
+    args.flags(&["--", HELPER]);
+    Ok((args.0, used))
+}
+
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn flags(&mut self, flags: &[&str]) {
+        self.0.extend(flags.iter().map(OsString::from));
+    }
+
+    fn mount(&mut self, how: &str, from: &Path, to: &Path) {
+        self.0.extend([how.into(), from.into(), to.into()]);
+    }
+
+    fn same(&mut self, how: &str, path: &Path) {
+        self.mount(how, path, path);
+    }
+}
+
+/// What keeps protected paths from being written or replaced.
+struct Guarded {
+    /// The folders between a writable one and a protected path: mounted, so that they stay where they are.
+    held: BTreeSet<PathBuf>,
+    read_only: BTreeSet<PathBuf>,
+}
+
+fn guarded(policy: &SandboxPolicy) -> io::Result<Guarded> {
+    let mut found = Guarded { held: BTreeSet::new(), read_only: BTreeSet::new() };
+    for path in &policy.protected {
+        let Some(root) = policy.writes.iter().find(|root| path.starts_with(root)) else { continue };
+        let between: Vec<&Path> =
+            path.ancestors().skip(1).take_while(|above| above != root && above.starts_with(root)).collect();
+        if let Some(link) = between.iter().copied().chain([path.as_path()]).find(|one| one.is_symlink()) {
+            return Err(io::Error::other(format!(
+                "{} is a symbolic link, which the sandbox cannot protect; replace it by what it leads to, or set \
+                 `sandbox.backend = \"none\"`",
+                link.display()
+            )));
+        }
+        // Where the folder itself is missing, there is nothing yet that git would read.
+        if path.parent().is_some_and(Path::is_dir) && (path.exists() || is_wanted(path)) {
+            found.held.extend(between.into_iter().map(Path::to_owned));
+            found.read_only.insert(path.clone());
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a protected path that is missing must be kept from appearing. Not the other files of git: `config`, which is
+/// protected, decides whether git reads them.
+fn is_wanted(path: &Path) -> bool {
+    let in_git = path.parent().is_some_and(|above| above.file_name().is_some_and(|name| name == ".git"));
+    path.file_name().is_some_and(|name| match name.to_str() {
+        Some(".co") => true,
+        Some("hooks" | "info" | "commondir") => in_git,
+        Some(_) | None => false,
+    })
+}

@@ -1,0 +1,340 @@
+//! Confines the current process, for good: no new privileges, no capabilities, limits, Landlock, and a filter of system
+//! calls. What it runs afterwards inherits all of it.
+//!
+//! Two steps, so that between fork and exec nothing is left but system calls: [`Confined::prepare`] opens the paths and
+//! compiles the filter, [`Confined::enter`] applies them. Landlock only grants: what is hidden inside a readable folder is
+//! left out by granting its neighbours one by one, and nothing can be taken out of a writable folder. Linux only.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch,
+};
+
+use super::Confinement;
+use super::policy::SandboxPolicy;
+
+/// The rights that are handled: those of Linux 6.12. A kernel without them gives no sandbox.
+const RIGHTS: ABI = ABI::V6;
+
+/// Devices that every command may use.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// How much of the work is left to Landlock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Around {
+    /// Nothing else confines files, network and processes.
+    Nothing,
+    /// Namespaces do: files that are not mounted do not exist, and the network is another one.
+    Namespaces,
+}
+
+/// A confinement that is ready to be entered.
+pub struct Confined {
+    ruleset: RulesetCreated,
+    filters: [BpfProgram; 2],
+    policy: SandboxPolicy,
+}
+
+impl Confined {
+    /// Opens what the policy names, and compiles its filter. Errs if the kernel cannot confine as stated.
+    pub fn prepare(policy: SandboxPolicy, around: Around) -> io::Result<Self> {
+        let filters = filters(&policy, around)?;
+        let ruleset = ruleset(&policy, around).map_err(io::Error::other)?;
+        Ok(Self { ruleset, filters, policy })
+    }
+
+    /// Confines this process. Only system calls; errs before anything that is not confined can run.
+    pub fn enter(&self) -> io::Result<()> {
+        limit(&self.policy)?;
+        rustix::thread::set_no_new_privs(true)?;
+        drop_capabilities()?;
+        let status = self.ruleset.try_clone()?.restrict_self().map_err(io::Error::other)?;
+        if status.ruleset != RulesetStatus::FullyEnforced {
+            return Err(io::Error::other("Landlock was not enforced"));
+        }
+        self.filters.iter().try_for_each(|filter| seccompiler::apply_filter(filter)).map_err(io::Error::other)
+    }
+}
+
+fn ruleset(policy: &SandboxPolicy, around: Around) -> Result<RulesetCreated, landlock::RulesetError> {
+    let read = AccessFs::from_read(RIGHTS);
+    let all = AccessFs::from_all(RIGHTS);
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(all)?
+        .scope(Scope::from_all(RIGHTS))?;
+    let mut grants: BTreeMap<PathBuf, BitFlags<AccessFs>> = BTreeMap::new();
+    match around {
+        // What is mounted may be read.
+        Around::Namespaces => {
+            grants.insert("/".into(), read);
+            grants.extend(["/dev", "/proc"].map(|path| (path.into(), all)));
+        }
+        Around::Nothing => {
+            if !policy.has_network() {
+                ruleset = ruleset.handle_access(AccessNet::from_all(RIGHTS))?;
+            }
+            grants.insert("/proc".into(), read);
+            grants.extend(DEVICES.iter().map(|path| (path.into(), read | AccessFs::WriteFile)));
+            policy.reads.iter().for_each(|path| grant(path, read, &policy.hidden, &mut grants));
+        }
+    }
+    for path in &policy.writes {
+        grant(
+            path,
+            all & !AccessFs::IoctlDev & !AccessFs::MakeChar & !AccessFs::MakeBlock,
+            &policy.hidden,
+            &mut grants,
+        );
+    }
+    let mut created = ruleset.create()?;
+    for (path, rights) in grants {
+        // A path that vanished meanwhile needs no grant.
+        let Ok(file) = PathFd::new(&path) else { continue };
+        let is_folder = fs::metadata(&path).is_ok_and(|found| found.is_dir());
+        let rights = if is_folder { rights } else { rights & AccessFs::from_file(RIGHTS) };
+        created = created.add_rule(PathBeneath::new(file, rights))?;
+    }
+    Ok(created)
+}
+
+/// Grants rights on a path; where something is hidden below it, on its entries one by one, and only the listing of names
+/// on the folder itself. Entries that appear later are not granted there.
+fn grant(
+    path: &Path,
+    rights: BitFlags<AccessFs>,
+    hidden: &[PathBuf],
+    grants: &mut BTreeMap<PathBuf, BitFlags<AccessFs>>,
+) {
+    if hidden.iter().any(|one| path.starts_with(one)) {
+        return;
+    }
+    if !hidden.iter().any(|one| one.starts_with(path)) {
+        *grants.entry(path.to_owned()).or_default() |= rights;
+        return;
+    }
+    *grants.entry(path.to_owned()).or_default() |= AccessFs::ReadDir;
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        // A link leads to where a grant of its own counts.
+        if !entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+            grant(&entry.path(), rights, hidden, grants);
+        }
+    }
+}
+
+fn limit(policy: &SandboxPolicy) -> io::Result<()> {
+    let lower = |resource, most: u64| {
+        let now = getrlimit(resource);
+        let most = now.maximum.map_or(most, |now| now.min(most));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+    };
+    lower(Resource::Core, 0)?;
+    lower(Resource::Fsize, policy.limits.file_bytes)?;
+    Ok(())
+}
+
+/// Drops all capabilities, so that a command of root has the rights of the owner of root's files and no more.
+fn drop_capabilities() -> io::Result<()> {
+    for capability in CapabilitySet::all().iter() {
+        // Only a process that has capabilities may drop them here, and only such a one needs to.
+        let _ = rustix::thread::remove_capability_from_bounding_set(capability);
+    }
+    let none = CapabilitySet::empty();
+    rustix::thread::clear_ambient_capability_set()?;
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets { effective: none, permitted: none, inheritable: none },
+    )?;
+    Ok(())
+}
+
+/// System calls that reach into other processes, the kernel or the machine.
+const FORBIDDEN: &[i64] = &[
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_reboot,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_personality,
+    libc::SYS_lookup_dcookie,
+];
+
+/// System calls that change permissions, owners, times and attributes. A read-only command needs none, and Landlock does
+/// not cover them.
+const METADATA: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    SYS_FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+];
+
+const SYS_FCHMODAT2: i64 = 452;
+
+/// Flags of `clone` that make namespaces.
+const NEW_NAMESPACES: [i32; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+];
+
+/// Requests of `ioctl` that type into a terminal or change its console.
+const TERMINAL_REQUESTS: [u64; 2] = [0x5412, 0x541C];
+
+/// Bits of a socket's type that say what it is; the others are flags.
+const SOCKET_TYPE: u64 = 0xF;
+
+/// The families of sockets that namespaces or a shared network leave harmless.
+const FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+/// The bit in the numbers of system calls of the x32 interface, which reaches the same calls on the same processor.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Compiles the filters: a forbidden call fails with `EPERM`; `clone3`, whose flags cannot be read, with `ENOSYS`, so that
+/// the C library uses `clone`.
+fn filters(policy: &SandboxPolicy, around: Around) -> io::Result<[BpfProgram; 2]> {
+    let mut rules = Rules::new();
+    let mut forbid = |calls: &[i64]| rules.extend(calls.iter().map(|call| (*call, Vec::new())));
+    forbid(FORBIDDEN);
+    if policy.confinement == Confinement::ReadOnly && around == Around::Nothing {
+        forbid(METADATA);
+    }
+    let mut conditional: Vec<(i64, Vec<SeccompCondition>)> = Vec::new();
+    for flag in NEW_NAMESPACES {
+        let flag = number(flag);
+        conditional.push((libc::SYS_clone, vec![test(0, SeccompCmpOp::MaskedEq(flag), flag)?]));
+    }
+    for request in TERMINAL_REQUESTS {
+        conditional.push((libc::SYS_ioctl, vec![test(1, SeccompCmpOp::Eq, request)?]));
+    }
+    // A datagram socket of a pair could send to any path.
+    let datagram = test(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), number(libc::SOCK_DGRAM))?;
+    match (around, policy.has_network()) {
+        (Around::Namespaces, _) => conditional.push((libc::SYS_socket, no_other_family(&[libc::AF_UNIX])?)),
+        (Around::Nothing, true) => {
+            conditional.push((libc::SYS_socket, no_other_family(&[])?));
+            conditional.push((libc::SYS_socketpair, vec![datagram]));
+        }
+        (Around::Nothing, false) => {
+            forbid(&[libc::SYS_socket]);
+            conditional.push((libc::SYS_socketpair, vec![datagram]));
+        }
+    }
+    for (call, tests) in conditional {
+        rules.entry(call).or_default().push(SeccompRule::new(tests).map_err(io::Error::other)?);
+    }
+    Ok([compile(rules, libc::EPERM)?, compile(Rules::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)?])
+}
+
+/// Tests for a family of sockets other than the known ones and these.
+fn no_other_family(more: &[i32]) -> io::Result<Vec<SeccompCondition>> {
+    FAMILIES.iter().chain(more).map(|family| test(0, SeccompCmpOp::Ne, number(*family))).collect()
+}
+
+/// Tests the low half of an argument: the kernel reads no more of these.
+fn test(argument: u8, operation: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operation, value).map_err(io::Error::other)
+}
+
+fn number(constant: i32) -> u64 {
+    u64::from(constant.unsigned_abs())
+}
+
+fn compile(rules: Rules, errno: i32) -> io::Result<BpfProgram> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
+    let action = SeccompAction::Errno(errno.unsigned_abs());
+    let rules = with_other_numbers(rules);
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch).map_err(io::Error::other)?;
+    BpfProgram::try_from(filter).map_err(io::Error::other)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn with_other_numbers(mut rules: Rules) -> Rules {
+    let others: Rules = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
+    rules.extend(others);
+    rules
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn with_other_numbers(rules: Rules) -> Rules {
+    rules
+}

@@ -1,0 +1,238 @@
+//! What a sandboxed command may read and write, as data.
+//!
+//! Reading is allowed by a list: the system, the tools on `PATH`, caches that builds need, the workspace, and what the
+//! user added. Everything else is unreadable, so that places of credentials need no list of their own; only what lies
+//! inside an allowed folder is hidden by name. Built for each command, from what exists at that moment. Blocking.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Confinement;
+
+/// Folders of the system that every command may read.
+const SYSTEM: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/sys"];
+
+/// Files of the system that hold passwords and private keys, inside [`SYSTEM`].
+const SYSTEM_HIDDEN: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/NetworkManager",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/krb5.keytab",
+];
+
+/// Parts of the home folder that tools need: toolchains, caches of packages, settings of git.
+const HOME: &[&str] = &[
+    ".cargo",
+    ".rustup",
+    ".pyenv",
+    ".rbenv",
+    ".nvm",
+    ".volta",
+    ".asdf",
+    ".bun",
+    ".deno",
+    ".sdkman",
+    ".jenv",
+    ".ghcup",
+    ".nix-profile",
+    ".npm/_cacache",
+    ".m2/repository",
+    ".m2/wrapper",
+    ".gradle/caches",
+    ".gradle/wrapper",
+    ".ivy2",
+    "go/pkg",
+    "go/bin",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/mise",
+    ".local/share/uv",
+    ".local/share/pnpm",
+    ".local/share/fnm",
+    ".gitconfig",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".config/git/attributes",
+    ".terminfo",
+];
+
+/// Files with keys inside [`HOME`].
+const HOME_HIDDEN: &[&str] = &[".cargo/credentials", ".cargo/credentials.toml", ".deno/credentials.json"];
+
+/// Paths inside `.git` that name programs, or lead git to other settings.
+const GIT_PROTECTED: &[&str] = &["hooks", "config", "config.worktree", "info"];
+
+/// The maximum size of one file that a command writes, in bytes.
+const LARGEST_FILE: u64 = 8 * 1024 * 1024 * 1024;
+
+/// The maximum number of processes and threads of a command.
+const MOST_PROCESSES: usize = 1_024;
+
+/// What the policy of every command is made from; known once the program started.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Surroundings {
+    /// The user's home folder. Absolute.
+    pub home: Option<PathBuf>,
+    /// The folders of `PATH`.
+    pub path: Vec<PathBuf>,
+    /// What the user added to the readable roots. Absolute.
+    pub reads: Vec<PathBuf>,
+    /// Folders of `co` itself: settings, rules, hooks, keys, data. Absolute.
+    pub own: Vec<PathBuf>,
+}
+
+/// What one command may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxPolicy {
+    pub confinement: Confinement,
+    /// The folder of the command. Absolute.
+    pub workspace: PathBuf,
+    /// Readable and executable.
+    pub reads: Vec<PathBuf>,
+    /// Writable as well.
+    pub writes: Vec<PathBuf>,
+    /// Inside `writes`: readable, and neither written nor replaced. They need not exist.
+    pub protected: Vec<PathBuf>,
+    /// Inside `reads` and `writes`: unreadable.
+    pub hidden: Vec<PathBuf>,
+    /// The command's folder for temporary files; writable.
+    pub temporary: PathBuf,
+    pub limits: Limits,
+}
+
+/// Bounds of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Bytes of one file that it writes.
+    pub file_bytes: u64,
+    /// Its processes and threads.
+    pub processes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { file_bytes: LARGEST_FILE, processes: MOST_PROCESSES }
+    }
+}
+
+impl SandboxPolicy {
+    /// Returns the policy of a command in this folder.
+    #[must_use]
+    pub fn new(
+        confinement: Confinement,
+        workspace: &Path,
+        temporary: &Path,
+        around: &Surroundings,
+    ) -> SandboxPolicy {
+        let mut reads: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+        let mut hidden: Vec<PathBuf> = SYSTEM_HIDDEN.iter().map(PathBuf::from).collect();
+        reads.extend(around.path.iter().filter_map(|folder| tool_root(folder, around.home.as_deref())));
+        if let Some(home) = &around.home {
+            reads.extend(HOME.iter().map(|part| home.join(part)));
+            hidden.extend(HOME_HIDDEN.iter().map(|part| home.join(part)));
+        }
+        reads.extend(around.reads.iter().cloned());
+        reads.push(workspace.to_owned());
+        let mut writes = vec![temporary.to_owned()];
+        let mut protected = Vec::new();
+        let dot = workspace.join(".git");
+        match confinement {
+            Confinement::ReadOnly => {}
+            Confinement::Workspace | Confinement::Network | Confinement::Unsandboxed => {
+                let git = git_folders(workspace);
+                writes.push(workspace.to_owned());
+                writes.extend(git.iter().cloned());
+                protected.extend(git.iter().flat_map(|folder| protected_of(folder)));
+                protected.extend(dot.is_file().then_some(dot));
+                protected.push(workspace.join(".co"));
+            }
+        }
+        // The folders of `co` hold keys; a workspace inside one of them is the user's own choice.
+        hidden.extend(around.own.iter().filter(|own| !workspace.starts_with(own)).cloned());
+        [&mut reads, &mut writes, &mut hidden].into_iter().for_each(existing);
+        let limits = Limits::default();
+        let (workspace, temporary) = (workspace.to_owned(), temporary.to_owned());
+        SandboxPolicy { confinement, workspace, reads, writes, protected, hidden, temporary, limits }
+    }
+
+    /// Whether the command may use the network.
+    #[must_use]
+    pub fn has_network(&self) -> bool {
+        match self.confinement {
+            Confinement::ReadOnly | Confinement::Workspace => false,
+            Confinement::Network | Confinement::Unsandboxed => true,
+        }
+    }
+}
+
+/// Keeps what exists, with links resolved, each once, and nothing that lies in another.
+fn existing(paths: &mut Vec<PathBuf>) {
+    let mut found: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    found.sort();
+    found.dedup_by(|later, kept| later.starts_with(&*kept));
+    *paths = found;
+}
+
+/// Returns what a folder of `PATH` needs to be readable: for `X/bin` all of X, unless X is the home folder or one
+/// that holds more than a tool.
+fn tool_root(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    if !folder.is_absolute() {
+        return None;
+    }
+    let is_wide = |root: &Path| root.parent().is_none() || home.is_some_and(|home| home.starts_with(root));
+    let is_shared = |root: &Path| home.is_some_and(|home| root == home.join(".local"));
+    let root = folder.parent().filter(|root| !is_wide(root) && !is_shared(root));
+    match folder.file_name().and_then(|name| name.to_str()) {
+        Some("bin" | "sbin" | "shims") => Some(root.unwrap_or(folder).to_owned()),
+        Some(_) if !is_wide(folder) => Some(folder.to_owned()),
+        Some(_) | None => None,
+    }
+}
+
+/// Returns the folders of git that belong to a workspace: `.git` itself, or the ones that a `.git` file names.
+fn git_folders(workspace: &Path) -> Vec<PathBuf> {
+    let dot = workspace.join(".git");
+    if dot.is_dir() {
+        return vec![dot];
+    }
+    let Some(folder) =
+        std::fs::read_to_string(&dot).ok().and_then(|text| named(&text, "gitdir: ", workspace))
+    else {
+        return Vec::new();
+    };
+    // A worktree is named from both sides; any other file could name a folder that is none of its own.
+    let back = std::fs::read_to_string(folder.join("gitdir")).ok();
+    if back.is_none_or(|back| Path::new(back.trim()) != dot) {
+        return Vec::new();
+    }
+    let common = std::fs::read_to_string(folder.join("commondir")).ok();
+    let common = common.and_then(|text| named(&text, "", &folder));
+    common.into_iter().chain([folder]).collect()
+}
+
+fn named(text: &str, prefix: &str, from: &Path) -> Option<PathBuf> {
+    from.join(text.trim().strip_prefix(prefix)?).canonicalize().ok()
+}
+
+/// Returns the protected paths of one folder of git, those of its modules and worktrees included.
+fn protected_of(git: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = GIT_PROTECTED.iter().map(|name| git.join(name)).collect();
+    found.push(git.join("commondir"));
+    for (inner, names) in
+        [("modules", ["hooks", "config"].as_slice()), ("worktrees", &["commondir", "config.worktree"])]
+    {
+        let folders = std::fs::read_dir(git.join(inner)).into_iter().flatten().flatten();
+        found.extend(folders.flat_map(|entry| names.iter().map(move |name| entry.path().join(name))));
+    }
+    found
+}

@@ -1,0 +1,228 @@
+//! The stage of this program between `co` and a sandboxed command: it confines the command, and ends what the command
+//! started when `co` ends.
+//!
+//! A backend starts this same binary with [`STAGE`] as its first argument, a [`StageOrder`] as JSON, and the script. The
+//! stage stays as the parent of the command: every descendant it can see ends with the command, with `co` (by any death),
+//! or beyond the number of processes. Alone it confines only the command; inside of bubblewrap, itself as well. It runs
+//! before anything else of the program, with one thread. Linux only.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
+
+use super::policy::SandboxPolicy;
+
+/// The first argument of a stage; no user types it.
+pub const STAGE: &str = "__sandbox";
+
+/// The exit code of a stage that could not confine: the command did not run.
+pub const NOT_CONFINED: u8 = 125;
+
+/// What a stage is to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StageOrder {
+    pub policy: SandboxPolicy,
+    pub role: StageRole,
+}
+
+/// The place of a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StageRole {
+    /// Started by `co`, whose process id this is.
+    Alone { parent: u32 },
+    /// Inside of bubblewrap.
+    Inside,
+}
+
+/// Runs the stage if these are its arguments; returns its exit code then.
+#[must_use]
+pub fn enter(args: &[OsString]) -> Option<ExitCode> {
+    match args {
+        [_, stage, order, script] if stage == STAGE => Some(run(order, script)),
+        [..] => None,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn run(order: &OsString, script: &OsString) -> ExitCode {
+    linux::run(order, script)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn run(_order: &OsString, _script: &OsString) -> ExitCode {
+    ExitCode::from(NOT_CONFINED)
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::ffi::OsStr;
+    use std::io::{self, Write as _};
+    use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+    use std::process::{Command, ExitCode, ExitStatus};
+    use std::time::{Duration, Instant};
+
+    use rustix::process::{Pid, Signal, WaitOptions};
+    use tokio::signal::unix::{SignalKind, signal};
+
+    use super::{NOT_CONFINED, StageOrder, StageRole};
+    use crate::sandbox::child::SHELL;
+    use crate::sandbox::confine::{Around, Confined};
+
+    /// The time between SIGTERM and SIGKILL for what is left when the command exits.
+    const GRACE: Duration = Duration::from_millis(150);
+
+    /// The same when `co` ends the command, which sends SIGTERM to the group itself.
+    const CUT_GRACE: Duration = Duration::from_millis(20);
+
+    /// How often the number of processes is looked at.
+    const WATCH: Duration = Duration::from_millis(250);
+
+    /// How long to go on killing: a process in uninterruptible sleep may outlast it.
+    const ENDING: Duration = Duration::from_secs(2);
+
+    pub(super) fn run(order: &OsStr, script: &OsStr) -> ExitCode {
+        match staged(order, script) {
+            Ok(code) => code,
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "co: the sandbox could not be entered: {error}");
+                ExitCode::from(NOT_CONFINED)
+            }
+        }
+    }
+
+    fn staged(order: &OsStr, script: &OsStr) -> io::Result<ExitCode> {
+        let order: StageOrder = serde_json::from_slice(order.as_encoded_bytes())?;
+        let mut shell = Command::new(SHELL);
+        shell.arg("-c").arg(script);
+        match order.role {
+            StageRole::Inside => {
+                let most = order.policy.limits.processes;
+                Confined::prepare(order.policy, Around::Namespaces)?.enter()?;
+                run_supervised(shell, most)
+            }
+            StageRole::Alone { parent } => {
+                rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+                if rustix::process::getppid()
+                    .is_none_or(|now| now.as_raw_nonzero().get().unsigned_abs() != parent)
+                {
+                    return Err(io::Error::other("co has ended"));
+                }
+                rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+                let most = order.policy.limits.processes;
+                let confined = Confined::prepare(order.policy, Around::Nothing)?;
+                enter_in_child(&mut shell, confined);
+                run_supervised(shell, most)
+            }
+        }
+    }
+
+    fn run_supervised(shell: Command, most: usize) -> io::Result<ExitCode> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(supervise(shell, most))
+    }
+
+    #[expect(unsafe_code, reason = "the command is confined in the child, between fork and exec")]
+    fn enter_in_child(shell: &mut Command, confined: Confined) {
+        // SAFETY: this process has one thread when it forks, so no lock can be held by another one; the closure makes
+        // system calls on what was prepared.
+        unsafe {
+            shell.pre_exec(move || confined.enter());
+        }
+    }
+
+    /// Runs the command until it exits or is ended, and then ends what is left of it.
+    async fn supervise(shell: Command, most: usize) -> io::Result<ExitCode> {
+        let mut term = signal(SignalKind::terminate())?;
+        let mut child = tokio::process::Command::from(shell).spawn()?;
+        let mut watch = tokio::time::interval(WATCH);
+        let end = loop {
+            tokio::select! {
+                biased;
+                status = child.wait() => break Some(status?),
+                _ = term.recv() => break None,
+                _ = watch.tick() => {
+                    if could_exceed(most) && descendants().len() > most {
+                        let _ = writeln!(io::stderr(), "co: ended: the command had more than {most} processes");
+                        break None;
+                    }
+                }
+            }
+        };
+        let grace = if end.is_some() { GRACE } else { CUT_GRACE };
+        end_descendants(grace).await;
+        let status = match end {
+            Some(status) => status,
+            None => ExitStatus::from_raw(Signal::KILL.as_raw()),
+        };
+        Ok(exit_like(status))
+    }
+
+    /// Whether this machine runs more than so many processes and threads; much cheaper than counting one's own.
+    fn could_exceed(most: usize) -> bool {
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let total =
+            load.split_ascii_whitespace().nth(3).and_then(|field| field.split_once('/')?.1.parse().ok());
+        total.is_none_or(|total: usize| total > most)
+    }
+
+    /// Ends this process as the command ended.
+    fn exit_like(status: ExitStatus) -> ExitCode {
+        if let Some(signal) = status.signal().and_then(Signal::from_named_raw) {
+            let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
+        }
+        let code = status.code().or(status.signal().map(|signal| 128 + signal));
+        ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(NOT_CONFINED))
+    }
+
+    /// Ends all descendants, gently first; orphans have become children of this process.
+    async fn end_descendants(grace: Duration) {
+        let began = Instant::now();
+        let mut signal = Signal::TERM;
+        let mut told = Vec::new();
+        loop {
+            while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
+            let left = descendants();
+            if left.is_empty() || began.elapsed() > ENDING {
+                return;
+            }
+            if began.elapsed() > grace {
+                signal = Signal::KILL;
+            }
+            for pid in left {
+                if signal == Signal::KILL || !told.contains(&pid) {
+                    let _ = rustix::process::kill_process(pid, signal);
+                    told.push(pid);
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// Returns all living descendants of this process.
+    fn descendants() -> Vec<Pid> {
+        let mut parents: Vec<(i32, i32)> = Vec::new();
+        for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            let Some((pid, parent)) = pid.and_then(|pid| Some((pid, parent_of(pid)?))) else { continue };
+            parents.push((pid, parent));
+        }
+        let mut found = vec![rustix::process::getpid().as_raw_nonzero().get()];
+        let mut at = 0;
+        while let Some(parent) = found.get(at).copied() {
+            found.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
+            at += 1;
+        }
+        found.into_iter().skip(1).filter_map(Pid::from_raw).collect()
+    }
+
+    /// Returns the parent of a process that is not a zombie.
+    fn parent_of(pid: i32) -> Option<i32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name before it may contain anything.
+        let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        (state != "Z" && state != "X").then_some(parent)
+    }
+}

@@ -1,0 +1,235 @@
+//! The sandbox, by attack: the probe of the test kit tries to leave each backend, as root and as an ordinary user, and the
+//! result is the table of `co help sandbox`.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::co::{Co, Service, Wire};
+use crate::end_to_end::kit::{each, heard, run};
+use crate::skip::skipped;
+
+/// The backends, as the columns of the table.
+const BACKENDS: [&str; 2] = ["landlock", "bubblewrap"];
+
+/// The user and group `nobody` of most systems.
+const NOBODY: u32 = 65_534;
+
+const TABLE: &str = "src/cli/help/sandbox_table.txt";
+
+/// Whether the tests of sandboxes run here; otherwise says that they are skipped.
+fn runs(what: &str) -> bool {
+    let wanted = std::env::var_os("CO_TEST_SANDBOX").is_some();
+    if !wanted {
+        skipped(&format!("{what} (set CO_TEST_SANDBOX=1; needs bubblewrap and Landlock)"));
+    }
+    wanted
+}
+
+/// Copies of the binaries that every user can run.
+struct Binaries {
+    folder: tempfile::TempDir,
+}
+
+impl Binaries {
+    fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("co-it-").tempdir_in("/var/tmp").unwrap();
+        let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), all).unwrap();
+        let program = Path::new(env!("CARGO_BIN_EXE_co"));
+        for name in ["co", "co-probe"] {
+            let from = program.with_file_name(name);
+            assert!(from.exists(), "{} is missing; build the workspace first", from.display());
+            std::fs::copy(from, folder.path().join(name)).unwrap();
+        }
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Makes all attempts in a backend; returns the names with the verdicts.
+    fn matrix(&self, backend: &str, user: Option<u32>) -> Vec<(String, String)> {
+        let mut probe = Command::new(self.path("co-probe"));
+        probe.args(["matrix".as_ref(), self.path("co").as_os_str(), backend.as_ref()]);
+        probe.env("CO_PROBE_SECRET", "1").stdin(Stdio::null()).current_dir("/");
+        if let Some(user) = user {
+            probe.uid(user).gid(user);
+        }
+        let ran = probe.output().unwrap();
+        let err = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(ran.status.success(), "{backend}, user {user:?}: {err}");
+        let rows = String::from_utf8(ran.stdout).unwrap();
+        rows.lines().filter_map(|row| row.split_once('\t')).map(|(a, b)| (a.into(), b.into())).collect()
+    }
+}
+
+/// The worst of two verdicts; one that was not run says nothing.
+fn worst(one: &str, other: &str) -> String {
+    let order = ["not run", "held", "not held"];
+    let rank = |verdict: &str| order.iter().position(|known| *known == verdict).unwrap();
+    order[rank(one).max(rank(other))].to_owned()
+}
+
+/// `CO_UPDATE_SANDBOX=1` rewrites the table.
+#[test]
+fn attempts_to_leave_end_as_the_table_says() {
+    if !runs("attempts to leave a sandbox") {
+        return;
+    }
+    let binaries = Binaries::new();
+    let users: &[Option<u32>] = if is_root() { &[None, Some(NOBODY)] } else { &[None] };
+    let mut names: Vec<String> = Vec::new();
+    let mut cells: BTreeMap<(String, &str), String> = BTreeMap::new();
+    for backend in BACKENDS {
+        for user in users {
+            for (name, verdict) in binaries.matrix(backend, *user) {
+                if !names.contains(&name) {
+                    names.push(name.clone());
+                }
+                let cell = cells.entry((name, backend)).or_insert_with(|| "not run".to_owned());
+                *cell = worst(cell, &verdict);
+            }
+        }
+    }
+    let mut table = format!("  {:44}{:12}{}\n", "a command tries to", BACKENDS[0], BACKENDS[1]);
+    for name in &names {
+        let cell = |backend| cells[&(name.clone(), backend)].as_str();
+        table.push_str(&format!("  {name:44}{:12}{}\n", cell(BACKENDS[0]), cell(BACKENDS[1])));
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(TABLE);
+    if std::env::var_os("CO_UPDATE_SANDBOX").is_some() {
+        std::fs::write(file, table).unwrap();
+        return;
+    }
+    assert_eq!(table, std::fs::read_to_string(file).unwrap());
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+}
+
+/// Commands with the backend and mode, and whether they run unasked.
+#[rustfmt::skip]
+const UNASKED: &[(&str, &str, &str, bool)] = &[
+    ("bubblewrap", "ask", "ls", true),
+    ("bubblewrap", "ask", "git status --short", true),
+    ("bubblewrap", "ask", "git log --oneline | head -3", true),
+    ("bubblewrap", "ask", "sh check.sh", false),
+    ("bubblewrap", "ask", "curl https://a.example", false),
+    ("bubblewrap", "ask", "echo x > /etc/co-test", false),
+    ("bubblewrap", "auto", "sh check.sh", true),
+    ("bubblewrap", "auto", "echo more >> check.sh && git add -A && git commit -qm second", true),
+    ("bubblewrap", "auto", "curl https://a.example", false),
+    ("bubblewrap", "auto", "echo x > /etc/co-test", false),
+    ("bubblewrap", "auto", "rm -rf sub", false),
+    ("landlock", "ask", "ls", true),
+    ("landlock", "ask", "git status --short", true),
+    ("landlock", "auto", "sh check.sh", false),
+    ("none", "ask", "ls", false),
+    ("none", "auto", "sh check.sh", false),
+];
+
+#[test]
+fn commands_run_unasked_where_a_sandbox_holds_them() {
+    if !runs("commands that run unasked in a sandbox") {
+        return;
+    }
+    each(UNASKED, 4, |(backend, mode, command, unasked)| {
+        let reply = format!("reply\n  call shell {}\nreply\n  text Done.\n", json!({ "command": command }));
+        let service = Service::new(&reply);
+        let co = Co::new().with(&service, Wire::Anthropic).env("CO_SANDBOX_BACKEND", *backend);
+        let co = co.file("work/check.sh", "echo checked > made.txt\n");
+        let git = "git init -q . && git config user.email a@b.example && git config user.name a && git add -A && \
+                   git commit -qm first";
+        assert!(Command::new("sh").args(["-c", git]).current_dir(co.workspace()).status().unwrap().success());
+        let ran = run(&co, &["-p", "go", "--mode", mode, "--output", "json"]);
+        let told = ran.json();
+        let status = told["tool_calls"][0]["status"].as_str().unwrap_or("waiting").to_owned();
+        let case = format!("{backend} {mode} `{command}`: {told:#}");
+        assert_eq!(status == "ok", *unasked, "{case}");
+        assert_eq!(told["end"] == "deferred", !*unasked, "{case}");
+        if *command == "sh check.sh" {
+            assert_eq!(co.workspace().join("made.txt").exists(), *unasked, "{case}");
+        }
+        assert!(
+            !co.workspace().join(".co").exists() && !co.workspace().join(".git/commondir").exists(),
+            "{case}"
+        );
+    });
+}
+
+/// Commands that misbehave, with what their report says.
+#[rustfmt::skip]
+const MISBEHAVING: &[(&str, &str)] = &[
+    ("i=0; while [ $i -lt 1500 ]; do sleep 30 & i=$((i+1)); done; wait", "more than 1024 processes"),
+    ("trap '' TERM; setsid -f sleep 300; sleep 300", "timed out after 2 seconds"),
+    ("exec >&- 2>&-; exit 3", "exit 3"),
+    ("read line </dev/tty", "exit "),
+    ("touch /usr/co-test", "sandbox, which may be why it failed"),
+    ("cat \"$HOME/.ssh/id_ed25519\"", "exit 1"),
+    ("kill -9 $$", "9"),
+];
+
+#[test]
+fn misbehaving_commands_end_with_a_clear_report() {
+    if !runs("misbehaving commands in a sandbox") {
+        return;
+    }
+    for backend in BACKENDS {
+        for (command, report) in MISBEHAVING {
+            let args =
+                json!({ "command": command, "timeout": if command.contains("TERM") { 2 } else { 60 } });
+            let service = Service::new(&format!("reply\n  call shell {args}\nreply\n  text Done.\n"));
+            let co = Co::new().with(&service, Wire::Anthropic).env("CO_SANDBOX_BACKEND", backend);
+            let co = co.file(".ssh/id_ed25519", "the key");
+            let rule = format!(
+                "[[rule]]\neffect = \"allow\"\ntool = \"shell\"\nargs.command = {}\n",
+                json!(command)
+            );
+            let co = co.file(".config/co/rules.toml", rule);
+            let began = std::time::Instant::now();
+            let ran = run(&co, &["-p", "go"]);
+            let heard = heard(&service, 2).join("\n");
+            assert!(
+                heard.contains(report) && !heard.contains("the key"),
+                "{backend} `{command}`: {heard} {ran:?}"
+            );
+            assert!(began.elapsed().as_secs() < 30, "{backend} `{command}`");
+        }
+    }
+}
+
+#[test]
+fn leaving_the_sandbox_is_a_request_that_only_a_person_answers() {
+    if !runs("requests to leave a sandbox") {
+        return;
+    }
+    for backend in BACKENDS {
+        let call = |args| format!("reply\n  call shell {args}\n");
+        let outside = "touch \"$HOME/made\"";
+        let held = json!({ "command": outside });
+        let leaves = json!({ "command": outside, "unsandboxed": "the file belongs there" });
+        let service = Service::new(&format!("{}{}reply\n  text Done.\n", call(&held), call(&leaves)));
+        let co = Co::new().with(&service, Wire::Anthropic).env("CO_SANDBOX_BACKEND", backend);
+        let allow =
+            format!("[[rule]]\neffect = \"allow\"\ntool = \"shell\"\nargs.command = {}\n", json!(outside));
+        let co = co.file(".config/co/rules.toml", allow);
+        let told = run(&co, &["-p", "go", "--output", "json"]).json();
+        let output = told["tool_calls"][0]["output"].as_str().unwrap();
+        assert!(output.contains("call shell again with `unsandboxed`"), "{backend}: {told:#}");
+        assert_eq!(told["end"], "deferred", "{backend}: {told:#}");
+        let summary = "outside of the sandbox: the file belongs there";
+        assert!(told["waiting"][0]["summary"].as_str().unwrap().ends_with(summary), "{backend}: {told:#}");
+        assert!(!co.home().join("made").exists(), "{backend}: it ran unasked");
+        let request = co.waiting().remove(0);
+        let ran = run(&co, &["approvals", "yes", &request]);
+        assert_eq!(ran.code, Some(0), "{backend}: {ran:?}");
+        assert_eq!(run(&co, &["resume", "--output", "json"]).json()["end"], "completed", "{backend}");
+        assert!(co.home().join("made").exists(), "{backend}: it did not run outside");
+    }
+}
