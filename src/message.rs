@@ -168,13 +168,13 @@ impl NoteKind {
     /// What a front end calls such a note; `None` if it does not show it.
     pub fn label(&self) -> Option<&'static str> {
         match self {
-            Self::Reflection => Some("told the model what was wrong"),
-            Self::CommandOutput => Some("told the model what the command said"),
-            Self::Abort => Some("told the model that the turn before was stopped"),
-            Self::LateOutcome { .. } => Some("told the model how a late call ended"),
-            Self::Budget => Some("told the model to come to an end"),
-            Self::Hook => Some("told the model what a hook said"),
-            Self::Repetition => Some("told the model that it repeats itself"),
+            Self::Reflection => Some("note to the model: its request was rejected"),
+            Self::CommandOutput => Some("note to the model: your command"),
+            Self::Abort => Some("note to the model: the last turn was stopped"),
+            Self::LateOutcome { .. } => Some("note to the model: a late call ended"),
+            Self::Budget => Some("note to the model: come to an end"),
+            Self::Hook => Some("note to the model from a hook"),
+            Self::Repetition => Some("note to the model: it repeats itself"),
             Self::Summary => Some("older messages, in short"),
             Self::Situation => None,
         }

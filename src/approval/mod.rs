@@ -222,6 +222,13 @@ pub struct Request {
 }
 
 impl Request {
+    /// Returns the reply that its call belongs to, and the index of the call in it.
+    pub fn place_in_reply(&self) -> (&str, usize) {
+        let id = self.call.0.as_str();
+        let (reply, index) = id.rsplit_once('.').unwrap_or((id, ""));
+        (reply, index.parse().unwrap_or(0))
+    }
+
     /// Whether a person may approve it without having seen all of it: the contents of a file, not HIGH, and without
     /// untrusted text. Never a command. Each front end says first that not all was shown.
     pub fn may_be_unread(&self) -> bool {

@@ -35,6 +35,10 @@ fn revoke(number: &str, view: &CommandView) -> CommandEffect {
             let text = format!("{} is no longer allowed.", code(grant));
             CommandEffect::Revoke(request.clone(), Say::plain("approvals", text))
         }
+        None if view.rules.iter().any(|rule| rule.id == number) => warn(format!(
+            "That is a rule in a file: {} removes it.",
+            code(&format!("co rules revoke {number}"))
+        )),
         None if view.grants.is_empty() => warn("Nothing is allowed for the whole session.".to_owned()),
         None => warn(format!("There is no {}; `/approvals` shows the numbers.", code(number))),
     }

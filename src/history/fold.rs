@@ -45,6 +45,8 @@ pub struct History {
     seen: Arc<Seen>,
     state: BTreeMap<String, Value>,
     damaged: usize,
+    /// How calls ended that were decided after their turn had gone on. For people; the model gets a note.
+    late_returns: BTreeMap<CallId, ToolReturn>,
 }
 
 /// A turn that started and did not end, or that can go on (deferred, stopped by a cap, failed).
@@ -250,6 +252,7 @@ impl History {
             self.late.ended(&returned.call, late::final_fate(returned.status));
             let text = late::outcome(&done, returned);
             self.notes.push((NoteKind::LateOutcome { call: done.call.id }, text));
+            self.late_returns.insert(returned.call.clone(), returned.clone());
         }
     }
 
@@ -339,6 +342,17 @@ impl History {
 
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.entries.iter().map(|(_, message)| message.as_ref())
+    }
+
+    /// The messages as people see them: calls that were decided late have the return that they had then.
+    pub fn shown_messages(&self) -> impl Iterator<Item = Message> {
+        self.messages().map(|message| match message {
+            Message::ToolReturns { returns } => {
+                let late = |one: &ToolReturn| self.late_returns.get(&one.call).unwrap_or(one).clone();
+                Message::ToolReturns { returns: returns.iter().map(late).collect() }
+            }
+            Message::User { .. } | Message::Assistant(_) => message.clone(),
+        })
     }
 
     /// The calls of the last reply, in call order, answered ones included; empty once all have returns.

@@ -380,6 +380,17 @@ fn what_is_previewed_goes_on_beside_its_turn() {
     history.apply(&finished("a", Ok));
     let expected = ["3 user go", "4 model ok [a b]", open[0], open[1], RUNNING, told, "out a"];
     assert_eq!(shown(&history).lines().collect::<Vec<_>>(), expected);
+    history.apply(&finished("b", Ok));
+    let people_see: Vec<ReturnStatus> = history
+        .shown_messages()
+        .filter_map(|message| match message {
+            Message::ToolReturns { returns } => Some(returns),
+            Message::User { .. } | Message::Assistant(_) => None,
+        })
+        .flatten()
+        .map(|returned| returned.status)
+        .collect();
+    assert_eq!(people_see, [Ok, Ok], "the call ran, although the model was told that it was undecided");
     check_calls(
         vec![asked("b", "r2"), finished("b", Undecided), asked("a", "r1"), finished("a", Undecided)],
         &["8 returns a=Undecided b=Undecided", "detached a waiting as r1", "detached b waiting as r2"],

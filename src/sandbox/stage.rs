@@ -175,17 +175,24 @@ mod linux {
         ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(NOT_CONFINED))
     }
 
-    /// Ends all descendants, gently first; orphans have become children of this process.
+    /// Ends all descendants, gently first.
     async fn end_descendants(grace: Duration) {
         let began = Instant::now();
         let mut signal = Signal::TERM;
         let mut told = Vec::new();
         loop {
-            while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
-            let left = descendants();
-            if left.is_empty() || began.elapsed() > ENDING {
+            // Orphans have become children, so that without any child nothing is left, and nothing need be searched.
+            let has_children = loop {
+                match rustix::process::wait(WaitOptions::NOHANG) {
+                    Ok(Some(_)) => {}
+                    Ok(None) => break true,
+                    Err(_) => break false,
+                }
+            };
+            if !has_children || began.elapsed() > ENDING {
                 return;
             }
+            let left = descendants();
             if began.elapsed() > grace {
                 signal = Signal::KILL;
             }

@@ -4,6 +4,7 @@
 //! The lowest layer: it imports no other module of this crate and knows no domain concept (message, tool,
 //! setting). Every other layer may call it.
 
+pub mod ansi;
 pub mod text;
 
 pub mod secrecy;

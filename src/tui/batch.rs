@@ -1,7 +1,7 @@
 //! Several requests as one list with marks, decided in one round. Plain data: the question on the screen and the
 //! dependencies between rows. Keys are handled by `update::batch`, drawing by `cells::batch`.
 
-use super::cards::{Card, CardStage, Cards, place_in_reply};
+use super::cards::{Card, CardStage, Cards};
 use super::list::{Mark, RequestList};
 use crate::agent::calls::conflict;
 use crate::approval::RequestId;
@@ -77,7 +77,7 @@ fn is_needed(other: &Card, card: &Card) -> bool {
 /// ordered this way.
 fn is_overtaken(other: &Card, card: &Card) -> bool {
     let ((reply, place), (other_reply, other_place)) =
-        (place_in_reply(&card.request), place_in_reply(&other.request));
+        (card.request.place_in_reply(), other.request.place_in_reply());
     let is_read_only = match &card.request.plan.access {
         Access::Paths { writes, .. } => writes.is_empty(),
         Access::Anything => false,
@@ -92,7 +92,7 @@ fn is_overtaken(other: &Card, card: &Card) -> bool {
 /// Whether `card` refers to `other` by `label`: labels are unique within one reply.
 fn is_called(other: &Card, label: &str, card: &Card) -> bool {
     other.label.as_deref() == Some(label)
-        && place_in_reply(&other.request).0 == place_in_reply(&card.request).0
+        && other.request.place_in_reply().0 == card.request.place_in_reply().0
 }
 
 /// Returns the rows that cannot run any more once `denied` are denied, without these themselves.

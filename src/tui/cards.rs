@@ -38,6 +38,8 @@ pub struct Card {
     pub request: Request,
     pub stage: CardStage,
     pub place: CardPlace,
+    /// Whether it was put aside before. What is new stands before it and is asked first.
+    pub was_postponed: bool,
     /// `w`: every reason on its own line.
     pub why: Fold,
     /// First line of the body that is shown.
@@ -115,6 +117,7 @@ impl Card {
             request,
             stage: CardStage::Asking,
             place: CardPlace::Shown,
+            was_postponed: false,
             why: Fold::Folded,
             scroll: 0,
             seen: Seen::UpTo(0),
@@ -162,6 +165,7 @@ impl Card {
     /// Postpones the request and ends its current stage.
     fn put_aside(&mut self) {
         self.place = CardPlace::Aside;
+        self.was_postponed = true;
         self.rest();
         self.stage = CardStage::Asking;
         self.advice = None;
@@ -309,16 +313,14 @@ impl Card {
             return Renewed::Same;
         }
         self.rest();
-        *self = Self { place: self.place, reason: std::mem::take(&mut self.reason), ..Self::new(request) };
+        *self = Self {
+            place: self.place,
+            was_postponed: self.was_postponed,
+            reason: std::mem::take(&mut self.reason),
+            ..Self::new(request)
+        };
         Renewed::Anew
     }
-}
-
-/// Returns the reply that a request's call belongs to, and the index of the call in it.
-pub fn place_in_reply(request: &Request) -> (&str, usize) {
-    let id = request.call.0.as_str();
-    let (reply, index) = id.rsplit_once('.').unwrap_or((id, ""));
-    (reply, index.parse().unwrap_or(0))
 }
 
 impl Cards {
@@ -350,12 +352,14 @@ impl Cards {
     /// Inserts a card. Calls of one reply are in call order, whichever was planned first; the current card stays.
     fn insert(&mut self, card: Card) {
         let current = self.current().map(|card| card.request.id.clone());
-        let (reply, index) = place_in_reply(&card.request);
+        let (reply, index) = card.request.place_in_reply();
         let later = |other: &Card| {
-            let (other_reply, other_index) = place_in_reply(&other.request);
+            let (other_reply, other_index) = other.request.place_in_reply();
             other_reply == reply && other_index > index
         };
-        let at = self.list.iter().position(later).unwrap_or(self.list.len());
+        let postponed = |other: &Card| other.was_postponed && !card.was_postponed;
+        let at = self.list.iter().position(later).or_else(|| self.list.iter().position(postponed));
+        let at = at.unwrap_or(self.list.len());
         self.list.insert(at, card);
         if current.is_some() {
             self.go_to(current.as_ref());
@@ -373,7 +377,13 @@ impl Cards {
     pub fn remove(&mut self, id: &RequestId) -> Option<Card> {
         let index = self.list.iter().position(|card| card.request.id == *id)?;
         self.leave(index);
-        Some(self.list.remove(index))
+        let removed = self.list.remove(index);
+        let is_new = |card: &Card| !card.was_postponed && !card.is_decided();
+        if self.current().is_some_and(|card| card.was_postponed) && !removed.was_postponed {
+            let new = self.shown().position(is_new);
+            self.at = new.unwrap_or(self.at);
+        }
+        Some(removed)
     }
 
     /// Replaces the cards by these requests; known ones keep their state.
@@ -445,9 +455,13 @@ impl Cards {
     pub fn to_open(&mut self) {
         let here = self.index();
         let is_open = |(_, card): &(usize, &Card)| !card.is_decided();
-        let after = self.shown().enumerate().skip(here).find(is_open).map(|(at, _)| at);
-        let first = self.shown().enumerate().find(is_open).map(|(at, _)| at);
-        self.at = after.or(first).unwrap_or(here);
+        let is_new = |one: &(usize, &Card)| is_open(one) && !one.1.was_postponed;
+        let first = |from: usize, wanted: &dyn Fn(&(usize, &Card)) -> bool| {
+            self.shown().enumerate().skip(from).find(wanted).map(|(at, _)| at)
+        };
+        let new = first(here, &is_new).or_else(|| first(0, &is_new));
+        let open = || first(here, &is_open).or_else(|| first(0, &is_open));
+        self.at = new.or_else(open).unwrap_or(here);
     }
 
     pub fn next(&mut self) {

@@ -21,7 +21,7 @@ pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
 pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
 use super::port::{Frontend, Op};
 use super::{calls, turn};
-use crate::history::{Durability, Limit, Record, TurnEnd};
+use crate::history::{Durability, Known, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart};
 use crate::session::Session;
 use crate::store::StoreError;
@@ -102,13 +102,19 @@ pub fn can_settle_late(session: &Session) -> bool {
     !session.history().settleable_late_calls().is_empty()
 }
 
-/// Whether everything that the deferred turn waits for is decided, so that it can be resumed.
+/// Whether everything that an open turn waits for is decided, so that it can be resumed: of a turn that was deferred, or cut
+/// off while it waited. A turn that was cut off at anything else is left to the user.
 pub fn can_resume(session: &Session) -> bool {
     let history = session.history();
-    history.running().is_some()
-        && history.last_end() == Some(&TurnEnd::Deferred)
-        && !history.open_calls().is_empty()
-        && history.open_calls().iter().all(|open| open.known != crate::history::Known::Waiting)
+    let open = history.open_calls();
+    let rests = match history.last_end() {
+        Some(TurnEnd::Deferred) => open.iter().all(|one| one.known != Known::Waiting),
+        None => {
+            open.iter().all(|one| matches!(one.known, Known::Decided(_) | Known::Returned | Known::Expired))
+        }
+        Some(_) => false,
+    };
+    history.running().is_some() && !open.is_empty() && rests
 }
 
 /// Closes a deferred or cut-off turn for good, because a new prompt follows: partial text is kept, open calls

@@ -31,6 +31,20 @@ const OWN_COMMANDS: &str = "/decide: go through the waiting approvals\n/inbox: l
                             listed\nA line that ends in \\ continues on the next one.";
 
 impl Plain {
+    /// Takes several lines that arrived at once: one prompt, which is sent with the line that the user enters next. They
+    /// answer no question.
+    pub(super) fn pasted(&mut self, lines: &[String]) {
+        if self.approvals.open.is_some() || self.cap.is_some() {
+            return self.typed_before(lines.to_vec(), "");
+        }
+        self.page.entered();
+        for line in lines {
+            self.begun.push_str(line.strip_suffix('\r').unwrap_or(line));
+            self.begun.push('\n');
+        }
+        self.page.line(&format!("Pasted {} lines. Add words if you like; Enter sends it all.", lines.len()));
+    }
+
     /// Handles a line of the user.
     pub(super) fn hear(&mut self, text: &str) {
         let text = text.strip_suffix('\r').unwrap_or(text);
@@ -156,7 +170,8 @@ impl Plain {
                     self.page.line("Nothing is running.");
                 }
             }
-            "/retry" => self.send(ClientRequest::Op(Op::RetryNow)),
+            // Between turns it is the command of all front ends, which sends the last prompt again.
+            "/retry" if self.turn == Activity::Running => self.send(ClientRequest::Op(Op::RetryNow)),
             "/help" => {
                 self.page.line("commands of plain mode:");
                 self.page.block(OWN_COMMANDS, "  ");

@@ -140,7 +140,25 @@ impl Approvals {
     pub(super) fn add_from(&mut self, request: Request, origin: Origin) {
         self.list.retain(|entry| entry.request.id != request.id);
         self.round += 1;
-        self.list.push(AskedRequest { request, number: self.round, state: State::New, origin });
+        let (reply, index) = request.place_in_reply();
+        let later = |entry: &AskedRequest| {
+            let (other_reply, other_index) = entry.request.place_in_reply();
+            entry.state == State::New && other_reply == reply && other_index > index
+        };
+        let at = self.list.iter().position(later).unwrap_or(self.list.len());
+        self.list.insert(at, AskedRequest { request, number: self.round, state: State::New, origin });
+        self.renumber();
+    }
+
+    /// Numbers the requests that were not asked yet in the order in which they are asked.
+    fn renumber(&mut self) {
+        let open = self.open.as_ref().map(|open| open.request.id.clone());
+        let is_new =
+            |entry: &&mut AskedRequest| entry.state == State::New && Some(&entry.request.id) != open.as_ref();
+        let mut numbers: Vec<usize> = self.list.iter_mut().filter(is_new).map(|entry| entry.number).collect();
+        numbers.sort_unstable();
+        let unasked = self.list.iter_mut().filter(is_new);
+        unasked.zip(numbers).for_each(|(entry, number)| entry.number = number);
     }
 
     /// Asks a postponed request again.

@@ -58,9 +58,9 @@ impl Plain {
             }
             Event::Refused { why } => self.page.line(&why),
             Event::PartialReset => {
-                self.page.flow_void();
+                self.page.flow_end();
                 self.thinking_since = None;
-                self.page.line("The reply was cut off and starts again.");
+                self.page.line("The reply was cut off here.");
             }
             Event::Compacted { dropped } => {
                 let text = format!("{dropped} older messages were left out to fit the context window.");
@@ -138,6 +138,7 @@ impl Plain {
         if let Some(tail) = tail {
             self.page.block(&tail, "  ");
         }
+        self.has_plan |= returned.done.as_ref().is_some_and(|done| done.is_planned);
     }
 
     fn settled(&mut self, id: &RequestId, settled: &Settled) {
@@ -184,6 +185,9 @@ impl Plain {
                 .line("The turn is waiting for its approvals: co approvals lists them, co resume continues.");
         } else if let Some(text) = words::turn_end(end) {
             self.page.line(&text);
+        }
+        if std::mem::take(&mut self.has_plan) && *end == TurnEnd::Completed {
+            self.page.line("Nothing was changed: this is the plan. /go carries it out, /go auto without asking about edits.");
         }
     }
 }

@@ -119,12 +119,6 @@ impl Page {
         }
     }
 
-    /// Discards the waiting part of a streamed text.
-    pub(super) fn flow_void(&mut self) {
-        self.pending.clear();
-        self.flow_end();
-    }
-
     fn emit(&mut self, text: &str) {
         for piece in text.split_inclusive('\n') {
             if self.at == At::Prompt {

@@ -99,6 +99,9 @@ impl Signals {
     }
 }
 
+/// The pause after which a line belongs to no paste: a program types without any, a person with longer ones.
+const PASTE_GAP: Duration = Duration::from_millis(30);
+
 struct Face {
     plain: Plain,
     stdin: Stdin,
@@ -151,7 +154,7 @@ impl Face {
                     }
                     continue;
                 }
-                read = self.stdin.next(), if self.plain.listens() && self.outside.is_none() => heard(read),
+                read = self.stdin.next(), if self.plain.listens() && self.outside.is_none() => self.gathered(read).await,
                 update = updates.recv() => {
                     let Some(update) = update else { return self.abandoned() };
                     self.take_all(update, &mut updates);
@@ -163,6 +166,23 @@ impl Face {
             if self.outside.is_none() && self.turn().await == Going::Over {
                 return Ok(self.ended_by);
             }
+        }
+    }
+
+    /// Returns the input of what was read. On a terminal, lines that follow at once belong to it.
+    async fn gathered(&mut self, read: Read) -> Input {
+        let Read::Line(first) = read else { return heard(read) };
+        let mut lines = vec![first];
+        while self.plain.takes_pastes() {
+            match tokio::time::timeout(PASTE_GAP, self.stdin.next()).await {
+                Ok(Read::Line(line)) => lines.push(line),
+                // Nothing is lost: the end of input is reported again.
+                Ok(Read::Torn(_) | Read::End | Read::Flood | Read::Lost) | Err(_) => break,
+            }
+        }
+        match lines.as_mut_slice() {
+            [line] => Input::Line(std::mem::take(line)),
+            _ => Input::Pasted(lines),
         }
     }
 

@@ -90,6 +90,8 @@ pub enum Input {
     Update(Box<Update>),
     /// A line of the user, without its end.
     Line(String),
+    /// Lines of the user that arrived at once, on a terminal.
+    Pasted(Vec<String>),
     /// The last question was written. These lines, and the beginning of another, were available before that.
     Asked {
         before: Vec<String>,
@@ -177,6 +179,8 @@ pub struct Plain {
     pub(super) shell: Activity,
     pub(super) calls: HashMap<CallId, KnownCall>,
     pub(super) thinking_since: Option<u64>,
+    /// Whether the turn showed changes that it would make.
+    pub(super) has_plan: bool,
     /// The fallback model that answers in place of the header's until the turn ends, as `provider/model`.
     pub(super) stand_in: Option<String>,
     /// The prompt that the user sees already, as typed.
@@ -223,6 +227,7 @@ impl Plain {
             shell: Activity::Idle,
             calls: HashMap::new(),
             thinking_since: None,
+            has_plan: false,
             stand_in: None,
             echoed: None,
             begun: String::new(),
@@ -255,7 +260,12 @@ impl Plain {
                 Update::Event(event) => self.event_or_hold(event),
                 Update::Message(notice) => self.notice(notice),
             },
-            Input::Line(_) | Input::Asked { .. } | Input::End | Input::Flood | Input::Interrupt
+            Input::Line(_)
+            | Input::Pasted(_)
+            | Input::Asked { .. }
+            | Input::End
+            | Input::Flood
+            | Input::Interrupt
                 if self.life != Life::Open =>
             {
                 if input == Input::Interrupt {
@@ -263,6 +273,7 @@ impl Plain {
                 }
             }
             Input::Line(text) => self.hear(&text),
+            Input::Pasted(lines) => self.pasted(&lines),
             Input::Edited(text) => self.take_edited(text),
             Input::Asked { before, begun } => self.typed_before(before, &begun),
             Input::End => self.lines_ended(),
@@ -307,6 +318,11 @@ impl Plain {
                     || (self.is_free() && self.ahead.is_empty()))
             }
         }
+    }
+
+    /// Whether lines that arrive at once are one prompt.
+    pub fn takes_pastes(&self) -> bool {
+        self.setup.echo == Echo::Seen && self.approvals.open.is_none() && self.cap.is_none()
     }
 
     /// Whether the owner sent its goodbye or was asked to.

@@ -12,6 +12,7 @@ use crate::history::{Limit, TurnEnd};
 use crate::message::images::Pictured;
 use crate::message::{NoteKind, ReturnStatus, ToolReturn};
 use crate::provider::ErrorClass;
+use crate::stdx::ansi::bare;
 use crate::stdx::text::{one_line_summary, sanitize};
 use crate::tool::diff::as_text;
 use crate::tool::{DiffKind, DiffLine, Preview};
@@ -192,11 +193,13 @@ pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (Str
     let text = returned.text();
     let done = returned.done.as_deref();
     let outcome = done.map_or(String::new(), |done| one_line_summary(&done.outcome(), WIDTH));
+    let is_planned = done.is_some_and(|done| done.is_planned);
     let how = match returned.status {
         ReturnStatus::Ok if outcome.is_empty() => "done".to_owned(),
         ReturnStatus::Ok => format!("done, {outcome}"),
         ReturnStatus::Failed if outcome.is_empty() => "failed".to_owned(),
         ReturnStatus::Failed => format!("failed, {outcome}"),
+        ReturnStatus::Denied if is_planned => "planned, not done".to_owned(),
         ReturnStatus::Denied if outcome.is_empty() => "denied".to_owned(),
         ReturnStatus::Denied => outcome,
         ReturnStatus::Undecided => "undecided".to_owned(),
@@ -205,6 +208,7 @@ pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (Str
     };
     let tail = match returned.status {
         ReturnStatus::Failed | ReturnStatus::Unknown => {
+            let text = bare(&text);
             let lines: Vec<&str> = text.lines().collect();
             Some(lines[lines.len().saturating_sub(TAIL)..].join("\n"))
         }

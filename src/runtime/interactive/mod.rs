@@ -268,7 +268,7 @@ impl<'a> SessionRuntime<'a> {
     async fn greet(&mut self) {
         let history = self.session.history();
         self.client.header(history).await;
-        let mut messages: Vec<_> = history.messages().cloned().collect();
+        let mut messages: Vec<_> = history.shown_messages().collect();
         // The next prompt would include an interrupted partial reply, so the user sees it too.
         let partial = history.running().and_then(|turn| turn.partial.as_ref());
         messages.extend(partial.map(|(_, text)| Message::partial(text.clone())));
@@ -289,14 +289,14 @@ impl<'a> SessionRuntime<'a> {
             self.client.say(Say::warning("damaged", text)).await;
         }
         if history.running().is_some() && history.last_end().is_none() {
-            let text = "The last turn was cut off. `co resume` continues it; a new prompt abandons it.";
+            let text = "The last turn was cut off. `/retry` continues it; a new prompt goes on without it.";
             self.client.say(Say::warning("cut off", text)).await;
         }
         if let (Some(_), Some(TurnEnd::LimitReached { limit: Limit::Cap(cap) })) =
             (history.running(), history.last_end())
         {
             let text = format!(
-                "The last turn stopped at {}. `co resume` continues it; a new prompt abandons it.",
+                "The last turn stopped at {}. `/retry` continues it; a new prompt goes on without it.",
                 code(cap.setting())
             );
             self.client.say(Say::warning("cap", text)).await;

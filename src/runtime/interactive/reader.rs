@@ -84,6 +84,6 @@ pub(super) async fn run(
 
 async fn show(client: &mut ClientHandler, history: &History) {
     client.header(history).await;
-    client.tell(ServerMessage::Transcript { messages: history.messages().cloned().collect() }).await;
+    client.tell(ServerMessage::Transcript { messages: history.shown_messages().collect() }).await;
     client.waiting().await;
 }

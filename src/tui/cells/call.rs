@@ -10,10 +10,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::diff::{self, AppliedLayout};
-use super::sgr::{Sgr, bare};
+use super::sgr::Sgr;
 use super::{Fold, Look};
 use crate::frontend::protocol::Tone;
 use crate::message::{CallId, DiffKind, Done, ReturnStatus, ToolCall, ToolName, ToolReturn};
+use crate::stdx::ansi::bare;
 use crate::stdx::json_stream::StringReader;
 use crate::stdx::text::{one_line_summary, width};
 use crate::tool::diff::as_text;
@@ -400,7 +401,8 @@ impl CallRow {
         if page.hidden > 0 {
             let all = look.keys.details.filter(|_| look.details == Fold::Folded);
             let all = all.map_or(String::new(), |key| format!(", {key} shows all"));
-            lines.push(remark(&format!("… {} more lines{all}", page.hidden), margin).cut(look.width));
+            let hidden = more_lines(page.hidden);
+            lines.push(remark(&format!("… {hidden}{all}"), margin).cut(look.width));
         }
         if self.for_model == Fold::Open {
             lines.push(remark("the model was told:", margin));
@@ -414,6 +416,10 @@ pub const APPROVED: &str = "approved";
 
 /// Says of an approval that the arguments were changed.
 pub const CHANGED: &str = " with changes";
+
+fn more_lines(hidden: usize) -> String {
+    if hidden == 1 { "1 more line".to_owned() } else { format!("{hidden} more lines") }
+}
 
 fn remark(text: &str, margin: &Margin) -> Line {
     margin.rest.clone().with(text, Role::Dim).ours()
@@ -445,7 +451,7 @@ fn whole(text: &str, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
         lines.extend(exactly(wrap_pieces(colours.line(line), look.width, margin), &bare(line)));
     }
     if hidden > 0 {
-        lines.push(remark(&format!("… {hidden} more lines"), margin));
+        lines.push(remark(&format!("… {}", more_lines(hidden)), margin));
     }
 }
 

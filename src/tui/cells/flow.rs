@@ -3,7 +3,8 @@
 //! Bounded: beyond its limit the oldest text is dropped, and its lines are counted. Used for thinking and for
 //! command output.
 
-use super::sgr::{Sgr, bare};
+use super::sgr::Sgr;
+use crate::stdx::ansi::bare;
 use crate::stdx::text::expand_tabs;
 use crate::tui::copied::exactly;
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_pieces, wrap_spans};

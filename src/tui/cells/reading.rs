@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use super::sgr::bare;
 use super::{Cell, CellKind, Fold, Look, text};
+use crate::stdx::ansi::bare;
 
 /// The searchable text of a cell: the part always shown, and the part hidden by folding.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -4,13 +4,10 @@
 //! The others are dropped; an incomplete one is shown like any control character. Called for the output of tools and of
 //! the user's own commands.
 
-use std::borrow::Cow;
-
+use crate::stdx::ansi::{AnsiPart, parts};
 use crate::stdx::text::expand_tabs;
 use crate::tui::line::{Ink, Span};
 use crate::tui::theme::{Ground, Role, Shade};
-
-const ESCAPE: char = '\u{1b}';
 
 /// The colours in effect between two lines.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +27,7 @@ impl Sgr {
     /// Returns the next line of the output in its colours.
     pub fn line(&mut self, text: &str) -> Vec<Span> {
         let mut spans = Vec::new();
-        for piece in pieces(text) {
+        for piece in parts(text) {
             match piece {
                 AnsiPart::Text(text) => spans.push(Span::inked(expand_tabs(text), self.ink())),
                 AnsiPart::Colours(parameters) => self.set(parameters),
@@ -81,71 +78,6 @@ fn extended(rest: &mut impl Iterator<Item = u8>) -> Option<Shade> {
     }
 }
 
-/// Returns the text without escape sequences.
-pub fn bare(text: &str) -> Cow<'_, str> {
-    if !text.contains(ESCAPE) {
-        return Cow::Borrowed(text);
-    }
-    let only_text = |piece| match piece {
-        AnsiPart::Text(text) => Some(text),
-        AnsiPart::Colours(_) | AnsiPart::Other => None,
-    };
-    Cow::Owned(pieces(text).filter_map(only_text).collect())
-}
-
-/// A piece of an output.
-enum AnsiPart<'a> {
-    Text(&'a str),
-    /// The parameters of a sequence that sets colours.
-    Colours(&'a str),
-    /// Any other sequence.
-    Other,
-}
-
-fn pieces(text: &str) -> impl Iterator<Item = AnsiPart<'_>> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let (piece, after) = match sequence(rest) {
-            Some(found) => found,
-            None => {
-                let end =
-                    rest.char_indices().skip(1).find(|(_, c)| *c == ESCAPE).map_or(rest.len(), |(at, _)| at);
-                let (text, after) = rest.split_at(end);
-                (AnsiPart::Text(text), after)
-            }
-        };
-        rest = after;
-        Some(piece)
-    })
-}
-
-/// Splits a complete sequence off the beginning of the text.
-fn sequence(text: &str) -> Option<(AnsiPart<'_>, &str)> {
-    let body = text.strip_prefix(ESCAPE)?;
-    if let Some(body) = body.strip_prefix('[') {
-        let end = body.find(|c: char| ('@'..='~').contains(&c))?;
-        let (parameters, after) = body.split_at(end);
-        let is_plain = parameters.chars().all(|c| (' '..='?').contains(&c));
-        let piece = if after.starts_with('m') { AnsiPart::Colours(parameters) } else { AnsiPart::Other };
-        return after.get(1..).filter(|_| is_plain).map(|after| (piece, after));
-    }
-    // Strings for the terminal: titles, links, and what else there is.
-    if body.starts_with([']', 'P', 'X', '^', '_']) {
-        let (_, after) = body
-            .split_once('\u{7}')
-            .into_iter()
-            .chain(body.split_once("\u{1b}\\"))
-            .min_by_key(|(before, _)| before.len())?;
-        return Some((AnsiPart::Other, after));
-    }
-    let after = body.trim_start_matches(|c: char| (' '..='/').contains(&c));
-    let last = after.chars().next().filter(|c| ('0'..='~').contains(c))?;
-    Some((AnsiPart::Other, after.get(last.len_utf8()..)?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,7 +124,11 @@ mod tests {
         ] {
             let text_of = |spans: Vec<Span>| spans.iter().map(Span::text).collect::<String>();
             assert_eq!(text_of(Sgr::new(Role::Dim).line(text)), expected, "{text:?}");
-            assert_eq!(crate::stdx::text::sanitize_line(&bare(text)), expected, "{text:?}");
+            assert_eq!(
+                crate::stdx::text::sanitize_line(&crate::stdx::ansi::bare(text)),
+                expected,
+                "{text:?}"
+            );
         }
     }
 

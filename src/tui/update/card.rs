@@ -11,6 +11,7 @@ use crate::frontend::protocol::ClientRequest;
 use crate::tool::Preview;
 use crate::tui::batch::Question;
 use crate::tui::cards::{Card, CardStage, Cards, UNREAD};
+use crate::tui::cells::Fold;
 use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
 use crate::tui::form::pretty;
 use crate::tui::hunks::Sides;
@@ -307,6 +308,9 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
         && rule.leave_text()
     {
         return;
+    }
+    if matches!(card.stage, CardStage::Asking) && !approved_once && card.why == Fold::Open {
+        return card.turn_why(0);
     }
     match &card.stage {
         CardStage::Asking if approved_once => {}

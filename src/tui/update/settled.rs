@@ -1,6 +1,7 @@
 //! Shows the outcome of a request in one line: on the row of its call, or else in a line of its own. Called for every
 //! settlement; decides nothing.
 
+use super::auto_focus;
 use super::turn::rest;
 use crate::agent::port::Settled;
 use crate::approval::rules::{RuleSet, RuleSource};
@@ -11,7 +12,7 @@ use crate::stdx::text::one_line_summary;
 use crate::tui::batch::awaited;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::{CallState, Cell, CellKind, call};
-use crate::tui::model::{Model, Stop};
+use crate::tui::model::{Focus, Model, Stop};
 
 /// Most calls named in such a line.
 const NAMED: usize = 2;
@@ -33,6 +34,13 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
         return rest(model);
     }
     let Some(card) = model.cards.remove(id) else { return };
+    // Keys that were meant for what was new must not reach what was postponed.
+    if !card.was_postponed && model.cards.current().is_some_and(|next| next.was_postponed) {
+        auto_focus::leave(model);
+        if model.focus == Focus::Card {
+            model.focus = Focus::Composer;
+        }
+    }
     let (mut outcome, tone) = dropped(model, &card, settled).unwrap_or_else(|| outcome(&card, settled));
     let runs_after = runs_after(model, &card, settled);
     match model.transcript.call_mut(&card.request.call) {

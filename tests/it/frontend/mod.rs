@@ -2,3 +2,4 @@
 
 pub mod plain;
 pub mod plain_inbox;
+pub mod plain_lines;

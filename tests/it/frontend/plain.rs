@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::tui::kit::{call, decided, diff_request, header, id, line, plan, returned, shell_request};
 
-const TERMINAL: Setup = Setup {
+pub(super) const TERMINAL: Setup = Setup {
     source: Source::Terminal,
     echo: Echo::Seen,
     thinking: ThinkingShown::Told,
@@ -31,17 +31,17 @@ const PIPE: Setup = Setup {
 };
 
 /// The face, its clock, and everything it said; lines typed on a terminal stand where they would be seen.
-struct Face {
+pub(super) struct Face {
     plain: Plain,
     setup: Setup,
     now_ms: u64,
-    text: String,
-    asks: Vec<ClientRequest>,
+    pub(super) text: String,
+    pub(super) asks: Vec<ClientRequest>,
     over: bool,
 }
 
 impl Face {
-    fn new(setup: Setup) -> Self {
+    pub(super) fn new(setup: Setup) -> Self {
         Self {
             plain: Plain::new(setup),
             setup,
@@ -53,18 +53,18 @@ impl Face {
     }
 
     /// One that knows its session and has nothing to do.
-    fn open(setup: Setup) -> Self {
+    pub(super) fn open(setup: Setup) -> Self {
         let mut face = Self::new(setup).notice(ServerMessage::Header(header())).notice(ServerMessage::Idle);
         face.text.clear();
         face
     }
 
     /// One whose turn runs and asks.
-    fn asking(request: Request) -> Self {
+    pub(super) fn asking(request: Request) -> Self {
         Self::open(TERMINAL).say("go").prompted("go").asked(request).wait(100).wait(600)
     }
 
-    fn input(mut self, input: Input) -> Self {
+    pub(super) fn input(mut self, input: Input) -> Self {
         self.plain.take(self.now_ms, input);
         let turned = self.turn();
         if turned {
@@ -74,7 +74,7 @@ impl Face {
         self
     }
 
-    fn turn(&mut self) -> bool {
+    pub(super) fn turn(&mut self) -> bool {
         let turned = self.plain.turned();
         self.text.push_str(&turned.text);
         self.asks.extend(turned.asks);
@@ -82,15 +82,15 @@ impl Face {
         turned.question
     }
 
-    fn event(self, event: Event) -> Self {
+    pub(super) fn event(self, event: Event) -> Self {
         self.input(Input::Update(Box::new(Update::Event(event))))
     }
 
-    fn notice(self, notice: ServerMessage) -> Self {
+    pub(super) fn notice(self, notice: ServerMessage) -> Self {
         self.input(Input::Update(Box::new(Update::Message(notice))))
     }
 
-    fn say(mut self, line: &str) -> Self {
+    pub(super) fn say(mut self, line: &str) -> Self {
         assert!(self.plain.listens(), "{line:?} is not wanted now:\n{}", self.text);
         if self.setup.echo == Echo::Seen {
             self.text.push_str(&format!("{line}\n"));
@@ -98,33 +98,33 @@ impl Face {
         self.input(Input::Line(line.to_owned()))
     }
 
-    fn wait(mut self, ms: u64) -> Self {
+    pub(super) fn wait(mut self, ms: u64) -> Self {
         self.now_ms += ms;
         self.input(Input::Tick)
     }
 
-    fn prompted(self, text: &str) -> Self {
+    pub(super) fn prompted(self, text: &str) -> Self {
         let parts = vec![UserPart::Text { text: text.to_owned() }];
         self.notice(ServerMessage::TurnBegan).event(Event::Prompted { parts })
     }
 
-    fn asked(self, request: Request) -> Self {
+    pub(super) fn asked(self, request: Request) -> Self {
         self.event(Event::ApprovalNeeded { request })
     }
 
-    fn settled(self, number: u32, approval: Approval, by: Decider) -> Self {
+    pub(super) fn settled(self, number: u32, approval: Approval, by: Decider) -> Self {
         self.event(Event::ApprovalSettled { request: id(number), settled: Settled::Decided { approval, by } })
     }
 
-    fn text(self, text: &str) -> Self {
+    pub(super) fn text(self, text: &str) -> Self {
         self.event(Event::TextDelta { text: text.to_owned() })
     }
 
-    fn ended(self, end: TurnEnd) -> Self {
+    pub(super) fn ended(self, end: TurnEnd) -> Self {
         self.event(Event::TurnEnded { end })
     }
 
-    fn idle(self) -> Self {
+    pub(super) fn idle(self) -> Self {
         self.notice(ServerMessage::Idle)
     }
 }

@@ -85,11 +85,11 @@ fn escape_is_told_as_what_it_does() {
 #[test]
 fn what_is_not_seen_is_counted_and_the_pager_is_offered() {
     let mut screen = open().asked(diff_request(1, 60)).wait(600).keys("<tab>");
-    shows(&mut screen, "medium · +60 -1 · 55 not seen");
+    shows(&mut screen, "medium · +60 -1 · 54 not seen");
     shows(&mut screen, "more lines: PgDn, v view]");
     shows(&mut screen, "w why · v view");
     let mut screen = screen.keys("<end>");
-    shows(&mut screen, "55 not seen");
+    shows(&mut screen, "54 not seen");
     hides(&mut screen.keys("<home>").keys(&"<pgdn>".repeat(12)), "not seen");
 }
 

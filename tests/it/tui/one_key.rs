@@ -275,3 +275,31 @@ proptest! {
         prop_assert_eq!(screen.model.composer.editor.text(), word);
     }
 }
+
+/// What was postponed takes no keys by itself once what was new is decided.
+#[test]
+fn keys_for_what_is_new_do_not_reach_what_was_postponed() {
+    let ls = |number| shell_request(number, "ls", Risk::Medium);
+    let screen = Screen::open(80, 24).prompted("go").asked(shell_request(1, "git push", Risk::High));
+    let screen = rested(screen).keys("<tab><esc>").asked(ls(2)).wait(600);
+    let screen = screen.keys("<a-a>").wait(600);
+    assert_eq!(
+        screen.model.cards.current().map(|card| card.request.id.clone()),
+        Some(id(2)),
+        "what is new is first"
+    );
+    let decided = screen.keys("y").wait(300).event(settled(2)).wait(600);
+    assert_eq!(decided.model.focus, Focus::Composer);
+    let typed = decided.keys("edit<space>it");
+    assert_eq!(typed.model.composer.editor.text(), "edit it");
+}
+
+/// Esc closes the reasons of a card before it postpones the card.
+#[test]
+fn escape_closes_the_reasons_first() {
+    let card = || {
+        rested(Screen::open(80, 24).prompted("go").asked(shell_request(1, "ls", Risk::Medium))).keys("<tab>w")
+    };
+    assert!(decisions(&card().keys("<esc>")).is_empty());
+    assert_eq!(decisions(&card().keys("<esc><esc>")), [&decided(1, Approval::Later)]);
+}

@@ -1,6 +1,8 @@
 //! The body of a request, laid out once per basis, so that a long diff is not laid out for every frame. Called by the
 //! layout before it draws a card or a list.
 
+use serde_json::Value;
+
 use super::facts::{place, reasons};
 use super::preview::{fields, verbatim};
 use super::sheet::{Frame, Room};
@@ -68,12 +70,13 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
     let mut head = Head { left: card.depth, more: 0 };
     let mut hunks = Vec::new();
     let plan = &card.request.plan;
+    let is_diff = matches!(plan.preview, Preview::Diff { .. });
     let even = Margin::default();
     let mut lines = wrap_spans(&[Span::new(expand_tabs(&plan.summary), Role::Text)], width, &even);
     if let Some(question) = &plan.question {
         lines = asked(question, width);
     }
-    if room.form == BodyForm::Change && matches!(plan.preview, Preview::Diff { .. }) {
+    if room.form == BodyForm::Change && is_diff {
         lines.clear();
     }
     if !shows_fields(&plan.preview) {
@@ -86,8 +89,7 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
         Preview::Diff { lines: changed, .. } => {
             let layout = Layout { width, hunks: &card.hunks, glyphs: room.glyphs };
             let page = split::page(head.of_diff(changed), &layout, room.columns);
-            let above = lines.len() + usize::from(!lines.is_empty());
-            hunks = page.hunks.iter().map(|row| above + row).collect();
+            hunks = page.hunks.iter().map(|row| lines.len() + row).collect();
             page.lines
         }
         Preview::Fields { fields: all } => {
@@ -99,15 +101,17 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
         }
     };
     if !preview.is_empty() {
-        if !lines.is_empty() {
+        // A diff stands apart by itself, and each row counts: what is not on the screen cannot be approved.
+        if !lines.is_empty() && !is_diff {
             lines.push(Line::new());
         }
         lines.extend(preview);
     }
     if room.form == BodyForm::WithArguments && plan.preview != Preview::None {
+        let args = if is_diff { beside_diff(&card.request.args) } else { card.request.args.clone() };
         lines.push(Line::new());
         lines.push(Line::of("arguments", Role::Dim));
-        lines.extend(verbatim(head.of(&pretty(&card.request.args)), width));
+        lines.extend(verbatim(head.of(&pretty(&args)), width));
     }
     if card.why == Fold::Open {
         lines.push(Line::new());
@@ -115,6 +119,23 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
     }
     (Page { lines, hunks }, head.more)
 }
+
+/// Returns the arguments without the texts that a diff shows: those of several lines, and long ones.
+fn beside_diff(args: &Value) -> Value {
+    let is_shown =
+        |value: &Value| value.as_str().is_some_and(|text| text.contains('\n') || text.len() > LONG_TEXT);
+    match args {
+        Value::Object(all) => all
+            .iter()
+            .filter(|(_, value)| !is_shown(value))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => args.clone(),
+    }
+}
+
+/// The length in bytes from which the text of an argument is left to the diff.
+const LONG_TEXT: usize = 200;
 
 /// The laid-out beginning of long texts.
 struct Head {
