@@ -17,7 +17,7 @@ use crate::config::{ConfigWarning, Loaded, Mode, SandboxChoice, Settings};
 use crate::history::{Limits, SessionId};
 use crate::message::ToolName;
 use crate::provider::http::Network;
-use crate::sandbox::backend::{Chosen, SandboxOptions, Wanted, choose};
+use crate::sandbox::backend::{BackendChoice, Chosen, SandboxOptions, choose};
 use crate::sandbox::env::child_env;
 use crate::sandbox::policy::Surroundings;
 use crate::sandbox::subprocess::Subprocess;
@@ -206,10 +206,10 @@ fn sandbox_options(world: &World, settings: &Settings) -> SandboxOptions {
     let own = world.own_folders(settings).to_vec();
     SandboxOptions {
         wanted: match settings.sandbox.backend {
-            SandboxChoice::Auto => Wanted::Auto,
-            SandboxChoice::Bubblewrap => Wanted::Only(Backend::Bubblewrap),
-            SandboxChoice::Landlock => Wanted::Only(Backend::Landlock),
-            SandboxChoice::Nothing => Wanted::Only(Backend::None),
+            SandboxChoice::Auto => BackendChoice::Auto,
+            SandboxChoice::Bubblewrap => BackendChoice::Only(Backend::Bubblewrap),
+            SandboxChoice::Landlock => BackendChoice::Only(Backend::Landlock),
+            SandboxChoice::Nothing => BackendChoice::Only(Backend::None),
         },
         around: Surroundings { home, path, reads: settings.sandbox.read.clone(), own },
         // It fails only where the system cannot tell; then no self-test passes.

@@ -14,7 +14,7 @@ use super::{Backend, Isolation, Sandbox};
 /// What the backend is chosen by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxOptions {
-    pub wanted: Wanted,
+    pub wanted: BackendChoice,
     pub around: Surroundings,
     /// This program; started as the stage of sandboxed commands. Absolute.
     pub helper: PathBuf,
@@ -24,7 +24,7 @@ pub struct SandboxOptions {
 
 /// The setting `sandbox.backend`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Wanted {
+pub enum BackendChoice {
     /// Bubblewrap, else Landlock, else none.
     #[default]
     Auto,
@@ -43,10 +43,10 @@ pub struct Chosen {
 #[must_use]
 pub fn choose(options: &SandboxOptions) -> Chosen {
     let order: &[Backend] = match options.wanted {
-        Wanted::Auto => &[Backend::Bubblewrap, Backend::Landlock],
-        Wanted::Only(Backend::None) => &[],
-        Wanted::Only(Backend::Landlock) => &[Backend::Landlock],
-        Wanted::Only(Backend::Bubblewrap) => &[Backend::Bubblewrap],
+        BackendChoice::Auto => &[Backend::Bubblewrap, Backend::Landlock],
+        BackendChoice::Only(Backend::None) => &[],
+        BackendChoice::Only(Backend::Landlock) => &[Backend::Landlock],
+        BackendChoice::Only(Backend::Bubblewrap) => &[Backend::Bubblewrap],
     };
     let mut remarks = Vec::new();
     for backend in order {
@@ -56,8 +56,8 @@ pub fn choose(options: &SandboxOptions) -> Chosen {
         }
     }
     let sandbox = match options.wanted {
-        Wanted::Auto | Wanted::Only(Backend::None) => Subprocess::plain(),
-        Wanted::Only(backend) => {
+        BackendChoice::Auto | BackendChoice::Only(Backend::None) => Subprocess::plain(),
+        BackendChoice::Only(backend) => {
             let why = remarks.join("; ");
             Subprocess::new(
                 Launch::Missing(format!(

@@ -267,12 +267,12 @@ const FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type FilterRules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Compiles the filters: a forbidden call fails with `EPERM`; `clone3`, whose flags cannot be read, with `ENOSYS`, so that
 /// the C library uses `clone`.
 fn filters(policy: &SandboxPolicy, around: Around) -> io::Result<[BpfProgram; 2]> {
-    let mut rules = Rules::new();
+    let mut rules = FilterRules::new();
     let mut forbid = |calls: &[i64]| rules.extend(calls.iter().map(|call| (*call, Vec::new())));
     forbid(FORBIDDEN);
     if policy.confinement == Confinement::ReadOnly && around == Around::Nothing {
@@ -302,7 +302,10 @@ fn filters(policy: &SandboxPolicy, around: Around) -> io::Result<[BpfProgram; 2]
     for (call, tests) in conditional {
         rules.entry(call).or_default().push(SeccompRule::new(tests).map_err(io::Error::other)?);
     }
-    Ok([compile(rules, libc::EPERM)?, compile(Rules::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)?])
+    Ok([
+        compile(rules, libc::EPERM)?,
+        compile(FilterRules::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)?,
+    ])
 }
 
 /// Tests for a family of sockets other than the known ones and these.
@@ -319,7 +322,7 @@ fn number(constant: i32) -> u64 {
     u64::from(constant.unsigned_abs())
 }
 
-fn compile(rules: Rules, errno: i32) -> io::Result<BpfProgram> {
+fn compile(rules: FilterRules, errno: i32) -> io::Result<BpfProgram> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     let action = SeccompAction::Errno(errno.unsigned_abs());
     let rules = with_other_numbers(rules);
@@ -328,13 +331,13 @@ fn compile(rules: Rules, errno: i32) -> io::Result<BpfProgram> {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn with_other_numbers(mut rules: Rules) -> Rules {
-    let others: Rules = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
+fn with_other_numbers(mut rules: FilterRules) -> FilterRules {
+    let others: FilterRules = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
     rules.extend(others);
     rules
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn with_other_numbers(rules: Rules) -> Rules {
+fn with_other_numbers(rules: FilterRules) -> FilterRules {
     rules
 }

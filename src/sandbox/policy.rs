@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Confinement;
+use crate::stdx::secret_files::may_hold_secrets;
 
 /// Folders of the system that every command may read.
 const SYSTEM: &[&str] =
@@ -68,6 +69,18 @@ const HOME: &[&str] = &[
 
 /// Files with keys inside [`HOME`].
 const HOME_HIDDEN: &[&str] = &[".cargo/credentials", ".cargo/credentials.toml", ".deno/credentials.json"];
+
+/// Places of credentials further below a home folder.
+const CREDENTIALS: &[&str] = &[
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/rclone",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".config/google-chrome",
+    ".config/chromium",
+];
 
 /// Paths inside `.git` that name programs, or lead git to other settings.
 const GIT_PROTECTED: &[&str] = &["hooks", "config", "config.worktree", "info"];
@@ -140,6 +153,9 @@ impl SandboxPolicy {
         if let Some(home) = &around.home {
             reads.extend(HOME.iter().map(|part| home.join(part)));
             hidden.extend(HOME_HIDDEN.iter().map(|part| home.join(part)));
+            if home.starts_with(workspace) {
+                hidden.extend(credentials(home));
+            }
         }
         reads.extend(around.reads.iter().cloned());
         reads.push(workspace.to_owned());
@@ -153,7 +169,9 @@ impl SandboxPolicy {
                 writes.push(workspace.to_owned());
                 writes.extend(git.iter().cloned());
                 protected.extend(git.iter().flat_map(|folder| protected_of(folder)));
-                protected.extend(dot.is_file().then_some(dot));
+                // A file, or a link, which a backend refuses.
+                let is_no_folder = std::fs::symlink_metadata(&dot).is_ok_and(|found| !found.is_dir());
+                protected.extend(is_no_folder.then_some(dot));
                 protected.push(workspace.join(".co"));
             }
         }
@@ -173,6 +191,14 @@ impl SandboxPolicy {
             Confinement::Network | Confinement::Unsandboxed => true,
         }
     }
+}
+
+/// Returns the places of credentials in a home folder that is readable as a whole.
+fn credentials(home: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
+    let secret = entries.filter(|entry| may_hold_secrets(&entry.file_name().to_string_lossy()));
+    let inner = CREDENTIALS.iter().map(|part| home.join(part));
+    secret.map(|entry| entry.path()).chain(inner).collect()
 }
 
 /// Keeps what exists, with links resolved, each once, and nothing that lies in another.
@@ -199,29 +225,26 @@ fn tool_root(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// Returns the folders of git that belong to a workspace: `.git` itself, or the ones that a `.git` file names.
+/// Returns the folders of git that belong to a workspace: `.git` itself, or of a linked worktree the repository's folder
+/// and its own. What a repository contains cannot name any other: the folders must lie in each other as git makes them,
+/// and the worktree's must name the workspace.
 fn git_folders(workspace: &Path) -> Vec<PathBuf> {
     let dot = workspace.join(".git");
-    if dot.is_dir() {
+    let Ok(found) = std::fs::symlink_metadata(&dot) else { return Vec::new() };
+    if found.is_dir() {
         return vec![dot];
     }
-    let Some(folder) =
-        std::fs::read_to_string(&dot).ok().and_then(|text| named(&text, "gitdir: ", workspace))
-    else {
-        return Vec::new();
-    };
-    // A worktree is named from both sides; any other file could name a folder that is none of its own.
-    let back = std::fs::read_to_string(folder.join("gitdir")).ok();
-    if back.is_none_or(|back| Path::new(back.trim()) != dot) {
-        return Vec::new();
+    let named = |text: &str| workspace.join(text.trim().strip_prefix("gitdir: ")?).canonicalize().ok();
+    let own =
+        if found.is_file() { std::fs::read_to_string(&dot).ok().and_then(|text| named(&text)) } else { None };
+    let Some(own) = own else { return Vec::new() };
+    let back = std::fs::read_to_string(own.join("gitdir")).ok();
+    let is_named = back.is_some_and(|back| Path::new(back.trim()) == dot);
+    let above = own.parent().filter(|above| above.file_name().is_some_and(|name| name == "worktrees"));
+    match above.and_then(Path::parent) {
+        Some(common) if is_named => vec![common.to_owned(), own],
+        Some(_) | None => Vec::new(),
     }
-    let common = std::fs::read_to_string(folder.join("commondir")).ok();
-    let common = common.and_then(|text| named(&text, "", &folder));
-    common.into_iter().chain([folder]).collect()
-}
-
-fn named(text: &str, prefix: &str, from: &Path) -> Option<PathBuf> {
-    from.join(text.trim().strip_prefix(prefix)?).canonicalize().ok()
 }
 
 /// Returns the protected paths of one folder of git, those of its modules and worktrees included.
@@ -235,4 +258,68 @@ fn protected_of(git: &Path) -> Vec<PathBuf> {
         found.extend(folders.flat_map(|entry| names.iter().map(move |name| entry.path().join(name))));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn made(root: &Path, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_repository_makes_no_other_folder_writable() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let work = root.join("work");
+        let dot = work.join(".git").display().to_string();
+        let gitdir = |to: &str| format!("gitdir: {}\n", root.join(to).display());
+        // As git makes it.
+        made(
+            &root,
+            &[("work/.git", &gitdir("repo/.git/worktrees/w")), ("repo/.git/worktrees/w/gitdir", &dot)],
+        );
+        assert_eq!(git_folders(&work), [root.join("repo/.git"), root.join("repo/.git/worktrees/w")]);
+        // It names a folder of the workspace, whose `commondir` names another place.
+        made(
+            &root,
+            &[
+                ("work/.git", &gitdir("work/evil")),
+                ("work/evil/gitdir", &dot),
+                ("work/evil/commondir", "/"),
+                ("victim/worktrees/w/gitdir", "/elsewhere/.git"),
+            ],
+        );
+        assert_eq!(git_folders(&work), [PathBuf::new(); 0]);
+        made(&root, &[("work/.git", &gitdir("victim/worktrees/w"))]);
+        assert_eq!(git_folders(&work), [PathBuf::new(); 0], "the folder does not name the workspace");
+        fs::remove_file(work.join(".git")).unwrap();
+        std::os::unix::fs::symlink(root.join("repo/.git"), work.join(".git")).unwrap();
+        assert_eq!(git_folders(&work), [PathBuf::new(); 0], "a link leads anywhere");
+    }
+
+    #[test]
+    fn credentials_stay_hidden_where_the_home_folder_is_the_workspace() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        made(
+            &home,
+            &[(".ssh/id_rsa", "x"), (".netrc", "x"), (".config/gh/hosts.yml", "x"), ("notes/a.md", "x")],
+        );
+        let around = Surroundings { home: Some(home.clone()), ..Surroundings::default() };
+        let hidden = |workspace: &Path| {
+            let policy = SandboxPolicy::new(Confinement::Workspace, workspace, Path::new("/tmp"), &around);
+            let own = policy.hidden.iter().filter_map(|path| path.strip_prefix(&home).ok());
+            own.map(|path| path.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(hidden(&home), [".config/gh", ".netrc", ".ssh"]);
+        assert_eq!(hidden(&home.join("notes")), [""; 0], "what is not readable need not be hidden");
+    }
 }

@@ -135,7 +135,7 @@ impl Subprocess {
     }
 
     /// Returns the program to start for a command, and what must be kept until it ended. Blocking.
-    pub fn program(&self, command: &Command) -> io::Result<(Program, Kept)> {
+    pub fn program(&self, command: &Command) -> io::Result<(Program, CommandResources)> {
         let launch = match command.confinement {
             Confinement::Unsandboxed => &Launch::Plain,
             Confinement::ReadOnly | Confinement::Workspace | Confinement::Network => &self.launch,
@@ -144,7 +144,7 @@ impl Subprocess {
             Launch::Plain => {
                 let args = vec!["-c".into(), command.script.clone().into()];
                 let (cwd, env) = (command.cwd.clone(), command.env.clone());
-                Ok((Program { file: SHELL.into(), args, cwd, env }, Kept::default()))
+                Ok((Program { file: SHELL.into(), args, cwd, env }, CommandResources::default()))
             }
             Launch::Missing(why) => Err(io::Error::other(why.clone())),
             #[cfg(target_os = "linux")]
@@ -161,7 +161,7 @@ impl Subprocess {
 
 /// What is kept until a command ended.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct CommandResources {
     #[cfg(target_os = "linux")]
     _points: Option<UsedMountPoints>,
 }
@@ -183,7 +183,7 @@ impl StagePlace {
         env
     }
 
-    fn alone(&self, command: &Command) -> io::Result<(Program, Kept)> {
+    fn alone(&self, command: &Command) -> io::Result<(Program, CommandResources)> {
         let role = StageRole::Alone { parent: std::process::id() };
         let order = StageOrder { policy: self.policy(command), role };
         let program = Program {
@@ -192,10 +192,10 @@ impl StagePlace {
             cwd: command.cwd.clone(),
             env: Self::env(command, self.temporary.path()),
         };
-        Ok((program, Kept::default()))
+        Ok((program, CommandResources::default()))
     }
 
-    fn inside(&self, command: &Command, bubblewrap: &Path) -> io::Result<(Program, Kept)> {
+    fn inside(&self, command: &Command, bubblewrap: &Path) -> io::Result<(Program, CommandResources)> {
         let policy = self.policy(command);
         let (mut args, points) = bubblewrap::arguments(&policy, &self.helper, &self.points)?;
         let temporary = Path::new(bubblewrap::TEMPORARY);
@@ -205,7 +205,7 @@ impl StagePlace {
         args.extend(stage_arguments(&order, &command.script)?);
         let (file, cwd) = (bubblewrap.to_owned(), command.cwd.clone());
         let program = Program { file, args, cwd, env: Self::env(command, temporary) };
-        Ok((program, Kept { _points: Some(points) }))
+        Ok((program, CommandResources { _points: Some(points) }))
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use co::sandbox::backend::{SandboxOptions, Wanted, choose};
+use co::sandbox::backend::{BackendChoice, SandboxOptions, choose};
 use co::sandbox::policy::Surroundings;
 use co::sandbox::{Backend, Command, Confinement, ExecEvent, Sandbox};
 use futures::StreamExt as _;
@@ -243,8 +243,12 @@ fn sandbox(helper: &Path, backend: &str, own: &Path) -> Result<std::sync::Arc<dy
     };
     let around = Surroundings { own: vec![own.to_owned()], ..Surroundings::default() };
     let verdicts = own.join("verdicts");
-    let chosen =
-        choose(&SandboxOptions { wanted: Wanted::Only(wanted), around, helper: helper.to_owned(), verdicts });
+    let chosen = choose(&SandboxOptions {
+        wanted: BackendChoice::Only(wanted),
+        around,
+        helper: helper.to_owned(),
+        verdicts,
+    });
     if chosen.sandbox.isolation().backend == wanted {
         Ok(chosen.sandbox)
     } else {
