@@ -127,8 +127,12 @@ mod linux {
     const HELD: &str = "HERE\nCapEff:0000000000000000\nNoNewPrivs:1\nSeccomp:2\n";
 
     pub(super) fn available(backend: Backend, options: &SandboxOptions) -> Result<Subprocess, String> {
-        let place = StagePlace::new(options.helper.clone(), options.around.clone())
-            .map_err(|error| format!("no folder for temporary files: {error}"))?;
+        let place = StagePlace::new(
+            options.helper.clone(),
+            options.around.clone(),
+            options.verdicts.with_extension("lock"),
+        )
+        .map_err(|error| format!("no folder for temporary files: {error}"))?;
         let place = Arc::new(place);
         let (launch, isolation, program) = match backend {
             Backend::None => return Ok(Subprocess::plain()),

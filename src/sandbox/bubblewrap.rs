@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use rustix::fs::{FlockOperation, flock};
 
 use super::policy::SandboxPolicy;
 
@@ -23,26 +24,32 @@ pub const TEMPORARY: &str = "/tmp";
 
 /// Files and folders that had to be made as mount points, with the number of commands that use each. They are removed
 /// after the last one.
-#[derive(Debug, Clone, Default)]
-pub struct MountPoints(Arc<Mutex<BTreeMap<PathBuf, usize>>>);
+#[derive(Debug, Clone)]
+pub struct MountPoints {
+    made: Arc<Mutex<BTreeMap<PathBuf, usize>>>,
+    /// Held by every process while it runs a command: only the last one may remove anything.
+    lock: PathBuf,
+}
 
 /// The mount points that one command uses; released when dropped.
 #[derive(Debug)]
 pub struct UsedMountPoints {
     all: MountPoints,
     used: Vec<PathBuf>,
+    lock: fs::File,
 }
 
 impl Drop for UsedMountPoints {
     fn drop(&mut self) {
-        let mut all = self.all.0.lock();
+        let mut all = self.all.made.lock();
+        let is_last = flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_ok();
         for path in &self.used {
             let Some(users) = all.get_mut(path) else { continue };
             *users -= 1;
             if *users == 0 {
                 all.remove(path);
                 // Something else may be there by now; only what was made goes.
-                if is_made(path) {
+                if is_last && is_made(path) {
                     let _ = if is_file(path) { fs::remove_file(path) } else { fs::remove_dir(path) };
                 }
             }
@@ -51,19 +58,26 @@ impl Drop for UsedMountPoints {
 }
 
 impl MountPoints {
+    /// `lock` is a file that every `co` of the user can lock; made if it is missing.
+    pub fn new(lock: PathBuf) -> Self {
+        Self { made: Arc::default(), lock }
+    }
+
     /// Makes what of this is missing; the folder that it is in must exist.
     fn make(&self, wanted: &[PathBuf]) -> io::Result<UsedMountPoints> {
-        let mut made = UsedMountPoints { all: self.clone(), used: Vec::new() };
-        let mut all = self.0.lock();
+        let lock = fs::OpenOptions::new().create(true).append(true).open(&self.lock)?;
+        flock(&lock, FlockOperation::LockShared)?;
+        let mut made = UsedMountPoints { all: self.clone(), used: Vec::new(), lock };
+        let mut all = self.made.lock();
         for path in wanted {
             match all.get_mut(path) {
                 Some(users) => *users += 1,
                 // Left by a process that was killed: what was made there looks like this.
-                None if is_file(path) && is_made(path) => drop(all.insert(path.clone(), 1)),
+                None if is_made(path) => drop(all.insert(path.clone(), 1)),
                 None if fs::symlink_metadata(path).is_ok() => continue,
                 None => {
                     if is_file(path) {
-                        fs::File::create_new(path)?.write_all(CONTENT)?;
+                        fs::File::create_new(path)?.write_all(content(path))?;
                     } else {
                         fs::create_dir(path)?;
                     }
@@ -79,20 +93,22 @@ impl MountPoints {
 
 /// Whether a protected path that had to be made is a file; all others are folders.
 fn is_file(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == "commondir")
+    path.file_name().is_some_and(|name| name == "commondir" || name == "config.worktree")
 }
 
 /// Whether a mount point is as it is made.
 fn is_made(path: &Path) -> bool {
     if is_file(path) {
-        fs::read(path).is_ok_and(|found| found == CONTENT)
+        fs::read(path).is_ok_and(|found| found == content(path))
     } else {
         fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
     }
 }
 
-/// What stands in a `commondir` that had to be made: git's folder is its own, as without the file.
-const CONTENT: &[u8] = b".\n";
+/// Returns what stands in a file that had to be made. In `commondir`: git's folder is its own, as without the file.
+fn content(path: &Path) -> &'static [u8] {
+    if path.ends_with("commondir") { b".\n" } else { b"" }
+}
 
 /// Returns the arguments of bubblewrap up to the command that it runs, and that command's beginning: this program.
 pub fn arguments(
@@ -108,7 +124,8 @@ pub fn arguments(
     if policy.has_network() {
         args.flags(&["--share-net"]);
     }
-    args.flags(&["--dev", "/dev", "--proc", "/proc"]);
+    // Root owns the settings of the kernel there, whatever its capabilities.
+    args.flags(&["--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]);
     args.mount("--bind", &policy.temporary, Path::new(TEMPORARY));
     for path in &policy.reads {
         args.same("--ro-bind", path);
@@ -189,13 +206,13 @@ fn guarded(policy: &SandboxPolicy) -> io::Result<Guarded> {
     Ok(found)
 }
 
-/// Whether a protected path that is missing must be kept from appearing. Not the other files of git: `config`, which is
-/// protected, decides whether git reads them.
+/// Whether a protected path that is missing must be kept from appearing: in each folder of git, all but `config`, which
+/// every repository has.
 fn is_wanted(path: &Path) -> bool {
-    let in_git = path.parent().is_some_and(|above| above.file_name().is_some_and(|name| name == ".git"));
+    let in_git = path.parent().is_some_and(|above| above.ends_with(".git") || above.join("HEAD").exists());
     path.file_name().is_some_and(|name| match name.to_str() {
-        Some(".co") => true,
-        Some("hooks" | "info" | "commondir") => in_git,
+        Some(".co" | ".git") => true,
+        Some("hooks" | "info" | "commondir" | "config.worktree") => in_git,
         Some(_) | None => false,
     })
 }

@@ -79,7 +79,7 @@ fn ruleset(policy: &SandboxPolicy, around: Around) -> Result<RulesetCreated, lan
         // What is mounted may be read.
         Around::Namespaces => {
             grants.insert("/".into(), read);
-            grants.extend(["/dev", "/proc"].map(|path| (path.into(), all)));
+            grants.insert("/dev".into(), all);
         }
         Around::Nothing => {
             if !policy.has_network() {
@@ -218,6 +218,9 @@ const METADATA: &[i64] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     SYS_FCHMODAT2,
+    SYS_SETXATTRAT,
+    SYS_REMOVEXATTRAT,
+    SYS_FILE_SETATTR,
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_utimensat,
@@ -242,6 +245,27 @@ const METADATA: &[i64] = &[
 ];
 
 const SYS_FCHMODAT2: i64 = 452;
+const SYS_SETXATTRAT: i64 = 463;
+const SYS_REMOVEXATTRAT: i64 = 466;
+const SYS_FILE_SETATTR: i64 = 469;
+
+/// Requests of `ioctl` that change the flags of a file.
+const FLAG_REQUESTS: [u64; 2] = [0x4008_6602, 0x401C_5820];
+
+/// System calls for memory, queues and semaphores that other processes of the user share by a number.
+const SHARED: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+];
 
 /// Flags of `clone` that make namespaces.
 const NEW_NAMESPACES: [i32; 7] = [
@@ -260,7 +284,8 @@ const TERMINAL_REQUESTS: [u64; 2] = [0x5412, 0x541C];
 /// Bits of a socket's type that say what it is; the others are flags.
 const SOCKET_TYPE: u64 = 0xF;
 
-/// The families of sockets that namespaces or a shared network leave harmless.
+/// The families of sockets that namespaces or a shared network leave harmless. Sockets with a path are not among them: any
+/// readable folder may hold one of another process.
 const FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 /// The bit in the numbers of system calls of the x32 interface, which reaches the same calls on the same processor.
@@ -289,14 +314,19 @@ fn filters(policy: &SandboxPolicy, around: Around) -> io::Result<[BpfProgram; 2]
     // A datagram socket of a pair could send to any path.
     let datagram = test(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), number(libc::SOCK_DGRAM))?;
     match (around, policy.has_network()) {
-        (Around::Namespaces, _) => conditional.push((libc::SYS_socket, no_other_family(&[libc::AF_UNIX])?)),
-        (Around::Nothing, true) => {
-            conditional.push((libc::SYS_socket, no_other_family(&[])?));
-            conditional.push((libc::SYS_socketpair, vec![datagram]));
+        (Around::Namespaces, _) | (Around::Nothing, true) => {
+            conditional.push((libc::SYS_socket, no_other_family()?));
         }
-        (Around::Nothing, false) => {
-            forbid(&[libc::SYS_socket]);
-            conditional.push((libc::SYS_socketpair, vec![datagram]));
+        (Around::Nothing, false) => forbid(&[libc::SYS_socket]),
+    }
+    conditional.push((libc::SYS_socketpair, vec![datagram]));
+    if around == Around::Nothing {
+        forbid(SHARED);
+        conditional.push((libc::SYS_prlimit64, vec![test(0, SeccompCmpOp::Ne, 0)?]));
+    }
+    if policy.confinement == Confinement::ReadOnly {
+        for request in FLAG_REQUESTS {
+            conditional.push((libc::SYS_ioctl, vec![test(1, SeccompCmpOp::Eq, request)?]));
         }
     }
     for (call, tests) in conditional {
@@ -308,9 +338,9 @@ fn filters(policy: &SandboxPolicy, around: Around) -> io::Result<[BpfProgram; 2]
     ])
 }
 
-/// Tests for a family of sockets other than the known ones and these.
-fn no_other_family(more: &[i32]) -> io::Result<Vec<SeccompCondition>> {
-    FAMILIES.iter().chain(more).map(|family| test(0, SeccompCmpOp::Ne, number(*family))).collect()
+/// Tests for a family of sockets other than the known ones.
+fn no_other_family() -> io::Result<Vec<SeccompCondition>> {
+    FAMILIES.iter().map(|family| test(0, SeccompCmpOp::Ne, number(*family))).collect()
 }
 
 /// Tests the low half of an argument: the kernel reads no more of these.

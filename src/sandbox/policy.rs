@@ -83,7 +83,7 @@ const CREDENTIALS: &[&str] = &[
 ];
 
 /// Paths inside `.git` that name programs, or lead git to other settings.
-const GIT_PROTECTED: &[&str] = &["hooks", "config", "config.worktree", "info"];
+const GIT_PROTECTED: &[&str] = &["hooks", "config", "config.worktree", "info", "commondir"];
 
 /// The maximum size of one file that a command writes, in bytes.
 const LARGEST_FILE: u64 = 8 * 1024 * 1024 * 1024;
@@ -172,7 +172,13 @@ impl SandboxPolicy {
                 // A file, or a link, which a backend refuses.
                 let is_no_folder = std::fs::symlink_metadata(&dot).is_ok_and(|found| !found.is_dir());
                 protected.extend(is_no_folder.then_some(dot));
-                protected.push(workspace.join(".co"));
+                // Without one a command could make one, with settings that name programs.
+                protected.extend(
+                    [".git", ".co"]
+                        .map(|name| workspace.join(name))
+                        .into_iter()
+                        .filter(|path| path.ends_with(".co") || std::fs::symlink_metadata(path).is_err()),
+                );
             }
         }
         // The folders of `co` hold keys; a workspace inside one of them is the user's own choice.
@@ -209,16 +215,18 @@ fn existing(paths: &mut Vec<PathBuf>) {
     *paths = found;
 }
 
-/// Returns what a folder of `PATH` needs to be readable: for `X/bin` all of X, unless X is the home folder or one
-/// that holds more than a tool.
+/// Returns what a folder of `PATH` needs to be readable: for `X/bin` all of X, in the home folder `X/bin` alone.
 fn tool_root(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     if !folder.is_absolute() {
         return None;
     }
     let is_wide = |root: &Path| root.parent().is_none() || home.is_some_and(|home| home.starts_with(root));
-    let is_shared = |root: &Path| home.is_some_and(|home| root == home.join(".local"));
-    let root = folder.parent().filter(|root| !is_wide(root) && !is_shared(root));
+    let root = folder.parent().filter(|root| !is_wide(root));
     match folder.file_name().and_then(|name| name.to_str()) {
+        // In the home folder a tool's folder may hold its keys as well.
+        _ if home.is_some_and(|home| folder.starts_with(home)) => {
+            (!is_wide(folder)).then(|| folder.to_owned())
+        }
         Some("bin" | "sbin" | "shims") => Some(root.unwrap_or(folder).to_owned()),
         Some(_) if !is_wide(folder) => Some(folder.to_owned()),
         Some(_) | None => None,
@@ -250,12 +258,48 @@ fn git_folders(workspace: &Path) -> Vec<PathBuf> {
 /// Returns the protected paths of one folder of git, those of its modules and worktrees included.
 fn protected_of(git: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = GIT_PROTECTED.iter().map(|name| git.join(name)).collect();
-    found.push(git.join("commondir"));
-    for (inner, names) in
-        [("modules", ["hooks", "config"].as_slice()), ("worktrees", &["commondir", "config.worktree"])]
-    {
-        let folders = std::fs::read_dir(git.join(inner)).into_iter().flatten().flatten();
-        found.extend(folders.flat_map(|entry| names.iter().map(move |name| entry.path().join(name))));
+    for worktree in folders_in(&git.join("worktrees")) {
+        found.extend(["commondir", "config.worktree"].map(|name| worktree.join(name)));
+    }
+    let mut modules = folders_in(&git.join("modules"));
+    // The name of a module may be a path.
+    while let Some(module) = modules.pop() {
+        if module.join("HEAD").exists() {
+            found.extend(protected_of(&module));
+        } else {
+            modules.extend(folders_in(&module));
+        }
+    }
+    found
+}
+
+/// Returns the folders in a folder, links not included.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    entries.filter(is_folder).map(|entry| entry.path()).collect()
+}
+
+/// Returns what of `/etc` only root may read, which a command of root must not: settings with passwords, keys.
+#[must_use]
+pub fn closed_settings() -> Vec<PathBuf> {
+    let is_closed = |path: &Path| {
+        std::fs::symlink_metadata(path).is_ok_and(|found| {
+            !found.is_symlink() && std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o004 == 0
+        })
+    };
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    };
+    let mut found = Vec::new();
+    let mut open = entries(Path::new("/etc"));
+    while let Some(path) = open.pop() {
+        if is_closed(&path) {
+            found.push(path);
+        } else if path.is_dir() && !path.is_symlink() {
+            open.extend(entries(&path));
+        }
     }
     found
 }
@@ -297,12 +341,12 @@ mod tests {
                 ("victim/worktrees/w/gitdir", "/elsewhere/.git"),
             ],
         );
-        assert_eq!(git_folders(&work), [PathBuf::new(); 0]);
+        assert!(git_folders(&work).is_empty());
         made(&root, &[("work/.git", &gitdir("victim/worktrees/w"))]);
-        assert_eq!(git_folders(&work), [PathBuf::new(); 0], "the folder does not name the workspace");
+        assert!(git_folders(&work).is_empty(), "the folder does not name the workspace");
         fs::remove_file(work.join(".git")).unwrap();
         std::os::unix::fs::symlink(root.join("repo/.git"), work.join(".git")).unwrap();
-        assert_eq!(git_folders(&work), [PathBuf::new(); 0], "a link leads anywhere");
+        assert!(git_folders(&work).is_empty(), "a link leads anywhere");
     }
 
     #[test]

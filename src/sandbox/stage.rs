@@ -189,8 +189,12 @@ mod linux {
                     Err(_) => break false,
                 }
             };
-            if !has_children || began.elapsed() > ENDING {
+            if !has_children {
                 return;
+            }
+            if began.elapsed() > ENDING {
+                // Processes that fork faster than they are found are in this group, or a namespace is needed.
+                let _ = rustix::process::kill_current_process_group(Signal::KILL);
             }
             let left = descendants();
             if began.elapsed() > grace {

@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 #[cfg(target_os = "linux")]
 use super::bubblewrap::{self, MountPoints, UsedMountPoints};
 use super::child::{Group, Program, SHELL, Started, start};
-use super::policy::{SandboxPolicy, Surroundings};
+use super::policy::{SandboxPolicy, Surroundings, closed_settings};
 #[cfg(target_os = "linux")]
 use super::stage::{STAGE, StageOrder, StageRole};
 use super::survivors::{MARKER, end_survivors, survivors};
@@ -86,8 +86,15 @@ pub struct StagePlace {
 
 impl StagePlace {
     /// Makes the folder for temporary files. `helper` is this program.
-    pub fn new(helper: PathBuf, around: Surroundings) -> io::Result<Self> {
+    /// `lock` is a file that every `co` of the user can lock.
+    pub fn new(helper: PathBuf, mut around: Surroundings, lock: PathBuf) -> io::Result<Self> {
         remove_abandoned();
+        if rustix::process::getuid().is_root() {
+            around.own.extend(closed_settings());
+        }
+        if let Some(folder) = lock.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
         let prefix = format!("{TEMPORARY_PREFIX}{}-", std::process::id());
         let temporary = tempfile::Builder::new().prefix(&prefix).tempdir()?;
         Ok(Self {
@@ -95,7 +102,7 @@ impl StagePlace {
             around,
             temporary,
             #[cfg(target_os = "linux")]
-            points: MountPoints::default(),
+            points: MountPoints::new(lock),
         })
     }
 }
@@ -186,8 +193,10 @@ impl StagePlace {
     fn alone(&self, command: &Command) -> io::Result<(Program, CommandResources)> {
         let role = StageRole::Alone { parent: std::process::id() };
         let order = StageOrder { policy: self.policy(command), role };
+        // A command may have replaced the file of this program; the process has what was started.
+        let is_this = std::env::current_exe().is_ok_and(|this| this == self.helper);
         let program = Program {
-            file: self.helper.clone(),
+            file: if is_this { "/proc/self/exe".into() } else { self.helper.clone() },
             args: stage_arguments(&order, &command.script)?,
             cwd: command.cwd.clone(),
             env: Self::env(command, self.temporary.path()),

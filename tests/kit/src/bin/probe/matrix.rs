@@ -45,6 +45,8 @@ struct Scene {
     tcp: TcpListener,
     udp: UdpSocket,
     unix: UnixListener,
+    /// Inside of the workspace.
+    near: UnixListener,
     datagram: UnixDatagram,
     hidden: UnixListener,
     hidden_name: String,
@@ -68,6 +70,7 @@ impl Scene {
         fs::write(work.join(".git/config"), "[core]\n").expect("a file");
         fs::copy(std::env::current_exe().expect("this program"), work.join("probe")).expect("a copy");
         let unix = UnixListener::bind(outside.join("socket")).expect("a socket");
+        let near = UnixListener::bind(work.join("socket")).expect("a socket");
         let datagram = UnixDatagram::bind(outside.join("datagram")).expect("a socket");
         let nanos = SystemTime::UNIX_EPOCH.elapsed().expect("a clock").subsec_nanos();
         let hidden_name = format!("co-probe-{}-{nanos}", std::process::id());
@@ -79,11 +82,26 @@ impl Scene {
         {
             nonblocking.expect("a socket that does not block");
         }
+        near.set_nonblocking(true).expect("a socket that does not block");
         datagram.set_nonblocking(true).expect("a socket that does not block");
         hidden.set_nonblocking(true).expect("a socket that does not block");
         let victim = std::process::Command::new("sleep").arg("600").spawn().expect("sleep");
         let token = format!("{}.{nanos:09}", 100_000 + std::process::id() % 1_000);
-        Self { _root: root, work, outside, own, victim, tcp, udp, unix, datagram, hidden, hidden_name, token }
+        Self {
+            _root: root,
+            work,
+            outside,
+            own,
+            victim,
+            tcp,
+            udp,
+            unix,
+            near,
+            datagram,
+            hidden,
+            hidden_name,
+            token,
+        }
     }
 
     fn says(&self, file: &str) -> String {
@@ -211,6 +229,14 @@ const ATTEMPTS: &[Attempt] = &[
         happened: |s, _| s.hidden.accept().is_ok() },
     Attempt { name: "connect to an abstract one, network allowed", confinement: Confinement::Network,
         script: |s| try_it("abstract", &[&s.hidden_name]), happened: |s, _| s.hidden.accept().is_ok() },
+    Attempt { name: "connect to a unix socket in the workspace", confinement: WRITE, script: |_| try_it("unix", &["socket"]),
+        happened: |s, _| s.near.accept().is_ok() },
+    Attempt { name: "open a kernel setting for writing", confinement: WRITE,
+        script: |_| "(: >>/proc/sys/kernel/core_pattern) 2>/dev/null && echo opened".to_owned(),
+        happened: |_, output| output.contains("opened") },
+    Attempt { name: "limit another process", confinement: WRITE,
+        script: |s| format!("prlimit --pid {} --core=0:0 2>/dev/null && echo limited", s.victim.id()),
+        happened: |_, output| output.contains("limited") },
     Attempt { name: "signal another process", confinement: WRITE, script: |s| try_it("signal", &[&s.victim.id().to_string()]),
         happened: |s, _| ends(s.victim.id().cast_signed(), Duration::from_millis(300)) },
     Attempt { name: "trace another process", confinement: WRITE, script: |s| try_it("ptrace", &[&s.victim.id().to_string()]),
