@@ -127,13 +127,8 @@ mod linux {
     const HELD: &str = "HERE\nCapEff:0000000000000000\nNoNewPrivs:1\nSeccomp:2\n";
 
     pub(super) fn available(backend: Backend, options: &SandboxOptions) -> Result<Subprocess, String> {
-        let place = StagePlace::new(
-            options.helper.clone(),
-            options.around.clone(),
-            options.verdicts.with_extension("lock"),
-        )
-        .map_err(|error| format!("no folder for temporary files: {error}"))?;
-        let place = Arc::new(place);
+        let lock = options.verdicts.with_extension("lock");
+        let place = Arc::new(StagePlace::new(options.helper.clone(), options.around.clone(), lock));
         let (launch, isolation, program) = match backend {
             Backend::None => return Ok(Subprocess::plain()),
             Backend::Landlock => (Launch::Landlock(place), LANDLOCK, None),

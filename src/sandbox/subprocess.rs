@@ -12,7 +12,7 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -78,6 +78,14 @@ pub enum Launch {
 pub struct StagePlace {
     helper: PathBuf,
     around: Surroundings,
+    lock: PathBuf,
+    made: OnceLock<StageFolders>,
+}
+
+/// What the first command needs: made then, because most starts of the program run none.
+#[derive(Debug)]
+struct StageFolders {
+    around: Surroundings,
     /// The folder for temporary files of all commands; removed with this.
     temporary: TempDir,
     #[cfg(target_os = "linux")]
@@ -85,25 +93,31 @@ pub struct StagePlace {
 }
 
 impl StagePlace {
-    /// Makes the folder for temporary files. `helper` is this program.
-    /// `lock` is a file that every `co` of the user can lock.
-    pub fn new(helper: PathBuf, mut around: Surroundings, lock: PathBuf) -> io::Result<Self> {
+    /// `helper` is this program, `lock` a file that every `co` of the user can lock.
+    #[must_use]
+    pub fn new(helper: PathBuf, around: Surroundings, lock: PathBuf) -> Self {
+        Self { helper, around, lock, made: OnceLock::new() }
+    }
+
+    fn folders(&self) -> io::Result<&StageFolders> {
+        if let Some(made) = self.made.get() {
+            return Ok(made);
+        }
         remove_abandoned();
+        let mut around = self.around.clone();
         if rustix::process::getuid().is_root() {
             around.own.extend(closed_settings());
         }
-        if let Some(folder) = lock.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
+        // Where it cannot be made, the backend that needs it says so.
+        let _ = self.lock.parent().map(std::fs::create_dir_all);
         let prefix = format!("{TEMPORARY_PREFIX}{}-", std::process::id());
-        let temporary = tempfile::Builder::new().prefix(&prefix).tempdir()?;
-        Ok(Self {
-            helper,
+        let made = StageFolders {
             around,
-            temporary,
+            temporary: tempfile::Builder::new().prefix(&prefix).tempdir()?,
             #[cfg(target_os = "linux")]
-            points: MountPoints::new(lock),
-        })
+            points: MountPoints::new(self.lock.clone()),
+        };
+        Ok(self.made.get_or_init(|| made))
     }
 }
 
@@ -175,8 +189,8 @@ pub struct CommandResources {
 
 #[cfg(target_os = "linux")]
 impl StagePlace {
-    fn policy(&self, command: &Command) -> SandboxPolicy {
-        SandboxPolicy::new(command.confinement, &command.cwd, self.temporary.path(), &self.around)
+    fn policy(command: &Command, folders: &StageFolders) -> SandboxPolicy {
+        SandboxPolicy::new(command.confinement, &command.cwd, folders.temporary.path(), &folders.around)
     }
 
     /// The command's environment, with caches and temporary files in a folder of its own.
@@ -192,21 +206,23 @@ impl StagePlace {
 
     fn alone(&self, command: &Command) -> io::Result<(Program, CommandResources)> {
         let role = StageRole::Alone { parent: std::process::id() };
-        let order = StageOrder { policy: self.policy(command), role };
+        let folders = self.folders()?;
+        let order = StageOrder { policy: Self::policy(command, folders), role };
         // A command may have replaced the file of this program; the process has what was started.
         let is_this = std::env::current_exe().is_ok_and(|this| this == self.helper);
         let program = Program {
             file: if is_this { "/proc/self/exe".into() } else { self.helper.clone() },
             args: stage_arguments(&order, &command.script)?,
             cwd: command.cwd.clone(),
-            env: Self::env(command, self.temporary.path()),
+            env: Self::env(command, folders.temporary.path()),
         };
         Ok((program, CommandResources::default()))
     }
 
     fn inside(&self, command: &Command, bubblewrap: &Path) -> io::Result<(Program, CommandResources)> {
-        let policy = self.policy(command);
-        let (mut args, points) = bubblewrap::arguments(&policy, &self.helper, &self.points)?;
+        let folders = self.folders()?;
+        let policy = Self::policy(command, folders);
+        let (mut args, points) = bubblewrap::arguments(&policy, &self.helper, &folders.points)?;
         let temporary = Path::new(bubblewrap::TEMPORARY);
         let writes = policy.writes.iter().filter(|path| **path != policy.temporary).cloned();
         let writes = writes.chain([temporary.to_owned()]).collect();
