@@ -13,15 +13,15 @@ use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
 use crate::approval::{AutoApprove, Decider, Place, Policy};
-use crate::config::{ConfigWarning, Loaded, Mode, SandboxChoice, Settings};
+use crate::config::{ConfigWarning, Loaded, Mode, Settings};
 use crate::history::{Limits, SessionId};
 use crate::message::ToolName;
 use crate::provider::http::Network;
-use crate::sandbox::backend::{BackendChoice, Chosen, SandboxOptions, choose};
+use crate::sandbox::Sandbox;
+use crate::sandbox::backend::{Chosen, SandboxOptions, choose};
 use crate::sandbox::env::child_env;
 use crate::sandbox::policy::Surroundings;
 use crate::sandbox::subprocess::Subprocess;
-use crate::sandbox::{Backend, Sandbox};
 use crate::session::{Session, SessionError};
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::tool::builtin::{self, BuiltinOptions};
@@ -205,12 +205,7 @@ fn sandbox_options(world: &World, settings: &Settings) -> SandboxOptions {
     let path = world.env.get("PATH").map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
     let own = world.own_folders(settings).to_vec();
     SandboxOptions {
-        wanted: match settings.sandbox.backend {
-            SandboxChoice::Auto => BackendChoice::Auto,
-            SandboxChoice::Bubblewrap => BackendChoice::Only(Backend::Bubblewrap),
-            SandboxChoice::Landlock => BackendChoice::Only(Backend::Landlock),
-            SandboxChoice::Nothing => BackendChoice::Only(Backend::None),
-        },
+        wanted: settings.sandbox.backend,
         around: Surroundings { home, path, reads: settings.sandbox.read.clone(), own },
         // It fails only where the system cannot tell; then no self-test passes.
         helper: std::env::current_exe().unwrap_or_default(),

@@ -47,6 +47,8 @@ struct ModelStatus {
 /// What isolates commands.
 #[derive(Debug, Serialize)]
 pub struct SandboxStatus {
+    #[serde(skip)]
+    word: &'static str,
     /// `none`, `landlock` or `bubblewrap`.
     backend: &'static str,
     /// What commands that write here are not held from.
@@ -56,9 +58,15 @@ pub struct SandboxStatus {
 }
 
 impl SandboxStatus {
-    pub fn of((sandbox, remarks): (&dyn Sandbox, &[String])) -> Self {
+    #[must_use]
+    pub fn of(sandbox: &dyn Sandbox, remarks: &[String]) -> Self {
         let isolation = sandbox.isolation();
-        Self { backend: isolation.backend.word(), not_held: isolation.not_held(), remarks: remarks.to_vec() }
+        Self {
+            word: isolation.word(),
+            backend: isolation.backend.word(),
+            not_held: isolation.not_held(),
+            remarks: remarks.to_vec(),
+        }
     }
 
     /// Describes it in one line.
@@ -91,7 +99,7 @@ impl Status {
         world: &World,
         settings: &Settings,
         models: &Models,
-        tools: (&dyn Sandbox, &[String]),
+        sandbox: SandboxStatus,
         store: Result<&Store, &StoreError>,
     ) -> Self {
         let data = settings.data_dir.clone();
@@ -108,8 +116,8 @@ impl Status {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             model: ModelStatus::of(models),
-            commands: tools.0.isolation().word(),
-            sandbox: SandboxStatus::of(tools),
+            commands: sandbox.word,
+            sandbox,
             folder: world.workspace.clone(),
             is_project: world.kind_of(&world.workspace) == WorkspaceKind::Project,
             settings: user_file(&world.env),

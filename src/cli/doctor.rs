@@ -93,7 +93,7 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags, console: &mut
         None
     };
     let tools = tools(world, &settings);
-    let sandbox = SandboxStatus::of((&*tools.sandbox, &tools.sandbox_remarks));
+    let sandbox = SandboxStatus::of(&*tools.sandbox, &tools.sandbox_remarks);
     if what.json {
         console
             .json(&json!({ "database": found, "audit": audit, "sound": is_sound(&found, audit.as_ref()), "sandbox": sandbox }))?;

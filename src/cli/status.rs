@@ -6,7 +6,7 @@ use super::args::{AsJson, Flags};
 use super::console::Console;
 use super::error::{CliError, Result};
 use crate::accounts::{Models, Pace};
-use crate::app::{AppError, Status, advice, open_store_for_lists, tools};
+use crate::app::{AppError, SandboxStatus, Status, advice, open_store_for_lists, tools};
 use crate::stdx::text::sanitize_line;
 use crate::workspace::{World, load_settings};
 
@@ -24,7 +24,7 @@ pub(super) async fn run(what: AsJson, world: &World, flags: Flags, console: &mut
         world,
         &loaded.settings,
         &models,
-        (&*tools.sandbox, &tools.sandbox_remarks),
+        SandboxStatus::of(&*tools.sandbox, &tools.sandbox_remarks),
         store.as_ref(),
     )
     .await;

@@ -10,25 +10,17 @@ use std::sync::Arc;
 use super::policy::Surroundings;
 use super::subprocess::{Launch, Subprocess};
 use super::{Backend, Isolation, Sandbox};
+use crate::config::SandboxChoice;
 
 /// What the backend is chosen by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxOptions {
-    pub wanted: BackendChoice,
+    pub wanted: SandboxChoice,
     pub around: Surroundings,
     /// This program; started as the stage of sandboxed commands. Absolute.
     pub helper: PathBuf,
     /// The file that keeps verdicts.
     pub verdicts: PathBuf,
-}
-
-/// The setting `sandbox.backend`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum BackendChoice {
-    /// Bubblewrap, else Landlock, else none.
-    #[default]
-    Auto,
-    Only(Backend),
 }
 
 /// A chosen sandbox.
@@ -43,10 +35,10 @@ pub struct Chosen {
 #[must_use]
 pub fn choose(options: &SandboxOptions) -> Chosen {
     let order: &[Backend] = match options.wanted {
-        BackendChoice::Auto => &[Backend::Bubblewrap, Backend::Landlock],
-        BackendChoice::Only(Backend::None) => &[],
-        BackendChoice::Only(Backend::Landlock) => &[Backend::Landlock],
-        BackendChoice::Only(Backend::Bubblewrap) => &[Backend::Bubblewrap],
+        SandboxChoice::Auto => &[Backend::Bubblewrap, Backend::Landlock],
+        SandboxChoice::Bubblewrap => &[Backend::Bubblewrap],
+        SandboxChoice::Landlock => &[Backend::Landlock],
+        SandboxChoice::Nothing => &[],
     };
     let mut remarks = Vec::new();
     for backend in order {
@@ -56,16 +48,13 @@ pub fn choose(options: &SandboxOptions) -> Chosen {
         }
     }
     let sandbox = match options.wanted {
-        BackendChoice::Auto | BackendChoice::Only(Backend::None) => Subprocess::plain(),
-        BackendChoice::Only(backend) => {
-            let why = remarks.join("; ");
-            Subprocess::new(
-                Launch::Missing(format!(
-                    "`sandbox.backend` is {}, which cannot be used here ({why}); mend that, or set it to auto or none",
-                    backend.word()
-                )),
-                Isolation::NONE,
-            )
+        SandboxChoice::Auto | SandboxChoice::Nothing => Subprocess::plain(),
+        SandboxChoice::Bubblewrap | SandboxChoice::Landlock => {
+            let why = format!(
+                "the sandbox that `sandbox.backend` names cannot be used here ({}); fix that, or set it to auto or none",
+                remarks.join("; ")
+            );
+            Subprocess::new(Launch::Unavailable(why), Isolation::NONE)
         }
     };
     Chosen { sandbox: Arc::new(sandbox), remarks }
@@ -180,7 +169,7 @@ mod linux {
         let mut magic = [0; 4];
         let read = fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut magic));
         if read.is_err() || magic != *b"\x7fELF" {
-            return Err(format!("{shown} is no program of the system; reinstall the package bubblewrap"));
+            return Err(format!("{shown} is not a system program; reinstall the package bubblewrap"));
         }
         Ok(())
     }
@@ -279,7 +268,7 @@ mod linux {
             let elf = b"\x7fELF\x02";
             let root = rustix::process::getuid().is_root();
             let changeable = "bwrap can be changed by others than root";
-            let script = "bwrap is no program of the system; reinstall the package bubblewrap";
+            let script = "bwrap is not a system program; reinstall the package bubblewrap";
             let setuid =
                 "bwrap runs as root (setuid), which is not relied on; remove that bit with chmod u-s";
             assert_eq!(file("a", elf, 0o4755), Err(setuid.to_owned()));

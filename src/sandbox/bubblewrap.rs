@@ -4,14 +4,12 @@
 //! each folder above them inside it, because a mount point can be neither renamed nor removed. Blocking: it looks at
 //! what exists.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, flock};
 
 use super::policy::SandboxPolicy;
@@ -22,72 +20,44 @@ const HELPER: &str = "/run/co-sandbox";
 /// The private folder for temporary files is mounted here.
 pub const TEMPORARY: &str = "/tmp";
 
-/// Files and folders that had to be made as mount points, with the number of commands that use each. They are removed
-/// after the last one.
-#[derive(Debug, Clone)]
-pub struct MountPoints {
-    made: Arc<Mutex<BTreeMap<PathBuf, usize>>>,
-    /// Held by every process while it runs a command: only the last one may remove anything.
-    lock: PathBuf,
-}
-
-/// The mount points that one command uses; released when dropped.
+/// Files and folders that had to be made as mount points. They are removed, when dropped, after the last command of all
+/// processes: each holds the lock as long as it runs.
 #[derive(Debug)]
-pub struct UsedMountPoints {
-    all: MountPoints,
-    used: Vec<PathBuf>,
+pub struct MountPoints {
+    paths: Vec<PathBuf>,
     lock: fs::File,
 }
 
-impl Drop for UsedMountPoints {
+impl Drop for MountPoints {
     fn drop(&mut self) {
-        let mut all = self.all.made.lock();
-        let is_last = flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_ok();
-        for path in &self.used {
-            let Some(users) = all.get_mut(path) else { continue };
-            *users -= 1;
-            if *users == 0 {
-                all.remove(path);
-                // Something else may be there by now; only what was made goes.
-                if is_last && is_made(path) {
-                    let _ = if is_file(path) { fs::remove_file(path) } else { fs::remove_dir(path) };
-                }
-            }
+        if flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return;
+        }
+        // Something else may be there by now; only what was made goes, also by a process that was killed.
+        for path in self.paths.iter().filter(|path| is_made(path)) {
+            let _ = if is_file(path) { fs::remove_file(path) } else { fs::remove_dir(path) };
         }
     }
 }
 
 impl MountPoints {
-    /// `lock` is a file that every `co` of the user can lock; made if it is missing.
-    pub fn new(lock: PathBuf) -> Self {
-        Self { made: Arc::default(), lock }
-    }
-
-    /// Makes what of this is missing; the folder that it is in must exist.
-    fn make(&self, wanted: &[PathBuf]) -> io::Result<UsedMountPoints> {
-        let lock = fs::OpenOptions::new().create(true).append(true).open(&self.lock)?;
+    /// Makes what of this is missing; the folder that it is in must exist. `lock` is a file that every `co` of the user
+    /// can lock; made if it is missing.
+    fn make(paths: Vec<PathBuf>, lock: &Path) -> io::Result<Self> {
+        let lock = fs::OpenOptions::new().create(true).append(true).open(lock)?;
         flock(&lock, FlockOperation::LockShared)?;
-        let mut made = UsedMountPoints { all: self.clone(), used: Vec::new(), lock };
-        let mut all = self.made.lock();
-        for path in wanted {
-            match all.get_mut(path) {
-                Some(users) => *users += 1,
-                // Left by a process that was killed: what was made there looks like this.
-                None if is_made(path) => drop(all.insert(path.clone(), 1)),
-                None if fs::symlink_metadata(path).is_ok() => continue,
-                None => {
-                    if is_file(path) {
-                        fs::File::create_new(path)?.write_all(content(path))?;
-                    } else {
-                        fs::create_dir(path)?;
-                    }
-                    all.insert(path.clone(), 1);
-                }
+        for path in &paths {
+            let made = if is_file(path) {
+                fs::File::create_new(path).and_then(|mut file| file.write_all(content(path)))
+            } else {
+                fs::create_dir(path)
+            };
+            match made {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                Ok(()) | Err(_) => {}
             }
-            made.used.push(path.clone());
         }
-        drop(all);
-        Ok(made)
+        Ok(Self { paths, lock })
     }
 }
 
@@ -114,11 +84,11 @@ fn content(path: &Path) -> &'static [u8] {
 pub fn arguments(
     policy: &SandboxPolicy,
     helper: &Path,
-    points: &MountPoints,
-) -> io::Result<(Vec<OsString>, UsedMountPoints)> {
+    lock: &Path,
+) -> io::Result<(Vec<OsString>, MountPoints)> {
     let guarded = guarded(policy)?;
-    let missing: Vec<PathBuf> = guarded.read_only.iter().filter(|path| is_wanted(path)).cloned().collect();
-    let used = points.make(&missing)?;
+    let wanted = guarded.read_only.iter().filter(|path| is_wanted(path)).cloned().collect();
+    let points = MountPoints::make(wanted, lock)?;
     let mut args = Arguments(Vec::new());
     args.flags(&["--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]);
     if policy.has_network() {
@@ -158,7 +128,7 @@ pub fn arguments(
     args.flags(&["--remount-ro", "/", "--chdir"]);
     args.0.push(policy.workspace.clone().into());
     args.flags(&["--", HELPER]);
-    Ok((args.0, used))
+    Ok((args.0, points))
 }
 
 struct Arguments(Vec<OsString>);

@@ -30,13 +30,13 @@ const RIGHTS: ABI = ABI::V6;
 /// Devices that every command may use.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// How much of the work is left to Landlock.
+/// The namespaces of a command, which decide how much is left to Landlock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Around {
-    /// Nothing else confines files, network and processes.
-    Nothing,
-    /// Namespaces do: files that are not mounted do not exist, and the network is another one.
-    Namespaces,
+pub enum Namespaces {
+    /// Those of the host: nothing else confines files, network and processes.
+    Host,
+    /// Its own: files that are not mounted do not exist, and the network is another one.
+    Own,
 }
 
 /// A confinement that is ready to be entered.
@@ -48,9 +48,9 @@ pub struct Confined {
 
 impl Confined {
     /// Opens what the policy names, and compiles its filter. Errs if the kernel cannot confine as stated.
-    pub fn prepare(policy: SandboxPolicy, around: Around) -> io::Result<Self> {
-        let filters = filters(&policy, around)?;
-        let ruleset = ruleset(&policy, around).map_err(io::Error::other)?;
+    pub fn prepare(policy: SandboxPolicy, namespaces: Namespaces) -> io::Result<Self> {
+        let filters = filters(&policy, namespaces)?;
+        let ruleset = ruleset(&policy, namespaces).map_err(io::Error::other)?;
         Ok(Self { ruleset, filters, policy })
     }
 
@@ -67,7 +67,7 @@ impl Confined {
     }
 }
 
-fn ruleset(policy: &SandboxPolicy, around: Around) -> Result<RulesetCreated, landlock::RulesetError> {
+fn ruleset(policy: &SandboxPolicy, namespaces: Namespaces) -> Result<RulesetCreated, landlock::RulesetError> {
     let read = AccessFs::from_read(RIGHTS);
     let all = AccessFs::from_all(RIGHTS);
     let mut ruleset = Ruleset::default()
@@ -75,13 +75,13 @@ fn ruleset(policy: &SandboxPolicy, around: Around) -> Result<RulesetCreated, lan
         .handle_access(all)?
         .scope(Scope::from_all(RIGHTS))?;
     let mut grants: BTreeMap<PathBuf, BitFlags<AccessFs>> = BTreeMap::new();
-    match around {
+    match namespaces {
         // What is mounted may be read.
-        Around::Namespaces => {
+        Namespaces::Own => {
             grants.insert("/".into(), read);
             grants.insert("/dev".into(), all);
         }
-        Around::Nothing => {
+        Namespaces::Host => {
             if !policy.has_network() {
                 ruleset = ruleset.handle_access(AccessNet::from_all(RIGHTS))?;
             }
@@ -296,11 +296,11 @@ type FilterRules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Compiles the filters: a forbidden call fails with `EPERM`; `clone3`, whose flags cannot be read, with `ENOSYS`, so that
 /// the C library uses `clone`.
-fn filters(policy: &SandboxPolicy, around: Around) -> io::Result<[BpfProgram; 2]> {
+fn filters(policy: &SandboxPolicy, namespaces: Namespaces) -> io::Result<[BpfProgram; 2]> {
     let mut rules = FilterRules::new();
     let mut forbid = |calls: &[i64]| rules.extend(calls.iter().map(|call| (*call, Vec::new())));
     forbid(FORBIDDEN);
-    if policy.confinement == Confinement::ReadOnly && around == Around::Nothing {
+    if policy.confinement == Confinement::ReadOnly && namespaces == Namespaces::Host {
         forbid(METADATA);
     }
     let mut conditional: Vec<(i64, Vec<SeccompCondition>)> = Vec::new();
@@ -313,14 +313,14 @@ fn filters(policy: &SandboxPolicy, around: Around) -> io::Result<[BpfProgram; 2]
     }
     // A datagram socket of a pair could send to any path.
     let datagram = test(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), number(libc::SOCK_DGRAM))?;
-    match (around, policy.has_network()) {
-        (Around::Namespaces, _) | (Around::Nothing, true) => {
+    match (namespaces, policy.has_network()) {
+        (Namespaces::Own, _) | (Namespaces::Host, true) => {
             conditional.push((libc::SYS_socket, no_other_family()?));
         }
-        (Around::Nothing, false) => forbid(&[libc::SYS_socket]),
+        (Namespaces::Host, false) => forbid(&[libc::SYS_socket]),
     }
     conditional.push((libc::SYS_socketpair, vec![datagram]));
-    if around == Around::Nothing {
+    if namespaces == Namespaces::Host {
         forbid(SHARED);
         conditional.push((libc::SYS_prlimit64, vec![test(0, SeccompCmpOp::Ne, 0)?]));
     }

@@ -169,16 +169,11 @@ impl SandboxPolicy {
                 writes.push(workspace.to_owned());
                 writes.extend(git.iter().cloned());
                 protected.extend(git.iter().flat_map(|folder| protected_of(folder)));
-                // A file, or a link, which a backend refuses.
-                let is_no_folder = std::fs::symlink_metadata(&dot).is_ok_and(|found| !found.is_dir());
-                protected.extend(is_no_folder.then_some(dot));
-                // Without one a command could make one, with settings that name programs.
-                protected.extend(
-                    [".git", ".co"]
-                        .map(|name| workspace.join(name))
-                        .into_iter()
-                        .filter(|path| path.ends_with(".co") || std::fs::symlink_metadata(path).is_err()),
-                );
+                protected.push(workspace.join(".co"));
+                // A file; a link, which a backend refuses; or nothing: a command could make one that names programs.
+                if !std::fs::symlink_metadata(&dot).is_ok_and(|found| found.is_dir()) {
+                    protected.push(dot);
+                }
             }
         }
         // The folders of `co` hold keys; a workspace inside one of them is the user's own choice.

@@ -67,7 +67,7 @@ mod linux {
 
     use super::{NOT_CONFINED, StageOrder, StageRole};
     use crate::sandbox::child::SHELL;
-    use crate::sandbox::confine::{Around, Confined};
+    use crate::sandbox::confine::{Confined, Namespaces};
 
     /// The time between SIGTERM and SIGKILL for what is left when the command exits.
     const GRACE: Duration = Duration::from_millis(150);
@@ -98,7 +98,7 @@ mod linux {
         match order.role {
             StageRole::Inside => {
                 let most = order.policy.limits.processes;
-                Confined::prepare(order.policy, Around::Namespaces)?.enter()?;
+                Confined::prepare(order.policy, Namespaces::Own)?.enter()?;
                 run_supervised(shell, most)
             }
             StageRole::Alone { parent } => {
@@ -110,7 +110,7 @@ mod linux {
                 }
                 rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
                 let most = order.policy.limits.processes;
-                let confined = Confined::prepare(order.policy, Around::Nothing)?;
+                let confined = Confined::prepare(order.policy, Namespaces::Host)?;
                 enter_in_child(&mut shell, confined);
                 run_supervised(shell, most)
             }
@@ -179,7 +179,7 @@ mod linux {
     async fn end_descendants(grace: Duration) {
         let began = Instant::now();
         let mut signal = Signal::TERM;
-        let mut told = Vec::new();
+        let mut signalled = Vec::new();
         loop {
             // Orphans have become children, so that without any child nothing is left, and nothing need be searched.
             let has_children = loop {
@@ -201,9 +201,9 @@ mod linux {
                 signal = Signal::KILL;
             }
             for pid in left {
-                if signal == Signal::KILL || !told.contains(&pid) {
+                if signal == Signal::KILL || !signalled.contains(&pid) {
                     let _ = rustix::process::kill_process(pid, signal);
-                    told.push(pid);
+                    signalled.push(pid);
                 }
             }
             tokio::time::sleep(Duration::from_millis(2)).await;

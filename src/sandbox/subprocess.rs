@@ -27,7 +27,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 #[cfg(target_os = "linux")]
-use super::bubblewrap::{self, MountPoints, UsedMountPoints};
+use super::bubblewrap::{self, MountPoints};
 use super::child::{Group, Program, SHELL, Started, start};
 use super::policy::{SandboxPolicy, Surroundings, closed_settings};
 #[cfg(target_os = "linux")]
@@ -70,7 +70,7 @@ pub enum Launch {
     /// The same, inside of this bubblewrap.
     Bubblewrap(Arc<StagePlace>, PathBuf),
     /// Not at all, for this reason.
-    Missing(String),
+    Unavailable(String),
 }
 
 /// What stages are started with.
@@ -88,8 +88,6 @@ struct StageFolders {
     around: Surroundings,
     /// The folder for temporary files of all commands; removed with this.
     temporary: TempDir,
-    #[cfg(target_os = "linux")]
-    points: MountPoints,
 }
 
 impl StagePlace {
@@ -111,12 +109,7 @@ impl StagePlace {
         // Where it cannot be made, the backend that needs it says so.
         let _ = self.lock.parent().map(std::fs::create_dir_all);
         let prefix = format!("{TEMPORARY_PREFIX}{}-", std::process::id());
-        let made = StageFolders {
-            around,
-            temporary: tempfile::Builder::new().prefix(&prefix).tempdir()?,
-            #[cfg(target_os = "linux")]
-            points: MountPoints::new(self.lock.clone()),
-        };
+        let made = StageFolders { around, temporary: tempfile::Builder::new().prefix(&prefix).tempdir()? };
         Ok(self.made.get_or_init(|| made))
     }
 }
@@ -167,7 +160,7 @@ impl Subprocess {
                 let (cwd, env) = (command.cwd.clone(), command.env.clone());
                 Ok((Program { file: SHELL.into(), args, cwd, env }, CommandResources::default()))
             }
-            Launch::Missing(why) => Err(io::Error::other(why.clone())),
+            Launch::Unavailable(why) => Err(io::Error::other(why.clone())),
             #[cfg(target_os = "linux")]
             Launch::Landlock(place) => place.alone(command),
             #[cfg(target_os = "linux")]
@@ -184,7 +177,7 @@ impl Subprocess {
 #[derive(Debug, Default)]
 pub struct CommandResources {
     #[cfg(target_os = "linux")]
-    _points: Option<UsedMountPoints>,
+    _points: Option<MountPoints>,
 }
 
 #[cfg(target_os = "linux")]
@@ -222,7 +215,7 @@ impl StagePlace {
     fn inside(&self, command: &Command, bubblewrap: &Path) -> io::Result<(Program, CommandResources)> {
         let folders = self.folders()?;
         let policy = Self::policy(command, folders);
-        let (mut args, points) = bubblewrap::arguments(&policy, &self.helper, &folders.points)?;
+        let (mut args, points) = bubblewrap::arguments(&policy, &self.helper, &self.lock)?;
         let temporary = Path::new(bubblewrap::TEMPORARY);
         let writes = policy.writes.iter().filter(|path| **path != policy.temporary).cloned();
         let writes = writes.chain([temporary.to_owned()]).collect();

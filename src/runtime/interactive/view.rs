@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::client::{ClientHandler, SessionView};
-use crate::app::Status;
+use crate::app::{SandboxStatus, Status};
 use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
 use crate::command::{Activity, CommandView, CostPart, Needs, RuleLine, Totals};
 use crate::config::Cap;
@@ -44,7 +44,7 @@ impl ClientHandler {
                     &app.world,
                     &app.settings,
                     &app.models,
-                    (&*app.sandbox, &app.sandbox_remarks),
+                    SandboxStatus::of(&*app.sandbox, &app.sandbox_remarks),
                     Ok(&app.store),
                 )
                 .await;

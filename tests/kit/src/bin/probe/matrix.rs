@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use co::sandbox::backend::{BackendChoice, SandboxOptions, choose};
+use co::config::SandboxChoice;
+use co::sandbox::backend::{SandboxOptions, choose};
 use co::sandbox::policy::Surroundings;
 use co::sandbox::{Backend, Command, Confinement, ExecEvent, Sandbox};
 use futures::StreamExt as _;
@@ -262,19 +263,14 @@ fn is_old(path: &Path) -> bool {
 
 /// Returns the backend of this name, with `co`'s own folder; `Err` says why it is not available.
 fn sandbox(helper: &Path, backend: &str, own: &Path) -> Result<std::sync::Arc<dyn Sandbox>, String> {
-    let wanted = match backend {
-        "bubblewrap" => Backend::Bubblewrap,
-        "landlock" => Backend::Landlock,
-        _ => Backend::None,
+    let (choice, wanted) = match backend {
+        "bubblewrap" => (SandboxChoice::Bubblewrap, Backend::Bubblewrap),
+        "landlock" => (SandboxChoice::Landlock, Backend::Landlock),
+        _ => (SandboxChoice::Nothing, Backend::None),
     };
     let around = Surroundings { own: vec![own.to_owned()], ..Surroundings::default() };
     let verdicts = own.join("verdicts");
-    let chosen = choose(&SandboxOptions {
-        wanted: BackendChoice::Only(wanted),
-        around,
-        helper: helper.to_owned(),
-        verdicts,
-    });
+    let chosen = choose(&SandboxOptions { wanted: choice, around, helper: helper.to_owned(), verdicts });
     if chosen.sandbox.isolation().backend == wanted {
         Ok(chosen.sandbox)
     } else {
