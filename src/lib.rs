@@ -28,7 +28,7 @@
 //! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good.
 //! - [`config`]: one table of settings; reading, layering, checking, describing and the typed result derive from it.
 //! - [`sandbox`]: the seam; what a command may do and what a backend holds, as data; the child process, plain, in
-//!   bubblewrap, or confined by Landlock and a filter of system calls in a stage of this same binary. The only room with
+//!   bubblewrap, in a container, or confined by Landlock and a filter of system calls in a stage of this same binary. The only room with
 //!   `unsafe`.
 //! - [`tool`]: the seam, what follows from a tool's schema and from a preview; `builtin/` has one file a tool.
 //! - [`hook`]: the seam, and programs of the person's own that are asked or told at eight moments.

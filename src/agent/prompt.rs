@@ -138,15 +138,20 @@ pub fn situation(policy: &Policy, isolation: Isolation, now: Timestamp) -> Strin
             "none: commands run with the user's own rights; each one asks, unless a rule of the user allows it"
                 .to_owned()
         }
-        Backend::Landlock | Backend::Bubblewrap => {
+        Backend::Landlock | Backend::Bubblewrap | Backend::Docker => {
             let not_held = isolation.not_held();
             let but = match not_held.as_slice() {
                 [] => String::new(),
                 not_held => format!("; not prevented: writing to {}", not_held.join(" and ")),
             };
+            let tools = match isolation.backend {
+                Backend::Docker => "run in a container with tools of its own, read and write this folder",
+                Backend::None | Backend::Landlock | Backend::Bubblewrap => {
+                    "read the system and this folder and write this folder"
+                }
+            };
             format!(
-                "{}: commands read the system and this folder and write this folder and $TMPDIR; other files and the \
-                 network are out of reach{but}",
+                "{}: commands {tools} and $TMPDIR; other files and the network are out of reach{but}",
                 isolation.backend.word()
             )
         }

@@ -12,17 +12,21 @@ use crate::accounts::keys::Keys;
 use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
+use crate::approval::words::command_words;
 use crate::approval::{AutoApprove, Decider, Place, Policy};
+use crate::command::code;
 use crate::config::{ConfigWarning, Loaded, Mode, Settings};
 use crate::history::{Limits, SessionId};
 use crate::message::ToolName;
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
 use crate::sandbox::backend::{Chosen, SandboxOptions, choose};
-use crate::sandbox::env::child_env;
-use crate::sandbox::policy::Surroundings;
+use crate::sandbox::env::{child_env, docker_client_env};
+use crate::sandbox::policy::{DockerOptions, SandboxPaths};
 use crate::sandbox::subprocess::Subprocess;
+use crate::sandbox::tasks::Tasks;
 use crate::session::{Session, SessionError};
+use crate::stdx::clock::SystemClock;
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::tool::builtin::{self, BuiltinOptions};
 use crate::tool::{CallPlan, PlanContext, Registry};
@@ -66,6 +70,7 @@ pub fn advice_at_start(loaded: &Loaded) -> Vec<String> {
     warnings
         .chain(rebound)
         .chain(misnamed(&loaded.settings))
+        .chain(unidentified(&loaded.settings))
         .chain(accounts::unused(&loaded.settings))
         .chain(accounts::mistaken(&loaded.settings))
         .collect()
@@ -82,6 +87,15 @@ fn misnamed(settings: &Settings) -> Vec<String> {
     settings.providers.keys().filter_map(error).collect()
 }
 
+/// Returns a sentence for each safe command that has no effect.
+fn unidentified(settings: &Settings) -> Vec<String> {
+    let all = settings.shell.safe_commands.iter().filter(|text| command_words(text).is_none());
+    let sentence = |text: &String| {
+        format!("`shell.safe_commands`: {} is not identified by its words, and has no effect.", code(text))
+    };
+    all.map(sentence).collect()
+}
+
 /// The parts shared by all sessions of this process.
 pub struct App {
     pub settings: Settings,
@@ -89,6 +103,8 @@ pub struct App {
     pub store: Store,
     pub registry: Registry,
     pub sandbox: Arc<dyn Sandbox>,
+    /// Commands that run in the background.
+    pub tasks: Tasks,
     /// Why no better sandbox is used, with the remedy; empty if nothing is amiss.
     pub sandbox_remarks: Vec<String>,
     /// The whole environment of child processes.
@@ -105,7 +121,7 @@ impl App {
         let store = open_store(&world, &settings).await?;
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
-        let Tools { registry, sandbox, sandbox_remarks, child_env } = tools(&world, &settings);
+        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env } = tools(&world, &settings);
         let permissions = Permissions::new(&world, &settings, &store, &child_env);
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
         Ok(Self {
@@ -114,6 +130,7 @@ impl App {
             store,
             registry,
             sandbox,
+            tasks,
             sandbox_remarks,
             child_env,
             models,
@@ -177,7 +194,9 @@ impl App {
         }
     }
 
-    fn spill(&self, session: &SessionId) -> PathBuf {
+    /// Returns the folder for long outputs and tasks of a session.
+    #[must_use]
+    pub fn spill(&self, session: &SessionId) -> PathBuf {
         self.settings.data_dir.join("spill").join(&session.0)
     }
 }
@@ -186,6 +205,8 @@ impl App {
 pub struct Tools {
     pub registry: Registry,
     pub sandbox: Arc<dyn Sandbox>,
+    /// Commands that run in the background.
+    pub tasks: Tasks,
     /// Why no better sandbox is used, with the remedy; empty if nothing is amiss.
     pub sandbox_remarks: Vec<String>,
     /// The whole environment of child processes.
@@ -197,7 +218,9 @@ pub struct Tools {
 pub fn tools(world: &World, settings: &Settings) -> Tools {
     let child_env = child_env(&world.env, &settings.shell.env);
     let Chosen { sandbox, remarks } = choose(&sandbox_options(world, settings));
-    Tools { registry: registry(settings, &sandbox, &child_env), sandbox, sandbox_remarks: remarks, child_env }
+    let tasks = Tasks::new(Arc::clone(&world.clock));
+    let registry = registry(settings, &sandbox, &tasks, &child_env);
+    Tools { registry, sandbox, tasks, sandbox_remarks: remarks, child_env }
 }
 
 fn sandbox_options(world: &World, settings: &Settings) -> SandboxOptions {
@@ -206,28 +229,46 @@ fn sandbox_options(world: &World, settings: &Settings) -> SandboxOptions {
     let own = world.own_folders(settings).to_vec();
     SandboxOptions {
         wanted: settings.sandbox.backend,
-        around: Surroundings { home, path, reads: settings.sandbox.read.clone(), own },
+        paths: SandboxPaths { home, path, reads: settings.sandbox.read.clone(), own },
         // It fails only where the system cannot tell; then no self-test passes.
         helper: std::env::current_exe().unwrap_or_default(),
         verdicts: settings.data_dir.join("sandbox.json"),
+        docker: DockerOptions {
+            image: settings.sandbox.image.clone(),
+            network: settings.sandbox.network,
+            memory: settings.sandbox.memory.clone(),
+            cpus: settings.sandbox.cpus,
+            client_env: docker_client_env(&world.env),
+        },
     }
 }
 
-fn registry(settings: &Settings, sandbox: &Arc<dyn Sandbox>, child_env: &[(String, String)]) -> Registry {
+fn registry(
+    settings: &Settings,
+    sandbox: &Arc<dyn Sandbox>,
+    tasks: &Tasks,
+    child_env: &[(String, String)],
+) -> Registry {
     let options = BuiltinOptions {
         shell_timeout: settings.shell.timeout,
         shell_max_timeout: settings.shell.max_timeout,
+        safe_commands: settings.shell.safe_commands.clone(),
         env: child_env.to_vec(),
         output_limit: settings.tool_output_limit,
     };
-    Registry::new(builtin::all(Arc::clone(sandbox), options))
+    Registry::new(builtin::all(Arc::clone(sandbox), tasks, options))
+}
+
+/// Returns the tools as they are without a sandbox, for what needs no run.
+fn plain_registry(settings: &Settings) -> Registry {
+    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
+    registry(settings, &sandbox, &Tasks::new(Arc::new(SystemClock)), &[])
 }
 
 /// Returns the JSON Schema of a tool's arguments; `None` if there is no tool of that name.
 #[must_use]
 pub fn schema_of(tool: &ToolName, settings: &Settings) -> Option<Value> {
-    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
-    registry(settings, &sandbox, &[]).get(tool).map(|tool| tool.spec().parameters.clone())
+    plain_registry(settings).get(tool).map(|tool| tool.spec().parameters.clone())
 }
 
 fn store_options(world: &World, settings: &Settings) -> StoreOptions {
@@ -268,10 +309,8 @@ pub async fn planned(
     folder: &Path,
     call: (&ToolName, &Value),
 ) -> Option<CallPlan> {
-    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
-    let registry = registry(settings, &sandbox, &[]);
     let (tool, args) = call;
-    registry.get(tool)?.plan(args, &plan_context(world, settings, folder)).await.ok()
+    plain_registry(settings).get(tool)?.plan(args, &plan_context(world, settings, folder)).await.ok()
 }
 
 /// Opens the store of these settings. Keys in the settings are never written to it.

@@ -12,7 +12,7 @@ pub mod rules;
 mod stages;
 #[cfg(test)]
 mod tests;
-mod words;
+pub mod words;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

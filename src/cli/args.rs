@@ -159,6 +159,8 @@ pub(super) enum Sub {
     Status(AsJson),
     /// List the sessions
     Sessions(Sessions),
+    /// List, show and end commands in the background
+    Tasks(Tasks),
     /// Show tokens and cost, by day, model or session
     Usage(UsageArgs),
     /// Show who or what decided each call and its result; verify that the record is unchanged
@@ -306,6 +308,35 @@ pub(super) struct Sessions {
     /// Sessions of every folder
     #[arg(long, short)]
     pub all: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Tasks {
+    #[command(subcommand)]
+    pub what: Option<TasksDo>,
+    /// Tasks that ended, too
+    #[arg(long, short)]
+    pub all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TasksDo {
+    /// Print what a task has printed
+    Show {
+        /// SESSION/NUMBER, or the number alone
+        #[arg(value_name = "TASK")]
+        id: String,
+    },
+    /// End a task with all its processes
+    End {
+        /// SESSION/NUMBER, or the number alone
+        #[arg(value_name = "TASK")]
+        id: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]

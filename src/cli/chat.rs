@@ -24,7 +24,7 @@ use crate::frontend::protocol::ClientRequest;
 use crate::runtime::interactive::{Interactive, interactive};
 use crate::tui::keys::Keymap;
 use crate::tui::{
-    self, Call, Fold, Glyphs, Host, Motion, MouseMode, Surroundings, TuiError, TuiLink, TuiOptions,
+    self, Call, Fold, Glyphs, Host, Motion, MouseMode, SandboxPaths, TuiError, TuiLink, TuiOptions,
 };
 use crate::workspace::{World, load_settings};
 
@@ -226,7 +226,7 @@ fn ended_by(signal: u8, error: Option<&CliError>) -> CliError {
 /// Returns the screen's options, from the settings and the terminal's environment.
 fn options(world: &World, settings: &Settings) -> TuiOptions {
     let lookup = |name: &str| world.env.get(name).cloned();
-    let surroundings = Surroundings::from_lookup(lookup);
+    let surroundings = SandboxPaths::from_lookup(lookup);
     let known = Host::from_lookup(lookup);
     let call = match settings.notify {
         Notify::Auto => known.call,

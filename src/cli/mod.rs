@@ -27,6 +27,7 @@ mod setup;
 mod signals;
 mod status;
 mod table;
+mod tasks;
 mod trust;
 mod usage;
 
@@ -159,6 +160,7 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
         Some(Sub::Hooks(what)) => hooks::run(what, &world, flags, console).await,
         Some(Sub::Trust(what)) => trust::run(what, &world, flags, console).await,
         Some(Sub::Status(what)) => status::run(what, &world, flags, console).await,
+        Some(Sub::Tasks(what)) => tasks::run(what, &world, flags, console),
         Some(Sub::Sessions(what)) => sessions::run(&what, &world, flags, console).await,
         Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, console).await,
         Some(Sub::Audit(what)) => audit::run(what, &world, flags, console).await,

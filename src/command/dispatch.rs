@@ -2,6 +2,8 @@
 //!
 //! Pure, and total: every line is one of these. Headless prompts (`co -p`) do not pass through here.
 
+use crate::sandbox::Confinement;
+
 /// A classified line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
@@ -12,6 +14,7 @@ pub enum Entry {
     Shell {
         command: String,
         privacy: Privacy,
+        confinement: Confinement,
     },
     /// `/name args`.
     Command {
@@ -32,6 +35,16 @@ pub enum Privacy {
     Private,
 }
 
+/// The word before a command of the user's that is to run outside of the sandbox.
+pub const UNSANDBOXED: &str = "unsandboxed";
+
+fn shell(command: &str, privacy: Privacy) -> Entry {
+    let command = command.trim();
+    let outside = command.strip_prefix(UNSANDBOXED).filter(|rest| rest.starts_with(char::is_whitespace));
+    let confinement = if outside.is_some() { Confinement::Unsandboxed } else { Confinement::Network };
+    Entry::Shell { command: outside.unwrap_or(command).trim().to_owned(), privacy, confinement }
+}
+
 /// Classifies a line. A space before `!` or `/` makes the line a prompt.
 #[must_use]
 pub fn dispatch(line: &str) -> Entry {
@@ -43,10 +56,10 @@ pub fn dispatch(line: &str) -> Entry {
         return Entry::Nothing;
     }
     if let Some(command) = line.strip_prefix("!!") {
-        return Entry::Shell { command: command.trim().to_owned(), privacy: Privacy::Private };
+        return shell(command, Privacy::Private);
     }
     if let Some(command) = line.strip_prefix('!') {
-        return Entry::Shell { command: command.trim().to_owned(), privacy: Privacy::Shared };
+        return shell(command, Privacy::Shared);
     }
     if let Some(command) = line.strip_prefix('/') {
         let (name, args) = command.split_once(char::is_whitespace).unwrap_or((command, ""));

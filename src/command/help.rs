@@ -14,7 +14,8 @@ fn decide(_args: &str, commands: &Commands, _view: &CommandView) -> CommandEffec
     }
     text.push_str(
         "\nA line that begins with `!` runs as your own shell command, without approval; its output goes with \
-         the next prompt. With `!!` it stays private. `exit` or `quit` quits. Everything else is a prompt.\n",
+         the next prompt. With `!!` it stays private. `!unsandboxed` before a command runs it outside of the \
+         sandbox. `exit` or `quit` quits. Everything else is a prompt.\n",
     );
     CommandEffect::Say(Say::plain("commands", text))
 }

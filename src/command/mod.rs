@@ -23,6 +23,7 @@ mod resume;
 mod retry;
 mod rules;
 mod status;
+mod tasks;
 mod thinking;
 mod tools;
 mod trust;
@@ -31,7 +32,7 @@ mod yolo;
 #[cfg(test)]
 mod tests;
 
-pub use self::dispatch::{Entry, Privacy, dispatch};
+pub use self::dispatch::{Entry, Privacy, UNSANDBOXED, dispatch};
 pub use self::mode::about as about_mode;
 pub use self::view::{
     Activity, CommandEffect, CommandView, CostPart, ModelLine, RuleLine, Say, Tone, Totals, Trusting,
@@ -48,6 +49,7 @@ pub enum Needs {
     Nothing,
     Status,
     Tools,
+    Tasks,
     Models,
     Conversation,
     Cost,
@@ -106,6 +108,7 @@ impl Commands {
                 status::command(),
                 cost::command(),
                 tools::command(),
+                tasks::command(),
                 trust::command(),
                 history::command(),
                 model::command(),

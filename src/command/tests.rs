@@ -7,7 +7,8 @@ use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
 use crate::message::Usd;
 use crate::message::{CallId, ToolName, Usage};
-use crate::sandbox::Isolation;
+use crate::sandbox::tasks::Task;
+use crate::sandbox::{Confinement, Isolation};
 use crate::store::{Total, UsedModel};
 use crate::tool::{Access, CallPlan, Category, Preview, Risk, SideEffect, ToolSpec, Undo};
 
@@ -38,6 +39,11 @@ fn request() -> Request {
     }
 }
 
+fn task() -> Task {
+    let started = jiff::Timestamp::UNIX_EPOCH;
+    Task { number: 1, command: "npm run dev".to_owned(), mark: "c1".to_owned(), started, end: None }
+}
+
 fn view() -> CommandView {
     CommandView {
         cost: Vec::new(),
@@ -59,6 +65,7 @@ fn view() -> CommandView {
             output_limit: 1,
             timeout: std::time::Duration::from_secs(1),
         }],
+        tasks: vec![(task(), "/tmp/task-1.txt".to_owned())],
         models: vec![ModelLine {
             name: "offline/tour".to_owned(),
             note: "built in".to_owned(),
@@ -75,7 +82,12 @@ fn view() -> CommandView {
 
 #[test]
 fn every_line_is_one_thing() {
-    let shell = |command: &str, privacy| Entry::Shell { command: command.to_owned(), privacy };
+    let of_user = |command: &str, privacy, confinement| Entry::Shell {
+        command: command.to_owned(),
+        privacy,
+        confinement,
+    };
+    let shell = |command: &str, privacy| of_user(command, privacy, Confinement::Network);
     let command = |name: &str, args: &str| Entry::Command { name: name.to_owned(), args: args.to_owned() };
     let prompt = |text: &str| Entry::Prompt { text: text.to_owned() };
     for (line, entry) in [
@@ -92,6 +104,9 @@ fn every_line_is_one_thing() {
         ("/", command("", "")),
         ("/etc/hosts what?", command("etc/hosts", "what?")),
         (" /etc/hosts what?", prompt("/etc/hosts what?")),
+        ("!unsandboxed  make all", of_user("make all", Privacy::Shared, Confinement::Unsandboxed)),
+        ("!! unsandboxed ls", of_user("ls", Privacy::Private, Confinement::Unsandboxed)),
+        ("!unsandboxed-tool", shell("unsandboxed-tool", Privacy::Shared)),
         (" !important", prompt("!important")),
         ("exit now", prompt("exit now")),
         ("two\nlines\n", prompt("two\nlines")),
@@ -120,6 +135,7 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::PickService => "pick a service".to_owned(),
         CommandEffect::Trust(trusting) => format!("trust {trusting:?}"),
         CommandEffect::PickSession { query } => format!("pick a session like {query:?}"),
+        CommandEffect::EndTask(number) => format!("end task {number}"),
         CommandEffect::Quit => "quit".to_owned(),
     }
 }
@@ -194,6 +210,14 @@ fn commands_decide() {
         (&idle, "/login", "pick a service"),
         (&idle, "/status", "Plain status: - folder: ``/tmp/a`b``"),
         (&idle, "/tools", "Plain tools: - `list_dir` (low risk, only reads): Lists a folder."),
+        (&idle, "/tasks", "Plain tasks: - 1: `npm run dev`, running; output in `/tmp/task-1.txt`"),
+        (
+            &CommandView::default(),
+            "/tasks",
+            "Plain tasks: Nothing runs in the background. While a command runs, Ctrl+B lets it go on there.",
+        ),
+        (&running, "/tasks end 1", "end task 1"),
+        (&idle, "/tasks end one", "Warning tasks: A task has a number: `/tasks end 1`."),
         (
             &idle,
             "/history",
@@ -254,6 +278,7 @@ fn commands_name_what_there_is() {
         "status",
         "cost",
         "tools",
+        "tasks",
         "trust",
         "history",
         "model",

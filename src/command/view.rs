@@ -4,6 +4,7 @@ use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
 use crate::message::Usage;
 use crate::sandbox::Isolation;
+use crate::sandbox::tasks::Task;
 use crate::store::{Total, UsedModel};
 use crate::tool::ToolSpec;
 
@@ -21,6 +22,8 @@ pub struct CommandView {
     /// Rows of a name and a value: those of `co status`, and the session's own.
     pub status: Vec<(String, String)>,
     pub tools: Vec<ToolSpec>,
+    /// The tasks of this session, the oldest first, each with the file of its output.
+    pub tasks: Vec<(Task, String)>,
     pub models: Vec<ModelLine>,
     pub totals: Totals,
     /// The usage of the last request, the turn, the session, and today.
@@ -123,6 +126,8 @@ pub enum CommandEffect {
     PickSession {
         query: String,
     },
+    /// End a command that runs in the background.
+    EndTask(usize),
     Quit,
 }
 

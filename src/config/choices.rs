@@ -39,12 +39,14 @@ pub enum SandboxChoice {
     Auto,
     Bubblewrap,
     Landlock,
+    Docker,
     Nothing,
 }
 
 impl SandboxChoice {
     /// The names as written in a file; `subprocess` is that of seed 004.
-    pub const NAMES: &'static [&'static str] = &["auto", "bubblewrap", "landlock", "none", "subprocess"];
+    pub const NAMES: &'static [&'static str] =
+        &["auto", "bubblewrap", "landlock", "docker", "none", "subprocess"];
 
     /// Returns the variant with that name, if there is one.
     #[must_use]
@@ -53,7 +55,32 @@ impl SandboxChoice {
             "auto" => Some(Self::Auto),
             "bubblewrap" => Some(Self::Bubblewrap),
             "landlock" => Some(Self::Landlock),
+            "docker" => Some(Self::Docker),
             "none" | "subprocess" => Some(Self::Nothing),
+            _ => None,
+        }
+    }
+}
+
+/// The network of containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ContainerNetwork {
+    #[default]
+    None,
+    /// The default network of Docker, for commands that may use the network.
+    Bridge,
+}
+
+impl ContainerNetwork {
+    /// The names as written in a file, which are those of Docker.
+    pub const NAMES: &'static [&'static str] = &["none", "bridge"];
+
+    /// Returns the variant with that name, if there is one.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "none" => Some(Self::None),
+            "bridge" => Some(Self::Bridge),
             _ => None,
         }
     }

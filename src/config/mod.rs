@@ -25,7 +25,9 @@ mod value;
 
 pub use cap::{Cap, Scope, Unit};
 pub use check::{Kind, checked_url};
-pub use choices::{Codec, Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel, ThinkingStyle};
+pub use choices::{
+    Codec, ContainerNetwork, Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel, ThinkingStyle,
+};
 pub use describe::{SettingsAsJson, as_json, describe};
 pub use inert::{INERT, InertSetting};
 pub use load::{Loaded, SourceFile, Sources, ValueWithSource, load};

@@ -6,7 +6,7 @@
 
 use super::cap::Cap;
 use super::check::{self, Kind};
-use super::choices::{Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel};
+use super::choices::{ContainerNetwork, Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel};
 use super::inert::{INERT, InertSetting};
 use super::models;
 use super::problem::Source;
@@ -345,6 +345,10 @@ pub static SETTINGS: &[SettingRow] = &[
     row("shell.env", &["CO_SHELL_ENV"], Kind::List,
         "Names of environment variables that commands get in addition to the usual harmless ones",
         |s, v| s.shell.env = v.list().unwrap_or_default()),
+    row("shell.safe_commands", &["CO_SHELL_SAFE_COMMANDS", "CO_CLI_SHELL_SAFE_COMMANDS"], Kind::List,
+        "Commands that count as read-only, as `mytool list`: where a sandbox holds them to that, they run at once",
+        |s, v| s.shell.safe_commands = v.list().unwrap_or_default()).aliases(&["shell_safe_commands"])
+        .project(ProjectTrust::Never),
     row("sandbox.backend", &["CO_SANDBOX_BACKEND", "CO_CLI_SANDBOX_BACKEND"], Kind::Choice(SandboxChoice::NAMES),
         "What isolates commands: `auto` takes bubblewrap, else Landlock, else nothing",
         |s, v| s.sandbox.backend = v.choice(SandboxChoice::named)).aliases(&["sandbox_backend"])
@@ -352,6 +356,22 @@ pub static SETTINGS: &[SettingRow] = &[
     row("sandbox.read", &["CO_SANDBOX_READ"], Kind::PathList,
         "Files and folders that sandboxed commands may read, besides the system, the tools on PATH and the workspace",
         |s, v| s.sandbox.read = v.paths().unwrap_or_default()).project(ProjectTrust::Never),
+    row("sandbox.image", &["CO_SANDBOX_IMAGE", "CO_CLI_DOCKER_IMAGE"], Kind::Text,
+        "Image of the docker sandbox; it must be on this machine",
+        |s, v| s.sandbox.image = v.text().unwrap_or_default()).aliases(&["docker_image"])
+        .default("co-cli-sandbox").project(ProjectTrust::Never),
+    row("sandbox.network", &["CO_SANDBOX_NETWORK", "CO_CLI_SANDBOX_NETWORK"], Kind::Choice(ContainerNetwork::NAMES),
+        "Network of the docker sandbox, for commands that may use one: `none` or `bridge`",
+        |s, v| s.sandbox.network = v.choice(ContainerNetwork::named)).aliases(&["sandbox_network"])
+        .default("none").project(ProjectTrust::Never),
+    row("sandbox.memory", &["CO_SANDBOX_MEMORY", "CO_CLI_SANDBOX_MEM_LIMIT"], Kind::Text,
+        "Memory of the docker sandbox, as `512m` or `1g`",
+        |s, v| s.sandbox.memory = v.text().unwrap_or_default()).aliases(&["sandbox_mem_limit"])
+        .default("1g").project(ProjectTrust::Never),
+    row("sandbox.cpus", &["CO_SANDBOX_CPUS", "CO_CLI_SANDBOX_CPUS"], int(1, 64),
+        "Processors of the docker sandbox",
+        |s, v| s.sandbox.cpus = v.integer()).aliases(&["sandbox_cpus"])
+        .default("1").project(ProjectTrust::Never),
     // --- locations
     row("data_dir", &["CO_DATA_DIR"], Kind::Path,
         "Folder of sessions and approvals; unset: `$XDG_DATA_HOME/co`, else `~/.local/share/co`",

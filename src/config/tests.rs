@@ -128,6 +128,7 @@ fn fields_hold_what_was_set() {
         .loaded()
         .settings;
     let minute = Duration::from_secs(60);
+    let env = vec!["A".to_owned()];
     let expected = Settings {
         model: Some("anthropic/x".to_owned()),
         provider: Some("openai-compatible".to_owned()),
@@ -140,7 +141,7 @@ fn fields_hold_what_was_set() {
         discover_local: false,
         thinking: ThinkingLevel::High,
         context_tokens: Some(8_000),
-        shell: ShellSettings { timeout: minute, max_timeout: minute, env: vec!["A".to_owned()] },
+        shell: ShellSettings { timeout: minute, max_timeout: minute, env, ..ShellSettings::default() },
         trusted_folders: vec![PathBuf::from("/home/u/a"), PathBuf::from("/b")],
         verbose: true,
         plain: true,

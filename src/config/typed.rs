@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::cap::Cap;
-use super::choices::{Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel};
+use super::choices::{ContainerNetwork, Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel};
 use super::models::ModelOverride;
 use super::providers::ProviderSettings;
 use super::value::{Secret, TableEntry, Value};
@@ -112,6 +112,12 @@ pub struct SandboxSettings {
     pub backend: SandboxChoice,
     /// Absolute. Readable in addition to what every command may read.
     pub read: Vec<PathBuf>,
+    /// The image of containers.
+    pub image: String,
+    pub network: ContainerNetwork,
+    /// As Docker writes it: a number and a unit.
+    pub memory: String,
+    pub cpus: u32,
 }
 
 /// Limits and environment of child processes.
@@ -123,6 +129,8 @@ pub struct ShellSettings {
     pub max_timeout: Duration,
     /// Names of environment variables that children get in addition to the usual ones.
     pub env: Vec<String>,
+    /// Commands that count as read-only in a sandbox.
+    pub safe_commands: Vec<String>,
 }
 
 impl Settings {

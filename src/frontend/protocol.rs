@@ -67,6 +67,8 @@ pub enum ClientRequest {
     CheckRule { text: String },
     /// Save the rule and, if it is valid, approve the request with it.
     SaveRule { request: RequestId, text: String, scope: RuleScope },
+    /// Let the commands that run go on in the background.
+    Background,
     /// Stop the running `!cmd`.
     StopShell,
     /// The front end is closing; the owner stops what runs, saves, and answers with [`ServerMessage::Goodbye`].

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::policy::Surroundings;
+use super::policy::{DockerOptions, SandboxPaths};
 use super::subprocess::{Launch, Subprocess};
 use super::{Backend, Isolation, Sandbox};
 use crate::config::SandboxChoice;
@@ -16,11 +16,12 @@ use crate::config::SandboxChoice;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxOptions {
     pub wanted: SandboxChoice,
-    pub around: Surroundings,
+    pub paths: SandboxPaths,
     /// This program; started as the stage of sandboxed commands. Absolute.
     pub helper: PathBuf,
     /// The file that keeps verdicts.
     pub verdicts: PathBuf,
+    pub docker: DockerOptions,
 }
 
 /// A chosen sandbox.
@@ -38,6 +39,7 @@ pub fn choose(options: &SandboxOptions) -> Chosen {
         SandboxChoice::Auto => &[Backend::Bubblewrap, Backend::Landlock],
         SandboxChoice::Bubblewrap => &[Backend::Bubblewrap],
         SandboxChoice::Landlock => &[Backend::Landlock],
+        SandboxChoice::Docker => &[Backend::Docker],
         SandboxChoice::Nothing => &[],
     };
     let mut remarks = Vec::new();
@@ -49,7 +51,7 @@ pub fn choose(options: &SandboxOptions) -> Chosen {
     }
     let sandbox = match options.wanted {
         SandboxChoice::Auto | SandboxChoice::Nothing => Subprocess::plain(),
-        SandboxChoice::Bubblewrap | SandboxChoice::Landlock => {
+        SandboxChoice::Bubblewrap | SandboxChoice::Landlock | SandboxChoice::Docker => {
             let why = format!(
                 "the sandbox that `sandbox.backend` names cannot be used here ({}); fix that, or set it to auto or none",
                 remarks.join("; ")
@@ -88,6 +90,7 @@ mod linux {
     use std::time::Duration;
 
     use super::super::child::run_to_end;
+    use super::super::docker::Docker;
     use super::super::subprocess::{Launch, StagePlace, Subprocess};
     use super::super::{Backend, Command, Confinement, Hold, Isolation};
     use super::{SandboxOptions, stamp};
@@ -95,6 +98,9 @@ mod linux {
 
     /// Where bubblewrap is looked for. Never on `PATH`, which a project's tools may have changed.
     const BUBBLEWRAP: [&str; 3] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
+
+    /// The same for the client of Docker.
+    const DOCKER: [&str; 2] = ["/usr/bin/docker", "/usr/local/bin/docker"];
 
     /// The oldest version of bubblewrap that has every option in use.
     const OLDEST: (u32, u32) = (0, 4);
@@ -117,22 +123,32 @@ mod linux {
 
     pub(super) fn available(backend: Backend, options: &SandboxOptions) -> Result<Subprocess, String> {
         let lock = options.verdicts.with_extension("lock");
-        let place = Arc::new(StagePlace::new(options.helper.clone(), options.around.clone(), lock));
+        let place = Arc::new(StagePlace::new(options.helper.clone(), options.paths.clone(), lock));
         let (launch, isolation, program) = match backend {
             Backend::None => return Ok(Subprocess::plain()),
             Backend::Landlock => (Launch::Landlock(place), LANDLOCK, None),
             Backend::Bubblewrap => {
-                let program = bubblewrap()?;
+                let program = system_program(&BUBBLEWRAP, "bubblewrap")?;
                 (Launch::Bubblewrap(place, program.clone()), Isolation::FULL, Some(program))
+            }
+            Backend::Docker => {
+                let program = system_program(&DOCKER, "docker")?;
+                let docker = Arc::new(Docker::new(program.clone(), options.docker.clone()));
+                (Launch::Docker(place, docker), Isolation { backend, ..Isolation::FULL }, Some(program))
             }
         };
         let subprocess = Subprocess::new(launch, isolation);
         let kept = Verdicts::read(&options.verdicts);
-        let key = key(backend, &options.helper, program.as_deref());
+        let mut key = key(backend, &options.helper, program.as_deref());
+        if let Launch::Docker(_, docker) = subprocess.launch() {
+            key = format!("{key} {}", docker.image()?);
+        }
         if kept.passed(backend, &key) {
             return Ok(subprocess);
         }
-        program.as_deref().map_or(Ok(()), recent)?;
+        if let (Backend::Bubblewrap, Some(program)) = (backend, &program) {
+            recent(program)?;
+        }
         self_test(&subprocess)?;
         kept.keep(backend, key, &options.verdicts);
         Ok(subprocess)
@@ -146,16 +162,16 @@ mod linux {
         ..Isolation::FULL
     };
 
-    /// Returns a bubblewrap that can be relied on.
-    fn bubblewrap() -> Result<PathBuf, String> {
-        match BUBBLEWRAP.iter().map(Path::new).find(|path| path.exists()) {
-            Some(path) => reliable(path).map(|()| path.to_owned()),
-            None => Err("not installed; install the package bubblewrap".to_owned()),
+    /// Returns the first of these files that exists, if it can be relied on.
+    fn system_program(places: &[&str], package: &str) -> Result<PathBuf, String> {
+        match places.iter().map(Path::new).find(|path| path.exists()) {
+            Some(path) => reliable(path, package).map(|()| path.to_owned()),
+            None => Err(format!("not installed; install the package {package}")),
         }
     }
 
-    /// Checks that a file is the system's bubblewrap, without starting it.
-    fn reliable(path: &Path) -> Result<(), String> {
+    /// Checks that a file is a program of the system, without starting it.
+    fn reliable(path: &Path, package: &str) -> Result<(), String> {
         let found = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let shown = path.display();
         if found.permissions().mode() & 0o6000 != 0 {
@@ -169,7 +185,7 @@ mod linux {
         let mut magic = [0; 4];
         let read = fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut magic));
         if read.is_err() || magic != *b"\x7fELF" {
-            return Err(format!("{shown} is not a system program; reinstall the package bubblewrap"));
+            return Err(format!("{shown} is not a system program; reinstall the package {package}"));
         }
         Ok(())
     }
@@ -206,6 +222,7 @@ mod linux {
             ],
             timeout: TRIAL,
             confinement: Confinement::Workspace,
+            input: None,
         };
         let (program, _points) = sandbox.program(&command).map_err(|error| error.to_string())?;
         let (output, ended) = run_to_end(&program, TRIAL).map_err(|error| error.to_string())?;
@@ -263,7 +280,7 @@ mod linux {
                 let path = folder.path().join(name);
                 fs::write(&path, bytes).unwrap();
                 fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-                reliable(&path).map_err(|why| why.replace(&path.display().to_string(), "bwrap"))
+                reliable(&path, "bubblewrap").map_err(|why| why.replace(&path.display().to_string(), "bwrap"))
             };
             let elf = b"\x7fELF\x02";
             let root = rustix::process::getuid().is_root();

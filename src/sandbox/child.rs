@@ -12,6 +12,7 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -41,6 +42,8 @@ pub struct Program {
     pub cwd: PathBuf,
     /// The child's whole environment.
     pub env: Vec<(String, String)>,
+    /// Its stdin, where the caller does not make one; without it there is none.
+    pub input: Option<Arc<PipeReader>>,
 }
 
 /// This process's ends of the three pipes.
@@ -80,7 +83,7 @@ impl Drop for Group {
     }
 }
 
-/// Starts the program that `make` returns, without stdin; the pipe has stdout and stderr, in the order they were
+/// Starts the program that `make` returns, with its input; the pipe has stdout and stderr, in the order they were
 /// written. Errs if its folder is gone, or the system refuses a thread, a pipe or a process. Cancel-safe: a child that
 /// starts after the caller was dropped is killed. `make` may block; what it returns besides is kept until the child's end.
 pub async fn start<K>(
@@ -169,7 +172,8 @@ fn wait_without_reaping(id: Pid) -> io::Result<Exit> {
 fn silent(program: &Program) -> Forked<PipeReader> {
     let (output, writer) = io::pipe()?;
     let mut command = command(program)?;
-    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    let input = program.input.as_deref().map(PipeReader::try_clone).transpose()?;
+    command.stdin(input.map_or_else(Stdio::null, Stdio::from)).stdout(writer.try_clone()?).stderr(writer);
     // When `command` is dropped on return, the parent's write ends close, so only the child's remain open.
     Ok((command.spawn()?, output))
 }

@@ -159,57 +159,62 @@ fn drop_capabilities() -> io::Result<()> {
     Ok(())
 }
 
-/// System calls that reach into other processes, the kernel or the machine.
-const FORBIDDEN: &[i64] = &[
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_process_madvise,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_kcmp,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_kexec_load,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_reboot,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    libc::SYS_personality,
-    libc::SYS_lookup_dcookie,
+/// Lists system calls, each with its number.
+macro_rules! calls {
+    ($($name:ident)*) => { &[$((stringify!($name), libc::$name)),*] };
+}
+
+/// System calls that reach into other processes, the kernel or the machine; by name and number.
+pub(super) const FORBIDDEN: &[(&str, i64)] = calls![
+    SYS_ptrace
+    SYS_process_vm_readv
+    SYS_process_vm_writev
+    SYS_process_madvise
+    SYS_pidfd_getfd
+    SYS_kcmp
+    SYS_io_uring_setup
+    SYS_io_uring_enter
+    SYS_io_uring_register
+    SYS_keyctl
+    SYS_add_key
+    SYS_request_key
+    SYS_bpf
+    SYS_perf_event_open
+    SYS_userfaultfd
+    SYS_mount
+    SYS_umount2
+    SYS_move_mount
+    SYS_open_tree
+    SYS_fsopen
+    SYS_fsconfig
+    SYS_fsmount
+    SYS_fspick
+    SYS_mount_setattr
+    SYS_pivot_root
+    SYS_chroot
+    SYS_unshare
+    SYS_setns
+    SYS_open_by_handle_at
+    SYS_name_to_handle_at
+    SYS_kexec_load
+    SYS_init_module
+    SYS_finit_module
+    SYS_delete_module
+    SYS_swapon
+    SYS_swapoff
+    SYS_reboot
+    SYS_acct
+    SYS_quotactl
+    SYS_settimeofday
+    SYS_clock_settime
+    SYS_clock_adjtime
+    SYS_adjtimex
+    SYS_sethostname
+    SYS_setdomainname
+    SYS_syslog
+    SYS_vhangup
+    SYS_personality
+    SYS_lookup_dcookie
 ];
 
 /// System calls that change permissions, owners, times and attributes. A read-only command needs none, and Landlock does
@@ -268,7 +273,7 @@ const SHARED: &[i64] = &[
 ];
 
 /// Flags of `clone` that make namespaces.
-const NEW_NAMESPACES: [i32; 7] = [
+pub(super) const NEW_NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWNS,
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWPID,
@@ -279,14 +284,14 @@ const NEW_NAMESPACES: [i32; 7] = [
 ];
 
 /// Requests of `ioctl` that type into a terminal or change its console.
-const TERMINAL_REQUESTS: [u64; 2] = [0x5412, 0x541C];
+pub(super) const TERMINAL_REQUESTS: [u64; 2] = [0x5412, 0x541C];
 
 /// Bits of a socket's type that say what it is; the others are flags.
-const SOCKET_TYPE: u64 = 0xF;
+pub(super) const SOCKET_TYPE: u64 = 0xF;
 
 /// The families of sockets that namespaces or a shared network leave harmless. Sockets with a path are not among them: any
 /// readable folder may hold one of another process.
-const FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+pub(super) const FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 /// The bit in the numbers of system calls of the x32 interface, which reaches the same calls on the same processor.
 #[cfg(target_arch = "x86_64")]
@@ -299,7 +304,8 @@ type FilterRules = BTreeMap<i64, Vec<SeccompRule>>;
 fn filters(policy: &SandboxPolicy, namespaces: Namespaces) -> io::Result<[BpfProgram; 2]> {
     let mut rules = FilterRules::new();
     let mut forbid = |calls: &[i64]| rules.extend(calls.iter().map(|call| (*call, Vec::new())));
-    forbid(FORBIDDEN);
+    let forbidden: Vec<i64> = FORBIDDEN.iter().map(|(_, call)| *call).collect();
+    forbid(&forbidden);
     if policy.confinement == Confinement::ReadOnly && namespaces == Namespaces::Host {
         forbid(METADATA);
     }

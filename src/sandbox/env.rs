@@ -53,6 +53,15 @@ pub fn child_env(parent: &BTreeMap<String, String>, extra: &[String]) -> Vec<(St
     env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
+/// Returns what Docker's own client gets of the environment: where its daemon and its settings are.
+#[must_use]
+pub fn docker_client_env(parent: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    let passes =
+        |name: &str| matches!(name, "HOME" | "PATH" | "XDG_RUNTIME_DIR") || name.starts_with("DOCKER_");
+    let passed = parent.iter().filter(|(name, _)| passes(name));
+    passed.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 /// Whether a variable of this name is assumed to hold a key, a token or a password, so is never passed on.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {

@@ -8,6 +8,10 @@ pub mod backend;
 mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod confine;
+#[cfg(target_os = "linux")]
+mod docker;
+#[cfg(target_os = "linux")]
+mod mounts;
 pub mod policy;
 pub mod stage;
 pub mod subprocess;
@@ -19,8 +23,11 @@ pub mod privacy;
 
 pub mod survivors;
 
-use std::io;
-use std::path::PathBuf;
+pub mod tasks;
+
+use std::io::{self, PipeReader};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
@@ -34,13 +41,13 @@ pub trait Sandbox: Send + Sync {
 
     /// Starts a command; yields output as it arrives, then `Exited` exactly once. Cancel, drop or timeout
     /// ends the whole process group within one second. The child's environment is `command.env` only; it has
-    /// no terminal and no stdin.
+    /// no terminal, and its stdin is `command.input`.
     fn spawn(&self, command: Command, cancel: CancellationToken)
     -> BoxStream<'static, io::Result<ExecEvent>>;
 }
 
 /// One command line for `sh -c`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Command {
     pub script: String,
     /// Absolute.
@@ -49,6 +56,8 @@ pub struct Command {
     pub env: Vec<(String, String)>,
     pub timeout: Duration,
     pub confinement: Confinement,
+    /// Its standard input; without one it is empty.
+    pub input: Option<Arc<PipeReader>>,
 }
 
 /// What commands print where a sandbox holds them.
@@ -61,11 +70,24 @@ const SIGNS: [&str; 6] = [
     "Temporary failure in name resolution",
 ];
 
-/// Whether the output of a command that failed in a sandbox looks as if the sandbox held it. Only a hint: a command may
-/// print anything.
+/// Whether the output of a command that failed in a sandbox looks as if the sandbox held it: by its words, or because what
+/// it missed is there outside. Only a hint: a command may print anything. Blocking.
 #[must_use]
-pub fn looks_held(output: &str) -> bool {
+pub fn looks_held(output: &str, workspace: &Path) -> bool {
+    let is_outside = |word: &str| {
+        let path = Path::new(word);
+        let is_of_sandbox =
+            path.starts_with(workspace) || policy::SYSTEM.iter().any(|root| path.starts_with(root));
+        path.is_absolute()
+            && !is_of_sandbox
+            && path.parent().is_some_and(|folder| folder.parent().is_some() && folder.exists())
+    };
+    let is_word_end = |letter: char| letter.is_whitespace() || "'\"`:()".contains(letter);
     SIGNS.iter().any(|sign| output.contains(sign))
+        || output
+            .lines()
+            .filter(|line| line.contains("No such file or directory"))
+            .any(|line| line.split(is_word_end).any(is_outside))
 }
 
 /// What a command may do; a backend without isolation ignores it.
@@ -154,6 +176,7 @@ pub enum Backend {
     None,
     Landlock,
     Bubblewrap,
+    Docker,
 }
 
 impl Backend {
@@ -163,6 +186,7 @@ impl Backend {
             Self::None => "none",
             Self::Landlock => "landlock",
             Self::Bubblewrap => "bubblewrap",
+            Self::Docker => "docker",
         }
     }
 }
@@ -206,8 +230,10 @@ impl Isolation {
     pub fn word(&self) -> &'static str {
         match self.backend {
             Backend::None => "unsandboxed",
-            Backend::Landlock | Backend::Bubblewrap if self.not_held().is_empty() => "sandboxed",
-            Backend::Landlock | Backend::Bubblewrap => "partly sandboxed",
+            Backend::Landlock | Backend::Bubblewrap | Backend::Docker if self.not_held().is_empty() => {
+                "sandboxed"
+            }
+            Backend::Landlock | Backend::Bubblewrap | Backend::Docker => "partly sandboxed",
         }
     }
 

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Confinement;
+use crate::config::ContainerNetwork;
 use crate::stdx::secret_files::may_hold_secrets;
 
 /// Folders of the system that every command may read.
-const SYSTEM: &[&str] =
+pub(super) const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/sys"];
 
 /// Files of the system that hold passwords and private keys, inside [`SYSTEM`].
@@ -93,7 +94,7 @@ const MOST_PROCESSES: usize = 1_024;
 
 /// What the policy of every command is made from; known once the program started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Surroundings {
+pub struct SandboxPaths {
     /// The user's home folder. Absolute.
     pub home: Option<PathBuf>,
     /// The folders of `PATH`.
@@ -102,6 +103,18 @@ pub struct Surroundings {
     pub reads: Vec<PathBuf>,
     /// Folders of `co` itself: settings, rules, hooks, keys, data. Absolute.
     pub own: Vec<PathBuf>,
+}
+
+/// What containers are made with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DockerOptions {
+    pub image: String,
+    pub network: ContainerNetwork,
+    /// As Docker writes it.
+    pub memory: String,
+    pub cpus: u32,
+    /// The environment of Docker's own client, which says where its daemon is.
+    pub client_env: Vec<(String, String)>,
 }
 
 /// What one command may do.
@@ -145,19 +158,19 @@ impl SandboxPolicy {
         confinement: Confinement,
         workspace: &Path,
         temporary: &Path,
-        around: &Surroundings,
+        paths: &SandboxPaths,
     ) -> SandboxPolicy {
         let mut reads: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         let mut hidden: Vec<PathBuf> = SYSTEM_HIDDEN.iter().map(PathBuf::from).collect();
-        reads.extend(around.path.iter().filter_map(|folder| tool_root(folder, around.home.as_deref())));
-        if let Some(home) = &around.home {
+        reads.extend(paths.path.iter().filter_map(|folder| tool_root(folder, paths.home.as_deref())));
+        if let Some(home) = &paths.home {
             reads.extend(HOME.iter().map(|part| home.join(part)));
             hidden.extend(HOME_HIDDEN.iter().map(|part| home.join(part)));
             if home.starts_with(workspace) {
                 hidden.extend(credentials(home));
             }
         }
-        reads.extend(around.reads.iter().cloned());
+        reads.extend(paths.reads.iter().cloned());
         reads.push(workspace.to_owned());
         let mut writes = vec![temporary.to_owned()];
         let mut protected = Vec::new();
@@ -177,7 +190,7 @@ impl SandboxPolicy {
             }
         }
         // The folders of `co` hold keys; a workspace inside one of them is the user's own choice.
-        hidden.extend(around.own.iter().filter(|own| !workspace.starts_with(own)).cloned());
+        hidden.extend(paths.own.iter().filter(|own| !workspace.starts_with(own)).cloned());
         [&mut reads, &mut writes, &mut hidden].into_iter().for_each(existing);
         let limits = Limits::default();
         let (workspace, temporary) = (workspace.to_owned(), temporary.to_owned());
@@ -352,9 +365,9 @@ mod tests {
             &home,
             &[(".ssh/id_rsa", "x"), (".netrc", "x"), (".config/gh/hosts.yml", "x"), ("notes/a.md", "x")],
         );
-        let around = Surroundings { home: Some(home.clone()), ..Surroundings::default() };
+        let paths = SandboxPaths { home: Some(home.clone()), ..SandboxPaths::default() };
         let hidden = |workspace: &Path| {
-            let policy = SandboxPolicy::new(Confinement::Workspace, workspace, Path::new("/tmp"), &around);
+            let policy = SandboxPolicy::new(Confinement::Workspace, workspace, Path::new("/tmp"), &paths);
             let own = policy.hidden.iter().filter_map(|path| path.strip_prefix(&home).ok());
             own.map(|path| path.display().to_string()).collect::<Vec<_>>()
         };

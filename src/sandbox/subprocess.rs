@@ -27,9 +27,13 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 #[cfg(target_os = "linux")]
-use super::bubblewrap::{self, MountPoints};
+use super::bubblewrap;
 use super::child::{Group, Program, SHELL, Started, start};
-use super::policy::{SandboxPolicy, Surroundings, closed_settings};
+#[cfg(target_os = "linux")]
+use super::docker::{self, Container, Docker};
+#[cfg(target_os = "linux")]
+use super::mounts::MountPoints;
+use super::policy::{SandboxPaths, SandboxPolicy, closed_settings};
 #[cfg(target_os = "linux")]
 use super::stage::{STAGE, StageOrder, StageRole};
 use super::survivors::{MARKER, end_survivors, survivors};
@@ -69,6 +73,9 @@ pub enum Launch {
     Landlock(Arc<StagePlace>),
     /// The same, inside of this bubblewrap.
     Bubblewrap(Arc<StagePlace>, PathBuf),
+    /// In a container.
+    #[cfg(target_os = "linux")]
+    Docker(Arc<StagePlace>, Arc<Docker>),
     /// Not at all, for this reason.
     Unavailable(String),
 }
@@ -77,7 +84,7 @@ pub enum Launch {
 #[derive(Debug)]
 pub struct StagePlace {
     helper: PathBuf,
-    around: Surroundings,
+    paths: SandboxPaths,
     lock: PathBuf,
     made: OnceLock<StageFolders>,
 }
@@ -85,7 +92,7 @@ pub struct StagePlace {
 /// What the first command needs: made then, because most starts of the program run none.
 #[derive(Debug)]
 struct StageFolders {
-    around: Surroundings,
+    paths: SandboxPaths,
     /// The folder for temporary files of all commands; removed with this.
     temporary: TempDir,
 }
@@ -93,8 +100,8 @@ struct StageFolders {
 impl StagePlace {
     /// `helper` is this program, `lock` a file that every `co` of the user can lock.
     #[must_use]
-    pub fn new(helper: PathBuf, around: Surroundings, lock: PathBuf) -> Self {
-        Self { helper, around, lock, made: OnceLock::new() }
+    pub fn new(helper: PathBuf, paths: SandboxPaths, lock: PathBuf) -> Self {
+        Self { helper, paths, lock, made: OnceLock::new() }
     }
 
     fn folders(&self) -> io::Result<&StageFolders> {
@@ -102,14 +109,14 @@ impl StagePlace {
             return Ok(made);
         }
         remove_abandoned();
-        let mut around = self.around.clone();
+        let mut paths = self.paths.clone();
         if rustix::process::getuid().is_root() {
-            around.own.extend(closed_settings());
+            paths.own.extend(closed_settings());
         }
         // Where it cannot be made, the backend that needs it says so.
         let _ = self.lock.parent().map(std::fs::create_dir_all);
         let prefix = format!("{TEMPORARY_PREFIX}{}-", std::process::id());
-        let made = StageFolders { around, temporary: tempfile::Builder::new().prefix(&prefix).tempdir()? };
+        let made = StageFolders { paths, temporary: tempfile::Builder::new().prefix(&prefix).tempdir()? };
         Ok(self.made.get_or_init(|| made))
     }
 }
@@ -148,6 +155,22 @@ impl Subprocess {
         Self { launch, isolation }
     }
 
+    fn leftovers(&self) -> Leftovers {
+        match &self.launch {
+            #[cfg(target_os = "linux")]
+            Launch::Docker(..) => Leftovers::Ended,
+            Launch::Plain | Launch::Landlock(_) | Launch::Bubblewrap(..) | Launch::Unavailable(_) => {
+                Leftovers::Reported
+            }
+        }
+    }
+
+    /// Returns how its commands are started.
+    #[must_use]
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
     /// Returns the program to start for a command, and what must be kept until it ended. Blocking.
     pub fn program(&self, command: &Command) -> io::Result<(Program, CommandResources)> {
         let launch = match command.confinement {
@@ -157,14 +180,16 @@ impl Subprocess {
         match launch {
             Launch::Plain => {
                 let args = vec!["-c".into(), command.script.clone().into()];
-                let (cwd, env) = (command.cwd.clone(), command.env.clone());
-                Ok((Program { file: SHELL.into(), args, cwd, env }, CommandResources::default()))
+                let (cwd, env, input) = (command.cwd.clone(), command.env.clone(), command.input.clone());
+                Ok((Program { file: SHELL.into(), args, cwd, env, input }, CommandResources::default()))
             }
             Launch::Unavailable(why) => Err(io::Error::other(why.clone())),
             #[cfg(target_os = "linux")]
             Launch::Landlock(place) => place.alone(command),
             #[cfg(target_os = "linux")]
             Launch::Bubblewrap(place, bubblewrap) => place.inside(command, bubblewrap),
+            #[cfg(target_os = "linux")]
+            Launch::Docker(place, docker) => place.contained(command, docker),
             #[cfg(not(target_os = "linux"))]
             Launch::Landlock(_) | Launch::Bubblewrap(..) => {
                 Err(io::Error::other("sandboxes work on Linux only"))
@@ -178,12 +203,14 @@ impl Subprocess {
 pub struct CommandResources {
     #[cfg(target_os = "linux")]
     _points: Option<MountPoints>,
+    #[cfg(target_os = "linux")]
+    _container: Option<Arc<Container>>,
 }
 
 #[cfg(target_os = "linux")]
 impl StagePlace {
     fn policy(command: &Command, folders: &StageFolders) -> SandboxPolicy {
-        SandboxPolicy::new(command.confinement, &command.cwd, folders.temporary.path(), &folders.around)
+        SandboxPolicy::new(command.confinement, &command.cwd, folders.temporary.path(), &folders.paths)
     }
 
     /// The command's environment, with caches and temporary files in a folder of its own.
@@ -208,6 +235,7 @@ impl StagePlace {
             args: stage_arguments(&order, &command.script)?,
             cwd: command.cwd.clone(),
             env: Self::env(command, folders.temporary.path()),
+            input: command.input.clone(),
         };
         Ok((program, CommandResources::default()))
     }
@@ -222,8 +250,22 @@ impl StagePlace {
         let order = StageOrder { policy: SandboxPolicy { writes, ..policy }, role: StageRole::Inside };
         args.extend(stage_arguments(&order, &command.script)?);
         let (file, cwd) = (bubblewrap.to_owned(), command.cwd.clone());
-        let program = Program { file, args, cwd, env: Self::env(command, temporary) };
-        Ok((program, CommandResources { _points: Some(points) }))
+        let (env, input) = (Self::env(command, temporary), command.input.clone());
+        let program = Program { file, args, cwd, env, input };
+        Ok((program, CommandResources { _points: Some(points), ..CommandResources::default() }))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl StagePlace {
+    fn contained(&self, command: &Command, docker: &Docker) -> io::Result<(Program, CommandResources)> {
+        let folders = self.folders()?;
+        let policy = Self::policy(command, folders);
+        let env = Self::env(command, Path::new(docker::TEMPORARY));
+        let (program, container) =
+            docker.program(&policy, &self.paths.reads, &command.script, &env, &self.lock)?;
+        let program = Program { input: command.input.clone(), ..program };
+        Ok((program, CommandResources { _container: Some(container), ..CommandResources::default() }))
     }
 }
 
@@ -276,6 +318,7 @@ async fn drive(sandbox: Subprocess, command: Command, cancel: CancellationToken,
         return;
     }
     let marker = command.env.iter().find(|(name, _)| name == MARKER).map(|(_, value)| value.clone());
+    let leftovers = sandbox.leftovers();
     let limit = command.timeout;
     let opened = match start(move || sandbox.program(&command)).await {
         Ok(started) => open(started, &events),
@@ -301,7 +344,7 @@ async fn drive(sandbox: Subprocess, command: Command, cancel: CancellationToken,
         never = pump.forever() => match never {},
     };
     match end {
-        End::Itself(status) => finish(status, group, &mut pump, marker, &events).await,
+        End::Itself(status) => finish((status, leftovers), group, &mut pump, marker, &events).await,
         End::Cut(status) => cut(status, group, exit, &mut pump, marker, &events).await,
     }
 }
@@ -313,8 +356,23 @@ fn open(started: Started<std::io::PipeReader>, events: &Events) -> io::Result<Op
     Ok((started.group, started.exit, Pump { output, events: events.clone() }))
 }
 
-/// Handles the shell's exit: reads its last output, ends the rest of its group, reports those that left it.
-async fn finish(status: Exit, group: Group, pump: &mut Pump, marker: Option<String>, events: &Events) {
+/// What is done with processes that a command leaves behind, beyond its group.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leftovers {
+    /// They are reported; a stage leaves none.
+    Reported,
+    /// They are ended: in a container nothing else does so.
+    Ended,
+}
+
+/// Handles the shell's exit: reads its last output, ends the rest of its group, and does with those that left it as said.
+async fn finish(
+    (status, leftovers): (Exit, Leftovers),
+    group: Group,
+    pump: &mut Pump,
+    marker: Option<String>,
+    events: &Events,
+) {
     let _ = timeout(DRAIN, pump.until_end()).await;
     group.terminate();
     let id = group.id();
@@ -324,7 +382,14 @@ async fn finish(status: Exit, group: Group, pump: &mut Pump, marker: Option<Stri
         drop(group);
     };
     let telling = async {
-        let found = look(marker, move |marker| outside(id, survivors(marker))).await;
+        let found = look(marker, move |marker| match leftovers {
+            Leftovers::Reported => outside(id, survivors(marker)),
+            Leftovers::Ended => {
+                end_survivors(marker);
+                Vec::new()
+            }
+        })
+        .await;
         tell(found, Fate::Running, status, events).await;
     };
     tokio::join!(ending, telling);

@@ -76,6 +76,8 @@ pub enum Category {
     Files,
     Search,
     Shell,
+    /// Commands that run in the background.
+    Tasks,
 }
 
 /// How much harm a call can do (seed 000's tiers). Stored: variants may only be added.

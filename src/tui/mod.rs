@@ -41,6 +41,6 @@ pub use self::exit::ExitLines;
 pub use self::model::{Model, Setup};
 pub use self::msg::{Cmd, Input, MouseMode, Msg};
 pub use self::shell::{Call, Host, TuiError, TuiLink, TuiOptions, run};
-pub use self::theme::{Glyphs, Surroundings, Theme};
+pub use self::theme::{Glyphs, SandboxPaths, Theme};
 pub use self::update::update;
 pub use self::view::view;

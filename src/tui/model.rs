@@ -585,6 +585,11 @@ impl Model {
         turn || self.shell == Activity::Running
     }
 
+    /// Whether something runs that could go on in the background.
+    pub fn runs_calls(&self) -> bool {
+        self.shell == Activity::Running || self.turn.as_ref().is_some_and(|turn| turn.phase == Phase::Tools)
+    }
+
     /// Returns why the card that has the keys does not answer at once.
     pub fn wait(&self) -> Wait {
         if self.focus != Focus::Card || self.panel.is_some() {

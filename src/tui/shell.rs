@@ -32,7 +32,7 @@ use super::exit::ExitLines;
 use super::keys::Keymap;
 use super::model::{Life, Model, Setup};
 use super::msg::{Input, MouseMode, Msg, Target};
-use super::theme::{Glyphs, Surroundings, Theme};
+use super::theme::{Glyphs, SandboxPaths, Theme};
 use super::view::paint;
 use super::{Fold, Motion, update};
 use crate::config::ThemeChoice;
@@ -80,7 +80,7 @@ pub struct TuiLink {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TuiOptions {
     pub theme: ThemeChoice,
-    pub surroundings: Surroundings,
+    pub surroundings: SandboxPaths,
     pub glyphs: &'static Glyphs,
     pub motion: Motion,
     /// [`Fold::Open`] shows full thinking from the start (`--verbose`).

@@ -1,7 +1,6 @@
 //! The sandbox, by attack: the probe of the test kit tries to leave each backend, as root and as an ordinary user, and the
 //! result is the table of `co help sandbox`.
 
-use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,7 +12,7 @@ use crate::end_to_end::kit::{each, heard, run};
 use crate::skip::skipped;
 
 /// The backends, as the columns of the table.
-const BACKENDS: [&str; 2] = ["landlock", "bubblewrap"];
+const BACKENDS: [&str; 3] = ["landlock", "bubblewrap", "docker"];
 
 /// The user and group `nobody` of most systems.
 const NOBODY: u32 = 65_534;
@@ -27,6 +26,23 @@ fn runs(what: &str) -> bool {
         skipped(&format!("{what} (set CO_TEST_SANDBOX=1; needs bubblewrap and Landlock)"));
     }
     wanted
+}
+
+/// Returns the backends that can be tested here; says which cannot.
+fn backends() -> Vec<&'static str> {
+    let has_docker = std::env::var_os("CO_SANDBOX_IMAGE").is_some();
+    if !has_docker {
+        skipped("the docker sandbox (run the tests with scripts/with-docker)");
+    }
+    BACKENDS.into_iter().filter(|backend| *backend != "docker" || has_docker).collect()
+}
+
+/// Returns a `co` whose commands run in this backend.
+fn in_backend(co: Co, backend: &str) -> Co {
+    let co = co.env("CO_SANDBOX_BACKEND", backend);
+    let docker =
+        ["DOCKER_HOST", "CO_SANDBOX_IMAGE"].map(|name| (name, std::env::var(name).unwrap_or_default()));
+    docker.into_iter().fold(co, |co, (name, value)| if value.is_empty() { co } else { co.env(name, &value) })
 }
 
 /// Copies of the binaries that every user can run.
@@ -56,7 +72,7 @@ impl Binaries {
     fn matrix(&self, backend: &str, user: Option<u32>) -> Vec<(String, String)> {
         let mut probe = Command::new(self.path("co-probe"));
         probe.args(["matrix".as_ref(), self.path("co").as_os_str(), backend.as_ref()]);
-        probe.env("CO_PROBE_SECRET", "1").stdin(Stdio::null()).current_dir("/");
+        probe.env("CO_PROBE_SECRET", "1").env("HOME", "/nonexistent").stdin(Stdio::null()).current_dir("/");
         if let Some(user) = user {
             probe.uid(user).gid(user);
         }
@@ -83,30 +99,86 @@ fn attempts_to_leave_end_as_the_table_says() {
     }
     let binaries = Binaries::new();
     let users: &[Option<u32>] = if is_root() { &[None, Some(NOBODY)] } else { &[None] };
-    let mut names: Vec<String> = Vec::new();
-    let mut cells: BTreeMap<(String, &str), String> = BTreeMap::new();
-    for backend in BACKENDS {
+    let mut table = Table::read();
+    for backend in backends() {
+        let mut cells: Vec<(String, String)> = Vec::new();
         for user in users {
             for (name, verdict) in binaries.matrix(backend, *user) {
-                if !names.contains(&name) {
-                    names.push(name.clone());
+                match cells.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, cell)) => *cell = worst(cell, &verdict),
+                    None => cells.push((name, verdict)),
                 }
-                let cell = cells.entry((name, backend)).or_insert_with(|| "not run".to_owned());
-                *cell = worst(cell, &verdict);
             }
         }
+        if std::env::var_os("CO_UPDATE_SANDBOX").is_some() {
+            table.put(backend, cells);
+        } else {
+            assert_eq!(cells, table.column(backend), "{backend}");
+        }
     }
-    let mut table = format!("  {:44}{:12}{}\n", "a command tries to", BACKENDS[0], BACKENDS[1]);
-    for name in &names {
-        let cell = |backend| cells[&(name.clone(), backend)].as_str();
-        table.push_str(&format!("  {name:44}{:12}{}\n", cell(BACKENDS[0]), cell(BACKENDS[1])));
+    table.write();
+}
+
+/// The table of `co help sandbox`: for each attempt one verdict a backend, in the order of [`BACKENDS`].
+struct Table(Vec<(String, Vec<String>)>);
+
+impl Table {
+    const NAME: usize = 44;
+    const CELL: usize = 12;
+
+    fn file() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(TABLE)
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(TABLE);
-    if std::env::var_os("CO_UPDATE_SANDBOX").is_some() {
-        std::fs::write(file, table).unwrap();
-        return;
+
+    fn read() -> Self {
+        let text = std::fs::read_to_string(Self::file()).unwrap();
+        let row = |line: &str| {
+            let part = |from: usize, length: usize| {
+                let rest = line.get(from..).unwrap_or_default();
+                rest.get(..length).unwrap_or(rest).trim().to_owned()
+            };
+            let cells = (0..BACKENDS.len()).map(|at| part(2 + Self::NAME + at * Self::CELL, Self::CELL));
+            (part(2, Self::NAME), cells.collect())
+        };
+        Self(text.lines().skip(1).map(row).collect())
     }
-    assert_eq!(table, std::fs::read_to_string(file).unwrap());
+
+    fn at(backend: &str) -> usize {
+        BACKENDS.iter().position(|known| *known == backend).unwrap()
+    }
+
+    fn column(&self, backend: &str) -> Vec<(String, String)> {
+        let at = Self::at(backend);
+        self.0.iter().map(|(name, cells)| (name.clone(), cells[at].clone())).collect()
+    }
+
+    fn put(&mut self, backend: &str, cells: Vec<(String, String)>) {
+        let at = Self::at(backend);
+        let old = std::mem::take(&mut self.0);
+        for (name, verdict) in cells {
+            let known = old.iter().find(|(known, _)| *known == name);
+            let mut row = known.map_or(vec![String::new(); BACKENDS.len()], |(_, row)| row.clone());
+            row[at] = verdict;
+            self.0.push((name, row));
+        }
+    }
+
+    /// Does nothing where the file says the same.
+    fn write(&self) {
+        let line = |name: &str, cells: &[&str]| {
+            let cells: String = cells.iter().map(|cell| format!("{cell:0$}", Self::CELL)).collect();
+            format!("  {}\n", format!("{name:0$}{cells}", Self::NAME).trim_end())
+        };
+        let mut text = line("a command tries to", &BACKENDS);
+        for (name, cells) in &self.0 {
+            text.push_str(&line(name, &cells.iter().map(String::as_str).collect::<Vec<_>>()));
+        }
+        if std::env::var_os("CO_UPDATE_SANDBOX").is_some() {
+            std::fs::write(Self::file(), text).unwrap();
+        } else {
+            assert_eq!(text, std::fs::read_to_string(Self::file()).unwrap());
+        }
+    }
 }
 
 fn is_root() -> bool {
@@ -130,6 +202,11 @@ const UNASKED: &[(&str, &str, &str, bool)] = &[
     ("landlock", "ask", "ls", true),
     ("landlock", "ask", "git status --short", true),
     ("landlock", "auto", "sh check.sh", false),
+    ("docker", "ask", "ls", true),
+    ("docker", "ask", "sh check.sh", false),
+    ("docker", "auto", "sh check.sh", true),
+    ("docker", "auto", "curl https://a.example", false),
+    ("docker", "auto", "echo x > /etc/co-test", false),
     ("none", "ask", "ls", false),
     ("none", "auto", "sh check.sh", false),
 ];
@@ -139,10 +216,14 @@ fn commands_run_unasked_where_a_sandbox_holds_them() {
     if !runs("commands that run unasked in a sandbox") {
         return;
     }
+    let here = backends();
     each(UNASKED, 4, |(backend, mode, command, unasked)| {
+        if *backend != "none" && !here.contains(backend) {
+            return;
+        }
         let reply = format!("reply\n  call shell {}\nreply\n  text Done.\n", json!({ "command": command }));
         let service = Service::new(&reply);
-        let co = Co::new().with(&service, Wire::Anthropic).env("CO_SANDBOX_BACKEND", *backend);
+        let co = in_backend(Co::new().with(&service, Wire::Anthropic), backend);
         let co = co.file("work/check.sh", "echo checked > made.txt\n");
         let git = "git init -q . && git config user.email a@b.example && git config user.name a && git add -A && \
                    git commit -qm first";
@@ -163,14 +244,14 @@ fn commands_run_unasked_where_a_sandbox_holds_them() {
     });
 }
 
-/// Commands that misbehave, with what their report says.
+/// Commands that misbehave, with what their report says: one of several texts.
 #[rustfmt::skip]
 const MISBEHAVING: &[(&str, &str)] = &[
-    ("i=0; while [ $i -lt 1500 ]; do sleep 30 & i=$((i+1)); done; wait", "more than 1024 processes"),
+    ("i=0; while [ $i -lt 1500 ]; do sleep 30 & i=$((i+1)); done; wait", "more than 1024 processes|can't fork"),
     ("trap '' TERM; setsid -f sleep 300; sleep 300", "timed out after 2 seconds"),
     ("exec >&- 2>&-; exit 3", "exit 3"),
     ("read line </dev/tty", "exit "),
-    ("touch /usr/co-test", "sandbox, which may be why it failed"),
+    ("touch /var/co-test", "sandbox, which may be why it failed"),
     ("cat \"$HOME/.ssh/id_ed25519\"", "exit 1"),
     ("kill -9 $$", "9"),
 ];
@@ -180,12 +261,12 @@ fn misbehaving_commands_end_with_a_clear_report() {
     if !runs("misbehaving commands in a sandbox") {
         return;
     }
-    for backend in BACKENDS {
+    for backend in backends() {
         for (command, report) in MISBEHAVING {
             let args =
                 json!({ "command": command, "timeout": if command.contains("TERM") { 2 } else { 60 } });
             let service = Service::new(&format!("reply\n  call shell {args}\nreply\n  text Done.\n"));
-            let co = Co::new().with(&service, Wire::Anthropic).env("CO_SANDBOX_BACKEND", backend);
+            let co = in_backend(Co::new().with(&service, Wire::Anthropic), backend);
             let co = co.file(".ssh/id_ed25519", "the key");
             let rule = format!(
                 "[[rule]]\neffect = \"allow\"\ntool = \"shell\"\nargs.command = {}\n",
@@ -196,7 +277,7 @@ fn misbehaving_commands_end_with_a_clear_report() {
             let ran = run(&co, &["-p", "go"]);
             let heard = heard(&service, 2).join("\n");
             assert!(
-                heard.contains(report) && !heard.contains("the key"),
+                report.split('|').any(|report| heard.contains(report)) && !heard.contains("the key"),
                 "{backend} `{command}`: {heard} {ran:?}"
             );
             assert!(began.elapsed().as_secs() < 30, "{backend} `{command}`");
@@ -209,13 +290,17 @@ fn leaving_the_sandbox_is_a_request_that_only_a_person_answers() {
     if !runs("requests to leave a sandbox") {
         return;
     }
-    for backend in BACKENDS {
+    for backend in backends() {
         let call = |args| format!("reply\n  call shell {args}\n");
-        let outside = "touch \"$HOME/made\"";
+        // Not in the folder for temporary files: a sandbox has another one there.
+        let elsewhere = tempfile::Builder::new().prefix("co-it-").tempdir_in("/var/tmp").unwrap();
+        let co = Co::new().env("CO_SHELL_ENV", "OUTSIDE");
+        let co = co.env("OUTSIDE", elsewhere.path().display().to_string());
+        let outside = "touch \"$OUTSIDE/made\"";
         let held = json!({ "command": outside });
         let leaves = json!({ "command": outside, "unsandboxed": "the file belongs there" });
         let service = Service::new(&format!("{}{}reply\n  text Done.\n", call(&held), call(&leaves)));
-        let co = Co::new().with(&service, Wire::Anthropic).env("CO_SANDBOX_BACKEND", backend);
+        let co = in_backend(co.with(&service, Wire::Anthropic), backend);
         let allow =
             format!("[[rule]]\neffect = \"allow\"\ntool = \"shell\"\nargs.command = {}\n", json!(outside));
         let co = co.file(".config/co/rules.toml", allow);
@@ -225,11 +310,11 @@ fn leaving_the_sandbox_is_a_request_that_only_a_person_answers() {
         assert_eq!(told["end"], "deferred", "{backend}: {told:#}");
         let summary = "outside of the sandbox: the file belongs there";
         assert!(told["waiting"][0]["summary"].as_str().unwrap().ends_with(summary), "{backend}: {told:#}");
-        assert!(!co.home().join("made").exists(), "{backend}: it ran unasked");
+        assert!(!elsewhere.path().join("made").exists(), "{backend}: it ran unasked");
         let request = co.waiting().remove(0);
         let ran = run(&co, &["approvals", "yes", &request]);
         assert_eq!(ran.code, Some(0), "{backend}: {ran:?}");
         assert_eq!(run(&co, &["resume", "--output", "json"]).json()["end"], "completed", "{backend}");
-        assert!(co.home().join("made").exists(), "{backend}: it did not run outside");
+        assert!(elsewhere.path().join("made").exists(), "{backend}: it did not run outside");
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use super::background::BackgroundSessions;
 use super::files::Files;
 use super::pending::Pending;
-use super::shell::{Shell, ShellEvent};
+use super::shell::{Shell, ShellEvent, UserCommand};
 use crate::accounts::login::Entered;
 use crate::accounts::{ModelChoice, Origin};
 use crate::agent::port::{Closed, Event, Frontend, Op};
@@ -25,6 +25,7 @@ use crate::frontend::json::sum;
 use crate::frontend::protocol::{ClientRequest, CommandLine, Header, ServerMessage, Update};
 use crate::history::{History, Record, SessionId};
 use crate::message::{NoteKind, Usage, UserPart};
+use crate::sandbox::Confinement;
 use crate::store::{AuditNote, InputScope, RequestFilter};
 
 /// Maximum number of requests sent to a front end at once.
@@ -111,6 +112,7 @@ impl ClientHandler {
         asks: mpsc::Receiver<ClientRequest>,
         decider: Decider,
     ) -> Self {
+        let shell = Shell::new(app.tasks.clone());
         let (model, hook_messages) = (app.models.choices(), app.permissions.hook_messages());
         Self {
             background: BackgroundSessions::new(&app.store),
@@ -120,7 +122,7 @@ impl ClientHandler {
             updates,
             asks,
             decider,
-            shell: Shell::default(),
+            shell,
             notes: Vec::new(),
             copied: false,
             draft: None,
@@ -277,6 +279,13 @@ impl ClientHandler {
             ClientRequest::SaveRule { request, text, scope } => {
                 Box::pin(self.save_rule(request, text, scope)).await
             }
+            ClientRequest::Background => {
+                self.app.tasks.move_running();
+                if let Some(event) = self.shell.background(&self.app.spill(&self.session)) {
+                    self.on_shell(event).await;
+                }
+                OwnerAction::Answered
+            }
             ClientRequest::StopShell => {
                 self.shell.stop();
                 OwnerAction::Answered
@@ -294,8 +303,8 @@ impl ClientHandler {
         match entry {
             Entry::Quit => OwnerAction::Close,
             Entry::Nothing => OwnerAction::Answered,
-            Entry::Shell { command, privacy } => {
-                self.run_shell(command, privacy).await;
+            Entry::Shell { command, privacy, confinement } => {
+                self.run_shell(command, privacy, confinement).await;
                 OwnerAction::Answered
             }
             Entry::Command { name, args } => self.command(&name, &args, known).await,
@@ -384,6 +393,7 @@ impl ClientHandler {
                 self.sessions().await;
                 self.tell(ServerMessage::PickSession { query }).await;
             }
+            CommandEffect::EndTask(number) => self.end_task(number).await,
             CommandEffect::Quit => return OwnerAction::Close,
         }
         OwnerAction::Answered
@@ -441,7 +451,7 @@ impl ClientHandler {
     }
 
     /// Runs the user's shell command, without model and approval.
-    async fn run_shell(&mut self, command: String, privacy: Privacy) {
+    async fn run_shell(&mut self, command: String, privacy: Privacy, confinement: Confinement) {
         if command.is_empty() {
             self.say(Say::warning("shell", "Type a command after `!`, e.g. `!ls`.")).await;
         } else if let Some(running) = self.shell.command() {
@@ -449,7 +459,8 @@ impl ClientHandler {
             self.say(Say::warning("shell", text)).await;
         } else {
             self.tell(ServerMessage::ShellBegan { command: command.clone(), privacy }).await;
-            self.shell.start(&self.app, &self.session, &self.folder, command, privacy);
+            let started = UserCommand { command, privacy, confinement };
+            self.shell.start(&self.app, &self.session, &self.folder, started);
         }
     }
 
@@ -464,6 +475,28 @@ impl ClientHandler {
                 }
                 self.tell(ServerMessage::ShellEnded { outcome, took }).await;
             }
+            ShellEvent::TaskEnded(task) => {
+                let text = format!("Task {} ({}) ended: {}.", task.number, code(&task.command), task.state());
+                self.notes.push(Record::Noted { kind: NoteKind::CommandOutput, text: text.clone() });
+                self.say(Say::plain("tasks", text)).await;
+            }
+        }
+    }
+
+    /// Ends what runs in the background of the session, and says so.
+    pub(super) async fn end_tasks(&mut self) {
+        let ended = match self.app.tasks.end_all(&self.app.spill(&self.session)).await {
+            0 => return,
+            1 => "1 task was ended with its session.".to_owned(),
+            many => format!("{many} tasks were ended with their session."),
+        };
+        self.say(Say::plain("tasks", ended)).await;
+    }
+
+    async fn end_task(&mut self, number: usize) {
+        let folder = self.app.spill(&self.session);
+        if let Err(error) = self.app.tasks.end(&folder, number) {
+            self.say(Say::warning("tasks", format!("{error}."))).await;
         }
     }
 

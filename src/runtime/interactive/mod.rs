@@ -633,6 +633,7 @@ impl<'a> SessionRuntime<'a> {
     /// Ends the session: stops the user's command and stores what is left.
     async fn close(mut self, reason: &'static str) -> Result<Vec<String>, AppError> {
         self.client.stop_shell().await;
+        self.client.end_tasks().await;
         self.client.remembered().await;
         let kept = self.keep_left().await;
         session_ended(&self.session, &self.env, reason).await;

@@ -1,7 +1,7 @@
 //! `!command`: runs the user's own command and streams its output. One at a time, during a turn or between turns,
 //! without model and approval. The model gets a note with the next prompt, except for private commands.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -15,18 +15,29 @@ use crate::app::own_mark;
 use crate::command::{Privacy, code};
 use crate::history::SessionId;
 use crate::sandbox::survivors::MARKER;
+use crate::sandbox::tasks::{StartedCommand, Task, Tasks};
 use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Survivor, looks_held};
 
-/// The user's command, if one runs.
-#[derive(Default)]
+/// The user's command, if one runs, and the ends of what runs in the background.
 pub(super) struct Shell {
     running: Option<Running>,
+    tasks: Tasks,
     /// Number of commands started.
     count: usize,
 }
 
+/// A command as the user entered it.
+pub(super) struct UserCommand {
+    pub(super) command: String,
+    pub(super) privacy: Privacy,
+    pub(super) confinement: Confinement,
+}
+
 struct Running {
     command: String,
+    folder: PathBuf,
+    /// The mark of its processes.
+    mark: String,
     privacy: Privacy,
     is_sandboxed: bool,
     /// Never shared; the lock makes the owner's future `Send`.
@@ -49,34 +60,58 @@ pub(super) enum ShellEvent {
         /// For the next prompt; `None` for a private command.
         note: Option<String>,
     },
+    /// A command in the background ended.
+    TaskEnded(Task),
 }
 
 impl Shell {
+    pub(super) fn new(tasks: Tasks) -> Self {
+        Self { running: None, tasks, count: 0 }
+    }
+
+    /// Moves the running command to the background of the session with this folder. `None` if none runs.
+    pub(super) fn background(&mut self, session: &Path) -> Option<ShellEvent> {
+        let running = self.running.take()?;
+        let took = running.started.elapsed();
+        let started = StartedCommand {
+            command: running.command,
+            mark: running.mark,
+            events: running.stream.into_inner(),
+            cancel: running.cancel,
+            input: None,
+            output: running.kept.text().into_bytes(),
+        };
+        let outcome = match self.tasks.add(session, started) {
+            Ok(number) => format!("in the background as task {number}; `/tasks` lists it"),
+            Err(error) => format!("ended: {error}"),
+        };
+        Some(ShellEvent::Ended { outcome, took, note: None })
+    }
+
     /// Starts a command. A running one is dropped, which kills it.
-    pub(super) fn start(
-        &mut self,
-        app: &App,
-        session: &SessionId,
-        folder: &Path,
-        command: String,
-        privacy: Privacy,
-    ) {
+    pub(super) fn start(&mut self, app: &App, session: &SessionId, folder: &Path, started: UserCommand) {
+        let UserCommand { command, privacy, confinement } = started;
         let cancel = CancellationToken::new();
         let mut env = app.child_env.clone();
         self.count += 1;
-        env.push((MARKER.to_owned(), own_mark(session, self.count)));
+        let mark = own_mark(session, self.count);
+        env.push((MARKER.to_owned(), mark.clone()));
         let spawned = Command {
             script: command.clone(),
             cwd: folder.to_owned(),
             env,
             timeout: app.settings.shell.max_timeout,
-            confinement: Confinement::Network,
+            confinement,
+            input: None,
         };
         let stream = app.sandbox.spawn(spawned, cancel.clone());
         self.running = Some(Running {
             command,
+            folder: folder.to_owned(),
+            mark,
             privacy,
-            is_sandboxed: app.sandbox.isolation().backend != Backend::None,
+            is_sandboxed: app.sandbox.isolation().backend != Backend::None
+                && confinement != Confinement::Unsandboxed,
             stream: Mutex::new(stream),
             cancel,
             started: Instant::now(),
@@ -96,8 +131,17 @@ impl Shell {
         }
     }
 
-    /// Returns the command's next event. Cancel-safe; never resolves while none runs.
+    /// Returns the next event of the command, or of what runs in the background. Cancel-safe; never resolves while nothing
+    /// runs.
     pub(super) async fn next(&mut self) -> ShellEvent {
+        let tasks = self.tasks.clone();
+        tokio::select! {
+            event = self.next_of_command() => event,
+            task = tasks.next_end() => ShellEvent::TaskEnded(task),
+        }
+    }
+
+    async fn next_of_command(&mut self) -> ShellEvent {
         loop {
             let Some(running) = &mut self.running else { return std::future::pending().await };
             let happened = running.stream.get_mut().next().await;
@@ -112,7 +156,9 @@ impl Shell {
                     return ShellEvent::Said(survivors(&found, fate));
                 }
                 Some(Ok(ExecEvent::Exited(exit))) => {
-                    let held = running.is_sandboxed && exit != Exit::Code(0) && running.kept.looks_held();
+                    let held = running.is_sandboxed
+                        && exit != Exit::Code(0)
+                        && running.kept.looks_held(&running.folder);
                     return self.end(if held { format!("{}{HELD}", outcome(exit)) } else { outcome(exit) });
                 }
                 Some(Err(error)) => return self.end(format!("could not run: {error}")),
@@ -201,8 +247,8 @@ impl Kept {
     }
 
     /// Whether it looks as if a sandbox held the command.
-    fn looks_held(&self) -> bool {
-        looks_held(&self.head) || looks_held(&self.tail)
+    fn looks_held(&self, folder: &Path) -> bool {
+        looks_held(&self.head, folder) || looks_held(&self.tail, folder)
     }
 
     fn text(self) -> String {
@@ -223,7 +269,7 @@ fn last_bytes(text: &str, room: usize) -> &str {
 }
 
 /// Added to the outcome of a command that the sandbox may have held.
-const HELD: &str = "; the sandbox may have held it (`co help sandbox`)";
+const HELD: &str = "; the sandbox may have held it (`!unsandboxed …` runs it outside)";
 
 fn outcome(exit: Exit) -> String {
     match exit {

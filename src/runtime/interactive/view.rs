@@ -10,6 +10,7 @@ use crate::config::Cap;
 use crate::frontend::protocol::{ContextUse, Header, Known, Money, NEW_SESSION, ServerMessage};
 use crate::history::History;
 use crate::message::{Message, Usage, Usd, UserPart, images};
+use crate::sandbox::tasks::output_file;
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
 use crate::stdx::text::one_line_summary;
@@ -53,6 +54,12 @@ impl ClientHandler {
                 view.status.push(("tools".to_owned(), app.registry.tools().specs().count().to_string()));
             }
             Needs::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
+            Needs::Tasks => {
+                let folder = app.spill(&self.session);
+                let file = |number| output_file(&folder, number).display().to_string();
+                let tasks = app.tasks.of(&folder).into_iter();
+                view.tasks = tasks.map(|task| (task.clone(), file(task.number))).collect();
+            }
             Needs::Models => view.models = app.models.lines(&self.used_models().await),
             Needs::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
             Needs::Cost => view.cost = cost(self, &*self.known(known).await).await,

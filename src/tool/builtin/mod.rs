@@ -16,6 +16,7 @@ mod place;
 mod read_file;
 mod search_text;
 mod shell;
+mod tasks;
 mod typed;
 mod walk;
 mod work;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::sandbox::Sandbox;
+use crate::sandbox::tasks::Tasks;
 use crate::tool::Tool;
 
 use find_files::FindFiles;
@@ -32,6 +34,7 @@ use list_dir::ListDir;
 use read_file::ReadFile;
 use search_text::SearchText;
 use shell::Shell;
+use tasks::{EndTask, ReadTask, WriteTask};
 
 pub use edit_file::EditFile;
 pub use typed::Typed;
@@ -44,6 +47,8 @@ pub struct BuiltinOptions {
     pub shell_timeout: Duration,
     /// The longest time that the model may request.
     pub shell_max_timeout: Duration,
+    /// Commands that count as read-only in a sandbox; those that no words identify have no effect.
+    pub safe_commands: Vec<String>,
     /// The whole environment of commands: [`crate::sandbox::env::child_env`].
     pub env: Vec<(String, String)>,
     /// The maximum number of output bytes sent to the model per call.
@@ -52,7 +57,7 @@ pub struct BuiltinOptions {
 
 /// Returns all tools, in the order in which they are listed.
 #[must_use]
-pub fn all(sandbox: Arc<dyn Sandbox>, options: BuiltinOptions) -> Vec<Arc<dyn Tool>> {
+pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) -> Vec<Arc<dyn Tool>> {
     let limit = options.output_limit;
     vec![
         Arc::new(Typed::new(ReadFile, limit)),
@@ -61,7 +66,10 @@ pub fn all(sandbox: Arc<dyn Sandbox>, options: BuiltinOptions) -> Vec<Arc<dyn To
         Arc::new(Typed::new(SearchText, limit)),
         Arc::new(Typed::new(WriteFile, limit)),
         Arc::new(Typed::new(EditFile, limit)),
-        Arc::new(Typed::new(Shell::new(sandbox, options), limit)),
+        Arc::new(Typed::new(Shell::new(sandbox, tasks.clone(), options), limit)),
+        Arc::new(Typed::new(ReadTask(tasks.clone()), limit)),
+        Arc::new(Typed::new(WriteTask(tasks.clone()), limit)),
+        Arc::new(Typed::new(EndTask(tasks.clone()), limit)),
     ]
 }
 

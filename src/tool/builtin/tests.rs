@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolName, Trust};
 use crate::sandbox::subprocess::Subprocess;
+use crate::sandbox::tasks::Tasks;
+use crate::stdx::clock::SystemClock;
 use crate::tool::{
     Access, CallPlan, Effect, PlanContext, Preview, Progress, Registry, Resource, Risk, Seen, ToolContext,
     ToolError, ToolOutput, Version,
@@ -42,6 +44,7 @@ impl Bench {
         let options = BuiltinOptions {
             shell_timeout: HANG,
             shell_max_timeout: HANG,
+            safe_commands: Vec::new(),
             env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
             output_limit: LIMIT,
         };
@@ -49,7 +52,11 @@ impl Bench {
         let bench = Self {
             _dir: dir,
             base,
-            tools: Registry::new(all(Arc::new(Subprocess::plain()), options)),
+            tools: Registry::new(all(
+                Arc::new(Subprocess::plain()),
+                &Tasks::new(Arc::new(SystemClock)),
+                options,
+            )),
             seen: BTreeMap::new(),
             calls: 0,
             cancel: CancellationToken::new(),

@@ -90,6 +90,8 @@ pub struct CallRow {
     /// The label by which later calls refer to it.
     pub label: Option<String>,
     pub subject: String,
+    /// The whole command line of a shell call.
+    pub command: Option<String>,
     pub state: CallState,
     /// A description of the user's decision.
     pub decision: Option<String>,
@@ -124,6 +126,7 @@ impl CallRow {
             name: call.name.as_str().to_owned(),
             label: call.args.get("label").and_then(Value::as_str).map(str::to_owned),
             subject: subject(&call.args),
+            command: command(&call.name, &call.args),
             state: CallState::Planned,
             decision: None,
             runs_after: None,
@@ -143,6 +146,7 @@ impl CallRow {
     pub fn becomes(&mut self, name: &ToolName, args: &Value) {
         name.as_str().clone_into(&mut self.name);
         self.subject = subject(args);
+        self.command = command(name, args);
     }
 
     pub fn run(&mut self, now_ms: u64) {
@@ -511,6 +515,11 @@ pub fn subject(args: &Value) -> String {
         text = one_line_summary(&format!("{} in {place}", what.unwrap_or("")), 200);
     }
     text
+}
+
+fn command(tool: &ToolName, args: &Value) -> Option<String> {
+    let line = args.get("command").filter(|_| tool.as_str() == "shell")?;
+    line.as_str().map(str::to_owned)
 }
 
 /// Formats a size in bytes.

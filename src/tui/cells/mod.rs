@@ -31,6 +31,7 @@ use super::line::{Line, Margin};
 use super::markdown::{Languages, Page};
 use super::theme::{Glyphs, Role};
 use crate::frontend::protocol::Tone;
+use crate::message::ReturnStatus;
 
 /// The current display settings of cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -177,6 +178,17 @@ pub enum CellKind {
 }
 
 impl CellKind {
+    /// Returns the command line of a command that failed.
+    pub fn failed_command(&self) -> Option<&str> {
+        match self {
+            CellKind::Call(call) if call.state == CallState::Done(ReturnStatus::Failed) => {
+                call.command.as_deref()
+            }
+            CellKind::Shell(shell) if shell.failed() => Some(shell.command()),
+            _ => None,
+        }
+    }
+
     /// Whether it is a part of the model's reply.
     pub fn is_of_reply(&self) -> bool {
         match self {

@@ -47,6 +47,11 @@ impl ShellCell {
         &self.command
     }
 
+    /// Whether it ended, and not with success.
+    pub fn failed(&self) -> bool {
+        matches!(&self.state, ShellState::Ended { outcome, .. } if outcome != "exit 0")
+    }
+
     pub fn output(&self) -> &str {
         self.output.source()
     }

@@ -17,6 +17,8 @@ pub enum Action {
     Unqueue,
     Send,
     QuitOrDelete,
+    /// Lets running commands go on in the background; moves left while nothing runs or something is written.
+    ToBackground,
     Help,
     Nav(Nav),
     Move(Move),
@@ -240,6 +242,8 @@ pub enum FindKey {
 pub enum SelectKey {
     Fold,
     Copy,
+    /// Writes a command that failed into the composer, to be run outside of the sandbox by the user.
+    RunOutside,
     /// Begins to mark lines, which moves then extend.
     Lines,
     ExtendUp,

@@ -157,6 +157,7 @@ const TABLE: &[Section] = &[
     ]),
     at(Context::Composer, HelpGroup::Work).rows(&[
         row("quit-or-delete", Action::QuitOrDelete, "Ctrl+D", "quit when empty"),
+        row("to-background", Action::ToBackground, "Ctrl+B", "command to background"),
         row("help", Action::Help, "?", "this help (empty line)"),
     ]),
     at(Context::Text, HelpGroup::Write).rows(&[
@@ -323,6 +324,7 @@ const TABLE: &[Section] = &[
         row("fold", Action::Select(SelectKey::Fold), "Enter Space", "fold or show this one"),
         row("copy", Action::Select(SelectKey::Copy), "y c", "copy this one"),
         row("lines", Action::Select(SelectKey::Lines), "v", "mark lines"),
+        row("run-outside", Action::Select(SelectKey::RunOutside), "u", "run failed unsandboxed"),
         row("extend-up", Action::Select(SelectKey::ExtendUp), "Shift+Up", ""),
         row("extend-down", Action::Select(SelectKey::ExtendDown), "Shift+Down", ""),
         row("find-open", Action::Find(FindKey::Open), "/ Ctrl+F", "find"),

@@ -306,7 +306,12 @@ fn can_run(row: &Bound) -> bool {
     let here = matches!(row.binding.context, Context::Global | Context::Composer);
     let alone = !matches!(
         row.binding.action,
-        Action::Send | Action::Move(_) | Action::Edit(_) | Action::Help | Action::QuitOrDelete
+        Action::Send
+            | Action::Move(_)
+            | Action::Edit(_)
+            | Action::Help
+            | Action::QuitOrDelete
+            | Action::ToBackground
     );
     here && alone && row.binding.weight == Weight::Light
 }

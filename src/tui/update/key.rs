@@ -327,6 +327,10 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Unqueue => send::unqueue(model, cmds),
         Action::QuitOrDelete if model.composer.is_empty() => model.close(GOODBYE_MS, cmds),
         Action::QuitOrDelete => self::edit(model, TextEdit::Delete, cmds),
+        Action::ToBackground if model.composer.is_empty() && model.runs_calls() => {
+            cmds.push(Cmd::Send(ClientRequest::Background));
+        }
+        Action::ToBackground => go(model, Move::Left),
         Action::Move(to) => go(model, to),
         Action::Edit(edit) => self::edit(model, edit, cmds),
         Action::Card(key) => card::act(model, key, cmds),

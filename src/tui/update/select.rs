@@ -1,6 +1,7 @@
 //! Marking and copying in the transcript, by keys. Copies are source text; the shell passes them to the terminal and
 //! reports the result.
 
+use crate::command::UNSANDBOXED;
 use crate::stdx::text::sanitize;
 use crate::tui::cells::Cell;
 use crate::tui::keys::{Action, Nav, SelectKey};
@@ -18,6 +19,7 @@ pub fn act(model: &mut Model, key: SelectKey, cmds: &mut Vec<Cmd>) {
         SelectKey::Lines | SelectKey::ExtendUp | SelectKey::ExtendDown => begin(model),
         SelectKey::Fold => fold(model, model.selection.at),
         SelectKey::Copy => copy(model, cmds),
+        SelectKey::RunOutside => run_outside(model),
     }
 }
 
@@ -34,6 +36,20 @@ pub fn step(model: &mut Model, to: Direction) {
         Direction::Up => go(model, model.selection.at.saturating_sub(1)),
         Direction::Down => go(model, model.selection.at + 1),
     }
+}
+
+/// Offers a failed command to the user, who sees all of it before sending it.
+fn run_outside(model: &mut Model) {
+    let cell = model.transcript.cells().get(model.selection.at);
+    let Some(command) = cell.and_then(|cell| cell.kind.failed_command()).map(str::to_owned) else {
+        return model.flash("only a command that failed can be run outside of the sandbox");
+    };
+    if !model.composer.is_empty() {
+        return model.flash("the prompt holds text; send or clear it first");
+    }
+    model.composer.editor.replace(&format!("!{UNSANDBOXED} {command}"));
+    model.composer.touched(model.now_ms);
+    model.focus = Focus::Composer;
 }
 
 fn marks_lines(model: &Model) -> bool {

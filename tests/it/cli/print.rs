@@ -55,7 +55,7 @@ const CASES: &[Case] = &[
         stdin: "",
         code: 0,
         out: "Then not.\n",
-        err: "✗ no_such_tool failed: There is no tool `no_such_tool`. Tools: edit_file, find_files, list_dir, read_file, search_text, sh…\n",
+        err: "✗ no_such_tool failed: There is no tool `no_such_tool`. Tools: edit_file, end_task, find_files, list_dir, read_file, read_…\n",
     },
     Case {
         script: "reply\n  thinking Hm.\n  text Yes.",

@@ -217,8 +217,8 @@ fn what_cannot_be_explained_or_tested_says_what_to_do() {
         2,
         "",
         &format!(
-            "co: error: there is no tool `write_fil`; there are edit_file, find_files, list_dir, read_file, \
-             search_text, shell, write_file\n{how}"
+            "co: error: there is no tool `write_fil`; there are edit_file, end_task, find_files, list_dir, read_file, \
+             read_task, search_text, shell, write_file, write_task\n{how}"
         ),
     );
     co.run(&["rules", "explain", "shell", "ls"]).check(

@@ -8,3 +8,4 @@ pub mod login;
 pub mod rules;
 pub mod session_rules;
 pub mod sessions;
+pub mod tasks;

@@ -11,7 +11,7 @@ use co::tui::key::{Code, Key, parse_keys};
 use co::tui::keys::Keymap;
 use co::tui::msg::{Mouse, MouseWhat};
 use co::tui::theme::Glyphs;
-use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, Setup, Surroundings, Theme, update, view};
+use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, SandboxPaths, Setup, Theme, update, view};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -51,7 +51,7 @@ impl Screen {
         model.presses.note(Key::plain(Code::Enter), 1_000);
         Self {
             model,
-            theme: Theme::choose(ThemeChoice::Dark, &Surroundings::default()),
+            theme: Theme::choose(ThemeChoice::Dark, &SandboxPaths::default()),
             terminal: Terminal::new(TestBackend::new(columns, rows)).unwrap(),
             now_ms: 1_000,
             cmds: Vec::new(),

@@ -1,7 +1,9 @@
 //! Marking, copying, folding and the mouse, without a terminal.
 
+use std::time::Duration;
+
 use co::agent::port::Event;
-use co::frontend::protocol::ServerMessage;
+use co::frontend::protocol::{ClientRequest, Privacy, ServerMessage};
 use co::history::TurnEnd;
 use co::message::{ReturnStatus, UserPart};
 use co::tool::{Progress, Risk};
@@ -393,5 +395,35 @@ proptest! {
             prop_assert!(lines(&copied) <= lines(&text) + 9, "{copied:?}");
             prop_assert!(copied.lines().all(|line| line.trim_end() == line));
         }
+    }
+}
+
+#[test]
+fn a_command_that_failed_is_offered_to_run_outside_of_the_sandbox() {
+    let shell = |outcome: &str| {
+        Screen::open(80, 24)
+            .notice(ServerMessage::ShellBegan { command: "make\nall".into(), privacy: Privacy::Shared })
+            .notice(ServerMessage::ShellEnded { outcome: outcome.into(), took: Duration::ZERO })
+            .wait(10)
+    };
+    let of_model = |status| {
+        let one = call(1, "shell", json!({"command": "touch /etc/x"}));
+        Screen::open(80, 24)
+            .prompted("go")
+            .event(Event::ToolCall { call: one.clone() })
+            .event(Event::ToolReturn { call: one, returned: returned(1, status, "exit 1") })
+            .event(Event::TurnEnded { end: TurnEnd::Completed })
+            .notice(ServerMessage::Idle)
+            .wait(10)
+    };
+    for (screen, text, focus) in [
+        (shell("exit 2"), "!unsandboxed make\nall", Focus::Composer),
+        (shell("exit 0"), "", Focus::Transcript),
+        (of_model(ReturnStatus::Failed), "!unsandboxed touch /etc/x", Focus::Composer),
+        (of_model(ReturnStatus::Ok), "", Focus::Transcript),
+    ] {
+        let screen = screen.keys("<tab>u");
+        assert_eq!((screen.model.composer.editor.text().as_str(), screen.model.focus), (text, focus));
+        assert!(screen.cmds.iter().all(|cmd| !matches!(cmd, Cmd::Send(ClientRequest::Line { .. }))));
     }
 }

@@ -12,15 +12,19 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 
 use super::BuiltinOptions;
 use super::output::{Capture, left_out, untrusted, without_torn_end};
 use super::place::ToolPath;
+use super::tasks::report;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, terminal};
+use crate::approval::words::{CommandWords, command_words, says_more};
 use crate::bash::{self, Class};
 use crate::message::{ReturnStatus, Source};
 use crate::sandbox::survivors::MARKER;
+use crate::sandbox::tasks::{StartedCommand, Tasks, UNLIMITED, task_input};
 use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Sandbox, Survivor, looks_held};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tool::{
@@ -35,6 +39,9 @@ mod risk;
 
 /// Added to a command's own timeout for the timeout of the whole call, so that the output is still returned.
 const MARGIN: Duration = Duration::from_secs(10);
+
+/// How long a task is watched before its start is reported: what is wrong shows by then.
+const SETTLED: Duration = Duration::from_millis(400);
 
 /// The maximum length in bytes of one argument on Linux (`MAX_ARG_STRLEN`), without the terminating NUL.
 const LONGEST_COMMAND: usize = 128 * 1024 - 1;
@@ -63,17 +70,24 @@ pub struct ShellArgs {
     timeout: Option<u64>,
     /// Set only after the sandbox was in the way: why the command must run outside of it. The user decides.
     unsandboxed: Option<String>,
+    /// Run it as a task beside the conversation, without a timeout: for servers and long builds.
+    #[serde(default)]
+    background: bool,
 }
 
 /// Runs commands.
 pub struct Shell {
     sandbox: Arc<dyn Sandbox>,
+    tasks: Tasks,
     options: BuiltinOptions,
+    /// What counts as read-only besides what the table of programs says.
+    safe: Vec<CommandWords>,
 }
 
 impl Shell {
-    pub fn new(sandbox: Arc<dyn Sandbox>, options: BuiltinOptions) -> Self {
-        Self { sandbox, options }
+    pub fn new(sandbox: Arc<dyn Sandbox>, tasks: Tasks, options: BuiltinOptions) -> Self {
+        let safe = options.safe_commands.iter().filter_map(|text| command_words(text)).flatten().collect();
+        Self { sandbox, tasks, options, safe }
     }
 
     /// Checks the arguments; returns the command's timeout.
@@ -92,6 +106,11 @@ impl Shell {
         }
         if args.command.contains('\0') {
             return Err(misuse("`command` contains a NUL character, which no command line can"));
+        }
+        if args.background && args.timeout.is_some() {
+            return Err(misuse(
+                "a background command has no `timeout`; leave it out, and end the task with end_task",
+            ));
         }
         let timeout = args.timeout.map_or(self.options.shell_timeout, Duration::from_secs);
         let most = self.options.shell_max_timeout;
@@ -113,7 +132,8 @@ impl TypedTool for Shell {
     fn description(&self) -> String {
         format!(
             "Runs a command line with sh in the workspace and returns its output, stdout and stderr together. It \
-             is ended after {} seconds, or after timeout (at most {}). Background processes end with the command. \
+             is ended after {} seconds, or after timeout (at most {}). Background processes end with the command; \
+             with background it becomes a task, which read_task reads and end_task ends. \
              Prefer the file tools for reading, searching and editing.",
             self.options.shell_timeout.as_secs(),
             self.options.shell_max_timeout.as_secs()
@@ -126,8 +146,11 @@ impl TypedTool for Shell {
 
     fn plan(&self, args: ShellArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         self.checked(&args)?;
-        let words = CommandWords::read(&args.command, place, self.is_sandboxed());
-        let plan = words.plan(args.command, &place.workspace);
+        let reading = CommandReading::of(&args.command, place, self.is_sandboxed(), &self.safe);
+        let mut plan = reading.plan(args.command, &place.workspace);
+        if args.background {
+            plan.summary.push_str(" in the background");
+        }
         Ok(match args.unsandboxed.filter(|_| self.is_sandboxed()) {
             Some(reason) => outside_of_sandbox(plan, &reason),
             None => plan,
@@ -141,26 +164,26 @@ impl TypedTool for Shell {
         let cwd = cx.place.workspace.clone();
         let confinement = match args.unsandboxed {
             Some(_) => Confinement::Unsandboxed,
-            None => {
-                let (script, place, is_sandboxed) =
-                    (args.command.clone(), cx.place.clone(), self.is_sandboxed());
-                tokio::task::spawn_blocking(move || {
-                    CommandWords::read(&script, &place, is_sandboxed).confinement()
-                })
-                .await
-                // The task fails only if the runtime shuts down.
-                .unwrap_or(Confinement::ReadOnly)
-            }
+            None => self.confinement(&args.command, &cx.place).await,
         };
-        let command = Command { script: args.command.clone(), cwd, env, timeout, confinement };
-        let ran = self.follow(command, cx).await?;
-        let mut text = ran.text(timeout);
-        if self.is_sandboxed() && confinement != Confinement::Unsandboxed && ran.may_be_held() {
-            text.push_str(HELD);
+        let script = args.command.clone();
+        let command = Command { script, cwd: cwd.clone(), env, timeout, confinement, input: None };
+        if args.background {
+            return self.start_task(command, cx).await;
         }
-        match ran.exit {
-            Exit::Code(0) => Ok(untrusted(text, Source::Command { command: args.command })),
-            Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => Err(terminal(text)),
+        let is_confined = self.is_sandboxed() && confinement != Confinement::Unsandboxed;
+        match self.follow(command, cx).await? {
+            Followed::Ran(ran) => {
+                let mut text = ran.text(timeout);
+                if is_confined && ran.may_be_held(&cwd) {
+                    text.push_str(HELD);
+                }
+                match ran.exit {
+                    Exit::Code(0) => Ok(untrusted(text, Source::Command { command: args.command })),
+                    Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => Err(terminal(text)),
+                }
+            }
+            Followed::Moved(text) => Ok(untrusted(text, Source::Command { command: args.command })),
         }
     }
 
@@ -188,7 +211,7 @@ fn lines_of(line: &str) -> usize {
 }
 
 /// What the words of a command, and what they refer to here, tell about it.
-struct CommandWords {
+struct CommandReading {
     found: risk::Assessment,
     invocations: Vec<bash::Invocation>,
     /// Whether it is known to be read-only.
@@ -196,9 +219,9 @@ struct CommandWords {
     uses_network: bool,
 }
 
-impl CommandWords {
+impl CommandReading {
     /// Blocking.
-    fn read(script: &str, place: &ToolPath, is_sandboxed: bool) -> Self {
+    fn of(script: &str, place: &ToolPath, is_sandboxed: bool, safe: &[CommandWords]) -> Self {
         let ToolPath { workspace, own, .. } = place;
         let mut found = risk::assess(script, workspace);
         let invocations = bash::invocations(script).unwrap_or_default();
@@ -207,7 +230,8 @@ impl CommandWords {
         }
         // The risk table ignores commands that only read, except for what they read.
         let reads = found.reasons.is_empty()
-            && (bash::classify(script) == Class::LooksOnly || is_sandboxed && bash::reads_if_held(script))
+            && (bash::classify(script) == Class::LooksOnly
+                || is_sandboxed && (bash::reads_if_held(script) || are_safe(script, &invocations, safe)))
             && places::leads_elsewhere(&invocations, workspace).is_none();
         let uses_network = !reads && invocations.iter().any(network::uses_network);
         Self { found, invocations, reads, uses_network }
@@ -249,6 +273,18 @@ impl CommandWords {
     }
 }
 
+/// Whether each program of a line is read-only, or among those that the user named. What a rule by words does not cover is
+/// not covered here either.
+fn are_safe(script: &str, invocations: &[bash::Invocation], safe: &[CommandWords]) -> bool {
+    !safe.is_empty()
+        && !invocations.is_empty()
+        && !says_more(script)
+        && invocations.iter().all(|one| {
+            safe.iter().any(|words| words.cover(one, invocations))
+                || bash::reads_if_held(&one.written.join(" "))
+        })
+}
+
 /// Returns the plan of a command that is to run with the user's own rights.
 fn outside_of_sandbox(plan: CallPlan, reason: &str) -> CallPlan {
     let reason = one_line_summary(reason, REASON_WIDTH);
@@ -259,6 +295,13 @@ fn outside_of_sandbox(plan: CallPlan, reason: &str) -> CallPlan {
         needs_person: Some("it runs outside of the sandbox".to_owned()),
         ..plan
     }
+}
+
+/// How the run of a command in the foreground ended.
+enum Followed {
+    Ran(Ran),
+    /// It runs as a task now; what the model is told.
+    Moved(String),
 }
 
 /// The result of a command.
@@ -273,32 +316,97 @@ impl Shell {
         self.sandbox.isolation().backend != Backend::None
     }
 
-    async fn follow(&self, command: Command, cx: RunContext) -> Result<Ran, ToolError> {
-        let mut events = self.sandbox.spawn(command, cx.cancel.clone());
+    async fn confinement(&self, script: &str, place: &ToolPath) -> Confinement {
+        let (script, place) = (script.to_owned(), place.clone());
+        let (is_sandboxed, safe) = (self.is_sandboxed(), self.safe.clone());
+        let reading = tokio::task::spawn_blocking(move || {
+            CommandReading::of(&script, &place, is_sandboxed, &safe).confinement()
+        });
+        // The task fails only if the runtime shuts down.
+        reading.await.unwrap_or(Confinement::ReadOnly)
+    }
+
+    async fn follow(&self, command: Command, cx: RunContext) -> Result<Followed, ToolError> {
+        let mut moves = self.tasks.moves();
+        // Its own: a command that was moved to the background outlives an interrupt of this turn.
+        let cancel = CancellationToken::new();
+        let script = command.script.clone();
+        let mut events = self.sandbox.spawn(command, cancel.clone());
         let mut capture = Capture::new(cx.output_limit, cx.spill.clone());
         let mut live = Live { torn: Vec::new() };
         let mut survivors = None;
         let mut exit = None;
-        while let Some(event) = events.next().await {
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = cx.cancel.cancelled(), if !cancel.is_cancelled() => {
+                    cancel.cancel();
+                    continue;
+                }
+                Ok(()) = moves.changed() => {
+                    let output = capture.finish().await;
+                    let mark = cx.call.0.clone();
+                    let started = StartedCommand {
+                        command: script, mark, events, cancel, input: None, output: output.clone().into_bytes(),
+                    };
+                    let number = self.tasks.add(&cx.place.spill, started).map_err(|error| no_task(&error))?;
+                    return Ok(Followed::Moved(format!(
+                        "The user moved it to the background: it is task {number} now, and goes on. Output so far:\n{}\n",
+                        if output.is_empty() { NO_OUTPUT } else { output.trim_end() }
+                    )));
+                }
+                event = events.next() => event,
+            };
             match event {
-                Ok(ExecEvent::Output(bytes)) => {
+                Some(Ok(ExecEvent::Output(bytes))) => {
                     live.show(&bytes, &cx);
                     capture.push(&bytes).await;
                 }
-                Ok(ExecEvent::Survivors { found, fate }) => survivors = Some((found, fate)),
-                Ok(ExecEvent::Exited(how)) => exit = Some(how),
-                Err(error) => return Err(terminal(format!("the command could not be run: {error}"))),
+                Some(Ok(ExecEvent::Survivors { found, fate })) => survivors = Some((found, fate)),
+                Some(Ok(ExecEvent::Exited(how))) => exit = Some(how),
+                Some(Err(error)) => return Err(terminal(format!("the command could not be run: {error}"))),
+                None => break,
             }
         }
         let exit = exit.ok_or_else(|| terminal("the sandbox did not report how the command ended"))?;
-        Ok(Ran { output: capture.finish().await, survivors, exit })
+        Ok(Followed::Ran(Ran { output: capture.finish().await, survivors, exit }))
     }
+
+    /// Starts a command as a task; one that ends at once is reported as any other.
+    async fn start_task(&self, command: Command, cx: RunContext) -> Result<ToolOutput, ToolError> {
+        let (reader, writer) = task_input().map_err(|error| no_task(&error))?;
+        let (folder, cancel) = (cx.place.spill.clone(), CancellationToken::new());
+        let script = command.script.clone();
+        let command = Command { timeout: UNLIMITED, input: Some(Arc::new(reader)), ..command };
+        let events = self.sandbox.spawn(command, cancel.clone());
+        let started = StartedCommand {
+            command: script.clone(),
+            mark: cx.call.0.clone(),
+            events,
+            cancel,
+            input: Some(writer),
+            output: Vec::new(),
+        };
+        let number = self.tasks.add(&folder, started).map_err(|error| no_task(&error))?;
+        tokio::select! {
+            biased;
+            () = self.tasks.wait(&folder, number) => {}
+            () = tokio::time::sleep(SETTLED) => {}
+            () = cx.cancel.cancelled() => {}
+        }
+        let text = report(&self.tasks, cx, number).await?;
+        Ok(untrusted(text, Source::Command { command: script }))
+    }
+}
+
+fn no_task(error: &std::io::Error) -> ToolError {
+    terminal(format!("the command cannot run in the background: {error}"))
 }
 
 impl Ran {
     /// Whether a sandbox may be why it failed.
-    fn may_be_held(&self) -> bool {
-        self.exit != Exit::Code(0) && looks_held(&self.output)
+    fn may_be_held(&self, workspace: &Path) -> bool {
+        self.exit != Exit::Code(0) && looks_held(&self.output, workspace)
     }
 
     fn text(&self, timeout: Duration) -> String {

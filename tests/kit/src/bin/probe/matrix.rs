@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use co::config::SandboxChoice;
+use co::config::{ContainerNetwork, SandboxChoice};
 use co::sandbox::backend::{SandboxOptions, choose};
-use co::sandbox::policy::Surroundings;
+use co::sandbox::env::docker_client_env;
+use co::sandbox::policy::{DockerOptions, SandboxPaths};
 use co::sandbox::{Backend, Command, Confinement, ExecEvent, Sandbox};
 use futures::StreamExt as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -262,15 +263,33 @@ fn is_old(path: &Path) -> bool {
 }
 
 /// Returns the backend of this name, with `co`'s own folder; `Err` says why it is not available.
-fn sandbox(helper: &Path, backend: &str, own: &Path) -> Result<std::sync::Arc<dyn Sandbox>, String> {
+fn sandbox(
+    helper: &Path,
+    backend: &str,
+    own: &Path,
+    verdicts: &Path,
+) -> Result<std::sync::Arc<dyn Sandbox>, String> {
     let (choice, wanted) = match backend {
         "bubblewrap" => (SandboxChoice::Bubblewrap, Backend::Bubblewrap),
         "landlock" => (SandboxChoice::Landlock, Backend::Landlock),
+        "docker" => (SandboxChoice::Docker, Backend::Docker),
         _ => (SandboxChoice::Nothing, Backend::None),
     };
-    let around = Surroundings { own: vec![own.to_owned()], ..Surroundings::default() };
-    let verdicts = own.join("verdicts");
-    let chosen = choose(&SandboxOptions { wanted: choice, around, helper: helper.to_owned(), verdicts });
+    let paths = SandboxPaths { own: vec![own.to_owned()], ..SandboxPaths::default() };
+    let verdicts = verdicts.join("verdicts");
+    let chosen = choose(&SandboxOptions {
+        wanted: choice,
+        paths,
+        helper: helper.to_owned(),
+        verdicts,
+        docker: DockerOptions {
+            image: std::env::var("CO_SANDBOX_IMAGE").unwrap_or_default(),
+            network: ContainerNetwork::None,
+            memory: "512m".to_owned(),
+            cpus: 1,
+            client_env: docker_client_env(&std::env::vars().collect()),
+        },
+    });
     if chosen.sandbox.isolation().backend == wanted {
         Ok(chosen.sandbox)
     } else {
@@ -294,18 +313,19 @@ async fn output(sandbox: &dyn Sandbox, command: Command) -> String {
 
 fn command(folder: &Path, script: String, confinement: Confinement) -> Command {
     let env = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
-    Command { script, cwd: folder.to_owned(), env, timeout: LIMIT, confinement }
+    Command { script, cwd: folder.to_owned(), env, timeout: LIMIT, confinement, input: None }
 }
 
 /// Makes all attempts in a backend. Prints `NAME<tab>VERDICT` for each.
 pub fn run(helper: &Path, backend: &str) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let verdicts = tempfile::tempdir().expect("a folder");
     runtime.block_on(async {
         for attempt in ATTEMPTS {
             let mut happened = [false; 2];
             for (at, backend) in ["none", backend].into_iter().enumerate() {
                 let mut scene = Scene::new();
-                let sandbox = match sandbox(helper, backend, &scene.own) {
+                let sandbox = match sandbox(helper, backend, &scene.own, verdicts.path()) {
                     Ok(sandbox) => sandbox,
                     Err(why) => {
                         eprintln!("{backend} is not available: {why}");
@@ -361,7 +381,8 @@ fn killed(helper: &Path, backend: &str) -> bool {
 pub fn hold(helper: &Path, backend: &str, folder: &Path, script: &str) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let Ok(sandbox) = sandbox(helper, backend, &folder.with_file_name("own")) else {
+        let own = folder.with_file_name("own");
+        let Ok(sandbox) = sandbox(helper, backend, &own, &own) else {
             return ExitCode::FAILURE;
         };
         let command = command(folder, script.to_owned(), WRITE);
