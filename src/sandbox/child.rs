@@ -197,7 +197,7 @@ fn command(program: &Program) -> io::Result<std::process::Command> {
     Ok(command)
 }
 
-fn is_there(folder: &Path) -> io::Result<()> {
+pub(super) fn is_there(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 #[cfg(target_os = "linux")]
 use super::bubblewrap;
-use super::child::{Group, Program, SHELL, Started, start};
+use super::child::{Group, Program, SHELL, Started, is_there, start};
 #[cfg(target_os = "linux")]
 use super::docker::{self, Container, Docker};
 #[cfg(target_os = "linux")]
@@ -173,6 +173,7 @@ impl Subprocess {
 
     /// Returns the program to start for a command, and what must be kept until it ended. Blocking.
     pub fn program(&self, command: &Command) -> io::Result<(Program, CommandResources)> {
+        is_there(&command.cwd)?;
         let launch = match command.confinement {
             Confinement::Unsandboxed => &Launch::Plain,
             Confinement::ReadOnly | Confinement::Workspace | Confinement::Network => &self.launch,
@@ -247,7 +248,9 @@ impl StagePlace {
         let temporary = Path::new(bubblewrap::TEMPORARY);
         let writes = policy.writes.iter().filter(|path| **path != policy.temporary).cloned();
         let writes = writes.chain([temporary.to_owned()]).collect();
-        let order = StageOrder { policy: SandboxPolicy { writes, ..policy }, role: StageRole::Inside };
+        // What is hidden is not mounted, or covered by something empty.
+        let policy = SandboxPolicy { writes, hidden: Vec::new(), ..policy };
+        let order = StageOrder { policy, role: StageRole::Inside };
         args.extend(stage_arguments(&order, &command.script)?);
         let (file, cwd) = (bubblewrap.to_owned(), command.cwd.clone());
         let (env, input) = (Self::env(command, temporary), command.input.clone());

@@ -250,6 +250,8 @@ const MISBEHAVING: &[(&str, &str)] = &[
     ("i=0; while [ $i -lt 1500 ]; do sleep 30 & i=$((i+1)); done; wait", "more than 1024 processes|can't fork"),
     ("trap '' TERM; setsid -f sleep 300; sleep 300", "timed out after 2 seconds"),
     ("exec >&- 2>&-; exit 3", "exit 3"),
+    ("head -c 300000000 /dev/zero | tr '\\0' x", "left out here"),
+    ("dd if=/dev/zero of=\"$TMPDIR/x\" bs=1M count=1 seek=9000", "File too large|limit exceeded|signal 25|exit 153"),
     ("read line </dev/tty", "exit "),
     ("touch /var/co-test", "sandbox, which may be why it failed"),
     ("cat \"$HOME/.ssh/id_ed25519\"", "exit 1"),
@@ -316,5 +318,91 @@ fn leaving_the_sandbox_is_a_request_that_only_a_person_answers() {
         assert_eq!(ran.code, Some(0), "{backend}: {ran:?}");
         assert_eq!(run(&co, &["resume", "--output", "json"]).json()["end"], "completed", "{backend}");
         assert!(elsewhere.path().join("made").exists(), "{backend}: it did not run outside");
+    }
+}
+
+/// What makes docker unusable, with what a command then says.
+#[rustfmt::skip]
+const UNUSABLE: &[(&str, &str, &str)] = &[
+    ("DOCKER_HOST", "unix:///nonexistent/docker.sock", "the Docker daemon does not answer; start it"),
+    ("DOCKER_HOST", "unix://SOCKET", "this user may not use Docker; add the user to the group `docker`"),
+    ("CO_SANDBOX_IMAGE", "no-such-image", "the image no-such-image is missing; pull or build it"),
+    ("CO_SANDBOX_MEMORY", "much", "invalid size"),
+];
+
+#[test]
+fn a_docker_that_cannot_be_used_makes_commands_fail_and_says_why() {
+    if !runs("unusable docker") || !backends().contains(&"docker") {
+        return;
+    }
+    let binaries = Binaries::new();
+    let socket = binaries.path("docker.sock");
+    let _closed = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    std::fs::set_permissions(&socket, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    for (name, value, why) in UNUSABLE {
+        let args = json!({ "command": "touch made" });
+        let service = Service::new(&format!("reply\n  call shell {args}\nreply\n  text Done.\n"));
+        let value = value.replace("SOCKET", &socket.display().to_string());
+        let co = in_backend(Co::new().with(&service, Wire::Anthropic), "docker").env(name, value.clone());
+        let co = co.file(".config/co/rules.toml", "[[rule]]\neffect = \"allow\"\ntool = \"shell\"\n");
+        // Root may use every socket.
+        if value.contains("docker.sock") && !value.contains("nonexistent") && is_root() {
+            let mut client = Command::new("docker");
+            client.args(["image", "inspect", "x"]).uid(NOBODY).gid(NOBODY).env("DOCKER_HOST", &value);
+            let said = client.env("HOME", "/nonexistent").output().unwrap();
+            let said = String::from_utf8_lossy(&said.stderr).into_owned();
+            assert!(said.contains("permission denied") && said.contains("connect"), "{said}");
+            continue;
+        }
+        let ran = run(&co, &["-p", "go"]);
+        assert_eq!(ran.code, Some(0), "{name}={value}: {ran:?}");
+        let heard = heard(&service, 2).join("\n");
+        assert!(heard.contains(why), "{name}={value}: {heard}");
+        assert!(!co.workspace().join("made").exists(), "{name}={value}: it ran nevertheless");
+    }
+}
+
+#[test]
+fn a_sandbox_in_a_sandbox_says_what_it_cannot_hold() {
+    if !runs("a sandbox in a sandbox") {
+        return;
+    }
+    let binaries = Binaries::new();
+    for backend in ["landlock", "bubblewrap"] {
+        let program = binaries.path("co").display().to_string();
+        let inner = format!("HOME=$TMPDIR CO_SANDBOX_BACKEND=bubblewrap {program} doctor --json");
+        let service = Service::new(&format!(
+            "reply\n  call shell {}\nreply\n  text Done.\n",
+            json!({ "command": inner })
+        ));
+        let co = in_backend(Co::new().with(&service, Wire::Anthropic), backend);
+        let co = co.env("CO_SANDBOX_READ", binaries.folder.path().display().to_string());
+        let rule =
+            format!("[[rule]]\neffect = \"allow\"\ntool = \"shell\"\nargs.command = {}\n", json!(inner));
+        let co = co.file(".config/co/rules.toml", rule);
+        let told = run(&co, &["-p", "go", "--output", "json"]).json();
+        let output = told["tool_calls"][0]["output"].as_str().unwrap_or_default();
+        assert!(
+            output.contains("bubblewrap: ") && output.contains("\"backend\": \"none\""),
+            "{backend}: {told:#}"
+        );
+    }
+}
+
+#[test]
+fn a_workspace_may_be_reached_through_a_link() {
+    if !runs("workspaces that are links") {
+        return;
+    }
+    for backend in backends() {
+        let call = json!({ "command": "ls" });
+        let service = Service::new(&format!("reply\n  call shell {call}\nreply\n  text Done.\n"));
+        let co = in_backend(Co::new().with(&service, Wire::Anthropic), backend);
+        let co = co.file("real/in-the-folder.txt", "x");
+        std::fs::remove_dir_all(co.workspace()).unwrap();
+        std::os::unix::fs::symlink(co.home().join("real"), co.workspace()).unwrap();
+        let told = run(&co, &["-p", "go", "--output", "json"]).json();
+        let output = told["tool_calls"][0]["output"].as_str().unwrap_or_default();
+        assert!(output.contains("in-the-folder.txt"), "{backend}: {told:#}");
     }
 }
