@@ -46,6 +46,12 @@ pub enum AppError {
     Model(#[from] ModelError),
     #[error("there is no session in this folder yet")]
     NoSession,
+    #[error("{words:?} is found in several sessions")]
+    ManySessions {
+        words: String,
+        /// The latest of them: id and title.
+        found: Vec<String>,
+    },
     #[error("a hook refused the prompt: {reason}")]
     Refused { reason: String },
     #[error("something went wrong inside co: {detail}")]

@@ -5,6 +5,7 @@ use crate::agent::driver::AgentEnv;
 use crate::approval::Decider;
 use crate::history::{History, SessionId};
 use crate::session::{Session, SessionError};
+use crate::store::{SessionFilter, StoreError};
 
 /// The requested session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +15,8 @@ pub enum Opening {
     Latest,
     /// The latest of this folder, resuming its open turn; `co resume`.
     ResumeLatest,
-    /// The one whose id has this prefix, resuming its open turn; `co resume ID`.
+    /// The one whose id has this prefix, or the only one in which these words are found, resuming its open turn;
+    /// `co resume ID|WORDS`.
     Resume(String),
 }
 
@@ -91,7 +93,42 @@ impl Opening {
                 let latest = app.store.latest_session(&app.world.workspace).await?;
                 latest.ok_or(AppError::NoSession).map(Some)
             }
-            Self::Resume(prefix) => Ok(Some(app.store.find_session(prefix).await?)),
+            Self::Resume(words) => found(app, words).await.map(Some),
         }
+    }
+}
+
+/// The number of sessions that an ambiguous search names.
+const NAMED: usize = 5;
+
+/// Returns the session with this id, or the only one with these words in its title, or else in its conversation.
+async fn found(app: &App, words: &str) -> Result<SessionId, AppError> {
+    let unknown = match app.store.find_session(words).await {
+        Ok(id) => return Ok(id),
+        Err(error @ StoreError::NotFound { .. }) => error,
+        Err(error) => return Err(error.into()),
+    };
+    let wanted = words.to_lowercase();
+    let all = app.store.listed_sessions(SessionFilter::All, usize::MAX).await?;
+    let titled = all
+        .iter()
+        .filter(|one| one.title.as_ref().is_some_and(|title| title.to_lowercase().contains(&wanted)));
+    let mut found: Vec<(SessionId, Option<String>)> =
+        titled.map(|one| (one.id.clone(), one.title.clone())).collect();
+    if found.is_empty() {
+        let hits = app.store.search(words, NAMED).await?;
+        found = hits.into_iter().map(|one| (one.id, one.title)).collect();
+    }
+    match found.as_slice() {
+        [] => Err(unknown.into()),
+        [(id, _)] => Ok(id.clone()),
+        many => Err(AppError::ManySessions {
+            words: words.to_owned(),
+            found: many
+                .iter()
+                .take(NAMED)
+                .map(|(id, title)| format!("{id}  {}", title.as_deref().unwrap_or("untitled")))
+                .collect(),
+        }),
     }
 }

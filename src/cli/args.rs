@@ -202,8 +202,9 @@ pub(super) struct Chat {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Resume {
-    /// The session's id, or a prefix; default: the latest of this folder
-    pub id: Option<String>,
+    /// The session's id, a prefix, or words of its title or conversation; default: the latest of this folder
+    #[arg(value_name = "SESSION|WORDS")]
+    pub words: Vec<String>,
     /// Print instead of opening the screen
     #[arg(long, short)]
     pub print: bool,
@@ -301,13 +302,77 @@ pub(super) struct AsJson {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Sessions {
+    #[command(subcommand)]
+    pub what: Option<SessionsDo>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
     /// Sessions of every folder
     #[arg(long, short)]
     pub all: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SessionsDo {
+    /// List the sessions of this folder
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        /// Sessions of every folder
+        #[arg(long, short)]
+        all: bool,
+    },
+    /// Find sessions by words that were said in them
+    Search {
+        /// Words, or their beginnings; all must be found
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        /// Number of sessions
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+    },
+    /// Print the conversation of a session
+    Show(SessionId),
+    /// Write a session as a document; keys and tokens are masked
+    Export {
+        #[command(flatten)]
+        session: SessionId,
+        /// Form of the document
+        #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::command::ExportForm::NAMES), default_value = "md")]
+        format: String,
+        /// A new file; default: standard output
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<std::path::PathBuf>,
+    },
+    /// Give a session a title
+    Rename {
+        #[command(flatten)]
+        session: SessionId,
+        /// The title
+        #[arg(required = true)]
+        title: Vec<String>,
+    },
+    /// Delete a session with its requests and usage; the audit keeps its rows
+    Delete {
+        #[command(flatten)]
+        session: SessionId,
+        /// Confirm it
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SessionId {
+    /// The session's id, or a prefix
+    #[arg(value_name = "SESSION")]
+    pub id: String,
 }
 
 #[derive(Debug, clap::Args)]

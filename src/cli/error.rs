@@ -96,6 +96,10 @@ impl From<AppError> for CliError {
             AppError::NoSession => {
                 Self::new(Kind::Error, error).hint("`co sessions --all` lists those of every folder")
             }
+            AppError::ManySessions { ref found, .. } => {
+                let all = found.join("\n    ");
+                Self::new(Kind::Usage, error).hint(format!("name one by its id:\n    {all}"))
+            }
             AppError::Refused { .. } => {
                 Self::new(Kind::Error, error).hint("nothing was sent; `co hooks list` lists the hooks")
             }

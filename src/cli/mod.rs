@@ -141,7 +141,10 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
             talk(run, first, world, flags, at, console).await
         }
         Some(Sub::Resume(resume)) => {
-            let opening = resume.id.map_or(Opening::ResumeLatest, Opening::Resume);
+            let opening = match resume.words.join(" ") {
+                words if words.is_empty() => Opening::ResumeLatest,
+                words => Opening::Resume(words),
+            };
             let output = resume.output.unwrap_or(run.output);
             if resume.print {
                 return print::resume(world, flags, opening, output, console).await;
@@ -161,7 +164,7 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
         Some(Sub::Trust(what)) => trust::run(what, &world, flags, console).await,
         Some(Sub::Status(what)) => status::run(what, &world, flags, console).await,
         Some(Sub::Tasks(what)) => tasks::run(what, &world, flags, console),
-        Some(Sub::Sessions(what)) => sessions::run(&what, &world, flags, console).await,
+        Some(Sub::Sessions(what)) => sessions::run(what, &world, flags, console).await,
         Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, console).await,
         Some(Sub::Audit(what)) => audit::run(what, &world, flags, console).await,
         Some(Sub::Usage(what)) => usage::run(&what, &world, flags, console).await,

@@ -1,30 +1,173 @@
-//! `co sessions`: lists the sessions that can be continued.
+//! `co sessions`: lists, finds, shows, exports, renames and deletes sessions.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
 
-use super::args::{Flags, Sessions};
+use super::args::{Flags, Sessions, SessionsDo};
 use super::console::Console;
-use super::error::Result;
+use super::error::{CliError, Kind, Result};
 use super::table::{short, table};
-use crate::app::open_store_for_lists;
-use crate::history::{SessionId, TurnEnd};
+use crate::app::{AppError, open_store, open_store_for_lists};
+use crate::command::ExportForm;
+use crate::config::Settings;
+use crate::frontend::export::{ExportHead, export};
+use crate::history::{Durability, Record, SessionId, TurnEnd};
+use crate::message::Message;
+use crate::session::Session;
 use crate::stdx::moment::age;
-use crate::store::{SessionFilter, SessionSummary};
+use crate::stdx::text::{one_line_summary, sanitize_line};
+use crate::store::{FoundSession, SessionFilter, SessionSummary, Store};
 use crate::workspace::{World, load_settings};
 
-pub(super) async fn run(what: &Sessions, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
-    let loaded = load_settings(world, flags)?;
-    let store = open_store_for_lists(world, &loaded.settings).await?;
-    let filter = if what.all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };
+pub(super) async fn run(what: Sessions, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+    let settings = load_settings(world, flags)?.settings;
+    match what.what {
+        None => list(what.all, what.json, world, &settings, console).await,
+        Some(SessionsDo::List { json, all }) => list(all, json, world, &settings, console).await,
+        Some(SessionsDo::Search { words, json, limit }) => {
+            search(&words.join(" "), json, limit, world, &settings, console).await
+        }
+        Some(SessionsDo::Show(session)) => {
+            let text = document(&session.id, ExportForm::Markdown, world, &settings).await?;
+            console.out(&text)
+        }
+        Some(SessionsDo::Export { session, format, output }) => {
+            let form = ExportForm::named(&format).unwrap_or_default();
+            let text = document(&session.id, form, world, &settings).await?;
+            match output {
+                None => console.out(&text),
+                Some(path) => write(&path, &text),
+            }
+        }
+        Some(SessionsDo::Rename { session, title }) => {
+            let store = open_store(world, &settings).await?;
+            let mut owned = owned(&store, &session.id).await?;
+            let title = one_line_summary(&title.join(" "), TITLE);
+            if title.is_empty() {
+                return Err(CliError::message(Kind::Usage, "the title is empty"));
+            }
+            owned.commit(&[Record::Renamed { title }], Durability::Synced).await.map_err(AppError::from)?;
+            Ok(())
+        }
+        Some(SessionsDo::Delete { session, yes }) => {
+            delete(&session.id, yes, world, &settings, console).await
+        }
+    }
+}
+
+/// The maximum width of a title, in terminal cells.
+const TITLE: usize = 60;
+
+/// Takes ownership of a session, so that no other process writes to it meanwhile.
+async fn owned(store: &Store, prefix: &str) -> Result<Session> {
+    let id = store.find_session(prefix).await?;
+    Ok(Session::open(store, &id).await.map_err(AppError::from)?)
+}
+
+async fn document(prefix: &str, form: ExportForm, world: &World, settings: &Settings) -> Result<String> {
+    let store = open_store_for_lists(world, settings).await?;
+    let id = store.find_session(prefix).await?;
+    let history = Session::read(&store, &id).await?;
+    let head = ExportHead {
+        id: &id,
+        title: history.name().unwrap_or("untitled"),
+        workspace: history.workspace(),
+        exported: store.clock().now(),
+    };
+    let messages: Vec<Message> = history.shown_messages().collect();
+    Ok(export(form, &head, &messages))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let written = std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| {
+        let error = CliError::message(Kind::Error, format!("{}: {error}", path.display()));
+        error.hint("name a file that does not exist yet, in a folder that can be written")
+    })
+}
+
+async fn delete(
+    prefix: &str,
+    yes: bool,
+    world: &World,
+    settings: &Settings,
+    console: &mut Console,
+) -> Result<()> {
+    let store = open_store(world, settings).await?;
+    let session = owned(&store, prefix).await?;
+    let (id, title) = (session.id().clone(), session.history().name().unwrap_or("untitled").to_owned());
+    if !yes {
+        let text = format!("deleting {} ({}) cannot be undone", id, sanitize_line(&title));
+        return Err(CliError::message(Kind::Usage, text).hint("add `--yes` to delete it"));
+    }
+    store.delete_session(&id).await?;
+    // Outputs and tasks of a session that never had any leave no folder.
+    let _ = std::fs::remove_dir_all(settings.data_dir.join("spill").join(&id.0));
+    console.out(&format!("Deleted {} ({}).\n", id, sanitize_line(&title)))
+}
+
+async fn search(
+    words: &str,
+    json: bool,
+    limit: usize,
+    world: &World,
+    settings: &Settings,
+    console: &mut Console,
+) -> Result<()> {
+    let store = open_store_for_lists(world, settings).await?;
+    let found = store.search(words, limit).await?;
+    if json {
+        return console.json(&found.iter().map(hit).collect::<Vec<_>>());
+    }
+    if found.is_empty() {
+        return console.out("Nothing was found.\n");
+    }
+    let now = store.clock().now();
+    let row = |one: &FoundSession| {
+        let title = one.title.clone().unwrap_or_else(|| "untitled".to_owned());
+        [short(&one.id.0), age(one.at, now), one_line_summary(&title, 30), one.snippet.clone()]
+    };
+    let rows: Vec<[String; 4]> = found.iter().map(row).collect();
+    console.out(&table(["ID", "AGE", "TITLE", "FOUND"], &rows))
+}
+
+/// A hit in the form for programs: fields may only be added.
+#[derive(Serialize)]
+struct Hit<'a> {
+    id: &'a SessionId,
+    title: Option<&'a str>,
+    workspace: &'a Path,
+    at: String,
+    snippet: &'a str,
+}
+
+fn hit(one: &FoundSession) -> Hit<'_> {
+    Hit {
+        id: &one.id,
+        title: one.title.as_deref(),
+        workspace: &one.workspace,
+        at: one.at.to_string(),
+        snippet: &one.snippet,
+    }
+}
+
+async fn list(
+    all: bool,
+    json: bool,
+    world: &World,
+    settings: &Settings,
+    console: &mut Console,
+) -> Result<()> {
+    let store = open_store_for_lists(world, settings).await?;
+    let filter = if all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };
     let sessions = store.listed_sessions(filter, usize::MAX).await?;
-    if what.json {
+    if json {
         return console.json(&sessions.iter().map(listed).collect::<Vec<_>>());
     }
     if sessions.is_empty() {
-        let place =
-            if what.all { "yet" } else { "in this folder yet; `co sessions --all` lists all folders" };
+        let place = if all { "yet" } else { "in this folder yet; `co sessions --all` lists all folders" };
         return console.out(&format!("No sessions {place}.\n"));
     }
     let now = store.clock().now();

@@ -5,6 +5,7 @@
 //! owner of an interactive session; the composer also uses the list of names for completion.
 
 mod dispatch;
+mod export;
 mod go;
 mod view;
 mod words;
@@ -19,6 +20,7 @@ mod login;
 mod mode;
 mod model;
 mod quit;
+mod rename;
 mod resume;
 mod retry;
 mod rules;
@@ -33,6 +35,7 @@ mod yolo;
 mod tests;
 
 pub use self::dispatch::{Entry, Privacy, UNSANDBOXED, dispatch};
+pub use self::export::ExportForm;
 pub use self::mode::about as about_mode;
 pub use self::view::{
     Activity, CommandEffect, CommandView, CostPart, ModelLine, RuleLine, Say, Tone, Totals, Trusting,
@@ -120,6 +123,8 @@ impl Commands {
                 yolo::command(),
                 approvals::command(),
                 rules::command(),
+                rename::command(),
+                export::command(),
                 resume::command(),
                 resume::sessions(),
                 quit::command(),

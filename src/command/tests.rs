@@ -135,6 +135,8 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::PickService => "pick a service".to_owned(),
         CommandEffect::Trust(trusting) => format!("trust {trusting:?}"),
         CommandEffect::PickSession { query } => format!("pick a session like {query:?}"),
+        CommandEffect::Rename(title) => format!("rename to {title:?}"),
+        CommandEffect::Export(form) => format!("export {form:?}"),
         CommandEffect::EndTask(number) => format!("end task {number}"),
         CommandEffect::Quit => "quit".to_owned(),
     }
@@ -216,6 +218,12 @@ fn commands_decide() {
             "/tasks",
             "Plain tasks: Nothing runs in the background. While a command runs, Ctrl+B lets it go on there.",
         ),
+        (&running, "/rename  the\tinvoices ", "rename to \"the invoices\""),
+        (&guest, "/rename x", "Warning rename: Only process 7 can rename this session."),
+        (&idle, "/rename", "Warning rename: Add the title: `/rename the invoices of May`."),
+        (&idle, "/export", "export Markdown"),
+        (&running, "/export html", "export Html"),
+        (&idle, "/export pdf", "Warning export: The forms are `md`, `json` and `html`. Nothing was written."),
         (&running, "/tasks end 1", "end task 1"),
         (&idle, "/tasks end one", "Warning tasks: A task has a number: `/tasks end 1`."),
         (
@@ -290,6 +298,8 @@ fn commands_name_what_there_is() {
         "yolo",
         "approvals",
         "rules",
+        "rename",
+        "export",
         "resume",
         "sessions",
         "quit",
@@ -301,7 +311,7 @@ fn commands_name_what_there_is() {
         choices,
         [
             "default", "off", "low", "medium", "high", "ask", "auto", "plan", "dry-run", "ask", "auto", "on",
-            "off"
+            "off", "md", "json", "html"
         ]
     );
 }

@@ -1,5 +1,6 @@
 //! The input and the results of commands: plain values exchanged between `command` and `app`.
 
+use super::ExportForm;
 use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
 use crate::message::Usage;
@@ -126,6 +127,10 @@ pub enum CommandEffect {
     PickSession {
         query: String,
     },
+    /// Give the session this title.
+    Rename(String),
+    /// Write the session into a file of its folder.
+    Export(ExportForm),
     /// End a command that runs in the background.
     EndTask(usize),
     Quit,

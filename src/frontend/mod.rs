@@ -3,6 +3,7 @@
 
 pub mod channel;
 pub mod dialogue;
+pub mod export;
 pub mod fields;
 pub mod images;
 pub mod json;

@@ -1,6 +1,30 @@
-//! Redaction of addresses for display, and detection of names whose values are secret.
+//! Redaction of addresses and of texts for display, and detection of names whose values are secret.
 //!
 //! Pure. Called wherever addresses are shown to the user, and by the HTTP shell.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Texts that are keys and tokens by their form; the group `keep` stays.
+const FORMS: &str = concat!(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
+    r"|\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}",
+    r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{16,}",
+    r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}",
+    r"|\b(?:hf|npm|pypi|gsk|xai)[-_][A-Za-z0-9_-]{20,}",
+    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    r#"|(?P<keep>(?i:bearer|basic|password|passwd|secret|token|api[_-]?key)["']?(?:\s+|\s*[:=]\s*["']?))[A-Za-z0-9+/._~-]*[0-9][A-Za-z0-9+/._~=-]{7,}"#,
+);
+
+/// Returns a text in which keys, tokens and private keys are replaced. By form only: what looks like none stays.
+#[must_use]
+pub fn masked(text: &str) -> Cow<'_, str> {
+    static PATTERN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(FORMS).expect("the pattern is fixed and tested"));
+    PATTERN.replace_all(text, "${keep}[masked]")
+}
 
 /// Substrings of the names of headers and query fields whose values are secret.
 const NAMES: [&str; 8] = ["auth", "key", "token", "secret", "cookie", "pass", "sig", "credential"];
@@ -41,6 +65,27 @@ pub fn shown_address(address: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_and_tokens_are_masked() {
+        for (text, shown) in [
+            ("key sk-ant-api03-abcdefghijklmnop1234 ok", "key [masked] ok"),
+            ("sk_live_abcdefghijklmnop1234", "[masked]"),
+            ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[masked]"),
+            ("AKIAABCDEFGHIJKLMNOP", "[masked]"),
+            ("Authorization: Bearer abc123def456ghi", "Authorization: Bearer [masked]"),
+            ("password = hunter2hunter2", "password = [masked]"),
+            ("\"api_key\": \"0123456789abcdef\"", "\"api_key\": \"[masked]\""),
+            ("eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeKKF2QT4", "[masked]"),
+            ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nend", "[masked]\nend"),
+            ("-----BEGIN PRIVATE KEY-----\nMIIE", "[masked]"),
+            ("the token of my appreciation, basic arithmetic, a secret garden", ""),
+            ("a skip-list of sk-8 and task-manager-for-everybody", ""),
+        ] {
+            let expected = if shown.is_empty() { text } else { shown };
+            assert_eq!(masked(text), expected);
+        }
+    }
 
     #[test]
     fn names_tell_what_is_secret() {

@@ -17,7 +17,7 @@ use super::audit::TRIGGERS;
 use super::error::SqlResult as _;
 use super::health::{self, DatabaseCopy, copies};
 use super::num::Num;
-use super::{StoreError, records, schema};
+use super::{StoreError, records, schema, search};
 use crate::history::SessionId;
 use crate::stdx::fs::{create_private_dir, open_private};
 
@@ -279,6 +279,9 @@ fn salvage_alone(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
         }
     }
     name_sessions(&new)?;
+    if version >= schema::INDEXED {
+        search::index_all(&new)?;
+    }
     new.execute_batch(
         "UPDATE store_seq SET seq = max(seq, (SELECT coalesce(max(seq), 0) FROM approvals)); COMMIT",
     )

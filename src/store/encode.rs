@@ -8,12 +8,14 @@ use jiff::Timestamp;
 use super::audit::entry::Entry;
 use super::decide::parse;
 use super::redact::Redactor;
+use super::search::searchable;
 use super::usage::Spend;
 use super::{RequestState, StoreError};
 use crate::approval::{Approval, Decider, Judgement, Request, RequestId};
 use crate::history::Record;
 use crate::message::{CallId, Message, ReturnStatus, images};
 use crate::stdx::fs::fingerprint;
+use crate::stdx::secrecy::masked;
 use crate::stdx::text::one_line_summary;
 
 /// Maximum width, in terminal cells, of a title made from a prompt.
@@ -24,6 +26,8 @@ pub(super) struct Row {
     pub kind: &'static str,
     pub json: String,
     pub implied: Option<Change>,
+    /// What of it can be searched.
+    pub text: Option<String>,
 }
 
 /// A change to other tables that a record implies, made in the same transaction.
@@ -113,7 +117,12 @@ pub(super) fn rows(records: &[Record], redactor: &Redactor) -> Result<Vec<Row>, 
 }
 
 fn row(record: &Record, redactor: &Redactor) -> Result<Row, StoreError> {
-    Ok(Row { kind: kind(record), json: redactor.json(record)?, implied: implied(record, redactor)? })
+    Ok(Row {
+        kind: kind(record),
+        json: redactor.json(record)?,
+        implied: implied(record, redactor)?,
+        text: searchable(record).map(|text| redactor.text(&text)),
+    })
 }
 
 fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, StoreError> {
@@ -239,7 +248,7 @@ fn closing(status: ReturnStatus) -> Closing {
 fn title_of(message: &Message, redactor: &Redactor) -> Option<String> {
     let Message::User { parts } = message else { return None };
     let text = images::in_short(parts);
-    (!text.trim().is_empty()).then(|| one_line_summary(&redactor.text(&text), TITLE_WIDTH))
+    (!text.trim().is_empty()).then(|| one_line_summary(&masked(&redactor.text(&text)), TITLE_WIDTH))
 }
 
 /// Returns the record's tag in its JSON.

@@ -9,6 +9,7 @@ use super::encode::{self, Change, Row};
 use super::error::SqlResult as _;
 use super::num::Num;
 use super::requests;
+use super::search;
 use super::usage;
 use super::writer::{Reader, Write};
 use super::{Listed, Store, StoreError};
@@ -61,6 +62,9 @@ pub(super) fn append(
             apply(write, session, no, change)?;
         }
         insert.execute(params![session.0, Num(no), write.now, row.kind, row.json]).sql()?;
+        if let Some(text) = &row.text {
+            search::index(&write.sql, &session.0, no, text)?;
+        }
     }
     touch(write, session)
 }

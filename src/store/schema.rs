@@ -14,18 +14,26 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use super::error::SqlResult as _;
 use super::health::{CloseState, Health, Presence, quick_check};
 use super::num::Num;
-use super::{StoreError, audit, encode};
+use super::{StoreError, audit, encode, search};
 use crate::stdx::fs::{create_private_dir, open_private};
 
 /// The migrations from an empty database to the newest format; each one is final once released.
-pub(super) const MIGRATIONS: &[&str] =
-    &[include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql"), include_str!("v4.sql")];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("v1.sql"),
+    include_str!("v2.sql"),
+    include_str!("v3.sql"),
+    include_str!("v4.sql"),
+    include_str!("v5.sql"),
+];
 
 /// The first format in which a request's hash covers the whole request as stored, with secrets redacted.
 const HASHED_WHOLE: usize = 4;
 
 /// The first format with an audit and its triggers.
 pub(super) const AUDITED: usize = 3;
+
+/// The first format with an index of words.
+pub(super) const INDEXED: usize = 5;
 
 /// The first format in which a file beside the database records what was pruned from the audit.
 const WITNESSED: usize = 4;
@@ -215,6 +223,9 @@ fn migrate(connection: &mut Connection, version: usize) -> Result<(), StoreError
     }
     if version < HASHED_WHOLE {
         rehash(&step)?;
+    }
+    if version < INDEXED {
+        search::index_all(&step)?;
     }
     step.pragma_update(None, "application_id", APPLICATION_ID).sql()?;
     step.pragma_update(None, "user_version", Num::of(MIGRATIONS.len())).sql()?;

@@ -17,14 +17,17 @@ use crate::accounts::{ModelChoice, Origin};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, images};
 use crate::approval::{AutoApprove, Decider};
-use crate::command::{Activity, Command, CommandEffect, Commands, Entry, Privacy, Say, code, dispatch};
+use crate::command::{
+    Activity, Command, CommandEffect, Commands, Entry, ExportForm, Privacy, Say, code, dispatch,
+};
 use crate::config::{Contents, Mode};
 use crate::frontend::channel::{ChannelFrontend, Updates};
+use crate::frontend::export::{ExportHead, export};
 use crate::frontend::images::Prompt;
 use crate::frontend::json::sum;
-use crate::frontend::protocol::{ClientRequest, CommandLine, Header, ServerMessage, Update};
+use crate::frontend::protocol::{ClientRequest, CommandLine, Header, NEW_SESSION, ServerMessage, Update};
 use crate::history::{History, Record, SessionId};
-use crate::message::{NoteKind, Usage, UserPart};
+use crate::message::{Message, NoteKind, Usage, UserPart};
 use crate::sandbox::Confinement;
 use crate::store::{AuditNote, InputScope, RequestFilter};
 
@@ -393,6 +396,11 @@ impl ClientHandler {
                 self.sessions().await;
                 self.tell(ServerMessage::PickSession { query }).await;
             }
+            CommandEffect::Rename(title) => {
+                self.notes.push(Record::Renamed { title: title.clone() });
+                self.say(Say::plain("rename", format!("This session is {} now.", code(&title)))).await;
+            }
+            CommandEffect::Export(form) => self.export(form, known).await,
             CommandEffect::EndTask(number) => self.end_task(number).await,
             CommandEffect::Quit => return OwnerAction::Close,
         }
@@ -491,6 +499,30 @@ impl ClientHandler {
             many => format!("{many} tasks were ended with their session."),
         };
         self.say(Say::plain("tasks", ended)).await;
+    }
+
+    /// Writes the session into a new file of its folder.
+    async fn export(&self, form: ExportForm, known: SessionView<'_>) {
+        let history = self.known(known).await;
+        let now = self.app.store.clock().now();
+        let head = ExportHead {
+            id: &self.session,
+            title: history.name().unwrap_or(NEW_SESSION),
+            workspace: &self.folder,
+            exported: now,
+        };
+        let messages: Vec<Message> = history.shown_messages().collect();
+        let name = format!("co-{}.{}", now.strftime("%Y-%m-%d-%H%M%S"), form.name());
+        let path = self.folder.join(name);
+        let written = std::fs::File::create_new(&path).and_then(|mut file| {
+            std::io::Write::write_all(&mut file, export(form, &head, &messages).as_bytes())
+        });
+        let shown = code(&path.display().to_string());
+        let say = match written {
+            Ok(()) => Say::plain("export", format!("The session is in {shown}.")),
+            Err(error) => Say::error("export", format!("{shown} cannot be written: {error}.")),
+        };
+        self.say(say).await;
     }
 
     async fn end_task(&mut self, number: usize) {

@@ -402,6 +402,7 @@ impl<'a> SessionRuntime<'a> {
     async fn act(&mut self, heard: OwnerAction) -> Result<Going, AppError> {
         match heard {
             OwnerAction::Answered => {
+                self.keep_notes().await?;
                 self.client.header(self.session.history()).await;
                 Ok(Going::On)
             }

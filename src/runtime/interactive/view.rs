@@ -90,7 +90,7 @@ impl ClientHandler {
     }
 
     /// Returns the history for answering a command; empty if the session cannot be read.
-    async fn known<'a>(&self, known: SessionView<'a>) -> Cow<'a, History> {
+    pub(super) async fn known<'a>(&self, known: SessionView<'a>) -> Cow<'a, History> {
         match known {
             SessionView::Here(history) => Cow::Borrowed(history),
             SessionView::InTheStore => {

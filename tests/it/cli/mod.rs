@@ -20,5 +20,6 @@ pub mod offline;
 pub mod print;
 pub mod rules;
 pub mod screen;
+pub mod sessions;
 pub mod trust;
 pub mod usage;

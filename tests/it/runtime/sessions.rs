@@ -390,3 +390,25 @@ fn models_are_listed_live_and_names_are_checked() {
         face.close().await;
     });
 }
+
+#[test]
+fn a_session_is_renamed_and_exported_while_it_is_open() {
+    let (co, service) = with("reply\n  text It is in May.");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("where is the invoice?").await;
+        face.idle().await;
+        face.line("/rename the spring papers").await;
+        face.header(|header| header.title == "the spring papers").await;
+        face.line("/export html").await;
+        let (_, text, _) = face.local().await;
+        assert!(text.starts_with("The session is in `"), "{text}");
+        face.close().await;
+    });
+    let page = std::fs::read_dir(co.workspace())
+        .unwrap()
+        .flatten()
+        .find(|entry| entry.path().extension().is_some_and(|extension| extension == "html"));
+    let page = std::fs::read_to_string(page.unwrap().path()).unwrap();
+    assert!(page.contains("<title>the spring papers</title>") && page.contains("It is in May."), "{page}");
+}

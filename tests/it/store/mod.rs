@@ -7,4 +7,5 @@ pub mod expiry;
 pub mod many;
 pub mod races;
 pub mod requests;
+pub mod search;
 pub mod sessions;

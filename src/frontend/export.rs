@@ -1,0 +1,262 @@
+//! A session as a document: Markdown, one HTML page, or JSON.
+//!
+//! Pure. Keys and tokens are masked by their form in all of them. Thinking is left out; images are named. The JSON has every
+//! message in the form in which it is stored, for programs.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::command::ExportForm;
+use crate::history::SessionId;
+use crate::message::{Message, PartKind, ReturnStatus, ToolCall, ToolReturn, UserPart};
+use crate::stdx::secrecy::masked;
+use crate::stdx::text::sanitize;
+
+/// What a document says of its session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExportHead<'a> {
+    pub id: &'a SessionId,
+    pub title: &'a str,
+    pub workspace: &'a Path,
+    pub exported: Timestamp,
+}
+
+/// The name of the JSON form, for programs.
+const FORMAT: &str = "co-session";
+
+/// The version of the JSON form.
+const VERSION: u32 = 1;
+
+/// Returns the whole document.
+#[must_use]
+pub fn export(form: ExportForm, head: &ExportHead<'_>, messages: &[Message]) -> String {
+    match form {
+        ExportForm::Markdown => markdown(head, messages),
+        ExportForm::Json => as_json(head, messages),
+        ExportForm::Html => html(head, messages),
+    }
+}
+
+/// A piece of a conversation as people read it.
+enum Piece {
+    User(String),
+    Answer(String),
+    Call { name: String, args: String },
+    Return { status: &'static str, text: String },
+}
+
+fn pieces(messages: &[Message]) -> Vec<Piece> {
+    let mut found = Vec::new();
+    for message in messages {
+        match message {
+            Message::User { parts } => {
+                let texts = parts.iter().filter_map(|part| match part {
+                    UserPart::Text { text } => Some(text.clone()),
+                    UserPart::Image { media_type, .. } => Some(format!("[image: {media_type}]")),
+                    UserPart::Note { .. } => None,
+                });
+                let text = texts.collect::<Vec<_>>().join("\n");
+                found.extend((!text.trim().is_empty()).then(|| Piece::User(clean(&text))));
+            }
+            Message::Assistant(reply) => {
+                found.extend(reply.parts.iter().filter_map(|part| match &part.kind {
+                    PartKind::Text { text } if !text.trim().is_empty() => Some(Piece::Answer(clean(text))),
+                    PartKind::ToolCall(call) => Some(called(call)),
+                    PartKind::Text { .. } | PartKind::Thinking { .. } | PartKind::Native => None,
+                }))
+            }
+            Message::ToolReturns { returns } => found.extend(returns.iter().map(returned)),
+        }
+    }
+    found
+}
+
+fn called(call: &ToolCall) -> Piece {
+    let args = serde_json::to_string_pretty(&call.args).unwrap_or_default();
+    Piece::Call { name: clean(call.name.as_str()), args: clean(&args) }
+}
+
+fn returned(returned: &ToolReturn) -> Piece {
+    let status = match returned.status {
+        ReturnStatus::Ok => "ok",
+        ReturnStatus::Failed => "failed",
+        ReturnStatus::Denied => "denied",
+        ReturnStatus::Undecided => "undecided",
+        ReturnStatus::Interrupted => "interrupted",
+        ReturnStatus::Unknown => "unknown",
+    };
+    Piece::Return { status, text: clean(&returned.text()) }
+}
+
+fn clean(text: &str) -> String {
+    sanitize(&masked(text)).into_owned()
+}
+
+fn markdown(head: &ExportHead<'_>, messages: &[Message]) -> String {
+    let mut out = format!(
+        "# {}\n\nSession {} in {}, exported on {}.\n",
+        clean(head.title),
+        head.id,
+        head.workspace.display(),
+        head.exported.strftime("%Y-%m-%d %H:%M UTC")
+    );
+    for piece in pieces(messages) {
+        let _ = match piece {
+            Piece::User(text) => write!(out, "\n## You\n\n{text}\n"),
+            Piece::Answer(text) => write!(out, "\n## Assistant\n\n{text}\n"),
+            Piece::Call { name, args } => write!(out, "\n### Call of `{name}`\n\n{}", fenced(&args)),
+            Piece::Return { status, text } => write!(out, "\n### Returned: {status}\n\n{}", fenced(&text)),
+        };
+    }
+    out
+}
+
+/// Returns a text as a code block, with a fence longer than any in it.
+fn fenced(text: &str) -> String {
+    let longest = text.lines().map(|line| line.trim_start().bytes().take_while(|byte| *byte == b'`').count());
+    let fence = "`".repeat(longest.max().unwrap_or(0).max(2) + 1);
+    format!("{fence}\n{}\n{fence}\n", text.trim_end_matches('\n'))
+}
+
+fn as_json(head: &ExportHead<'_>, messages: &[Message]) -> String {
+    let mut messages = serde_json::to_value(messages).unwrap_or_default();
+    mask_texts(&mut messages);
+    let document = json!({
+        "format": FORMAT,
+        "version": VERSION,
+        "session": head.id,
+        "title": masked(head.title),
+        "workspace": head.workspace,
+        "exported": head.exported,
+        "messages": messages,
+    });
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+fn mask_texts(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let std::borrow::Cow::Owned(masked) = masked(text) {
+                *text = masked;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(mask_texts),
+        Value::Object(fields) => fields.values_mut().for_each(mask_texts),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+const STYLE: &str = include_str!("export.css");
+
+fn html(head: &ExportHead<'_>, messages: &[Message]) -> String {
+    let title = escaped(&clean(head.title));
+    // Nothing is loaded and nothing runs, whatever the texts say.
+    let mut out = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
+         <h1>{title}</h1>\n<p>Session {} in {}, exported on {}.</p>\n",
+        escaped(&head.id.0),
+        escaped(&head.workspace.display().to_string()),
+        head.exported.strftime("%Y-%m-%d %H:%M UTC")
+    );
+    for piece in pieces(messages) {
+        let _ = match piece {
+            Piece::User(text) => said(&mut out, "You", &text),
+            Piece::Answer(text) => said(&mut out, "Assistant", &text),
+            Piece::Call { name, args } => folded(&mut out, &format!("Call of {name}"), &args),
+            Piece::Return { status, text } => folded(&mut out, &format!("Returned: {status}"), &text),
+        };
+    }
+    out.push_str("</html>\n");
+    out
+}
+
+fn said(out: &mut String, who: &str, text: &str) -> std::fmt::Result {
+    writeln!(out, "<section><h2>{who}</h2><div class=\"text\">{}</div></section>", escaped(text))
+}
+
+fn folded(out: &mut String, what: &str, text: &str) -> std::fmt::Result {
+    writeln!(out, "<details><summary>{}</summary><pre>{}</pre></details>", escaped(what), escaped(text))
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{AssistantMessage, AssistantPart, CallId, StopKind, StopReason, ToolName};
+
+    fn conversation() -> Vec<Message> {
+        let call = ToolCall {
+            id: CallId("c".to_owned()),
+            wire_id: String::new(),
+            name: ToolName::new("shell"),
+            args: json!({ "command": "cat .env" }),
+        };
+        let text = "<script>alert(1)</script> & ```\u{1b}[31m".to_owned();
+        let parts =
+            [PartKind::Text { text }, PartKind::ToolCall(call.clone())].map(AssistantPart::new).into();
+        let stop = StopReason::new(StopKind::ToolUse);
+        vec![
+            Message::user("what is the key?"),
+            Message::Assistant(AssistantMessage { parts, asked: String::new(), model: "m".to_owned(), stop }),
+            Message::ToolReturns {
+                returns: vec![ToolReturn::program(
+                    call.id,
+                    ReturnStatus::Ok,
+                    "KEY=sk-ant-api03-abcdefghijklmnop1234\n```\nend",
+                )],
+            },
+        ]
+    }
+
+    fn exported(form: ExportForm) -> String {
+        let id = SessionId("s-1".to_owned());
+        let head = ExportHead {
+            id: &id,
+            title: "a <b>",
+            workspace: Path::new("/w"),
+            exported: Timestamp::UNIX_EPOCH,
+        };
+        export(form, &head, &conversation())
+    }
+
+    #[test]
+    fn documents_hold_what_was_said_and_no_key() {
+        for form in [ExportForm::Markdown, ExportForm::Json, ExportForm::Html] {
+            let text = exported(form);
+            for part in ["what is the key?", "cat .env", "[masked]", "end"] {
+                assert!(text.contains(part), "{form:?}: {part}: {text}");
+            }
+            assert!(!text.contains("abcdefghijklmnop") && !text.contains('\u{1b}'), "{form:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn no_text_leaves_its_place() {
+        assert!(exported(ExportForm::Markdown).contains("\n````\nKEY=[masked]\n```\nend\n````\n"));
+        let page = exported(ExportForm::Html);
+        assert!(page.contains("&lt;script&gt;") && !page.contains("<script"), "{page}");
+        assert!(page.contains("<title>a &lt;b&gt;</title>"), "{page}");
+        let document: Value = serde_json::from_str(&exported(ExportForm::Json)).unwrap();
+        let again: Vec<Message> = serde_json::from_value(document["messages"].clone()).unwrap();
+        assert_eq!(again.len(), conversation().len());
+    }
+}

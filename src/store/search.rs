@@ -1,0 +1,202 @@
+//! Full-text search over the records of all sessions.
+//!
+//! What was said by the user and the model, what calls were given and the beginning of what they returned is indexed in the
+//! transaction of its record. The index holds words only; the text around a hit is read from the record.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use serde_json::Value;
+
+use super::error::SqlResult as _;
+use super::inbox::moment;
+use super::num::Num;
+use super::records::{self, Unreadable};
+use super::writer::Reader;
+use super::{Store, StoreError};
+use crate::history::{Record, SessionId};
+use crate::message::{Message, PartKind, images};
+use crate::stdx::secrecy::masked;
+use crate::stdx::text::one_line_summary;
+
+/// The number of bytes of a call's return that are indexed.
+const RETURN: usize = 4_000;
+
+/// The number of hits that are looked at, the latest first.
+const HITS: usize = 5_000;
+
+/// The width of the text around a hit, in terminal cells.
+const AROUND: usize = 100;
+
+/// The number of characters before a hit that are shown.
+const BEFORE: usize = 30;
+
+/// A session in which words were found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundSession {
+    pub id: SessionId,
+    pub workspace: PathBuf,
+    pub title: Option<String>,
+    /// When the latest hit was recorded.
+    pub at: Timestamp,
+    /// The text around the latest hit, on one line, with keys and tokens masked.
+    pub snippet: String,
+}
+
+impl Store {
+    /// Returns the sessions in which a record has all of these words, or words that begin with them; the latest hit first,
+    /// at most `limit`. None without a word.
+    pub async fn search(&self, text: &str, limit: usize) -> Result<Vec<FoundSession>, StoreError> {
+        let text = text.to_owned();
+        self.read(move |reader| search(reader, &text, limit)).await
+    }
+}
+
+fn search(reader: &Reader, text: &str, limit: usize) -> Result<Vec<FoundSession>, StoreError> {
+    let words: Vec<&str> =
+        text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).collect();
+    let query: Vec<String> = words.iter().map(|word| format!("\"{}\"*", word.replace('"', "\"\""))).collect();
+    if query.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut select = reader
+        .connection
+        .prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2")
+        .sql()?;
+    let mut hits = select.query(params![query.join(" "), Num::of(HITS)]).sql()?;
+    let mut found: Vec<FoundSession> = Vec::new();
+    while let Some(row) = hits.next().sql()? {
+        if found.len() == limit {
+            break;
+        }
+        let id: i64 = row.get(0).sql()?;
+        let Some((session, no)) = place(reader, id)? else { continue };
+        if !found.iter().any(|one| one.id == session) {
+            found.extend(hit(reader, session, no, &words)?);
+        }
+    }
+    Ok(found)
+}
+
+fn place(reader: &Reader, id: i64) -> Result<Option<(SessionId, i64)>, StoreError> {
+    reader
+        .connection
+        .prepare_cached("SELECT session, no FROM searched WHERE id = ?1")
+        .sql()?
+        .query_row([id], |row| Ok((SessionId(row.get(0)?), row.get(1)?)))
+        .optional()
+        .sql()
+}
+
+fn hit(
+    reader: &Reader,
+    session: SessionId,
+    no: i64,
+    words: &[&str],
+) -> Result<Option<FoundSession>, StoreError> {
+    let row = reader
+        .connection
+        .prepare_cached(
+            "SELECT s.workspace, s.title, r.at, r.kind, r.json FROM records r JOIN sessions s ON s.id = r.session
+             WHERE r.session = ?1 AND r.no = ?2",
+        )
+        .sql()?
+        .query_row(params![session.0, no], |row| {
+            let (kind, json): (String, String) = (row.get(3)?, row.get(4)?);
+            Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?, kind, json))
+        })
+        .optional()
+        .sql()?;
+    Ok(row.map(|(workspace, title, at, kind, json)| FoundSession {
+        id: session,
+        workspace: workspace.into(),
+        title,
+        at: moment(at),
+        snippet: match records::read(&kind, &json) {
+            Ok(record) => searchable(&record).map_or_else(String::new, |text| around(&text, words)),
+            Err(Unreadable::Damaged | Unreadable::Newer(_)) => String::new(),
+        },
+    }))
+}
+
+/// Returns the text around the first of the words that is found.
+fn around(text: &str, words: &[&str]) -> String {
+    let lower = text.to_lowercase();
+    let at = words.iter().filter_map(|word| lower.find(&word.to_lowercase())).min().unwrap_or(0);
+    let begin = text.floor_char_boundary(at.min(text.len()));
+    let before = text.get(..begin).unwrap_or_default();
+    let from = before.char_indices().rev().take(BEFORE).last().map_or(begin, |(from, _)| from);
+    let dots = if from > 0 { "…" } else { "" };
+    one_line_summary(&format!("{dots}{}", text.get(from..).unwrap_or_default()), AROUND)
+}
+
+/// Returns what of a record can be searched, with keys and tokens masked; `None` if nothing.
+pub(super) fn searchable(record: &Record) -> Option<String> {
+    let text = match record {
+        Record::Said { message: Message::User { parts } } => images::words(parts),
+        Record::Said { message: Message::Assistant(reply) } => {
+            let parts = reply.parts.iter().map(|part| match &part.kind {
+                PartKind::Text { text } => text.clone(),
+                PartKind::ToolCall(call) => format!("{} {}", call.name, strings(&call.args)),
+                PartKind::Thinking { .. } | PartKind::Native => String::new(),
+            });
+            parts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+        }
+        Record::ToolFinished { returned } => {
+            let text = returned.text();
+            text.get(..text.floor_char_boundary(RETURN)).unwrap_or_default().to_owned()
+        }
+        Record::Renamed { title } => title.clone(),
+        _ => return None,
+    };
+    (!text.trim().is_empty()).then(|| masked(&text).into_owned())
+}
+
+/// Returns the texts in a value.
+fn strings(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(strings).collect::<Vec<_>>().join(" "),
+        Value::Object(fields) => fields.values().map(strings).collect::<Vec<_>>().join(" "),
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    }
+}
+
+/// Adds the text of a record to the index.
+pub(super) fn index(sql: &Connection, session: &str, no: u64, text: &str) -> Result<(), StoreError> {
+    let place = "INSERT INTO searched (session, no) VALUES (?1, ?2)";
+    sql.prepare_cached(place).sql()?.execute(params![session, Num(no)]).sql()?;
+    let id = sql.last_insert_rowid();
+    let words = "INSERT INTO words (rowid, text) VALUES (?1, ?2)";
+    sql.prepare_cached(words).sql()?.execute(params![id, text]).sql().map(drop)
+}
+
+/// Removes a session from the index.
+pub(super) fn forget(sql: &Connection, session: &SessionId) -> Result<(), StoreError> {
+    for delete in [
+        "DELETE FROM words WHERE rowid IN (SELECT id FROM searched WHERE session = ?1)",
+        "DELETE FROM searched WHERE session = ?1",
+    ] {
+        sql.execute(delete, [&session.0]).sql()?;
+    }
+    Ok(())
+}
+
+/// Fills the index from all records, oldest first.
+pub(super) fn index_all(sql: &Connection) -> Result<(), StoreError> {
+    let mut select =
+        sql.prepare("SELECT session, no, kind, json FROM records ORDER BY at, session, no").sql()?;
+    let mut rows = select.query([]).sql()?;
+    while let Some(row) = rows.next().sql()? {
+        let (session, Num(no)): (String, Num) = (row.get(0).sql()?, row.get(1).sql()?);
+        let kind: String = row.get(2).sql()?;
+        let Ok(json) = row.get::<_, String>(3) else { continue };
+        if let Ok(record) = records::read(&kind, &json)
+            && let Some(text) = searchable(&record)
+        {
+            index(sql, &session, no, &text)?;
+        }
+    }
+    Ok(())
+}

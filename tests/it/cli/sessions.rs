@@ -1,0 +1,84 @@
+//! `co sessions` and `co resume WORDS`: found, shown, exported, renamed, deleted.
+
+use crate::co::{Co, Service, Wire};
+
+/// A `co` with a session about an invoice and one about tests.
+fn with_sessions() -> (Co, Service) {
+    let service =
+        Service::new("reply\n  text It is in **May**.\nreply\n  text All pass.\nreply\n  text Again.");
+    let co = Co::new().with(&service, Wire::Anthropic);
+    for prompt in ["where is the invoice of Dana?", "run the tests, key sk-ant-api03-abcdefghijklmnop1234"] {
+        assert_eq!(co.run(&["-p", prompt]).code, Some(0));
+    }
+    (co, service)
+}
+
+/// Returns the id of the session in which these words are found.
+fn id_of(co: &Co, words: &str) -> String {
+    let output = co.command(&co.workspace(), &["sessions", "search", words, "--json"]).output().unwrap();
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    found[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn sessions_are_found_by_what_was_said() {
+    let (co, _service) = with_sessions();
+    let found = co.run(&["sessions", "search", "may"]);
+    assert!(
+        found.out.contains("where is the invoice of Dana?") && found.out.contains("It is in **May**."),
+        "{found:?}"
+    );
+    assert_eq!(co.run(&["sessions", "search", "invoice", "tests"]).out, "Nothing was found.\n");
+    assert_eq!(co.run(&["sessions", "search"]).code, Some(2));
+    assert!(!co.run(&["sessions", "list"]).out.contains("abcdefghijklmnop"), "titles hold no keys");
+}
+
+#[test]
+fn a_session_becomes_a_document() {
+    let (co, _service) = with_sessions();
+    let id = id_of(&co, "invoice");
+    let shown = co.run(&["sessions", "show", &id]).out;
+    for part in
+        ["# where is the invoice of Dana?\n", "## You\n\nwhere is", "## Assistant\n\nIt is in **May**.\n"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let other = id_of(&co, "tests");
+    for format in ["md", "json", "html"] {
+        let file = format!("out.{format}");
+        let export = ["sessions", "export", &other, "--format", format, "-o", &file];
+        assert_eq!(co.run(&export).code, Some(0));
+        let text = co.read(&file).unwrap();
+        assert!(
+            text.contains("All pass.") && text.contains("[masked]") && !text.contains("abcdefghijkl"),
+            "{text}"
+        );
+        let again = co.run(&export);
+        assert_eq!(again.code, Some(1), "{again:?}");
+        assert!(again.err.contains("name a file that does not exist yet"), "{again:?}");
+    }
+}
+
+#[test]
+fn a_session_is_renamed_resumed_by_words_and_deleted() {
+    let (co, _service) = with_sessions();
+    let id = id_of(&co, "invoice");
+    assert_eq!(co.run(&["sessions", "rename", &id, "the", "spring", "papers"]).code, Some(0));
+    assert!(co.run(&["sessions"]).out.contains("the spring papers"));
+    // Nothing is open in it, so that it ends at once.
+    let resumed = co.run(&["resume", "spring", "papers", "-p", "--output", "json"]);
+    assert!(!resumed.err.contains("several") && !resumed.err.contains("no session"), "{resumed:?}");
+    let unclear = co.run(&["resume", "-p", "the"]);
+    assert_eq!(unclear.code, Some(2), "{unclear:?}");
+    assert!(
+        unclear.err.contains("\"the\" is found in several sessions")
+            && unclear.err.contains("[SESSION]  the spring papers"),
+        "{unclear:?}"
+    );
+    let asked = co.run(&["sessions", "delete", &id]);
+    assert_eq!(asked.code, Some(2), "{asked:?}");
+    assert!(asked.err.contains("add `--yes`"), "{asked:?}");
+    assert_eq!(co.run(&["sessions", "delete", &id, "--yes"]).code, Some(0));
+    assert_eq!(co.run(&["sessions", "search", "invoice"]).out, "Nothing was found.\n");
+    assert!(co.run(&["sessions", "show", &id]).err.contains("no session"), "it is gone");
+}
