@@ -89,6 +89,10 @@
 //! - No rule, grant, hook, mode or yolo answers what a plan reserves for a person, leaving the sandbox among it.
 //! - A command runs in the narrowest of three confinements that its words allow: reading, the workspace, the network. What
 //!   the sandbox holds it to decides whether it asks; an approval never widens it. Landlock holds reading only.
+//! - Each command in docker has a container of its own, not one a session: what one command leaves running, or does to the
+//!   mounts over protected paths, must not reach the next one. Only the folder for temporary files is shared.
+//! - A user's own command leaves the sandbox as `!unsandboxed`, seen whole in the composer; no key runs a failed one at once.
+//! - The full-text index holds words only; the text around a hit is read from the record and masked again.
 //! - `Y` and `co approvals yes --unread` approve the contents of a file that were not all shown; never a command, HIGH or
 //!   untrusted text. The request itself says which.
 //! - A card takes the keys by itself from an empty composer where no key came for a second. Only `y`, `n` and `v` are for

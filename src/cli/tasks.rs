@@ -38,6 +38,10 @@ pub(super) fn run(what: Tasks, world: &World, flags: Flags, console: &mut Consol
         None => list(&settings, what.all, what.json, console),
         Some(TasksDo::Show { id }) => {
             let listed = one(&settings, &id)?;
+            if !std::fs::symlink_metadata(&listed.output).is_ok_and(|found| found.is_file()) {
+                let text = format!("{} is not a file", listed.output.display());
+                return Err(CliError::message(Kind::Error, text));
+            }
             let bytes = std::fs::read(&listed.output).map_err(|error| {
                 CliError::message(Kind::Error, format!("{}: {error}", listed.output.display()))
             })?;
@@ -83,7 +87,9 @@ fn of(folder: &Path) -> Vec<Listed> {
     let session = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let listed =
         |task: Task| Listed { session: session.clone(), output: output_file(folder, task.number), task };
-    tasks_in(folder).into_iter().map(listed).collect()
+    // The mark decides what is ended: it must be one of this session.
+    let is_own = |task: &Task| task.mark.strip_prefix(&session).is_some_and(|rest| rest.starts_with('/'));
+    tasks_in(folder).into_iter().filter(is_own).map(listed).collect()
 }
 
 /// Returns the task of this id: `SESSION/NUMBER`, where the beginning of the session's id is enough.

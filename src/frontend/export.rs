@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::command::ExportForm;
 use crate::history::SessionId;
-use crate::message::{Message, PartKind, ReturnStatus, ToolCall, ToolReturn, UserPart};
+use crate::message::{AssistantPart, Message, PartKind, ReturnStatus, ToolCall, ToolReturn, UserPart};
 use crate::stdx::secrecy::masked;
 use crate::stdx::text::sanitize;
 
@@ -61,17 +61,19 @@ fn pieces(messages: &[Message]) -> Vec<Piece> {
                 let text = texts.collect::<Vec<_>>().join("\n");
                 found.extend((!text.trim().is_empty()).then(|| Piece::User(clean(&text))));
             }
-            Message::Assistant(reply) => {
-                found.extend(reply.parts.iter().filter_map(|part| match &part.kind {
-                    PartKind::Text { text } if !text.trim().is_empty() => Some(Piece::Answer(clean(text))),
-                    PartKind::ToolCall(call) => Some(called(call)),
-                    PartKind::Text { .. } | PartKind::Thinking { .. } | PartKind::Native => None,
-                }))
-            }
+            Message::Assistant(reply) => found.extend(reply.parts.iter().filter_map(said_or_called)),
             Message::ToolReturns { returns } => found.extend(returns.iter().map(returned)),
         }
     }
     found
+}
+
+fn said_or_called(part: &AssistantPart) -> Option<Piece> {
+    match &part.kind {
+        PartKind::Text { text } if !text.trim().is_empty() => Some(Piece::Answer(clean(text))),
+        PartKind::ToolCall(call) => Some(called(call)),
+        PartKind::Text { .. } | PartKind::Thinking { .. } | PartKind::Native => None,
+    }
 }
 
 fn called(call: &ToolCall) -> Piece {
@@ -201,7 +203,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{AssistantMessage, AssistantPart, CallId, StopKind, StopReason, ToolName};
+    use crate::message::{AssistantMessage, CallId, StopKind, StopReason, ToolName};
 
     fn conversation() -> Vec<Message> {
         let call = ToolCall {

@@ -122,8 +122,8 @@ mod linux {
     const HELD: &str = "HERE\nCapEff:0000000000000000\nNoNewPrivs:1\nSeccomp:2\n";
 
     pub(super) fn available(backend: Backend, options: &SandboxOptions) -> Result<Subprocess, String> {
-        let lock = options.verdicts.with_extension("lock");
-        let place = Arc::new(StagePlace::new(options.helper.clone(), options.paths.clone(), lock));
+        let locks = options.verdicts.with_extension("locks");
+        let place = Arc::new(StagePlace::new(options.helper.clone(), options.paths.clone(), locks));
         let (launch, isolation, program) = match backend {
             Backend::None => return Ok(Subprocess::plain()),
             Backend::Landlock => (Launch::Landlock(place), LANDLOCK, None),
@@ -223,6 +223,7 @@ mod linux {
             timeout: TRIAL,
             confinement: Confinement::Workspace,
             input: None,
+            unlimited: Arc::default(),
         };
         let (program, _points) = sandbox.program(&command).map_err(|error| error.to_string())?;
         let (output, ended) = run_to_end(&program, TRIAL).map_err(|error| error.to_string())?;

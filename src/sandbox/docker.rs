@@ -1,178 +1,156 @@
-//! Runs commands in containers of Docker: one for each set of mounts, started with the first command that needs it and
-//! kept until this process ends.
+//! Runs each command in a container of Docker of its own.
 //!
 //! A container has the image's tools, the workspace, and what the user made readable; no network unless the settings give
-//! one, no capabilities, and a filter of system calls made from the same lists as that of the other backends. Its first
-//! process waits for the end of an input that this process holds open, so that a container ends however this process
-//! ends; one that is left nevertheless is removed by the next process. Blocking.
+//! one, no capabilities, and a filter of system calls made from the same lists as that of the other backends. It is not kept
+//! for the next command: what one command leaves running, or does to its mounts, must not reach another one. The stage of
+//! this program starts it, and removes it when this process ends, however it does; one that is left nevertheless is removed
+//! by the next process. Blocking.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command as Process, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use parking_lot::Mutex;
 use rustix::io::Errno;
 use rustix::process::Pid;
 use serde_json::{Value, json};
 
 use super::Confinement;
-use super::child::Program;
+use super::child::{Program, run_to_end};
 use super::confine::{FAMILIES, FORBIDDEN, NEW_NAMESPACES, SOCKET_TYPE, TERMINAL_REQUESTS};
 use super::mounts::{Guarded, MountPoints};
 use super::policy::{DockerOptions, SandboxPolicy};
+use super::stage::StageRole;
 use crate::config::ContainerNetwork;
 use crate::stdx::text::sanitize_line;
 
-/// The private folder for temporary files is mounted here.
-pub const TEMPORARY: &str = "/tmp";
-
-/// The program of a container: waits for the end of its input, and reaps what commands leave behind.
-const KEEPER: &str = "exec 3<&0; cat <&3 >/dev/null & echo ready; wait";
+/// The folder for temporary files is mounted here; `/tmp` is empty in each container.
+pub const TEMPORARY: &str = "/run/co-tmp";
 
 /// The label that names the process which a container belongs to: its boot and its number.
 const OWNER: &str = "co.owner";
 
-/// The largest number of containers that are kept; older ones end after their last command.
-const MOST: usize = 4;
+/// The time for one request to Docker.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The number of the last family of sockets that Linux knows.
 const LAST_FAMILY: i32 = 45;
 
-/// The containers of this process.
+/// Docker, as the settings say.
 #[derive(Debug)]
 pub struct Docker {
     client: PathBuf,
     options: DockerOptions,
-    /// By the arguments that they were started with; the newest last.
-    running: Mutex<Vec<(Vec<OsString>, Arc<Container>)>>,
     /// The number of containers that were started.
     started: AtomicUsize,
 }
 
-/// A running container; it ends when this is dropped.
+/// The container of one command; removed when this is dropped.
 #[derive(Debug)]
 pub struct Container {
+    docker: Arc<Docker>,
     name: String,
-    /// The input whose end ends the container.
-    _input: Option<ChildStdin>,
-    has_ended: Arc<AtomicBool>,
+    /// Dropped after the container is gone.
     _points: MountPoints,
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        // It fails if the container has ended by itself, and is gone.
+        let _ = self.docker.ask(&["rm", "-f", &self.name]);
+    }
 }
 
 impl Docker {
     /// `client` is Docker's program.
     #[must_use]
     pub fn new(client: PathBuf, options: DockerOptions) -> Self {
-        Self { client, options, running: Mutex::default(), started: AtomicUsize::new(0) }
+        Self { client, options, started: AtomicUsize::new(0) }
     }
 
     /// Returns the image's id; errs with what to do if Docker or the image cannot be used.
     pub fn image(&self) -> Result<String, String> {
-        let mut inspect = self.process();
-        inspect.args(["image", "inspect", "--format", "{{.Id}}", &self.options.image]);
-        let ran = inspect.output().map_err(|error| format!("{}: {error}", self.client.display()))?;
-        if ran.status.success() {
-            Ok(String::from_utf8_lossy(&ran.stdout).trim().to_owned())
-        } else {
-            Err(self.trouble(&String::from_utf8_lossy(&ran.stderr)))
+        match self.ask(&["image", "inspect", "--format", "{{.Id}}", &self.options.image]) {
+            Ok((id, true)) => Ok(id.trim().to_owned()),
+            Ok((said, false)) if said.trim().is_empty() => Err(SILENT.to_owned()),
+            Ok((said, false)) => Err(self.trouble(&said)),
+            Err(error) => Err(format!("{}: {error}", self.client.display())),
         }
     }
 
-    /// Returns the program that runs a script in a container for this policy, and the container. `readable` is what the
-    /// user made readable, `env` the whole environment of the command, `lock` a file that every `co` of the user can lock.
-    pub fn program(
-        &self,
+    /// Returns what the stage is to run for a script, and its container. `readable` is what the user made readable, `env`
+    /// the whole environment of the command, `lock` a file that every `co` of the user can lock.
+    pub fn container(
+        self: &Arc<Self>,
         policy: &SandboxPolicy,
         readable: &[PathBuf],
-        script: &str,
         env: &[(String, String)],
-        lock: &Path,
-    ) -> io::Result<(Program, Arc<Container>)> {
-        let guarded = Guarded::of(policy)?;
-        let container = self.container(self.arguments(policy, readable, &guarded)?, &guarded, lock)?;
-        let mut args: Vec<OsString> = ["exec", "-i", "-w"].map(OsString::from).into();
-        args.push(policy.workspace.clone().into());
-        for (name, value) in env.iter().filter(|(name, _)| !OF_USER.contains(&name.as_str())) {
-            args.extend(["-e".into(), format!("{name}={value}").into()]);
-        }
-        args.extend(["-e", "HOME=/tmp", &container.name, "/bin/sh", "-c", script].map(OsString::from));
-        let (file, env) = (self.client.clone(), self.options.client_env.clone());
-        Ok((Program { file, args, cwd: "/".into(), env, input: None }, container))
-    }
-
-    fn container(&self, args: Vec<OsString>, guarded: &Guarded, lock: &Path) -> io::Result<Arc<Container>> {
-        // Held while a container starts, so that two commands do not start two.
-        let mut running = self.running.lock();
-        running.retain(|(_, container)| !container.has_ended.load(Ordering::Relaxed));
-        if let Some((_, container)) = running.iter().find(|(known, _)| *known == args) {
-            return Ok(Arc::clone(container));
-        }
-        self.remove_abandoned();
-        let points = guarded.make_points(lock)?;
-        let container = Arc::new(self.start(&args, points)?);
-        if running.len() >= MOST {
-            running.remove(0);
-        }
-        running.push((args, Arc::clone(&container)));
-        Ok(container)
-    }
-
-    fn start(&self, args: &[OsString], points: MountPoints) -> io::Result<Container> {
+        (lock, has_input): (&Path, bool),
+    ) -> io::Result<(StageRole, Container)> {
         let boot = boot_id();
         let number = self.started.fetch_add(1, Ordering::Relaxed);
+        if number == 0 {
+            let docker = Arc::clone(self);
+            // Nothing waits for it.
+            std::thread::spawn(move || docker.remove_abandoned());
+        }
         let name = format!("co-{}-{}-{number}", boot.get(..8).unwrap_or(&boot), std::process::id());
-        let mut profile = tempfile::NamedTempFile::new()?;
-        profile.write_all(seccomp_profile().to_string().as_bytes())?;
-        let mut process = self.process();
-        process.args(["run", "--rm", "-i", "--pull", "never", "--name", &name, "--label"]);
-        process.arg(format!("{OWNER}={}", owner()));
-        process.arg("--security-opt").arg(format!("seccomp={}", profile.path().display()));
-        process.args(args).args([&self.options.image, "-c", KEEPER]);
-        process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Not ended by the keys of this terminal.
-        process.process_group(0);
-        let mut keeper = process.spawn()?;
-        let mut line = String::new();
-        if let Some(output) = keeper.stdout.take() {
-            BufReader::new(output).read_line(&mut line)?;
+        let guarded = Guarded::of(policy)?;
+        let points = guarded.make_points(lock)?;
+        let profile = policy.temporary.join("seccomp.json");
+        if !profile.exists() {
+            fs::write(&profile, seccomp_profile().to_string())?;
         }
-        if line.trim() != "ready" {
-            let mut said = String::new();
-            drop(keeper.stdin.take());
-            let _ = keeper.stderr.take().map(|mut errors| errors.read_to_string(&mut said));
-            let _ = keeper.wait();
-            return Err(io::Error::other(format!("docker: {}", self.trouble(&said))));
+        let mut args: Vec<String> =
+            ["run", "--rm", "--pull=never", "--name", &name].map(str::to_owned).into();
+        args.extend(has_input.then(|| "-i".to_owned()));
+        args.push(format!("--label={OWNER}={}", owner()));
+        args.push(format!("--security-opt=seccomp={}", profile.display()));
+        args.extend(self.arguments(policy, readable, &guarded)?);
+        for (name, value) in env.iter().filter(|(name, _)| !OF_USER.contains(&name.as_str())) {
+            args.push(format!("--env={name}={value}"));
         }
-        let (input, has_ended) = (keeper.stdin.take(), Arc::new(AtomicBool::new(false)));
-        let ended = Arc::clone(&has_ended);
-        std::thread::spawn(move || {
-            let _ = keeper.wait();
-            ended.store(true, Ordering::Relaxed);
-        });
-        Ok(Container { name, _input: input, has_ended, _points: points })
+        args.extend(["--env=HOME=/tmp", &self.options.image, "-c"].map(str::to_owned));
+        let (client, parent) = (self.client.clone(), std::process::id());
+        let role = StageRole::Container { parent, client, name: name.clone(), args };
+        Ok((role, Container { docker: Arc::clone(self), name, _points: points }))
     }
 
-    fn process(&self) -> Process {
-        let mut process = Process::new(&self.client);
-        process.env_clear().envs(self.options.client_env.iter().map(|(name, value)| (name, value)));
-        process.stdin(Stdio::null()).current_dir("/");
-        process
+    /// Returns the environment of Docker's client.
+    #[must_use]
+    pub fn client_env(&self) -> &[(String, String)] {
+        &self.options.client_env
     }
 
-    /// Returns the arguments of a container for a policy, without its name.
+    /// Runs Docker's client; returns what it printed, and whether it succeeded in time.
+    fn ask(&self, args: &[&str]) -> io::Result<(String, bool)> {
+        let program = Program {
+            file: self.client.clone(),
+            args: args.iter().map(OsString::from).collect(),
+            cwd: "/".into(),
+            env: self.options.client_env.clone(),
+            input: None,
+        };
+        run_to_end(&program, PATIENCE)
+    }
+
+    /// Returns what a container for a policy is made with.
     fn arguments(
         &self,
         policy: &SandboxPolicy,
         readable: &[PathBuf],
         guarded: &Guarded,
-    ) -> io::Result<Vec<OsString>> {
+    ) -> io::Result<Vec<String>> {
+        // Docker's client reads mounts as lines.
+        let plain = |path: &Path| path.to_str().is_some_and(|text| !text.contains(['\r', '\n']));
+        if !plain(&policy.workspace) {
+            return Err(io::Error::other("Docker cannot mount a folder with such a name; rename the folder"));
+        }
         let owner = fs::metadata(&policy.workspace)?;
         // As root the workspace's owner, which is an ordinary user unless the workspace is root's.
         let user = match rustix::process::getuid() {
@@ -184,7 +162,7 @@ impl Docker {
             (ContainerNetwork::Bridge, Confinement::ReadOnly | Confinement::Workspace)
             | (ContainerNetwork::None, _) => "none",
         };
-        let mut args: Vec<OsString> = [
+        let mut args: Vec<String> = [
             "--network".to_owned(),
             network.to_owned(),
             format!("--memory={}", self.options.memory),
@@ -198,8 +176,9 @@ impl Docker {
             "--log-driver=none".to_owned(),
             format!("--user={}:{}", user.0, user.1),
             "--entrypoint=/bin/sh".to_owned(),
+            "--tmpfs=/tmp:mode=1777".to_owned(),
+            format!("--workdir={}", policy.workspace.display()),
         ]
-        .map(OsString::from)
         .into();
         let shared = policy.temporary.join("container");
         if !shared.is_dir() {
@@ -219,7 +198,7 @@ impl Docker {
         args.extend(roots.iter().map(|(path, how)| mount(path, path, how)));
         for path in policy.hidden.iter().filter(|path| roots.keys().any(|root| path.starts_with(root))) {
             args.push(if path.is_dir() {
-                format!("--mount=type=tmpfs,tmpfs-mode=0555,{}", quoted("target", path)).into()
+                format!("--mount=type=tmpfs,tmpfs-mode=0555,{}", quoted("target", path))
             } else {
                 mount(Path::new("/dev/null"), path, ",readonly")
             });
@@ -230,19 +209,18 @@ impl Docker {
     /// Removes the containers of processes of this machine that are gone.
     fn remove_abandoned(&self) {
         let format = format!("{{{{.ID}}}} {{{{.Label \"{OWNER}\"}}}}");
-        let mut list = self.process();
-        list.args(["ps", "-a", "--filter", &format!("label={OWNER}"), "--format", &format]);
-        let Ok(listed) = list.output() else { return };
+        let listed = self.ask(&["ps", "-a", "--filter", &format!("label={OWNER}"), "--format", &format]);
+        let Ok((listed, true)) = listed else { return };
         let is_gone = |owner: &str| {
             let (boot, pid) = owner.split_once(':')?;
             let pid = Pid::from_raw(pid.parse().ok()?)?;
             let gone = rustix::process::test_kill_process(pid) == Err(Errno::SRCH);
             Some(boot == boot_id() && gone)
         };
-        for line in String::from_utf8_lossy(&listed.stdout).lines() {
+        for line in listed.lines() {
             if let Some((id, _)) = line.split_once(' ').filter(|(_, owner)| is_gone(owner) == Some(true)) {
                 // It fails if the container ends by itself meanwhile.
-                let _ = self.process().args(["rm", "-f", id]).output();
+                let _ = self.ask(&["rm", "-f", id]);
             }
         }
     }
@@ -264,11 +242,14 @@ impl Docker {
     }
 }
 
+/// What is said of a daemon that takes a request and does not answer it.
+const SILENT: &str = "the Docker daemon does not answer; restart it";
+
 /// Variables that say something about the user's machine; a container has its own.
 const OF_USER: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL"];
 
-fn mount(from: &Path, to: &Path, how: &str) -> OsString {
-    format!("--mount=type=bind,{},{}{how}", quoted("source", from), quoted("target", to)).into()
+fn mount(from: &Path, to: &Path, how: &str) -> String {
+    format!("--mount=type=bind,{},{}{how}", quoted("source", from), quoted("target", to))
 }
 
 /// Returns a part of a mount's description, which is a line of comma-separated values.

@@ -28,6 +28,7 @@ pub mod tasks;
 use std::io::{self, PipeReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
@@ -58,6 +59,8 @@ pub struct Command {
     pub confinement: Confinement,
     /// Its standard input; without one it is empty.
     pub input: Option<Arc<PipeReader>>,
+    /// Set while it runs: the timeout does not count any more.
+    pub unlimited: Arc<AtomicBool>,
 }
 
 /// What commands print where a sandbox holds them.

@@ -67,16 +67,18 @@ fn is_wanted(path: &Path) -> bool {
 }
 
 /// Files and folders that had to be made as mount points. They are removed, when dropped, after the last command of all
-/// processes: each holds the lock as long as it runs.
+/// processes in the workspace: each holds the lock as long as it runs.
 #[derive(Debug)]
 pub struct MountPoints {
     paths: Vec<PathBuf>,
-    lock: fs::File,
+    /// `None` without paths: such a command must not keep another one from removing its own.
+    lock: Option<fs::File>,
 }
 
 impl Drop for MountPoints {
     fn drop(&mut self) {
-        if flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let Some(lock) = &self.lock else { return };
+        if flock(lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             return;
         }
         // Something else may be there by now; only what was made goes, also by a process that was killed.
@@ -88,11 +90,15 @@ impl Drop for MountPoints {
 
 impl MountPoints {
     /// Makes what of this is missing; the folder that it is in must exist. `lock` is a file that every `co` of the user
-    /// can lock; made if it is missing.
+    /// locks for this workspace; made if it is missing.
     fn make(paths: Vec<PathBuf>, lock: &Path) -> io::Result<Self> {
+        if paths.is_empty() {
+            return Ok(Self { paths, lock: None });
+        }
         let lock = fs::OpenOptions::new().create(true).append(true).open(lock)?;
         flock(&lock, FlockOperation::LockShared)?;
-        for path in &paths {
+        let points = Self { paths, lock: Some(lock) };
+        for path in &points.paths {
             let made = if is_file(path) {
                 fs::File::create_new(path).and_then(|mut file| file.write_all(content(path)))
             } else {
@@ -103,7 +109,7 @@ impl MountPoints {
                 Ok(()) | Err(_) => {}
             }
         }
-        Ok(Self { paths, lock })
+        Ok(points)
     }
 }
 

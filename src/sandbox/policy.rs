@@ -183,8 +183,9 @@ impl SandboxPolicy {
                 writes.extend(git.iter().cloned());
                 protected.extend(git.iter().flat_map(|folder| protected_of(folder)));
                 protected.push(workspace.join(".co"));
-                // A file; a link, which a backend refuses; or nothing: a command could make one that names programs.
-                if !std::fs::symlink_metadata(&dot).is_ok_and(|found| found.is_dir()) {
+                // A file; a link, which a backend refuses; nothing, or a folder that is no repository yet, as one that was
+                // made to be mounted over: a command could make one that names programs.
+                if !is_repository(&dot) {
                     protected.push(dot);
                 }
             }
@@ -241,6 +242,11 @@ fn tool_root(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
+/// Whether git takes a `.git` for a repository.
+fn is_repository(dot: &Path) -> bool {
+    std::fs::symlink_metadata(dot).is_ok_and(|found| found.is_dir()) && dot.join("HEAD").exists()
+}
+
 /// Returns the folders of git that belong to a workspace: `.git` itself, or of a linked worktree the repository's folder
 /// and its own. What a repository contains cannot name any other: the folders must lie in each other as git makes them,
 /// and the worktree's must name the workspace.
@@ -248,7 +254,7 @@ fn git_folders(workspace: &Path) -> Vec<PathBuf> {
     let dot = workspace.join(".git");
     let Ok(found) = std::fs::symlink_metadata(&dot) else { return Vec::new() };
     if found.is_dir() {
-        return vec![dot];
+        return if is_repository(&dot) { vec![dot] } else { Vec::new() };
     }
     let named = |text: &str| workspace.join(text.trim().strip_prefix("gitdir: ")?).canonicalize().ok();
     let own =

@@ -7,6 +7,7 @@
 //! before anything else of the program, with one thread. Linux only.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
@@ -27,12 +28,14 @@ pub struct StageOrder {
 }
 
 /// The place of a stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StageRole {
     /// Started by `co`, whose process id this is.
     Alone { parent: u32 },
     /// Inside of bubblewrap.
     Inside,
+    /// Started by `co` to run the script in a container with this name: `client` is Docker's, `args` all but the script.
+    Container { parent: u32, client: PathBuf, name: String, args: Vec<String> },
 }
 
 /// Runs the stage if these are its arguments; returns its exit code then.
@@ -59,7 +62,7 @@ mod linux {
     use std::ffi::OsStr;
     use std::io::{self, Write as _};
     use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-    use std::process::{Command, ExitCode, ExitStatus};
+    use std::process::{Command, ExitCode, ExitStatus, Stdio};
     use std::time::{Duration, Instant};
 
     use rustix::process::{Pid, Signal, WaitOptions};
@@ -101,13 +104,16 @@ mod linux {
                 Confined::prepare(order.policy, Namespaces::Own)?.enter()?;
                 run_supervised(shell, most)
             }
+            StageRole::Container { parent, client, name, args } => {
+                end_with(parent)?;
+                let mut run = Command::new(&client);
+                run.args(args).arg(script);
+                let mut remove = Command::new(client);
+                remove.args(["rm", "-f", &name]);
+                run_contained(run, remove)
+            }
             StageRole::Alone { parent } => {
-                rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-                if rustix::process::getppid()
-                    .is_none_or(|now| now.as_raw_nonzero().get().unsigned_abs() != parent)
-                {
-                    return Err(io::Error::other("co has ended"));
-                }
+                end_with(parent)?;
                 rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
                 let most = order.policy.limits.processes;
                 let confined = Confined::prepare(order.policy, Namespaces::Host)?;
@@ -115,6 +121,37 @@ mod linux {
                 run_supervised(shell, most)
             }
         }
+    }
+
+    /// Makes the kernel send SIGTERM when `co` ends.
+    fn end_with(parent: u32) -> io::Result<()> {
+        rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+        let now = rustix::process::getppid();
+        if now.is_none_or(|now| now.as_raw_nonzero().get().unsigned_abs() != parent) {
+            return Err(io::Error::other("co has ended"));
+        }
+        Ok(())
+    }
+
+    /// Runs a container until it ends. Ended early, its client ends at once, and the container is removed by a process that
+    /// outlives this one.
+    fn run_contained(run: Command, mut remove: Command) -> io::Result<ExitCode> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let mut term = signal(SignalKind::terminate())?;
+            let mut child = tokio::process::Command::from(run).spawn()?;
+            tokio::select! {
+                biased;
+                status = child.wait() => Ok(exit_like(status?)),
+                _ = term.recv() => {
+                    child.start_kill()?;
+                    remove.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                    // Not in the group, which is about to be killed.
+                    remove.process_group(0).spawn()?;
+                    Ok(exit_like(ExitStatus::from_raw(Signal::KILL.as_raw())))
+                }
+            }
+        })
     }
 
     fn run_supervised(shell: Command, most: usize) -> io::Result<ExitCode> {

@@ -12,11 +12,13 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use futures::StreamExt as _;
+use futures::future::FusedFuture as _;
 use futures::stream::{BoxStream, unfold};
+use futures::{FutureExt as _, StreamExt as _};
 use rustix::io::Errno;
 use rustix::process::Pid;
 use tempfile::TempDir;
@@ -38,6 +40,7 @@ use super::policy::{SandboxPaths, SandboxPolicy, closed_settings};
 use super::stage::{STAGE, StageOrder, StageRole};
 use super::survivors::{MARKER, end_survivors, survivors};
 use super::{Command, Confinement, ExecEvent, Exit, Fate, Isolation, Sandbox, Survivor};
+use crate::stdx::fs::{create_private_dir, fingerprint};
 
 /// The time between SIGTERM and SIGKILL for processes left by a command that has ended.
 const GRACE: Duration = Duration::from_millis(200);
@@ -47,6 +50,9 @@ const CUT_GRACE: Duration = Duration::from_millis(40);
 
 /// How long to read the last output of a command that was cut off.
 const CUT_DRAIN: Duration = Duration::from_millis(20);
+
+/// How long to wait until what a command that was cut off needed is removed.
+const CLEANING: Duration = Duration::from_millis(800);
 
 /// How long to read the output of background processes after the shell exited.
 const DRAIN: Duration = Duration::from_millis(100);
@@ -85,7 +91,8 @@ pub enum Launch {
 pub struct StagePlace {
     helper: PathBuf,
     paths: SandboxPaths,
-    lock: PathBuf,
+    /// The folder of locks; made when it is needed.
+    locks: PathBuf,
     made: OnceLock<StageFolders>,
 }
 
@@ -98,10 +105,10 @@ struct StageFolders {
 }
 
 impl StagePlace {
-    /// `helper` is this program, `lock` a file that every `co` of the user can lock.
+    /// `helper` is this program, `locks` a folder in which every `co` of the user can lock files.
     #[must_use]
-    pub fn new(helper: PathBuf, paths: SandboxPaths, lock: PathBuf) -> Self {
-        Self { helper, paths, lock, made: OnceLock::new() }
+    pub fn new(helper: PathBuf, paths: SandboxPaths, locks: PathBuf) -> Self {
+        Self { helper, paths, locks, made: OnceLock::new() }
     }
 
     fn folders(&self) -> io::Result<&StageFolders> {
@@ -113,10 +120,12 @@ impl StagePlace {
         if rustix::process::getuid().is_root() {
             paths.own.extend(closed_settings());
         }
-        // Where it cannot be made, the backend that needs it says so.
-        let _ = self.lock.parent().map(std::fs::create_dir_all);
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         let prefix = format!("{TEMPORARY_PREFIX}{}-", std::process::id());
-        let made = StageFolders { paths, temporary: tempfile::Builder::new().prefix(&prefix).tempdir()? };
+        let made = StageFolders {
+            paths,
+            temporary: tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir()?,
+        };
         Ok(self.made.get_or_init(|| made))
     }
 }
@@ -153,16 +162,6 @@ impl Subprocess {
     #[must_use]
     pub fn new(launch: Launch, isolation: Isolation) -> Self {
         Self { launch, isolation }
-    }
-
-    fn leftovers(&self) -> Leftovers {
-        match &self.launch {
-            #[cfg(target_os = "linux")]
-            Launch::Docker(..) => Leftovers::Ended,
-            Launch::Plain | Launch::Landlock(_) | Launch::Bubblewrap(..) | Launch::Unavailable(_) => {
-                Leftovers::Reported
-            }
-        }
     }
 
     /// Returns how its commands are started.
@@ -205,7 +204,7 @@ pub struct CommandResources {
     #[cfg(target_os = "linux")]
     _points: Option<MountPoints>,
     #[cfg(target_os = "linux")]
-    _container: Option<Arc<Container>>,
+    _container: Option<Container>,
 }
 
 #[cfg(target_os = "linux")]
@@ -225,14 +224,25 @@ impl StagePlace {
         env
     }
 
+    /// Returns the file of the stage.
+    fn stage(&self) -> PathBuf {
+        // A command may have replaced the file of this program; the process has what was started.
+        let is_this = std::env::current_exe().is_ok_and(|this| this == self.helper);
+        if is_this { "/proc/self/exe".into() } else { self.helper.clone() }
+    }
+
+    /// Returns the file that every process locks while it runs a command in this workspace.
+    fn lock(&self, workspace: &Path) -> io::Result<PathBuf> {
+        create_private_dir(&self.locks)?;
+        Ok(self.locks.join(fingerprint(workspace.as_os_str().as_encoded_bytes())))
+    }
+
     fn alone(&self, command: &Command) -> io::Result<(Program, CommandResources)> {
         let role = StageRole::Alone { parent: std::process::id() };
         let folders = self.folders()?;
         let order = StageOrder { policy: Self::policy(command, folders), role };
-        // A command may have replaced the file of this program; the process has what was started.
-        let is_this = std::env::current_exe().is_ok_and(|this| this == self.helper);
         let program = Program {
-            file: if is_this { "/proc/self/exe".into() } else { self.helper.clone() },
+            file: self.stage(),
             args: stage_arguments(&order, &command.script)?,
             cwd: command.cwd.clone(),
             env: Self::env(command, folders.temporary.path()),
@@ -244,7 +254,7 @@ impl StagePlace {
     fn inside(&self, command: &Command, bubblewrap: &Path) -> io::Result<(Program, CommandResources)> {
         let folders = self.folders()?;
         let policy = Self::policy(command, folders);
-        let (mut args, points) = bubblewrap::arguments(&policy, &self.helper, &self.lock)?;
+        let (mut args, points) = bubblewrap::arguments(&policy, &self.helper, &self.lock(&command.cwd)?)?;
         let temporary = Path::new(bubblewrap::TEMPORARY);
         let writes = policy.writes.iter().filter(|path| **path != policy.temporary).cloned();
         let writes = writes.chain([temporary.to_owned()]).collect();
@@ -261,13 +271,23 @@ impl StagePlace {
 
 #[cfg(target_os = "linux")]
 impl StagePlace {
-    fn contained(&self, command: &Command, docker: &Docker) -> io::Result<(Program, CommandResources)> {
+    fn contained(&self, command: &Command, docker: &Arc<Docker>) -> io::Result<(Program, CommandResources)> {
         let folders = self.folders()?;
         let policy = Self::policy(command, folders);
         let env = Self::env(command, Path::new(docker::TEMPORARY));
-        let (program, container) =
-            docker.program(&policy, &self.paths.reads, &command.script, &env, &self.lock)?;
-        let program = Program { input: command.input.clone(), ..program };
+        let has_input = command.input.is_some();
+        let lock = self.lock(&command.cwd)?;
+        let (role, container) = docker.container(&policy, &self.paths.reads, &env, (&lock, has_input))?;
+        let order = StageOrder { policy, role };
+        // Its mark tells other processes that it runs.
+        let mark = command.env.iter().filter(|(name, _)| name == MARKER).cloned();
+        let program = Program {
+            file: self.stage(),
+            args: stage_arguments(&order, &command.script)?,
+            cwd: "/".into(),
+            env: docker.client_env().iter().cloned().chain(mark).collect(),
+            input: command.input.clone(),
+        };
         Ok((program, CommandResources { _container: Some(container), ..CommandResources::default() }))
     }
 }
@@ -321,8 +341,7 @@ async fn drive(sandbox: Subprocess, command: Command, cancel: CancellationToken,
         return;
     }
     let marker = command.env.iter().find(|(name, _)| name == MARKER).map(|(_, value)| value.clone());
-    let leftovers = sandbox.leftovers();
-    let limit = command.timeout;
+    let (limit, unlimited) = (command.timeout, Arc::clone(&command.unlimited));
     let opened = match start(move || sandbox.program(&command)).await {
         Ok(started) => open(started, &events),
         Err(error) => Err(error),
@@ -343,12 +362,20 @@ async fn drive(sandbox: Subprocess, command: Command, cancel: CancellationToken,
             // The outcome is unknown; remaining processes must not continue.
             Ok(Err(_)) | Err(_) => End::Cut(Exit::Signal(rustix::process::Signal::KILL.as_raw())),
         },
-        () = sleep(limit) => End::Cut(Exit::TimedOut),
+        () = timed_out(limit, &unlimited) => End::Cut(Exit::TimedOut),
         never = pump.forever() => match never {},
     };
     match end {
-        End::Itself(status) => finish((status, leftovers), group, &mut pump, marker, &events).await,
+        End::Itself(status) => finish(status, group, &mut pump, marker, &events).await,
         End::Cut(status) => cut(status, group, exit, &mut pump, marker, &events).await,
+    }
+}
+
+/// Waits for the timeout; forever if it does not count any more by then.
+async fn timed_out(limit: Duration, unlimited: &AtomicBool) {
+    sleep(limit).await;
+    if unlimited.load(Ordering::Relaxed) {
+        std::future::pending::<()>().await;
     }
 }
 
@@ -359,23 +386,8 @@ fn open(started: Started<std::io::PipeReader>, events: &Events) -> io::Result<Op
     Ok((started.group, started.exit, Pump { output, events: events.clone() }))
 }
 
-/// What is done with processes that a command leaves behind, beyond its group.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Leftovers {
-    /// They are reported; a stage leaves none.
-    Reported,
-    /// They are ended: in a container nothing else does so.
-    Ended,
-}
-
-/// Handles the shell's exit: reads its last output, ends the rest of its group, and does with those that left it as said.
-async fn finish(
-    (status, leftovers): (Exit, Leftovers),
-    group: Group,
-    pump: &mut Pump,
-    marker: Option<String>,
-    events: &Events,
-) {
+/// Handles the shell's exit: reads its last output, ends the rest of its group, reports those that left it.
+async fn finish(status: Exit, group: Group, pump: &mut Pump, marker: Option<String>, events: &Events) {
     let _ = timeout(DRAIN, pump.until_end()).await;
     group.terminate();
     let id = group.id();
@@ -385,14 +397,7 @@ async fn finish(
         drop(group);
     };
     let telling = async {
-        let found = look(marker, move |marker| match leftovers {
-            Leftovers::Reported => outside(id, survivors(marker)),
-            Leftovers::Ended => {
-                end_survivors(marker);
-                Vec::new()
-            }
-        })
-        .await;
+        let found = look(marker, move |marker| outside(id, survivors(marker))).await;
         tell(found, Fate::Running, status, events).await;
     };
     tokio::join!(ending, telling);
@@ -408,7 +413,8 @@ async fn cut(
     events: &Events,
 ) {
     group.terminate();
-    let _ = timeout(CUT_GRACE, async { tokio::join!(exit, pump.until_end()) }).await;
+    let mut exit = exit.fuse();
+    let _ = timeout(CUT_GRACE, async { tokio::join!(&mut exit, pump.until_end()) }).await;
     // Listed before SIGKILL, since afterwards it is unknown which processes had left the group. Without a
     // mark, or when the runtime shuts down, the closure is dropped unused together with the group, which
     // kills the group as well.
@@ -420,6 +426,10 @@ async fn cut(
     })
     .await;
     let _ = timeout(CUT_DRAIN, pump.until_end()).await;
+    // Containers and mount points go before the end is told.
+    if !exit.is_terminated() {
+        let _ = timeout(CLEANING, exit).await;
+    }
     tell(found, Fate::Ended, status, events).await;
 }
 

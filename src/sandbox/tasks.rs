@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -33,6 +34,10 @@ const MAX_OUTPUT: u64 = 16 * 1024 * 1024;
 /// The maximum number of bytes that one reading returns; older ones are left out.
 const MAX_READ: u64 = 1024 * 1024;
 
+/// The maximum size of a file that describes a task, and the highest number of one.
+const MAX_DESCRIPTION: u64 = 256 * 1024;
+const MAX_NUMBER: usize = 1_000_000;
+
 /// Longer than any session: tasks have no time limit.
 pub const UNLIMITED: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -40,7 +45,7 @@ pub const UNLIMITED: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 const STARTING: Duration = Duration::from_secs(2);
 
 /// How long the end of a session waits for its tasks.
-const CLOSING: Duration = Duration::from_millis(800);
+const CLOSING: Duration = Duration::from_millis(1_500);
 
 /// The tasks of this process. Clones share them.
 #[derive(Clone)]
@@ -105,6 +110,8 @@ pub struct StartedCommand {
     pub input: Option<PipeWriter>,
     /// Its output so far.
     pub output: Vec<u8>,
+    /// That of its command: tasks have no time limit.
+    pub unlimited: Arc<AtomicBool>,
 }
 
 /// New output of a task.
@@ -135,15 +142,15 @@ impl Tasks {
     /// Makes a task of a started command, in the session with this folder. Errs, and ends the command, if there are too
     /// many or its file cannot be made. Needs a tokio runtime.
     pub fn add(&self, folder: &Path, started: StartedCommand) -> io::Result<usize> {
-        let StartedCommand { command, mark, events, cancel, input, output } = started;
+        let StartedCommand { command, mark, events, cancel, input, output, unlimited } = started;
         let mut all = self.0.all.lock();
-        let running = all.iter().filter(|entry| entry.folder == folder && entry.task.end.is_none()).count();
-        if running >= MOST {
+        if running(&all, folder) >= MOST {
             cancel.cancel();
-            return Err(io::Error::other(format!("{MOST} tasks run already; end one first")));
+            return Err(io::Error::other(FULL));
         }
+        unlimited.store(true, Ordering::Relaxed);
         create_private_dir(folder)?;
-        let number = tasks_in(folder).iter().map(|task| task.number).max().unwrap_or(0) + 1;
+        let number = tasks_in(folder).iter().map(|task| task.number).max().unwrap_or(0).saturating_add(1);
         let file = open_private(&output_file(folder, number))?;
         file.set_len(0)?;
         let task = Task { number, command, mark, started: self.0.clock.now(), end: None };
@@ -184,6 +191,12 @@ impl Tasks {
         }
         drop(all);
         self.0.ended.send_modify(|count| *count += 1);
+    }
+
+    /// Whether a session may have one more task.
+    #[must_use]
+    pub fn has_room(&self, folder: &Path) -> bool {
+        running(&self.0.all.lock(), folder) < MOST
     }
 
     /// Returns the tasks of a session, the oldest first.
@@ -300,6 +313,13 @@ impl HeldTask {
     }
 }
 
+/// What is said where a session has the most tasks.
+pub const FULL: &str = "16 tasks run already; end one first";
+
+fn running(all: &[HeldTask], folder: &Path) -> usize {
+    all.iter().filter(|held| held.folder == folder && held.task.end.is_none()).count()
+}
+
 /// The file of a task's output, while it is written.
 struct Log {
     file: tokio::fs::File,
@@ -372,7 +392,15 @@ pub fn tasks_in(folder: &Path) -> Vec<Task> {
         changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age < STARTING))
     };
     let read = |path: PathBuf| {
+        // Whatever else lies there.
+        let found = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
+        if found.len() > MAX_DESCRIPTION {
+            return None;
+        }
         let mut task: Task = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+        if !path.ends_with(format!("task-{}.json", task.number)) || task.number > MAX_NUMBER {
+            return None;
+        }
         if task.end.is_none() && !is_new(&path) && survivors(&task.mark).is_empty() {
             task.end = Some(TaskEnd { outcome: "ended with its session".to_owned(), at: task.started });
         }
@@ -403,10 +431,15 @@ mod tests {
             timeout: UNLIMITED,
             confinement: Confinement::Workspace,
             input: Some(Arc::new(reader)),
+            unlimited: Arc::default(),
         };
+        let unlimited = Arc::clone(&command.unlimited);
         let events = Subprocess::plain().spawn(command, cancel.clone());
         let (command, output) = (script.to_owned(), Vec::new());
-        tasks.add(folder, StartedCommand { command, mark, events, cancel, input: Some(writer), output })
+        tasks.add(
+            folder,
+            StartedCommand { command, mark, events, cancel, input: Some(writer), output, unlimited },
+        )
     }
 
     #[tokio::test]

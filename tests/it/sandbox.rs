@@ -406,3 +406,32 @@ fn a_workspace_may_be_reached_through_a_link() {
         assert!(output.contains("in-the-folder.txt"), "{backend}: {told:#}");
     }
 }
+
+/// The folders that are mounted over while a command runs must not become a repository for the next one, whose settings
+/// name programs.
+#[test]
+fn a_command_makes_no_repository_beside_another_one() {
+    if !runs("repositories made in a sandbox") {
+        return;
+    }
+    let script = "mkdir -p .git/objects .git/refs; echo evil > .git/config; echo 'ref: refs/heads/main' > .git/HEAD; \
+                  mkdir .co; echo evil > .co/config.toml";
+    for backend in ["bubblewrap", "docker"] {
+        if !backends().contains(&backend) {
+            continue;
+        }
+        let call = |args| format!("reply\n  call shell {args}\n");
+        let service = Service::new(&format!(
+            "{}{}reply\n  text Done.\n",
+            call(json!({ "command": "sh a.sh", "background": true })),
+            call(json!({ "command": "sh b.sh" })),
+        ));
+        let co = in_backend(Co::new().with(&service, Wire::Anthropic), backend);
+        let co = co.file("work/a.sh", "echo begun; sleep 20").file("work/b.sh", script);
+        assert_eq!(run(&co, &["-p", "go", "--mode", "auto"]).code, Some(0));
+        assert!(heard(&service, 3).join("\n").contains("task 1: running"), "{backend}");
+        for made in [".git", ".co"] {
+            assert!(!co.workspace().join(made).exists(), "{backend}: {made} was made, or stayed");
+        }
+    }
+}

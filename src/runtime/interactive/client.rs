@@ -18,7 +18,7 @@ use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, images};
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
-    Activity, Command, CommandEffect, Commands, Entry, ExportForm, Privacy, Say, code, dispatch,
+    Activity, Command, CommandEffect, Commands, Entry, ExportForm, Privacy, Say, UNSANDBOXED, code, dispatch,
 };
 use crate::config::{Contents, Mode};
 use crate::frontend::channel::{ChannelFrontend, Updates};
@@ -466,7 +466,12 @@ impl ClientHandler {
             let text = format!("{} is still running; stop it first.", code(running));
             self.say(Say::warning("shell", text)).await;
         } else {
-            self.tell(ServerMessage::ShellBegan { command: command.clone(), privacy }).await;
+            // The row says where it runs.
+            let shown = match confinement {
+                Confinement::Unsandboxed => format!("{UNSANDBOXED} {command}"),
+                Confinement::ReadOnly | Confinement::Workspace | Confinement::Network => command.clone(),
+            };
+            self.tell(ServerMessage::ShellBegan { command: shown, privacy }).await;
             let started = UserCommand { command, privacy, confinement };
             self.shell.start(&self.app, &self.session, &self.folder, started);
         }

@@ -2,6 +2,8 @@
 //! without model and approval. The model gets a note with the next prompt, except for private commands.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -15,7 +17,7 @@ use crate::app::own_mark;
 use crate::command::{Privacy, code};
 use crate::history::SessionId;
 use crate::sandbox::survivors::MARKER;
-use crate::sandbox::tasks::{StartedCommand, Task, Tasks};
+use crate::sandbox::tasks::{FULL, StartedCommand, Task, Tasks};
 use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Survivor, looks_held};
 
 /// The user's command, if one runs, and the ends of what runs in the background.
@@ -40,6 +42,8 @@ struct Running {
     mark: String,
     privacy: Privacy,
     is_sandboxed: bool,
+    /// Set when it becomes a task.
+    unlimited: Arc<AtomicBool>,
     /// Never shared; the lock makes the owner's future `Send`.
     stream: Mutex<BoxStream<'static, std::io::Result<ExecEvent>>>,
     cancel: CancellationToken,
@@ -71,6 +75,9 @@ impl Shell {
 
     /// Moves the running command to the background of the session with this folder. `None` if none runs.
     pub(super) fn background(&mut self, session: &Path) -> Option<ShellEvent> {
+        if self.running.is_some() && !self.tasks.has_room(session) {
+            return Some(ShellEvent::Said(format!("{FULL}.")));
+        }
         let running = self.running.take()?;
         let took = running.started.elapsed();
         let started = StartedCommand {
@@ -80,6 +87,7 @@ impl Shell {
             cancel: running.cancel,
             input: None,
             output: running.kept.text().into_bytes(),
+            unlimited: running.unlimited,
         };
         let outcome = match self.tasks.add(session, started) {
             Ok(number) => format!("in the background as task {number}; `/tasks` lists it"),
@@ -96,6 +104,7 @@ impl Shell {
         self.count += 1;
         let mark = own_mark(session, self.count);
         env.push((MARKER.to_owned(), mark.clone()));
+        let unlimited = Arc::default();
         let spawned = Command {
             script: command.clone(),
             cwd: folder.to_owned(),
@@ -103,6 +112,7 @@ impl Shell {
             timeout: app.settings.shell.max_timeout,
             confinement,
             input: None,
+            unlimited: Arc::clone(&unlimited),
         };
         let stream = app.sandbox.spawn(spawned, cancel.clone());
         self.running = Some(Running {
@@ -110,6 +120,7 @@ impl Shell {
             folder: folder.to_owned(),
             mark,
             privacy,
+            unlimited,
             is_sandboxed: app.sandbox.isolation().backend != Backend::None
                 && confinement != Confinement::Unsandboxed,
             stream: Mutex::new(stream),

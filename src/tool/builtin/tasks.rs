@@ -188,7 +188,7 @@ pub async fn report(tasks: &Tasks, cx: RunContext, number: usize) -> Result<Stri
             .map_err(|error| terminal(format!("the output of task {number} cannot be read: {error}")))?;
         let mut lines = vec![format!("task {number}: {}", task.state())];
         if skipped > 0 {
-            lines.push(format!("[{skipped} bytes left out here; all of it is in {}]", file.display()));
+            lines.push(format!("[{skipped} bytes left out here; up to 16 MB are in {}]", file.display()));
         }
         let text = text.trim_end_matches('\n');
         lines.push(if text.is_empty() { "[no new output]".to_owned() } else { text.to_owned() });

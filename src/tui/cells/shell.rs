@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::flow::{Breaks, Flow};
 use super::{Fold, Look, call};
 use crate::command::Privacy;
+use crate::command::UNSANDBOXED;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -47,9 +48,10 @@ impl ShellCell {
         &self.command
     }
 
-    /// Whether it ended, and not with success.
+    /// Whether it ended in the sandbox, and not with success.
     pub fn failed(&self) -> bool {
-        matches!(&self.state, ShellState::Ended { outcome, .. } if outcome != "exit 0")
+        let is_outside = self.command.strip_prefix(UNSANDBOXED).is_some_and(|rest| rest.starts_with(' '));
+        !is_outside && matches!(&self.state, ShellState::Ended { outcome, .. } if outcome != "exit 0")
     }
 
     pub fn output(&self) -> &str {

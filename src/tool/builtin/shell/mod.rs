@@ -167,7 +167,15 @@ impl TypedTool for Shell {
             None => self.confinement(&args.command, &cx.place).await,
         };
         let script = args.command.clone();
-        let command = Command { script, cwd: cwd.clone(), env, timeout, confinement, input: None };
+        let command = Command {
+            script,
+            cwd: cwd.clone(),
+            env,
+            timeout,
+            confinement,
+            input: None,
+            unlimited: Arc::default(),
+        };
         if args.background {
             return self.start_task(command, cx).await;
         }
@@ -330,7 +338,7 @@ impl Shell {
         let mut moves = self.tasks.moves();
         // Its own: a command that was moved to the background outlives an interrupt of this turn.
         let cancel = CancellationToken::new();
-        let script = command.script.clone();
+        let (script, unlimited) = (command.script.clone(), Arc::clone(&command.unlimited));
         let mut events = self.sandbox.spawn(command, cancel.clone());
         let mut capture = Capture::new(cx.output_limit, cx.spill.clone());
         let mut live = Live { torn: Vec::new() };
@@ -344,10 +352,13 @@ impl Shell {
                     continue;
                 }
                 Ok(()) = moves.changed() => {
+                    if !self.tasks.has_room(&cx.place.spill) {
+                        continue;
+                    }
                     let output = capture.finish().await;
                     let mark = cx.call.0.clone();
                     let started = StartedCommand {
-                        command: script, mark, events, cancel, input: None, output: output.clone().into_bytes(),
+                        command: script, mark, events, cancel, input: None, output: output.clone().into_bytes(), unlimited,
                     };
                     let number = self.tasks.add(&cx.place.spill, started).map_err(|error| no_task(&error))?;
                     return Ok(Followed::Moved(format!(
@@ -376,7 +387,7 @@ impl Shell {
     async fn start_task(&self, command: Command, cx: RunContext) -> Result<ToolOutput, ToolError> {
         let (reader, writer) = task_input().map_err(|error| no_task(&error))?;
         let (folder, cancel) = (cx.place.spill.clone(), CancellationToken::new());
-        let script = command.script.clone();
+        let (script, unlimited) = (command.script.clone(), Arc::clone(&command.unlimited));
         let command = Command { timeout: UNLIMITED, input: Some(Arc::new(reader)), ..command };
         let events = self.sandbox.spawn(command, cancel.clone());
         let started = StartedCommand {
@@ -386,6 +397,7 @@ impl Shell {
             cancel,
             input: Some(writer),
             output: Vec::new(),
+            unlimited,
         };
         let number = self.tasks.add(&folder, started).map_err(|error| no_task(&error))?;
         tokio::select! {

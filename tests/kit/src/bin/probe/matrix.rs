@@ -313,7 +313,15 @@ async fn output(sandbox: &dyn Sandbox, command: Command) -> String {
 
 fn command(folder: &Path, script: String, confinement: Confinement) -> Command {
     let env = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
-    Command { script, cwd: folder.to_owned(), env, timeout: LIMIT, confinement, input: None }
+    Command {
+        script,
+        cwd: folder.to_owned(),
+        env,
+        timeout: LIMIT,
+        confinement,
+        input: None,
+        unlimited: Default::default(),
+    }
 }
 
 /// Makes all attempts in a backend. Prints `NAME<tab>VERDICT` for each.
