@@ -1,6 +1,5 @@
 //! `co sessions`: lists, finds, shows, exports, renames and deletes sessions.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
@@ -16,6 +15,7 @@ use crate::frontend::export::{ExportHead, export};
 use crate::history::{Durability, Record, SessionId, TurnEnd};
 use crate::message::Message;
 use crate::session::Session;
+use crate::stdx::fs::write_new_private;
 use crate::stdx::moment::age;
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::store::{FoundSession, SessionFilter, SessionSummary, Store};
@@ -81,8 +81,7 @@ async fn document(prefix: &str, form: ExportForm, world: &World, settings: &Sett
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    let written = std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| {
+    write_new_private(path, text.as_bytes()).map_err(|error| {
         let error = CliError::message(Kind::Error, format!("{}: {error}", path.display()));
         error.hint("name a file that does not exist yet, in a folder that can be written")
     })
@@ -103,8 +102,14 @@ async fn delete(
         return Err(CliError::message(Kind::Usage, text).hint("add `--yes` to delete it"));
     }
     store.delete_session(&id).await?;
-    // Outputs and tasks of a session that never had any leave no folder.
-    let _ = std::fs::remove_dir_all(settings.data_dir.join("spill").join(&id.0));
+    let outputs = settings.data_dir.join("spill").join(&id.0);
+    match std::fs::remove_dir_all(&outputs) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            let text = format!("its outputs in {} remain: {error}", outputs.display());
+            return Err(CliError::message(Kind::Error, text).hint("remove that folder"));
+        }
+        Ok(()) | Err(_) => {}
+    }
     console.out(&format!("Deleted {} ({}).\n", id, sanitize_line(&title)))
 }
 

@@ -1,41 +1,6 @@
 //! `/export`: writes the session into a file.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
-
-/// The form of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ExportForm {
-    #[default]
-    Markdown,
-    Json,
-    Html,
-}
-
-impl ExportForm {
-    /// The names, which are also the endings of files.
-    pub const NAMES: [&'static str; 3] = ["md", "json", "html"];
-
-    /// Returns the form with that name, if there is one.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "md" | "markdown" => Some(Self::Markdown),
-            "json" => Some(Self::Json),
-            "html" => Some(Self::Html),
-            _ => None,
-        }
-    }
-
-    /// Returns its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Markdown => "md",
-            Self::Json => "json",
-            Self::Html => "html",
-        }
-    }
-}
+use super::{Command, CommandEffect, CommandView, Commands, ExportForm, Needs, Say};
 
 pub(super) fn command() -> Command {
     let about = "write this session into a file; keys and tokens are masked";

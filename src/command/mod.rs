@@ -35,10 +35,10 @@ mod yolo;
 mod tests;
 
 pub use self::dispatch::{Entry, Privacy, UNSANDBOXED, dispatch};
-pub use self::export::ExportForm;
 pub use self::mode::about as about_mode;
 pub use self::view::{
-    Activity, CommandEffect, CommandView, CostPart, ModelLine, RuleLine, Say, Tone, Totals, Trusting,
+    Activity, CommandEffect, CommandView, CostPart, ExportForm, ModelLine, RuleLine, Say, Tone, Totals,
+    Trusting,
 };
 pub use self::words::code;
 

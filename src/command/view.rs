@@ -1,6 +1,5 @@
 //! The input and the results of commands: plain values exchanged between `command` and `app`.
 
-use super::ExportForm;
 use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
 use crate::message::Usage;
@@ -93,6 +92,41 @@ pub struct ModelLine {
 pub enum Trusting {
     Look,
     Yes,
+}
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExportForm {
+    #[default]
+    Markdown,
+    Json,
+    Html,
+}
+
+impl ExportForm {
+    /// The names, which are also the endings of files.
+    pub const NAMES: [&'static str; 3] = ["md", "json", "html"];
+
+    /// Returns the form with that name, if there is one.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "md" | "markdown" => Some(Self::Markdown),
+            "json" => Some(Self::Json),
+            "html" => Some(Self::Html),
+            _ => None,
+        }
+    }
+
+    /// Returns its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Markdown => "md",
+            Self::Json => "json",
+            Self::Html => "html",
+        }
+    }
 }
 
 /// The action that a command requests.

@@ -1,7 +1,7 @@
 //! A session as a document: Markdown, one HTML page, or JSON.
 //!
-//! Pure. Keys and tokens are masked by their form in all of them. Thinking is left out; images are named. The JSON has every
-//! message in the form in which it is stored, for programs.
+//! Pure. Keys and tokens are masked by their form in all of them. Markdown and HTML leave thinking out and name images; the
+//! JSON has every message in the form in which it is stored, for programs.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -40,15 +40,15 @@ pub fn export(form: ExportForm, head: &ExportHead<'_>, messages: &[Message]) -> 
     }
 }
 
-/// A piece of a conversation as people read it.
-enum Piece {
+/// A part of a conversation as people read it.
+enum Passage {
     User(String),
     Answer(String),
     Call { name: String, args: String },
     Return { status: &'static str, text: String },
 }
 
-fn pieces(messages: &[Message]) -> Vec<Piece> {
+fn passages(messages: &[Message]) -> Vec<Passage> {
     let mut found = Vec::new();
     for message in messages {
         match message {
@@ -59,7 +59,7 @@ fn pieces(messages: &[Message]) -> Vec<Piece> {
                     UserPart::Note { .. } => None,
                 });
                 let text = texts.collect::<Vec<_>>().join("\n");
-                found.extend((!text.trim().is_empty()).then(|| Piece::User(clean(&text))));
+                found.extend((!text.trim().is_empty()).then(|| Passage::User(clean(&text))));
             }
             Message::Assistant(reply) => found.extend(reply.parts.iter().filter_map(said_or_called)),
             Message::ToolReturns { returns } => found.extend(returns.iter().map(returned)),
@@ -68,20 +68,23 @@ fn pieces(messages: &[Message]) -> Vec<Piece> {
     found
 }
 
-fn said_or_called(part: &AssistantPart) -> Option<Piece> {
+fn said_or_called(part: &AssistantPart) -> Option<Passage> {
     match &part.kind {
-        PartKind::Text { text } if !text.trim().is_empty() => Some(Piece::Answer(clean(text))),
+        PartKind::Text { text } if !text.trim().is_empty() => Some(Passage::Answer(clean(text))),
         PartKind::ToolCall(call) => Some(called(call)),
         PartKind::Text { .. } | PartKind::Thinking { .. } | PartKind::Native => None,
     }
 }
 
-fn called(call: &ToolCall) -> Piece {
-    let args = serde_json::to_string_pretty(&call.args).unwrap_or_default();
-    Piece::Call { name: clean(call.name.as_str()), args: clean(&args) }
+fn called(call: &ToolCall) -> Passage {
+    // Masked before they are escaped: the forms of keys are those of plain text.
+    let mut args = call.args.clone();
+    mask_texts(&mut args);
+    let args = serde_json::to_string_pretty(&args).unwrap_or_default();
+    Passage::Call { name: clean(call.name.as_str()), args: clean(&args) }
 }
 
-fn returned(returned: &ToolReturn) -> Piece {
+fn returned(returned: &ToolReturn) -> Passage {
     let status = match returned.status {
         ReturnStatus::Ok => "ok",
         ReturnStatus::Failed => "failed",
@@ -90,7 +93,7 @@ fn returned(returned: &ToolReturn) -> Piece {
         ReturnStatus::Interrupted => "interrupted",
         ReturnStatus::Unknown => "unknown",
     };
-    Piece::Return { status, text: clean(&returned.text()) }
+    Passage::Return { status, text: clean(&returned.text()) }
 }
 
 fn clean(text: &str) -> String {
@@ -105,12 +108,12 @@ fn markdown(head: &ExportHead<'_>, messages: &[Message]) -> String {
         head.workspace.display(),
         head.exported.strftime("%Y-%m-%d %H:%M UTC")
     );
-    for piece in pieces(messages) {
-        let _ = match piece {
-            Piece::User(text) => write!(out, "\n## You\n\n{text}\n"),
-            Piece::Answer(text) => write!(out, "\n## Assistant\n\n{text}\n"),
-            Piece::Call { name, args } => write!(out, "\n### Call of `{name}`\n\n{}", fenced(&args)),
-            Piece::Return { status, text } => write!(out, "\n### Returned: {status}\n\n{}", fenced(&text)),
+    for passage in passages(messages) {
+        let _ = match passage {
+            Passage::User(text) => write!(out, "\n## You\n\n{text}\n"),
+            Passage::Answer(text) => write!(out, "\n## Assistant\n\n{text}\n"),
+            Passage::Call { name, args } => write!(out, "\n### Call of `{name}`\n\n{}", fenced(&args)),
+            Passage::Return { status, text } => write!(out, "\n### Returned: {status}\n\n{}", fenced(&text)),
         };
     }
     out
@@ -165,12 +168,12 @@ fn html(head: &ExportHead<'_>, messages: &[Message]) -> String {
         escaped(&head.workspace.display().to_string()),
         head.exported.strftime("%Y-%m-%d %H:%M UTC")
     );
-    for piece in pieces(messages) {
-        let _ = match piece {
-            Piece::User(text) => said(&mut out, "You", &text),
-            Piece::Answer(text) => said(&mut out, "Assistant", &text),
-            Piece::Call { name, args } => folded(&mut out, &format!("Call of {name}"), &args),
-            Piece::Return { status, text } => folded(&mut out, &format!("Returned: {status}"), &text),
+    for passage in passages(messages) {
+        let _ = match passage {
+            Passage::User(text) => said(&mut out, "You", &text),
+            Passage::Answer(text) => said(&mut out, "Assistant", &text),
+            Passage::Call { name, args } => folded(&mut out, &format!("Call of {name}"), &args),
+            Passage::Return { status, text } => folded(&mut out, &format!("Returned: {status}"), &text),
         };
     }
     out.push_str("</html>\n");
@@ -210,7 +213,7 @@ mod tests {
             id: CallId("c".to_owned()),
             wire_id: String::new(),
             name: ToolName::new("shell"),
-            args: json!({ "command": "cat .env" }),
+            args: json!({ "command": "cat .env", "note": "x\nghp_abcdefghijklmnop0123456789" }),
         };
         let text = "<script>alert(1)</script> & ```\u{1b}[31m".to_owned();
         let parts =

@@ -22,10 +22,10 @@ pub const TEMPORARY: &str = "/tmp";
 pub fn arguments(
     policy: &SandboxPolicy,
     helper: &Path,
-    lock: &Path,
+    locks: &Path,
 ) -> io::Result<(Vec<OsString>, MountPoints)> {
     let guarded = Guarded::of(policy)?;
-    let points = guarded.make_points(lock)?;
+    let points = guarded.make_points(locks)?;
     let mut args = Arguments(Vec::new());
     args.flags(&["--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]);
     if policy.has_network() {

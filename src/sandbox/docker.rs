@@ -4,7 +4,7 @@
 //! one, no capabilities, and a filter of system calls made from the same lists as that of the other backends. It is not kept
 //! for the next command: what one command leaves running, or does to its mounts, must not reach another one. The stage of
 //! this program starts it, and removes it when this process ends, however it does; one that is left nevertheless is removed
-//! by the next process. Blocking.
+//! by the next process of the same boot. Blocking.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,6 +27,7 @@ use super::mounts::{Guarded, MountPoints};
 use super::policy::{DockerOptions, SandboxPolicy};
 use super::stage::StageRole;
 use crate::config::ContainerNetwork;
+use crate::stdx::fs::{create_private_dir, write_atomic};
 use crate::stdx::text::sanitize_line;
 
 /// The folder for temporary files is mounted here; `/tmp` is empty in each container.
@@ -55,14 +56,22 @@ pub struct Docker {
 pub struct Container {
     docker: Arc<Docker>,
     name: String,
-    /// Dropped after the container is gone.
-    _points: MountPoints,
+    /// Removed after the container is gone.
+    points: MountPoints,
 }
 
 impl Drop for Container {
     fn drop(&mut self) {
-        // It fails if the container has ended by itself, and is gone.
-        let _ = self.docker.ask(&["rm", "-f", &self.name]);
+        let is_gone = || match self.docker.ask(&["rm", "-f", &self.name]) {
+            Ok((_, true)) => true,
+            // It has ended by itself.
+            Ok((said, false)) => said.contains("No such container"),
+            Err(_) => false,
+        };
+        if !is_gone() && !is_gone() {
+            // Mounted in something that may run still, they stay; a later command of the folder removes them.
+            self.points.leave();
+        }
     }
 }
 
@@ -84,13 +93,14 @@ impl Docker {
     }
 
     /// Returns what the stage is to run for a script, and its container. `readable` is what the user made readable, `env`
-    /// the whole environment of the command, `lock` a file that every `co` of the user can lock.
+    /// the whole environment of the command, `locks` a folder of `co`'s own in which every `co` of the
+    /// user locks files.
     pub fn container(
         self: &Arc<Self>,
         policy: &SandboxPolicy,
         readable: &[PathBuf],
         env: &[(String, String)],
-        (lock, has_input): (&Path, bool),
+        (locks, has_input): (&Path, bool),
     ) -> io::Result<(StageRole, Container)> {
         let boot = boot_id();
         let number = self.started.fetch_add(1, Ordering::Relaxed);
@@ -101,11 +111,11 @@ impl Docker {
         }
         let name = format!("co-{}-{}-{number}", boot.get(..8).unwrap_or(&boot), std::process::id());
         let guarded = Guarded::of(policy)?;
-        let points = guarded.make_points(lock)?;
-        let profile = policy.temporary.join("seccomp.json");
-        if !profile.exists() {
-            fs::write(&profile, seccomp_profile().to_string())?;
-        }
+        let points = guarded.make_points(locks)?;
+        // Not in the folder for temporary files, which commands may write.
+        let profile = locks.join("seccomp.json");
+        create_private_dir(locks)?;
+        write_atomic(&profile, seccomp_profile().to_string().as_bytes())?;
         let mut args: Vec<String> =
             ["run", "--rm", "--pull=never", "--name", &name].map(str::to_owned).into();
         args.extend(has_input.then(|| "-i".to_owned()));
@@ -118,7 +128,7 @@ impl Docker {
         args.extend(["--env=HOME=/tmp", &self.options.image, "-c"].map(str::to_owned));
         let (client, parent) = (self.client.clone(), std::process::id());
         let role = StageRole::Container { parent, client, name: name.clone(), args };
-        Ok((role, Container { docker: Arc::clone(self), name, _points: points }))
+        Ok((role, Container { docker: Arc::clone(self), name, points }))
     }
 
     /// Returns the environment of Docker's client.
@@ -182,7 +192,7 @@ impl Docker {
         .into();
         let shared = policy.temporary.join("container");
         if !shared.is_dir() {
-            fs::create_dir(&shared)?;
+            fs::create_dir_all(&shared)?;
             // The folder around it is private; the user of the container may be another one.
             fs::set_permissions(&shared, std::os::unix::fs::PermissionsExt::from_mode(0o1777))?;
         }
@@ -212,10 +222,10 @@ impl Docker {
         let listed = self.ask(&["ps", "-a", "--filter", &format!("label={OWNER}"), "--format", &format]);
         let Ok((listed, true)) = listed else { return };
         let is_gone = |owner: &str| {
-            let (boot, pid) = owner.split_once(':')?;
+            let (space, pid) = owner.rsplit_once(':')?;
             let pid = Pid::from_raw(pid.parse().ok()?)?;
             let gone = rustix::process::test_kill_process(pid) == Err(Errno::SRCH);
-            Some(boot == boot_id() && gone)
+            Some(space == process_space() && gone)
         };
         for line in listed.lines() {
             if let Some((id, _)) = line.split_once(' ').filter(|(_, owner)| is_gone(owner) == Some(true)) {
@@ -259,7 +269,13 @@ fn quoted(name: &str, path: &Path) -> String {
 }
 
 fn owner() -> String {
-    format!("{}:{}", boot_id(), std::process::id())
+    format!("{}:{}", process_space(), std::process::id())
+}
+
+/// Names what process ids belong to: this boot, and this namespace.
+fn process_space() -> String {
+    let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{}:{}", boot_id(), namespace.display().to_string().replace([':', '[', ']'], ""))
 }
 
 fn boot_id() -> String {

@@ -3,7 +3,7 @@
 //! Each protected path is mounted read-only, and each folder above it inside a writable one is mounted on itself, because a
 //! mount point can be neither renamed nor removed. Shared by the backends with namespaces of their own. Blocking.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use super::policy::SandboxPolicy;
+use crate::stdx::fs::{create_private_dir, fingerprint};
 
 /// What keeps protected paths from being written or replaced.
 #[derive(Debug)]
@@ -47,11 +48,11 @@ impl Guarded {
         Ok(found)
     }
 
-    /// Makes what is missing of the protected paths, so that something can be mounted there. `lock` is a file that every
-    /// `co` of the user can lock.
-    pub fn make_points(&self, lock: &Path) -> io::Result<MountPoints> {
+    /// Makes what is missing of the protected paths, so that something can be mounted there. `locks` is a folder in
+    /// which every `co` of the user locks files.
+    pub fn make_points(&self, locks: &Path) -> io::Result<MountPoints> {
         let wanted = self.read_only.iter().filter(|path| is_wanted(path)).cloned().collect();
-        MountPoints::make(wanted, lock)
+        MountPoints::make(wanted, locks)
     }
 }
 
@@ -67,46 +68,59 @@ fn is_wanted(path: &Path) -> bool {
 }
 
 /// Files and folders that had to be made as mount points. They are removed, when dropped, after the last command of all
-/// processes in the workspace: each holds the lock as long as it runs.
+/// processes that has them mounted: each holds the lock of their folder as long as it runs. Removed earlier, they would
+/// come off in the other command's sandbox.
 #[derive(Debug)]
 pub struct MountPoints {
-    paths: Vec<PathBuf>,
-    /// `None` without paths: such a command must not keep another one from removing its own.
-    lock: Option<fs::File>,
+    /// What was made in each folder, with the folder's lock.
+    folders: Vec<(fs::File, Vec<PathBuf>)>,
 }
 
 impl Drop for MountPoints {
     fn drop(&mut self) {
-        let Some(lock) = &self.lock else { return };
-        if flock(lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return;
-        }
-        // Something else may be there by now; only what was made goes, also by a process that was killed.
-        for path in self.paths.iter().filter(|path| is_made(path)) {
-            let _ = if is_file(path) { fs::remove_file(path) } else { fs::remove_dir(path) };
+        for (lock, paths) in &self.folders {
+            if flock(lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+                continue;
+            }
+            // Something else may be there by now; only what was made goes, also by a process that was killed.
+            for path in paths.iter().filter(|path| is_made(path)) {
+                let _ = if is_file(path) { fs::remove_file(path) } else { fs::remove_dir(path) };
+            }
         }
     }
 }
 
 impl MountPoints {
-    /// Makes what of this is missing; the folder that it is in must exist. `lock` is a file that every `co` of the user
-    /// locks for this workspace; made if it is missing.
-    fn make(paths: Vec<PathBuf>, lock: &Path) -> io::Result<Self> {
-        if paths.is_empty() {
-            return Ok(Self { paths, lock: None });
+    /// Leaves all of them where they are.
+    pub fn leave(&mut self) {
+        self.folders.clear();
+    }
+
+    /// Makes what of this is missing; the folder that it is in must exist. `locks` is a folder in which every `co` of the
+    /// user locks files; made if it is missing.
+    fn make(paths: Vec<PathBuf>, locks: &Path) -> io::Result<Self> {
+        let mut by_folder: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+        for path in paths {
+            let folder = path.parent().unwrap_or(&path).to_owned();
+            by_folder.entry(folder).or_default().push(path);
         }
-        let lock = fs::OpenOptions::new().create(true).append(true).open(lock)?;
-        flock(&lock, FlockOperation::LockShared)?;
-        let points = Self { paths, lock: Some(lock) };
-        for path in &points.paths {
-            let made = if is_file(path) {
-                fs::File::create_new(path).and_then(|mut file| file.write_all(content(path)))
-            } else {
-                fs::create_dir(path)
-            };
-            match made {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                Ok(()) | Err(_) => {}
+        let mut points = Self { folders: Vec::new() };
+        for (folder, paths) in by_folder {
+            create_private_dir(locks)?;
+            let lock = locks.join(fingerprint(folder.as_os_str().as_encoded_bytes()));
+            let lock = fs::OpenOptions::new().create(true).append(true).open(lock)?;
+            flock(&lock, FlockOperation::LockShared)?;
+            points.folders.push((lock, paths.clone()));
+            for path in &paths {
+                let made = if is_file(path) {
+                    fs::File::create_new(path).and_then(|mut file| file.write_all(content(path)))
+                } else {
+                    fs::create_dir(path)
+                };
+                match made {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                    Ok(()) | Err(_) => {}
+                }
             }
         }
         Ok(points)

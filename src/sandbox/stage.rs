@@ -71,6 +71,7 @@ mod linux {
     use super::{NOT_CONFINED, StageOrder, StageRole};
     use crate::sandbox::child::SHELL;
     use crate::sandbox::confine::{Confined, Namespaces};
+    use crate::sandbox::survivors::MARKER;
 
     /// The time between SIGTERM and SIGKILL for what is left when the command exits.
     const GRACE: Duration = Duration::from_millis(150);
@@ -145,6 +146,8 @@ mod linux {
                 status = child.wait() => Ok(exit_like(status?)),
                 _ = term.recv() => {
                     child.start_kill()?;
+                    // Without the mark of the command, by which its processes are ended.
+                    remove.env_remove(MARKER);
                     remove.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
                     // Not in the group, which is about to be killed.
                     remove.process_group(0).spawn()?;

@@ -40,7 +40,6 @@ use super::policy::{SandboxPaths, SandboxPolicy, closed_settings};
 use super::stage::{STAGE, StageOrder, StageRole};
 use super::survivors::{MARKER, end_survivors, survivors};
 use super::{Command, Confinement, ExecEvent, Exit, Fate, Isolation, Sandbox, Survivor};
-use crate::stdx::fs::{create_private_dir, fingerprint};
 
 /// The time between SIGTERM and SIGKILL for processes left by a command that has ended.
 const GRACE: Duration = Duration::from_millis(200);
@@ -122,10 +121,10 @@ impl StagePlace {
         }
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         let prefix = format!("{TEMPORARY_PREFIX}{}-", std::process::id());
-        let made = StageFolders {
-            paths,
-            temporary: tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir()?,
-        };
+        // With links resolved, as all paths of a policy.
+        let folder = std::env::temp_dir().canonicalize()?;
+        let temporary = tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir_in(folder)?;
+        let made = StageFolders { paths, temporary };
         Ok(self.made.get_or_init(|| made))
     }
 }
@@ -231,12 +230,6 @@ impl StagePlace {
         if is_this { "/proc/self/exe".into() } else { self.helper.clone() }
     }
 
-    /// Returns the file that every process locks while it runs a command in this workspace.
-    fn lock(&self, workspace: &Path) -> io::Result<PathBuf> {
-        create_private_dir(&self.locks)?;
-        Ok(self.locks.join(fingerprint(workspace.as_os_str().as_encoded_bytes())))
-    }
-
     fn alone(&self, command: &Command) -> io::Result<(Program, CommandResources)> {
         let role = StageRole::Alone { parent: std::process::id() };
         let folders = self.folders()?;
@@ -254,7 +247,7 @@ impl StagePlace {
     fn inside(&self, command: &Command, bubblewrap: &Path) -> io::Result<(Program, CommandResources)> {
         let folders = self.folders()?;
         let policy = Self::policy(command, folders);
-        let (mut args, points) = bubblewrap::arguments(&policy, &self.helper, &self.lock(&command.cwd)?)?;
+        let (mut args, points) = bubblewrap::arguments(&policy, &self.helper, &self.locks)?;
         let temporary = Path::new(bubblewrap::TEMPORARY);
         let writes = policy.writes.iter().filter(|path| **path != policy.temporary).cloned();
         let writes = writes.chain([temporary.to_owned()]).collect();
@@ -276,8 +269,8 @@ impl StagePlace {
         let policy = Self::policy(command, folders);
         let env = Self::env(command, Path::new(docker::TEMPORARY));
         let has_input = command.input.is_some();
-        let lock = self.lock(&command.cwd)?;
-        let (role, container) = docker.container(&policy, &self.paths.reads, &env, (&lock, has_input))?;
+        let (role, container) =
+            docker.container(&policy, &self.paths.reads, &env, (&self.locks, has_input))?;
         let order = StageOrder { policy, role };
         // Its mark tells other processes that it runs.
         let mark = command.env.iter().filter(|(name, _)| name == MARKER).cloned();

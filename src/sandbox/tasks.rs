@@ -150,7 +150,9 @@ impl Tasks {
         }
         unlimited.store(true, Ordering::Relaxed);
         create_private_dir(folder)?;
-        let number = tasks_in(folder).iter().map(|task| task.number).max().unwrap_or(0).saturating_add(1);
+        let known = tasks_in(folder).into_iter().map(|task| task.number);
+        let held = all.iter().filter(|held| held.folder == folder).map(|held| held.task.number);
+        let number = known.chain(held).max().unwrap_or(0).saturating_add(1);
         let file = open_private(&output_file(folder, number))?;
         file.set_len(0)?;
         let task = Task { number, command, mark, started: self.0.clock.now(), end: None };
@@ -277,20 +279,22 @@ impl Tasks {
         running.len()
     }
 
-    /// Waits for the end of a task that nobody was told of yet. Cancel-safe.
-    pub async fn next_end(&self) -> Task {
+    /// Waits for the end of a task of this session that nobody was told of yet. Cancel-safe.
+    pub async fn next_end(&self, folder: &Path) -> Task {
         let mut ended = self.0.ended.subscribe();
         loop {
-            if let Some(task) = self.take_end() {
+            if let Some(task) = self.take_end(folder) {
                 return task;
             }
             let _ = ended.changed().await;
         }
     }
 
-    fn take_end(&self) -> Option<Task> {
+    fn take_end(&self, folder: &Path) -> Option<Task> {
         let mut all = self.0.all.lock();
-        let entry = all.iter_mut().find(|entry| entry.task.end.is_some() && !entry.is_reported)?;
+        let entry = all
+            .iter_mut()
+            .find(|entry| entry.folder == folder && entry.task.end.is_some() && !entry.is_reported)?;
         entry.is_reported = true;
         Some(entry.task.clone())
     }
@@ -449,7 +453,7 @@ mod tests {
         let number = started(&tasks, folder.path(), "read line; echo got $line; exit 3").unwrap();
         assert_eq!(tasks_in(folder.path())[0].state(), "running");
         tasks.write(folder.path(), number, "hello\n").unwrap();
-        assert_eq!(tasks.next_end().await.state(), "exit 3");
+        assert_eq!(tasks.next_end(folder.path()).await.state(), "exit 3");
         let read = tasks.read(folder.path(), number).unwrap().unwrap();
         assert_eq!((read.text.as_str(), read.skipped, read.task.state()), ("got hello\n", 0, "exit 3"));
         assert_eq!(tasks.read(folder.path(), number).unwrap().unwrap().text, "", "each output is read once");
@@ -469,7 +473,7 @@ mod tests {
         assert_eq!(error, "16 tasks run already; end one first");
         assert_eq!(tasks.end_all(folder.path()).await, MOST);
         assert!(tasks.of(folder.path()).iter().all(|task| task.state() == "ended by request"));
-        assert_eq!(tasks.take_end(), None, "the end of the session says it");
+        assert_eq!(tasks.take_end(folder.path()), None, "the end of the session says it");
     }
 
     #[test]

@@ -93,6 +93,18 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Writes a new file that only its owner can read. Errs if there is one; a file that cannot be written whole is removed.
+pub fn write_new_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    let mut file =
+        std::os::unix::fs::OpenOptionsExt::mode(options.write(true).create_new(true), 0o600).open(path)?;
+    let written = io::Write::write_all(&mut file, bytes);
+    if written.is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}
+
 /// Opens a file for reading and writing, with owner-only access (0600) from its creation on. An existing file
 /// keeps its content, and its mode is narrowed to 0600 if others had access.
 pub fn open_private(path: &Path) -> io::Result<File> {

@@ -5,26 +5,43 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
-/// Texts that are keys and tokens by their form; the group `keep` stays.
+/// Texts that may be keys and tokens by their form. `keep` and `url` stay; a text without a digit is none.
 const FORMS: &str = concat!(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
-    r"|\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----",
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----\s+(?:[A-Za-z0-9+/=]{16,}\s*)+",
+    r"|\bsk-[A-Za-z0-9_-]{20,}|\b[spr]k_(?:live|test)_[A-Za-z0-9]{10,}",
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{16,}",
     r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}",
-    r"|\b(?:hf|npm|pypi|gsk|xai)[-_][A-Za-z0-9_-]{20,}",
+    r"|\b(?:hf_|npm_|gsk_|pypi-|xai-)[A-Za-z0-9]{20,}",
     r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
-    r#"|(?P<keep>(?i:bearer|basic|password|passwd|secret|token|api[_-]?key)["']?(?:\s+|\s*[:=]\s*["']?))[A-Za-z0-9+/._~-]*[0-9][A-Za-z0-9+/._~=-]{7,}"#,
+    r"|(?P<url>[a-z][a-z0-9+.-]*://[^\s:/@]+:)[^\s/@]+@",
+    r#"|(?P<keep>(?i:(?:bearer|basic)\s+|(?:password|passwd|secret|token|api[_-]?key)[A-Za-z0-9_-]{0,20}["']?\s*[:=]\s*["']?))"#,
+    r"[A-Za-z0-9+/._~=-]{8,}",
 );
 
-/// Returns a text in which keys, tokens and private keys are replaced. By form only: what looks like none stays.
+/// Returns a text in which keys, tokens and private keys are replaced. By form only: what looks like none stays, and what
+/// looks like one goes.
 #[must_use]
 pub fn masked(text: &str) -> Cow<'_, str> {
     static PATTERN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(FORMS).expect("the pattern is fixed and tested"));
-    PATTERN.replace_all(text, "${keep}[masked]")
+    PATTERN.replace_all(text, |found: &Captures<'_>| {
+        let whole = found.get(0).map_or("", |whole| whole.as_str());
+        if let Some(url) = found.name("url") {
+            return format!("{}{MASK}@", url.as_str());
+        }
+        let keep = found.name("keep").map_or("", |keep| keep.as_str());
+        let value = whole.strip_prefix(keep).unwrap_or(whole);
+        // Words have no digits.
+        let is_word = !value.starts_with('-') && !value.bytes().any(|byte| byte.is_ascii_digit());
+        if is_word { whole.to_owned() } else { format!("{keep}{MASK}") }
+    })
 }
+
+/// What stands in place of a key.
+const MASK: &str = "[masked]";
 
 /// Substrings of the names of headers and query fields whose values are secret.
 const NAMES: [&str; 8] = ["auth", "key", "token", "secret", "cookie", "pass", "sig", "credential"];
@@ -72,13 +89,23 @@ mod tests {
             ("key sk-ant-api03-abcdefghijklmnop1234 ok", "key [masked] ok"),
             ("sk_live_abcdefghijklmnop1234", "[masked]"),
             ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[masked]"),
-            ("AKIAABCDEFGHIJKLMNOP", "[masked]"),
+            ("AKIAIOSFODNN7EXAMPLE", "[masked]"),
             ("Authorization: Bearer abc123def456ghi", "Authorization: Bearer [masked]"),
             ("password = hunter2hunter2", "password = [masked]"),
             ("\"api_key\": \"0123456789abcdef\"", "\"api_key\": \"[masked]\""),
             ("eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeKKF2QT4", "[masked]"),
             ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nend", "[masked]\nend"),
-            ("-----BEGIN PRIVATE KEY-----\nMIIE", "[masked]"),
+            ("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq1234\n", "[masked]"),
+            ("password = Summer-Vacation2024", "password = [masked]"),
+            ("Bearer abcdefghijklmnopqrst99", "Bearer [masked]"),
+            ("sk-ant-api03-0123456789abcdef-_AbCdEfGhIj", "[masked]"),
+            ("AWS_SECRET_ACCESS_KEY=abcd1234/efgh+ijkl", "AWS_SECRET_ACCESS_KEY=[masked]"),
+            ("postgres://u:p4ssw0rd123@h/db", "postgres://u:[masked]@h/db"),
+            ("see secret 2024-11-23", ""),
+            ("the token ./tests/v1/fixtures.json", ""),
+            ("npm-check-updates-for-everybody, hf_some_long_function_name_here", ""),
+            ("grep for -----BEGIN PRIVATE KEY----- and go on", ""),
+            ("https://example.org:8443/a@b", ""),
             ("the token of my appreciation, basic arithmetic, a secret garden", ""),
             ("a skip-list of sk-8 and task-manager-for-everybody", ""),
         ] {

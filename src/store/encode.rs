@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::audit::entry::Entry;
 use super::decide::parse;
 use super::redact::Redactor;
-use super::search::searchable;
+use super::search::{beginning, searchable};
 use super::usage::Spend;
 use super::{RequestState, StoreError};
 use crate::approval::{Approval, Decider, Judgement, Request, RequestId};
@@ -20,6 +20,9 @@ use crate::stdx::text::one_line_summary;
 
 /// Maximum width, in terminal cells, of a title made from a prompt.
 const TITLE_WIDTH: usize = 60;
+
+/// Maximum number of bytes of a prompt that its title is made from.
+const TITLE_BYTES: usize = 4_096;
 
 /// A record ready to write.
 pub(super) struct Row {
@@ -121,7 +124,7 @@ fn row(record: &Record, redactor: &Redactor) -> Result<Row, StoreError> {
         kind: kind(record),
         json: redactor.json(record)?,
         implied: implied(record, redactor)?,
-        text: searchable(record).map(|text| redactor.text(&text)),
+        text: searchable(record).map(|text| masked(&redactor.text(&text)).into_owned()),
     })
 }
 
@@ -149,7 +152,9 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
         Record::ToolStarted { call } => Some(Change::Start { audit: Box::new(Entry::started(call)) }),
         Record::TurnEnded { end } => Some(Change::EndTurn { end: redactor.json(end)? }),
         Record::Cleared => Some(Change::Clear),
-        Record::Renamed { title } => Some(Change::Rename { title: redactor.text(title) }),
+        Record::Renamed { title } => {
+            Some(Change::Rename { title: masked(&redactor.text(title)).into_owned() })
+        }
         Record::RequestEnded { usage, provider, model, cost, error, .. } => {
             let (provider, model) = (redactor.text(provider), redactor.text(model));
             let spend = Spend { provider, model, usage: *usage, cost: *cost, error: *error };
@@ -248,7 +253,8 @@ fn closing(status: ReturnStatus) -> Closing {
 fn title_of(message: &Message, redactor: &Redactor) -> Option<String> {
     let Message::User { parts } = message else { return None };
     let text = images::in_short(parts);
-    (!text.trim().is_empty()).then(|| one_line_summary(&masked(&redactor.text(&text)), TITLE_WIDTH))
+    (!text.trim().is_empty())
+        .then(|| one_line_summary(&masked(&redactor.text(beginning(&text, TITLE_BYTES))), TITLE_WIDTH))
 }
 
 /// Returns the record's tag in its JSON.

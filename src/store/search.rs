@@ -20,7 +20,8 @@ use crate::message::{Message, PartKind, images};
 use crate::stdx::secrecy::masked;
 use crate::stdx::text::one_line_summary;
 
-/// The number of bytes of a call's return that are indexed.
+/// The number of bytes of a record that are indexed, and of a call's return.
+const LONGEST: usize = 64 * 1024;
 const RETURN: usize = 4_000;
 
 /// The number of hits that are looked at, the latest first.
@@ -114,7 +115,7 @@ fn hit(
         title,
         at: moment(at),
         snippet: match records::read(&kind, &json) {
-            Ok(record) => searchable(&record).map_or_else(String::new, |text| around(&text, words)),
+            Ok(record) => searchable(&record).map_or_else(String::new, |text| around(&masked(&text), words)),
             Err(Unreadable::Damaged | Unreadable::Newer(_)) => String::new(),
         },
     }))
@@ -131,7 +132,7 @@ fn around(text: &str, words: &[&str]) -> String {
     one_line_summary(&format!("{dots}{}", text.get(from..).unwrap_or_default()), AROUND)
 }
 
-/// Returns what of a record can be searched, with keys and tokens masked; `None` if nothing.
+/// Returns what of a record can be searched, before anything is masked; `None` if nothing.
 pub(super) fn searchable(record: &Record) -> Option<String> {
     let text = match record {
         Record::Said { message: Message::User { parts } } => images::words(parts),
@@ -143,14 +144,16 @@ pub(super) fn searchable(record: &Record) -> Option<String> {
             });
             parts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
         }
-        Record::ToolFinished { returned } => {
-            let text = returned.text();
-            text.get(..text.floor_char_boundary(RETURN)).unwrap_or_default().to_owned()
-        }
+        Record::ToolFinished { returned } => beginning(&returned.text(), RETURN).to_owned(),
         Record::Renamed { title } => title.clone(),
         _ => return None,
     };
-    (!text.trim().is_empty()).then(|| masked(&text).into_owned())
+    (!text.trim().is_empty()).then(|| beginning(&text, LONGEST).to_owned())
+}
+
+/// Returns so many bytes of a text, in whole characters.
+pub(super) fn beginning(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
 }
 
 /// Returns the texts in a value.
@@ -195,7 +198,7 @@ pub(super) fn index_all(sql: &Connection) -> Result<(), StoreError> {
         if let Ok(record) = records::read(&kind, &json)
             && let Some(text) = searchable(&record)
         {
-            index(sql, &session, no, &text)?;
+            index(sql, &session, no, &masked(&text))?;
         }
     }
     Ok(())

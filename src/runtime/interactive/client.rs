@@ -29,6 +29,7 @@ use crate::frontend::protocol::{ClientRequest, CommandLine, Header, NEW_SESSION,
 use crate::history::{History, Record, SessionId};
 use crate::message::{Message, NoteKind, Usage, UserPart};
 use crate::sandbox::Confinement;
+use crate::stdx::fs::write_new_private;
 use crate::store::{AuditNote, InputScope, RequestFilter};
 
 /// Maximum number of requests sent to a front end at once.
@@ -148,6 +149,7 @@ impl ClientHandler {
 
     /// Makes another session the current one.
     pub(super) fn enter(&mut self, session: SessionId, folder: PathBuf) {
+        self.shell.enter(self.app.spill(&session));
         self.session = session;
         self.folder = folder;
         self.read_only = None;
@@ -508,24 +510,26 @@ impl ClientHandler {
 
     /// Writes the session into a new file of its folder.
     async fn export(&self, form: ExportForm, known: SessionView<'_>) {
-        let history = self.known(known).await;
+        let history = self.known(known).await.into_owned();
+        let (id, workspace) = (self.session.clone(), self.folder.clone());
         let now = self.app.store.clock().now();
-        let head = ExportHead {
-            id: &self.session,
-            title: history.name().unwrap_or(NEW_SESSION),
-            workspace: &self.folder,
-            exported: now,
-        };
-        let messages: Vec<Message> = history.shown_messages().collect();
-        let name = format!("co-{}.{}", now.strftime("%Y-%m-%d-%H%M%S"), form.name());
-        let path = self.folder.join(name);
-        let written = std::fs::File::create_new(&path).and_then(|mut file| {
-            std::io::Write::write_all(&mut file, export(form, &head, &messages).as_bytes())
-        });
+        let path = workspace.join(format!("co-{}.{}", now.strftime("%Y-%m-%d-%H%M%S"), form.name()));
         let shown = code(&path.display().to_string());
-        let say = match written {
-            Ok(()) => Say::plain("export", format!("The session is in {shown}.")),
-            Err(error) => Say::error("export", format!("{shown} cannot be written: {error}.")),
+        // A long conversation takes a while.
+        let written = tokio::task::spawn_blocking(move || {
+            let title = history.name().unwrap_or(NEW_SESSION);
+            let head = ExportHead { id: &id, title, workspace: &workspace, exported: now };
+            let messages: Vec<Message> = history.shown_messages().collect();
+            write_new_private(&path, export(form, &head, &messages).as_bytes())
+        });
+        let say = match written.await {
+            Ok(Ok(())) => Say::plain("export", format!("The session is in {shown}.")),
+            Ok(Err(error)) => {
+                let text =
+                    format!("{shown} cannot be written: {error}. `co sessions export` writes elsewhere.");
+                Say::error("export", text)
+            }
+            Err(_) => Say::error("export", "This is a bug in co; nothing was written."),
         };
         self.say(say).await;
     }

@@ -218,6 +218,7 @@ async fn go_on(
         went = headless::run(&mut session, &env, Work::Resume, &face, stop) => went,
         never = app.permissions.keep_rules_of(&folder, &policy) => match never {},
     };
+    app.tasks.end_all(&app.spill(session.id())).await;
     outcome(&name, went, face.returned.load(Ordering::Relaxed))
 }
 

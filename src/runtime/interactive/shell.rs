@@ -24,6 +24,8 @@ use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Survi
 pub(super) struct Shell {
     running: Option<Running>,
     tasks: Tasks,
+    /// The folder of the session whose tasks are told of.
+    session: PathBuf,
     /// Number of commands started.
     count: usize,
 }
@@ -70,13 +72,22 @@ pub(super) enum ShellEvent {
 
 impl Shell {
     pub(super) fn new(tasks: Tasks) -> Self {
-        Self { running: None, tasks, count: 0 }
+        Self { running: None, tasks, session: PathBuf::new(), count: 0 }
+    }
+
+    /// Tells of the tasks of the session with this folder from now on.
+    pub(super) fn enter(&mut self, session: PathBuf) {
+        self.session = session;
     }
 
     /// Moves the running command to the background of the session with this folder. `None` if none runs.
     pub(super) fn background(&mut self, session: &Path) -> Option<ShellEvent> {
         if self.running.is_some() && !self.tasks.has_room(session) {
             return Some(ShellEvent::Said(format!("{FULL}.")));
+        }
+        if self.running.as_ref().is_some_and(|running| running.privacy == Privacy::Private) {
+            // The model could read a task.
+            return Some(ShellEvent::Said("A private command stays in the foreground.".to_owned()));
         }
         let running = self.running.take()?;
         let took = running.started.elapsed();
@@ -145,10 +156,10 @@ impl Shell {
     /// Returns the next event of the command, or of what runs in the background. Cancel-safe; never resolves while nothing
     /// runs.
     pub(super) async fn next(&mut self) -> ShellEvent {
-        let tasks = self.tasks.clone();
+        let (tasks, folder) = (self.tasks.clone(), self.session.clone());
         tokio::select! {
             event = self.next_of_command() => event,
-            task = tasks.next_end() => ShellEvent::TaskEnded(task),
+            task = tasks.next_end(&folder) => ShellEvent::TaskEnded(task),
         }
     }
 

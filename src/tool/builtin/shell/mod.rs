@@ -24,7 +24,7 @@ use crate::approval::words::{CommandWords, command_words, says_more};
 use crate::bash::{self, Class};
 use crate::message::{ReturnStatus, Source};
 use crate::sandbox::survivors::MARKER;
-use crate::sandbox::tasks::{StartedCommand, Tasks, UNLIMITED, task_input};
+use crate::sandbox::tasks::{FULL, StartedCommand, Tasks, UNLIMITED, task_input};
 use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Sandbox, Survivor, looks_held};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tool::{
@@ -47,7 +47,7 @@ const SETTLED: Duration = Duration::from_millis(400);
 const LONGEST_COMMAND: usize = 128 * 1024 - 1;
 
 /// How reports of commands that did not succeed begin, and what stands for an empty output.
-const ENDS: [&str; 3] = ["exit ", "ended by signal ", "ended after its timeout"];
+const ENDS: [&str; 3] = ["exit ", "ended by signal ", "timed out after "];
 const NO_OUTPUT: &str = "[no output]";
 
 /// The width of the command in the summary, in terminal cells.
@@ -353,6 +353,8 @@ impl Shell {
                 }
                 Ok(()) = moves.changed() => {
                     if !self.tasks.has_room(&cx.place.spill) {
+                        let text = format!("[{FULL}]\n");
+                        let _ = cx.progress.try_send(Progress { call: cx.call.clone(), text });
                         continue;
                     }
                     let output = capture.finish().await;
