@@ -9,7 +9,7 @@ use super::console::Console;
 use super::error::{CliError, Kind, Result};
 use super::table::{short, table};
 use crate::app::{AppError, open_store, open_store_for_lists};
-use crate::command::ExportForm;
+use crate::command::{ExportForm, TITLE_WIDTH};
 use crate::config::Settings;
 use crate::frontend::export::{ExportHead, export};
 use crate::history::{Durability, Record, SessionId, TurnEnd};
@@ -44,7 +44,7 @@ pub(super) async fn run(what: Sessions, world: &World, flags: Flags, console: &m
         Some(SessionsDo::Rename { session, title }) => {
             let store = open_store(world, &settings).await?;
             let mut owned = owned(&store, &session.id).await?;
-            let title = one_line_summary(&title.join(" "), TITLE);
+            let title = one_line_summary(&title.join(" "), TITLE_WIDTH);
             if title.is_empty() {
                 return Err(CliError::message(Kind::Usage, "the title is empty"));
             }
@@ -56,9 +56,6 @@ pub(super) async fn run(what: Sessions, world: &World, flags: Flags, console: &m
         }
     }
 }
-
-/// The maximum width of a title, in terminal cells.
-const TITLE: usize = 60;
 
 /// Takes ownership of a session, so that no other process writes to it meanwhile.
 async fn owned(store: &Store, prefix: &str) -> Result<Session> {

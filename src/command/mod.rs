@@ -36,6 +36,7 @@ mod tests;
 
 pub use self::dispatch::{Entry, Privacy, UNSANDBOXED, dispatch};
 pub use self::mode::about as about_mode;
+pub use self::rename::TITLE_WIDTH;
 pub use self::view::{
     Activity, CommandEffect, CommandView, CostPart, ExportForm, ModelLine, RuleLine, Say, Tone, Totals,
     Trusting,

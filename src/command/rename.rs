@@ -4,14 +4,14 @@ use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
 use crate::stdx::text::one_line_summary;
 
 /// The maximum width of a title, in terminal cells.
-const LONGEST: usize = 60;
+pub const TITLE_WIDTH: usize = 60;
 
 pub(super) fn command() -> Command {
     Command::new("rename", "TITLE", "give this session a title", Needs::Nothing, decide)
 }
 
 fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    let title = one_line_summary(args, LONGEST);
+    let title = one_line_summary(args, TITLE_WIDTH);
     if let Some(owner) = &view.read_only {
         return CommandEffect::Say(Say::warning("rename", format!("Only {owner} can rename this session.")));
     }

@@ -320,6 +320,8 @@ impl HeldTask {
 /// What is said where a session has the most tasks.
 pub const FULL: &str = "16 tasks run already; end one first";
 
+const _: () = assert!(MOST == 16, "the text names the number");
+
 fn running(all: &[HeldTask], folder: &Path) -> usize {
     all.iter().filter(|held| held.folder == folder && held.task.end.is_none()).count()
 }
