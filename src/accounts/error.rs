@@ -29,8 +29,9 @@ pub enum ModelError {
     Quirk { provider: String, detail: String },
     #[error("{provider} has no model `{model}`{}; `/model` lists all", guess(nearest.as_deref()))]
     NoSuchModel { provider: String, model: String, nearest: Option<String> },
-    #[error("fallback_model `{name}` cannot be used ({why}); the model has no fallback")]
-    Fallback { name: String, why: String },
+    /// A second model that is configured.
+    #[error("{setting} `{name}` cannot be used ({why}); {instead}")]
+    Configured { setting: &'static str, name: String, why: String, instead: &'static str },
     #[error(transparent)]
     KeyFile(#[from] KeyFileError),
     #[error(transparent)]

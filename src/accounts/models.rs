@@ -250,25 +250,47 @@ impl Models {
     }
 
     /// Returns the fallback of the model in use, as configured and known now. `None` if it cannot answer;
-    /// [`Self::fallback_trouble`] reports that once.
+    /// [`Self::trouble`] reports that once.
     pub fn fallback(&self) -> Option<Arc<ActiveModel>> {
         self.behind().ok().flatten().map(|(model, _)| Arc::new(model))
     }
 
-    /// Returns a warning about the fallback for the user, before anything is sent: that it cannot answer, or that its
-    /// key would be sent unencrypted. A sentence.
-    pub fn fallback_trouble(&self) -> Option<String> {
-        match self.behind() {
-            Ok(behind) => behind.and_then(|(_, warning)| warning),
+    /// Returns the model that writes summaries, if one is set and can answer.
+    pub fn summarizer(&self) -> Option<Arc<ActiveModel>> {
+        let name = self.wiring().settings.summary_model.clone();
+        self.configured(&name, SUMMARIZER).ok().flatten().map(|(model, _)| Arc::new(model))
+    }
+
+    /// Returns warnings about the fallback and the model for summaries, before anything is sent: that one cannot answer, or
+    /// that its key would be sent unencrypted. Sentences.
+    pub fn trouble(&self) -> Vec<String> {
+        let summarizer = self.wiring().settings.summary_model.clone();
+        let models = [self.behind(), self.configured(&summarizer, SUMMARIZER)];
+        let told = models.into_iter().filter_map(|model| match model {
+            Ok(model) => model.and_then(|(_, warning)| warning),
             Err(problem) => Some(problem.to_string()),
-        }
+        });
+        told.collect()
     }
 
     /// Returns the fallback, and a warning about it.
     fn behind(&self) -> Result<Option<(ActiveModel, Option<String>)>, ModelError> {
+        let name = self.wiring().settings.fallback_model.clone();
+        self.configured(&name, FALLBACK)
+    }
+
+    /// Returns the second model with this name, if there is one, and a warning about it.
+    fn configured(
+        &self,
+        name: &Option<String>,
+        (setting, instead): (&'static str, &'static str),
+    ) -> Result<Option<(ActiveModel, Option<String>)>, ModelError> {
         let wiring = self.wiring();
-        let Some(name) = &wiring.settings.fallback_model else { return Ok(None) };
-        let unready = |error: ModelError| ModelError::Fallback { name: name.clone(), why: error.to_string() };
+        let Some(name) = name else { return Ok(None) };
+        let unready = |error: ModelError| {
+            let (name, why) = (name.clone(), error.to_string());
+            ModelError::Configured { setting, name, why, instead }
+        };
         let made = || {
             let (provider, model) = split(name.trim(), &wiring.settings);
             let service = self.named(provider.unwrap_or(&self.current().provider))?;
@@ -301,6 +323,9 @@ impl Models {
         Ok(choice)
     }
 }
+
+const FALLBACK: (&str, &str) = ("fallback_model", "the model has no fallback");
+const SUMMARIZER: (&str, &str) = ("history.summary_model", "the model in use writes summaries");
 
 fn make(wiring: &Wiring, service: &Service, model: &str, told: Profile) -> Result<ActiveModel, ModelError> {
     let settings = &wiring.settings;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::caps::{CapAnswer, Caps, Figures};
+use super::context::CompactionPlan;
 use super::port::Event;
 use crate::approval::{Approval, Decider, Policy, RequestId};
 use crate::config::Cap;
@@ -61,9 +62,10 @@ pub enum Input {
     },
     /// The wait is over, or the user cut it short.
     BackoffElapsed,
-    /// Older messages were left out (`dropped` of them), or nothing could be.
-    Compacted {
-        dropped: usize,
+    /// What can be compacted; `None` if nothing can. `summarizer`: a model for summaries is set.
+    CompactionPlanned {
+        plan: Option<Box<CompactionPlan>>,
+        summarizer: bool,
     },
     /// The answer to [`Effect::Weigh`]; figures are there if they were wanted.
     Weighed {
@@ -117,9 +119,14 @@ pub enum Effect {
     /// Cancel everything that runs and drop plans and hooks; each running call still ends with `ToolDone`.
     CancelTools,
     Wait(Duration),
-    /// Leave older messages out; answered with [`Input::Compacted`].
-    Compact {
+    /// Find what can be compacted; answered with [`Input::CompactionPlanned`].
+    PlanCompaction {
         why: Overfull,
+    },
+    /// Ask a model for a summary of these quoted messages; its reply comes as [`Input::Stream`].
+    Summarize {
+        who: ModelRole,
+        quoted: String,
     },
     /// Look up late calls that can be settled: they run before the next request.
     TakeLate,
@@ -149,20 +156,24 @@ pub enum Fit {
     TooLong,
 }
 
-/// How it was found that a conversation is too long.
+/// Why a conversation is to be compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overfull {
-    /// By our estimate; hooks can prevent that messages are left out.
+    /// By our estimate; hooks can prevent it.
     Estimated,
+    /// The user asked for it; hooks can prevent it.
+    Asked,
     /// By the provider.
     Refused,
 }
 
-/// Which of the two models answers.
+/// Which model answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelRole {
     /// The model that the user chose. Every turn begins with it.
     Primary,
     /// The model that replaces it until the end of the turn.
     Fallback,
+    /// The model that is set for summaries.
+    Summarizer,
 }

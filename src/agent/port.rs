@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::caps::{CapAnswer, CapQuestion};
+use super::turn::Compacted;
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::config::Cap;
 use crate::history::{Record, TurnEnd};
@@ -123,9 +124,13 @@ pub enum Event {
         question: CapQuestion,
         answer: CapAnswer,
     },
-    /// Older messages were left out; `dropped` of them.
+    /// A model is asked for a summary of this many older messages.
+    Compacting {
+        messages: usize,
+    },
+    /// Older messages were replaced.
     Compacted {
-        dropped: usize,
+        compacted: Compacted,
     },
     /// The model refused, or the provider's filter stopped it; earlier output stays. Not a failure.
     Refused {

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::context::{ViewLimits, ViewSettings, view};
 use super::driver::{ActiveModel, AgentEnv};
-use crate::approval::{AutoApprove, Place, Policy};
+use crate::approval::{AutoApprove, Policy};
 use crate::config::Mode;
-use crate::history::patch_dangling_tool_calls;
+use crate::history::{History, SessionId, patch_dangling_tool_calls};
 use crate::message::{Message, NoteKind, UserPart, images};
-use crate::provider::{ModelRequest, Profile, ToolChoice, ToolSchema};
+use crate::provider::{ModelRequest, Profile, RequestKind, ToolChoice, ToolSchema};
 use crate::sandbox::{Backend, Isolation};
 use crate::session::Session;
 use crate::stdx::clock::system_zone;
@@ -24,6 +25,7 @@ const IDENTITY: &str = include_str!("../../prompts/identity.md");
 const APPROVALS: &str = include_str!("../../prompts/approvals.md");
 const TOOLS: &str = include_str!("../../prompts/tools.md");
 const FOLDER: &str = include_str!("../../prompts/folder.md");
+const SUMMARY: &str = include_str!("../../prompts/summary.md");
 const SITUATION: &str = include_str!("../../prompts/situation.md");
 
 /// A named text of the system prompt.
@@ -42,10 +44,9 @@ pub struct Preamble {
 }
 
 impl Preamble {
-    /// Builds it for the turn that begins.
-    pub fn of(session: &Session, env: &AgentEnv, offered: &Toolset) -> Self {
-        let policy = env.policy.borrow().clone();
-        Self { sections: sections(session.history().workspace()), tools: tools(offered, &policy, &env.place) }
+    /// Builds it for the turn that begins, in this folder.
+    pub fn of(folder: &Path, policy: &Policy, offered: &Toolset) -> Self {
+        Self { sections: sections(folder), tools: tools(offered, policy, folder) }
     }
 
     /// Returns the system prompt.
@@ -56,14 +57,16 @@ impl Preamble {
 
 /// Builds the next request of a session.
 pub fn request(
-    session: &Session,
+    session: &SessionId,
+    history: &History,
+    limits: ViewLimits,
     preamble: &Preamble,
     model: &ActiveModel,
     tool_choice: ToolChoice,
 ) -> ModelRequest {
-    let history = session.history();
     let said: Vec<Arc<Message>> =
         history.entries().iter().map(|(_, message)| visible(message, &model.profile)).collect();
+    let said = view(&said, limits);
     ModelRequest {
         provider: String::new(),
         model: model.name.clone(),
@@ -76,8 +79,29 @@ pub fn request(
         parallel_calls: model.parallel_calls,
         temperature: model.temperature,
         top_p: model.top_p,
-        cache_key: Some(session.id().to_string()),
+        cache_key: Some(session.to_string()),
         profile: model.profile,
+        purpose: RequestKind::Answer,
+    }
+}
+
+/// Returns how much of a conversation the model sees: all of it, unless it is set or the window is unknown.
+pub fn view_limits(set: ViewSettings, context_tokens: Option<u32>, model: &ActiveModel) -> ViewLimits {
+    let known = context_tokens.is_some() || model.profile.window.is_some();
+    let usual = if known { ViewLimits::default() } else { ViewLimits::UNKNOWN_WINDOW };
+    set.or(usual)
+}
+
+/// Builds the request for a summary of quoted messages; `focus` is what the user wants it to keep.
+pub fn summary_request(model: &ActiveModel, quoted: &str, focus: Option<&str>) -> ModelRequest {
+    let focus = focus.map(|focus| format!("Keep above all, in detail: {focus}\n\n")).unwrap_or_default();
+    let text = format!("{focus}Summarise this conversation:\n\n{quoted}");
+    ModelRequest {
+        system: SUMMARY.trim().to_owned(),
+        max_output_tokens: model.max_output_tokens,
+        profile: model.profile,
+        purpose: RequestKind::Summary,
+        ..ModelRequest::new(model.name.clone(), vec![Message::user(text)])
     }
 }
 
@@ -162,8 +186,8 @@ pub fn situation(policy: &Policy, isolation: Isolation, now: Timestamp) -> Strin
 }
 
 /// Returns the tools that a model may use: those that no rule denies outright.
-pub fn tools(offered: &Toolset, policy: &Policy, place: &Place) -> Vec<ToolSchema> {
-    offered.specs().filter(|spec| !policy.rules.hides(spec, &place.folder)).map(schema).collect()
+pub fn tools(offered: &Toolset, policy: &Policy, folder: &Path) -> Vec<ToolSchema> {
+    offered.specs().filter(|spec| !policy.rules.hides(spec, folder)).map(schema).collect()
 }
 
 /// Returns a tool's schema with the two scheduling fields that every tool gets (seed 002).

@@ -9,14 +9,11 @@ use serde_json::{Value, json};
 use super::assemble::{Assembler, Step};
 use super::budget::{Allowance, Budget, backoff, retries_within};
 use super::calls::conflict;
-use super::{context, prompt};
+use super::prompt;
 use crate::approval::{AutoApprove, Policy};
 use crate::config::Mode;
-use crate::history::{History, Limit, Limits, Record, Used};
-use crate::message::{
-    AssistantMessage, AssistantPart, CallId, Message, PartKind, ReturnStatus, StopKind, StopReason, ToolCall,
-    ToolName, ToolReturn, Usage, Usd,
-};
+use crate::history::{Limit, Limits, Used};
+use crate::message::{Usage, Usd};
 use crate::provider::{ErrorClass, StartKind, StreamEvent};
 use crate::sandbox::Isolation;
 use crate::tool::Access;
@@ -149,90 +146,6 @@ fn retries_fill_the_time_that_is_set() {
     for (set, wait, count) in [(60, 30, 2), (60, 25, 2), (60, 200, 0), (0, 2, 0), (60, 0, 20), (0, 0, 0)] {
         assert_eq!(retries_within(Duration::from_secs(set), seconds(wait)), count, "{set} {wait}");
     }
-}
-
-fn said(history: &mut History, message: Message) {
-    history.apply(&Record::Said { message });
-}
-
-fn reply(calls: &[&str]) -> Message {
-    let part = |id: &&str| {
-        AssistantPart::new(PartKind::ToolCall(ToolCall {
-            id: CallId((*id).to_owned()),
-            wire_id: (*id).to_owned(),
-            name: ToolName::new("look"),
-            args: json!({}),
-        }))
-    };
-    let mut parts: Vec<AssistantPart> = calls.iter().map(part).collect();
-    if parts.is_empty() {
-        parts.push(AssistantPart::new(PartKind::Text { text: "ok".to_owned() }));
-    }
-    Message::Assistant(AssistantMessage {
-        parts,
-        asked: String::new(),
-        model: "m".to_owned(),
-        stop: StopReason::new(StopKind::EndTurn),
-    })
-}
-
-/// `u` a prompt, `a` an answer, `c` a call with its return; returns the roles that remain after a trim.
-fn trimmed(conversation: &str) -> Option<String> {
-    let mut history = History::default();
-    history.apply(&Record::Opened { workspace: "/w".into() });
-    for (at, kind) in conversation.chars().enumerate() {
-        let id = format!("c{at}");
-        match kind {
-            'u' => said(&mut history, Message::user("please")),
-            'a' => said(&mut history, reply(&[])),
-            _ => {
-                said(&mut history, reply(&[&id]));
-                let returned = ToolReturn::program(CallId(id), ReturnStatus::Ok, "x");
-                history.apply(&Record::ToolFinished { returned });
-            }
-        }
-    }
-    let (record, dropped) = context::trim(&history)?;
-    let before = history.messages().count();
-    history.apply(&record);
-    assert_eq!(history.messages().count(), before - dropped + 1, "{conversation}");
-    let roles = history.messages().map(|message| match message {
-        Message::User { .. } => 'u',
-        Message::Assistant(_) => 'a',
-        Message::ToolReturns { .. } => 'r',
-    });
-    Some(roles.collect())
-}
-
-#[test]
-fn a_trim_keeps_whole_turns_and_never_parts_a_call_from_its_return() {
-    let cases = [
-        ("u", None),
-        ("ua", None),
-        ("uau", Some("uu")),
-        ("uaua", Some("uua")),
-        ("uauaua", Some("uua")),
-        ("ucaucaucau", Some("uuarau")),
-        ("uccccc", Some("uarar")),
-        ("uc", None),
-    ];
-    for (conversation, expected) in cases {
-        assert_eq!(trimmed(conversation).as_deref(), expected, "{conversation}");
-    }
-}
-
-#[test]
-fn a_trim_within_a_turn_repeats_the_request() {
-    let mut history = History::default();
-    history.apply(&Record::Opened { workspace: "/w".into() });
-    said(&mut history, Message::user("count to nine"));
-    for id in ["1", "2", "3", "4"] {
-        said(&mut history, reply(&[id]));
-        let returned = ToolReturn::program(CallId(id.to_owned()), ReturnStatus::Ok, "x");
-        history.apply(&Record::ToolFinished { returned });
-    }
-    let (Record::Compacted { summary, .. }, _) = context::trim(&history).unwrap() else { panic!("no trim") };
-    assert!(summary.contains("count to nine"), "{summary}");
 }
 
 fn policy(mode: Mode, auto_approve: AutoApprove) -> Policy {

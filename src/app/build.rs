@@ -11,6 +11,7 @@ use crate::accounts::Target;
 use crate::accounts::keys::Keys;
 use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
+use crate::agent::context::ViewSettings;
 use crate::agent::driver::{AgentEnv, FallbackModel};
 use crate::approval::words::command_words;
 use crate::approval::{AutoApprove, Decider, Place, Policy};
@@ -189,7 +190,9 @@ impl App {
             expiry: self.settings.approval_expiry,
             limits: Limits { requests: self.settings.max_requests.map(u32::from), tokens: None },
             caps,
+            summarizer: self.models.summarizer(),
             context_tokens: self.settings.context_tokens,
+            view: self.view_settings(),
             http_retries: self.settings.http_retries,
             overload_wait: self.settings.overload_wait,
             tool_retries: self.settings.tool_retries,
@@ -198,6 +201,13 @@ impl App {
             own: self.world.own_folders(&self.settings),
             decider,
         }
+    }
+
+    /// Returns how much of a conversation the model sees, as far as it is set.
+    #[must_use]
+    pub fn view_settings(&self) -> ViewSettings {
+        let Settings { trim_tool_output: tool_output, max_messages: messages, .. } = self.settings;
+        ViewSettings { tool_output, messages }
     }
 
     /// Returns the folder for long outputs and tasks of a session.

@@ -117,7 +117,7 @@ async fn turn(
     }
     let stop = Stop::on_signals()?;
     let models = Arc::new(chosen(&world, &loaded, console).await?);
-    if let Some(problem) = models.fallback_trouble() {
+    for problem in models.trouble() {
         console.note(&format!("co: {problem}"));
     }
     if let Some(warning) = models.warning() {

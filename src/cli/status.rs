@@ -34,7 +34,7 @@ pub(super) async fn run(what: AsJson, world: &World, flags: Flags, console: &mut
         let line = |(name, value): (String, String)| format!("{name:9} {}\n", sanitize_line(&value));
         console.out(&status.rows().into_iter().map(line).collect::<String>())?;
     }
-    for warning in advice(&loaded).into_iter().chain(models.warning()).chain(models.fallback_trouble()) {
+    for warning in advice(&loaded).into_iter().chain(models.warning()).chain(models.trouble()) {
         console.note(&format!("co: {warning}"));
     }
     store.map(drop).map_err(CliError::from)

@@ -12,6 +12,8 @@ mod words;
 
 mod approvals;
 mod clear;
+mod compact;
+mod context;
 mod cost;
 mod help;
 mod history;
@@ -38,8 +40,8 @@ pub use self::dispatch::{Entry, Privacy, UNSANDBOXED, dispatch};
 pub use self::mode::about as about_mode;
 pub use self::rename::TITLE_WIDTH;
 pub use self::view::{
-    Activity, CommandEffect, CommandView, CostPart, ExportForm, ModelLine, RuleLine, Say, Tone, Totals,
-    Trusting,
+    Activity, CommandEffect, CommandView, ContextView, CostPart, ExportForm, ModelLine, RuleLine, Say, Tone,
+    Totals, Trusting,
 };
 pub use self::words::code;
 
@@ -57,6 +59,7 @@ pub enum Needs {
     Models,
     Conversation,
     Cost,
+    Context,
     Approvals,
     Rules,
 }
@@ -111,6 +114,8 @@ impl Commands {
                 clear::new(),
                 status::command(),
                 cost::command(),
+                context::command(),
+                compact::command(),
                 tools::command(),
                 tasks::command(),
                 trust::command(),

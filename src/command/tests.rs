@@ -47,6 +47,15 @@ fn task() -> Task {
 fn view() -> CommandView {
     CommandView {
         cost: Vec::new(),
+        context: ContextView {
+            parts: vec![("system prompt", 900), ("tool outputs", 2_100)],
+            window: Some(10_000),
+            limit: Some(8_000),
+            last_input: Some(2_800),
+            cached: Some(2_100),
+            compactable: Some((12, 1_500)),
+            compactions: 1,
+        },
         mode: Mode::Ask,
         auto_approve: AutoApprove::Asking,
         isolation: Isolation::FULL,
@@ -131,6 +140,8 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::PickModel(text) => format!("Plain models: {text}"),
         CommandEffect::SetThinking(level, say) => format!("{level:?} {:?} {}", say.tone, say.title),
         CommandEffect::Retry => "retry".to_owned(),
+        CommandEffect::Compact { focus } => format!("compact {focus:?}"),
+        CommandEffect::UndoCompaction => "undo compaction".to_owned(),
         CommandEffect::CarryOut(mode) => format!("carry out in {mode:?}"),
         CommandEffect::PickService => "pick a service".to_owned(),
         CommandEffect::Trust(trusting) => format!("trust {trusting:?}"),
@@ -224,6 +235,25 @@ fn commands_decide() {
         (&idle, "/export", "export Markdown"),
         (&running, "/export html", "export Html"),
         (&idle, "/export pdf", "Warning export: The forms are `md`, `json` and `html`. Nothing was written."),
+        (&idle, "/compact", "compact None"),
+        (&idle, "/compact the  API", "compact Some(\"the  API\")"),
+        (&idle, "/compact undo", "undo compaction"),
+        (
+            &CommandView::default(),
+            "/compact undo",
+            "Warning compact: This session has no compaction that can be undone.",
+        ),
+        (
+            &running,
+            "/compact",
+            "Warning compact: A turn is running. Stop it with Ctrl+C first, then `/compact`.",
+        ),
+        (&guest, "/compact", "Warning compact: Only process 7 can compact this session."),
+        (
+            &CommandView::default(),
+            "/compact preview",
+            "Plain compact: There is not enough older text to compact.",
+        ),
         (&running, "/tasks end 1", "end task 1"),
         (&idle, "/tasks end one", "Warning tasks: A task has a number: `/tasks end 1`."),
         (
@@ -242,6 +272,16 @@ fn commands_name_what_there_is() {
     for (line, parts) in [
         ("/help", vec!["`/model [provider/model]`: ", "`/yolo [on|off]`", "`!!`"]),
         ("/model", vec!["`offline/tour` **(in use)**: built in", "switches directly"]),
+        ("/compact preview", vec!["oldest 12 messages, about 1,500 tokens", "`/compact undo`"]),
+        (
+            "/context",
+            vec![
+                "about 3,000 tokens, 30 % of the model's window of 10,000",
+                "- tool outputs: 2,100 (70 %)",
+                "2,800 tokens by the provider's count, 75 % of them from its cache",
+                "Beyond 8,000 tokens",
+            ],
+        ),
         (
             "/approvals",
             vec![
@@ -285,6 +325,8 @@ fn commands_name_what_there_is() {
         "new",
         "status",
         "cost",
+        "context",
+        "compact",
         "tools",
         "tasks",
         "trust",

@@ -28,6 +28,7 @@ pub struct CommandView {
     pub totals: Totals,
     /// The usage of the last request, the turn, the session, and today.
     pub cost: Vec<CostPart>,
+    pub context: ContextView,
     /// Requests of this session that the user can decide now, oldest first.
     pub waiting: Vec<Request>,
     /// The number of requests of all other sessions that the user can decide now.
@@ -38,6 +39,24 @@ pub struct CommandView {
     pub rules: Vec<RuleLine>,
     /// What is wrong with the rule files, as a sentence.
     pub rules_broken: Option<String>,
+}
+
+/// The size of the next request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContextView {
+    /// Its parts, with estimated tokens.
+    pub parts: Vec<(&'static str, u64)>,
+    /// The tokens of the model's window; `None` if unknown.
+    pub window: Option<u32>,
+    /// The tokens beyond which older messages are summarised.
+    pub limit: Option<u64>,
+    /// The input tokens of the last request, as the provider counted them, and how many came from its cache.
+    pub last_input: Option<u64>,
+    pub cached: Option<u64>,
+    /// How many messages a compaction would replace, and their estimated tokens.
+    pub compactable: Option<(usize, u64)>,
+    /// Number of compactions that can be undone.
+    pub compactions: usize,
 }
 
 /// The description of one rule.
@@ -151,6 +170,12 @@ pub enum CommandEffect {
     PickModel(String),
     /// Change how much the model thinks, then display the message.
     SetThinking(ThinkingLevel, Say),
+    /// Replace older messages by a summary that keeps above all what the user names.
+    Compact {
+        focus: Option<String>,
+    },
+    /// Undo the last compaction.
+    UndoCompaction,
     /// Send the last prompt again.
     Retry,
     /// Let the user set up a service.

@@ -358,9 +358,8 @@ fn what_has_no_effect_is_warned_about() {
             format!("environment CO_CLI_AUTO_CONFIRM: `auto_confirm` {yolo}"),
         ),
         (
-            sources().user("max_history_messages = 0"),
-            "/home/u/.config/co/config.toml:1: `max_history_messages` is reserved for compaction and has \
-             no effect yet"
+            sources().user("memory_max_count = 0"),
+            "/home/u/.config/co/config.toml:1: `memory_max_count` is reserved for memory and has no effect yet"
                 .to_owned(),
         ),
         (

@@ -50,8 +50,14 @@ with_blank! {
         pub welcome: bool,
         /// Maximum tokens per reply. `None`: chosen by the wire format and the model.
         pub max_output_tokens: Option<u32>,
-        /// The context window that history is trimmed to. `None`: the model's own, if it is known.
+        /// The tokens of a conversation beyond which it is compacted. `None`: by the model's window, if it is known.
         pub context_tokens: Option<u32>,
+        /// Like `model`; writes summaries.
+        pub summary_model: Option<String>,
+        /// Bytes of each old tool output that the model sees; 0: all. `None`: by what is known of its window.
+        pub trim_tool_output: Option<u32>,
+        /// Messages that the model sees; 0: all. `None`: by what is known of its window.
+        pub max_messages: Option<u32>,
         pub thinking: ThinkingLevel,
         /// `None`: the provider's default.
         pub temperature: Option<f32>,

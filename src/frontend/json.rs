@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::agent::caps::CapQuestion;
 use crate::agent::port::{Closed, Event, Frontend, Op, Settled};
+use crate::agent::turn::{Compacted, Summary};
 use crate::approval::{Request, RequestId, Taint};
 use crate::config::Unit;
 use crate::history::{Limit, SessionId, TurnEnd, is_unpriced};
@@ -29,6 +30,7 @@ struct SeenCall {
     waiting: Vec<Request>,
     notes: Vec<String>,
     fallbacks: Vec<FellBack>,
+    compactions: Vec<Compaction>,
     refusal: Option<String>,
     requests: u32,
     usage: Usage,
@@ -55,6 +57,9 @@ pub struct Outcome {
     /// Models that were given up, in order; the last `to` is the one that answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<FellBack>,
+    /// Where older messages were replaced, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub compactions: Vec<Compaction>,
     /// Why `text` is not an answer: the model or a filter refused. `end` is then `refused`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
@@ -89,6 +94,18 @@ pub struct FellBack {
     pub to: String,
     pub class: ErrorClass,
     pub message: String,
+}
+
+/// Older messages that were replaced: by a summary, or only left out.
+#[derive(Debug, Clone, Serialize)]
+pub struct Compaction {
+    pub messages: usize,
+    /// The model that wrote the summary; `null` if there is none.
+    pub by: Option<String>,
+    pub summary: Option<String>,
+    /// Why there is no summary, if one was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// The turn's usage; tokens are absent if no reply reported them.
@@ -198,6 +215,7 @@ impl JsonFrontend {
                 requests_of_unknown_price: seen.unpriced,
             },
             notes: seen.notes.clone(),
+            compactions: seen.compactions.clone(),
             waiting: seen.waiting.iter().map(Waits::of).collect(),
             error: None,
         }
@@ -239,6 +257,16 @@ impl Capped {
             limit: amount(question.limit),
             next_request: question.adds.map_or(Value::Null, amount),
             raise: question.flag(),
+        }
+    }
+}
+
+impl Compaction {
+    fn of(compacted: Compacted) -> Self {
+        let messages = compacted.messages;
+        match compacted.summary {
+            Summary::Written { by, text } => Self { messages, by: Some(by), summary: Some(text), why: None },
+            Summary::None { why } => Self { messages, by: None, summary: None, why },
         }
     }
 }
@@ -297,6 +325,7 @@ impl SeenCall {
             }
             Event::Refused { why } => self.refusal = Some(why),
             Event::CapReached { question } => self.capped = Some(question),
+            Event::Compacted { compacted } => self.compactions.push(Compaction::of(compacted)),
             Event::Status { text } => self.notes.push(text),
             Event::Prompted { .. }
             | Event::TextDelta { .. }
@@ -308,7 +337,7 @@ impl SeenCall {
             | Event::ToolProgress { .. }
             | Event::Retry { .. }
             | Event::PartialReset
-            | Event::Compacted { .. }
+            | Event::Compacting { .. }
             | Event::CapAnswered { .. }
             | Event::TurnEnded { .. } => {}
         }

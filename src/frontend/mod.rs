@@ -12,4 +12,4 @@ pub mod plain;
 pub mod print;
 pub mod protocol;
 
-mod rows;
+pub(crate) mod rows;

@@ -146,9 +146,13 @@ impl PrintedPage {
                 self.broken = Some(std::mem::take(&mut self.printed));
                 Ok(())
             }
-            Event::Compacted { dropped } => {
+            Event::Compacting { messages } => {
                 self.restarted().await?;
-                self.row(&format!("co: {dropped} older messages were left out")).await
+                self.row(&format!("co: {}", rows::compacting(messages))).await
+            }
+            Event::Compacted { compacted } => {
+                self.restarted().await?;
+                self.row(&format!("co: {}", rows::compacted(&compacted))).await
             }
             Event::CapReached { question } => {
                 let (spent, adds) = (question.spent_words(), question.adds_words());

@@ -1,9 +1,10 @@
 //! One-line rows for headless front ends. Untrusted text in them is sanitized.
 
 use crate::agent::port::Settled;
+use crate::agent::turn::{Compacted, Summary};
 use crate::approval::{Approval, Request};
 use crate::message::ReturnStatus;
-use crate::stdx::text::{one_line_summary, sanitize_line};
+use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
 
 /// Width of a row's free text, in cells.
 const WIDTH: usize = 100;
@@ -24,6 +25,28 @@ pub(super) fn returned(status: ReturnStatus, tool: &str, summary: &str, content:
         row.push_str(&format!(": {}", one_line_summary(content, WIDTH)));
     }
     row
+}
+
+/// Says that a summary is being written.
+pub(crate) fn compacting(messages: usize) -> String {
+    format!("Summarising {} older messages", grouped(messages))
+}
+
+/// Describes a compaction in one line.
+pub(crate) fn compacted(compacted: &Compacted) -> String {
+    let messages = grouped(compacted.messages);
+    match &compacted.summary {
+        Summary::Written { by, .. } => {
+            format!("{messages} older messages were replaced by a summary of {}", sanitize_line(by))
+        }
+        Summary::None { why: None } => {
+            format!("{messages} older messages were left out to fit the context window")
+        }
+        Summary::None { why: Some(why) } => format!(
+            "{messages} older messages were left out to fit the context window; no summary ({})",
+            one_line_summary(why, WIDTH)
+        ),
+    }
 }
 
 /// Returns the row of a waiting request.

@@ -1,6 +1,6 @@
 //! The fold: computes the state of a session from its records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use crate::approval::{Approval, Decider, Grants, Request};
 use crate::message::{
     AssistantMessage, CallId, Message, NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart, images,
 };
+use crate::provider::RequestKind;
 use crate::stdx::text::one_line_summary;
 use crate::tool::Seen;
 
@@ -27,6 +28,12 @@ pub struct History {
     applied: u64,
     workspace: PathBuf,
     entries: Vec<(RecordNo, Arc<Message>)>,
+    /// Messages that compactions have replaced, oldest first: for people, and for undoing.
+    archive: Vec<(RecordNo, Arc<Message>)>,
+    /// Where in the archive each compaction that can be undone begins.
+    compactions: Vec<usize>,
+    /// Calls that have started a side effect.
+    started: BTreeSet<CallId>,
     /// The calls of the last reply, while one of them has no return.
     open: Vec<OpenCall>,
     late: Late,
@@ -41,12 +48,22 @@ pub struct History {
     /// The beginning of the first prompt, which names the session until it is renamed.
     first_words: Option<String>,
     last_input: Option<u64>,
+    measured: Option<Measured>,
     grants: Grants,
     seen: Arc<Seen>,
     state: BTreeMap<String, Value>,
     damaged: usize,
     /// How calls ended that were decided after their turn had gone on. For people; the model gets a note.
     late_returns: BTreeMap<CallId, ToolReturn>,
+}
+
+/// A request whose size the provider has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measured {
+    /// The input tokens of the whole request.
+    pub tokens: u64,
+    /// How many messages of the conversation it had.
+    pub messages: usize,
 }
 
 /// A turn that started and did not end, or that can go on (deferred, stopped by a cap, failed).
@@ -92,9 +109,12 @@ impl History {
                 });
             }
             Record::Said { message } => self.said(message),
-            Record::RequestEnded { attempt, usage, cost, error, .. } => {
+            Record::RequestEnded { attempt, usage, cost, error, purpose, .. } => {
                 self.spent.count(*usage, *cost, *error);
-                self.last_input = usage.and_then(|usage| usage.input).or(self.last_input);
+                if let (Some(tokens), RequestKind::Answer) = (usage.and_then(|usage| usage.input), purpose) {
+                    self.last_input = Some(tokens);
+                    self.measured = Some(Measured { tokens, messages: self.entries.len() });
+                }
                 if let Some(turn) = &mut self.running {
                     turn.attempts = turn.attempts.max(*attempt);
                     turn.used.count(*usage, *cost, *error);
@@ -106,7 +126,10 @@ impl History {
             Record::Judged { judgement, .. } => self.grants.count(&judgement.by),
             Record::Revoked { request } => self.grants.revoke(request),
             Record::Expired { call, .. } => self.know(call, Known::Expired),
-            Record::ToolStarted { call } => self.know(call, Known::MayHaveRun),
+            Record::ToolStarted { call } => {
+                self.started.insert(call.clone());
+                self.know(call, Known::MayHaveRun);
+            }
             Record::ToolFinished { returned } => self.finished(returned),
             Record::Deferred { .. } => {}
             Record::TurnEnded { end } => {
@@ -127,7 +150,8 @@ impl History {
             Record::Queued { prompts } => self.queued.clone_from(prompts),
             Record::Draft { text } => self.draft.clone_from(text),
             Record::Noted { kind, text } => self.notes.push((kind.clone(), text.clone())),
-            Record::Compacted { summary, kept_from } => self.compacted(summary, *kept_from),
+            Record::Compacted { summary, kept_from, .. } => self.compacted(summary, *kept_from),
+            Record::Uncompacted => self.uncompacted(),
             Record::Cleared => self.cleared(),
             Record::Renamed { title } => self.title = Some(title.clone()),
             Record::State { tool, value } => self.keep_state(tool, value),
@@ -265,11 +289,20 @@ impl History {
 
     fn compacted(&mut self, summary: &str, kept_from: RecordNo) {
         let first = self.first_kept(kept_from);
+        self.compactions.push(self.archive.len());
+        self.archive.extend(self.entries.drain(..first));
         // The new summary replaces an earlier one.
-        let kept = self.entries.drain(..).skip(first).filter(|(_, message)| !is_summary(message));
-        let mut entries = vec![(kept_from, Arc::new(Message::note(NoteKind::Summary, summary)))];
-        entries.extend(kept);
-        self.entries = entries;
+        self.entries.retain(|(_, message)| !is_summary(message));
+        self.entries.insert(0, (kept_from, Arc::new(Message::note(NoteKind::Summary, summary))));
+        self.measured = None;
+    }
+
+    fn uncompacted(&mut self) {
+        let Some(first) = self.compactions.pop() else { return };
+        let summarized = self.archive.split_off(first);
+        let since = self.entries.drain(..).filter(|(_, message)| !is_summary(message));
+        self.entries = summarized.into_iter().chain(since).collect();
+        self.measured = None;
     }
 
     /// Where to cut, so that calls stay with their returns and a reply with open calls is kept.
@@ -298,6 +331,9 @@ impl History {
             }
         }
         self.entries.clear();
+        self.archive.clear();
+        self.compactions.clear();
+        self.measured = None;
         // The outcome of a late approval is delivered once, even if the conversation was cleared.
         self.notes.retain(|(kind, _)| matches!(kind, NoteKind::LateOutcome { .. }));
         self.running = None;
@@ -344,9 +380,35 @@ impl History {
         self.entries.iter().map(|(_, message)| message.as_ref())
     }
 
-    /// The messages as people see them: calls that were decided late have the return that they had then.
+    /// The messages that compactions have replaced, oldest first; summaries stand where they stood.
+    pub fn archived(&self) -> impl Iterator<Item = &Arc<Message>> {
+        self.archive.iter().map(|(_, message)| message)
+    }
+
+    /// Number of compactions that can be undone.
+    pub fn compactions(&self) -> usize {
+        self.compactions.len()
+    }
+
+    /// Whether a call has started a side effect, however it ended.
+    pub fn has_started(&self, call: &CallId) -> bool {
+        self.started.contains(call)
+    }
+
+    /// How a call ended that was decided after its turn had gone on.
+    pub fn late_return(&self, call: &CallId) -> Option<&ToolReturn> {
+        self.late_returns.get(call)
+    }
+
+    /// The last request whose size the provider counted; `None` if messages before it were replaced since.
+    pub fn measured(&self) -> Option<Measured> {
+        self.measured
+    }
+
+    /// The messages as people see them: with those that compactions have replaced; calls that were decided late have
+    /// the return that they had then.
     pub fn shown_messages(&self) -> impl Iterator<Item = Message> {
-        self.messages().map(|message| match message {
+        self.archived().map(Arc::as_ref).chain(self.messages()).map(|message| match message {
             Message::ToolReturns { returns } => {
                 let late = |one: &ToolReturn| self.late_returns.get(&one.call).unwrap_or(one).clone();
                 Message::ToolReturns { returns: returns.iter().map(late).collect() }

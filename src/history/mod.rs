@@ -14,13 +14,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::fold::{History, RunningTurn, SEEN};
+pub use self::fold::{History, Measured, RunningTurn, SEEN};
 pub use self::late::{Fate, LateCall, OpenCall};
 pub use self::repair::patch_dangling_tool_calls;
 use crate::approval::{Approval, Decider, DeferredToolRequests, Judgement, Request, RequestId};
 use crate::config::Cap;
 use crate::message::{CallId, Message, NoteKind, ToolCall, ToolReturn, Usage, Usd, UserPart};
-use crate::provider::{ErrorClass, ProviderError};
+use crate::provider::{ErrorClass, ProviderError, RequestKind};
 
 /// A session's id: a time-ordered UUID in text form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -81,6 +81,8 @@ pub enum Record {
         cost: Option<Usd>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<ErrorClass>,
+        #[serde(default, skip_serializing_if = "RequestKind::is_answer")]
+        purpose: RequestKind,
     },
     /// More text of a streamed reply; void once a later attempt or its `Said` is recorded.
     Partial {
@@ -143,7 +145,12 @@ pub enum Record {
     Compacted {
         summary: String,
         kept_from: RecordNo,
+        /// The model that wrote the summary, as `provider/model`; absent if messages were only left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
+    /// The last compaction is undone: its summary is replaced by the messages that it replaced.
+    Uncompacted,
     /// The conversation is cleared; open calls become detached.
     Cleared,
     Renamed {

@@ -84,6 +84,7 @@ fn ended(attempt: u32, tokens: u64) -> Record {
         model: "m".to_owned(),
         cost: None,
         error: None,
+        purpose: RequestKind::Answer,
     }
 }
 
@@ -522,8 +523,11 @@ fn equal_notes_are_delivered_one_by_one() {
 
 #[test]
 fn compaction_never_parts_a_call_from_its_return() {
-    let compacted =
-        |kept_from: u64| Record::Compacted { summary: "before".to_owned(), kept_from: RecordNo(kept_from) };
+    let compacted = |kept_from: u64| Record::Compacted {
+        summary: "before".to_owned(),
+        kept_from: RecordNo(kept_from),
+        by: None,
+    };
     // 3 user, 4 reply [a], 5 its returns, 6 user, 7 reply [b] with b open.
     let records = |kept_from: u64, after: Vec<Record>| {
         let mut all = with_calls(
@@ -615,7 +619,11 @@ fn step() -> impl Strategy<Value = Record> {
         id().prop_map(|id| started(&id)),
         id().prop_map(|id| expired(&id)),
         (id(), status).prop_map(|(id, status)| finished(&id, status)),
-        (1_u64..30).prop_map(|no| Record::Compacted { summary: "s".to_owned(), kept_from: RecordNo(no) }),
+        (1_u64..30).prop_map(|no| Record::Compacted {
+            summary: "s".to_owned(),
+            kept_from: RecordNo(no),
+            by: None
+        }),
         Just(user("u")),
     ]
 }

@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -82,6 +83,24 @@ pub struct ModelRequest {
     pub cache_key: Option<String>,
     /// What the program knows about the model.
     pub profile: Profile,
+    pub purpose: RequestKind,
+}
+
+/// What a request to a model is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestKind {
+    /// The next reply of the conversation.
+    #[default]
+    Answer,
+    /// A summary of messages that are left out of the conversation.
+    Summary,
+}
+
+impl RequestKind {
+    pub fn is_answer(&self) -> bool {
+        *self == Self::Answer
+    }
 }
 
 impl ModelRequest {
@@ -101,6 +120,7 @@ impl ModelRequest {
             top_p: None,
             cache_key: None,
             profile: Profile::default(),
+            purpose: RequestKind::Answer,
         }
     }
 

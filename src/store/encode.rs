@@ -168,6 +168,7 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
         | Record::Draft { .. }
         | Record::Noted { .. }
         | Record::Compacted { .. }
+        | Record::Uncompacted
         | Record::State { .. } => None,
     })
 }
@@ -278,6 +279,7 @@ fn kind(record: &Record) -> &'static str {
         Record::Draft { .. } => "draft",
         Record::Noted { .. } => "noted",
         Record::Compacted { .. } => "compacted",
+        Record::Uncompacted => "uncompacted",
         Record::Cleared => "cleared",
         Record::Renamed { .. } => "renamed",
         Record::State { .. } => "state",

@@ -446,7 +446,7 @@ fn a_fallback_in_the_open_is_warned_about() {
             s.own("vllm").base_url = text(url);
             s.own("vllm").api_key = key("sk-hunter2");
         });
-        made.unwrap().fallback_trouble()
+        made.unwrap().trouble().pop()
     };
     assert!(trouble("http://models.test/v1").unwrap().contains("unencrypted"));
     assert_eq!(trouble("https://models.test/v1"), None);

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::agent::caps::{CapQuestion, Caps};
+use crate::agent::context::ViewSettings;
 use crate::agent::port::Op;
 use crate::agent::turn::Patience;
 use crate::approval::{Decider, Place, Policy};
@@ -30,6 +31,8 @@ pub struct AgentEnv {
     pub model: watch::Receiver<Arc<ActiveModel>>,
     /// The model used when that one has failed for good, if one is set.
     pub fallback: Option<FallbackModel>,
+    /// The model that writes summaries, if one is set; else the one that answers does.
+    pub summarizer: Option<Arc<ActiveModel>>,
     /// How calls are decided; a change applies immediately, also to the running turn.
     pub policy: watch::Receiver<Policy>,
     pub isolation: Isolation,
@@ -40,9 +43,11 @@ pub struct AgentEnv {
     pub limits: Limits,
     /// The caps on tokens and money, as the last turn left them.
     pub caps: watch::Sender<Caps>,
-    /// Estimated tokens beyond which old turns are left out before a request. `None` = the model's own
-    /// window; if that is unknown, only after the provider refuses the conversation as too long.
+    /// Estimated tokens of the conversation beyond which it is compacted before a request. `None` = 80 % of the
+    /// model's own window; if that is unknown, only after the provider refuses the conversation as too long.
     pub context_tokens: Option<u32>,
+    /// How much of the conversation the model sees, as far as it is set.
+    pub view: ViewSettings,
     /// Retries after a failed request.
     pub http_retries: u32,
     /// How long an overloaded service is asked again, in all, if no fallback stands behind it.

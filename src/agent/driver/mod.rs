@@ -97,6 +97,23 @@ pub async fn run_late_calls(
     Ok(result.unheard.into())
 }
 
+/// Compacts the conversation between turns; a summary keeps above all what `focus` says. Returns the operations that
+/// concern other things. Errs if the store cannot be written. Not cancel-safe, like [`run_turn`].
+pub async fn compact(
+    session: &mut Session,
+    focus: Option<String>,
+    env: &AgentEnv,
+    frontend: &dyn Frontend,
+    cancel: CancellationToken,
+) -> Result<VecDeque<Op>, StoreError> {
+    let toolset = env.registry.tools();
+    let setup = run::setup(session, env, frontend, &toolset);
+    let (turn, effects) = turn::Turn::compaction(setup, session.history());
+    let driver = run::Driver::new(session, env, frontend, cancel, (turn, toolset)).focusing(focus);
+    let result = Box::pin(driver.run(effects)).await?;
+    Ok(result.unheard.into())
+}
+
 /// Whether a late call can be settled now: it is decided, and the calls it runs after have ended.
 pub fn can_settle_late(session: &Session) -> bool {
     !session.history().settleable_late_calls().is_empty()

@@ -22,7 +22,7 @@ use super::tools::{Happened, Running};
 use super::{ActiveModel, AgentEnv, TurnResult, news};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapQuestion, Estimate, Figures};
-use crate::agent::context;
+use crate::agent::context::{self, CompactionPlan, ViewLimits};
 use crate::agent::effect::{Effect, Fit, Input, ModelRole, Overfull, Weighing};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt::{self, Preamble};
@@ -31,7 +31,7 @@ use crate::approval::{Policy, Provenance};
 use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, Used};
 use crate::hook::{HookEvent, HookSubject, HookVerdict};
 use crate::message::{Message, NoteKind, ToolName};
-use crate::provider::{ErrorClass, ProviderError, StreamEvent, ToolChoice};
+use crate::provider::{ErrorClass, ModelRequest, ProviderError, StreamEvent, ToolChoice};
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
 use crate::store::{StoreError, Wakeups};
@@ -106,9 +106,11 @@ pub(super) struct Driver<'a> {
     stream: Option<ModelStream>,
     looking: Looking,
     last_word: HookQuestion,
-    /// Asked before messages are left out.
+    /// Asked before a compaction.
     compacting: HookQuestion,
     overfull: Overfull,
+    /// What the user wants a summary to keep.
+    focus: Option<String>,
     running: Running,
     wakeups: Wakeups,
     policy: watch::Receiver<Policy>,
@@ -168,7 +170,7 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let wakeups = session.store().wakeups();
         let heard_to = RecordNo(session.history().len());
-        let preamble = Preamble::of(session, env, &toolset);
+        let preamble = Preamble::of(session.history().workspace(), &env.policy.borrow(), &toolset);
         Self {
             session,
             env,
@@ -182,6 +184,7 @@ impl<'a> Driver<'a> {
             last_word: HookQuestion::default(),
             compacting: HookQuestion::default(),
             overfull: Overfull::Estimated,
+            focus: None,
             running: Running::new(),
             wakeups,
             policy: env.policy.clone(),
@@ -202,6 +205,12 @@ impl<'a> Driver<'a> {
     /// Sets the operations received before the turn began, to be handled first.
     pub(super) fn having_heard(mut self, heard: VecDeque<Op>) -> Self {
         self.heard = heard;
+        self
+    }
+
+    /// Sets what the user wants a summary to keep.
+    pub(super) fn focusing(mut self, focus: Option<String>) -> Self {
+        self.focus = focus;
         self
     }
 
@@ -247,11 +256,7 @@ impl<'a> Driver<'a> {
                     None => self.settle_covered().await?,
                 },
                 Woken::Hooks(said) => self.on_last_word(said).await?,
-                Woken::Compacting(said) => {
-                    let kept_whole = said.denied.is_some() && self.overfull == Overfull::Estimated;
-                    let dropped = if kept_whole { 0 } else { self.trim().await? };
-                    self.feed(Input::Compacted { dropped }).await?
-                }
+                Woken::Compacting(said) => self.on_compaction_hooked(said).await?,
                 Woken::Progress(progress) => {
                     self.show(Event::ToolProgress { progress }).await;
                     None
@@ -408,17 +413,22 @@ impl<'a> Driver<'a> {
                     self.running.cancel();
                 }
                 Effect::Wait(wait) => self.backoff = Some(timer(wait)),
-                Effect::Compact { why } => {
-                    let leaves_out = context::trim(self.session.history()).map(|(_, dropped)| dropped);
+                Effect::PlanCompaction { why } => {
+                    let plan = self.plan_compaction(why);
                     let asks = hooks::any_hook_wants(&self.env.hooks, HookEvent::PreCompact);
-                    if let (Some(messages), true) = (leaves_out, asks) {
+                    if let (Some(plan), true) = (&plan, asks) {
                         self.overfull = why;
+                        let messages = plan.messages;
                         self.compacting.ask(self.env, self.session, HookSubject::PreCompact { messages });
                         continue;
                     }
-                    let dropped = self.trim().await?;
-                    let effects = self.turn.handle(Input::Compacted { dropped });
+                    let effects = self.turn.handle(self.planned(plan));
                     return Box::pin(self.carry_out(effects)).await;
+                }
+                Effect::Summarize { who, quoted } => {
+                    let model = self.model(who);
+                    let request = prompt::summary_request(&model, &quoted, self.focus.as_deref());
+                    self.stream = Some(model.provider.stream(request, CancellationToken::new()));
                 }
                 Effect::TakeLate => {
                     let settled = self.session.consume_decisions().await?;
@@ -428,7 +438,9 @@ impl<'a> Driver<'a> {
                     return Box::pin(self.carry_out(effects)).await;
                 }
                 Effect::Weigh { who, what } => {
-                    news::say_news(self.session, self.env, self.frontend).await?;
+                    if self.turn.kind() == TurnKind::Prompt {
+                        news::say_news(self.session, self.env, self.frontend).await?;
+                    }
                     let fit = self.fit(who);
                     let figures = match what {
                         Weighing::SizeAndUsage => {
@@ -507,7 +519,7 @@ impl<'a> Driver<'a> {
         let model = self.model(who);
         self.take_tools();
         self.tell_news();
-        let request = prompt::request(self.session, &self.preamble, &model, choice);
+        let request = self.request(&model, choice);
         // The stream gets its own token: the end of this turn must not look like a reply that broke off.
         // Dropping the stream closes the connection.
         self.stream = Some(model.provider.stream(request, CancellationToken::new()));
@@ -528,7 +540,8 @@ impl<'a> Driver<'a> {
         if !toolset.is(&self.toolset) {
             let (specs, hooked) = offered(&toolset, self.env);
             self.turn.offer(specs, hooked);
-            self.preamble = Preamble::of(self.session, self.env, &toolset);
+            let folder = self.session.history().workspace();
+            self.preamble = Preamble::of(folder, &self.env.policy.borrow(), &toolset);
             self.toolset = toolset;
         }
     }
@@ -542,15 +555,18 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Returns the role and the model that will answer, and the name of its fallback.
+    /// Returns the role and the model that will answer, and the name of its fallback; one for summaries has none.
     fn answering(&self, who: ModelRole) -> (ModelRole, Arc<ActiveModel>, Option<String>) {
         let first = Arc::clone(&self.env.model.borrow());
         let behind = self.env.fallback.as_ref().and_then(|fallback| fallback.behind(&first));
         // If the user switches the model during failover, the new model must be tried.
         let switched = self.first.as_ref().is_some_and(|known| *known != first.full_name());
+        if let (ModelRole::Summarizer, Some(summarizer)) = (who, &self.env.summarizer) {
+            return (who, Arc::clone(summarizer), None);
+        }
         match (who, behind) {
             (ModelRole::Fallback, Some(behind)) if !switched => (who, Arc::clone(behind), None),
-            (ModelRole::Primary | ModelRole::Fallback, behind) => {
+            (ModelRole::Primary | ModelRole::Fallback | ModelRole::Summarizer, behind) => {
                 let behind = behind.map(|behind| behind.full_name());
                 (ModelRole::Primary, first, behind)
             }
@@ -560,7 +576,9 @@ impl<'a> Driver<'a> {
     /// Returns the model that answers now, and reports it to the turn.
     fn model(&mut self, who: ModelRole) -> Arc<ActiveModel> {
         let (who, model, fallback) = self.answering(who);
-        self.first = Some(self.env.model.borrow().full_name());
+        if who != ModelRole::Summarizer {
+            self.first = Some(self.env.model.borrow().full_name());
+        }
         self.turn.asks(Asked {
             who,
             provider: model.provider.name().to_owned(),
@@ -571,37 +589,71 @@ impl<'a> Driver<'a> {
         model
     }
 
+    fn request(&self, model: &ActiveModel, choice: ToolChoice) -> ModelRequest {
+        let (id, history) = (self.session.id(), self.session.history());
+        prompt::request(id, history, self.limits(model), &self.preamble, model, choice)
+    }
+
+    fn limits(&self, model: &ActiveModel) -> ViewLimits {
+        prompt::view_limits(self.env.view, self.env.context_tokens, model)
+    }
+
     /// Returns what is used so far, what all processes used today, and the estimate for the next request.
     fn figures(&self, who: ModelRole, day: Used) -> Figures {
         let (_, model, _) = self.answering(who);
-        let request = prompt::request(self.session, &self.preamble, &model, ToolChoice::Auto);
+        let request = self.request(&model, ToolChoice::Auto);
         let next = Estimate::of(&request, model.profile.price.as_ref());
         Figures { session: self.session.history().spent(), day, next, model: request.model }
     }
 
-    /// Estimates whether the conversation fits the configured size, else the window of the model that answers.
+    /// Estimates whether the next request fits the configured size, else the window of the model that answers.
     fn fit(&self, who: ModelRole) -> Fit {
         let (_, model, _) = self.answering(who);
-        match self.room(&model) {
-            Some(room) if context::estimated_tokens(self.session.history()) > room => Fit::TooLong,
+        let preamble = context::preamble_tokens(&self.preamble.system(), &self.preamble.tools);
+        let history = self.session.history();
+        let size = match self.limits(&model) {
+            limits if limits == ViewLimits::default() => context::estimated_tokens(history, preamble),
+            _ => context::estimated_request(&self.request(&model, ToolChoice::Auto)),
+        };
+        match self.room(&model, preamble) {
+            Some(room) if size > room => Fit::TooLong,
             Some(_) | None => Fit::Fits,
         }
     }
 
-    /// Returns the number of tokens that the conversation may have; `None` = unknown.
-    fn room(&self, model: &ActiveModel) -> Option<u64> {
+    /// Returns the number of tokens that a request may have; `None` = unknown.
+    fn room(&self, model: &ActiveModel, preamble: u64) -> Option<u64> {
         if let Some(set) = self.env.context_tokens {
-            return Some(u64::from(set));
+            return Some(u64::from(set) + preamble);
         }
-        let window = model.profile.window?;
-        context::room(window, model.max_output_tokens, &self.preamble.system(), &self.preamble.tools)
+        model.profile.window.map(|window| context::room(window, model.max_output_tokens))
     }
 
-    /// Leaves older messages out; returns how many, 0 if nothing older is left.
-    async fn trim(&mut self) -> Result<usize, StoreError> {
-        let Some((record, dropped)) = context::trim(self.session.history()) else { return Ok(0) };
-        self.session.commit(&[record], Durability::Written).await?;
-        Ok(dropped)
+    /// Plans a compaction for the model that answers.
+    fn plan_compaction(&self, why: Overfull) -> Option<CompactionPlan> {
+        let (_, model, _) = self.answering(ModelRole::Primary);
+        let preamble = context::preamble_tokens(&self.preamble.system(), &self.preamble.tools);
+        let (history, room) = (self.session.history(), self.room(&model, preamble));
+        match why {
+            Overfull::Estimated => {
+                CompactionPlan::of(history, room.map(|room| room.saturating_sub(preamble)))
+            }
+            Overfull::Refused | Overfull::Asked => CompactionPlan::asked(history, room, preamble),
+        }
+    }
+
+    fn planned(&self, plan: Option<CompactionPlan>) -> Input {
+        Input::CompactionPlanned { plan: plan.map(Box::new), summarizer: self.env.summarizer.is_some() }
+    }
+
+    /// Handles the hooks' result before a compaction. They cannot prevent it if the provider refused the conversation.
+    async fn on_compaction_hooked(&mut self, said: HooksSaid) -> Result<Option<TurnEnd>, StoreError> {
+        let denied = said.denied.filter(|_| self.overfull != Overfull::Refused);
+        if let (Some(reason), Overfull::Asked) = (&denied, self.overfull) {
+            self.show(Event::Status { text: format!("A hook prevents it: {reason}") }).await;
+        }
+        let plan = if denied.is_some() { None } else { self.plan_compaction(self.overfull) };
+        self.feed(self.planned(plan)).await
     }
 
     /// Handles the hooks' result. Notes that accompany a verdict are for the next prompt.
@@ -616,7 +668,7 @@ impl<'a> Driver<'a> {
     }
 
     async fn on_op(&mut self, op: Op) -> Result<Option<TurnEnd>, StoreError> {
-        if self.turn.kind() == TurnKind::LateCalls && self.is_for_caller(&op) {
+        if self.turn.kind() != TurnKind::Prompt && self.is_for_caller(&op) {
             return Ok(None);
         }
         match op {
@@ -650,6 +702,7 @@ impl<'a> Driver<'a> {
                 self.unheard.push(op.clone());
                 false
             }
+            Op::RetryNow | Op::Cap { .. } if self.turn.kind() == TurnKind::Compaction => false,
             Op::Steer { .. } | Op::TakeBack { .. } | Op::Defer | Op::RetryNow | Op::Cap { .. } => {
                 self.unheard.push(op.clone());
                 true

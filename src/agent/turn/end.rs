@@ -27,7 +27,16 @@ impl Turn {
                 self.stopping = how;
                 self.phase = Phase::Draining(Next::End(TurnEnd::Interrupted));
             }
-            Phase::BackingOff | Phase::Compacting(_) | Phase::TakingLate | Phase::Weighing => {
+            Phase::Summarizing(assembler, _) => {
+                let told = assembler.usage().filter(|usage| *usage != Usage::default());
+                out.push(Effect::CancelModel);
+                self.budget.used.count(told, self.cost(told), None);
+                let ended = self.summary_ended(told, None);
+                out.push(Effect::Commit(vec![ended], Durability::Written));
+                self.stopping = how;
+                self.end(TurnEnd::Interrupted, out);
+            }
+            Phase::BackingOff(_) | Phase::PlanningCompaction(_) | Phase::TakingLate | Phase::Weighing => {
                 self.stopping = how;
                 self.end(TurnEnd::Interrupted, out);
             }
@@ -105,7 +114,7 @@ impl Turn {
 
     /// Ends the turn; no other function does.
     pub(super) fn end(&mut self, end: TurnEnd, out: &mut Vec<Effect>) {
-        if self.kind == TurnKind::LateCalls {
+        if self.kind != TurnKind::Prompt {
             self.phase = Phase::Ended;
             return out.push(Effect::End(end));
         }

@@ -28,7 +28,7 @@ impl Turn {
         self.drain(next, out);
     }
 
-    fn after_failure(&mut self, error: &ProviderError, out: &mut Vec<Effect>) -> Next {
+    pub(super) fn after_failure(&mut self, error: &ProviderError, out: &mut Vec<Effect>) -> Next {
         match error.recovery() {
             Recovery::Abort => self.give_up(error, out),
             Recovery::Compact if self.compaction == Compaction::Unused => {
@@ -116,39 +116,11 @@ impl Turn {
     }
 
     /// Returns the error that ends the turn; if two models failed, it names both.
-    fn with_the_first(&self, error: &ProviderError) -> ProviderError {
+    pub(super) fn with_the_first(&self, error: &ProviderError) -> ProviderError {
         let Some(given_up) = self.given_up.as_ref().filter(|_| self.who == ModelRole::Fallback) else {
             return error.clone();
         };
         let message = format!("{}: {error}; before it {given_up}", self.asked.name());
         ProviderError { message, ..error.clone() }
-    }
-
-    pub(super) fn on_compacted(&mut self, dropped: usize, out: &mut Vec<Effect>) {
-        if !matches!(self.phase, Phase::Compacting(_)) {
-            return;
-        }
-        let Phase::Compacting(overflow) = std::mem::replace(&mut self.phase, Phase::Weighing) else { return };
-        if dropped > 0 {
-            out.push(Effect::Show(Event::Compacted { dropped }));
-        }
-        let by_estimate = matches!(overflow, Overflow::Estimated(_));
-        if dropped == 0 {
-            let nothing = "there is nothing older to drop";
-            let error = match overflow {
-                Overflow::Estimated(figures) => return self.judge_if(figures.map(|figures| *figures), out),
-                Overflow::Refused(error) => {
-                    ProviderError { message: format!("{}; {nothing}", error.message), ..error }
-                }
-                Overflow::Cut => ProviderError::new(
-                    ErrorClass::ContextOverflow,
-                    format!("the conversation does not fit the context window, and {nothing}"),
-                ),
-            };
-            let error = self.with_the_first(&error);
-            return self.end(TurnEnd::Failed { error }, out);
-        }
-        // Several rounds may be needed by the estimate; after a refusal the provider says whether it fits now.
-        if by_estimate { self.weigh(out) } else { self.request(out) }
     }
 }

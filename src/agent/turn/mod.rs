@@ -6,6 +6,7 @@
 //! is repeated after one of its side effects started; every call of a committed reply gets one return, in
 //! order, unless the turn ends deferred; there is one `End`.
 
+mod compact;
 mod end;
 mod failure;
 mod reply;
@@ -21,11 +22,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+pub use self::compact::{Compacted, Summary};
 pub use self::stop::StopHooks;
 use super::assemble::Assembler;
 use super::budget::Budget;
 use super::calls::{Calls, Covered, Rules};
-use super::caps::{Caps, Figures};
+use super::caps::Caps;
 use super::effect::{Effect, Input, ModelRole};
 use super::loop_guard::RepeatDetector;
 use super::port::Event;
@@ -94,6 +96,8 @@ pub struct Turn {
     model: String,
     /// The provider's notice that was shown last.
     noticed: Option<String>,
+    /// Whether the conversation was compacted since the last complete reply.
+    compacted: bool,
     /// Caps that the user let the request exceed: it may be repeated until its reply is complete.
     passed: BTreeSet<Cap>,
 }
@@ -105,6 +109,8 @@ pub enum TurnKind {
     Prompt,
     /// Late calls between turns: no request, and no record of a turn.
     LateCalls,
+    /// A compaction that the user asked for between turns: a request for a summary, and no record of a turn.
+    Compaction,
 }
 
 /// The model that was asked last; its requests are recorded and priced with this.
@@ -139,8 +145,12 @@ enum Phase {
     Streaming(Box<Assembler>),
     /// The attempt is void; its early calls must end before the next step.
     Draining(Next),
-    BackingOff,
-    Compacting(Overflow),
+    /// Waiting before the request is repeated: of the summary, if one is being written.
+    BackingOff(Option<Box<compact::Compacting>>),
+    /// What can be compacted is being looked up.
+    PlanningCompaction(Overflow),
+    /// The request for a summary runs.
+    Summarizing(Box<Assembler>, Box<compact::Compacting>),
     /// Late calls are being looked up.
     TakingLate,
     /// The usage is being looked up.
@@ -172,8 +182,10 @@ enum Overflow {
     Refused(ProviderError),
     /// A reply that the window cut off.
     Cut,
-    /// The next request is too long by our estimate; it is sent as it is, by these figures, if nothing can be left out.
-    Estimated(Option<Box<Figures>>),
+    /// The next request is too long by our estimate; it is sent as it is if nothing can be left out.
+    Estimated,
+    /// The user asked for it.
+    Asked,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -253,8 +265,19 @@ impl Turn {
         (turn, out)
     }
 
+    /// Compacts the conversation of a session between its turns.
+    pub fn compaction(setup: Setup, history: &History) -> (Self, Vec<Effect>) {
+        let budget = Budget::new(setup.limits);
+        let mut turn = Self::new(setup, history, history.turns(), budget, 0);
+        turn.kind = TurnKind::Compaction;
+        let mut out = Vec::new();
+        turn.weigh(&mut out);
+        (turn, out)
+    }
+
     fn new(mut setup: Setup, history: &History, number: u32, budget: Budget, attempt: u32) -> Self {
-        for (_, message) in history.entries() {
+        // Compaction does not change where a text came from.
+        for message in history.archived().chain(history.entries().iter().map(|(_, message)| message)) {
             setup.rules.heard.hear(Arc::clone(message));
         }
         Self {
@@ -275,6 +298,7 @@ impl Turn {
             asked: Asked::default(),
             model: String::new(),
             noticed: None,
+            compacted: false,
             passed: BTreeSet::new(),
         }
     }
@@ -282,7 +306,11 @@ impl Turn {
     /// Reports the model that gets the request of [`Effect::CallModel`]; called before any of its events. It
     /// may be the first model instead of the fallback, if the user has chosen another one meanwhile.
     pub fn asks(&mut self, asked: Asked) {
-        self.who = asked.who;
+        match asked.who {
+            ModelRole::Primary | ModelRole::Fallback => self.who = asked.who,
+            // Only for the summary.
+            ModelRole::Summarizer => {}
+        }
         self.model.clone_from(&asked.model);
         self.asked = asked;
     }
@@ -312,8 +340,12 @@ impl Turn {
             return out;
         }
         match input {
-            Input::Stream(Ok(event)) => self.on_event(event, &mut out),
-            Input::Stream(Err(error)) => self.on_failure(&error, &mut out),
+            Input::Stream(event) => match (event, &self.phase) {
+                (Ok(event), Phase::Summarizing(..)) => self.on_summary_event(event, &mut out),
+                (Err(error), Phase::Summarizing(..)) => self.on_summary_failure(&error, &mut out),
+                (Ok(event), _) => self.on_event(event, &mut out),
+                (Err(error), _) => self.on_failure(&error, &mut out),
+            },
             Input::Planned { call, round, result } => {
                 self.calls.planned(&call, round, result, &self.setup.rules, &mut out);
                 self.go_on(&mut out);
@@ -339,11 +371,16 @@ impl Turn {
                 out.push(Effect::Commit(vec![Record::Revoked { request }], Durability::Synced));
             }
             Input::BackoffElapsed => {
-                if let Phase::BackingOff = self.phase {
-                    self.request(&mut out);
+                if let Phase::BackingOff(summary) = &mut self.phase {
+                    match summary.take() {
+                        Some(compacting) => self.summarize(*compacting, &mut out),
+                        None => self.request(&mut out),
+                    }
                 }
             }
-            Input::Compacted { dropped } => self.on_compacted(dropped, &mut out),
+            Input::CompactionPlanned { plan, summarizer } => {
+                self.on_compaction_planned(plan, summarizer, &mut out);
+            }
             Input::Weighed { fit, figures } => self.on_weighed(fit, figures, &mut out),
             Input::CapAnswered { cap, answer } => self.on_cap_answer(cap, answer, &mut out),
             Input::Late { calls } => self.on_late(&calls, &mut out),

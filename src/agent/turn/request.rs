@@ -3,12 +3,12 @@
 use super::{Next, Phase, Stopping, Turn, TurnKind};
 use crate::agent::assemble::Assembler;
 use crate::agent::budget::Allowance;
-use crate::agent::effect::{Effect, Overfull};
+use crate::agent::effect::Effect;
 use crate::agent::loop_guard;
 use crate::agent::port::Event;
 use crate::history::{Durability, Fate, Limit, OpenCall, Record, TurnEnd};
 use crate::message::{Message, NoteKind, Usage, Usd};
-use crate::provider::{ErrorClass, Price, ToolChoice};
+use crate::provider::{ErrorClass, Price, RequestKind, ToolChoice};
 
 impl Turn {
     /// Prepares the next request: settles late calls first, so that the request contains their outcomes.
@@ -29,7 +29,7 @@ impl Turn {
         }
         match self.kind {
             TurnKind::LateCalls => return self.end(TurnEnd::Completed, out),
-            TurnKind::Prompt => {}
+            TurnKind::Prompt | TurnKind::Compaction => {}
         }
         match self.budget.allowance() {
             Allowance::Spent(limit) => {
@@ -95,6 +95,15 @@ impl Turn {
 
     /// Builds the record of the request that just ended.
     pub(super) fn ended(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
+        self.ended_for(RequestKind::Answer, usage, error)
+    }
+
+    /// Builds the record of the request for a summary that just ended.
+    pub(super) fn summary_ended(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
+        self.ended_for(RequestKind::Summary, usage, error)
+    }
+
+    fn ended_for(&self, purpose: RequestKind, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
         Record::RequestEnded {
             attempt: self.attempt,
             usage,
@@ -102,6 +111,7 @@ impl Turn {
             model: self.model.clone(),
             cost: self.cost(usage),
             error,
+            purpose,
         }
     }
 
@@ -129,13 +139,10 @@ impl Turn {
         match next {
             Next::Request => self.request(out),
             Next::Wait(wait) => {
-                self.phase = Phase::BackingOff;
+                self.phase = Phase::BackingOff(None);
                 out.push(Effect::Wait(wait));
             }
-            Next::Compact(overflow) => {
-                self.phase = Phase::Compacting(overflow);
-                out.push(Effect::Compact { why: Overfull::Refused });
-            }
+            Next::Compact(overflow) => self.compact(overflow, out),
             Next::Complete => self.complete(out),
             Next::End(end) => self.end(end, out),
         }
@@ -152,8 +159,9 @@ impl Turn {
                 }
             }
             Phase::Working => self.work(out),
-            Phase::BackingOff
-            | Phase::Compacting(_)
+            Phase::BackingOff(_)
+            | Phase::PlanningCompaction(_)
+            | Phase::Summarizing(..)
             | Phase::TakingLate
             | Phase::Weighing
             | Phase::Capped(_)

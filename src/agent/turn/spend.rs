@@ -1,8 +1,8 @@
 //! What is checked before a request: whether the conversation fits the model, and caps, at which the user is asked.
 
-use super::{Audience, Overflow, Phase, Turn};
+use super::{Audience, Overflow, Phase, Turn, TurnKind};
 use crate::agent::caps::{CapAnswer, CapQuestion, Figures};
-use crate::agent::effect::{Effect, Fit, Overfull, Weighing};
+use crate::agent::effect::{Effect, Fit, Weighing};
 use crate::agent::port::Event;
 use crate::config::Cap;
 use crate::history::{Limit, TurnEnd};
@@ -16,7 +16,10 @@ pub(super) struct Capped {
 impl Turn {
     /// Sends the next request, shortened if it does not fit, unless a cap prevents it.
     pub(super) fn weigh(&mut self, out: &mut Vec<Effect>) {
-        self.say_queued(out);
+        match self.kind {
+            TurnKind::Prompt => self.say_queued(out),
+            TurnKind::LateCalls | TurnKind::Compaction => {}
+        }
         self.phase = Phase::Weighing;
         let what = if self.setup.caps.is_empty() { Weighing::Size } else { Weighing::SizeAndUsage };
         out.push(Effect::Weigh { who: self.who, what });
@@ -24,37 +27,32 @@ impl Turn {
 
     pub(super) fn on_weighed(&mut self, fit: Fit, figures: Option<Figures>, out: &mut Vec<Effect>) {
         let Phase::Weighing = self.phase else { return };
-        match (fit, figures) {
-            (Fit::TooLong, figures) => {
-                self.phase = Phase::Compacting(Overflow::Estimated(figures.map(Box::new)));
-                out.push(Effect::Compact { why: Overfull::Estimated });
-            }
-            (Fit::Fits, figures) => self.judge_if(figures, out),
+        if figures.is_some_and(|figures| self.caps_prevent(&figures, out)) {
+            return;
+        }
+        match (self.kind, fit) {
+            (TurnKind::Compaction, _) => self.compact(Overflow::Asked, out),
+            (TurnKind::Prompt | TurnKind::LateCalls, Fit::TooLong) => self.compact(Overflow::Estimated, out),
+            (TurnKind::Prompt | TurnKind::LateCalls, Fit::Fits) => self.dispatch(out),
         }
     }
 
-    /// Judges by the caps, if there are any, and sends the request.
-    pub(super) fn judge_if(&mut self, figures: Option<Figures>, out: &mut Vec<Effect>) {
-        match figures {
-            Some(figures) => self.judge(&figures, out),
-            None => self.dispatch(out),
-        }
-    }
-
-    fn judge(&mut self, figures: &Figures, out: &mut Vec<Effect>) {
+    /// Whether a cap prevents the next request: the turn then waits for the user's answer, or has ended.
+    fn caps_prevent(&mut self, figures: &Figures, out: &mut Vec<Effect>) -> bool {
         let before = self.setup.caps.clone();
         let judged = self.setup.caps.judge(&self.budget.used, figures, &self.passed);
         if self.setup.caps != before {
             out.push(Effect::KeepCaps(self.setup.caps.clone()));
         }
         out.extend(judged.said.into_iter().map(|text| Effect::Show(Event::Status { text })));
-        let Some(question) = judged.question else { return self.dispatch(out) };
+        let Some(question) = judged.question else { return false };
         let limit = Limit::Cap(question.cap);
         out.push(Effect::Show(Event::CapReached { question: question.clone() }));
         match self.setup.audience {
             Audience::Absent => self.end(TurnEnd::LimitReached { limit }, out),
             Audience::Present => self.phase = Phase::Capped(Box::new(Capped { question })),
         }
+        true
     }
 
     /// Handles the user's answer about a cap. One about another cap than was asked about is stale: ignored.

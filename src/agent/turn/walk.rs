@@ -14,6 +14,7 @@ use self::dice::Dice;
 use super::{Asked, Audience, Patience, Setup, StopHooks, Turn, TurnKind};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
+use crate::agent::context::CompactionPlan;
 use crate::agent::effect::{Effect, Fit, Input, ModelRole, Weighing};
 use crate::agent::port::Event;
 use crate::approval::rules::{Rule, RuleEffect, RuleSet};
@@ -26,7 +27,7 @@ use crate::hook::HookVerdict;
 use crate::message::{
     CallId, Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolName, ToolReturn, Usage, Usd, UserPart,
 };
-use crate::provider::{ErrorClass, Fallback, Price, ProviderError, StartKind, StreamEvent};
+use crate::provider::{ErrorClass, Fallback, Price, ProviderError, RequestKind, StartKind, StreamEvent};
 use crate::sandbox::Isolation;
 use crate::tool::{
     Access, CallPlan, Category, Preview, Resource, Risk, SideEffect, ToolError, ToolSpec, Undo, Version,
@@ -57,6 +58,8 @@ struct Walk {
     now: jiff::Timestamp,
     waits: bool,
     compacts: bool,
+    /// The running request is for a summary.
+    summarizes: bool,
     /// The model that this turn's last request went to; `None` before the first.
     asked: Option<ModelRole>,
     fell_back: bool,
@@ -251,6 +254,7 @@ impl Walk {
             now: jiff::Timestamp::UNIX_EPOCH,
             waits: false,
             compacts: false,
+            summarizes: false,
             asked: None,
             fell_back: false,
             takes_late: false,
@@ -294,7 +298,7 @@ impl Walk {
                     assert!(self.weighs.is_none() && self.capped.is_none(), "a request that nobody let go");
                     assert!(self.history.open_calls().is_empty(), "a request with an unanswered call");
                     self.assert_whole();
-                    self.stream = Some(script(&mut self.dice));
+                    (self.stream, self.summarizes) = (Some(script(&mut self.dice)), false);
                 }
                 Effect::CancelModel => self.stream = None,
                 Effect::Plan { call, round } => self.plans.push((call, round)),
@@ -305,7 +309,18 @@ impl Walk {
                     self.hooks.clear();
                 }
                 Effect::Wait(_) => self.waits = true,
-                Effect::Compact { .. } => self.compacts = true,
+                Effect::PlanCompaction { .. } => self.compacts = true,
+                Effect::Summarize { who, .. } => {
+                    if who == ModelRole::Summarizer {
+                        self.turn.asks(Asked { who, model: "short".to_owned(), ..Asked::default() });
+                    } else {
+                        self.ask(who);
+                    }
+                    assert!(self.running.is_empty(), "a summary while a call runs");
+                    assert!(self.stream.is_none(), "two requests at once");
+                    assert!(self.weighs.is_none() && self.capped.is_none(), "a summary that nobody let go");
+                    (self.stream, self.summarizes) = (Some(script(&mut self.dice)), true);
+                }
                 Effect::Show(Event::FellBack { class, .. }) => {
                     assert_eq!(self.asked, Some(ModelRole::Primary), "nobody stands behind the fallback");
                     let error = ProviderError::new(class, "");
@@ -353,6 +368,7 @@ impl Walk {
         }
         match record {
             Record::Said { message: Message::Assistant(reply) } => {
+                assert!(!self.summarizes, "a summary becomes a reply");
                 self.said.extend(reply.calls().map(|call| call.id.clone()));
             }
             Record::Asked { call, request } => {
@@ -394,6 +410,9 @@ impl Walk {
                 if returned.status == ReturnStatus::Undecided {
                     self.inbox.extend(of_call);
                 }
+            }
+            Record::RequestEnded { purpose, .. } => {
+                assert_eq!(*purpose == RequestKind::Summary, self.summarizes, "counted as another request");
             }
             _ => {}
         }
@@ -476,7 +495,7 @@ impl Walk {
             (!self.waiting.is_empty(), Self::decided),
             (self.expiring().is_some(), Self::expired),
             (self.waits, Self::waited),
-            (self.compacts, Self::compacted),
+            (self.compacts, Self::compaction_planned),
             (self.weighs.is_some(), Self::weighed),
             (self.capped.is_some(), Self::cap_answered),
             (self.stops, Self::stop_hooked),
@@ -628,15 +647,14 @@ impl Walk {
         Input::BackoffElapsed
     }
 
-    fn compacted(&mut self) -> Input {
+    fn compaction_planned(&mut self) -> Input {
         self.compacts = false;
-        match crate::agent::context::trim(&self.history) {
-            Some((record, dropped)) => {
-                self.history.apply(&record);
-                Input::Compacted { dropped }
-            }
-            None => Input::Compacted { dropped: 0 },
+        let mut plan = CompactionPlan::of(&self.history, None).map(Box::new);
+        if let (Some(plan), true) = (&mut plan, self.dice.one_in(2)) {
+            // Long enough for a summary to be shorter.
+            plan.tokens = 100_000;
         }
+        Input::CompactionPlanned { plan, summarizer: self.dice.one_in(4) }
     }
 
     fn weighed(&mut self) -> Input {
@@ -701,7 +719,11 @@ impl Walk {
         self.ends = 0;
         let mut setup = setup(&mut self.dice, self.policy.clone(), self.history.grants().clone());
         setup.rules.now = self.now;
-        let (turn, effects) = Turn::late_calls(setup, &self.history);
+        let compacts = self.history.running().is_none() && self.dice.one_in(4);
+        let (turn, effects) = match compacts {
+            true => Turn::compaction(setup, &self.history),
+            false => Turn::late_calls(setup, &self.history),
+        };
         self.turn = turn;
         self.watch(effects);
     }

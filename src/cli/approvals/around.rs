@@ -60,6 +60,7 @@ impl Calls {
                 | Record::Draft { .. }
                 | Record::Noted { .. }
                 | Record::Compacted { .. }
+                | Record::Uncompacted
                 | Record::Cleared
                 | Record::Renamed { .. }
                 | Record::State { .. } => {}

@@ -6,7 +6,9 @@ use super::approvals::State;
 use super::state::{GATHER_MS, Lines, Plain, ThinkingShown};
 use super::words;
 use crate::agent::port::{Event, Settled};
+use crate::agent::turn::Summary;
 use crate::approval::{Approval, Decider, RequestId};
+use crate::frontend::rows;
 use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, UserPart, images};
 
@@ -62,9 +64,14 @@ impl Plain {
                 self.thinking_since = None;
                 self.page.line("The reply was cut off here.");
             }
-            Event::Compacted { dropped } => {
-                let text = format!("{dropped} older messages were left out to fit the context window.");
-                self.page.line(&text);
+            Event::Compacting { messages } => {
+                self.page.line(&format!("{}.", rows::compacting(messages)));
+            }
+            Event::Compacted { compacted } => {
+                self.page.line(&format!("{}.", rows::compacted(&compacted)));
+                if let Summary::Written { text, .. } = &compacted.summary {
+                    self.page.block(text, "  ");
+                }
             }
             Event::CapReached { question } => {
                 self.end_thinking();

@@ -18,7 +18,7 @@ use futures::stream::{self, BoxStream};
 use tokio_util::sync::CancellationToken;
 
 use self::reply::Reply;
-use super::{ModelRequest, Provider, ProviderError, StartKind, StreamEvent};
+use super::{ModelRequest, Provider, ProviderError, RequestKind, StartKind, StreamEvent};
 use crate::message::{StopKind, StopReason, Usage};
 
 /// Between two words at reading speed.
@@ -61,7 +61,11 @@ impl Provider for Offline {
         request: ModelRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let events = events(Reply::to(&request), self.pace);
+        let reply = match request.purpose {
+            RequestKind::Answer => Reply::to(&request),
+            RequestKind::Summary => Reply::said(words::SUMMARY),
+        };
+        let events = events(reply, self.pace);
         let pace = self.pace;
         stream::unfold(events, move |mut events| async move {
             let event = events.pop_front()?;

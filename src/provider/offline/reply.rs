@@ -18,6 +18,11 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// A reply of words only.
+    pub fn said(text: &str) -> Self {
+        Self { before: 0, thought: "", text: text.to_owned(), calls: Vec::new() }
+    }
+
     /// Returns the next reply to a conversation.
     pub fn to(request: &ModelRequest) -> Self {
         let before = request.conversation().filter(|message| matches!(message, Message::Assistant(_)));

@@ -20,6 +20,10 @@ To connect a real model, type `/login` on the screen: it asks for a service and 
 `/model` lists what is ready and switches at once.
 ";
 
+/// In place of a summary of older messages.
+pub const SUMMARY: &str = "\
+The tour writes no summaries. What the user asked and what was changed is listed above; the rest was left out.";
+
 /// What it understands.
 pub const WHAT_I_CAN_DO: &str = include_str!("what_i_can_do.md");
 

@@ -101,6 +101,11 @@ pub(super) enum OwnerAction {
     Clear,
     /// Send the last prompt again.
     Retry,
+    /// Replace older messages by a summary.
+    Compact {
+        focus: Option<String>,
+    },
+    UndoCompaction,
     /// Switch to another session.
     Open(SessionId),
     Close,
@@ -388,6 +393,8 @@ impl ClientHandler {
                 self.say(say).await;
             }
             CommandEffect::Retry => return OwnerAction::Retry,
+            CommandEffect::Compact { focus } => return OwnerAction::Compact { focus },
+            CommandEffect::UndoCompaction => return OwnerAction::UndoCompaction,
             CommandEffect::CarryOut(mode) => {
                 self.set_mode(mode).await;
                 return self.prompt(Prompt::written(CARRY_OUT.to_owned())).await;

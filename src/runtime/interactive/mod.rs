@@ -65,8 +65,9 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     let Interactive { world, loaded, models, opening, asks, face: updates, decider } = run;
     let lines = async {
         let mut warnings = advice_at_start(&loaded);
-        warnings
-            .extend(models.fallback_trouble().map(|trouble| format!("{}.", trouble.trim_end_matches('.'))));
+        warnings.extend(
+            models.trouble().into_iter().map(|trouble| format!("{}.", trouble.trim_end_matches('.'))),
+        );
         let app = Arc::new(App::open(world, loaded, models).await?);
         let mut client = ClientHandler::new(app, updates.clone(), asks, decider);
         // The future is large, so it is on the heap.
@@ -184,6 +185,7 @@ enum Work {
     Prompt(Vec<UserPart>),
     Resume,
     LateCalls,
+    Compaction { focus: Option<String> },
 }
 
 /// Whether the loop continues.
@@ -413,12 +415,23 @@ impl<'a> SessionRuntime<'a> {
             }
             OwnerAction::Clear => Ok(self.clear().await),
             OwnerAction::Retry => self.retry().await,
+            OwnerAction::Compact { focus } => self.turn(Work::Compaction { focus }).await,
+            OwnerAction::UndoCompaction => self.undo_compaction().await,
             OwnerAction::Open(session) => {
                 Ok(self.client.get(&session).await.map_or(Going::On, |opened| Going::To(Box::new(opened))))
             }
             OwnerAction::Close => Ok(Going::Closing),
             OwnerAction::Op(op) => self.op(op).await,
         }
+    }
+
+    /// Brings the messages back that the last compaction replaced.
+    async fn undo_compaction(&mut self) -> Result<Going, AppError> {
+        self.session.commit(&[Record::Uncompacted], Durability::Written).await?;
+        let text = "The model sees the replaced messages again. If they are too long for it, they are summarised before the next request.";
+        self.client.say(Say::plain("compact", text)).await;
+        self.client.header(self.session.history()).await;
+        Ok(Going::On)
     }
 
     /// Handles an operation while no turn runs.

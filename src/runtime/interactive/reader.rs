@@ -53,7 +53,10 @@ pub(super) async fn run(
                             break Left::For(Box::new(opened));
                         }
                     }
-                    OwnerAction::Retry | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. } | Op::Revoke { .. }) => {
+                    OwnerAction::Retry
+                    | OwnerAction::Compact { .. }
+                    | OwnerAction::UndoCompaction
+                    | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. } | Op::Revoke { .. }) => {
                         let text = format!("Only {holder} can continue it. `co` without `-c` starts a new session.");
                         client.say(Say::warning("read only", text)).await;
                     }

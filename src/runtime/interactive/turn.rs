@@ -159,6 +159,10 @@ async fn drive(
             let result = driver::resume_turn(session, env, frontend, cancel).await?;
             Ok(result.map_or_else(Ran::default, Ran::of))
         }
+        Work::Compaction { focus } => {
+            let unheard = driver::compact(session, focus, env, frontend, cancel).await?;
+            Ok(Ran { end: None, unheard: unheard.into() })
+        }
         Work::LateCalls => {
             let unheard = driver::run_late_calls(session, env, frontend, cancel).await?;
             Ok(Ran { end: None, unheard: unheard.into() })
@@ -195,7 +199,10 @@ impl ClientHandler {
                 }
                 return Going::On;
             }
-            OwnerAction::Clear | OwnerAction::Retry => {
+            OwnerAction::Clear
+            | OwnerAction::Retry
+            | OwnerAction::Compact { .. }
+            | OwnerAction::UndoCompaction => {
                 let text = "A turn is running. Stop it with Ctrl+C first. Nothing was changed.";
                 self.say(Say::warning("turn", text)).await;
                 return Going::On;

@@ -3,13 +3,16 @@
 use std::borrow::Cow;
 
 use super::client::{ClientHandler, SessionView};
+use crate::agent::context::{self, CompactionPlan};
+use crate::agent::prompt::{self, Preamble};
 use crate::app::{SandboxStatus, Status};
 use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
-use crate::command::{Activity, CommandView, CostPart, Needs, RuleLine, Totals};
+use crate::command::{Activity, CommandView, ContextView, CostPart, Needs, RuleLine, Totals};
 use crate::config::Cap;
 use crate::frontend::protocol::{ContextUse, Header, Known, Money, NEW_SESSION, ServerMessage};
 use crate::history::History;
 use crate::message::{Message, Usage, Usd, UserPart, images};
+use crate::provider::ToolChoice;
 use crate::sandbox::tasks::output_file;
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
@@ -63,6 +66,7 @@ impl ClientHandler {
             Needs::Models => view.models = app.models.lines(&self.used_models().await),
             Needs::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
             Needs::Cost => view.cost = cost(self, &*self.known(known).await).await,
+            Needs::Context => view.context = context(self, &*self.known(known).await).await,
             Needs::Approvals => {
                 // If the store cannot be read, `/status` reports it.
                 let filter = RequestFilter::UndecidedOf(self.session.clone());
@@ -147,6 +151,33 @@ async fn cost(client: &ClientHandler, history: &History) -> Vec<CostPart> {
         cost.push(CostPart { name, models: store.usage_by_model(of).await.unwrap_or_default() });
     }
     cost
+}
+
+/// Returns the size of the next request to the model in use.
+async fn context(client: &ClientHandler, history: &History) -> ContextView {
+    let app = &client.app;
+    let model = app.models.active().borrow().clone();
+    let preamble = Preamble::of(history.workspace(), &app.permissions.policy(), &app.registry.tools());
+    let before = context::preamble_tokens(&preamble.system(), &preamble.tools);
+    let (view, set) = (app.view_settings(), app.settings.context_tokens);
+    let limits = prompt::view_limits(view, set, &model);
+    let request = prompt::request(&client.session, history, limits, &preamble, &model, ToolChoice::Auto);
+    let limit = match (set, model.profile.window) {
+        (Some(set), _) => Some(u64::from(set) + before),
+        (None, Some(window)) => Some(context::room(window, model.max_output_tokens)),
+        (None, None) => None,
+    };
+    let plan = CompactionPlan::asked(history, limit, before).filter(CompactionPlan::is_worth_a_summary);
+    let last = app.store.usage_by_model(UsageOf::Last(client.session.clone())).await.unwrap_or_default();
+    ContextView {
+        parts: context::parts(&request).into_iter().map(|part| (part.name, part.tokens)).collect(),
+        window: model.profile.window,
+        limit,
+        last_input: history.last_input(),
+        cached: last.first().map(|(_, total)| total.cached_input),
+        compactable: plan.map(|plan| (plan.messages, plan.tokens)),
+        compactions: history.compactions(),
+    }
 }
 
 fn totals(history: &History, usage: Usage) -> Totals {

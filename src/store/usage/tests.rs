@@ -13,7 +13,7 @@ use super::super::{Store, StoreOptions};
 use super::{Total, UsageOf, UsedModel};
 use crate::history::{Durability, Limits, Record, SessionId, Used};
 use crate::message::{Usage, Usd};
-use crate::provider::ErrorClass;
+use crate::provider::{ErrorClass, RequestKind};
 use crate::stdx::clock::{Clock, ManualClock};
 
 fn id(name: &str) -> SessionId {
@@ -30,7 +30,15 @@ fn turn(turn: u32) -> Record {
 
 fn request(model: &str, usage: Option<Usage>, cost: Option<u64>, error: Option<ErrorClass>) -> Record {
     let (provider, model) = ("p".to_owned(), model.to_owned());
-    Record::RequestEnded { attempt: 1, usage, provider, model, cost: cost.map(Usd), error }
+    Record::RequestEnded {
+        attempt: 1,
+        usage,
+        provider,
+        model,
+        cost: cost.map(Usd),
+        error,
+        purpose: RequestKind::Answer,
+    }
 }
 
 fn tokens(input: u64, output: u64) -> Option<Usage> {

@@ -3,7 +3,9 @@
 use super::turn::{end_live, end_turn, keep, note, phase, rest};
 use super::{batch, cap, settled};
 use crate::agent::port::Event;
+use crate::agent::turn::{Compacted, Summary};
 use crate::frontend::protocol::Tone;
+use crate::frontend::rows;
 use crate::history::{Limit, TurnEnd};
 use crate::message::{ToolCall, ToolReturn, Usd, UserPart};
 use crate::stdx::text::grouped;
@@ -80,11 +82,23 @@ pub fn take(model: &mut Model, event: Event) {
                 turn.streamed = 0;
             }
         }
-        Event::Compacted { dropped } => {
-            note(model, &format!("{dropped} older messages were left out to fit the context window"));
-        }
+        Event::Compacting { messages } => note(model, &rows::compacting(messages)),
+        Event::Compacted { compacted } => compacted_now(model, &compacted),
         Event::Status { text } => note(model, &text),
         Event::TurnEnded { end } => turn_ended(model, end),
+    }
+}
+
+/// Shows the boundary in the transcript: what is above is known to the model by the summary only.
+fn compacted_now(model: &mut Model, compacted: &Compacted) {
+    let line = rows::compacted(compacted);
+    match &compacted.summary {
+        Summary::None { .. } => note(model, &line),
+        Summary::Written { text, .. } => {
+            let text = format!("{line}. `/compact undo` brings them back to the model.\n\n{text}");
+            let title = "compacted".to_owned();
+            model.transcript.push(Cell::new(CellKind::Local { title, text, tone: Tone::Plain }));
+        }
     }
 }
 

@@ -73,6 +73,7 @@ fn line(record: &Record, letter: &impl Fn(&CallId) -> String) -> String {
         Record::Draft { text } => format!("draft {text}"),
         Record::Noted { kind, .. } => format!("noted {}", note(kind)),
         Record::Compacted { .. } => "compacted".to_owned(),
+        Record::Uncompacted => "uncompacted".to_owned(),
         Record::Cleared => "cleared".to_owned(),
         Record::Damaged { no } => format!("damaged {no}"),
         Record::Renamed { .. } => "renamed".to_owned(),

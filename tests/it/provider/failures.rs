@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use co::agent::caps::Caps;
+use co::agent::context::ViewSettings;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
 use co::agent::port::Event;
 use co::approval::{Decider, Place, Policy};
@@ -371,7 +372,9 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
         place: Place { folder: "/w".into(), ..Place::default() },
         expiry: None,
         limits: Limits { requests: Some(25), tokens: None },
+        summarizer: None,
         context_tokens: None,
+        view: ViewSettings::default(),
         http_retries: 2,
         overload_wait: Duration::ZERO,
         tool_retries: 3,

@@ -144,6 +144,7 @@ impl RecordingFrontend {
             | Event::Usage { .. }
             | Event::CapReached { .. }
             | Event::CapAnswered { .. }
+            | Event::Compacting { .. }
             | Event::Compacted { .. }
             | Event::Status { .. }
             | Event::TurnEnded { .. } => None,

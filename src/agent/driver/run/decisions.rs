@@ -79,6 +79,7 @@ impl Driver<'_> {
                 | Record::Draft { .. }
                 | Record::Noted { .. }
                 | Record::Compacted { .. }
+                | Record::Uncompacted
                 | Record::Cleared
                 | Record::Renamed { .. }
                 | Record::State { .. } => continue,

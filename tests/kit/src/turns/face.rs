@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use co::agent::caps::CapAnswer;
 use co::agent::port::{Closed, Event, Frontend, Op, Settled};
+use co::agent::turn::Summary;
 use co::approval::{Approval, Request};
 use co::history::TurnEnd;
 use co::message::{ToolCall, UserPart};
@@ -197,7 +198,14 @@ fn line(event: &Event) -> Option<String> {
         }
         Event::CapAnswered { answer, .. } => format!("cap answered {answer:?}"),
         Event::PartialReset => "reset".to_owned(),
-        Event::Compacted { dropped } => format!("compacted {dropped}"),
+        Event::Compacting { messages } => format!("compacting {messages}"),
+        Event::Compacted { compacted } => match &compacted.summary {
+            Summary::Written { by, text } => format!("compacted {} by {by}: {text}", compacted.messages),
+            Summary::None { why: Some(why) } => {
+                format!("compacted {}, no summary: {why}", compacted.messages)
+            }
+            Summary::None { why: None } => format!("compacted {}", compacted.messages),
+        },
         Event::Status { text } => format!("status {text}"),
         Event::TurnEnded { end } => format!("end {}", ending(end)),
     })

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::replay::{Closing, ReplayGate, ReplayProvider};
 use co::agent::caps::Caps;
+use co::agent::context::ViewSettings;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
 use co::approval::rules::{Rule, RuleSet};
 use co::approval::{
@@ -15,7 +16,7 @@ use co::config::{Cap, FolderTrust, Mode, Unit};
 use co::history::{Durability, History, Known, Limits, Record, patch_dangling_tool_calls};
 use co::hook::{Hook, HookEvent, HookInput, HookVerdict};
 use co::message::{CallId, Message, PartKind, ToolName, Usage, Usd, UserPart};
-use co::provider::Price;
+use co::provider::{Price, RequestKind};
 use co::sandbox::Isolation;
 use co::session::Session;
 use co::stdx::clock::{Clock, ManualClock, SystemClock};
@@ -66,6 +67,7 @@ impl Outside {
                     model: "m".to_owned(),
                     cost: None,
                     error: None,
+                    purpose: RequestKind::Answer,
                 };
                 other.commit(&[spent], Durability::Written).await.unwrap();
             }
@@ -176,6 +178,12 @@ pub async fn run(script: &Script) -> String {
             Step::Detached => {
                 drive(driver::run_late_calls(&mut session, &env, &face, CancellationToken::new())).await;
             }
+            Step::Compact(focus) => {
+                driver::compact(&mut session, focus.clone(), &env, &face, CancellationToken::new())
+                    .await
+                    .unwrap();
+            }
+            Step::Uncompact => session.commit(&[Record::Uncompacted], Durability::Written).await.unwrap(),
             Step::Queue => {
                 // At most as many as any script queues; this also ends if a prompt never leaves the queue.
                 for _ in 0..5 {
@@ -254,7 +262,10 @@ fn environment(
         expiry: number("expiry").map(|expiry| Duration::from_millis(expiry.into())),
         limits: Limits { requests: number("limit").or(Some(25)), tokens: number("tokens").map(u64::from) },
         caps: watch::Sender::new(caps(script)),
+        summarizer: setting("summarizer")
+            .map(|name| Arc::new(ActiveModel::new(Arc::new(ReplayProvider::clone(provider)), name))),
         context_tokens: number("window"),
+        view: ViewSettings { tool_output: number("trim-output"), messages: number("max-messages") },
         http_retries: number("retries").unwrap_or(2),
         overload_wait: Duration::from_secs(number("overload-wait").unwrap_or(0).into()),
         tool_retries: number("tool-retries").unwrap_or(3),

@@ -25,6 +25,8 @@ pub enum Step {
     Prompt(String),
     Resume,
     Detached,
+    Compact(Option<String>),
+    Uncompact,
     /// Drop the session as a kill would and open it again.
     Reopen,
     Action(Action),
@@ -92,6 +94,8 @@ fn directive(line: &str, script: &mut Script) {
         "prompt" => script.steps.push(Step::Prompt(rest.to_owned())),
         "resume" => script.steps.push(Step::Resume),
         "detached" => script.steps.push(Step::Detached),
+        "compact" => script.steps.push(Step::Compact((!rest.is_empty()).then(|| rest.to_owned()))),
+        "uncompact" => script.steps.push(Step::Uncompact),
         "reopen" => script.steps.push(Step::Reopen),
         "queue" => script.steps.push(Step::Queue),
         "then" => script.steps.push(Step::Action(deed(rest))),
@@ -113,9 +117,9 @@ fn directive(line: &str, script: &mut Script) {
             let (tool, verdict) = rest.split_once(' ').expect("hook TOOL VERDICT");
             script.hooks.push((tool.to_owned(), hook(verdict)));
         }
-        "fallback" | "limit" | "cap" | "price" | "window" | "model-window" | "max-output" | "tokens"
-        | "retries" | "overload-wait" | "tool-retries" | "yolo" | "mode" | "rule" | "absent" | "home"
-        | "close-late" | "file" | "expiry" | "still-clock" | "audit" | "situation" | "tools" => {
+        "fallback" | "summarizer" | "limit" | "cap" | "price" | "window" | "model-window" | "max-output"
+        | "tokens" | "retries" | "overload-wait" | "tool-retries" | "yolo" | "mode" | "rule" | "absent"
+        | "home" | "close-late" | "file" | "expiry" | "still-clock" | "audit" | "situation" | "tools" => {
             script.settings.push((word.to_owned(), rest.to_owned()));
         }
         _ => panic!("unknown line in a turn script: {line}"),

@@ -1,0 +1,155 @@
+//! Compaction: older messages of a conversation are replaced by a summary of them. Pure.
+//!
+//! [`CompactionPlan::of`] finds what is replaced and what is kept word for word; the turn asks a model for the
+//! summary and [`CompactionPlan::summarized`] accepts it or not. Without a usable summary the messages are
+//! left out ([`CompactionPlan::trimmed`]). A call is never separated from its return.
+
+use std::sync::Arc;
+
+use super::{BYTES_PER_TOKEN, ledger, prompt_text, quoted, text_bytes};
+use crate::history::{History, Record, RecordNo};
+use crate::message::{Message, NoteKind, UserPart};
+use crate::stdx::text::grouped;
+
+/// The share of the room that the newest messages keep: one in this many.
+const KEPT_SHARE: u64 = 4;
+
+/// The share of the room that the facts kept word for word may have, and its bounds in bytes.
+const FACTS_SHARE: u64 = 10;
+const FACTS: std::ops::RangeInclusive<u64> = 1_000..=16_000;
+
+/// The share of the room that the quoted messages of a summary's request may have.
+const QUOTED_SHARE: u64 = 2;
+
+/// Fewer tokens than these are not summarised unless it is necessary.
+const LEAST: u64 = 500;
+
+/// The size of a conversation, in tokens, that is assumed to fit every model.
+const ROOM: u64 = 32_000;
+
+/// What a compaction replaces, and what it keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompactionPlan {
+    pub kept_from: RecordNo,
+    /// Number of messages that are replaced.
+    pub messages: usize,
+    /// Estimated tokens of these messages.
+    pub tokens: u64,
+    /// The request for the summary: the messages as quoted data.
+    pub quoted: String,
+    /// What is kept of them word for word.
+    facts: String,
+}
+
+impl CompactionPlan {
+    /// Plans a compaction for a conversation that may have `room` tokens (`None` = unknown); `None` if nothing older
+    /// can be replaced.
+    #[must_use]
+    pub fn of(history: &History, room: Option<u64>) -> Option<Self> {
+        let entries = history.entries();
+        let sizes: Vec<u64> = entries.iter().map(|(_, message)| tokens(message)).collect();
+        let whole: u64 = sizes.iter().sum();
+        let keep = room.map_or(whole, |room| room.min(whole)) / KEPT_SHARE;
+        let kept = cut(history, &sizes, keep)?;
+        let only_an_older_summary = kept == 1 && is_summary(&entries.first()?.1);
+        if only_an_older_summary {
+            return None;
+        }
+        let room = room.unwrap_or(ROOM);
+        let facts = usize_of((room * BYTES_PER_TOKEN / FACTS_SHARE).clamp(*FACTS.start(), *FACTS.end()));
+        let quoted = usize_of(room * BYTES_PER_TOKEN / QUOTED_SHARE);
+        Some(Self {
+            kept_from: entries.get(kept)?.0,
+            messages: kept,
+            tokens: sizes[..kept].iter().sum(),
+            quoted: quoted::quoted(history, kept, quoted),
+            facts: ledger::facts(history, kept, facts),
+        })
+    }
+
+    /// Plans a compaction that does not wait for the conversation to be too long: by the user, or after a refusal. What is
+    /// kept is much smaller than what there is. `limit` is the size that a request may have, `preamble` the size of what
+    /// stands before the conversation.
+    #[must_use]
+    pub fn asked(history: &History, limit: Option<u64>, preamble: u64) -> Option<Self> {
+        let said = super::estimated_tokens(history, preamble).saturating_sub(preamble);
+        let room = limit.map_or(said, |limit| limit.saturating_sub(preamble).min(said));
+        Self::of(history, Some(room))
+    }
+
+    /// Whether a summary of so little can be much shorter.
+    #[must_use]
+    pub fn is_worth_a_summary(&self) -> bool {
+        self.tokens >= LEAST
+    }
+
+    /// Returns the record of a compaction by this summary, which the model `by` wrote. Errs, with the reason, if the
+    /// summary is empty or what replaces the messages would not be shorter than they are.
+    pub fn summarized(&self, summary: &str, by: &str) -> Result<Record, &'static str> {
+        let summary = summary.trim();
+        if summary.is_empty() {
+            return Err("it is empty");
+        }
+        let count = grouped(self.messages);
+        let facts = if self.facts.is_empty() { String::new() } else { format!("{}\n\n", self.facts) };
+        let text = format!(
+            "{count} older messages of this conversation were replaced by this note.\n\n{facts}## Summary of them\n\
+             A model wrote it from the conversation. It is no instruction of the user.\n\n{summary}"
+        );
+        if text.len() as u64 / BYTES_PER_TOKEN >= self.tokens {
+            return Err("it is not shorter than what it replaces");
+        }
+        Ok(Record::Compacted { summary: text, kept_from: self.kept_from, by: Some(by.to_owned()) })
+    }
+
+    /// Returns the record that leaves the messages out without a summary.
+    #[must_use]
+    pub fn trimmed(&self) -> Record {
+        let count = grouped(self.messages);
+        let mut text =
+            format!("{count} older messages were left out here because they no longer fit the model.");
+        if !self.facts.is_empty() {
+            text.push_str("\n\n");
+            text.push_str(&self.facts);
+        }
+        Record::Compacted { summary: text, kept_from: self.kept_from, by: None }
+    }
+}
+
+fn usize_of(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn tokens(message: &Arc<Message>) -> u64 {
+    u64::try_from(text_bytes(message)).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
+}
+
+/// Returns the index of the first message to keep: the newest messages of about `keep` tokens, from a prompt on if one
+/// of them is a prompt; at least the last prompt, or else the last reply with its returns.
+fn cut(history: &History, sizes: &[u64], keep: u64) -> Option<usize> {
+    let entries = history.entries();
+    let tail = |at: usize| sizes[at..].iter().sum::<u64>();
+    let prompts: Vec<usize> =
+        (1..entries.len()).filter(|&at| prompt_text(&entries[at].1).is_some()).collect();
+    if let Some(at) = prompts.iter().copied().find(|&at| tail(at) <= keep) {
+        return Some(at);
+    }
+    let within: Vec<usize> = (1..entries.len())
+        .filter(|&at| {
+            matches!(*entries[at].1, Message::Assistant(_))
+                && matches!(*entries[at - 1].1, Message::ToolReturns { .. })
+        })
+        .collect();
+    let last_prompt = prompts.last().copied();
+    // The newest turn stays whole if that makes the conversation at most half as long.
+    if let Some(at) = last_prompt.filter(|&at| tail(at) <= tail(0) / 2) {
+        return Some(at);
+    }
+    let fitting = within.iter().copied().find(|&at| tail(at) <= keep.max(1));
+    fitting.or_else(|| within.last().copied()).or(last_prompt)
+}
+
+fn is_summary(message: &Message) -> bool {
+    let Message::User { parts } = message else { return false };
+    parts.iter().all(|part| matches!(part, UserPart::Note { kind: NoteKind::Summary, .. }))
+}

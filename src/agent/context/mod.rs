@@ -1,0 +1,95 @@
+//! What the model sees of a conversation, and how large it is. Pure.
+//!
+//! `view` builds what a request contains; `compaction` replaces older messages by a summary; `ledger` collects what
+//! such a summary must not lose; `quoted` writes messages down as data; `parts` says where the tokens go.
+
+mod compaction;
+mod ledger;
+mod parts;
+mod quoted;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::compaction::CompactionPlan;
+pub use self::parts::{ContextPart, parts};
+pub use self::view::{ViewLimits, ViewSettings, view};
+use crate::history::History;
+use crate::message::{Message, Piece, UserPart};
+use crate::provider::{ModelRequest, ToolSchema};
+
+/// Bytes of text that count as one token; a rough mean over languages and code.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// The share of a window, in percent, that a request may fill before older messages are replaced. More is kept free
+/// for a reply with a larger length limit, but at most half of the window.
+const FULL: u64 = 80;
+
+/// Tokens of one image of any size. Services count tiles or scaled-down pixels: 85 to about 1,600 tokens. The
+/// upper end is used, because leaving out too much is better than a refused request.
+const TOKENS_PER_IMAGE: usize = 1_600;
+const BYTES_PER_IMAGE: usize = TOKENS_PER_IMAGE * 4;
+
+/// Estimates the size in tokens of a request that sends all of the conversation, with what stands before it
+/// (`preamble` tokens). What the provider has counted is not estimated, unless it is less than half or more than twice
+/// what the text suggests.
+pub fn estimated_tokens(history: &History, preamble: u64) -> u64 {
+    let size = |message: &Message| u64::try_from(text_bytes(message)).unwrap_or(u64::MAX) / BYTES_PER_TOKEN;
+    let guess = preamble + history.messages().map(size).sum::<u64>();
+    match history.measured() {
+        Some(measured) => {
+            let since: u64 = history.messages().skip(measured.messages).map(size).sum();
+            (measured.tokens + since).clamp(guess / 2, guess * 2)
+        }
+        None => guess,
+    }
+}
+
+/// Estimates a whole request's size in tokens in the same way: conversation, system prompt and tools.
+pub fn estimated_request(request: &ModelRequest) -> u64 {
+    let said: usize = request.conversation().map(text_bytes).sum();
+    let bytes = said + preamble_bytes(&request.system, &request.tools);
+    u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
+}
+
+/// Returns the tokens that a request may have in a model's `window` before older messages are replaced; `reply` is the
+/// length limit of a reply.
+pub fn room(window: u32, reply: Option<u32>) -> u64 {
+    let window = u64::from(window);
+    let reply = reply.map_or(0, u64::from).min(window / 2);
+    (window * FULL / 100).min(window - reply)
+}
+
+/// Estimates the tokens of what stands before the conversation: the system prompt and the tools.
+pub fn preamble_tokens(system: &str, tools: &[ToolSchema]) -> u64 {
+    u64::try_from(preamble_bytes(system, tools)).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
+}
+
+fn preamble_bytes(system: &str, tools: &[ToolSchema]) -> usize {
+    let tools =
+        tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len());
+    system.len() + tools.sum::<usize>()
+}
+
+/// Returns the bytes of text, or the equivalent for other content.
+fn text_bytes(message: &Message) -> usize {
+    message.weight(|piece| match piece {
+        Piece::Said(text) | Piece::Thought(text) => text.len(),
+        Piece::Call(call) => call.args.to_string().len(),
+        Piece::Image => BYTES_PER_IMAGE,
+    })
+}
+
+/// Returns the user's own text in a message, if there is any.
+fn prompt_text(message: &Message) -> Option<String> {
+    let Message::User { parts } = message else { return None };
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| match part {
+            UserPart::Text { text } => Some(text.as_str()),
+            UserPart::Image { .. } | UserPart::Note { .. } => None,
+        })
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}

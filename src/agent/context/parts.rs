@@ -1,0 +1,68 @@
+//! Where the tokens of a request go, by part. Pure.
+
+use super::{BYTES_PER_IMAGE, BYTES_PER_TOKEN, preamble_bytes};
+use crate::message::{Message, NoteKind, PartKind, ReturnPart, UserPart};
+use crate::provider::ModelRequest;
+
+/// One part of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextPart {
+    pub name: &'static str,
+    /// Estimated tokens.
+    pub tokens: u64,
+}
+
+const NAMES: [&str; 9] = [
+    "system prompt",
+    "tools",
+    "summary of older messages",
+    "prompts",
+    "notes to the model",
+    "answers and thinking",
+    "calls",
+    "tool outputs",
+    "images",
+];
+
+/// Returns the parts of a request in the order in which it has them; those without tokens are left out.
+#[must_use]
+pub fn parts(request: &ModelRequest) -> Vec<ContextPart> {
+    let [mut summary, mut prompts, mut notes, mut answers, mut calls, mut outputs, mut images] = [0; 7];
+    for message in request.conversation() {
+        match message {
+            Message::User { parts } => {
+                for part in parts {
+                    match part {
+                        UserPart::Text { text } => prompts += text.len(),
+                        UserPart::Image { .. } => images += BYTES_PER_IMAGE,
+                        UserPart::Note { kind: NoteKind::Summary, text } => summary += text.len(),
+                        UserPart::Note { text, .. } => notes += text.len(),
+                    }
+                }
+            }
+            Message::Assistant(reply) => {
+                for part in &reply.parts {
+                    match &part.kind {
+                        PartKind::Text { text } | PartKind::Thinking { text } => answers += text.len(),
+                        PartKind::ToolCall(call) => calls += call.args.to_string().len(),
+                        PartKind::Native => {}
+                    }
+                }
+            }
+            Message::ToolReturns { returns } => {
+                for part in returns.iter().flat_map(|one| &one.content) {
+                    match part {
+                        ReturnPart::Text { text } => outputs += text.len(),
+                        ReturnPart::Image { .. } => images += BYTES_PER_IMAGE,
+                    }
+                }
+            }
+        }
+    }
+    let system = request.system.len();
+    let tools = preamble_bytes(&request.system, &request.tools) - system;
+    let bytes = [system, tools, summary, prompts, notes, answers, calls, outputs, images];
+    let tokens = |bytes| u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(BYTES_PER_TOKEN);
+    let parts = NAMES.into_iter().zip(bytes).map(|(name, bytes)| ContextPart { name, tokens: tokens(bytes) });
+    parts.filter(|part| part.tokens > 0).collect()
+}

@@ -1,0 +1,89 @@
+//! Messages as quoted data, for the model that summarises them. Pure.
+//!
+//! Each line of a message begins with `> `, so that no text can end its quote.
+
+use std::fmt::Write as _;
+
+use crate::history::History;
+use crate::message::{Message, PartKind, ReturnPart, ToolReturn, UserPart};
+use crate::stdx::text::head_tail;
+
+/// Maximum bytes of one text of a user or a model.
+const SAID: usize = 8_000;
+
+/// Maximum bytes of one tool output, and of the arguments of one call.
+const OUTPUT: usize = 2_000;
+
+/// Returns the messages before `kept` as quoted data of at most about `most` bytes; the middle is left out if they are
+/// longer, and the place is marked.
+pub(super) fn quoted(history: &History, kept: usize, most: usize) -> String {
+    let mut text = String::new();
+    for (at, (_, message)) in history.entries().iter().take(kept).enumerate() {
+        let number = at + 1;
+        match &**message {
+            Message::User { parts } => {
+                for part in parts {
+                    match part {
+                        UserPart::Text { text: said } => quote(&mut text, number, "user", said, SAID),
+                        UserPart::Note { text: said, .. } => {
+                            quote(&mut text, number, "the program", said, SAID * 2);
+                        }
+                        UserPart::Image { .. } => quote(&mut text, number, "user", "[an image]", SAID),
+                    }
+                }
+            }
+            Message::Assistant(reply) => {
+                for part in &reply.parts {
+                    match &part.kind {
+                        PartKind::Text { text: said } => quote(&mut text, number, "assistant", said, SAID),
+                        PartKind::ToolCall(call) => {
+                            let said = format!("{} {}", call.name, call.args);
+                            quote(&mut text, number, "assistant calls", &said, OUTPUT);
+                        }
+                        PartKind::Thinking { .. } | PartKind::Native => {}
+                    }
+                }
+            }
+            Message::ToolReturns { returns } => {
+                for one in returns {
+                    quote(&mut text, number, "result", &result(one), OUTPUT);
+                }
+            }
+        }
+    }
+    let cut = head_tail(&text, most);
+    if cut.dropped_bytes == 0 {
+        return text;
+    }
+    let (head, tail) = (cut.head.trim_end_matches(|one| one != '\n'), whole_lines(&text, cut.tail));
+    format!("{head}[the middle is left out here]\n{tail}")
+}
+
+/// Returns the tail of the text without a line of which only the end is left: it would stand there unquoted.
+fn whole_lines<'a>(text: &'a str, tail: &'a str) -> &'a str {
+    let is_whole = text.strip_suffix(tail).is_some_and(|before| before.ends_with('\n'));
+    if is_whole { tail } else { tail.split_once('\n').map_or("", |(_, rest)| rest) }
+}
+
+fn quote(text: &mut String, number: usize, who: &str, said: &str, most: usize) {
+    let cut = head_tail(said, most);
+    // Writing to a string never fails.
+    let _ = writeln!(text, "[{number}] {who}:");
+    for line in cut.head.lines() {
+        let _ = writeln!(text, "> {line}");
+    }
+    if cut.dropped_bytes > 0 {
+        let _ = writeln!(text, "[{} bytes left out]", cut.dropped_bytes);
+        for line in cut.tail.lines() {
+            let _ = writeln!(text, "> {line}");
+        }
+    }
+}
+
+fn result(returned: &ToolReturn) -> String {
+    let parts = returned.content.iter().map(|part| match part {
+        ReturnPart::Text { text } => text.as_str(),
+        ReturnPart::Image { .. } => "[an image]",
+    });
+    format!("({:?}) {}", returned.status, parts.collect::<Vec<_>>().join("\n"))
+}

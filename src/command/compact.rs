@@ -1,0 +1,43 @@
+//! `/compact`: replaces older messages by a summary, shows what that would replace, and takes it back.
+
+use super::{Activity, Command, CommandEffect, CommandView, Commands, Needs, Say};
+use crate::stdx::text::grouped;
+
+pub(super) fn command() -> Command {
+    let about = "replace older messages by a summary that keeps above all what you name";
+    Command::new("compact", "[FOCUS], preview, undo", about, Needs::Context, decide)
+}
+
+fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let warning = |text: String| CommandEffect::Say(Say::warning("compact", text));
+    if args != "preview" {
+        if let Some(owner) = &view.read_only {
+            return warning(format!("Only {owner} can compact this session."));
+        }
+        if view.activity == Activity::Running {
+            return warning("A turn is running. Stop it with Ctrl+C first, then `/compact`.".to_owned());
+        }
+    }
+    match args {
+        "undo" if view.context.compactions == 0 => {
+            warning("This session has no compaction that can be undone.".to_owned())
+        }
+        "undo" => CommandEffect::UndoCompaction,
+        "preview" => CommandEffect::Say(Say::plain("compact", preview(view))),
+        "" => CommandEffect::Compact { focus: None },
+        focus => CommandEffect::Compact { focus: Some(focus.to_owned()) },
+    }
+}
+
+fn preview(view: &CommandView) -> String {
+    match view.context.compactable {
+        Some((messages, tokens)) => format!(
+            "`/compact` would replace the oldest {} messages, about {} tokens, by a summary. Your prompts in them, \
+             the calls that changed something, refusals, and requests that wait are kept word for word. The transcript \
+             keeps everything, and `/compact undo` brings them back.",
+            grouped(messages),
+            grouped(tokens)
+        ),
+        None => "There is not enough older text to compact.".to_owned(),
+    }
+}
