@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::caps::{CapAnswer, CapQuestion};
-use super::turn::Compacted;
+use super::context::Compacted;
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::config::Cap;
 use crate::history::{Record, TurnEnd};

@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::agent::caps::CapQuestion;
+use crate::agent::context::{Compacted, Summary};
 use crate::agent::port::{Closed, Event, Frontend, Op, Settled};
-use crate::agent::turn::{Compacted, Summary};
 use crate::approval::{Request, RequestId, Taint};
 use crate::config::Unit;
 use crate::history::{Limit, SessionId, TurnEnd, is_unpriced};

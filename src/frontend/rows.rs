@@ -1,7 +1,7 @@
 //! One-line rows for headless front ends. Untrusted text in them is sanitized.
 
+use crate::agent::context::{Compacted, Summary};
 use crate::agent::port::Settled;
-use crate::agent::turn::{Compacted, Summary};
 use crate::approval::{Approval, Request};
 use crate::message::ReturnStatus;
 use crate::stdx::text::{grouped, one_line_summary, sanitize_line};

@@ -116,6 +116,23 @@ impl CompactionPlan {
     }
 }
 
+/// A compaction that was done, for front ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compacted {
+    /// Number of messages that were replaced.
+    pub messages: usize,
+    pub summary: Summary,
+}
+
+/// What replaced the messages, besides the facts kept word for word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Summary {
+    /// A text by this model.
+    Written { by: String, text: String },
+    /// Nothing; with the reason, if a summary was tried.
+    None { why: Option<String> },
+}
+
 fn usize_of(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

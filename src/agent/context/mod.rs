@@ -12,7 +12,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use self::compaction::CompactionPlan;
+pub use self::compaction::{Compacted, CompactionPlan, Summary};
 pub use self::parts::{ContextPart, parts};
 pub use self::view::{ViewLimits, ViewSettings, view};
 use crate::history::History;

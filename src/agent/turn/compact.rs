@@ -7,7 +7,7 @@
 use super::{Next, Overflow, Phase, Turn, TurnKind};
 use crate::agent::assemble::{Assembler, Step};
 use crate::agent::budget::Allowance;
-use crate::agent::context::CompactionPlan;
+use crate::agent::context::{Compacted, CompactionPlan, Summary};
 use crate::agent::effect::{Effect, ModelRole, Overfull};
 use crate::agent::port::Event;
 use crate::history::{Durability, Record, TurnEnd};
@@ -25,23 +25,6 @@ pub(super) struct Compacting {
     failures: u32,
     /// The model that writes the summary.
     who: ModelRole,
-}
-
-/// A compaction that was done, for front ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compacted {
-    /// Number of messages that were replaced.
-    pub messages: usize,
-    pub summary: Summary,
-}
-
-/// What replaced the messages, besides the facts kept word for word.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Summary {
-    /// A text by this model.
-    Written { by: String, text: String },
-    /// Nothing; with the reason, if a summary was tried.
-    None { why: Option<String> },
 }
 
 impl Turn {
@@ -242,7 +225,7 @@ impl Turn {
     }
 
     fn nothing_to_compact(&mut self, why: Overflow, out: &mut Vec<Effect>) {
-        let nothing = "there is nothing older to leave out";
+        let nothing = "there is nothing older to drop";
         let error = match why {
             Overflow::Estimated => return self.dispatch(out),
             Overflow::Asked => {

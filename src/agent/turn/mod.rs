@@ -22,7 +22,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-pub use self::compact::{Compacted, Summary};
 pub use self::stop::StopHooks;
 use super::assemble::Assembler;
 use super::budget::Budget;

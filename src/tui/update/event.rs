@@ -2,8 +2,8 @@
 
 use super::turn::{end_live, end_turn, keep, note, phase, rest};
 use super::{batch, cap, settled};
+use crate::agent::context::{Compacted, Summary};
 use crate::agent::port::Event;
-use crate::agent::turn::{Compacted, Summary};
 use crate::frontend::protocol::Tone;
 use crate::frontend::rows;
 use crate::history::{Limit, TurnEnd};

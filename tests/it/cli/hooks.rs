@@ -289,14 +289,15 @@ fn hooks_that_do_not_run_are_told_and_calls_ask() {
 #[test]
 fn a_hook_keeps_older_messages() {
     for (script, kept) in [("exit 0", false), ("echo keep >&2; exit 2", true)] {
-        let service = Service::new("reply\n  text One.\nreply\n  text Two.");
+        let summary = if kept { "" } else { "reply\n  text Greetings.\n" };
+        let service = Service::new(&format!("reply\n  text One.\n{summary}reply\n  text Two."));
         let co = Co::new().with(&service, Wire::Anthropic);
         let co = with(co, "\"PreCompact\"", script);
-        let first = format!("the first prompt {}", "word ".repeat(1_000));
+        let first = format!("the first prompt {}", "word ".repeat(10_000));
         assert_eq!(co.run(&["-p", &first]).code, Some(0));
         let ran = co.run(&["-c", "-p", "second", "--set", "context_tokens=1000"]);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
-        let asked = service.asked(2);
+        let asked = service.asked(if kept { 2 } else { 3 });
         assert_eq!(asked.contains("One."), kept, "{script}: {asked}");
     }
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use co::agent::caps::CapAnswer;
+use co::agent::context::Summary;
 use co::agent::port::{Closed, Event, Frontend, Op, Settled};
-use co::agent::turn::Summary;
 use co::approval::{Approval, Request};
 use co::history::TurnEnd;
 use co::message::{ToolCall, UserPart};
