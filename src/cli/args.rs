@@ -350,6 +350,13 @@ pub(super) enum SessionsDo {
         #[arg(long, short, value_name = "FILE")]
         output: Option<std::path::PathBuf>,
     },
+    /// Make a session of a conversation from a file
+    ///
+    /// Reads exports of co (JSON), lists of messages of the OpenAI and Anthropic APIs, and session files of Claude Code.
+    Import {
+        /// The file; `-`: standard input
+        file: std::path::PathBuf,
+    },
     /// Give a session a title
     Rename {
         #[command(flatten)]

@@ -1,5 +1,7 @@
-//! `co sessions`: lists, finds, shows, exports, renames and deletes sessions.
+//! `co sessions`: lists, finds, shows, exports, imports, renames and deletes sessions.
 
+use std::collections::BTreeSet;
+use std::io::Read as _;
 use std::path::Path;
 
 use serde::Serialize;
@@ -12,12 +14,13 @@ use crate::app::{AppError, open_store, open_store_for_lists};
 use crate::command::{ExportForm, TITLE_WIDTH};
 use crate::config::Settings;
 use crate::frontend::export::{ExportHead, export};
-use crate::history::{Durability, Record, SessionId, TurnEnd};
+use crate::frontend::import::{self, Imported};
+use crate::history::{Conversation, CopyOf, Durability, Record, SessionId, TurnEnd};
 use crate::message::Message;
 use crate::session::Session;
 use crate::stdx::fs::write_new_private;
 use crate::stdx::moment::age;
-use crate::stdx::text::{one_line_summary, sanitize_line};
+use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
 use crate::store::{FoundSession, SessionFilter, SessionSummary, Store};
 use crate::workspace::{World, load_settings};
 
@@ -41,6 +44,7 @@ pub(super) async fn run(what: Sessions, world: &World, flags: Flags, console: &m
                 Some(path) => write(&path, &text),
             }
         }
+        Some(SessionsDo::Import { file }) => import(&file, world, &settings, console).await,
         Some(SessionsDo::Rename { session, title }) => {
             let store = open_store(world, &settings).await?;
             let mut owned = owned(&store, &session.id).await?;
@@ -75,6 +79,62 @@ async fn document(prefix: &str, form: ExportForm, world: &World, settings: &Sett
     };
     let messages: Vec<Message> = history.shown_messages().collect();
     Ok(export(form, &head, &messages))
+}
+
+/// The largest file that is imported, in bytes.
+const LARGEST: u64 = 256 << 20;
+
+async fn import(path: &Path, world: &World, settings: &Settings, console: &mut Console) -> Result<()> {
+    let text = read(path)?;
+    let imported = import::import(&text).map_err(|error| {
+        let error = CliError::message(Kind::Usage, format!("{} cannot be imported: {error}", path.display()));
+        error.hint("`co sessions import --help` names the kinds of files")
+    })?;
+    drop(text);
+    let Imported { format, title, messages, left_out } = imported;
+    let count = messages.len();
+    let title = title.map(|title| one_line_summary(&title, TITLE_WIDTH)).filter(|title| !title.is_empty());
+    let of = CopyOf::File { format: format.to_owned() };
+    let workspace = world.workspace.clone();
+    let conversation =
+        Conversation { of, workspace, title, messages, started: BTreeSet::new(), summary: None };
+    let store = open_store(world, settings).await?;
+    let session = Session::copy(&store, conversation, None).await.map_err(AppError::from)?;
+    console.out(&format!("Imported {} messages ({format}) as {}.\n", grouped(count), session.id()))?;
+    for (what, count) in left_out {
+        console.note(&format!("co: left out {} {what}", grouped(count)));
+    }
+    Ok(())
+}
+
+/// Reads a text of bounded size from a regular file or standard input.
+fn read(path: &Path) -> Result<String> {
+    let failed = |error: std::io::Error| {
+        CliError::message(Kind::Error, format!("{}: {error}", path.display())).hint("name a text file")
+    };
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    } else {
+        let metadata = std::fs::metadata(path).map_err(failed)?;
+        if !metadata.is_file() {
+            let text = format!("{} is not a regular file", path.display());
+            return Err(CliError::message(Kind::Usage, text).hint("name a text file"));
+        }
+        std::fs::File::open(path)
+            .map_err(failed)?
+            .take(LARGEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+    }
+    if bytes.len() as u64 > LARGEST {
+        let text = format!("{} is larger than {} MiB", path.display(), LARGEST >> 20);
+        return Err(CliError::message(Kind::Usage, text).hint("split it, or leave its images out"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        CliError::message(Kind::Usage, format!("{} is no UTF-8 text: {error}", path.display()))
+            .hint("convert it to UTF-8")
+    })
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

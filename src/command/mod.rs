@@ -6,6 +6,7 @@
 
 mod dispatch;
 mod export;
+mod fork;
 mod go;
 mod view;
 mod words;
@@ -60,6 +61,7 @@ pub enum Needs {
     Conversation,
     Cost,
     Context,
+    Prompts,
     Approvals,
     Rules,
 }
@@ -131,6 +133,8 @@ impl Commands {
                 rules::command(),
                 rename::command(),
                 export::command(),
+                fork::command(),
+                fork::rewind(),
                 resume::command(),
                 resume::sessions(),
                 quit::command(),

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
+use crate::history::RecordNo;
 use crate::message::Usd;
 use crate::message::{CallId, ToolName, Usage};
 use crate::sandbox::tasks::Task;
@@ -56,6 +57,7 @@ fn view() -> CommandView {
             compactable: Some((12, 1_500)),
             compactions: 1,
         },
+        prompts: vec![(RecordNo(3), "first".to_owned()), (RecordNo(9), "sec\nond".to_owned())],
         mode: Mode::Ask,
         auto_approve: AutoApprove::Asking,
         isolation: Isolation::FULL,
@@ -142,6 +144,8 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::Retry => "retry".to_owned(),
         CommandEffect::Compact { focus } => format!("compact {focus:?}"),
         CommandEffect::UndoCompaction => "undo compaction".to_owned(),
+        CommandEffect::Fork { message } => format!("fork {message:?}"),
+        CommandEffect::Rewind { before, text } => format!("rewind to {} {text:?}", before.0),
         CommandEffect::CarryOut(mode) => format!("carry out in {mode:?}"),
         CommandEffect::PickService => "pick a service".to_owned(),
         CommandEffect::Trust(trusting) => format!("trust {trusting:?}"),
@@ -254,6 +258,20 @@ fn commands_decide() {
             "/compact preview",
             "Plain compact: There is not enough older text to compact.",
         ),
+        (&idle, "/fork", "fork None"),
+        (&guest, "/fork try tabs", "fork Some(\"try tabs\")"),
+        (&running, "/fork", "Warning fork: A turn is running. Stop it with Ctrl+C first, then `/fork`."),
+        (&idle, "/rewind 1", "rewind to 9 \"sec\\nond\""),
+        (&idle, "/rewind 2", "rewind to 3 \"first\""),
+        (&idle, "/rewind 3", "Warning rewind: There is no prompt `3`. Nothing was changed."),
+        (&idle, "/rewind 0", "Warning rewind: There is no prompt `0`. Nothing was changed."),
+        (
+            &running,
+            "/rewind",
+            "Warning rewind: A turn is running. Stop it with Ctrl+C first, then `/rewind`.",
+        ),
+        (&guest, "/rewind", "Warning rewind: Only process 7 can rewind this session. `/fork` copies it."),
+        (&CommandView::default(), "/rewind", "Warning rewind: There is no prompt to go back to."),
         (&running, "/tasks end 1", "end task 1"),
         (&idle, "/tasks end one", "Warning tasks: A task has a number: `/tasks end 1`."),
         (
@@ -272,6 +290,7 @@ fn commands_name_what_there_is() {
     for (line, parts) in [
         ("/help", vec!["`/model [provider/model]`: ", "`/yolo [on|off]`", "`!!`"]),
         ("/model", vec!["`offline/tour` **(in use)**: built in", "switches directly"]),
+        ("/rewind", vec!["1. `sec …`\n2. `first`\n", "`/rewind NUMBER`"]),
         ("/compact preview", vec!["oldest 12 messages, about 1,500 tokens", "`/compact undo`"]),
         (
             "/context",
@@ -342,6 +361,8 @@ fn commands_name_what_there_is() {
         "rules",
         "rename",
         "export",
+        "fork",
+        "rewind",
         "resume",
         "sessions",
         "quit",

@@ -2,6 +2,7 @@
 
 use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
+use crate::history::RecordNo;
 use crate::message::Usage;
 use crate::sandbox::Isolation;
 use crate::sandbox::tasks::Task;
@@ -29,6 +30,8 @@ pub struct CommandView {
     /// The usage of the last request, the turn, the session, and today.
     pub cost: Vec<CostPart>,
     pub context: ContextView,
+    /// The user's prompts with the numbers of their messages, oldest first.
+    pub prompts: Vec<(RecordNo, String)>,
     /// Requests of this session that the user can decide now, oldest first.
     pub waiting: Vec<Request>,
     /// The number of requests of all other sessions that the user can decide now.
@@ -176,6 +179,15 @@ pub enum CommandEffect {
     },
     /// Undo the last compaction.
     UndoCompaction,
+    /// Go on in a copy of the session, with this prompt.
+    Fork {
+        message: Option<String>,
+    },
+    /// Go back to before a message; its text is for the composer.
+    Rewind {
+        before: RecordNo,
+        text: String,
+    },
     /// Send the last prompt again.
     Retry,
     /// Let the user set up a service.

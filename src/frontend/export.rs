@@ -25,10 +25,10 @@ pub struct ExportHead<'a> {
 }
 
 /// The name of the JSON form, for programs.
-const FORMAT: &str = "co-session";
+pub(super) const FORMAT: &str = "co-session";
 
 /// The version of the JSON form.
-const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 
 /// Returns the whole document.
 #[must_use]

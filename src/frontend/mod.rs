@@ -6,6 +6,7 @@ pub mod dialogue;
 pub mod export;
 pub mod fields;
 pub mod images;
+pub mod import;
 pub mod json;
 pub mod outside;
 pub mod plain;

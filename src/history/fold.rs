@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::late::{self, Fate, Late, LateCall, OpenCall};
+use super::{Conversation, CopyOf, SessionId};
 use super::{Known, Limit, Limits, Record, RecordNo, TurnEnd, Used};
 use crate::approval::{Approval, Decider, Grants, Request};
 use crate::message::{
@@ -152,6 +153,8 @@ impl History {
             Record::Noted { kind, text } => self.notes.push((kind.clone(), text.clone())),
             Record::Compacted { summary, kept_from, .. } => self.compacted(summary, *kept_from),
             Record::Uncompacted => self.uncompacted(),
+            Record::Copied { started, .. } => self.started.extend(started.iter().cloned()),
+            Record::Rewound { before } => self.rewound(*before),
             Record::Cleared => self.cleared(),
             Record::Renamed { title } => self.title = Some(title.clone()),
             Record::State { tool, value } => self.keep_state(tool, value),
@@ -322,14 +325,25 @@ impl History {
         if self.open.is_empty() { cut } else { cut.min(reply_before(self.entries.len())) }
     }
 
-    fn cleared(&mut self) {
-        for one in std::mem::take(&mut self.open).into_iter().filter(|one| one.returned.is_none()) {
-            let OpenCall { call, known, by, request, .. } = one;
-            match request {
-                Some(request) => self.late.add(LateCall { call, known, by, request, ran: None }, &[]),
-                None => self.late.ended(&call.id, Fate::Badly),
-            }
+    /// Leaves out this message and those after it. Open calls go on beside the conversation.
+    fn rewound(&mut self, before: RecordNo) {
+        let summary_hides = |history: &Self| {
+            let first = history.entries.first();
+            first.is_some_and(|(no, message)| is_summary(message) && before < *no)
+        };
+        while summary_hides(self) && !self.compactions.is_empty() {
+            self.uncompacted();
         }
+        let from = self.entries.iter().position(|(no, message)| *no >= before && !is_summary(message));
+        self.entries.truncate(from.unwrap_or(self.entries.len()));
+        self.detach_open();
+        self.measured = None;
+        self.running = None;
+        self.last_end = None;
+    }
+
+    fn cleared(&mut self) {
+        self.detach_open();
         self.entries.clear();
         self.archive.clear();
         self.compactions.clear();
@@ -338,6 +352,17 @@ impl History {
         self.notes.retain(|(kind, _)| matches!(kind, NoteKind::LateOutcome { .. }));
         self.running = None;
         self.last_end = None;
+    }
+
+    /// The calls of the last reply go on beside the conversation.
+    fn detach_open(&mut self) {
+        for one in std::mem::take(&mut self.open).into_iter().filter(|one| one.returned.is_none()) {
+            let OpenCall { call, known, by, request, .. } = one;
+            match request {
+                Some(request) => self.late.add(LateCall { call, known, by, request, ran: None }, &[]),
+                None => self.late.ended(&call.id, Fate::Badly),
+            }
+        }
     }
 
     fn keep_state(&mut self, tool: &str, value: &Value) {
@@ -383,6 +408,37 @@ impl History {
     /// The messages that compactions have replaced, oldest first; summaries stand where they stood.
     pub fn archived(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.archive.iter().map(|(_, message)| message)
+    }
+
+    /// The conversation with the messages that compactions have replaced, and their summaries.
+    pub fn whole(&self) -> impl Iterator<Item = &(RecordNo, Arc<Message>)> {
+        self.archive.iter().chain(&self.entries)
+    }
+
+    /// The user's prompts with the numbers of their messages, oldest first; those that were replaced included.
+    pub fn prompts(&self) -> impl Iterator<Item = (RecordNo, &[UserPart])> {
+        self.whole().filter_map(|(no, message)| match &**message {
+            Message::User { parts } if images::asked(parts).is_some() => Some((*no, parts.as_slice())),
+            Message::User { .. } | Message::Assistant(_) | Message::ToolReturns { .. } => None,
+        })
+    }
+
+    /// The whole conversation, to be copied into another session.
+    pub fn conversation(&self, of: SessionId) -> Conversation {
+        let summary = self.entries.first().and_then(|(_, message)| match &**message {
+            Message::User { parts } if is_summary(message) => parts.first().and_then(as_note),
+            Message::User { .. } | Message::Assistant(_) | Message::ToolReturns { .. } => None,
+        });
+        let whole = |message: &Message| !is_summary(message);
+        let replaced = self.archived().filter(|message| whole(message)).count();
+        Conversation {
+            of: CopyOf::Session { session: of },
+            workspace: self.workspace.clone(),
+            title: self.title.clone(),
+            messages: self.shown_messages().filter(whole).collect(),
+            started: self.started.clone(),
+            summary: summary.map(|(_, text)| (text.clone(), replaced)),
+        }
     }
 
     /// Number of compactions that can be undone.

@@ -3,6 +3,7 @@
 //! A session is an append-only sequence of [`Record`]s; [`History`] is the state folded from them. The
 //! conversation changes only by [`History::apply`], live and on replay. Nothing here does I/O.
 
+mod copy;
 mod fold;
 mod late;
 mod repair;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::copy::{Conversation, CopyOf};
 pub use self::fold::{History, Measured, RunningTurn, SEEN};
 pub use self::late::{Fate, LateCall, OpenCall};
 pub use self::repair::patch_dangling_tool_calls;
@@ -148,6 +150,16 @@ pub enum Record {
         /// The model that wrote the summary, as `provider/model`; absent if messages were only left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+    },
+    /// The session is a copy: the records before are those of its original. `started`: calls that had a side effect
+    /// there.
+    Copied {
+        of: CopyOf,
+        started: Vec<CallId>,
+    },
+    /// The user went back: this message and those after it are no longer in the conversation.
+    Rewound {
+        before: RecordNo,
     },
     /// The last compaction is undone: its summary is replaced by the messages that it replaced.
     Uncompacted,

@@ -14,7 +14,8 @@ use uuid::{NoContext, Uuid};
 
 use self::lock::{LockError, SessionLock};
 use crate::approval::{Approval, Decider, RequestId};
-use crate::history::{Durability, History, Record, SessionId};
+use crate::history::{Conversation, Durability, History, Record, SessionId};
+use crate::message::UserPart;
 use crate::store::{DecideOutcome, Listed, Store, StoreError};
 
 pub use self::holders::holders;
@@ -65,6 +66,21 @@ impl Session {
         let history = History::of(std::slice::from_ref(&opened));
         let store = store.clone();
         Ok(Self { store, id, history, unsaved: Some(opened), health: Health::Sound, _lock: lock })
+    }
+
+    /// Creates a session that is a copy of this conversation; it is stored at once. A prompt that follows is queued.
+    pub async fn copy(
+        store: &Store,
+        conversation: Conversation,
+        prompt: Option<Vec<UserPart>>,
+    ) -> Result<Self, SessionError> {
+        let mut session = Self::create(store, &conversation.workspace).await?;
+        let mut records = conversation.records(&session.id);
+        records.extend(prompt.map(|prompt| Record::Queued { prompts: vec![prompt] }));
+        // It was applied when the session was created.
+        records.remove(0);
+        session.commit(&records, Durability::Synced).await?;
+        Ok(session)
     }
 
     /// Takes ownership of a stored session. Errs with [`SessionError::Owned`] while another process owns it.

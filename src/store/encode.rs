@@ -169,6 +169,8 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
         | Record::Noted { .. }
         | Record::Compacted { .. }
         | Record::Uncompacted
+        | Record::Copied { .. }
+        | Record::Rewound { .. }
         | Record::State { .. } => None,
     })
 }
@@ -280,6 +282,8 @@ fn kind(record: &Record) -> &'static str {
         Record::Noted { .. } => "noted",
         Record::Compacted { .. } => "compacted",
         Record::Uncompacted => "uncompacted",
+        Record::Copied { .. } => "copied",
+        Record::Rewound { .. } => "rewound",
         Record::Cleared => "cleared",
         Record::Renamed { .. } => "renamed",
         Record::State { .. } => "state",

@@ -124,6 +124,10 @@ pub struct Model {
     pub flash: Option<(String, u64)>,
     /// The time until which a second Ctrl+C quits.
     pub armed_until: Option<u64>,
+    /// The time until which a second Esc offers to go back to a prompt.
+    pub rewind_until: Option<u64>,
+    /// When the user stopped what ran last.
+    pub stopped_ms: Option<u64>,
     pub life: Life,
     /// The text of the last answer of this run.
     pub last_answer: Option<String>,
@@ -353,6 +357,8 @@ impl Model {
             sent_short: None,
             flash: None,
             armed_until: None,
+            rewind_until: None,
+            stopped_ms: None,
             life: Life::Open,
             last_answer: None,
             goodbye: Vec::new(),

@@ -46,6 +46,11 @@ impl CompactionPlan {
     /// can be replaced.
     #[must_use]
     pub fn of(history: &History, room: Option<u64>) -> Option<Self> {
+        Self::with(history, room, room)
+    }
+
+    /// The same; `window` is the size that the request for the summary may have.
+    fn with(history: &History, room: Option<u64>, window: Option<u64>) -> Option<Self> {
         let entries = history.entries();
         let sizes: Vec<u64> = entries.iter().map(|(_, message)| tokens(message)).collect();
         let whole: u64 = sizes.iter().sum();
@@ -55,9 +60,9 @@ impl CompactionPlan {
         if only_an_older_summary {
             return None;
         }
-        let room = room.unwrap_or(ROOM);
+        let (room, window) = (room.unwrap_or(ROOM), window.unwrap_or(ROOM));
         let facts = usize_of((room * BYTES_PER_TOKEN / FACTS_SHARE).clamp(*FACTS.start(), *FACTS.end()));
-        let quoted = usize_of(room * BYTES_PER_TOKEN / QUOTED_SHARE);
+        let quoted = usize_of(window * BYTES_PER_TOKEN / QUOTED_SHARE);
         Some(Self {
             kept_from: entries.get(kept)?.0,
             messages: kept,
@@ -73,8 +78,9 @@ impl CompactionPlan {
     #[must_use]
     pub fn asked(history: &History, limit: Option<u64>, preamble: u64) -> Option<Self> {
         let said = super::estimated_tokens(history, preamble).saturating_sub(preamble);
-        let room = limit.map_or(said, |limit| limit.saturating_sub(preamble).min(said));
-        Self::of(history, Some(room))
+        let window = limit.map(|limit| limit.saturating_sub(preamble));
+        let room = window.map_or(said, |window| window.min(said));
+        Self::with(history, Some(room), window)
     }
 
     /// Whether a summary of so little can be much shorter.

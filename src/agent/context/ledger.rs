@@ -5,12 +5,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::approval::Approval;
-use crate::history::{History, Known};
+use crate::history::{History, Known, RecordNo};
 use crate::message::{CallId, Message, ReturnStatus, ToolCall, ToolReturn, images};
 use crate::stdx::text::{head_tail, one_line_summary};
 
 /// Maximum bytes of one prompt.
 const PROMPT: usize = 2_000;
+
+/// Maximum bytes of the list of calls after a point to go back to.
+const CHANGED: usize = 4_000;
 
 /// Maximum width of the line of a call.
 const LINE: usize = 200;
@@ -95,6 +98,14 @@ fn changed(history: &History, messages: &[&Arc<Message>]) -> Vec<String> {
     }
     let counted = |(text, times)| if times == 1 { text } else { format!("{text} ({times} times)") };
     lines.into_iter().map(counted).collect()
+}
+
+/// Lists the calls of this message and of those after it that changed something.
+#[must_use]
+pub fn changed_since(history: &History, from: RecordNo) -> String {
+    let later = history.whole().filter(|(no, _)| *no >= from).map(|(_, message)| message);
+    let messages: Vec<&Arc<Message>> = later.collect();
+    newest(&changed(history, &messages), CHANGED)
 }
 
 fn denied(messages: &[&Arc<Message>]) -> Vec<String> {

@@ -13,6 +13,7 @@ mod view;
 mod tests;
 
 pub use self::compaction::{Compacted, CompactionPlan, Summary};
+pub use self::ledger::changed_since;
 pub use self::parts::{ContextPart, parts};
 pub use self::view::{ViewLimits, ViewSettings, view};
 use crate::history::History;

@@ -11,6 +11,9 @@ use crate::stdx::text::head_tail;
 /// Maximum bytes of one text of a user or a model.
 const SAID: usize = 8_000;
 
+/// Maximum bytes of one quoted line.
+const LINE: usize = 400;
+
 /// Maximum bytes of one tool output, and of the arguments of one call.
 const OUTPUT: usize = 2_000;
 
@@ -69,13 +72,24 @@ fn quote(text: &mut String, number: usize, who: &str, said: &str, most: usize) {
     let cut = head_tail(said, most);
     // Writing to a string never fails.
     let _ = writeln!(text, "[{number}] {who}:");
-    for line in cut.head.lines() {
-        let _ = writeln!(text, "> {line}");
-    }
+    quote_lines(text, cut.head);
     if cut.dropped_bytes > 0 {
         let _ = writeln!(text, "[{} bytes left out]", cut.dropped_bytes);
-        for line in cut.tail.lines() {
-            let _ = writeln!(text, "> {line}");
+        quote_lines(text, cut.tail);
+    }
+}
+
+/// Long lines are broken, so that leaving out a line never leaves out much.
+fn quote_lines(text: &mut String, said: &str) {
+    for line in said.lines() {
+        let mut rest = line;
+        loop {
+            let (head, tail) = rest.split_at(rest.floor_char_boundary(LINE));
+            let _ = writeln!(text, "> {head}");
+            if tail.is_empty() {
+                break;
+            }
+            rest = tail;
         }
     }
 }

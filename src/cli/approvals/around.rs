@@ -61,6 +61,8 @@ impl Calls {
                 | Record::Noted { .. }
                 | Record::Compacted { .. }
                 | Record::Uncompacted
+                | Record::Copied { .. }
+                | Record::Rewound { .. }
                 | Record::Cleared
                 | Record::Renamed { .. }
                 | Record::State { .. } => {}

@@ -26,7 +26,7 @@ use crate::frontend::export::{ExportHead, export};
 use crate::frontend::images::Prompt;
 use crate::frontend::json::sum;
 use crate::frontend::protocol::{ClientRequest, CommandLine, Header, NEW_SESSION, ServerMessage, Update};
-use crate::history::{History, Record, SessionId};
+use crate::history::{History, Record, RecordNo, SessionId};
 use crate::message::{Message, NoteKind, Usage, UserPart};
 use crate::sandbox::Confinement;
 use crate::stdx::fs::write_new_private;
@@ -106,6 +106,15 @@ pub(super) enum OwnerAction {
         focus: Option<String>,
     },
     UndoCompaction,
+    /// Go on in a copy, with this prompt.
+    Fork {
+        message: Option<String>,
+    },
+    /// Go back to before a message with this text.
+    Rewind {
+        before: RecordNo,
+        text: String,
+    },
     /// Switch to another session.
     Open(SessionId),
     Close,
@@ -395,6 +404,8 @@ impl ClientHandler {
             CommandEffect::Retry => return OwnerAction::Retry,
             CommandEffect::Compact { focus } => return OwnerAction::Compact { focus },
             CommandEffect::UndoCompaction => return OwnerAction::UndoCompaction,
+            CommandEffect::Fork { message } => return OwnerAction::Fork { message },
+            CommandEffect::Rewind { before, text } => return OwnerAction::Rewind { before, text },
             CommandEffect::CarryOut(mode) => {
                 self.set_mode(mode).await;
                 return self.prompt(Prompt::written(CARRY_OUT.to_owned())).await;

@@ -9,6 +9,7 @@ use super::client::ClientHandler;
 use crate::app::{Opened, Opening};
 use crate::command::Say;
 use crate::frontend::protocol::{EarlierLine, ServerMessage, SessionLine};
+use crate::history::History;
 use crate::history::SessionId;
 use crate::message::{AssistantMessage, Message, PartKind, UserPart, images};
 use crate::session::Session;
@@ -108,6 +109,21 @@ impl ClientHandler {
     /// Opens a new session; on failure reports why and returns `None`.
     pub(super) async fn fresh(&self) -> Option<Opened> {
         self.open(Opening::New, "clear").await
+    }
+
+    /// Copies the session and opens the copy; on failure reports why and returns `None`.
+    pub(super) async fn fork(&self, history: &History, message: Option<String>) -> Option<Opened> {
+        let conversation = history.conversation(self.session.clone());
+        let prompt = message.map(|text| vec![UserPart::Text { text }]);
+        let copied = Session::copy(&self.app.store, conversation, prompt).await;
+        let id = match copied {
+            Ok(session) => session.id().clone(),
+            Err(error) => {
+                self.say(Say::error("fork", format!("{error}."))).await;
+                return None;
+            }
+        };
+        self.open(Opening::Resume(id.0), "fork").await
     }
 
     async fn open(&self, opening: Opening, title: &str) -> Option<Opened> {

@@ -31,6 +31,7 @@ use tokio::time::Instant;
 
 use self::client::{ClientHandler, OwnerAction, SessionView};
 use crate::accounts::Models;
+use crate::agent::context;
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
 use crate::app::{App, AppError, Opened, Opening, advice_at_start, orphaned_processes};
@@ -39,7 +40,7 @@ use crate::command::{Say, Tone, code};
 use crate::config::Loaded;
 use crate::frontend::channel::Updates;
 use crate::frontend::protocol::{ClientRequest, ServerMessage};
-use crate::history::{Durability, Limit, Record, TurnEnd};
+use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
 use crate::runtime::hooks::session_ended;
 use crate::session::Session;
@@ -417,6 +418,11 @@ impl<'a> SessionRuntime<'a> {
             OwnerAction::Retry => self.retry().await,
             OwnerAction::Compact { focus } => self.turn(Work::Compaction { focus }).await,
             OwnerAction::UndoCompaction => self.undo_compaction().await,
+            OwnerAction::Fork { message } => {
+                let opened = self.client.fork(self.session.history(), message).await;
+                Ok(opened.map_or(Going::On, |opened| Going::To(Box::new(opened))))
+            }
+            OwnerAction::Rewind { before, text } => self.rewind(before, text).await,
             OwnerAction::Open(session) => {
                 Ok(self.client.get(&session).await.map_or(Going::On, |opened| Going::To(Box::new(opened))))
             }
@@ -431,6 +437,33 @@ impl<'a> SessionRuntime<'a> {
         let text = "The model sees the replaced messages again. If they are too long for it, they are summarised before the next request.";
         self.client.say(Say::plain("compact", text)).await;
         self.client.header(self.session.history()).await;
+        Ok(Going::On)
+    }
+
+    /// Goes back to before a message; its text returns to the composer, and the model is told what stays done.
+    async fn rewind(&mut self, before: RecordNo, text: String) -> Result<Going, AppError> {
+        let changed = context::changed_since(self.session.history(), before);
+        let mut records = vec![Record::Rewound { before }];
+        if !changed.is_empty() {
+            let text = format!(
+                "The user went back to before this point. What was done after it is not undone:\n{changed}"
+            );
+            records.push(Record::Noted { kind: NoteKind::Abort, text });
+        }
+        self.session.commit(&records, Durability::Synced).await?;
+        let messages = self.session.history().shown_messages().collect();
+        self.client.tell(ServerMessage::Transcript { messages }).await;
+        self.client.tell(ServerMessage::Draft { text }).await;
+        let said = if changed.is_empty() {
+            "The conversation is as it was before that prompt.".to_owned()
+        } else {
+            format!(
+                "The conversation is as it was before that prompt. What was done after it is not undone:\n\n{changed}"
+            )
+        };
+        self.client.say(Say::plain("rewind", said)).await;
+        self.client.header(self.session.history()).await;
+        self.client.waiting().await;
         Ok(Going::On)
     }
 

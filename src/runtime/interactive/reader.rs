@@ -48,6 +48,11 @@ pub(super) async fn run(
                         // The text goes back to the composer.
                         client.tell(ServerMessage::Draft { text: images::words(&parts) }).await;
                     }
+                    OwnerAction::Fork { message } => {
+                        if let Some(opened) = client.fork(&history, message).await {
+                            break Left::For(Box::new(opened));
+                        }
+                    }
                     OwnerAction::Clear => {
                         if let Some(opened) = client.fresh().await {
                             break Left::For(Box::new(opened));
@@ -56,6 +61,7 @@ pub(super) async fn run(
                     OwnerAction::Retry
                     | OwnerAction::Compact { .. }
                     | OwnerAction::UndoCompaction
+                    | OwnerAction::Rewind { .. }
                     | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. } | Op::Revoke { .. }) => {
                         let text = format!("Only {holder} can continue it. `co` without `-c` starts a new session.");
                         client.say(Say::warning("read only", text)).await;

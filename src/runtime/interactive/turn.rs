@@ -202,7 +202,9 @@ impl ClientHandler {
             OwnerAction::Clear
             | OwnerAction::Retry
             | OwnerAction::Compact { .. }
-            | OwnerAction::UndoCompaction => {
+            | OwnerAction::UndoCompaction
+            | OwnerAction::Fork { .. }
+            | OwnerAction::Rewind { .. } => {
                 let text = "A turn is running. Stop it with Ctrl+C first. Nothing was changed.";
                 self.say(Say::warning("turn", text)).await;
                 return Going::On;

@@ -67,6 +67,11 @@ impl ClientHandler {
             Needs::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
             Needs::Cost => view.cost = cost(self, &*self.known(known).await).await,
             Needs::Context => view.context = context(self, &*self.known(known).await).await,
+            Needs::Prompts => {
+                let history = self.known(known).await;
+                let prompts = history.prompts();
+                view.prompts = prompts.map(|(no, parts)| (no, images::words(parts))).collect();
+            }
             Needs::Approvals => {
                 // If the store cannot be read, `/status` reports it.
                 let filter = RequestFilter::UndecidedOf(self.session.clone());

@@ -8,7 +8,13 @@ use crate::tui::keys::{Action, Context, Move};
 use crate::tui::model::{ARMED_MS, Activity, Focus, GOODBYE_MS, Model, RetryState, Stop};
 use crate::tui::msg::Cmd;
 
-/// Closes the innermost element; with nothing open, interrupts.
+/// How soon the second Esc must follow the first, in milliseconds.
+const TWICE_MS: u64 = 600;
+
+/// How long after a stop Esc does not begin to go back.
+const AFTER_STOP_MS: u64 = 500;
+
+/// Closes the innermost element; with nothing open, interrupts; twice with nothing to stop, offers to go back.
 pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.find.is_some() && model.focus == Focus::Composer {
         model.find = None;
@@ -24,6 +30,22 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
         stop_beginning(cmds);
         model.flash = None;
         model.transcript.follow();
+        rewind(model, cmds);
+    }
+}
+
+/// Esc twice with nothing to close, to stop or to lose: lists the prompts that the user can go back to. Not right after a
+/// stop, where a second Esc is meant for what ran.
+fn rewind(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let stopped_now = model.stopped_ms.is_some_and(|at| model.now_ms < at + AFTER_STOP_MS);
+    let asks = model.rewind_until.take().is_some_and(|until| model.now_ms <= until);
+    if !model.composer.is_empty() || stopped_now {
+        return;
+    }
+    if asks {
+        cmds.push(Cmd::Send(ClientRequest::Line { text: "/rewind".to_owned() }));
+    } else {
+        model.rewind_until = Some(model.now_ms + TWICE_MS);
     }
 }
 
@@ -55,6 +77,7 @@ fn stop_beginning(cmds: &mut Vec<Cmd>) {
 }
 
 fn stop(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    model.stopped_ms = Some(model.now_ms);
     if let Some(turn) = &mut model.turn {
         turn.stop = Stop::Asked;
         cmds.push(Cmd::Send(ClientRequest::Op(Op::Interrupt)));

@@ -59,6 +59,38 @@ fn a_session_becomes_a_document() {
     }
 }
 
+/// What was exported comes back as it was; what cannot be imported says why, and stores nothing.
+#[test]
+fn a_conversation_is_imported() {
+    let (co, _service) = with_sessions();
+    let id = id_of(&co, "invoice");
+    assert_eq!(co.run(&["sessions", "export", &id, "--format", "json", "-o", "out.json"]).code, Some(0));
+    let imported = co.run(&["sessions", "import", "out.json"]);
+    imported.check(0, "Imported 2 messages (co) as [SESSION].\n", "");
+    let found = co.run(&["sessions", "search", "invoice", "--json"]);
+    assert_eq!(found.out.matches("\"id\"").count(), 2, "{found:?}");
+    let list = "[{\"role\":\"system\",\"content\":\"x\"},{\"role\":\"user\",\"content\":\"count the zebras\"},\
+        {\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"shell\",\"arguments\":\"{}\"}}]}]";
+    let co = co.file("list.json", list).file("diary.txt", "Dear diary");
+    let from = |name: &str| co.home().join(name).display().to_string();
+    let imported = co.run(&["sessions", "import", &from("list.json")]);
+    imported.check(
+        0,
+        "Imported 2 messages (OpenAI messages) as [SESSION].\n",
+        "co: left out 1 system prompts\n",
+    );
+    // A call without a return is closed, not open.
+    let shown = co.run(&["sessions", "show", &id_of(&co, "zebras")]).out;
+    assert!(shown.contains("interrupted"), "{shown}");
+    for (file, why) in
+        [(from("diary.txt"), "neither JSON nor lines"), ("/dev/zero".to_owned(), "not a regular file")]
+    {
+        let refused = co.run(&["sessions", "import", &file]);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.err.contains(why), "{refused:?}");
+    }
+}
+
 #[test]
 fn a_session_is_renamed_resumed_by_words_and_deleted() {
     let (co, _service) = with_sessions();

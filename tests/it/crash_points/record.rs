@@ -74,6 +74,8 @@ fn line(record: &Record, letter: &impl Fn(&CallId) -> String) -> String {
         Record::Noted { kind, .. } => format!("noted {}", note(kind)),
         Record::Compacted { .. } => "compacted".to_owned(),
         Record::Uncompacted => "uncompacted".to_owned(),
+        Record::Copied { .. } => "copied".to_owned(),
+        Record::Rewound { .. } => "rewound".to_owned(),
         Record::Cleared => "cleared".to_owned(),
         Record::Damaged { no } => format!("damaged {no}"),
         Record::Renamed { .. } => "renamed".to_owned(),

@@ -1,6 +1,7 @@
 //! What owns a session behind an interactive face.
 
 pub mod assembled;
+pub mod branches;
 pub mod hooks;
 pub mod inbox;
 pub mod interactive;

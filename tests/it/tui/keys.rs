@@ -212,3 +212,18 @@ fn a_rebound_key_is_no_way_around_the_guard_of_a_card() {
     assert!(card(100).asks().is_empty());
     assert_eq!(card(600).asks().len(), 1);
 }
+
+/// Esc twice lists the prompts to go back to: only where there is nothing to close, to stop or to lose.
+#[test]
+fn esc_twice_goes_back_where_nothing_is_lost() {
+    let asked = |screen: Screen| {
+        let is_rewind = |ask: &ClientRequest| *ask == ClientRequest::Line { text: "/rewind".to_owned() };
+        screen.asks().into_iter().filter(|ask| is_rewind(ask)).count()
+    };
+    let screen = || Screen::new(80, 24);
+    assert_eq!(asked(screen().keys("<esc><esc>")), 1);
+    assert_eq!(asked(screen().keys("<esc><esc><esc>")), 1);
+    assert_eq!(asked(screen().keys("<esc>").wait(700).keys("<esc>")), 0, "too slow");
+    assert_eq!(asked(screen().keys("a draft<esc><esc>")), 0, "a draft");
+    assert_eq!(asked(screen().prompted("hello").keys("<esc><esc>")), 0, "a turn runs");
+}

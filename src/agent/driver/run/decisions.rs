@@ -80,6 +80,8 @@ impl Driver<'_> {
                 | Record::Noted { .. }
                 | Record::Compacted { .. }
                 | Record::Uncompacted
+                | Record::Copied { .. }
+                | Record::Rewound { .. }
                 | Record::Cleared
                 | Record::Renamed { .. }
                 | Record::State { .. } => continue,

@@ -1,0 +1,57 @@
+//! `/fork`: goes on in a copy of the session; `/rewind`: goes back to before a prompt.
+
+use super::words::code;
+use super::{Activity, Command, CommandEffect, CommandView, Commands, Needs, Say};
+use crate::stdx::text::one_line_summary;
+
+/// Prompts that `/rewind` lists.
+const LISTED: usize = 20;
+
+pub(super) fn command() -> Command {
+    let about = "go on in a copy of this session, which stays as it is";
+    Command::new("fork", "[message]", about, Needs::Nothing, fork)
+}
+
+pub(super) fn rewind() -> Command {
+    Command::new("rewind", "[number]", "go back to before one of your prompts", Needs::Prompts, back)
+}
+
+fn fork(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    if view.activity == Activity::Running {
+        let text = "A turn is running. Stop it with Ctrl+C first, then `/fork`.";
+        return CommandEffect::Say(Say::warning("fork", text));
+    }
+    CommandEffect::Fork { message: (!args.is_empty()).then(|| args.to_owned()) }
+}
+
+fn back(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let warning = |text: String| CommandEffect::Say(Say::warning("rewind", text));
+    if let Some(owner) = &view.read_only {
+        return warning(format!("Only {owner} can rewind this session. `/fork` copies it."));
+    }
+    if view.activity == Activity::Running {
+        return warning("A turn is running. Stop it with Ctrl+C first, then `/rewind`.".to_owned());
+    }
+    if view.prompts.is_empty() {
+        return warning("There is no prompt to go back to.".to_owned());
+    }
+    if args.is_empty() {
+        return CommandEffect::Say(Say::plain("rewind", list(view)));
+    }
+    let number = args.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    match number.and_then(|number| view.prompts.iter().rev().nth(number)) {
+        Some((before, text)) => CommandEffect::Rewind { before: *before, text: text.clone() },
+        None => warning(format!("There is no prompt {}. Nothing was changed.", code(args))),
+    }
+}
+
+fn list(view: &CommandView) -> String {
+    let line = |(number, (_, text)): (usize, &(_, String))| {
+        format!("{number}. {}\n", code(&one_line_summary(text, 70)))
+    };
+    let newest: String = (1..).zip(view.prompts.iter().rev().take(LISTED)).map(line).collect();
+    format!(
+        "Your prompts, the newest first:\n\n{newest}\n`/rewind NUMBER` goes back to before that prompt and puts it \
+         into the composer. Files and other effects are not undone; `/fork` keeps this session and goes on in a copy."
+    )
+}

@@ -1,0 +1,132 @@
+//! What a user does with a conversation: compact it, undo that, copy it, go back in it.
+
+use co::app::Opening;
+use co::frontend::protocol::{ServerMessage, Update};
+use co::message::{Message, UserPart};
+
+use super::interactive::{Face, open, run, with};
+use crate::co::Service;
+
+async fn transcript(face: &mut Face) -> Vec<String> {
+    face.until("transcript", |update| match update {
+        Update::Message(ServerMessage::Transcript { messages }) => Some(messages.iter().map(told).collect()),
+        Update::Event(_) | Update::Message(_) => None,
+    })
+    .await
+}
+
+async fn draft(face: &mut Face) -> String {
+    face.until("draft", |update| match update {
+        Update::Message(ServerMessage::Draft { text }) => Some(text.clone()),
+        Update::Event(_) | Update::Message(_) => None,
+    })
+    .await
+}
+
+fn told(message: &Message) -> String {
+    match message {
+        Message::User { parts } => parts
+            .iter()
+            .map(|part| match part {
+                UserPart::Text { text } => text.as_str(),
+                UserPart::Image { .. } | UserPart::Note { .. } => "",
+            })
+            .collect(),
+        Message::Assistant(reply) => reply.text(),
+        Message::ToolReturns { .. } => "returns".to_owned(),
+    }
+}
+
+/// The bodies of the first requests.
+fn all_asked(service: &Service, count: usize) -> Vec<String> {
+    (1..=count).map(|number| service.asked(number)).collect()
+}
+
+#[test]
+fn a_conversation_is_compacted_by_hand_and_brought_back() {
+    let long = "  text*200 \"A long answer. \"";
+    let script = format!(
+        "reply\n{long}\nreply\n  text Two.\nreply\n  text They spoke.\nreply\n  text Three.\nreply\n  text Four."
+    );
+    let (co, service) = with(&script);
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        for prompt in ["first", "second"] {
+            face.line(prompt).await;
+            face.reply().await;
+            face.idle().await;
+        }
+        face.line("/compact undo").await;
+        assert_eq!(face.local().await.1, "This session has no compaction that can be undone.");
+        face.line("/compact the names").await;
+        face.idle().await;
+        face.line("third").await;
+        assert_eq!(face.reply().await, "Three.");
+        face.idle().await;
+        face.line("/compact undo").await;
+        face.local().await;
+        face.line("fourth").await;
+        assert_eq!(face.reply().await, "Four.");
+        face.close().await;
+    });
+    let asked = all_asked(&service, 5);
+    assert!(
+        asked[2].contains("Keep above all, in detail: the names") && asked[2].contains("> first"),
+        "{}",
+        asked[2]
+    );
+    assert!(asked[3].contains("They spoke.") && !asked[3].contains("A long answer."), "{}", asked[3]);
+    assert!(asked[4].contains("A long answer.") && !asked[4].contains("They spoke."), "{}", asked[4]);
+    // People read all of it, and the words are found.
+    let json = co.run(&["sessions", "search", "long", "answer", "--json"]);
+    assert!(json.out.contains("A long answer"), "{json:?}");
+}
+
+#[test]
+fn a_fork_goes_on_in_a_copy() {
+    let (co, service) =
+        with("reply\n  text One.\nreply\n  text In the copy.\nreply\n  text In the original.");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("first").await;
+        face.reply().await;
+        face.idle().await;
+        face.line("/fork try it otherwise").await;
+        assert_eq!(transcript(&mut face).await, ["first", "One."]);
+        assert_eq!(face.reply().await, "In the copy.");
+        face.idle().await;
+        face.close().await;
+    });
+    let listed = co.run(&["sessions", "--json"]);
+    assert_eq!(listed.out.matches("\"title\": \"first\"").count(), 2, "{listed:?}");
+    assert!(service.asked(2).contains("try it otherwise"));
+}
+
+#[test]
+fn going_back_returns_the_prompt_and_says_what_stays_done() {
+    let script = "reply\n  text One.\nreply\n  call write_file {\"path\":\"a.txt\",\"content\":\"x\"}\nreply\n  text Two.\nreply\n  text Other.";
+    let (co, service) = with(script);
+    let co = co.file(".config/co/rules.toml", "[[rule]]\neffect = \"allow\"\ntool = \"write_file\"\n");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        for prompt in ["first", "elephants"] {
+            face.line(prompt).await;
+            face.end().await;
+            face.idle().await;
+        }
+        face.line("/rewind 7").await;
+        assert_eq!(face.local().await.1, "There is no prompt `7`. Nothing was changed.");
+        face.line("/rewind 1").await;
+        assert_eq!(transcript(&mut face).await, ["first", "One."]);
+        assert_eq!(draft(&mut face).await, "elephants");
+        let (_, text, _) = face.local().await;
+        assert!(text.contains("not undone") && text.contains("write_file"), "{text}");
+        face.line("otherwise").await;
+        assert_eq!(face.reply().await, "Other.");
+        face.close().await;
+    });
+    let asked = all_asked(&service, 4);
+    assert!(!asked[3].contains("elephants"), "{}", asked[3]);
+    assert!(asked[3].contains("What was done after it is not undone"), "{}", asked[3]);
+    assert_eq!(co.read("a.txt").as_deref(), Some("x"));
+}
