@@ -34,6 +34,8 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
+
 pub use self::audit::{
     AuditCheck, AuditFilter, AuditFinding, AuditHead, AuditKind, AuditNote, AuditRow, PastCall, PastFate,
     Pruned,
@@ -138,6 +140,11 @@ impl Store {
     /// Adds a secret that is never written, from the next write on; one shorter than 8 bytes is ignored.
     pub fn conceal(&self, secret: &str) {
         self.inner.redactor.add(secret.to_owned());
+    }
+
+    /// Whether a value contains one of the secrets: stored, it would be another value.
+    pub fn conceals(&self, value: &Value) -> bool {
+        self.inner.redactor.holds_any(value)
     }
 
     /// The clock used for stored times.

@@ -1,9 +1,8 @@
 //! Redacts secrets from everything that is written.
 //!
 //! The only place where values become stored text. It matches whole secrets only: a secret that streaming
-//! split into two chunks matches in neither, but is caught in the whole reply. Running calls are not changed;
-//! therefore a call that was approved, stored and resumed in another process has the mark in place of the
-//! secret.
+//! split into two chunks matches in neither, but is caught in the whole reply. A call with a secret in its arguments
+//! is refused when it is planned, so that none runs with the mark in place of the secret.
 
 use parking_lot::{RwLock, RwLockReadGuard};
 use serde::Serialize;
@@ -52,6 +51,13 @@ impl Redactor {
 
     fn known(&self) -> RwLockReadGuard<'_, Vec<Secret>> {
         self.secrets.read()
+    }
+
+    /// Whether a secret stands in the value.
+    pub(super) fn holds_any(&self, value: &Value) -> bool {
+        let known = self.known();
+        let json = if known.is_empty() { String::new() } else { value.to_string() };
+        known.iter().any(|secret| json.contains(&secret.escaped))
     }
 
     pub(super) fn text(&self, text: &str) -> String {

@@ -14,11 +14,13 @@ use crate::stdx::text::grouped;
 /// The share of the room that the newest messages keep: one in this many.
 const KEPT_SHARE: u64 = 4;
 
-/// The share of the room that the facts kept word for word may have, and its bounds in bytes.
+/// The shares that the facts kept word for word may have: of the window, and of what they replace; and the bounds in
+/// bytes.
 const FACTS_SHARE: u64 = 10;
+const FACTS_OF_REPLACED: u64 = 3;
 const FACTS: std::ops::RangeInclusive<u64> = 1_000..=16_000;
 
-/// The share of the room that the quoted messages of a summary's request may have.
+/// The share of the window that the quoted messages of a summary's request may have.
 const QUOTED_SHARE: u64 = 2;
 
 /// Fewer tokens than these are not summarised unless it is necessary.
@@ -60,13 +62,16 @@ impl CompactionPlan {
         if only_an_older_summary {
             return None;
         }
-        let (room, window) = (room.unwrap_or(ROOM), window.unwrap_or(ROOM));
-        let facts = usize_of((room * BYTES_PER_TOKEN / FACTS_SHARE).clamp(*FACTS.start(), *FACTS.end()));
-        let quoted = usize_of(window * BYTES_PER_TOKEN / QUOTED_SHARE);
+        let bytes = |tokens: u64, share: u64| tokens.saturating_mul(BYTES_PER_TOKEN) / share;
+        let replaced: u64 = sizes.iter().take(kept).sum();
+        let window = window.unwrap_or(ROOM);
+        let facts = bytes(window, FACTS_SHARE).clamp(*FACTS.start(), *FACTS.end());
+        let facts = usize_of(facts.min(bytes(replaced, FACTS_OF_REPLACED)).max(*FACTS.start()));
+        let quoted = usize_of(bytes(window, QUOTED_SHARE));
         Some(Self {
             kept_from: entries.get(kept)?.0,
             messages: kept,
-            tokens: sizes[..kept].iter().sum(),
+            tokens: replaced,
             quoted: quoted::quoted(history, kept, quoted),
             facts: ledger::facts(history, kept, facts),
         })

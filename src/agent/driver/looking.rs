@@ -21,6 +21,9 @@ pub(super) struct Looking {
     calls: HashMap<Id, (CallId, u32, LookupKind)>,
 }
 
+const HAS_KEY: &str = "the arguments contain a key of this program, which is never passed to a tool; do it without the key, \
+                       for example by the name of a variable that the command's own environment has";
+
 #[derive(Clone, Copy)]
 enum LookupKind {
     Plan,
@@ -51,9 +54,12 @@ impl Looking {
         session: &Session,
     ) {
         let context = plan_context(env, session);
+        // Its record would hold a mark in place of the key, so that another call would be decided, or run later.
+        let has_key = session.store().conceals(&call.args);
         let id = call.id.clone();
         let task = self.tasks.spawn(async move {
             Looked::Planned(match tool {
+                Some(_) if has_key => Err(ToolError::Misuse { hint: HAS_KEY.to_owned() }),
                 Some(tool) => tool.plan(&call.args, &context).await,
                 None => Err(ToolError::Misuse { hint: format!("there is no tool `{}`", call.name) }),
             })

@@ -131,6 +131,19 @@ fn turns_that_go_well_and_badly() {
     nothing_leaks("a good turn", &co, &ran);
 }
 
+/// A call with one of our keys in its arguments is refused: stored, it would be another call.
+#[test]
+fn a_call_with_a_key_does_not_run() {
+    let call = json!({ "path": "notes.txt", "content": format!("the key is {KEY}") });
+    let service = Service::new(&format!("reply\n call write_file {call}\nreply\n text done"));
+    let rules = "[[rule]]\neffect = \"allow\"\ntool = \"write_file\"\n";
+    let co = with_key(Co::new().with(&service, Wire::Anthropic)).file(".config/co/rules.toml", rules);
+    let ran = run(&co, &["-p", "note the key"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(co.read("notes.txt"), None, "neither the key nor the mark in its place is written");
+    assert!(service.asked(2).contains("the arguments contain a key of this program"));
+}
+
 /// The tool sees no key in its environment, the records of what the model was told hold none.
 #[test]
 fn keys_from_the_environment_reach_no_command() {

@@ -2,6 +2,7 @@
 //! transcript that must come of it. `CO_UPDATE_TURNS=1` writes the transcripts anew, to be read in the diff.
 
 mod decisions;
+mod long;
 
 use std::path::{Path, PathBuf};
 

@@ -16,7 +16,7 @@ use co::config::{Cap, FolderTrust, Mode, Unit};
 use co::history::{Durability, History, Known, Limits, Record, patch_dangling_tool_calls};
 use co::hook::{Hook, HookEvent, HookInput, HookVerdict};
 use co::message::{CallId, Message, PartKind, ToolName, Usage, Usd, UserPart};
-use co::provider::{Price, RequestKind};
+use co::provider::{ModelRequest, Price, RequestKind};
 use co::sandbox::Isolation;
 use co::session::Session;
 use co::stdx::clock::{Clock, ManualClock, SystemClock};
@@ -115,6 +115,11 @@ impl Hook for ScriptedHook {
 
 /// Runs the script and returns its transcript.
 pub async fn run(script: &Script) -> String {
+    run_seen(script).await.0
+}
+
+/// The same, with the requests that the models got.
+pub async fn run_seen(script: &Script) -> (String, Vec<ModelRequest>) {
     let folder = tempfile::tempdir().unwrap();
     let setting = |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let still = Arc::new(ManualClock::at("2026-11-22T08:00:00Z".parse().unwrap()));
@@ -213,7 +218,7 @@ pub async fn run(script: &Script) -> String {
     let is_situation = |line: &str| line.trim_start_matches("- ").starts_with("note Situation:");
     let told = lines.join("\n");
     let shown = told.lines().filter(|line| setting("situation").is_some() || !is_situation(line));
-    shown.map(|line| format!("{line}\n")).collect()
+    (shown.map(|line| format!("{line}\n")).collect(), provider.requests())
 }
 
 /// Runs a turn with a time limit: a turn that hangs fails its test.
