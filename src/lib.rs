@@ -35,14 +35,15 @@
 //! - [`approval`]: the policy, rules, grants, taint of arguments, requests and approvals. No I/O.
 //! - [`provider`]: the seam, the table of failures, five pure codecs, the HTTP shell that makes any of them a provider,
 //!   the catalogue of services and models, and the offline tour.
-//! - [`history`]: the records of a session and their fold, the one way in which a conversation changes.
+//! - [`history`]: the records of a session and their fold, the one way in which a conversation changes; the records of a
+//!   copy.
 //! - [`store`]: one SQLite database on its own thread: records, requests and decisions, audit, usage, wake-ups between
 //!   processes, copies and repair.
 //! - [`session`]: one owner of one history, by a lock that death frees.
-//! - [`agent`]: one user turn: `turn/` is the machine, `calls/` its calls and their schedule, `driver/` the one place that
-//!   awaits.
+//! - [`agent`]: one user turn: `turn/` is the machine, `calls/` its calls and their schedule, `context/` what the model
+//!   sees and what a summary keeps, `driver/` the one place that awaits.
 //! - [`command`]: slash commands, one file each: what they may know, and what they want done.
-//! - [`frontend`]: print, JSON, the plain face, the rules of an approval dialogue for all faces, and the link between an
+//! - [`frontend`]: print, JSON, exports and imports, the plain face, the rules of an approval dialogue for all faces, and the link between an
 //!   interactive face and its session.
 //! - [`tui`]: the full screen: model, update, view, the panels over the transcript (`panel/`, a file each), and a thin
 //!   shell, which alone knows the terminal.

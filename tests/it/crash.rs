@@ -1,7 +1,7 @@
 //! `kill -9` at random moments: nothing is lost, nothing runs twice, everything can be read, no call dangles.
 //!
 //! Beside `kills`, which kills at named points, this kills anywhere: headless turns, resumes, the full screen, lists of
-//! requests, `co approvals` itself, and all of them again while they recover. `scripts/crash 500` takes as many as asked;
+//! requests, `co approvals` itself, compactions, imports, and all of them again while they recover. `scripts/crash 500` takes as many as asked;
 //! the tests take a few. The model is a server that answers by what the request holds, so that a request may be repeated,
 //! and that refuses a history in which a call is not answered once and in order.
 
@@ -27,6 +27,9 @@ const FEW: u64 = 10;
 
 /// Commands of one turn: two in the first reply, one in the second.
 const REPLIES: &[&[usize]] = &[&[0, 1], &[2]];
+
+/// Words that fill a context.
+const LONG: &str = "on and on ";
 
 /// A run that is not killed must be over by then.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -77,9 +80,21 @@ enum What {
     Approving,
     /// The full screen, with a card.
     Screen,
+    /// A turn whose conversation is compacted before its request.
+    Compacting,
+    /// The import of a conversation.
+    Importing,
 }
 
-const ALL: [What; 5] = [What::Headless, What::Deferred, What::Resume, What::Approving, What::Screen];
+const ALL: [What; 7] = [
+    What::Headless,
+    What::Deferred,
+    What::Resume,
+    What::Approving,
+    What::Screen,
+    What::Compacting,
+    What::Importing,
+];
 
 /// One process killed, its session gone on with, everything checked.
 struct Round {
@@ -100,7 +115,11 @@ impl Round {
             .env("CO_BASE_URL", &model.url)
             .env("CO_MODEL", "m");
         let allow = "[[rule]]\neffect = \"allow\"\ntool = \"shell\"\n";
-        let co = if what == What::Headless { co.file(".config/co/rules.toml", allow) } else { co };
+        let co = if matches!(what, What::Headless | What::Compacting) {
+            co.file(".config/co/rules.toml", allow)
+        } else {
+            co
+        };
         Self {
             what,
             co,
@@ -128,6 +147,21 @@ impl Round {
                 }
             }
             What::Screen => self.screen_killed(),
+            What::Compacting => {
+                self.run(&["-p", "go"]);
+                self.killed(&["-c", "-p", &LONG.repeat(4_000), "--set", "context_tokens=1000"], 250);
+            }
+            What::Importing => {
+                let message = json!({"role": "user", "content": "one of many messages"});
+                let list = self.co.home().join("list.json");
+                fs::write(&list, json!(vec![message; 2_000]).to_string()).unwrap();
+                self.killed(&["sessions", "import", &list.display().to_string()], 150);
+                // All of it or nothing.
+                let imported = self.records().iter().filter(|record| record.contains("of many")).count();
+                if imported != 0 && imported != 2_000 {
+                    self.find(LOST, format!("{imported} of 2,000 messages were imported"));
+                }
+            }
         }
         let before = self.records();
         // Now and then the recovery is killed too.
@@ -140,6 +174,12 @@ impl Round {
             let went_well = self.run(&["resume", "--print"]);
             if went_well && self.waiting().is_empty() {
                 break;
+            }
+        }
+        if self.what == What::Compacting {
+            self.run(&["-c", "-p", &LONG.repeat(4_000), "--set", "context_tokens=1000"]);
+            if !self.records().iter().any(|record| record.contains(" compacted ")) {
+                self.find(LOST, "the conversation was not compacted".to_owned());
             }
         }
         self.check(&before);
@@ -400,7 +440,10 @@ fn answer(request: &Value, seen: &mut Seen) -> Vec<Value> {
     if !open.is_empty() {
         seen.wrong.push(format!("{open:?} have no answer"));
     }
-    let Some(commands) = REPLIES.get(replied) else {
+    // A summary is asked for, or its ledger says that all was done.
+    let text = request.to_string();
+    let is_done = text.contains("You summarise") || text.contains("Calls that changed something");
+    let Some(commands) = REPLIES.get(replied).filter(|_| !is_done) else {
         let text = json!({"choices": [{"index": 0, "delta": {"content": "Done."}}]});
         return vec![text, json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})];
     };
