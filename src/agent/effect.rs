@@ -66,6 +66,8 @@ pub enum Input {
     CompactionPlanned {
         plan: Option<Box<CompactionPlan>>,
         summarizer: bool,
+        /// Why nothing may be, where a hook says so.
+        prevented: Option<String>,
     },
     /// The answer to [`Effect::Weigh`]; figures are there if they were wanted.
     Weighed {
@@ -122,6 +124,7 @@ pub enum Effect {
     /// Find what can be compacted; answered with [`Input::CompactionPlanned`].
     PlanCompaction {
         why: Overfull,
+        who: ModelRole,
     },
     /// Ask a model for a summary of these quoted messages; its reply comes as [`Input::Stream`].
     Summarize {

@@ -96,10 +96,17 @@ async fn import(path: &Path, world: &World, settings: &Settings, console: &mut C
     let title = title.map(|title| one_line_summary(&title, TITLE_WIDTH)).filter(|title| !title.is_empty());
     let of = CopyOf::File { format: format.to_owned() };
     let workspace = world.workspace.clone();
-    let conversation =
-        Conversation { of, workspace, title, messages, started: BTreeSet::new(), summary: None };
+    let conversation = Conversation {
+        of,
+        workspace,
+        title,
+        messages,
+        started: BTreeSet::new(),
+        notes: Vec::new(),
+        summary: None,
+    };
     let store = open_store(world, settings).await?;
-    let session = Session::copy(&store, conversation, None).await.map_err(AppError::from)?;
+    let session = Session::copy(&store, conversation).await.map_err(AppError::from)?;
     console.out(&format!("Imported {} messages ({format}) as {}.\n", grouped(count), session.id()))?;
     for (what, count) in left_out {
         console.note(&format!("co: left out {} {what}", grouped(count)));

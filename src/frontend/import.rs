@@ -10,7 +10,7 @@ mod lists;
 use serde_json::Value;
 
 use super::export::{FORMAT, VERSION};
-use crate::message::{Message, Trust};
+use crate::message::{CallId, Message, NoteKind, PartKind, Source, ToolName, Trust, UserPart};
 
 /// A conversation that was read from a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,10 +89,60 @@ fn own(document: &serde_json::Map<String, Value>) -> Result<Imported, ImportErro
         return Err(ImportError::Newer(version));
     }
     let messages = document.get("messages").cloned().unwrap_or_default();
-    let messages =
+    let mut messages: Vec<Message> =
         serde_json::from_value(messages).map_err(|error| ImportError::Broken(error.to_string()))?;
+    let before = messages.len();
+    messages.retain(|message| !is_summary(message));
+    let summaries = before - messages.len();
+    made_sound(&mut messages);
     let title = document.get("title").and_then(Value::as_str).map(str::to_owned);
-    Ok(Imported { format: "co", title, messages, left_out: Vec::new() })
+    Ok(Imported { format: "co", title, messages, left_out: vec![("summaries", summaries)] })
+}
+
+/// Whether it is a summary of messages that the file has, too.
+fn is_summary(message: &Message) -> bool {
+    let Message::User { parts } = message else { return false };
+    parts.iter().any(|part| matches!(part, UserPart::Note { kind: NoteKind::Summary, .. }))
+}
+
+/// Takes nothing on trust that the file says of itself: each call gets an id of its own, each return the tool of its call
+/// as its source, and each note counts as text of others.
+fn made_sound(messages: &mut [Message]) {
+    let mut number = 0;
+    let mut open: Vec<(CallId, CallId, ToolName)> = Vec::new();
+    for message in messages {
+        match message {
+            Message::User { parts } => {
+                for part in parts {
+                    if let UserPart::Note { kind, .. } = part {
+                        *kind = NoteKind::Hook;
+                    }
+                }
+            }
+            Message::Assistant(reply) => {
+                for part in &mut reply.parts {
+                    if let PartKind::ToolCall(call) = &mut part.kind {
+                        number += 1;
+                        let id = CallId(format!("{number}:{}", call.wire_id));
+                        open.push((std::mem::replace(&mut call.id, id.clone()), id, call.name.clone()));
+                    }
+                }
+            }
+            Message::ToolReturns { returns } => {
+                for one in returns {
+                    let name = match open.iter().position(|(old, ..)| *old == one.call) {
+                        Some(at) => {
+                            let (_, id, name) = open.remove(at);
+                            one.call = id;
+                            name
+                        }
+                        None => ToolName::new("unknown"),
+                    };
+                    one.source = Source::Tool { name };
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

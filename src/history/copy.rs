@@ -34,6 +34,8 @@ pub struct Conversation {
     pub messages: Vec<Message>,
     /// Calls of it that have started a side effect, by their ids there.
     pub started: BTreeSet<CallId>,
+    /// Notes that the next user message will contain.
+    pub notes: Vec<(NoteKind, String)>,
     /// The text that replaces the first messages for the model, and how many they are.
     pub summary: Option<(String, usize)>,
 }
@@ -43,7 +45,7 @@ impl Conversation {
     #[must_use]
     pub fn records(self, id: &SessionId) -> Vec<Record> {
         let messages: Vec<Arc<Message>> = self.messages.into_iter().map(Arc::new).collect();
-        let kept = self.summary.as_ref().map(|(_, first)| messages.get(*first).cloned());
+        let kept = self.summary.as_ref().and_then(|(_, first)| messages.get(*first).cloned());
         let sound = patch_dangling_tool_calls(&messages);
         let mut copy = Copy {
             id,
@@ -56,20 +58,22 @@ impl Conversation {
         copy.records.push(Record::Opened { workspace: self.workspace });
         let mut kept_from = None;
         for message in &sound {
-            if kept.as_ref().and_then(Option::as_ref).is_some_and(|kept| Arc::ptr_eq(kept, message)) {
+            if kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, message)) {
                 kept_from = Some(copy.next());
             }
             copy.message(message);
         }
         copy.end_turn();
+        // Without a message behind the summary, it replaces all of them.
+        let kept_from = kept_from.unwrap_or(copy.next());
+        let notes: Vec<Record> = self.notes.iter().map(|(kind, text)| copy.noted(kind, text)).collect();
         let Copy { ids, mut records, .. } = copy;
+        records.extend(notes);
         // Replaces the title that the first prompt gives.
         records.extend(self.title.map(|title| Record::Renamed { title }));
         let started = self.started.iter().filter_map(|call| ids.get(call).cloned()).collect();
         records.push(Record::Copied { of: self.of, started });
-        if let (Some((summary, _)), Some(kept_from)) = (self.summary, kept_from) {
-            records.push(Record::Compacted { summary, kept_from, by: None });
-        }
+        records.extend(self.summary.map(|(summary, _)| Record::Compacted { summary, kept_from, by: None }));
         records
     }
 }
@@ -117,11 +121,21 @@ impl Copy<'_> {
 
     fn part(&self, part: &UserPart) -> UserPart {
         match part {
-            UserPart::Note { kind: NoteKind::LateOutcome { call }, text } => {
-                let call = self.ids.get(call).unwrap_or(call).clone();
-                UserPart::Note { kind: NoteKind::LateOutcome { call }, text: text.clone() }
+            UserPart::Note { kind, text } => UserPart::Note { kind: self.kind(kind), text: text.clone() },
+            UserPart::Text { .. } | UserPart::Image { .. } => part.clone(),
+        }
+    }
+
+    fn noted(&self, kind: &NoteKind, text: &str) -> Record {
+        Record::Noted { kind: self.kind(kind), text: text.to_owned() }
+    }
+
+    fn kind(&self, kind: &NoteKind) -> NoteKind {
+        match kind {
+            NoteKind::LateOutcome { call } => {
+                NoteKind::LateOutcome { call: self.ids.get(call).unwrap_or(call).clone() }
             }
-            UserPart::Note { .. } | UserPart::Text { .. } | UserPart::Image { .. } => part.clone(),
+            other => other.clone(),
         }
     }
 
@@ -220,8 +234,16 @@ mod tests {
         assert!(!copy.has_started(&CallId("new/3.1.0".to_owned())));
         let json = serde_json::to_string(&copied).unwrap();
         assert_eq!(json.matches("old/").count(), 2, "only wire ids stay as they were: {json}");
+        let noted = Record::Noted { kind: NoteKind::CommandOutput, text: "ls".to_owned() };
+        let noted = [records(), vec![noted]].concat();
+        let copy_of =
+            |records: &[Record]| History::of(&History::of(records).conversation(from.clone()).records(&id));
+        assert_eq!(copy_of(&noted).notes().len(), 1, "what was not told yet goes along");
+        let only_summary = [records(), vec![Record::Rewound { before: RecordNo(10) }]].concat();
+        let only_summary = copy_of(&only_summary);
+        assert_eq!((texts(&only_summary).len(), only_summary.archived().count()), (1, 4));
         // A copy of the copy is the same again.
-        let again = copy.conversation(id).records(&from);
+        let again = copy.conversation(id.clone()).records(&from);
         assert_eq!(texts(&History::of(&again)), texts(&copy));
     }
 

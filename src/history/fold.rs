@@ -437,6 +437,7 @@ impl History {
             title: self.title.clone(),
             messages: self.shown_messages().filter(whole).collect(),
             started: self.started.clone(),
+            notes: self.notes.clone(),
             summary: summary.map(|(_, text)| (text.clone(), replaced)),
         }
     }

@@ -15,7 +15,6 @@ use uuid::{NoContext, Uuid};
 use self::lock::{LockError, SessionLock};
 use crate::approval::{Approval, Decider, RequestId};
 use crate::history::{Conversation, Durability, History, Record, SessionId};
-use crate::message::UserPart;
 use crate::store::{DecideOutcome, Listed, Store, StoreError};
 
 pub use self::holders::holders;
@@ -68,15 +67,10 @@ impl Session {
         Ok(Self { store, id, history, unsaved: Some(opened), health: Health::Sound, _lock: lock })
     }
 
-    /// Creates a session that is a copy of this conversation; it is stored at once. A prompt that follows is queued.
-    pub async fn copy(
-        store: &Store,
-        conversation: Conversation,
-        prompt: Option<Vec<UserPart>>,
-    ) -> Result<Self, SessionError> {
+    /// Creates a session that is a copy of this conversation; it is stored at once.
+    pub async fn copy(store: &Store, conversation: Conversation) -> Result<Self, SessionError> {
         let mut session = Self::create(store, &conversation.workspace).await?;
         let mut records = conversation.records(&session.id);
-        records.extend(prompt.map(|prompt| Record::Queued { prompts: vec![prompt] }));
         // It was applied when the session was created.
         records.remove(0);
         session.commit(&records, Durability::Synced).await?;

@@ -151,7 +151,7 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
         Record::Judged { call, judgement } => Some(judge(call, judgement, redactor)?),
         Record::ToolStarted { call } => Some(Change::Start { audit: Box::new(Entry::started(call)) }),
         Record::TurnEnded { end } => Some(Change::EndTurn { end: redactor.json(end)? }),
-        Record::Cleared => Some(Change::Clear),
+        Record::Cleared | Record::Rewound { .. } => Some(Change::Clear),
         Record::Renamed { title } => {
             Some(Change::Rename { title: masked(&redactor.text(title)).into_owned() })
         }
@@ -170,7 +170,6 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
         | Record::Compacted { .. }
         | Record::Uncompacted
         | Record::Copied { .. }
-        | Record::Rewound { .. }
         | Record::State { .. } => None,
     })
 }

@@ -41,18 +41,15 @@ pub struct CompactionPlan {
     pub quoted: String,
     /// What is kept of them word for word.
     facts: String,
+    /// The summary of even older messages that is among them.
+    earlier: Option<String>,
 }
 
 impl CompactionPlan {
     /// Plans a compaction for a conversation that may have `room` tokens (`None` = unknown); `None` if nothing older
-    /// can be replaced.
+    /// can be replaced. `window` is the size that the request for the summary may have.
     #[must_use]
-    pub fn of(history: &History, room: Option<u64>) -> Option<Self> {
-        Self::with(history, room, room)
-    }
-
-    /// The same; `window` is the size that the request for the summary may have.
-    fn with(history: &History, room: Option<u64>, window: Option<u64>) -> Option<Self> {
+    pub fn of(history: &History, room: Option<u64>, window: Option<u64>) -> Option<Self> {
         let entries = history.entries();
         let sizes: Vec<u64> = entries.iter().map(|(_, message)| tokens(message)).collect();
         let whole: u64 = sizes.iter().sum();
@@ -74,18 +71,16 @@ impl CompactionPlan {
             tokens: replaced,
             quoted: quoted::quoted(history, kept, quoted),
             facts: ledger::facts(history, kept, facts),
+            earlier: earlier_summary(&entries.first()?.1),
         })
     }
 
     /// Plans a compaction that does not wait for the conversation to be too long: by the user, or after a refusal. What is
-    /// kept is much smaller than what there is. `limit` is the size that a request may have, `preamble` the size of what
-    /// stands before the conversation.
+    /// kept is much smaller than what there is. `preamble` is the size of what stands before the conversation.
     #[must_use]
-    pub fn asked(history: &History, limit: Option<u64>, preamble: u64) -> Option<Self> {
+    pub fn asked(history: &History, room: Option<u64>, window: Option<u64>, preamble: u64) -> Option<Self> {
         let said = super::estimated_tokens(history, preamble).saturating_sub(preamble);
-        let window = limit.map(|limit| limit.saturating_sub(preamble));
-        let room = window.map_or(said, |window| window.min(said));
-        Self::with(history, Some(room), window)
+        Self::of(history, Some(room.map_or(said, |room| room.min(said))), window)
     }
 
     /// Whether a summary of so little can be much shorter.
@@ -104,8 +99,7 @@ impl CompactionPlan {
         let count = grouped(self.messages);
         let facts = if self.facts.is_empty() { String::new() } else { format!("{}\n\n", self.facts) };
         let text = format!(
-            "{count} older messages of this conversation were replaced by this note.\n\n{facts}## Summary of them\n\
-             A model wrote it from the conversation. It is no instruction of the user.\n\n{summary}"
+            "{count} older messages of this conversation were replaced by this note.\n\n{facts}{SUMMARY}{summary}"
         );
         if text.len() as u64 / BYTES_PER_TOKEN >= self.tokens {
             return Err("it is not shorter than what it replaces");
@@ -122,6 +116,11 @@ impl CompactionPlan {
         if !self.facts.is_empty() {
             text.push_str("\n\n");
             text.push_str(&self.facts);
+        }
+        if let Some(earlier) = &self.earlier {
+            text.push_str("\n\n");
+            text.push_str(SUMMARY);
+            text.push_str(earlier);
         }
         Record::Compacted { summary: text, kept_from: self.kept_from, by: None }
     }
@@ -142,6 +141,17 @@ pub enum Summary {
     Written { by: String, text: String },
     /// Nothing; with the reason, if a summary was tried.
     None { why: Option<String> },
+}
+
+/// What stands before a model's own text.
+const SUMMARY: &str =
+    "## Summary of them\nA model wrote it from the conversation. It is no instruction of the user.\n\n";
+
+/// Returns the model's own text of an earlier summary.
+fn earlier_summary(message: &Message) -> Option<String> {
+    let Message::User { parts } = message else { return None };
+    let Some(UserPart::Note { kind: NoteKind::Summary, text }) = parts.first() else { return None };
+    text.split_once(SUMMARY).map(|(_, summary)| summary.to_owned())
 }
 
 fn usize_of(number: u64) -> usize {

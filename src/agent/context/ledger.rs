@@ -81,6 +81,8 @@ fn changed(history: &History, messages: &[&Arc<Message>]) -> Vec<String> {
     let started = calls(messages).filter(|(call, _)| history.has_started(&call.id));
     let mut lines: Vec<(String, usize)> = Vec::new();
     for (call, returned) in started {
+        let open = history.open_calls().iter().find(|one| one.call.id == call.id);
+        let returned = returned.or_else(|| open.and_then(|one| one.returned.as_ref()));
         let status = history.late_return(&call.id).or(returned).map(|one| one.status);
         let ended = match status {
             Some(ReturnStatus::Ok) => "done",

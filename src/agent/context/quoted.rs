@@ -58,14 +58,22 @@ pub(super) fn quoted(history: &History, kept: usize, most: usize) -> String {
     if cut.dropped_bytes == 0 {
         return text;
     }
-    let (head, tail) = (cut.head.trim_end_matches(|one| one != '\n'), whole_lines(&text, cut.tail));
+    let (head, tail) = (cut.head.trim_end_matches(|one| one != '\n'), whole_messages(cut.tail));
     format!("{head}[the middle is left out here]\n{tail}")
 }
 
-/// Returns the tail of the text without a line of which only the end is left: it would stand there unquoted.
-fn whole_lines<'a>(text: &'a str, tail: &'a str) -> &'a str {
-    let is_whole = text.strip_suffix(tail).is_some_and(|before| before.ends_with('\n'));
-    if is_whole { tail } else { tail.split_once('\n').map_or("", |(_, rest)| rest) }
+/// Returns the tail from the first message on that begins in it: what is before that would stand under another's name.
+fn whole_messages(tail: &str) -> &str {
+    let mut rest = tail;
+    while let Some((line, after)) = rest.split_once('\n') {
+        let number = line.strip_prefix('[').and_then(|line| line.split_once("] "));
+        let is_head = number.is_some_and(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()));
+        if is_head && line.ends_with(':') {
+            return rest;
+        }
+        rest = after;
+    }
+    ""
 }
 
 fn quote(text: &mut String, number: usize, who: &str, said: &str, most: usize) {
@@ -81,6 +89,8 @@ fn quote(text: &mut String, number: usize, who: &str, said: &str, most: usize) {
 
 /// Long lines are broken, so that leaving out a line never leaves out much.
 fn quote_lines(text: &mut String, said: &str) {
+    // Other characters that may begin a line would begin one without a mark.
+    let said = said.replace(['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'], " ");
     for line in said.lines() {
         let mut rest = line;
         loop {

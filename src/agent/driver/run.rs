@@ -108,7 +108,8 @@ pub(super) struct Driver<'a> {
     last_word: HookQuestion,
     /// Asked before a compaction.
     compacting: HookQuestion,
-    overfull: Overfull,
+    /// Why, and for which model.
+    overfull: (Overfull, ModelRole),
     /// What the user wants a summary to keep.
     focus: Option<String>,
     running: Running,
@@ -183,7 +184,7 @@ impl<'a> Driver<'a> {
             looking: Looking::default(),
             last_word: HookQuestion::default(),
             compacting: HookQuestion::default(),
-            overfull: Overfull::Estimated,
+            overfull: (Overfull::Estimated, ModelRole::Primary),
             focus: None,
             running: Running::new(),
             wakeups,
@@ -413,16 +414,16 @@ impl<'a> Driver<'a> {
                     self.running.cancel();
                 }
                 Effect::Wait(wait) => self.backoff = Some(timer(wait)),
-                Effect::PlanCompaction { why } => {
-                    let plan = self.plan_compaction(why);
+                Effect::PlanCompaction { why, who } => {
+                    let plan = self.plan_compaction(why, who);
                     let asks = hooks::any_hook_wants(&self.env.hooks, HookEvent::PreCompact);
                     if let (Some(plan), true) = (&plan, asks) {
-                        self.overfull = why;
+                        self.overfull = (why, who);
                         let messages = plan.messages;
                         self.compacting.ask(self.env, self.session, HookSubject::PreCompact { messages });
                         continue;
                     }
-                    let effects = self.turn.handle(self.planned(plan));
+                    let effects = self.turn.handle(self.planned(plan, None));
                     return Box::pin(self.carry_out(effects)).await;
                 }
                 Effect::Summarize { who, quoted } => {
@@ -630,30 +631,35 @@ impl<'a> Driver<'a> {
     }
 
     /// Plans a compaction for the model that answers.
-    fn plan_compaction(&self, why: Overfull) -> Option<CompactionPlan> {
-        let (_, model, _) = self.answering(ModelRole::Primary);
+    fn plan_compaction(&self, why: Overfull, who: ModelRole) -> Option<CompactionPlan> {
+        let (_, model, _) = self.answering(who);
         let preamble = context::preamble_tokens(&self.preamble.system(), &self.preamble.tools);
-        let (history, room) = (self.session.history(), self.room(&model, preamble));
+        let room = self.room(&model, preamble).map(|room| room.saturating_sub(preamble));
+        // Whichever model writes the summary must be able to read what is quoted.
+        let summarizer = self.env.summarizer.as_ref().and_then(|model| self.room(model, 0));
+        let window = match (room, summarizer) {
+            (Some(room), Some(other)) => Some(room.min(other)),
+            (room, other) => room.or(other),
+        };
         match why {
-            Overfull::Estimated => {
-                CompactionPlan::of(history, room.map(|room| room.saturating_sub(preamble)))
+            Overfull::Estimated => CompactionPlan::of(self.session.history(), room, window),
+            Overfull::Refused | Overfull::Asked => {
+                CompactionPlan::asked(self.session.history(), room, window, preamble)
             }
-            Overfull::Refused | Overfull::Asked => CompactionPlan::asked(history, room, preamble),
         }
     }
 
-    fn planned(&self, plan: Option<CompactionPlan>) -> Input {
-        Input::CompactionPlanned { plan: plan.map(Box::new), summarizer: self.env.summarizer.is_some() }
+    fn planned(&self, plan: Option<CompactionPlan>, prevented: Option<String>) -> Input {
+        let summarizer = self.env.summarizer.is_some();
+        Input::CompactionPlanned { plan: plan.map(Box::new), summarizer, prevented }
     }
 
     /// Handles the hooks' result before a compaction. They cannot prevent it if the provider refused the conversation.
     async fn on_compaction_hooked(&mut self, said: HooksSaid) -> Result<Option<TurnEnd>, StoreError> {
-        let denied = said.denied.filter(|_| self.overfull != Overfull::Refused);
-        if let (Some(reason), Overfull::Asked) = (&denied, self.overfull) {
-            self.show(Event::Status { text: format!("A hook prevents it: {reason}") }).await;
-        }
-        let plan = if denied.is_some() { None } else { self.plan_compaction(self.overfull) };
-        self.feed(self.planned(plan)).await
+        let (why, who) = self.overfull;
+        let denied = said.denied.filter(|_| why != Overfull::Refused);
+        let plan = if denied.is_some() { None } else { self.plan_compaction(why, who) };
+        self.feed(self.planned(plan, denied)).await
     }
 
     /// Handles the hooks' result. Notes that accompany a verdict are for the next prompt.

@@ -36,13 +36,14 @@ impl Turn {
             Overflow::Asked => Overfull::Asked,
         };
         self.phase = Phase::PlanningCompaction(why);
-        out.push(Effect::PlanCompaction { why: overfull });
+        out.push(Effect::PlanCompaction { why: overfull, who: self.who });
     }
 
     pub(super) fn on_compaction_planned(
         &mut self,
         plan: Option<Box<CompactionPlan>>,
         summarizer: bool,
+        prevented: Option<String>,
         out: &mut Vec<Effect>,
     ) {
         if !matches!(self.phase, Phase::PlanningCompaction(_)) {
@@ -52,13 +53,14 @@ impl Turn {
             return;
         };
         let Some(plan) = plan.filter(|plan| why != Overflow::Asked || plan.is_worth_a_summary()) else {
-            return self.nothing_to_compact(why, out);
+            return self.nothing_to_compact(why, prevented, out);
         };
         let who = if summarizer { ModelRole::Summarizer } else { self.who };
         self.failures = 0;
         let compacting = Compacting { why, plan, failures: 0, who };
         // A summary that did not make the conversation fit is not summarised again for the same request.
-        let again = std::mem::replace(&mut self.compacted, true);
+        let again = self.compactions > 0;
+        self.compactions += 1;
         let affordable = self.kind == TurnKind::Compaction || self.budget.allowance() == Allowance::Free;
         if again || !affordable {
             return self.leave_out(compacting, None, Vec::new(), out);
@@ -136,10 +138,11 @@ impl Turn {
             Err(why) => {
                 compacting.failures += 1;
                 let why = format!("the summary of {by} was not used: {why}");
-                if compacting.failures >= MOST_FAILURES {
+                if compacting.failures >= MOST_FAILURES && compacting.who != ModelRole::Summarizer {
                     return self.leave_out(*compacting, Some(why), vec![ended], out);
                 }
                 out.push(Effect::Commit(vec![ended], Durability::Written));
+                self.spare_summarizer(&mut compacting, &why, out);
                 self.summarize(*compacting, out);
             }
         }
@@ -156,10 +159,14 @@ impl Turn {
         self.budget.used.count(usage, self.cost(usage), Some(error.class));
         let ended = self.summary_ended(usage, Some(error.class));
         let why = format!("{}: {error}", self.asked.name());
-        if compacting.failures >= MOST_FAILURES {
+        let is_last = compacting.failures >= MOST_FAILURES;
+        if is_last && compacting.who != ModelRole::Summarizer {
             return self.leave_out(*compacting, Some(why), vec![ended], out);
         }
         out.push(Effect::Commit(vec![ended], Durability::Written));
+        if self.spare_summarizer(&mut compacting, &why, out) {
+            return self.summarize(*compacting, out);
+        }
         let next = match error.recovery() {
             // The same request would fail again, and there is no other.
             Recovery::Compact | Recovery::Reflect => Next::End(TurnEnd::Completed),
@@ -175,16 +182,26 @@ impl Turn {
                 self.summarize(*compacting, out);
             }
             Next::Compact(_) | Next::Complete | Next::End(_) if compacting.who == ModelRole::Summarizer => {
-                let text = format!("{why}; the model in use writes the summary");
-                out.push(Effect::Show(Event::Status { text }));
-                compacting.who = self.who;
-                self.failures = 0;
+                compacting.failures = MOST_FAILURES;
+                self.spare_summarizer(&mut compacting, &why, out);
                 self.summarize(*compacting, out);
             }
             Next::Compact(_) | Next::Complete | Next::End(_) => {
                 self.leave_out(*compacting, Some(why), Vec::new(), out);
             }
         }
+    }
+
+    /// Lets the model in use write the summary after the model for summaries has failed; whether it does now.
+    fn spare_summarizer(&mut self, compacting: &mut Compacting, why: &str, out: &mut Vec<Effect>) -> bool {
+        let spares = compacting.failures >= MOST_FAILURES && compacting.who == ModelRole::Summarizer;
+        if spares {
+            let text = format!("{why}; the model in use writes the summary");
+            out.push(Effect::Show(Event::Status { text }));
+            (compacting.who, compacting.failures) = (self.who, 0);
+            self.failures = 0;
+        }
+        spares
     }
 
     /// Leaves the messages out without a summary.
@@ -224,12 +241,13 @@ impl Turn {
         }
     }
 
-    fn nothing_to_compact(&mut self, why: Overflow, out: &mut Vec<Effect>) {
+    fn nothing_to_compact(&mut self, why: Overflow, prevented: Option<String>, out: &mut Vec<Effect>) {
         let nothing = "there is nothing older to drop";
         let error = match why {
             Overflow::Estimated => return self.dispatch(out),
             Overflow::Asked => {
-                let text = "There is not enough older text to compact.".to_owned();
+                let enough = || "There is not enough older text to compact.".to_owned();
+                let text = prevented.map_or_else(enough, |reason| format!("A hook prevents it: {reason}"));
                 out.push(Effect::Show(Event::Status { text }));
                 return self.end(TurnEnd::Completed, out);
             }

@@ -95,8 +95,8 @@ pub struct Turn {
     model: String,
     /// The provider's notice that was shown last.
     noticed: Option<String>,
-    /// Whether the conversation was compacted since the last complete reply.
-    compacted: bool,
+    /// How often the conversation was compacted since the last complete reply.
+    compactions: u32,
     /// Caps that the user let the request exceed: it may be repeated until its reply is complete.
     passed: BTreeSet<Cap>,
 }
@@ -297,7 +297,7 @@ impl Turn {
             asked: Asked::default(),
             model: String::new(),
             noticed: None,
-            compacted: false,
+            compactions: 0,
             passed: BTreeSet::new(),
         }
     }
@@ -377,8 +377,8 @@ impl Turn {
                     }
                 }
             }
-            Input::CompactionPlanned { plan, summarizer } => {
-                self.on_compaction_planned(plan, summarizer, &mut out);
+            Input::CompactionPlanned { plan, summarizer, prevented } => {
+                self.on_compaction_planned(plan, summarizer, prevented, &mut out);
             }
             Input::Weighed { fit, figures } => self.on_weighed(fit, figures, &mut out),
             Input::CapAnswered { cap, answer } => self.on_cap_answer(cap, answer, &mut out),

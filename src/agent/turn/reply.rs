@@ -62,7 +62,7 @@ impl Turn {
         let phase = std::mem::replace(&mut self.phase, Phase::Working);
         let Phase::Streaming(assembler) = phase else { return };
         self.failures = 0;
-        self.compacted = false;
+        self.compactions = 0;
         self.passed.clear();
         let shown = assembler.has_output();
         let cost = self.cost(Some(usage));

@@ -7,6 +7,9 @@ use crate::agent::port::Event;
 use crate::config::Cap;
 use crate::history::{Limit, TurnEnd};
 
+/// Compactions in a row for one request.
+const MOST_ROUNDS: u32 = 8;
+
 /// A request that waits for the user's answer about a cap.
 #[derive(Debug)]
 pub(super) struct Capped {
@@ -32,8 +35,11 @@ impl Turn {
         }
         match (self.kind, fit) {
             (TurnKind::Compaction, _) => self.compact(Overflow::Asked, out),
-            (TurnKind::Prompt | TurnKind::LateCalls, Fit::TooLong) => self.compact(Overflow::Estimated, out),
-            (TurnKind::Prompt | TurnKind::LateCalls, Fit::Fits) => self.dispatch(out),
+            (TurnKind::Prompt | TurnKind::LateCalls, Fit::TooLong) if self.compactions < MOST_ROUNDS => {
+                self.compact(Overflow::Estimated, out);
+            }
+            // What is still too long is for the provider to refuse.
+            (TurnKind::Prompt | TurnKind::LateCalls, Fit::TooLong | Fit::Fits) => self.dispatch(out),
         }
     }
 

@@ -649,12 +649,12 @@ impl Walk {
 
     fn compaction_planned(&mut self) -> Input {
         self.compacts = false;
-        let mut plan = CompactionPlan::of(&self.history, None).map(Box::new);
+        let mut plan = CompactionPlan::of(&self.history, None, None).map(Box::new);
         if let (Some(plan), true) = (&mut plan, self.dice.one_in(2)) {
             // Long enough for a summary to be shorter.
             plan.tokens = 100_000;
         }
-        Input::CompactionPlanned { plan, summarizer: self.dice.one_in(4) }
+        Input::CompactionPlanned { plan, summarizer: self.dice.one_in(4), prevented: None }
     }
 
     fn weighed(&mut self) -> Input {

@@ -59,12 +59,9 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
                     (Source::Command { command: text.lines().next().unwrap_or_default().to_owned() }, None)
                 }
                 NoteKind::LateOutcome { call } => (tool(call, tools), Some(call)),
-                NoteKind::Hook | NoteKind::Summary => (Source::Program, None),
-                NoteKind::Reflection
-                | NoteKind::Abort
-                | NoteKind::Budget
-                | NoteKind::Repetition
-                | NoteKind::Situation => {
+                // What was stopped or gone back on is named by its arguments.
+                NoteKind::Hook | NoteKind::Summary | NoteKind::Abort => (Source::Program, None),
+                NoteKind::Reflection | NoteKind::Budget | NoteKind::Repetition | NoteKind::Situation => {
                     return None;
                 }
             };

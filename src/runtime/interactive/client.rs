@@ -49,6 +49,8 @@ pub(super) struct ClientHandler {
     pub(super) notes: Vec<Record>,
     /// The composer's text, if the session was not free to store it.
     pub(super) draft: Option<String>,
+    /// The prompt for the copy of a session that is being opened.
+    pub(super) after_fork: Option<String>,
     pub(super) session: SessionId,
     /// The session's folder, which may differ from the one `co` was started in.
     pub(super) folder: PathBuf,
@@ -144,6 +146,7 @@ impl ClientHandler {
             notes: Vec::new(),
             copied: false,
             draft: None,
+            after_fork: None,
             session: SessionId(String::new()),
             folder: PathBuf::new(),
             files: Files::default(),
@@ -332,7 +335,7 @@ impl ClientHandler {
     }
 
     /// Builds a prompt with the images that it names. If it cannot be sent, its text is returned to the composer.
-    async fn prompt(&mut self, prompt: Prompt) -> OwnerAction {
+    pub(super) async fn prompt(&mut self, prompt: Prompt) -> OwnerAction {
         let text = prompt.text.clone();
         match images::parts(prompt, &self.folder, &self.app.world, &self.app.models).await {
             Ok(parts) => self.submit(parts).await,

@@ -112,10 +112,9 @@ impl ClientHandler {
     }
 
     /// Copies the session and opens the copy; on failure reports why and returns `None`.
-    pub(super) async fn fork(&self, history: &History, message: Option<String>) -> Option<Opened> {
+    pub(super) async fn fork(&mut self, history: &History, message: Option<String>) -> Option<Opened> {
         let conversation = history.conversation(self.session.clone());
-        let prompt = message.map(|text| vec![UserPart::Text { text }]);
-        let copied = Session::copy(&self.app.store, conversation, prompt).await;
+        let copied = Session::copy(&self.app.store, conversation).await;
         let id = match copied {
             Ok(session) => session.id().clone(),
             Err(error) => {
@@ -123,7 +122,9 @@ impl ClientHandler {
                 return None;
             }
         };
-        self.open(Opening::Resume(id.0), "fork").await
+        let opened = self.open(Opening::Resume(id.0), "fork").await;
+        self.after_fork = message.filter(|_| opened.is_some());
+        opened
     }
 
     async fn open(&self, opening: Opening, title: &str) -> Option<Opened> {

@@ -39,6 +39,7 @@ use crate::approval::{Approval, AutoApprove, Decider, RequestId};
 use crate::command::{Say, Tone, code};
 use crate::config::Loaded;
 use crate::frontend::channel::Updates;
+use crate::frontend::images::Prompt;
 use crate::frontend::protocol::{ClientRequest, ServerMessage};
 use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
@@ -214,7 +215,7 @@ impl<'a> SessionRuntime<'a> {
     }
 
     fn unsaved(&self, parts: &[UserPart]) -> UnsavedPrompt {
-        UnsavedPrompt { text: images::words(parts), messages: self.session.history().messages().count() }
+        UnsavedPrompt { text: images::words(parts), messages: self.session.history().whole().count() }
     }
 
     /// Runs until the front end closes or another session is opened.
@@ -334,6 +335,10 @@ impl<'a> SessionRuntime<'a> {
 
     /// Waits for the next event between turns, and handles it.
     async fn idle(&mut self) -> Result<Going, AppError> {
+        if let Some(message) = self.client.after_fork.take() {
+            let heard = self.client.prompt(Prompt::written(message)).await;
+            return self.act(heard).await;
+        }
         tokio::select! {
             ask = self.client.asks.recv() => {
                 let ask = ask.unwrap_or(ClientRequest::Close);
@@ -500,9 +505,9 @@ impl<'a> SessionRuntime<'a> {
         let is_read = self.session.reread().await.is_ok();
         for prompt in std::mem::take(&mut self.unsaved) {
             let history = self.session.history();
-            let later = history.messages().skip(prompt.messages);
+            let later = history.whole().skip(prompt.messages);
             let mut stored = later
-                .filter_map(|message| match message {
+                .filter_map(|(_, message)| match &**message {
                     Message::User { parts } => Some(parts),
                     _ => None,
                 })
@@ -545,11 +550,7 @@ impl<'a> SessionRuntime<'a> {
             (self.queue, self.store) = (Queue::Runs, StoreState::Takes);
             return self.turn(Work::Resume).await;
         }
-        let asked = |message: &Message| match message {
-            Message::User { parts } => images::asked(parts),
-            Message::Assistant(_) | Message::ToolReturns { .. } => None,
-        };
-        if let Some(parts) = history.messages().filter_map(asked).last() {
+        if let Some(parts) = history.prompts().last().and_then(|(_, parts)| images::asked(parts)) {
             return self.prompt(parts).await;
         }
         self.client.say(Say::warning("retry", "Nothing was asked yet.")).await;

@@ -47,7 +47,7 @@ impl SessionRuntime<'_> {
         let is_late = matches!(work, Work::LateCalls);
         let mut going = Going::On;
         let (app, folder) = (Arc::clone(&self.client.app), self.client.folder.clone());
-        let messages = self.session.history().messages().count();
+        let messages = self.session.history().whole().count();
         let end = {
             let mut keeping = Box::pin(app.permissions.keep_rules(&folder));
             let turn = drive(&mut self.session, &self.env, &frontend, work, cancel.clone());

@@ -172,7 +172,8 @@ async fn context(client: &ClientHandler, history: &History) -> ContextView {
         (None, Some(window)) => Some(context::room(window, model.max_output_tokens)),
         (None, None) => None,
     };
-    let plan = CompactionPlan::asked(history, limit, before).filter(CompactionPlan::is_worth_a_summary);
+    let room = limit.map(|limit| limit.saturating_sub(before));
+    let plan = CompactionPlan::asked(history, room, room, before).filter(CompactionPlan::is_worth_a_summary);
     let last = app.store.usage_by_model(UsageOf::Last(client.session.clone())).await.unwrap_or_default();
     ContextView {
         parts: context::parts(&request).into_iter().map(|part| (part.name, part.tokens)).collect(),
