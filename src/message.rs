@@ -78,6 +78,25 @@ impl Message {
         Self::User { parts: vec![UserPart::Note { kind, text: text.into() }] }
     }
 
+    /// Whether the user wrote a part of it.
+    pub fn is_prompt(&self) -> bool {
+        match self {
+            Self::User { parts } => parts.iter().any(|part| !matches!(part, UserPart::Note { .. })),
+            Self::Assistant(_) | Self::ToolReturns { .. } => false,
+        }
+    }
+
+    /// Returns the text that replaces older messages, if this is such a message.
+    pub fn summary(&self) -> Option<&str> {
+        match self {
+            Self::User { parts } => match parts.as_slice() {
+                [UserPart::Note { kind: NoteKind::Summary, text }] => Some(text),
+                _ => None,
+            },
+            Self::Assistant(_) | Self::ToolReturns { .. } => None,
+        }
+    }
+
     /// Returns the sum of the weights of its pieces, as computed by `of`.
     pub fn weight(&self, of: impl Fn(Piece<'_>) -> usize) -> usize {
         match self {

@@ -92,22 +92,16 @@ fn own(document: &serde_json::Map<String, Value>) -> Result<Imported, ImportErro
     let mut messages: Vec<Message> =
         serde_json::from_value(messages).map_err(|error| ImportError::Broken(error.to_string()))?;
     let before = messages.len();
-    messages.retain(|message| !is_summary(message));
+    messages.retain(|message| message.summary().is_none());
     let summaries = before - messages.len();
-    made_sound(&mut messages);
+    distrust(&mut messages);
     let title = document.get("title").and_then(Value::as_str).map(str::to_owned);
     Ok(Imported { format: "co", title, messages, left_out: vec![("summaries", summaries)] })
 }
 
-/// Whether it is a summary of messages that the file has, too.
-fn is_summary(message: &Message) -> bool {
-    let Message::User { parts } = message else { return false };
-    parts.iter().any(|part| matches!(part, UserPart::Note { kind: NoteKind::Summary, .. }))
-}
-
 /// Takes nothing on trust that the file says of itself: each call gets an id of its own, each return the tool of its call
 /// as its source, and each note counts as text of others.
-fn made_sound(messages: &mut [Message]) {
+fn distrust(messages: &mut [Message]) {
     let mut number = 0;
     let mut open: Vec<(CallId, CallId, ToolName)> = Vec::new();
     for message in messages {

@@ -47,7 +47,7 @@ impl Conversation {
         let messages: Vec<Arc<Message>> = self.messages.into_iter().map(Arc::new).collect();
         let kept = self.summary.as_ref().and_then(|(_, first)| messages.get(*first).cloned());
         let sound = patch_dangling_tool_calls(&messages);
-        let mut copy = Copy {
+        let mut copier = Copier {
             id,
             turn: 0,
             attempt: 0,
@@ -55,19 +55,19 @@ impl Conversation {
             wire_ids: HashSet::new(),
             records: Vec::new(),
         };
-        copy.records.push(Record::Opened { workspace: self.workspace });
+        copier.records.push(Record::Opened { workspace: self.workspace });
         let mut kept_from = None;
         for message in &sound {
             if kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, message)) {
-                kept_from = Some(copy.next());
+                kept_from = Some(copier.next());
             }
-            copy.message(message);
+            copier.message(message);
         }
-        copy.end_turn();
+        copier.end_turn();
         // Without a message behind the summary, it replaces all of them.
-        let kept_from = kept_from.unwrap_or(copy.next());
-        let notes: Vec<Record> = self.notes.iter().map(|(kind, text)| copy.noted(kind, text)).collect();
-        let Copy { ids, mut records, .. } = copy;
+        let kept_from = kept_from.unwrap_or(copier.next());
+        let notes: Vec<Record> = self.notes.iter().map(|(kind, text)| copier.noted(kind, text)).collect();
+        let Copier { ids, mut records, .. } = copier;
         records.extend(notes);
         // Replaces the title that the first prompt gives.
         records.extend(self.title.map(|title| Record::Renamed { title }));
@@ -78,7 +78,7 @@ impl Conversation {
     }
 }
 
-struct Copy<'a> {
+struct Copier<'a> {
     id: &'a SessionId,
     turn: u32,
     attempt: u32,
@@ -89,7 +89,7 @@ struct Copy<'a> {
     records: Vec<Record>,
 }
 
-impl Copy<'_> {
+impl Copier<'_> {
     /// The number of the next record.
     fn next(&self) -> RecordNo {
         RecordNo(self.records.len() as u64 + 1)
@@ -98,7 +98,7 @@ impl Copy<'_> {
     fn message(&mut self, message: &Message) {
         match message {
             Message::User { parts } => {
-                if parts.iter().any(|part| matches!(part, UserPart::Text { .. } | UserPart::Image { .. })) {
+                if message.is_prompt() {
                     self.end_turn();
                     (self.turn, self.attempt) = (self.turn + 1, 0);
                     self.records.push(Record::TurnStarted { turn: self.turn, limits: Limits::default() });

@@ -295,7 +295,7 @@ impl History {
         self.compactions.push(self.archive.len());
         self.archive.extend(self.entries.drain(..first));
         // The new summary replaces an earlier one.
-        self.entries.retain(|(_, message)| !is_summary(message));
+        self.entries.retain(|(_, message)| message.summary().is_none());
         self.entries.insert(0, (kept_from, Arc::new(Message::note(NoteKind::Summary, summary))));
         self.measured = None;
     }
@@ -303,7 +303,7 @@ impl History {
     fn uncompacted(&mut self) {
         let Some(first) = self.compactions.pop() else { return };
         let summarized = self.archive.split_off(first);
-        let since = self.entries.drain(..).filter(|(_, message)| !is_summary(message));
+        let since = self.entries.drain(..).filter(|(_, message)| message.summary().is_none());
         self.entries = summarized.into_iter().chain(since).collect();
         self.measured = None;
     }
@@ -329,12 +329,12 @@ impl History {
     fn rewound(&mut self, before: RecordNo) {
         let summary_hides = |history: &Self| {
             let first = history.entries.first();
-            first.is_some_and(|(no, message)| is_summary(message) && before < *no)
+            first.is_some_and(|(no, message)| message.summary().is_some() && before < *no)
         };
         while summary_hides(self) && !self.compactions.is_empty() {
             self.uncompacted();
         }
-        let from = self.entries.iter().position(|(no, message)| *no >= before && !is_summary(message));
+        let from = self.entries.iter().position(|(no, message)| *no >= before && message.summary().is_none());
         self.entries.truncate(from.unwrap_or(self.entries.len()));
         self.detach_open();
         self.measured = None;
@@ -418,18 +418,15 @@ impl History {
     /// The user's prompts with the numbers of their messages, oldest first; those that were replaced included.
     pub fn prompts(&self) -> impl Iterator<Item = (RecordNo, &[UserPart])> {
         self.whole().filter_map(|(no, message)| match &**message {
-            Message::User { parts } if images::asked(parts).is_some() => Some((*no, parts.as_slice())),
+            Message::User { parts } if message.is_prompt() => Some((*no, parts.as_slice())),
             Message::User { .. } | Message::Assistant(_) | Message::ToolReturns { .. } => None,
         })
     }
 
     /// The whole conversation, to be copied into another session.
     pub fn conversation(&self, of: SessionId) -> Conversation {
-        let summary = self.entries.first().and_then(|(_, message)| match &**message {
-            Message::User { parts } if is_summary(message) => parts.first().and_then(as_note),
-            Message::User { .. } | Message::Assistant(_) | Message::ToolReturns { .. } => None,
-        });
-        let whole = |message: &Message| !is_summary(message);
+        let summary = self.entries.first().and_then(|(_, message)| message.summary());
+        let whole = |message: &Message| message.summary().is_none();
         let replaced = self.archived().filter(|message| whole(message)).count();
         Conversation {
             of: CopyOf::Session { session: of },
@@ -438,7 +435,7 @@ impl History {
             messages: self.shown_messages().filter(whole).collect(),
             started: self.started.clone(),
             notes: self.notes.clone(),
-            summary: summary.map(|(_, text)| (text.clone(), replaced)),
+            summary: summary.map(|text| (text.to_owned(), replaced)),
         }
     }
 
@@ -562,14 +559,5 @@ fn as_note(part: &UserPart) -> Option<(&NoteKind, &String)> {
     match part {
         UserPart::Note { kind, text } => Some((kind, text)),
         UserPart::Text { .. } | UserPart::Image { .. } => None,
-    }
-}
-
-fn is_summary(message: &Message) -> bool {
-    match message {
-        Message::User { parts } => {
-            matches!(parts.as_slice(), [UserPart::Note { kind: NoteKind::Summary, .. }])
-        }
-        Message::Assistant(_) | Message::ToolReturns { .. } => false,
     }
 }

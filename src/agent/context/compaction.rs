@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use super::{BYTES_PER_TOKEN, ledger, prompt_text, quoted, text_bytes};
+use super::{BYTES_PER_TOKEN, ledger, quoted, text_bytes};
 use crate::history::{History, Record, RecordNo};
-use crate::message::{Message, NoteKind, UserPart};
+use crate::message::Message;
 use crate::stdx::text::grouped;
 
 /// The share of the room that the newest messages keep: one in this many.
@@ -18,7 +18,8 @@ const KEPT_SHARE: u64 = 4;
 /// bytes.
 const FACTS_SHARE: u64 = 10;
 const FACTS_OF_REPLACED: u64 = 3;
-const FACTS: std::ops::RangeInclusive<u64> = 1_000..=16_000;
+const LEAST_FACTS: u64 = 1_000;
+const MOST_FACTS: u64 = 16_000;
 
 /// The share of the window that the quoted messages of a summary's request may have.
 const QUOTED_SHARE: u64 = 2;
@@ -55,15 +56,15 @@ impl CompactionPlan {
         let whole: u64 = sizes.iter().sum();
         let keep = room.map_or(whole, |room| room.min(whole)) / KEPT_SHARE;
         let kept = cut(history, &sizes, keep)?;
-        let only_an_older_summary = kept == 1 && is_summary(&entries.first()?.1);
+        let only_an_older_summary = kept == 1 && entries.first()?.1.summary().is_some();
         if only_an_older_summary {
             return None;
         }
         let bytes = |tokens: u64, share: u64| tokens.saturating_mul(BYTES_PER_TOKEN) / share;
         let replaced: u64 = sizes.iter().take(kept).sum();
         let window = window.unwrap_or(ROOM);
-        let facts = bytes(window, FACTS_SHARE).clamp(*FACTS.start(), *FACTS.end());
-        let facts = usize_of(facts.min(bytes(replaced, FACTS_OF_REPLACED)).max(*FACTS.start()));
+        let facts = bytes(window, FACTS_SHARE).min(bytes(replaced, FACTS_OF_REPLACED));
+        let facts = usize_of(facts.clamp(LEAST_FACTS, MOST_FACTS));
         let quoted = usize_of(bytes(window, QUOTED_SHARE));
         Some(Self {
             kept_from: entries.get(kept)?.0,
@@ -149,9 +150,7 @@ const SUMMARY: &str =
 
 /// Returns the model's own text of an earlier summary.
 fn earlier_summary(message: &Message) -> Option<String> {
-    let Message::User { parts } = message else { return None };
-    let Some(UserPart::Note { kind: NoteKind::Summary, text }) = parts.first() else { return None };
-    text.split_once(SUMMARY).map(|(_, summary)| summary.to_owned())
+    message.summary()?.split_once(SUMMARY).map(|(_, summary)| summary.to_owned())
 }
 
 fn usize_of(number: u64) -> usize {
@@ -166,9 +165,18 @@ fn tokens(message: &Arc<Message>) -> u64 {
 /// of them is a prompt; at least the last prompt, or else the last reply with its returns.
 fn cut(history: &History, sizes: &[u64], keep: u64) -> Option<usize> {
     let entries = history.entries();
-    let tail = |at: usize| sizes[at..].iter().sum::<u64>();
-    let prompts: Vec<usize> =
-        (1..entries.len()).filter(|&at| prompt_text(&entries[at].1).is_some()).collect();
+    // The tokens from each message on.
+    let mut tails: Vec<u64> = sizes
+        .iter()
+        .rev()
+        .scan(0, |sum, size| {
+            *sum += size;
+            Some(*sum)
+        })
+        .collect();
+    tails.reverse();
+    let tail = |at: usize| tails[at];
+    let prompts: Vec<usize> = (1..entries.len()).filter(|&at| entries[at].1.is_prompt()).collect();
     if let Some(at) = prompts.iter().copied().find(|&at| tail(at) <= keep) {
         return Some(at);
     }
@@ -185,9 +193,4 @@ fn cut(history: &History, sizes: &[u64], keep: u64) -> Option<usize> {
     }
     let fitting = within.iter().copied().find(|&at| tail(at) <= keep.max(1));
     fitting.or_else(|| within.last().copied()).or(last_prompt)
-}
-
-fn is_summary(message: &Message) -> bool {
-    let Message::User { parts } = message else { return false };
-    parts.iter().all(|part| matches!(part, UserPart::Note { kind: NoteKind::Summary, .. }))
 }

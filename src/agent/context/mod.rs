@@ -17,7 +17,7 @@ pub use self::ledger::changed_since;
 pub use self::parts::{ContextPart, parts};
 pub use self::view::{ViewLimits, ViewSettings, view};
 use crate::history::History;
-use crate::message::{Message, Piece, UserPart};
+use crate::message::{Message, Piece};
 use crate::provider::{ModelRequest, ToolSchema};
 
 /// Bytes of text that count as one token; a rough mean over languages and code.
@@ -56,10 +56,17 @@ pub fn estimated_request(request: &ModelRequest) -> u64 {
 
 /// Returns the tokens that a request may have in a model's `window` before older messages are replaced; `reply` is the
 /// length limit of a reply.
-pub fn room(window: u32, reply: Option<u32>) -> u64 {
+fn room(window: u32, reply: Option<u32>) -> u64 {
     let window = u64::from(window);
     let reply = reply.map_or(0, u64::from).min(window / 2);
     (window * FULL / 100).min(window - reply)
+}
+
+/// Returns the tokens that a request may have before older messages are replaced: as they are set for the conversation, or
+/// else by the model's window and the length limit of a reply. `None` = unknown.
+pub fn limit(set: Option<u32>, window: Option<u32>, reply: Option<u32>, preamble: u64) -> Option<u64> {
+    let set = set.map(|set| u64::from(set) + preamble);
+    set.or_else(|| window.map(|window| room(window, reply)))
 }
 
 /// Estimates the tokens of what stands before the conversation: the system prompt and the tools.
@@ -80,17 +87,4 @@ fn text_bytes(message: &Message) -> usize {
         Piece::Call(call) => call.args.to_string().len(),
         Piece::Image => BYTES_PER_IMAGE,
     })
-}
-
-/// Returns the user's own text in a message, if there is any.
-fn prompt_text(message: &Message) -> Option<String> {
-    let Message::User { parts } = message else { return None };
-    let texts: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| match part {
-            UserPart::Text { text } => Some(text.as_str()),
-            UserPart::Image { .. } | UserPart::Note { .. } => None,
-        })
-        .collect();
-    (!texts.is_empty()).then(|| texts.join("\n"))
 }

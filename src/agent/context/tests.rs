@@ -6,7 +6,7 @@ use super::*;
 use crate::history::Record;
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, PartKind, ReturnStatus, StopKind, StopReason, ToolCall,
-    ToolName, ToolReturn,
+    ToolName, ToolReturn, UserPart,
 };
 use crate::provider::RequestKind;
 

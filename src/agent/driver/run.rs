@@ -624,10 +624,7 @@ impl<'a> Driver<'a> {
 
     /// Returns the number of tokens that a request may have; `None` = unknown.
     fn room(&self, model: &ActiveModel, preamble: u64) -> Option<u64> {
-        if let Some(set) = self.env.context_tokens {
-            return Some(u64::from(set) + preamble);
-        }
-        model.profile.window.map(|window| context::room(window, model.max_output_tokens))
+        context::limit(self.env.context_tokens, model.profile.window, model.max_output_tokens, preamble)
     }
 
     /// Plans a compaction for the model that answers.

@@ -138,11 +138,10 @@ impl Turn {
             Err(why) => {
                 compacting.failures += 1;
                 let why = format!("the summary of {by} was not used: {why}");
-                if compacting.failures >= MOST_FAILURES && compacting.who != ModelRole::Summarizer {
-                    return self.leave_out(*compacting, Some(why), vec![ended], out);
+                if compacting.failures >= MOST_FAILURES {
+                    return self.without_summary(*compacting, why, vec![ended], out);
                 }
                 out.push(Effect::Commit(vec![ended], Durability::Written));
-                self.spare_summarizer(&mut compacting, &why, out);
                 self.summarize(*compacting, out);
             }
         }
@@ -159,14 +158,10 @@ impl Turn {
         self.budget.used.count(usage, self.cost(usage), Some(error.class));
         let ended = self.summary_ended(usage, Some(error.class));
         let why = format!("{}: {error}", self.asked.name());
-        let is_last = compacting.failures >= MOST_FAILURES;
-        if is_last && compacting.who != ModelRole::Summarizer {
-            return self.leave_out(*compacting, Some(why), vec![ended], out);
+        if compacting.failures >= MOST_FAILURES {
+            return self.without_summary(*compacting, why, vec![ended], out);
         }
         out.push(Effect::Commit(vec![ended], Durability::Written));
-        if self.spare_summarizer(&mut compacting, &why, out) {
-            return self.summarize(*compacting, out);
-        }
         let next = match error.recovery() {
             // The same request would fail again, and there is no other.
             Recovery::Compact | Recovery::Reflect => Next::End(TurnEnd::Completed),
@@ -181,27 +176,28 @@ impl Turn {
                 compacting.who = self.who;
                 self.summarize(*compacting, out);
             }
-            Next::Compact(_) | Next::Complete | Next::End(_) if compacting.who == ModelRole::Summarizer => {
-                compacting.failures = MOST_FAILURES;
-                self.spare_summarizer(&mut compacting, &why, out);
-                self.summarize(*compacting, out);
-            }
             Next::Compact(_) | Next::Complete | Next::End(_) => {
-                self.leave_out(*compacting, Some(why), Vec::new(), out);
+                self.without_summary(*compacting, why, Vec::new(), out);
             }
         }
     }
 
-    /// Lets the model in use write the summary after the model for summaries has failed; whether it does now.
-    fn spare_summarizer(&mut self, compacting: &mut Compacting, why: &str, out: &mut Vec<Effect>) -> bool {
-        let spares = compacting.failures >= MOST_FAILURES && compacting.who == ModelRole::Summarizer;
-        if spares {
-            let text = format!("{why}; the model in use writes the summary");
-            out.push(Effect::Show(Event::Status { text }));
-            (compacting.who, compacting.failures) = (self.who, 0);
-            self.failures = 0;
+    /// After the last failure of a model: the model in use writes the summary, unless it was that one.
+    fn without_summary(
+        &mut self,
+        compacting: Compacting,
+        why: String,
+        records: Vec<Record>,
+        out: &mut Vec<Effect>,
+    ) {
+        if compacting.who != ModelRole::Summarizer {
+            return self.leave_out(compacting, Some(why), records, out);
         }
-        spares
+        commit(records, out);
+        let text = format!("{why}; the model in use writes the summary");
+        out.push(Effect::Show(Event::Status { text }));
+        self.failures = 0;
+        self.summarize(Compacting { who: self.who, failures: 0, ..compacting }, out);
     }
 
     /// Leaves the messages out without a summary.
@@ -215,9 +211,7 @@ impl Turn {
         let Compacting { why, plan, .. } = compacting;
         // The user asked for a summary: without one, nothing is left out.
         if why == Overflow::Asked {
-            if !records.is_empty() {
-                out.push(Effect::Commit(records, Durability::Written));
-            }
+            commit(records, out);
             let reason = without.unwrap_or_else(|| "no request may be sent".to_owned());
             let text = format!("Nothing was compacted: {reason}.");
             out.push(Effect::Show(Event::Status { text }));
@@ -261,5 +255,11 @@ impl Turn {
         };
         let error = self.with_the_first(&error);
         self.end(TurnEnd::Failed { error }, out);
+    }
+}
+
+fn commit(records: Vec<Record>, out: &mut Vec<Effect>) {
+    if !records.is_empty() {
+        out.push(Effect::Commit(records, Durability::Written));
     }
 }

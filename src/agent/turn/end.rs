@@ -33,6 +33,10 @@ impl Turn {
                 self.budget.used.count(told, self.cost(told), None);
                 let ended = self.summary_ended(told, None);
                 out.push(Effect::Commit(vec![ended], Durability::Written));
+                if self.kind == TurnKind::Compaction {
+                    let text = "Stopped. Nothing was compacted.".to_owned();
+                    out.push(Effect::Show(Event::Status { text }));
+                }
                 self.stopping = how;
                 self.end(TurnEnd::Interrupted, out);
             }

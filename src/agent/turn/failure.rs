@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{Compaction, Next, Overflow, Patience, Phase, Turn};
+use super::{Next, Overflow, Patience, Phase, Turn};
 use crate::agent::budget::{backoff, retries_within};
 use crate::agent::effect::{Effect, ModelRole};
 use crate::agent::port::Event;
@@ -31,8 +31,8 @@ impl Turn {
     pub(super) fn after_failure(&mut self, error: &ProviderError, out: &mut Vec<Effect>) -> Next {
         match error.recovery() {
             Recovery::Abort => self.give_up(error, out),
-            Recovery::Compact if self.compaction == Compaction::Unused => {
-                self.compaction = Compaction::Used;
+            Recovery::Compact if !self.compacted_after_refusal => {
+                self.compacted_after_refusal = true;
                 Next::Compact(Overflow::Refused(error.clone()))
             }
             Recovery::Compact => self.give_up(error, out),

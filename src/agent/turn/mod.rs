@@ -80,7 +80,8 @@ pub struct Turn {
     attempt: u32,
     /// Failed attempts in a row.
     failures: u32,
-    compaction: Compaction,
+    /// Whether a request was repeated with a shorter conversation in this turn; once is enough.
+    compacted_after_refusal: bool,
     phase: Phase,
     kind: TurnKind,
     stopping: Stopping,
@@ -187,12 +188,6 @@ enum Overflow {
     Asked,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compaction {
-    Unused,
-    Used,
-}
-
 /// Whether and how the turn is stopping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stopping {
@@ -285,7 +280,7 @@ impl Turn {
             budget,
             attempt,
             failures: 0,
-            compaction: Compaction::Unused,
+            compacted_after_refusal: false,
             phase: Phase::Working,
             kind: TurnKind::Prompt,
             stopping: Stopping::No,

@@ -1,6 +1,6 @@
 //! One reply: its events as they stream, and the consequences of its end.
 
-use super::{Compaction, Next, Overflow, Phase, Turn};
+use super::{Next, Overflow, Phase, Turn};
 use crate::agent::assemble::Step;
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
@@ -147,9 +147,9 @@ impl Turn {
 
     /// Whether the request is repeated with fewer messages because the window was full; once per turn.
     fn retries_after_window(&mut self, stop: &StopReason) -> bool {
-        let retries = window_was_full(stop) && self.compaction == Compaction::Unused;
+        let retries = window_was_full(stop) && !self.compacted_after_refusal;
         if retries {
-            self.compaction = Compaction::Used;
+            self.compacted_after_refusal = true;
         }
         retries
     }

@@ -167,11 +167,7 @@ async fn context(client: &ClientHandler, history: &History) -> ContextView {
     let (view, set) = (app.view_settings(), app.settings.context_tokens);
     let limits = prompt::view_limits(view, set, &model);
     let request = prompt::request(&client.session, history, limits, &preamble, &model, ToolChoice::Auto);
-    let limit = match (set, model.profile.window) {
-        (Some(set), _) => Some(u64::from(set) + before),
-        (None, Some(window)) => Some(context::room(window, model.max_output_tokens)),
-        (None, None) => None,
-    };
+    let limit = context::limit(set, model.profile.window, model.max_output_tokens, before);
     let room = limit.map(|limit| limit.saturating_sub(before));
     let plan = CompactionPlan::asked(history, room, room, before).filter(CompactionPlan::is_worth_a_summary);
     let last = app.store.usage_by_model(UsageOf::Last(client.session.clone())).await.unwrap_or_default();
