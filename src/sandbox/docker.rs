@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -39,6 +39,10 @@ const OWNER: &str = "co.owner";
 /// The time for one request to Docker.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The time for removing a container, and the time between two attempts.
+const REMOVAL: Duration = Duration::from_secs(20);
+const RETRY: Duration = Duration::from_millis(100);
+
 /// The number of the last family of sockets that Linux knows.
 const LAST_FAMILY: i32 = 45;
 
@@ -62,15 +66,20 @@ pub struct Container {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        let is_gone = || match self.docker.ask(&["rm", "-f", &self.name]) {
-            Ok((_, true)) => true,
-            // It has ended by itself.
-            Ok((said, false)) => said.contains("No such container"),
-            Err(_) => false,
-        };
-        if !is_gone() && !is_gone() {
-            // Mounted in something that may run still, they stay; a later command of the folder removes them.
-            self.points.leave();
+        let began = Instant::now();
+        loop {
+            match self.docker.ask(&["rm", "-f", &self.name]) {
+                Ok((_, true)) => return,
+                // It has ended by itself.
+                Ok((said, false)) if said.contains("No such container") => return,
+                // Most often Docker, or the stage, is removing it already.
+                Ok(_) | Err(_) => {}
+            }
+            if began.elapsed() > REMOVAL {
+                // Mounted in something that may run still, they stay; a later command of the folder removes them.
+                return self.points.leave();
+            }
+            std::thread::sleep(RETRY);
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod badge;
 pub mod common;
 pub mod expiry;
 pub mod many;
+pub mod power;
 pub mod races;
 pub mod requests;
 pub mod search;
