@@ -125,7 +125,17 @@ impl App {
     /// Opens the store and builds the rest.
     pub async fn open(world: World, loaded: Loaded, models: Arc<Models>) -> Result<Self, AppError> {
         let Loaded { settings, .. } = loaded;
-        let store = open_store(&world, &settings).await?;
+        let store = match &world.private {
+            None => open_store(&world, &settings).await?,
+            Some(private) => {
+                let folder = private.path().to_owned();
+                let runtime = folder.join("run");
+                let audit_copy = Some(settings.data_dir.clone());
+                let options =
+                    StoreOptions { data: folder, runtime, audit_copy, ..store_options(&world, &settings) };
+                concealing_keys(Store::open(options).await?, &settings)
+            }
+        };
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
         let Tools { registry, sandbox, tasks, sandbox_remarks, child_env } = tools(&world, &settings);
@@ -213,7 +223,7 @@ impl App {
     /// Returns the folder for long outputs and tasks of a session.
     #[must_use]
     pub fn spill(&self, session: &SessionId) -> PathBuf {
-        self.settings.data_dir.join("spill").join(&session.0)
+        self.world.sessions(&self.settings).join("spill").join(&session.0)
     }
 }
 
@@ -331,8 +341,11 @@ pub async fn planned(
 
 /// Opens the store of these settings. Keys in the settings are never written to it.
 pub async fn open_store(world: &World, settings: &Settings) -> Result<Store, StoreError> {
-    let store = Store::open(store_options(world, settings)).await?;
+    Ok(concealing_keys(Store::open(store_options(world, settings)).await?, settings))
+}
+
+fn concealing_keys(store: Store, settings: &Settings) -> Store {
     let concealing = store.clone();
     Keys::of(settings).listen(move |secret| concealing.conceal(secret.expose()));
-    Ok(store)
+    store
 }

@@ -5,6 +5,7 @@
 mod build;
 mod opening;
 mod orphans;
+mod removal;
 mod status;
 
 pub mod images;
@@ -15,4 +16,5 @@ pub use self::build::{
 };
 pub use self::opening::{Opened, Opening};
 pub use self::orphans::{orphaned_processes, own_mark};
+pub use self::removal::{remove_session, remove_sessions, retention};
 pub use self::status::{SandboxStatus, Status};

@@ -11,6 +11,8 @@ use crate::store::{SessionFilter, StoreError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opening {
     New,
+    /// The one with this id, which is begun if there is none; `--session-id`.
+    Exactly(SessionId),
     /// The latest of this folder; `co -c`.
     Latest,
     /// The latest of this folder, resuming its open turn; `co resume`.
@@ -51,50 +53,46 @@ impl Opening {
     /// Whether an open turn is resumed once the session is open.
     pub fn resumes(&self) -> bool {
         match self {
-            Self::New | Self::Latest => false,
+            Self::New | Self::Exactly(_) | Self::Latest => false,
             Self::ResumeLatest | Self::Resume(_) => true,
         }
     }
 
     /// Opens the session, as its owner or read-only.
     pub async fn open(&self, app: &App, decider: Decider) -> Result<Opened, AppError> {
-        let session = match self.find(app).await? {
-            None => Session::create(&app.store, &app.world.workspace).await,
-            Some(id) => Session::open(&app.store, &id).await,
-        };
-        match session {
+        match self.session(app).await {
             Ok(session) => {
                 let env = app.agent_env(&session, decider).await;
                 Ok(Opened::Owned(Box::new((session, env))))
             }
-            Err(SessionError::Owned { id, owner }) => {
+            Err(AppError::Session(SessionError::Owned { id, owner })) => {
                 let history = Box::new(Session::read(&app.store, &id).await?);
                 let holder = owner.map_or_else(|| "another co".to_owned(), |owner| owner.to_string());
                 Ok(Opened::Guest { id, history, holder })
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
     /// Opens the session as its owner. Errs if another process owns it.
     pub async fn open_owned(&self, app: &App, decider: Decider) -> Result<(Session, AgentEnv), AppError> {
-        let session = match self.find(app).await? {
-            None => Session::create(&app.store, &app.world.workspace).await?,
-            Some(id) => Session::open(&app.store, &id).await?,
-        };
+        let session = self.session(app).await?;
         let env = app.agent_env(&session, decider).await;
         Ok((session, env))
     }
 
-    async fn find(&self, app: &App) -> Result<Option<SessionId>, AppError> {
-        match self {
-            Self::New => Ok(None),
+    async fn session(&self, app: &App) -> Result<Session, AppError> {
+        let (store, folder) = (&app.store, &app.world.workspace);
+        let session = match self {
+            Self::New => Session::create(store, folder).await,
+            Self::Exactly(id) => Session::open_or_create(store, id.clone(), folder).await,
             Self::Latest | Self::ResumeLatest => {
-                let latest = app.store.latest_session(&app.world.workspace).await?;
-                latest.ok_or(AppError::NoSession).map(Some)
+                let latest = store.latest_session(folder).await?.ok_or(AppError::NoSession)?;
+                Session::open(store, &latest).await
             }
-            Self::Resume(words) => found(app, words).await.map(Some),
-        }
+            Self::Resume(words) => Session::open(store, &found(app, words).await?).await,
+        };
+        Ok(session?)
     }
 }
 

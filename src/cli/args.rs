@@ -89,6 +89,12 @@ pub(super) struct Run {
     /// Continue the latest session of this folder
     #[arg(long = "continue", short = 'c')]
     pub go_on: bool,
+    /// Continue the session with this id, or begin one with it
+    #[arg(long, value_name = "UUID", conflicts_with = "go_on")]
+    pub session_id: Option<uuid::Uuid>,
+    /// Keep this session in memory only: its messages, requests, outputs and input lines end with it; the audit keeps hashes
+    #[arg(long, conflicts_with = "go_on")]
+    pub no_session_persistence: bool,
 }
 
 impl Run {
@@ -365,7 +371,24 @@ pub(super) enum SessionsDo {
         #[arg(required = true)]
         title: Vec<String>,
     },
-    /// Delete a session with its requests and usage; the audit keeps its rows
+    /// Delete old sessions; those with requests that wait are kept
+    ///
+    /// Without options the retention of the settings applies: `history.keep_days` and `history.max_mb`, which also apply by
+    /// themselves, a minute after a conversation begins. Copies of the database keep what they hold for up to three days.
+    Prune {
+        /// Sessions last used before this date, e.g. 2026-01-31, or older than this many days, e.g. 90d
+        #[arg(long, value_name = "DATE|DAYS")]
+        before: Option<String>,
+        /// The oldest sessions, until the database is no larger than this many MiB
+        #[arg(long, value_name = "MIB")]
+        max_mb: Option<u32>,
+        /// Delete them; without it they are only listed
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Delete a session with its requests, usage and outputs; the audit keeps its rows
+    ///
+    /// Lines of its prompts stay in the input history, and copies of the database keep what they hold for up to three days.
     Delete {
         #[command(flatten)]
         session: SessionId,

@@ -244,7 +244,7 @@ fn options(world: &World, settings: &Settings) -> TuiOptions {
         mouse: if settings.mouse { MouseMode::Ours } else { MouseMode::Terminals },
         host: Host { call, ..known },
         editor: world.editor(),
-        pasted: settings.data_dir.join("pasted"),
+        pasted: world.sessions(settings).join("pasted"),
         home: lookup("HOME").map(PathBuf::from),
     }
 }

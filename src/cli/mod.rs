@@ -37,6 +37,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser as _;
@@ -49,9 +50,10 @@ use self::console::Console;
 use self::error::{CliError, Kind, Result};
 use self::input::Terminals;
 use crate::app::Opening;
+use crate::history::SessionId;
 use crate::sandbox::privacy;
 use crate::store::wait_closed;
-use crate::workspace::World;
+use crate::workspace::{MemoryFolder, World};
 
 /// How long background work may take to end once the outcome is known.
 const LINGER: Duration = Duration::from_millis(100);
@@ -88,17 +90,38 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return console.fail(&CliError::new(Kind::Error, error)),
     };
-    let outcome = runtime.block_on(async {
-        survive_full_files();
-        dispatch(args, env, &mut console).await
-    });
-    // Remaining tasks hold nothing unsaved; a writer on a full pipe would never end by itself.
-    runtime.shutdown_timeout(LINGER);
-    wait_closed(LINGER);
+    let outcome = match in_memory(&args) {
+        Ok(private) => {
+            let outcome = runtime.block_on(async {
+                survive_full_files();
+                dispatch(args, env, private.clone(), &mut console).await
+            });
+            // Remaining tasks hold nothing unsaved; a writer on a full pipe would never end by itself.
+            runtime.shutdown_timeout(LINGER);
+            wait_closed(LINGER);
+            outcome
+        }
+        Err(error) => Err(error),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => console.fail(&error),
     }
+}
+
+/// Makes the folder for a session that is not kept, if one is asked for.
+fn in_memory(args: &Args) -> Result<Option<Arc<MemoryFolder>>> {
+    let is_wanted = match &args.command {
+        None | Some(Sub::Chat(_)) => args.run.no_session_persistence,
+        Some(_) => false,
+    };
+    let made = is_wanted.then(MemoryFolder::create).transpose();
+    let made = made.map_err(|error| {
+        let text = format!("there is no place in memory for this session: {error}");
+        CliError::message(Kind::Error, text)
+            .hint("leave `--no-session-persistence` out, and delete the session afterwards")
+    })?;
+    Ok(made.map(Arc::new))
 }
 
 /// Builds the runtime. With a screen, the screen has this thread and one more serves the session's owner and
@@ -121,7 +144,12 @@ fn survive_full_files() {
     }
 }
 
-async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Console) -> Result<()> {
+async fn dispatch(
+    args: Args,
+    env: BTreeMap<String, String>,
+    private: Option<Arc<MemoryFolder>>,
+    console: &mut Console,
+) -> Result<()> {
     let Args { shared, mut run, command } = args;
     let first = run.take_first();
     if let (Some(_), Some(_)) = (&first, &command) {
@@ -131,8 +159,9 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
     // A value typed after a subcommand also reaches the options of all commands above it.
     let is_field = matches!(&command, Some(Sub::Approvals(what)) if what.takes_fields());
     let flags = if is_field { shared.without_sets().flags()? } else { shared.flags()? };
-    let world = World::of_process(env)
+    let mut world = World::of_process(env)
         .map_err(|error| crate::app::AppError::Workspace { detail: error.to_string() })?;
+    world.private = private;
     let at = Terminals::of_process();
     match command {
         None => talk(run, first, world, flags, at, console).await,
@@ -187,7 +216,11 @@ async fn talk(
     at: Terminals,
     console: &mut Console,
 ) -> Result<()> {
-    let opening = if run.go_on { Opening::Latest } else { Opening::New };
+    let opening = match run.session_id {
+        Some(id) => Opening::Exactly(SessionId(id.to_string())),
+        None if run.go_on => Opening::Latest,
+        None => Opening::New,
+    };
     if let Some(words) = run.print {
         let words = match (words.as_str(), &first) {
             ("", Some(first)) => first,

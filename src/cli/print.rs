@@ -120,6 +120,10 @@ async fn turn(
     for problem in models.trouble() {
         console.note(&format!("co: {problem}"));
     }
+    if world.private.is_some() {
+        console
+            .note("co: this session is in memory only; the audit keeps hashes of what was decided and run");
+    }
     if let Some(warning) = models.warning() {
         console.note(&format!("co: {warning}"));
     }
@@ -170,7 +174,26 @@ async fn turn(
         };
         console.json(&told)?;
     }
-    outcome(&session, went, stop.caught(), console).await
+    let outcome = outcome(&session, went, stop.caught(), console).await?;
+    Ok(match outcome {
+        PrintedTurn::Failed(error) if app.world.private.is_some() => PrintedTurn::Failed(not_kept(error)),
+        other => other,
+    })
+}
+
+/// Says the same of a session that is gone now.
+fn not_kept(error: CliError) -> CliError {
+    let CliError { kind, source, .. } = error;
+    match kind {
+        Kind::Waiting => {
+            let error = CliError::message(
+                kind,
+                "calls that need your approval were not run, and the session was not kept",
+            );
+            error.hint("leave `--no-session-persistence` out to decide them later, or allow them by a rule")
+        }
+        _ => CliError { kind, source, hints: vec!["the session was not kept".to_owned()] },
+    }
 }
 
 /// Prints the hooks' messages so far.

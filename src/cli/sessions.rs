@@ -1,16 +1,18 @@
-//! `co sessions`: lists, finds, shows, exports, imports, renames and deletes sessions.
+//! `co sessions`: lists, finds, shows, exports, imports, renames, prunes and deletes sessions.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::{Flags, Sessions, SessionsDo};
 use super::console::Console;
+use super::day::begin;
 use super::error::{CliError, Kind, Result};
 use super::table::{short, table};
-use crate::app::{AppError, open_store, open_store_for_lists};
+use crate::app::{AppError, open_store, open_store_for_lists, remove_session, remove_sessions, retention};
 use crate::command::{ExportForm, TITLE_WIDTH};
 use crate::config::Settings;
 use crate::frontend::export::{ExportHead, export};
@@ -18,10 +20,11 @@ use crate::frontend::import::{self, Imported};
 use crate::history::{Conversation, CopyOf, Durability, Record, SessionId, TurnEnd};
 use crate::message::Message;
 use crate::session::Session;
+use crate::stdx::clock::system_zone;
 use crate::stdx::fs::write_new_private;
 use crate::stdx::moment::age;
 use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
-use crate::store::{FoundSession, SessionFilter, SessionSummary, Store};
+use crate::store::{FoundSession, Retention, SessionFilter, SessionSummary, Store, WithRequests};
 use crate::workspace::{World, load_settings};
 
 pub(super) async fn run(what: Sessions, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
@@ -54,6 +57,23 @@ pub(super) async fn run(what: Sessions, world: &World, flags: Flags, console: &m
             }
             owned.commit(&[Record::Renamed { title }], Durability::Synced).await.map_err(AppError::from)?;
             Ok(())
+        }
+        Some(SessionsDo::Prune { before, max_mb, yes }) => {
+            let store = open_store(world, &settings).await?;
+            let of_settings = retention(&settings, store.clock());
+            let wanted = match (&before, max_mb) {
+                (None, None) => of_settings.ok_or_else(|| {
+                    let error = CliError::message(Kind::Usage, "nothing says which sessions are old");
+                    error.hint("add `--before 90d` or `--max-mb 500`, or set `history.keep_days` or `history.max_mb`")
+                })?,
+                (before, size) => {
+                    let now = store.clock().now();
+                    let begin = |text| begin("--before", text, now, &system_zone());
+                    let before = before.as_deref().map(begin).transpose()?;
+                    Retention { before, max_bytes: size.map(|size| u64::from(size) << 20) }
+                }
+            };
+            prune(&store, wanted, yes, &settings, console).await
         }
         Some(SessionsDo::Delete { session, yes }) => {
             delete(&session.id, yes, world, &settings, console).await
@@ -165,16 +185,38 @@ async fn delete(
         let text = format!("deleting {} ({}) cannot be undone", id, sanitize_line(&title));
         return Err(CliError::message(Kind::Usage, text).hint("add `--yes` to delete it"));
     }
-    store.delete_session(&id).await?;
-    let outputs = settings.data_dir.join("spill").join(&id.0);
-    match std::fs::remove_dir_all(&outputs) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            let text = format!("its outputs in {} remain: {error}", outputs.display());
-            return Err(CliError::message(Kind::Error, text).hint("remove that folder"));
-        }
-        Ok(()) | Err(_) => {}
-    }
+    remove_session(session, &settings.data_dir, WithRequests::Deleted).await?;
     console.out(&format!("Deleted {} ({}).\n", id, sanitize_line(&title)))
+}
+
+async fn prune(
+    store: &Store,
+    wanted: Retention,
+    yes: bool,
+    settings: &Settings,
+    console: &mut Console,
+) -> Result<()> {
+    let found = store.beyond(wanted).await?;
+    if found.is_empty() {
+        return console.out("No session is that old; nothing was deleted.\n");
+    }
+    if !yes {
+        console.out(&sessions_table(&found, store.clock().now()))?;
+        let text = format!("deleting {} cannot be undone", sessions(found.len()));
+        return Err(CliError::message(Kind::Usage, text).hint("add `--yes` to delete them"));
+    }
+    let wanted = found.len();
+    let removed = remove_sessions(store, &settings.data_dir, found).await?.len();
+    store.compact().await?;
+    let kept = match wanted - removed {
+        0 => String::new(),
+        kept => format!(" {} in use or waiting for you by now were kept.", sessions(kept)),
+    };
+    console.out(&format!("Deleted {}.{kept}\n", sessions(removed)))
+}
+
+fn sessions(count: usize) -> String {
+    if count == 1 { "1 session".to_owned() } else { format!("{} sessions", grouped(count)) }
 }
 
 async fn search(
@@ -239,21 +281,22 @@ async fn list(
         let place = if all { "yet" } else { "in this folder yet; `co sessions --all` lists all folders" };
         return console.out(&format!("No sessions {place}.\n"));
     }
-    let now = store.clock().now();
-    let rows: Vec<[String; 6]> = sessions
-        .iter()
-        .map(|one| {
-            [
-                short(&one.id.0),
-                age(one.updated, now),
-                one.turns.to_string(),
-                end(one),
-                one.title.clone().unwrap_or_default(),
-                one.workspace.display().to_string(),
-            ]
-        })
-        .collect();
-    console.out(&table(["ID", "AGE", "TURNS", "LAST", "TITLE", "FOLDER"], &rows))
+    console.out(&sessions_table(&sessions, store.clock().now()))
+}
+
+fn sessions_table(sessions: &[SessionSummary], now: Timestamp) -> String {
+    let row = |one: &SessionSummary| {
+        [
+            short(&one.id.0),
+            age(one.updated, now),
+            one.turns.to_string(),
+            end(one),
+            one.title.clone().unwrap_or_default(),
+            one.workspace.display().to_string(),
+        ]
+    };
+    let rows: Vec<[String; 6]> = sessions.iter().map(row).collect();
+    table(["ID", "AGE", "TURNS", "LAST", "TITLE", "FOLDER"], &rows)
 }
 
 fn end(one: &SessionSummary) -> String {

@@ -58,6 +58,10 @@ with_blank! {
         pub trim_tool_output: Option<u32>,
         /// Messages that the model sees; 0: all. `None`: by what is known of its window.
         pub max_messages: Option<u32>,
+        /// Days after its last use that a session is kept. `None`: for ever.
+        pub keep_days: Option<u32>,
+        /// Size of the database, in MiB, beyond which the oldest sessions are deleted. `None`: no limit.
+        pub max_history_mb: Option<u32>,
         pub thinking: ThinkingLevel,
         /// `None`: the provider's default.
         pub temperature: Option<f32>,

@@ -59,7 +59,24 @@ enum Health {
 impl Session {
     /// Creates a session for a folder (absolute). It enters the store with its first commit.
     pub async fn create(store: &Store, workspace: &Path) -> Result<Self, SessionError> {
-        let id = new_id(store);
+        Self::begin_as(store, new_id(store), workspace).await
+    }
+
+    /// Takes ownership of the session with this id: the stored one, or else a new one for a folder.
+    pub async fn open_or_create(
+        store: &Store,
+        id: SessionId,
+        workspace: &Path,
+    ) -> Result<Self, SessionError> {
+        match Self::open(store, &id).await {
+            Err(SessionError::Store(StoreError::NotFound { .. })) => {
+                Self::begin_as(store, id, workspace).await
+            }
+            opened => opened,
+        }
+    }
+
+    async fn begin_as(store: &Store, id: SessionId, workspace: &Path) -> Result<Self, SessionError> {
         let lock = lock(store, &id).await?;
         let opened = Record::Opened { workspace: workspace.to_owned() };
         let history = History::of(std::slice::from_ref(&opened));

@@ -91,7 +91,7 @@ impl std::fmt::Display for Listed {
 
 impl StoreError {
     /// Converts an I/O error in the data folder.
-    pub(super) fn file(folder: &Path, error: &io::Error) -> Self {
+    pub fn file(folder: &Path, error: &io::Error) -> Self {
         let folder = folder.to_owned();
         match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { folder },

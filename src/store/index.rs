@@ -11,7 +11,7 @@ use super::error::SqlResult as _;
 use super::inbox::{moment, unique};
 use super::num::Num;
 use super::writer::Reader;
-use super::{Listed, Store, StoreError, search};
+use super::{Listed, Store, StoreError};
 use crate::history::{Durability, Record, SessionId, TurnEnd};
 use crate::message::images;
 
@@ -97,23 +97,6 @@ impl Store {
     pub async fn latest_session(&self, workspace: &Path) -> Result<Option<SessionId>, StoreError> {
         let found = self.listed_sessions(SessionFilter::Folder(workspace.to_owned()), 1).await?;
         Ok(found.into_iter().next().map(|session| session.id))
-    }
-
-    /// Deletes a session with its records, requests and usage; the audit keeps its rows. The caller must own the session.
-    pub async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {
-        let session = session.clone();
-        self.write(move |writer| {
-            writer.transaction(Durability::Synced, |write| {
-                search::forget(&write.sql, &session)?;
-                for table in ["usage", "approvals", "records"] {
-                    let delete = format!("DELETE FROM {table} WHERE session = ?1");
-                    write.sql.execute(&delete, [&session.0]).sql()?;
-                }
-                write.news.set(true);
-                write.sql.execute("DELETE FROM sessions WHERE id = ?1", [&session.0]).sql().map(drop)
-            })
-        })
-        .await
     }
 
     /// Returns the session whose id is `prefix`, or is the only one that begins with it.
@@ -225,7 +208,7 @@ fn written(record: &Record) -> Option<String> {
     prompts.first().map(|parts| images::in_short(parts))
 }
 
-fn summary(row: &Row<'_>) -> rusqlite::Result<SessionSummary> {
+pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<SessionSummary> {
     let end: Option<String> = row.get(6)?;
     Ok(SessionSummary {
         id: SessionId(row.get(0)?),

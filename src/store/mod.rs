@@ -20,6 +20,7 @@ mod records;
 mod redact;
 mod request_rows;
 mod requests;
+mod retention;
 mod rows;
 mod schema;
 mod search;
@@ -46,6 +47,7 @@ pub use self::health::DatabaseCopy;
 pub use self::inbox::{Attachment, RequestFilter, RequestState, StoredRequest};
 pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
 pub use self::redact::MARK;
+pub use self::retention::{Retention, WithRequests};
 pub use self::rows::RequestRow;
 pub use self::search::FoundSession;
 pub use self::thread::wait_closed;
@@ -69,6 +71,8 @@ pub struct StoreOptions {
     pub secrets: Vec<String>,
     /// Maximum size of the database in pages of 4 KiB; beyond it writes fail with [`StoreError::Full`].
     pub max_pages: Option<u32>,
+    /// Another data folder, to whose audit each row of the audit is added, with a hash in place of its details.
+    pub audit_copy: Option<PathBuf>,
 }
 
 impl StoreOptions {
@@ -80,6 +84,7 @@ impl StoreOptions {
             clock: Arc::new(SystemClock),
             secrets: Vec::new(),
             max_pages: None,
+            audit_copy: None,
         }
     }
 }
@@ -108,11 +113,18 @@ impl Store {
     /// that is damaged, from a newer `co`, or not a database of `co`. Must be called inside an async runtime
     /// with I/O enabled.
     pub async fn open(options: StoreOptions) -> Result<Self, StoreError> {
-        let StoreOptions { data, runtime, clock, secrets, max_pages } = options;
+        let StoreOptions { data, runtime, clock, secrets, max_pages, audit_copy } = options;
         let notifier = Arc::new(ChangeNotifier::listen(&runtime));
         let open_writer = {
             let (data, clock, notifier) = (data.clone(), Arc::clone(&clock), Arc::clone(&notifier));
-            move || Writer::open(&data, max_pages, clock, notifier)
+            move || {
+                let mut writer = Writer::open(&data, max_pages, Arc::clone(&clock), notifier)?;
+                if let Some(folder) = audit_copy {
+                    let copy = Writer::open(&folder, None, clock, Arc::new(ChangeNotifier::silent()));
+                    writer.copy_audit_to(copy.map_err(|error| error.located(&folder))?);
+                }
+                Ok(writer)
+            }
         };
         let writer = DbThread::start("store-write", &data, open_writer).await?;
         let path = data.clone();

@@ -9,6 +9,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::StoreError;
+use super::audit::chain::append;
+use super::audit::entry::Entry;
 use super::audit::{AuditHead, head};
 use super::error::SqlResult as _;
 use super::health::{Health, Presence};
@@ -16,7 +18,7 @@ use super::num::Num;
 use super::schema;
 use super::thread::Context;
 use super::wake::ChangeNotifier;
-use crate::history::Durability;
+use crate::history::{Durability, SessionId};
 use crate::stdx::clock::Clock;
 
 /// Number of transactions after which the log is checkpointed when the writer is next idle.
@@ -36,6 +38,8 @@ pub(super) struct Writer {
     since_checkpoint: u32,
     /// The last written audit row that is not yet saved in the file beside the database.
     unkept: Option<AuditHead>,
+    /// Of another data folder, whose audit gets a hash of each row.
+    audit_copy: Option<Box<Self>>,
     /// Description of damage found; from then on nothing more is written into the file.
     damaged: Option<String>,
     /// Dropped last: it records whether the files were closed cleanly.
@@ -57,6 +61,12 @@ impl Context for Reader {
     fn idle(&mut self) {}
 }
 
+/// A row of the audit for another audit.
+pub(super) struct CopiedRow {
+    pub session: Option<SessionId>,
+    pub entry: Entry,
+}
+
 /// A transaction in progress.
 pub(super) struct Write<'a> {
     pub sql: Transaction<'a>,
@@ -66,6 +76,8 @@ pub(super) struct Write<'a> {
     pub news: Cell<bool>,
     /// The last row that this transaction added to the audit.
     pub audited: RefCell<Option<AuditHead>>,
+    /// The rows that this transaction added to the audit, if they are to be copied.
+    pub copies: Option<RefCell<Vec<CopiedRow>>>,
 }
 
 impl Writer {
@@ -89,9 +101,15 @@ impl Writer {
             file,
             since_checkpoint: 0,
             unkept: None,
+            audit_copy: None,
             damaged: None,
             presence,
         })
+    }
+
+    /// Adds each row of the audit from now on to another audit, with a hash in place of its details.
+    pub(super) fn copy_audit_to(&mut self, other: Self) {
+        self.audit_copy = Some(Box::new(other));
     }
 
     /// Runs `work` in one atomic transaction with the given durability. Notifies other processes if it
@@ -127,9 +145,15 @@ impl Writer {
         let sql = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).sql()?;
         let now = self.clock.now().as_millisecond();
         let (result, news, audited) = {
-            let write = Write { sql, now, news: Cell::new(false), audited: RefCell::new(None) };
+            let copies = self.audit_copy.as_ref().map(|_| RefCell::default());
+            let write = Write { sql, now, news: Cell::new(false), audited: RefCell::new(None), copies };
             let result = work(&write)?;
-            let Write { sql, news, audited, .. } = write;
+            let Write { sql, news, audited, copies, .. } = write;
+            let copies = copies.map(RefCell::into_inner).filter(|rows| !rows.is_empty());
+            if let (Some(other), Some(rows)) = (&mut self.audit_copy, copies) {
+                // First: a row too many there is harmless, a call without one is not.
+                other.add_rows(&rows, durability)?;
+            }
             sql.commit().sql()?;
             (result, news.get(), audited.into_inner())
         };
@@ -148,6 +172,13 @@ impl Writer {
 }
 
 impl Writer {
+    /// Adds rows of another audit to this one.
+    fn add_rows(&mut self, rows: &[CopiedRow], durability: Durability) -> Result<(), StoreError> {
+        self.transaction(durability, |write| {
+            rows.iter().try_for_each(|row| append(write, row.session.as_ref(), &row.entry))
+        })
+    }
+
     /// Returns an error if the open file is no longer the data folder's database: writes to it would be lost.
     fn check_file(&self) -> Result<(), StoreError> {
         let path = schema::database(&self.data);

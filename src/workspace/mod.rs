@@ -2,11 +2,13 @@
 //! hooks, and the resulting policy ([`Permissions`]).
 
 mod hooks;
+mod memory;
 mod permissions;
 pub mod rules;
 pub mod trust;
 mod world;
 
 pub use self::hooks::{FoundHook, FoundHooks, HookFiles};
+pub use self::memory::MemoryFolder;
 pub use self::permissions::Permissions;
 pub use self::world::{World, load_settings};

@@ -9,6 +9,7 @@ use crate::approval::WorkspaceKind;
 use crate::config::{self, ConfigError, Loaded, Settings, user_file};
 use crate::stdx::clock::{Clock, SystemClock};
 use crate::stdx::paths::normalize;
+use crate::workspace::MemoryFolder;
 
 /// The environment of one run.
 #[derive(Clone)]
@@ -18,9 +19,17 @@ pub struct World {
     /// The workspace: the folder in which `co` was started; absolute, symlinks resolved.
     pub workspace: PathBuf,
     pub clock: Arc<dyn Clock>,
+    /// Where sessions of this run are, if they are not kept.
+    pub private: Option<Arc<MemoryFolder>>,
 }
 
 impl World {
+    /// Returns the folder for sessions: their database, outputs and pasted files.
+    #[must_use]
+    pub fn sessions<'a>(&'a self, settings: &'a Settings) -> &'a Path {
+        self.private.as_ref().map_or(&settings.data_dir, |private| private.path())
+    }
+
     /// Reads the environment of this process, with these variables. Errs if its folder is gone or cannot be entered.
     pub fn of_process(mut env: BTreeMap<String, String>) -> io::Result<Self> {
         if env.get("HOME").is_none_or(String::is_empty)
@@ -29,7 +38,7 @@ impl World {
             env.insert("HOME".to_owned(), home.display().to_string());
         }
         let workspace = std::env::current_dir()?.canonicalize()?;
-        Ok(Self { env, workspace, clock: Arc::new(SystemClock) })
+        Ok(Self { env, workspace, clock: Arc::new(SystemClock), private: None })
     }
 
     /// Returns the folders of `co` itself: settings, rules and hooks, and data with keys, spilled outputs and sockets.
@@ -42,7 +51,9 @@ impl World {
             file.is_symlink().then(|| file.canonicalize().ok())?
         });
         let linked: Vec<PathBuf> = linked.collect();
-        let data = Some(settings.data_dir.clone()).filter(|data| data.is_absolute());
+        let private = self.private.as_ref().map(|private| private.path().to_owned());
+        let data =
+            Some(settings.data_dir.clone()).into_iter().chain(private).filter(|data| data.is_absolute());
         let named = config.into_iter().chain(data).map(|folder| normalize(&folder));
         let folders = named.flat_map(|folder| [folder.canonicalize().ok(), Some(folder)]).flatten();
         folders.chain(linked).collect()
@@ -114,7 +125,7 @@ mod tests {
         let editor = |visual: &str, editor: &str| {
             let env = [("VISUAL", visual), ("EDITOR", editor), ("PATH", &path)];
             let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-            World { env, workspace: PathBuf::from("/"), clock: Arc::new(SystemClock) }.editor()
+            World { env, workspace: PathBuf::from("/"), clock: Arc::new(SystemClock), private: None }.editor()
         };
         assert_eq!(editor("", " "), None);
         for (installed, found) in [("less", "less"), ("nano", "nano"), ("vi", "vi")] {
@@ -143,7 +154,8 @@ mod tests {
             (PathBuf::new(), home, WorkspaceKind::HomeOrRoot),
         ] {
             let env = [("HOME".to_owned(), home_as_set.display().to_string())].into();
-            let world = World { env, workspace: PathBuf::from("/else"), clock: Arc::new(SystemClock) };
+            let world =
+                World { env, workspace: PathBuf::from("/else"), clock: Arc::new(SystemClock), private: None };
             assert_eq!(world.kind_of(&workspace), kind, "{}", workspace.display());
         }
     }

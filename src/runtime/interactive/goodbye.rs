@@ -10,6 +10,12 @@ use crate::stdx::text::grouped;
 /// Returns what was saved and how to continue; for an empty session only the requests pending in others.
 pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, AppError> {
     let history = session.history();
+    if app.world.private.is_some() {
+        return Ok(match history.turns() {
+            0 => Vec::new(),
+            _ => vec!["co: the session was not kept".to_owned()],
+        });
+    }
     let waiting = app.store.waiting_count().await?;
     if history.turns() == 0 {
         return Ok(match waiting {

@@ -34,7 +34,9 @@ use crate::accounts::Models;
 use crate::agent::context;
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
-use crate::app::{App, AppError, Opened, Opening, advice_at_start, orphaned_processes};
+use crate::app::{
+    App, AppError, Opened, Opening, advice_at_start, orphaned_processes, remove_sessions, retention,
+};
 use crate::approval::{Approval, AutoApprove, Decider, RequestId};
 use crate::command::{Say, Tone, code};
 use crate::config::Loaded;
@@ -60,6 +62,28 @@ pub struct Interactive {
     /// The decider recorded for decisions at this front end.
     pub decider: Decider,
 }
+
+/// Copies the database and deletes sessions beyond the retention, in the background. The session at hand is owned, and so
+/// kept.
+async fn upkeep(app: &App) {
+    if let Err(error) = app.store.copy_if_due().await {
+        tracing::warn!(%error, "the database was not backed up");
+    }
+    let Some(retention) = retention(&app.settings, app.store.clock()) else { return };
+    let removed = match app.store.beyond(retention).await {
+        Ok(found) => remove_sessions(&app.store, &app.settings.data_dir, found).await,
+        Err(error) => Err(error),
+    };
+    match removed {
+        Ok(removed) => tracing::info!(count = removed.len(), "old sessions were deleted"),
+        Err(error) => tracing::warn!(%error, "old sessions were not deleted"),
+    }
+}
+
+/// What is said at the start of a session that is not kept.
+const NOT_KEPT: &str = "This session is in memory only: its messages, requests and outputs are gone when co ends, and no other \
+    terminal can decide its requests. The audit keeps hashes of what was decided and run. Its tokens do not count in later \
+    caps of the day.";
 
 /// Opens the store, owns sessions until the front end closes, and saves. The last message is always
 /// [`ServerMessage::Goodbye`], also before an error is returned.
@@ -94,6 +118,9 @@ async fn live(
     client.recall().await;
     for warning in warnings {
         client.say(Say { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
+    }
+    if client.app.world.private.is_some() {
+        client.say(Say { title: "session".to_owned(), text: NOT_KEPT.to_owned(), tone: Tone::Warning }).await;
     }
     client.warn_of_model().await;
     loop {
@@ -383,12 +410,10 @@ impl<'a> SessionRuntime<'a> {
             }
             () = tokio::time::sleep_until(self.copy_at), if !self.client.copied => {
                 self.client.copied = true;
-                let store = self.session.store().clone();
-                tokio::spawn(async move {
-                    if let Err(error) = store.copy_if_due().await {
-                        tracing::warn!(%error, "the database was not backed up");
-                    }
-                });
+                let app = Arc::clone(&self.client.app);
+                if app.world.private.is_none() {
+                    tokio::spawn(async move { upkeep(&app).await });
+                }
                 Ok(Going::On)
             }
             () = tokio::time::sleep(TRY_AGAIN), if matches!(self.store, StoreState::Refuses(_)) => {

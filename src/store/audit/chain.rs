@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::StoreError;
 use super::super::error::SqlResult as _;
 use super::super::num::Num;
-use super::super::writer::Write;
+use super::super::writer::{CopiedRow, Write};
 use super::entry::Entry;
 use super::head::AuditHead;
 use crate::history::SessionId;
@@ -98,6 +98,10 @@ pub fn append(write: &Write<'_>, session: Option<&SessionId>, entry: &Entry) -> 
     };
     let hash = columns.hash(&prev);
     let Columns { no, at, session, call, request, tool, kind, decider, details } = columns;
+    if let Some(copies) = &write.copies {
+        let session = session.map(|id| SessionId(id.to_owned()));
+        copies.borrow_mut().push(CopiedRow { session, entry: entry.hashed(tool, details) });
+    }
     write
         .sql
         .prepare_cached(

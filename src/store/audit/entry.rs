@@ -3,6 +3,7 @@
 //! Pure. Called where records are encoded as rows, and by the changes of requests.
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::super::StoreError;
 use super::super::redact::{Redactor, to_json};
@@ -25,6 +26,19 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The same with the SHA-256 hash of its details in their place: they can be proved, and not read.
+    pub fn hashed(&self, tool: Option<&str>, details: &str) -> Self {
+        let hash: String = Sha256::digest(details).iter().map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            kind: self.kind,
+            call: self.call.clone(),
+            request: self.request.clone(),
+            tool: tool.map(str::to_owned),
+            decider: self.decider.clone(),
+            details: json!({ "sha256": hash }).to_string(),
+        }
+    }
+
     /// An entry that concerns no call.
     pub fn about_nothing(kind: AuditKind, details: String) -> Self {
         Self { kind, call: None, request: None, tool: None, decider: None, details }

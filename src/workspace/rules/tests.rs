@@ -32,7 +32,7 @@ impl Place {
 
     fn book(home: &Path) -> RuleBook {
         let env = [("HOME".to_owned(), home.display().to_string())].into();
-        let world = World { env, workspace: home.join("work"), clock: Arc::new(SystemClock) };
+        let world = World { env, workspace: home.join("work"), clock: Arc::new(SystemClock), private: None };
         let settings = Settings { data_dir: home.join("data"), ..Settings::default() };
         RuleBook::new(&world, &settings)
     }

@@ -114,3 +114,83 @@ fn a_session_is_renamed_resumed_by_words_and_deleted() {
     assert_eq!(co.run(&["sessions", "search", "invoice"]).out, "Nothing was found.\n");
     assert!(co.run(&["sessions", "show", &id]).err.contains("no session"), "it is gone");
 }
+
+/// Listed first, deleted with `--yes`; one with a request is kept, one that is in use as well.
+#[test]
+fn old_sessions_are_pruned() {
+    let (co, _service) = with_sessions();
+    let call = "reply\n  call shell {\"command\":\"touch x\"}\n";
+    let asking = Service::new(call);
+    let co = co.with(&asking, Wire::Anthropic);
+    assert_eq!(co.run(&["-p", "touch it"]).code, Some(4));
+    let unsaid = co.run(&["sessions", "prune"]);
+    assert_eq!(unsaid.code, Some(2), "{unsaid:?}");
+    assert!(unsaid.err.contains("`--before 90d`"), "{unsaid:?}");
+    assert_eq!(
+        co.run(&["sessions", "prune", "--before", "2020-01-01", "--yes"]).out,
+        "No session is that old; nothing was deleted.\n"
+    );
+    let listed = co.run(&["sessions", "prune", "--before", "2090-01-01"]);
+    assert_eq!(listed.code, Some(2), "{listed:?}");
+    assert!(listed.out.contains("where is the invoice") && !listed.out.contains("touch it"), "{listed:?}");
+    assert!(listed.err.contains("deleting 2 sessions cannot be undone"), "{listed:?}");
+    let pruned = co.run(&["--set", "history.max_mb=1", "sessions", "prune", "--before", "2090-01-01", "-y"]);
+    pruned.check(0, "Deleted 2 sessions.\n", "");
+    let left = co.run(&["sessions", "--all"]).out;
+    assert!(left.contains("touch it") && !left.contains("invoice"), "{left}");
+    let audit = co.run(&["audit", "verify"]);
+    assert!(audit.out.starts_with("The audit is intact"), "{audit:?}");
+}
+
+/// A script names its session: begun by the first run, continued by the next.
+#[test]
+fn a_session_has_the_id_that_it_is_given() {
+    let service = Service::new("reply\n  text One.\nreply\n  text Two.");
+    let co = Co::new().with(&service, Wire::Anthropic);
+    let id = "0197a0aa-0000-7000-8000-00000000c0de";
+    for prompt in ["first", "second"] {
+        let ran = co.run(&["-p", prompt, "--session-id", id]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+    assert!(service.asked(2).contains("first"), "the second request has the whole conversation");
+    let shown = co.run(&["sessions", "show", id]).out;
+    assert!(shown.contains("One.") && shown.contains("Two."), "{shown}");
+    for wrong in [vec!["--session-id", "mine", "-p", "x"], vec!["-c", "--session-id", id, "-p", "x"]] {
+        assert_eq!(co.run(&wrong).code, Some(2), "{wrong:?}");
+    }
+}
+
+/// Nothing that was said, asked, typed or returned remains anywhere; the audit has a hash of each row.
+#[test]
+fn a_session_can_be_kept_in_memory_only() {
+    if !std::path::Path::new("/dev/shm").is_dir() {
+        return println!("skipped: this machine has no file system in memory");
+    }
+    let script = "reply\n  call read_file {\"path\":\"plan.txt\"}\nreply\n  call shell {\"command\":\"touch zebra\"}\n";
+    let service = Service::new(script);
+    let co = Co::new().with(&service, Wire::Anthropic).file("work/plan.txt", "the zebra plan");
+    let ran = co.run(&["-p", "what about the zebra?", "--no-session-persistence"]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert!(ran.err.contains("in memory only") && ran.err.contains("the session was not kept"), "{ran:?}");
+    assert!(!ran.err.contains("co resume"), "{ran:?}");
+    assert!(service.asked(2).contains("the zebra plan"), "it is a whole session while it lasts");
+    assert_eq!(co.run(&["sessions", "--all"]).out, "No sessions yet.\n");
+    let data = co.data();
+    for entry in walkdir(&data) {
+        let bytes = std::fs::read(&entry).unwrap_or_default();
+        let found = bytes.windows(5).any(|word| word == b"zebra");
+        assert!(!found, "{} tells of it", entry.display());
+    }
+    let audit = co.run(&["audit", "--json"]);
+    assert!(audit.out.contains("\"tool\": \"read_file\"") && audit.out.contains("\"sha256\""), "{audit:?}");
+    assert!(co.run(&["audit", "verify"]).out.starts_with("The audit is intact"));
+    assert_eq!(co.run(&["audit"]).code, Some(0));
+    assert_eq!(co.run(&["-c", "-p", "x", "--no-session-persistence"]).code, Some(2));
+}
+
+fn walkdir(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .flat_map(|entry| if entry.path().is_dir() { walkdir(&entry.path()) } else { vec![entry.path()] })
+        .collect()
+}

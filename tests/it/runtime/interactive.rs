@@ -38,6 +38,7 @@ fn world(co: &Co) -> World {
         env: co.variables().iter().cloned().collect(),
         workspace: co.workspace(),
         clock: Arc::new(SystemClock),
+        private: None,
     }
 }
 

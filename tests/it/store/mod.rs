@@ -8,5 +8,6 @@ pub mod many;
 pub mod power;
 pub mod races;
 pub mod requests;
+pub mod retention;
 pub mod search;
 pub mod sessions;

@@ -66,7 +66,7 @@ async fn a_deleted_session_is_found_nowhere() {
     let world = World::new();
     let store = world.store().await;
     let (gone, stays) = (session(&store, "an invoice", &[]).await, session(&store, "an invoice", &[]).await);
-    store.delete_session(&gone).await.unwrap();
+    store.delete_session(&gone, co::store::WithRequests::Deleted).await.unwrap();
     let found = store.search("invoice", 10).await.unwrap();
     assert_eq!(found.iter().map(|one| &one.id).collect::<Vec<_>>(), [&stays]);
     assert_eq!(store.sessions(SessionFilter::All, 10).await.unwrap().len(), 1);

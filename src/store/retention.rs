@@ -1,0 +1,118 @@
+//! Which sessions a retention removes, and their removal.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+
+use super::error::SqlResult as _;
+use super::index::summary;
+use super::num::Num;
+use super::{SessionSummary, Store, StoreError, search};
+use crate::history::{Durability, SessionId};
+
+/// How long and how much is kept. Sessions with undecided requests, or with decisions that they have not taken, are kept in
+/// any case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Sessions that were last used before this moment go.
+    pub before: Option<Timestamp>,
+    /// Beyond this size of the database in bytes the oldest go.
+    pub max_bytes: Option<u64>,
+}
+
+/// What is deleted with a session that waits for its user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WithRequests {
+    /// Its requests go with it.
+    Deleted,
+    /// Nothing is deleted while a request is undecided, or a decision is not taken.
+    Kept,
+}
+
+/// The requests that keep a session.
+const OPEN: &str = "state IN ('waiting', 'later', 'approved', 'edited', 'replaced', 'denied')";
+
+impl Store {
+    /// Returns the sessions that go, the oldest first. Reads the size of each record only if the database is too large.
+    pub async fn beyond(&self, retention: Retention) -> Result<Vec<SessionSummary>, StoreError> {
+        self.read(move |reader| beyond(&reader.connection, retention)).await
+    }
+
+    /// Deletes a session with its records, requests and usage; the audit keeps its rows. Returns whether it was deleted.
+    /// The caller must own the session.
+    pub async fn delete_session(
+        &self,
+        session: &SessionId,
+        requests: WithRequests,
+    ) -> Result<bool, StoreError> {
+        let session = session.clone();
+        self.write(move |writer| {
+            writer.transaction(Durability::Synced, |write| {
+                let open = format!("SELECT count(*) FROM approvals WHERE session = ?1 AND {OPEN}");
+                let open: i64 = write.sql.query_row(&open, [&session.0], |row| row.get(0)).sql()?;
+                if open > 0 && requests == WithRequests::Kept {
+                    return Ok(false);
+                }
+                search::forget(&write.sql, &session)?;
+                for table in ["usage", "approvals", "records"] {
+                    let delete = format!("DELETE FROM {table} WHERE session = ?1");
+                    write.sql.execute(&delete, [&session.0]).sql()?;
+                }
+                write.news.set(true);
+                write.sql.execute("DELETE FROM sessions WHERE id = ?1", [&session.0]).sql()?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// Returns the space of deleted rows to the file system; it takes as long as copying the database.
+    pub async fn compact(&self) -> Result<(), StoreError> {
+        self.write(|writer| writer.connection().execute_batch("VACUUM").sql()).await
+    }
+}
+
+fn beyond(sql: &Connection, retention: Retention) -> Result<Vec<SessionSummary>, StoreError> {
+    let before = retention.before.map(Timestamp::as_millisecond);
+    let used = match retention.max_bytes {
+        Some(_) => used_bytes(sql)?,
+        None => 0,
+    };
+    let excess = used.saturating_sub(retention.max_bytes.unwrap_or(used));
+    let select = |condition: &str, size: &str| {
+        format!(
+            "SELECT id, workspace, title, created, updated, turns, last_end, 0, {size} FROM sessions s
+             WHERE {condition} AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.session = s.id AND a.{OPEN})
+             ORDER BY updated, id"
+        )
+    };
+    if excess == 0 {
+        let mut rows = sql.prepare(&select("updated < ?1", "0")).sql()?;
+        return rows.query_map([before], summary).sql()?.collect::<rusqlite::Result<_>>().sql();
+    }
+    let size = "(SELECT coalesce(sum(octet_length(json)), 0) FROM records r WHERE r.session = s.id)";
+    let all: Num = sql
+        .query_row("SELECT coalesce(sum(octet_length(json)), 0) FROM records", [], |row| row.get(0))
+        .sql()?;
+    let mut rows = sql.prepare(&select("(?1 IS NULL OR TRUE)", size)).sql()?;
+    let rows = rows.query_map(params![before], |row| Ok((summary(row)?, row.get::<_, Num>(8)?.0))).sql()?;
+    // Each takes the share of the file that its records have of all records: indexes and requests grow with them.
+    let (mut freed, mut found) = (0, Vec::new());
+    for row in rows {
+        let (session, bytes) = row.sql()?;
+        let is_old = retention.before.is_some_and(|before| session.updated < before);
+        if !is_old && freed >= excess {
+            break;
+        }
+        freed +=
+            u64::try_from(u128::from(bytes) * u128::from(used) / u128::from(all.0.max(1))).unwrap_or(used);
+        found.push(session);
+    }
+    Ok(found)
+}
+
+/// Returns the bytes of the database that hold something.
+fn used_bytes(sql: &Connection) -> Result<u64, StoreError> {
+    let pragma = |name: &str| sql.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, Num>(0)).sql();
+    let pages = pragma("page_count")?.0.saturating_sub(pragma("freelist_count")?.0);
+    Ok(pages.saturating_mul(pragma("page_size")?.0))
+}
