@@ -38,6 +38,8 @@ pub enum ClientRequest {
     Earlier,
     /// The end of a session's conversation; answered with [`ServerMessage::Preview`].
     Preview { session: SessionId },
+    /// The sessions in which these words were said; answered with [`ServerMessage::SessionsFound`].
+    SearchSessions { words: String },
     /// Save the current session and open another. Answered with [`ServerMessage::Entered`], or on failure with
     /// [`ServerMessage::Local`].
     Open { session: SessionId },
@@ -126,6 +128,11 @@ pub enum ServerMessage {
     /// Sessions that can be opened, the latest first, without the current one.
     Sessions {
         sessions: Vec<SessionLine>,
+    },
+    /// The sessions in which words were said, the latest first.
+    SessionsFound {
+        words: String,
+        hits: Vec<SessionHit>,
     },
     /// Opens the list of the sessions last sent; `query` is its first filter.
     PickSession {
@@ -400,6 +407,14 @@ pub struct SessionLine {
     pub turns: u32,
     /// Pending requests in it.
     pub waiting: usize,
+}
+
+/// A session in which words were said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionHit {
+    pub session: SessionId,
+    /// The text around the words, on one line, with keys masked.
+    pub around: String,
 }
 
 /// The title of a session without a prompt.

@@ -29,7 +29,8 @@ impl Plain {
             | ServerMessage::RuleSaved { .. }
             | ServerMessage::RuleChecked { .. }
             | ServerMessage::Models { .. }
-            | ServerMessage::Preview { .. } => {}
+            | ServerMessage::Preview { .. }
+            | ServerMessage::SessionsFound { .. } => {}
             ServerMessage::Known { commands: _, tools } => self.tools = tools,
             ServerMessage::Elsewhere { count } => self.elsewhere(count),
             ServerMessage::Inbox { lines } => self.inbox(lines),

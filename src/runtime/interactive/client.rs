@@ -249,6 +249,10 @@ impl ClientHandler {
                 self.preview(session);
                 OwnerAction::Answered
             }
+            ClientRequest::SearchSessions { words } => {
+                self.search(words);
+                OwnerAction::Answered
+            }
             ClientRequest::Login { service, base_url, key, unencrypted } => {
                 let key = key.map(|key| key.secret().clone());
                 self.try_service(Entered { service, base_url, key, unencrypted });

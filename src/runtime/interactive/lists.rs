@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::client::ClientHandler;
 use crate::app::{Opened, Opening};
 use crate::command::Say;
-use crate::frontend::protocol::{EarlierLine, ServerMessage, SessionLine};
+use crate::frontend::protocol::{EarlierLine, ServerMessage, SessionHit, SessionLine};
 use crate::history::History;
 use crate::history::SessionId;
 use crate::message::{AssistantMessage, Message, PartKind, UserPart, images};
@@ -22,6 +22,8 @@ use crate::store::{InputScope, SessionFilter, TypedLine};
 const RECENT: usize = 12;
 /// Earlier lines that can be searched.
 const EARLIER: usize = 2_000;
+/// Sessions that a search finds.
+const FOUND: usize = 50;
 /// Messages of a preview, and characters of each of their texts.
 const PREVIEWED: usize = 8;
 const PREVIEW_TEXT: usize = 2_000;
@@ -75,6 +77,24 @@ impl ClientHandler {
             };
             // The front end may be gone.
             let _ = updates.notice(ServerMessage::Preview { session, messages }).await;
+        });
+    }
+
+    /// Sends the sessions in which these words were said, in the background.
+    pub(super) fn search(&self, words: String) {
+        let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
+        tokio::spawn(async move {
+            let found = match app.store.search(&words, FOUND).await {
+                Ok(found) => found,
+                Err(error) => {
+                    tracing::warn!(%error, "the sessions could not be searched");
+                    Vec::new()
+                }
+            };
+            let hits =
+                found.into_iter().map(|one| SessionHit { session: one.id, around: one.snippet }).collect();
+            // The front end may be gone.
+            let _ = updates.notice(ServerMessage::SessionsFound { words, hits }).await;
         });
     }
 

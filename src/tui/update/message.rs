@@ -42,6 +42,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         | ServerMessage::LoginTried { .. }
         | ServerMessage::Models { .. }
         | ServerMessage::Preview { .. }
+        | ServerMessage::SessionsFound { .. }
         | ServerMessage::Inbox { .. }
         | ServerMessage::Request { .. }) => panel::tell(model, told, cmds),
         ServerMessage::RuleDraft { request, widths } => rule::drafted(model, &request, widths),

@@ -3,7 +3,9 @@
 use co::agent::port::Event;
 use co::app::Opening;
 use co::approval::{Approval, AutoApprove};
-use co::frontend::protocol::{ClientRequest, EarlierLine, ServerMessage, SessionLine, Tone, Update};
+use co::frontend::protocol::{
+    ClientRequest, EarlierLine, ServerMessage, SessionHit, SessionLine, Tone, Update,
+};
 use co::history::{SessionId, TurnEnd};
 use co::message::Message;
 
@@ -268,6 +270,7 @@ fn the_end_of_a_session_and_earlier_lines_are_told() {
     run(&service, async {
         let mut face = open(&co, Opening::New);
         let first = face.id().await;
+        let searched = first.clone();
         face.line("look\nthere").await;
         face.end().await;
         face.line("look\nthere ").await;
@@ -287,6 +290,15 @@ fn the_end_of_a_session_and_earlier_lines_are_told() {
         let none = SessionId("ffffffff-none".to_owned());
         face.ask(ClientRequest::Preview { session: none.clone() }).await;
         assert!(face.until("preview", preview(none)).await.is_empty());
+        face.ask(ClientRequest::SearchSessions { words: "nothing th".to_owned() }).await;
+        let hits = face
+            .until("hits", |update| match update {
+                Update::Message(ServerMessage::SessionsFound { hits, .. }) => Some(hits.clone()),
+                Update::Event(_) | Update::Message(_) => None,
+            })
+            .await;
+        let around = "Nothing there.".to_owned();
+        assert_eq!(hits, [SessionHit { session: searched, around }]);
 
         face.line("!true").await;
         face.ask(ClientRequest::Earlier).await;

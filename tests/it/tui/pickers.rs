@@ -1,6 +1,8 @@
 //! Completion, the search in earlier lines, the list of sessions and the first screen: what they show, what keys do.
 
-use co::frontend::protocol::{ClientRequest, CommandLine, EarlierLine, ServerMessage, SessionLine};
+use co::frontend::protocol::{
+    ClientRequest, CommandLine, EarlierLine, ServerMessage, SessionHit, SessionLine,
+};
 use co::history::SessionId;
 use co::message::{AssistantMessage, AssistantPart, Message, PartKind, StopKind, StopReason, UserPart};
 use co::tui::Cmd;
@@ -441,6 +443,39 @@ fn previews_are_asked_for_one_at_a_time() {
     assert_eq!(asked(&screen), ["019331aa-0000-7000"]);
     let screen = screen.notice(preview("019331aa-0000-7000"));
     assert_eq!(asked(&screen), ["019331aa-0000-7000", "019331ae-0000-7000"]);
+}
+
+/// Words that no title has find the sessions in which they were said; what is no longer typed finds nothing.
+#[test]
+fn sessions_are_found_by_what_was_said() {
+    let asked = |screen: &Screen| {
+        let words = |ask: &ClientRequest| match ask {
+            ClientRequest::SearchSessions { words } => Some(words.clone()),
+            _ => None,
+        };
+        screen.asks().into_iter().filter_map(words).collect::<Vec<_>>()
+    };
+    let hit = |id: &str| SessionHit {
+        session: SessionId(id.into()),
+        around: "…the invoice of \u{1b}[31mDana is open".to_owned(),
+    };
+    let screen = picking(ready()).keys("in");
+    assert!(asked(&screen).is_empty(), "two letters are too few");
+    let mut screen = screen.keys("voi");
+    assert_eq!(asked(&screen), ["inv"]);
+    assert!(screen.shot().contains("looking…"));
+    let found = |words: &str| ServerMessage::SessionsFound {
+        words: words.to_owned(),
+        hits: vec![hit("019331ad-0000-7000"), hit("none of the list")],
+    };
+    let mut screen = screen.notice(found("inv"));
+    assert_eq!(asked(&screen), ["inv", "invoi"], "what was typed meanwhile is searched next");
+    assert!(!screen.shot().contains("rust ownership"), "these are not the words any more");
+    let mut screen = screen.notice(found("invoi"));
+    insta::assert_snapshot!("pickers_said", screen.shot());
+    let screen = screen.keys("<ret>");
+    let session = SessionId("019331ad-0000-7000".into());
+    assert!(screen.asks().contains(&&ClientRequest::Open { session }));
 }
 
 #[test]

@@ -145,8 +145,10 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
                 let room = (width - 2).saturating_sub(private.len());
                 marked(&one, &like.marks(&one), ink).cut(room).with(private, Role::Dim)
             }
-            List::Sessions { sessions, .. } => {
-                session(screen, &sessions[pick.found[at]], &typed, ink, pick.scope, width - 2)
+            List::Sessions { sessions, said, .. } => {
+                let one = &sessions[pick.found[at]];
+                let around = said.around(&typed, &one.id);
+                session(screen, one, (&typed, around), ink, pick.scope, width - 2)
             }
             List::Services { services, .. } => {
                 let one = &services[pick.found[at]];
@@ -170,6 +172,7 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
 fn nothing(screen: &Screen<'_>, pick: &Pick) -> String {
     let words = match (&pick.list, pick.total(), pick.scope) {
         (_, 0, _) if pick.wait == Wait::Looking => "loading…",
+        (List::Sessions { said, .. }, ..) if said.is_looking() => "looking…",
         (List::Earlier(_), 0, _) => "No prompts yet.",
         (List::Sessions { .. }, 0, _) => "No other sessions yet.",
         (List::Models { purpose: Purpose::Keep { .. }, .. }, ..) => "Type the model's name and press Enter.",
@@ -203,13 +206,19 @@ fn one_line(text: &str, glyphs: &Glyphs) -> String {
 fn session(
     screen: &Screen<'_>,
     one: &SessionLine,
-    typed: &str,
+    (typed, around): (&str, Option<&str>),
     ink: Ink,
     scope: Scope,
     width: usize,
 ) -> Line {
     let marks = Query::new(typed, Like::Name).marks(&one.title);
-    let title = marked(&one.title, &marks, ink);
+    let mut title = marked(&one.title, &marks, ink);
+    // What was said counts where the title does not tell why it is found.
+    if let Some(around) = around.filter(|_| marks.is_empty()) {
+        title = title
+            .with(format!(" {} ", screen.look.glyphs.dot), Role::Dim)
+            .with(sanitize_line(around), Role::Dim);
+    }
     let mut right = Line::new();
     if width >= 44 {
         if scope == Scope::All && !one.here {

@@ -3,14 +3,17 @@
 
 mod draw;
 mod preview;
+mod said;
 
 use std::collections::HashSet;
 
 use self::preview::Preview;
+use self::said::Said;
 use super::{PanelContext, PanelState, Screen, Then};
 use crate::frontend::protocol::{
     ClientRequest, EarlierLine, LoginWhy, ModelLine, ServerMessage, ServiceLine, SessionLine,
 };
+use crate::history::SessionId;
 use crate::tui::cells::Look;
 use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{Like, Query};
@@ -73,7 +76,7 @@ pub enum List {
     /// Earlier lines, the newest first.
     Earlier(Vec<EarlierLine>),
     /// Sessions, the latest first.
-    Sessions { sessions: Vec<SessionLine>, preview: Box<Preview> },
+    Sessions { sessions: Vec<SessionLine>, preview: Box<Preview>, said: Said },
     /// Services that can be set up.
     Services { services: Vec<ServiceLine>, why: LoginWhy },
     Models {
@@ -107,7 +110,7 @@ impl PanelState for Pick {
     fn opened(&mut self, cx: &mut PanelContext<'_>) {
         match self.list {
             List::Earlier(_) => cx.send(ClientRequest::Earlier),
-            List::Sessions { .. } => self.ask_preview(cx),
+            List::Sessions { .. } => self.ask(cx),
             List::Services { .. } | List::Models { .. } => {}
         }
     }
@@ -131,7 +134,7 @@ impl PanelState for Pick {
             }
             _ => return None,
         }
-        self.ask_preview(cx);
+        self.ask(cx);
         Some(Then::Stay)
     }
 
@@ -148,7 +151,12 @@ impl PanelState for Pick {
             (ServerMessage::Earlier { lines }, _) => self.tell_earlier(lines),
             (ServerMessage::Preview { session, messages }, List::Sessions { preview, .. }) => {
                 preview.tell(session, &messages);
-                self.ask_preview(cx);
+                self.ask(cx);
+            }
+            (ServerMessage::SessionsFound { words, hits }, List::Sessions { said, .. }) => {
+                said.tell(words, hits);
+                self.filter();
+                self.ask(cx);
             }
             (ServerMessage::Models { models, failed, pending }, _) => {
                 self.tell_models(models, failed, pending);
@@ -203,8 +211,8 @@ impl Pick {
     /// Lists sessions; those of this folder if there are any.
     pub fn sessions(sessions: Vec<SessionLine>, query: &str) -> Self {
         let here = sessions.iter().any(|session| session.here);
-        let preview = Box::default();
-        let mut pick = Self::of(List::Sessions { sessions, preview }, Wait::Nothing);
+        let list = List::Sessions { sessions, preview: Box::default(), said: Said::default() };
+        let mut pick = Self::of(list, Wait::Nothing);
         pick.scope = if here { Scope::Here } else { Scope::All };
         pick.query.insert(query);
         pick.filter();
@@ -265,14 +273,18 @@ impl Pick {
                     |at: &usize| here(lines[*at].here) && like.score(head(&lines[*at].text)).is_some();
                 (0..lines.len()).filter(matches).collect()
             }
-            List::Sessions { sessions, .. } => {
+            List::Sessions { sessions, said, .. } => {
                 let mut like = Query::new(&query, Like::Name);
                 let mut found = like.best(sessions.iter().map(|session| session.title.as_str()));
                 let wanted = query.trim().to_lowercase();
                 if !wanted.is_empty() {
                     let by_id = (0..sessions.len()).filter(|at| sessions[*at].id.0.starts_with(&wanted));
-                    let new: Vec<usize> = by_id.filter(|at| !found.contains(at)).collect();
-                    found.extend(new);
+                    let place = |id: &SessionId| sessions.iter().position(|session| session.id == *id);
+                    for at in by_id.chain(said.sessions(&query).filter_map(place)) {
+                        if !found.contains(&at) {
+                            found.push(at);
+                        }
+                    }
                 }
                 found.retain(|at| here(sessions[*at].here));
                 found
@@ -338,13 +350,17 @@ impl Pick {
     fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
         self.query.insert(text);
         self.asked_anew();
-        self.ask_preview(cx);
+        self.ask(cx);
     }
 
-    /// Requests the end of the chosen session, one session at a time.
-    fn ask_preview(&mut self, cx: &mut PanelContext<'_>) {
-        let Some(session) = self.session().map(|session| session.id.clone()) else { return };
-        let List::Sessions { preview, .. } = &mut self.list else { return };
+    /// Requests the end of the chosen session and the sessions in which the typed words were said, one of each at a time.
+    fn ask(&mut self, cx: &mut PanelContext<'_>) {
+        let chosen = self.session().map(|session| session.id.clone());
+        let List::Sessions { preview, said, .. } = &mut self.list else { return };
+        if let Some(words) = said.next(&self.query.text()) {
+            cx.send(ClientRequest::SearchSessions { words });
+        }
+        let Some(session) = chosen else { return };
         if preview.asked.is_none() && preview.told.as_ref() != Some(&session) {
             preview.asked = Some(session.clone());
             cx.send(ClientRequest::Preview { session });
@@ -424,7 +440,6 @@ fn each_once<'a>(known: impl Iterator<Item = &'a str>, told: Vec<EarlierLine>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::SessionId;
 
     fn told(lines: &[(&str, bool)]) -> Vec<EarlierLine> {
         lines.iter().map(|(text, here)| EarlierLine { text: (*text).to_owned(), here: *here }).collect()
