@@ -11,6 +11,7 @@
 mod approvals;
 mod floor;
 mod headless;
+mod history;
 mod report;
 mod screen;
 mod service;
@@ -35,6 +36,7 @@ const FIGURES: &[Figure] = &[
     ("long", session::ten_thousand),
     ("decided", approvals::decided),
     ("waiting", approvals::waiting),
+    ("sessions", history::sessions),
 ];
 
 /// What a check takes: those that say how fast the program is, in a few minutes.

@@ -25,7 +25,7 @@ const LONGEST: usize = 64 * 1024;
 const RETURN: usize = 4_000;
 
 /// The number of hits that are looked at, the latest first.
-const HITS: usize = 5_000;
+const HITS: usize = 20_000;
 
 /// The width of the text around a hit, in terminal cells.
 const AROUND: usize = 100;
@@ -63,7 +63,10 @@ fn search(reader: &Reader, text: &str, limit: usize) -> Result<Vec<FoundSession>
     }
     let mut select = reader
         .connection
-        .prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2")
+        .prepare_cached(
+            "SELECT s.session, s.no FROM words w JOIN searched s ON s.id = w.rowid
+             WHERE words MATCH ?1 ORDER BY w.rowid DESC LIMIT ?2",
+        )
         .sql()?;
     let mut hits = select.query(params![query.join(" "), Num::of(HITS)]).sql()?;
     let mut found: Vec<FoundSession> = Vec::new();
@@ -71,23 +74,13 @@ fn search(reader: &Reader, text: &str, limit: usize) -> Result<Vec<FoundSession>
         if found.len() == limit {
             break;
         }
-        let id: i64 = row.get(0).sql()?;
-        let Some((session, no)) = place(reader, id)? else { continue };
-        if !found.iter().any(|one| one.id == session) {
-            found.extend(hit(reader, session, no, &words)?);
+        // Most hits are in a session that is found already.
+        let session = row.get_ref(0).sql()?;
+        if !found.iter().any(|one| session.as_str() == Ok(one.id.0.as_str())) {
+            found.extend(hit(reader, SessionId(row.get(0).sql()?), row.get(1).sql()?, &words)?);
         }
     }
     Ok(found)
-}
-
-fn place(reader: &Reader, id: i64) -> Result<Option<(SessionId, i64)>, StoreError> {
-    reader
-        .connection
-        .prepare_cached("SELECT session, no FROM searched WHERE id = ?1")
-        .sql()?
-        .query_row([id], |row| Ok((SessionId(row.get(0)?), row.get(1)?)))
-        .optional()
-        .sql()
 }
 
 fn hit(

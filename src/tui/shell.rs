@@ -344,15 +344,24 @@ impl Shell {
     }
 
     fn take_updates(&mut self, first: Update, more: &mut FaceUpdates) -> Flow {
-        let mut flow = self.take(Input::Update(Box::new(first)), Dirty::Soon);
+        let mut flow = self.take_update(first);
         for _ in 0..BATCH {
             if flow == Flow::Exit {
                 break;
             }
             let Some(update) = more.try_recv() else { break };
-            flow = self.take(Input::Update(Box::new(update)), Dirty::Soon);
+            flow = self.take_update(update);
         }
         flow
+    }
+
+    /// Takes an update. Events of a turn come as fast as the model writes; messages are answers, and few.
+    fn take_update(&mut self, update: Update) -> Flow {
+        let dirty = match update {
+            Update::Event(_) => Dirty::Soon,
+            Update::Message(_) => Dirty::Now,
+        };
+        self.take(Input::Update(Box::new(update)), dirty)
     }
 
     fn heard(&mut self, said: Said) -> Flow {
