@@ -16,7 +16,7 @@
 //! | L2 | [`sandbox`], [`tool`], [`hook`], [`approval`], [`provider`], [`history`]: the seams |
 //! | L3 | [`store`], [`session`] |
 //! | L4 | [`agent`] |
-//! | L5 | `provider/*`, `sandbox/*`, `hook/*`, `tool/builtin/*`: implementations of the seams |
+//! | L5 | `provider/*`, `sandbox/*`, `hook/*`, `tool/builtin/*`, `tool/mcp/*`: implementations of the seams |
 //! | L6 | [`command`], [`frontend`], [`tui`] |
 //! | L7 | [`accounts`], [`workspace`] |
 //! | L8 | [`app`], [`runtime`], [`cli`] |
@@ -30,7 +30,8 @@
 //! - [`sandbox`]: the seam; what a command may do and what a backend holds, as data; the child process, plain, in
 //!   bubblewrap, in a container, or confined by Landlock and a filter of system calls in a stage of this same binary. The only room with
 //!   `unsafe`.
-//! - [`tool`]: the seam, what follows from a tool's schema and from a preview; `builtin/` has one file a tool.
+//! - [`tool`]: the seam, what follows from a tool's schema and from a preview; `builtin/` has one file a tool, `mcp/` the
+//!   tools of servers that speak the Model Context Protocol.
 //! - [`hook`]: the seam, and programs of the person's own that are asked or told at eight moments.
 //! - [`approval`]: the policy, rules, grants, taint of arguments, requests and approvals. No I/O.
 //! - [`provider`]: the seam, the table of failures, five pure codecs, the HTTP shell that makes any of them a provider,

@@ -8,11 +8,12 @@ mod settings;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use self::settings::{WriteError, write_choice};
+pub use self::settings::write_choice;
 use super::error::ModelError;
 use super::keys::{KeyCommandError, KeyFileError, Keys};
 use super::offers::list_place;
 use super::services::{Service, Target};
+pub use crate::config::WriteError;
 use crate::config::{Secret, Settings, checked_url};
 use crate::frontend::protocol::{Consent, HAS_KEY, LoginNeed, LoginTrouble, ServiceLine};
 use crate::provider::catalog::{self, KeyNeed, PRESETS};

@@ -30,6 +30,7 @@ use crate::session::{Session, SessionError};
 use crate::stdx::clock::SystemClock;
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::tool::builtin::{self, BuiltinOptions};
+use crate::tool::mcp::{ServerPlace, Servers};
 use crate::tool::{CallPlan, PlanContext, Registry};
 use crate::tui::keys::Keymap;
 use crate::workspace::{Permissions, World};
@@ -118,6 +119,8 @@ pub struct App {
     pub child_env: Vec<(String, String)>,
     pub models: Arc<Models>,
     pub permissions: Permissions,
+    /// Programs and addresses that offer more tools.
+    pub servers: Servers,
     caps: watch::Sender<Caps>,
 }
 
@@ -141,7 +144,10 @@ impl App {
         let Tools { registry, sandbox, tasks, sandbox_remarks, child_env } = tools(&world, &settings);
         let permissions = Permissions::new(&world, &settings, &store, &child_env);
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
+        let servers = Servers::new(&settings.mcp_servers, &server_place(&world, &settings, &child_env));
+        servers.connect(&registry);
         Ok(Self {
+            servers,
             settings,
             world,
             store,
@@ -282,7 +288,21 @@ fn registry(
         env: child_env.to_vec(),
         output_limit: settings.tool_output_limit,
     };
-    Registry::new(builtin::all(Arc::clone(sandbox), tasks, options))
+    let mut registry = Registry::new(builtin::all(Arc::clone(sandbox), tasks, options));
+    registry.patience = settings.mcp_wait;
+    registry
+}
+
+/// Returns where tool servers run, and what they are given.
+#[must_use]
+pub fn server_place(world: &World, settings: &Settings, child_env: &[(String, String)]) -> ServerPlace {
+    ServerPlace {
+        workspace: world.workspace.clone(),
+        child_env: child_env.to_vec(),
+        variables: world.env.clone(),
+        logs: world.sessions(settings).join("mcp"),
+        output_limit: settings.tool_output_limit,
+    }
 }
 
 /// Returns the tools as they are without a sandbox, for what needs no run.

@@ -12,7 +12,7 @@ pub mod images;
 
 pub use self::build::{
     App, AppError, Tools, advice, advice_at_start, open_store, open_store_for_lists, open_store_to_read,
-    plan_context, planned, schema_of, tools,
+    plan_context, planned, schema_of, server_place, tools,
 };
 pub use self::opening::{Opened, Opening};
 pub use self::orphans::{orphaned_processes, own_mark};

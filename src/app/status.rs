@@ -9,6 +9,7 @@ use crate::approval::WorkspaceKind;
 use crate::config::{Settings, user_file};
 use crate::sandbox::{Backend, Sandbox};
 use crate::store::{SessionFilter, Store, StoreError};
+use crate::tool::mcp::{ServerStatus, Servers};
 use crate::workspace::World;
 
 /// Maximum number of sessions counted.
@@ -28,6 +29,8 @@ pub struct Status {
     /// The user's own file; it need not exist.
     settings: Option<PathBuf>,
     data: PathBuf,
+    /// The tool servers of the settings.
+    servers: Vec<ServerStatus>,
     /// `null` if the database cannot be used.
     store: Option<StoreStatus>,
     /// Why the database cannot be used.
@@ -100,6 +103,7 @@ impl Status {
         settings: &Settings,
         models: &Models,
         sandbox: SandboxStatus,
+        servers: &Servers,
         store: Result<&Store, &StoreError>,
     ) -> Self {
         let data = settings.data_dir.clone();
@@ -122,6 +126,7 @@ impl Status {
             is_project: world.kind_of(&world.workspace) == WorkspaceKind::Project,
             settings: user_file(&world.env),
             data,
+            servers: servers.status(&settings.mcp_servers),
             store,
             error,
         }
@@ -140,6 +145,10 @@ impl Status {
             row("settings", self.settings_file()),
             row("data", self.data.display().to_string()),
         ];
+        if !self.servers.is_empty() {
+            let one = |one: &ServerStatus| format!("{} ({})", one.name, one.state.words());
+            rows.push(row("servers", self.servers.iter().map(one).collect::<Vec<_>>().join(", ")));
+        }
         if let Some(StoreStatus { bytes, sessions, waiting }) = &self.store {
             rows.push(row("store", format!("{} KiB, sessions: {sessions}", bytes.div_ceil(1024))));
             rows.push(row("waiting", format!("{waiting} for your approval")));

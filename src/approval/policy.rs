@@ -129,7 +129,7 @@ impl<'a> CallFacts<'a> {
     pub(super) fn edits_workspace(&self) -> bool {
         let inside = match &self.plan.access {
             Access::Paths { writes, .. } => writes.iter().all(|path| path.starts_with(&self.place.folder)),
-            Access::Anything | Access::Nothing => false,
+            Access::External { .. } | Access::Anything | Access::Nothing => false,
         };
         let local = matches!(self.spec.side_effect, SideEffect::Local);
         inside && local && self.place.kind == WorkspaceKind::Project

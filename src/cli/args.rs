@@ -167,6 +167,8 @@ pub(super) enum Sub {
     Sessions(Sessions),
     /// List, show and end commands in the background
     Tasks(Tasks),
+    /// List, add, remove, switch and test tool servers (MCP)
+    Mcp(Mcp),
     /// Show tokens and cost, by day, model or session
     Usage(UsageArgs),
     /// Show who or what decided each call and its result; verify that the record is unchanged
@@ -403,6 +405,74 @@ pub(super) struct SessionId {
     /// The session's id, or a prefix
     #[arg(value_name = "SESSION")]
     pub id: String,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Mcp {
+    #[command(subcommand)]
+    pub what: Option<McpDo>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum McpDo {
+    /// List the servers of the settings; connects none
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Connect a server, and say what it answers
+    Test {
+        /// The server
+        name: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Connect a server, and list its tools
+    Tools {
+        /// The server
+        name: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a server to your settings
+    Add {
+        /// Its name, with which the names of its tools begin
+        name: String,
+        /// The address of a server in the network
+        #[arg(long, conflicts_with = "command", required_unless_present = "command")]
+        url: Option<String>,
+        /// A variable that its program gets: NAME from the environment of co, or NAME=VALUE; repeatable
+        #[arg(long, value_name = "NAME[=VALUE]")]
+        env: Vec<String>,
+        /// Run its tools without asking, except those with HIGH risk
+        #[arg(long)]
+        never_ask: bool,
+        /// The program and its arguments, after `--`
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
+    /// Remove a server from your settings
+    Remove {
+        /// The server
+        name: String,
+    },
+    /// Switch a server on
+    Enable {
+        /// The server
+        name: String,
+    },
+    /// Switch a server off
+    Disable {
+        /// The server
+        name: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]

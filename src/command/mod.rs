@@ -20,6 +20,7 @@ mod help;
 mod history;
 mod keys;
 mod login;
+mod mcp;
 mod mode;
 mod model;
 mod quit;
@@ -57,6 +58,7 @@ pub enum Needs {
     Status,
     Tools,
     Tasks,
+    Servers,
     Models,
     Conversation,
     Cost,
@@ -120,6 +122,7 @@ impl Commands {
                 compact::command(),
                 tools::command(),
                 tasks::command(),
+                mcp::command(),
                 trust::command(),
                 history::command(),
                 model::command(),

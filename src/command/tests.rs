@@ -11,6 +11,7 @@ use crate::message::{CallId, ToolName, Usage};
 use crate::sandbox::tasks::Task;
 use crate::sandbox::{Confinement, Isolation};
 use crate::store::{Total, UsedModel};
+use crate::tool::mcp::{ServerState, ServerStatus};
 use crate::tool::{Access, CallPlan, Category, Preview, Risk, SideEffect, ToolSpec, Undo};
 
 fn request() -> Request {
@@ -77,6 +78,11 @@ fn view() -> CommandView {
             timeout: std::time::Duration::from_secs(1),
         }],
         tasks: vec![(task(), "/tmp/task-1.txt".to_owned())],
+        servers: vec![ServerStatus {
+            name: "github".to_owned(),
+            place: "npx github".to_owned(),
+            state: ServerState::Failed { why: "it ended\u{1b}[2J".to_owned() },
+        }],
         models: vec![ModelLine {
             name: "offline/tour".to_owned(),
             note: "built in".to_owned(),
@@ -153,6 +159,7 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::Rename(title) => format!("rename to {title:?}"),
         CommandEffect::Export(form) => format!("export {form:?}"),
         CommandEffect::EndTask(number) => format!("end task {number}"),
+        CommandEffect::ReconnectServer(name) => format!("reconnect {name}"),
         CommandEffect::Quit => "quit".to_owned(),
     }
 }
@@ -272,6 +279,14 @@ fn commands_decide() {
         ),
         (&guest, "/rewind", "Warning rewind: Only process 7 can rewind this session. `/fork` copies it."),
         (&CommandView::default(), "/rewind", "Warning rewind: There is no prompt to go back to."),
+        (&idle, "/mcp", "Plain tool servers: - `github`: failed: it ended␛[2J (`npx github`)"),
+        (&running, "/mcp reconnect github", "reconnect github"),
+        (&idle, "/mcp reconnect x", "Warning tool servers: There is no server `x`; `/mcp` lists them."),
+        (
+            &idle,
+            "/mcp off",
+            "Warning tool servers: `/mcp` lists them, `/mcp reconnect NAME` connects one again.",
+        ),
         (&running, "/tasks end 1", "end task 1"),
         (&idle, "/tasks end one", "Warning tasks: A task has a number: `/tasks end 1`."),
         (
@@ -348,6 +363,7 @@ fn commands_name_what_there_is() {
         "compact",
         "tools",
         "tasks",
+        "mcp",
         "trust",
         "history",
         "model",

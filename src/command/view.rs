@@ -8,6 +8,7 @@ use crate::sandbox::Isolation;
 use crate::sandbox::tasks::Task;
 use crate::store::{Total, UsedModel};
 use crate::tool::ToolSpec;
+use crate::tool::mcp::ServerStatus;
 
 /// The state of the session and of the program when a command is entered. What the command does not need is empty.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -25,6 +26,8 @@ pub struct CommandView {
     pub tools: Vec<ToolSpec>,
     /// The tasks of this session, the oldest first, each with the file of its output.
     pub tasks: Vec<(Task, String)>,
+    /// The tool servers of the settings.
+    pub servers: Vec<ServerStatus>,
     pub models: Vec<ModelLine>,
     pub totals: Totals,
     /// The usage of the last request, the turn, the session, and today.
@@ -204,6 +207,8 @@ pub enum CommandEffect {
     Export(ExportForm),
     /// End a command that runs in the background.
     EndTask(usize),
+    /// Connect the tool server of this name again.
+    ReconnectServer(String),
     Quit,
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::Item;
 
 use super::problem::{Source, Wrong};
+use super::servers;
 use super::value::{Key, Secret, Value};
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text;
@@ -48,19 +49,26 @@ pub enum Kind {
     PathList,
     /// A key: itself, `$NAME`, or, in the user's own file, `$(command)`.
     Secret,
-    /// Nested sections of providers: `[providers.NAME]`.
-    Providers,
+    /// Nested sections with names that the user chooses: `[providers.NAME]`.
+    Sections(SectionsOf),
     /// A section with free keys, each set to a string or a list of strings.
     Table,
-    /// Nested sections of models: `[models."NAME"]`.
+}
+
+/// What the named sections of a setting are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SectionsOf {
     Models,
+    Providers,
+    /// Tool servers.
+    Servers,
 }
 
 impl Kind {
     /// Whether it is a section whose keys the user chooses.
     pub fn is_section(self) -> bool {
         match self {
-            Self::Table | Self::Models | Self::Providers => true,
+            Self::Table | Self::Sections(_) => true,
             Self::Text
             | Self::Url
             | Self::Integer { .. }
@@ -126,6 +134,7 @@ pub(super) fn from_text(kind: Kind, text: &str) -> Raw {
             let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
             Raw::List(parts.map(str::to_owned).collect())
         }
+        Kind::Sections(SectionsOf::Servers) => servers::from_json(text),
         Kind::Text
         | Kind::Url
         | Kind::Host { .. }
@@ -133,8 +142,7 @@ pub(super) fn from_text(kind: Kind, text: &str) -> Raw {
         | Kind::Path
         | Kind::Secret
         | Kind::Table
-        | Kind::Models
-        | Kind::Providers => as_is(),
+        | Kind::Sections(SectionsOf::Models | SectionsOf::Providers) => as_is(),
     }
 }
 
@@ -372,8 +380,9 @@ fn expected(kind: Kind) -> String {
         Kind::PathList => "a list of paths that are absolute or begin with ~/".to_owned(),
         Kind::Secret => "the key itself as a string without white space, `$NAME` or `$(command)`".to_owned(),
         Kind::Table => "a section".to_owned(),
-        Kind::Models => "a section of named sections".to_owned(),
-        Kind::Providers => "a section with a section for each service".to_owned(),
+        Kind::Sections(SectionsOf::Models) => "a section of named sections".to_owned(),
+        Kind::Sections(SectionsOf::Providers) => "a section with a section for each service".to_owned(),
+        Kind::Sections(SectionsOf::Servers) => "a section with a section for each server".to_owned(),
     }
 }
 

@@ -53,5 +53,4 @@ pub static INERT: &[InertSetting] = &[
     later(&["web.blocked_domains", "web_fetch_blocked_domains"], &["CO_CLI_WEB_FETCH_BLOCKED_DOMAINS"], "the web tools", "Domains that are never fetched"),
     later(&["web.search", "web_policy.search"], &["CO_CLI_WEB_POLICY_SEARCH"], "the web tools", "Whether web searches ask"),
     later(&["web.fetch", "web_policy.fetch"], &["CO_CLI_WEB_POLICY_FETCH"], "the web tools", "Whether web pages are fetched without asking"),
-    later(&["mcp_servers"], &["CO_CLI_MCP_SERVERS"], "MCP servers", "Servers that provide more tools"),
 ];

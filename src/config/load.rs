@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::check::{self, Kind, Raw, RawEntry};
+use super::check::{self, Kind, Raw, RawEntry, SectionsOf};
 use super::file;
 use super::inert::{INERT, InertSetting};
 use super::models;
 use super::places::{home, user_file, xdg};
 use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
 use super::providers;
+use super::servers;
 use super::settings::{self, KnownKey, ProjectTrust, SETTINGS, SettingRow};
 use super::trust::{Contents, FolderTrust, PROJECT_FILES, is_as_trusted, names_folder};
 use super::typed::Settings;
@@ -105,6 +106,12 @@ fn put(layer: &mut Layer, key: &'static str, value: Value, source: Source) {
     let value = match (layer.remove(key), value) {
         (Some((Value::Table(below), _)), Value::Table(above)) => {
             Value::Table(laid_over(below, above, |one, other| one.name == other.name))
+        }
+        // The variable of the servers holds all of them.
+        (Some(_), Value::Sections(above))
+            if key == SERVERS && matches!(source, Source::Environment { .. }) =>
+        {
+            Value::Sections(above)
         }
         (Some((Value::Sections(below), _)), Value::Sections(above)) => {
             let same = |one: &SectionEntry, other: &SectionEntry| {
@@ -279,8 +286,8 @@ impl<'a> Loading<'a> {
     fn checked(&mut self, row: &SettingRow, key: &str, raw: Raw, source_of: &Source) -> Result<Value, Wrong> {
         match (row.kind, raw) {
             (Kind::Table, Raw::Table(entries)) => Ok(Value::Table(self.table(key, entries, source_of))),
-            (Kind::Models | Kind::Providers, Raw::Table(entries)) => {
-                Ok(Value::Sections(self.sections(row, key, entries, source_of)))
+            (Kind::Sections(of), Raw::Table(entries)) => {
+                Ok(Value::Sections(self.sections(of, key, entries, source_of)))
             }
             (kind, raw) => {
                 let is_section = matches!(raw, Raw::Other("a section"));
@@ -326,7 +333,7 @@ impl<'a> Loading<'a> {
     /// would be worse than none.
     fn sections(
         &mut self,
-        row: &SettingRow,
+        of: SectionsOf,
         key: &str,
         entries: Vec<RawEntry>,
         source_of: &Source,
@@ -334,16 +341,21 @@ impl<'a> Loading<'a> {
         let mut sections = Vec::new();
         for RawEntry { name, raw, line } in entries {
             let source = source_of.at_line(line);
-            let is_provider = row.kind == Kind::Providers;
-            let place = if is_provider {
-                providers::place(key, &name, &check::words(&raw), &source)
-            } else {
-                models::place(key, &name, &source)
+            let place = match of {
+                SectionsOf::Providers => providers::place(key, &name, &check::words(&raw), &source),
+                SectionsOf::Servers => servers::place(key, &name, &check::words(&raw), &source),
+                SectionsOf::Models => models::place(key, &name, &source),
             };
             let checked = place.and_then(|place| {
-                let is_text = is_provider || matches!(source, Source::Flag { .. });
+                let is_text = of == SectionsOf::Providers || matches!(source, Source::Flag { .. });
                 let raw = if is_text { check::spelled(place.kind, raw) } else { raw };
                 match check::check(place.kind, raw, self.home.as_deref(), &source) {
+                    // Not shown: it may be a token, or contain one.
+                    Ok(Value::Text(text))
+                        if of == SectionsOf::Servers && servers::is_secret(&place.field) =>
+                    {
+                        Ok((place.section, place.field, Value::Secret(Key::literal(&text))))
+                    }
                     Ok(value) => Ok((place.section, place.field, self.looked_up(value))),
                     Err(wrong) => {
                         let (source_of, wrong) = (source.clone(), Box::new(wrong));
@@ -364,8 +376,14 @@ impl<'a> Loading<'a> {
         for row in SETTINGS {
             let (mut value, mut source) =
                 layers.remove(row.key).unwrap_or_else(|| (row.default_value(), Source::Default));
-            if row.kind == Kind::Models {
-                self.errors.extend(models::incomplete(value.sections()));
+            match row.kind {
+                Kind::Sections(SectionsOf::Models) => {
+                    self.errors.extend(models::incomplete(value.sections()));
+                }
+                Kind::Sections(SectionsOf::Servers) => {
+                    self.errors.extend(servers::incomplete(value.sections()));
+                }
+                _ => {}
             }
             if row.key == DATA_DIR && matches!(value, Value::Unset) {
                 source = Source::Default;
@@ -459,6 +477,7 @@ fn is_projects(source: &Source) -> bool {
 }
 
 const DATA_DIR: &str = "data_dir";
+const SERVERS: &str = "mcp_servers";
 const TRUSTED_FOLDERS: &str = "trusted_folders";
 const BASE_URL: &str = "base_url";
 const API_KEY: &str = "api_key";

@@ -18,13 +18,15 @@ mod places;
 mod problem;
 mod providers;
 mod read;
+mod save;
+mod servers;
 mod settings;
 mod trust;
 mod typed;
 mod value;
 
 pub use cap::{Cap, Scope, Unit};
-pub use check::{Kind, checked_url};
+pub use check::{Kind, SectionsOf, checked_url};
 pub use choices::{
     Codec, ContainerNetwork, Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel, ThinkingStyle,
 };
@@ -36,6 +38,8 @@ pub use places::user_file;
 pub use problem::{ConfigError, ConfigWarning, NoEffect, Source, Wrong};
 pub use providers::ProviderSettings;
 pub use read::read_sources;
+pub use save::{WriteError, edit_settings, section as settings_section};
+pub use servers::{ServerApproval, ServerSettings, ServerTransport};
 pub use settings::{ProjectTrust, SETTINGS, SettingRow, Target};
 pub use trust::{
     Contents, FolderTrust, PROJECT_FILES, TrustRecord, contents_of, is_as_trusted, is_readable,

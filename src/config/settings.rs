@@ -5,12 +5,13 @@
 //! feature does not exist yet are in [`INERT`], so that setting one is never silently ignored.
 
 use super::cap::Cap;
-use super::check::{self, Kind};
+use super::check::{self, Kind, SectionsOf};
 use super::choices::{ContainerNetwork, Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel};
 use super::inert::{INERT, InertSetting};
 use super::models;
 use super::problem::Source;
 use super::providers;
+use super::servers;
 use super::typed::Settings;
 use super::value::Value;
 
@@ -73,7 +74,7 @@ impl SettingRow {
             ("", Kind::List) => Value::List(Vec::new()),
             ("", Kind::PathList) => Value::Paths(Vec::new()),
             ("", Kind::Table) => Value::Table(Vec::new()),
-            ("", Kind::Models | Kind::Providers) => Value::Sections(Vec::new()),
+            ("", Kind::Sections(_)) => Value::Sections(Vec::new()),
             ("", _) => Value::Unset,
             (text, kind) => check::check(kind, check::from_text(kind, text), None, &Source::Default)
                 .expect("a row's default is a value of its kind"),
@@ -191,7 +192,7 @@ pub static SETTINGS: &[SettingRow] = &[
     row("api_key", &["CO_API_KEY"], Kind::Secret,
         "Key for the chosen provider: the key, `$NAME` of a variable, or `$(command)` in your own file; unset: the provider's own",
         |s, v| s.endpoint.api_key = v.key()),
-    row("providers", &[], Kind::Providers,
+    row("providers", &[], Kind::Sections(SectionsOf::Providers),
         "Services, as `[providers.NAME]` with `preset`, `wire`, `base_url`, `api_key`, `headers`, `quirks`, `model`, `models`, `num_ctx`; NAME changes a preset or is a new one. The settings of one provider below override it",
         |s, v| s.providers = providers::gather(v.entries().unwrap_or_default())),
     key_of("anthropic.api_key", &["ANTHROPIC_API_KEY"], "Key for Anthropic").aliases(&["anthropic_api_key"]),
@@ -262,9 +263,15 @@ pub static SETTINGS: &[SettingRow] = &[
     row("history.max_mb", &["CO_HISTORY_MAX_MB"], int(1, 1_000_000),
         "Size of the database in MiB beyond which the oldest sessions are deleted; unset: no limit",
         |s, v| s.max_history_mb = v.optional_integer()).project(ProjectTrust::Never),
-    row("models", &[], Kind::Models,
+    row("models", &[], Kind::Sections(SectionsOf::Models),
         "Your own facts about a model, as `[models.\"NAME\"]`; prices in USD per million tokens",
         |s, v| s.models = models::overrides(v.entries().unwrap_or_default())).project(ProjectTrust::Never),
+    row("mcp_servers", &["CO_MCP_SERVERS", "CO_CLI_MCP_SERVERS"], Kind::Sections(SectionsOf::Servers),
+        "Tool servers (MCP), as `[mcp_servers.NAME]` with `command`, `args`, `env`, `cwd`, or `url`, `headers`; `timeout`, `call_timeout`, `approval`, `trusted`, `prefix`, `enabled`, `tools`. The variable is JSON and replaces all",
+        |s, v| s.mcp_servers = servers::gather(v.entries().unwrap_or_default())).project(ProjectTrust::Never),
+    row("mcp_wait", &["CO_MCP_WAIT"], int(0, 60),
+        "Seconds that a turn waits for tool servers that are still connecting",
+        |s, v| s.mcp_wait = v.seconds()).default("2"),
     // --- the screen
     row("theme", &["CO_THEME", "CO_CLI_THEME"], Kind::Choice(ThemeChoice::NAMES),
         "Colours for a dark or a light terminal; `auto` asks the terminal",

@@ -461,8 +461,7 @@ fn toml_text(kind: Kind, text: &str) -> String {
         | Kind::Bool
         | Kind::Level { .. }
         | Kind::Table
-        | Kind::Models
-        | Kind::Providers => text.to_owned(),
+        | Kind::Sections(_) => text.to_owned(),
         Kind::List | Kind::PathList => format!("['{}']", text.replace(',', "', '")),
         Kind::Text | Kind::Url | Kind::Host { .. } | Kind::Choice(_) | Kind::Path | Kind::Secret => {
             format!("'{text}'")
@@ -483,7 +482,7 @@ fn sample(row: &SettingRow) -> String {
         Kind::List => "one,two".to_owned(),
         Kind::Path => "/a".to_owned(),
         Kind::PathList => "/a,/b".to_owned(),
-        Kind::Table | Kind::Models | Kind::Providers => "{}".to_owned(),
+        Kind::Table | Kind::Sections(_) => "{}".to_owned(),
     }
 }
 

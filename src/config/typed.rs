@@ -11,6 +11,7 @@ use super::cap::Cap;
 use super::choices::{ContainerNetwork, Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel};
 use super::models::ModelOverride;
 use super::providers::ProviderSettings;
+use super::servers::ServerSettings;
 use super::value::{Secret, TableEntry, Value};
 use crate::message::Usd;
 
@@ -62,6 +63,10 @@ with_blank! {
         pub keep_days: Option<u32>,
         /// Size of the database, in MiB, beyond which the oldest sessions are deleted. `None`: no limit.
         pub max_history_mb: Option<u32>,
+        /// Tool servers, by name.
+        pub mcp_servers: BTreeMap<String, ServerSettings>,
+        /// How long a turn waits for servers that are still connecting.
+        pub mcp_wait: Duration,
         pub thinking: ThinkingLevel,
         /// `None`: the provider's default.
         pub temperature: Option<f32>,

@@ -6,9 +6,10 @@
 pub mod builtin;
 pub mod diff;
 pub mod hunks;
+pub mod mcp;
 pub mod schema;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolName, Trust};
@@ -78,6 +79,8 @@ pub enum Category {
     Shell,
     /// Commands that run in the background.
     Tasks,
+    /// Tools of other programs.
+    Server,
 }
 
 /// How much harm a call can do (seed 000's tiers). Stored: variants may only be added.
@@ -179,7 +182,14 @@ impl Preview {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Access {
-    Paths { reads: Vec<PathBuf>, writes: Vec<PathBuf> },
+    Paths {
+        reads: Vec<PathBuf>,
+        writes: Vec<PathBuf>,
+    },
+    /// What a tool server does, by its name: calls of one run in order, unless they only read.
+    External {
+        server: String,
+    },
     Anything,
     Nothing,
 }
@@ -304,6 +314,9 @@ pub enum ToolError {
     /// The call may succeed if repeated.
     #[error("{message}")]
     Transient { message: String },
+    /// The call began, and whether it took effect is unknown.
+    #[error("{message}")]
+    Unknown { message: String },
     /// The call will not succeed; `message` has everything the model should know, including partial output.
     #[error("{message}")]
     Terminal { message: String },
@@ -332,7 +345,13 @@ impl Toolset {
 /// The tools of this process. They may change while it runs: a model request offers those of its moment, and a call
 /// whose tool is gone by then fails. Clones share the tools.
 #[derive(Clone, Default)]
-pub struct Registry(Arc<Mutex<Toolset>>);
+pub struct Registry {
+    tools: Arc<Mutex<Toolset>>,
+    /// The servers whose tools are not known yet.
+    expected: Arc<watch::Sender<BTreeSet<String>>>,
+    /// How long a turn waits for them.
+    pub patience: Duration,
+}
 
 impl Registry {
     /// Creates a registry. Later tools replace earlier ones of the same name.
@@ -345,20 +364,38 @@ impl Registry {
     /// Returns the tools of now.
     #[must_use]
     pub fn tools(&self) -> Toolset {
-        self.0.lock().clone()
+        self.tools.lock().clone()
     }
 
     pub fn get(&self, name: &ToolName) -> Option<Arc<dyn Tool>> {
-        self.0.lock().get(name).cloned()
+        self.tools.lock().get(name).cloned()
     }
 
     /// Adds a tool, in place of one of the same name.
     pub fn add(&self, tool: Arc<dyn Tool>) {
-        Arc::make_mut(&mut self.0.lock().0).insert(tool.spec().name.clone(), tool);
+        Arc::make_mut(&mut self.tools.lock().0).insert(tool.spec().name.clone(), tool);
     }
 
     /// Removes a tool; calls of it that run already end as they would.
     pub fn remove(&self, name: &ToolName) {
-        Arc::make_mut(&mut self.0.lock().0).remove(name);
+        Arc::make_mut(&mut self.tools.lock().0).remove(name);
+    }
+
+    /// Notes that a server's tools are about to be added.
+    pub fn expect_tools_of(&self, server: &str) {
+        self.expected.send_if_modified(|expected| expected.insert(server.to_owned()));
+    }
+
+    /// Notes that a server's tools are added, or that it failed.
+    pub fn settle_tools_of(&self, server: &str) {
+        self.expected.send_if_modified(|expected| expected.remove(server));
+    }
+
+    /// Waits until no server's tools are expected any more, at most so long; returns those that still are. Cancel-safe.
+    pub async fn settled(&self, limit: Duration) -> Vec<String> {
+        let mut expected = self.expected.subscribe();
+        // The sender is in this registry.
+        let _ = tokio::time::timeout(limit, expected.wait_for(BTreeSet::is_empty)).await;
+        expected.borrow_and_update().iter().cloned().collect()
     }
 }

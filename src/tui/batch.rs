@@ -80,7 +80,7 @@ fn is_overtaken(other: &Card, card: &Card) -> bool {
         (card.request.place_in_reply(), other.request.place_in_reply());
     let is_read_only = match &card.request.plan.access {
         Access::Paths { writes, .. } => writes.is_empty(),
-        Access::Anything => false,
+        Access::External { .. } | Access::Anything => false,
         Access::Nothing => true,
     };
     reply == other_reply

@@ -25,7 +25,7 @@ pub use self::tried::{Suggestion, suggestions, tried};
 
 use super::World;
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource, RulesHealth};
-use crate::config::{FolderTrust, PROJECT_FILES, Settings, read_bounded, user_file};
+use crate::config::{FolderTrust, PROJECT_FILES, ServerApproval, Settings, read_bounded, user_file};
 use crate::stdx::fs::{create_private_dir, fingerprint, write_private};
 use crate::store::Store;
 
@@ -41,6 +41,8 @@ pub struct RuleBook {
     home: Option<PathBuf>,
     /// The folder in which the last good texts are kept.
     kept: PathBuf,
+    /// Those that stand for `approval = "never"` of tool servers.
+    of_servers: Vec<Rule>,
     state: Mutex<RulesState>,
 }
 
@@ -72,6 +74,7 @@ impl RuleBook {
             user: user_file(&world.env).map(|file| file.with_file_name("rules.toml")),
             home: world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
             kept: settings.data_dir.join("rules"),
+            of_servers: rules_of_servers(world, settings),
             state: Mutex::default(),
         }
     }
@@ -107,6 +110,7 @@ impl RuleBook {
             }
             set.rules.extend(known.rules.iter().filter_map(|rule| at_home(rule.clone(), folder)));
         }
+        set.rules.extend(self.of_servers.iter().cloned());
         make_unique(&mut set.rules);
         set
     }
@@ -174,6 +178,21 @@ impl RuleBook {
         });
         KnownRules { stamp, rules: rules.unwrap_or_default(), problems }
     }
+}
+
+/// Returns a rule of the user's for each tool server whose calls need not be asked for. It does not cover HIGH.
+fn rules_of_servers(world: &World, settings: &Settings) -> Vec<Rule> {
+    let never = settings.mcp_servers.iter().filter(|(_, one)| one.approval == ServerApproval::Never);
+    let rule = |(name, _): (&String, _)| {
+        format!(
+            "[[rule]]\nid = \"mcp-{name}\"\neffect = \"allow\"\nserver = \"{name}\"\nrisk = \"medium\"\n\
+             reason = \"mcp_servers.{name}.approval\"\n"
+        )
+    };
+    let text: String = never.map(rule).collect();
+    let path = user_file(&world.env).unwrap_or_default();
+    // The names of servers are plain words.
+    RuleSet::parse(&text, &RuleSource::User { path, line: 1 }, None).unwrap_or_default()
 }
 
 fn unread(error: &io::Error) -> String {

@@ -203,7 +203,7 @@ fn facts<'a>(one: &'a Tracked, rules: &'a Rules) -> Option<CallFacts<'a>> {
 fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Place) -> Reach {
     let inside = match &plan.access {
         Access::Paths { writes, .. } => writes.iter().all(|path| path.starts_with(&place.folder)),
-        Access::Anything | Access::Nothing => false,
+        Access::External { .. } | Access::Anything | Access::Nothing => false,
     };
     if inside && spec.side_effect == SideEffect::Local { Reach::Workspace } else { Reach::Beyond }
 }

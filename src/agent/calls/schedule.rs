@@ -117,6 +117,7 @@ struct AccessSummary {
     bounded: bool,
     reads: BTreeSet<PathBuf>,
     writes: BTreeSet<PathBuf>,
+    servers: BTreeSet<String>,
 }
 
 impl ScheduleWalk {
@@ -172,6 +173,10 @@ impl AccessSummary {
             None => self.unplanned = true,
             Some(Access::Anything) => self.anything = true,
             Some(Access::Nothing) => self.bounded = true,
+            Some(Access::External { server }) => {
+                self.bounded = true;
+                self.servers.insert(server.clone());
+            }
             Some(Access::Paths { reads, writes }) => {
                 self.bounded = true;
                 self.reads.extend(reads.iter().cloned());
@@ -185,7 +190,9 @@ impl AccessSummary {
         match then {
             None | Some(Access::Anything) => self.unplanned || self.anything || self.bounded,
             Some(Access::Nothing) => self.unplanned || self.anything,
-            Some(Access::Paths { .. }) => self.unplanned || self.anything || self.paths_block(then),
+            Some(Access::Paths { .. } | Access::External { .. }) => {
+                self.unplanned || self.anything || self.paths_block(then)
+            }
         }
     }
 
@@ -196,6 +203,7 @@ impl AccessSummary {
             None => self.anything || self.bounded,
             Some(Access::Anything) => self.bounded,
             Some(Access::Nothing) => false,
+            Some(Access::External { server }) => self.servers.contains(server),
             Some(Access::Paths { reads, writes }) => {
                 writes.iter().any(|path| overlaps(&self.writes, path) || overlaps(&self.reads, path))
                     || reads.iter().any(|path| overlaps(&self.writes, path))

@@ -14,17 +14,19 @@ mod run;
 mod tools;
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
 pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
-use super::port::{Frontend, Op};
+use super::port::{Event, Frontend, Op};
 use super::{calls, turn};
 use crate::history::{Durability, Known, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart};
 use crate::session::Session;
 use crate::store::StoreError;
+use crate::tool::Toolset;
 
 /// Runs one user turn to its end. Waiting notes are put before the prompt. A turn that was left open is
 /// closed first; its requests stay in the inbox. Errs only if the store cannot be written: provider and tool
@@ -43,7 +45,7 @@ pub async fn run_turn(
     let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
     let mut parts = news::news(session, env, |_| true);
     parts.extend(prompt);
-    let toolset = env.registry.tools();
+    let toolset = ready_tools(session, env, frontend, &cancel).await;
     let setup = run::setup(session, env, frontend, &toolset);
     let (turn, effects) = turn::Turn::start(setup, session.history(), parts);
     Box::pin(
@@ -64,7 +66,7 @@ pub async fn resume_turn(
         return Ok(None);
     }
     let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
-    let toolset = env.registry.tools();
+    let toolset = ready_tools(session, env, frontend, &cancel).await;
     let setup = run::setup(session, env, frontend, &toolset);
     let (turn, effects) = turn::Turn::resume(setup, session.history());
     Box::pin(
@@ -72,6 +74,34 @@ pub async fn resume_turn(
     )
     .await
     .map(Some)
+}
+
+/// How long a turn waits for a server whose tool an open call names: longer than connecting may take.
+const CALLED_FOR: Duration = Duration::from_secs(61);
+
+/// Returns the tools of now. Those of servers that are still connecting are waited for: for a moment, or, if an open call
+/// names a tool that is not there, until the server is connected or has failed.
+async fn ready_tools(
+    session: &Session,
+    env: &AgentEnv,
+    frontend: &dyn Frontend,
+    cancel: &CancellationToken,
+) -> Toolset {
+    let history = session.history();
+    let open = history.open_calls().iter().map(|one| &one.call.name);
+    let mut named = open.chain(history.late_calls().iter().map(|one| &one.call.name));
+    let is_called_for = named.any(|name| env.registry.get(name).is_none());
+    let limit = if is_called_for { CALLED_FOR } else { env.registry.patience };
+    let missing = tokio::select! {
+        missing = env.registry.settled(limit) => missing,
+        () = cancel.cancelled() => Vec::new(),
+    };
+    if !missing.is_empty() {
+        let text = format!("Still connecting, so without their tools: {}.", missing.join(", "));
+        // The front end may be gone; that ends the turn elsewhere.
+        let _ = frontend.show(Event::Status { text }).await;
+    }
+    env.registry.tools()
 }
 
 /// Consumes decisions and settles every late call (its turn went on before it was decided) that has one: runs it, denies
@@ -89,7 +119,7 @@ pub async fn run_late_calls(
     if !can_settle_late(session) {
         return Ok(VecDeque::new());
     }
-    let toolset = env.registry.tools();
+    let toolset = ready_tools(session, env, frontend, &cancel).await;
     let setup = run::setup(session, env, frontend, &toolset);
     let (turn, effects) = turn::Turn::late_calls(setup, session.history());
     let result =
@@ -106,7 +136,7 @@ pub async fn compact(
     frontend: &dyn Frontend,
     cancel: CancellationToken,
 ) -> Result<VecDeque<Op>, StoreError> {
-    let toolset = env.registry.tools();
+    let toolset = ready_tools(session, env, frontend, &cancel).await;
     let setup = run::setup(session, env, frontend, &toolset);
     let (turn, effects) = turn::Turn::compaction(setup, session.history());
     let driver = run::Driver::new(session, env, frontend, cancel, (turn, toolset)).focusing(focus);

@@ -214,7 +214,11 @@ fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled:
             Returned { returned, seen, state }
         }
         Ended::Output(Err(error)) => {
-            let status = if was_cancelled { ReturnStatus::Interrupted } else { ReturnStatus::Failed };
+            let status = match error {
+                ToolError::Unknown { .. } => ReturnStatus::Unknown,
+                _ if was_cancelled => ReturnStatus::Interrupted,
+                _ => ReturnStatus::Failed,
+            };
             let content = vec![ReturnPart::Text { text: error.to_string() }];
             // An error's text may contain the output of a command, so it is not trusted.
             let (source, trust) = (Source::Program, Trust::Untrusted);

@@ -84,7 +84,9 @@ async fn plan(context: &CommandContext<'_>, call: &Call) -> Result<CallPlan> {
             CliError::message(Kind::Usage, format!("such a call is rejected before any decision: {hint}"))
                 .hint(HOW)
         }
-        ToolError::Transient { message } | ToolError::Terminal { message } => {
+        ToolError::Transient { message }
+        | ToolError::Unknown { message }
+        | ToolError::Terminal { message } => {
             CliError::message(Kind::Error, format!("the call cannot be planned: {message}"))
         }
     })

@@ -429,6 +429,7 @@ impl ClientHandler {
             }
             CommandEffect::Export(form) => self.export(form, known).await,
             CommandEffect::EndTask(number) => self.end_task(number).await,
+            CommandEffect::ReconnectServer(name) => self.reconnect_server(name),
             CommandEffect::Quit => return OwnerAction::Close,
         }
         OwnerAction::Answered
@@ -557,6 +558,20 @@ impl ClientHandler {
             Err(_) => Say::error("export", "This is a bug in co; nothing was written."),
         };
         self.say(say).await;
+    }
+
+    /// Connects a tool server again, in the background, and says how it went.
+    fn reconnect_server(&self, name: String) {
+        let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
+        tokio::spawn(async move {
+            app.servers.reconnect(&name);
+            let state =
+                app.servers.settled(&name).await.map_or_else(|| "off".to_owned(), |state| state.words());
+            let text = format!("{}: {}", code(&name), crate::stdx::text::sanitize_line(&state));
+            let Say { title, text, tone } = Say::plain("tool servers", text);
+            // The front end may be gone.
+            let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
+        });
     }
 
     async fn end_task(&mut self, number: usize) {

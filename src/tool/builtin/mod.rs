@@ -37,6 +37,7 @@ use shell::Shell;
 use tasks::{EndTask, ReadTask, WriteTask};
 
 pub use edit_file::EditFile;
+pub use output::{Spill, cap};
 pub use typed::Typed;
 pub use write_file::WriteFile;
 

@@ -126,6 +126,7 @@ impl Bench {
             Ok(output) => text(&output),
             Err(ToolError::Misuse { hint }) => format!("MISUSE {hint}"),
             Err(ToolError::Transient { message }) => format!("TRANSIENT {message}"),
+            Err(ToolError::Unknown { message }) => format!("UNKNOWN {message}"),
             Err(ToolError::Terminal { message }) => format!("TERMINAL {message}"),
         };
         text.replace(&self.base.display().to_string(), "BASE")

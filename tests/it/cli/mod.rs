@@ -14,6 +14,7 @@ pub mod help;
 pub mod hooks;
 pub mod keys;
 pub mod lists_json;
+pub mod mcp;
 pub mod misuse;
 pub mod models;
 pub mod offline;

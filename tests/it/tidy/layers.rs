@@ -61,6 +61,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L5", &["sandbox/"]),
     ("L5", &["hook/"]),
     ("L5", &["tool/builtin"]),
+    ("L5", &["tool/mcp"]),
     ("L6", &["command"]),
     ("L6", &["frontend"]),
     ("L6", &["tui"]),
@@ -89,7 +90,7 @@ const NEVER: &[(&[&str], &[&str], &str)] = &[
         "the pure part of the agent knows no store",
     ),
     (
-        &["provider/", "sandbox/", "hook/", "tool/builtin"],
+        &["provider/", "sandbox/", "hook/", "tool/builtin", "tool/mcp"],
         &["agent", "session", "command", "frontend", "tui"],
         "an implementation knows neither agent nor session nor a face",
     ),

@@ -1,0 +1,236 @@
+//! `co mcp`: lists, adds, removes, switches and tests tool servers.
+
+use serde::Serialize;
+use toml_edit::{Array, TableLike, value};
+
+use super::args::{Flags, Mcp, McpDo};
+use super::console::Console;
+use super::error::{CliError, Kind, Result};
+use super::table::table;
+use crate::app::{server_place, tools};
+use crate::config::{ServerSettings, Settings, edit_settings, settings_section, user_file};
+use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
+use crate::tool::ToolSpec;
+use crate::tool::mcp::{ServerFacts, ServerState, ServerStatus, Servers};
+use crate::workspace::{World, load_settings};
+
+/// The section of the settings.
+const SECTION: &str = "mcp_servers";
+
+/// The width of a description in a list, in terminal cells.
+const ABOUT: usize = 70;
+
+pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+    let settings = load_settings(world, flags)?.settings;
+    match what.what {
+        None => list(what.json, &settings, console),
+        Some(McpDo::List { json }) => list(json, &settings, console),
+        Some(McpDo::Test { name, json }) => test(&name, json, world, &settings, console).await,
+        Some(McpDo::Tools { name, json }) => show_tools(&name, json, world, &settings, console).await,
+        Some(McpDo::Add { name, url, env, never_ask, command }) => {
+            if settings.mcp_servers.contains_key(&name) {
+                let text = format!("there is a server {} already", sanitize_line(&name));
+                return Err(
+                    CliError::message(Kind::Usage, text).hint(format!("`co mcp remove {name}` first"))
+                );
+            }
+            let set = |section: &mut dyn TableLike| add(section, url.as_deref(), &env, never_ask, &command);
+            change(&name, world, set, console, "Added")?;
+            console.note(&format!("co: `co mcp test {name}` connects it and lists its tools"));
+            Ok(())
+        }
+        Some(McpDo::Remove { name }) => {
+            known(&name, &settings)?;
+            let path = edit_settings(user_file(&world.env).as_deref(), |document| {
+                document.get_mut(SECTION)?.as_table_like_mut()?.remove(&name).map(drop)
+            });
+            let path = path.map_err(|error| CliError::new(Kind::Error, error))?;
+            console.out(&format!("Removed {name} from {}.\n", path.display()))
+        }
+        Some(McpDo::Enable { name }) => switch(&name, true, world, &settings, console),
+        Some(McpDo::Disable { name }) => switch(&name, false, world, &settings, console),
+    }
+}
+
+fn known<'a>(name: &str, settings: &'a Settings) -> Result<&'a ServerSettings> {
+    settings.mcp_servers.get(name).ok_or_else(|| {
+        let text = format!("there is no server {}", sanitize_line(name));
+        CliError::message(Kind::Usage, text).hint("`co mcp list` lists them, `co mcp add` adds one")
+    })
+}
+
+fn change(
+    name: &str,
+    world: &World,
+    set: impl FnOnce(&mut dyn TableLike),
+    console: &mut Console,
+    done: &str,
+) -> Result<()> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || !name.chars().all(is_name) {
+        let text = format!("{} is no name for a server", sanitize_line(name));
+        return Err(CliError::message(Kind::Usage, text).hint("use letters, digits, `-` and `_`"));
+    }
+    let path = edit_settings(user_file(&world.env).as_deref(), |document| {
+        settings_section(document, SECTION, name).map(set)
+    });
+    let path = path.map_err(|error| CliError::new(Kind::Error, error))?;
+    console.out(&format!("{done} {name} in {}.\n", path.display()))
+}
+
+fn add(section: &mut dyn TableLike, url: Option<&str>, env: &[String], never_ask: bool, command: &[String]) {
+    match (url, command.split_first()) {
+        (Some(url), _) => {
+            section.insert("url", value(url));
+        }
+        (None, Some((program, args))) => {
+            section.insert("command", value(program));
+            if !args.is_empty() {
+                section.insert("args", value(args.iter().collect::<Array>()));
+            }
+        }
+        // The arguments were checked.
+        (None, None) => {}
+    }
+    if !env.is_empty() {
+        let mut table = toml_edit::InlineTable::new();
+        for pair in env {
+            let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
+            // Without a value the variable of that name is meant, so that no token is written down.
+            let text = if pair.contains('=') { text.to_owned() } else { format!("${{{name}}}") };
+            table.insert(name, text.into());
+        }
+        section.insert("env", value(table));
+    }
+    if never_ask {
+        section.insert("approval", value("never"));
+    }
+}
+
+fn switch(name: &str, on: bool, world: &World, settings: &Settings, console: &mut Console) -> Result<()> {
+    known(name, settings)?;
+    let set = |section: &mut dyn TableLike| drop(section.insert("enabled", value(on)));
+    change(name, world, set, console, if on { "Switched on" } else { "Switched off" })
+}
+
+fn list(json: bool, settings: &Settings, console: &mut Console) -> Result<()> {
+    let all = Servers::default().status(&settings.mcp_servers);
+    if json {
+        return console.json(&all);
+    }
+    if all.is_empty() {
+        return console.out("No tool servers. `co mcp add NAME -- COMMAND` adds one.\n");
+    }
+    let row = |one: &ServerStatus| {
+        let state = match one.state {
+            ServerState::Off => "off",
+            _ => "on",
+        };
+        let asks = match settings.mcp_servers.get(&one.name).map(|one| one.approval) {
+            Some(crate::config::ServerApproval::Never) => "never",
+            Some(crate::config::ServerApproval::Ask) | None => "ask",
+        };
+        [one.name.clone(), state.to_owned(), asks.to_owned(), one.place.clone()]
+    };
+    let rows: Vec<[String; 4]> = all.iter().map(row).collect();
+    console.out(&table(["SERVER", "STATE", "APPROVAL", "PLACE"], &rows))
+}
+
+/// A server that was connected, with the descriptions of its tools.
+struct Tried {
+    facts: ServerFacts,
+    specs: Vec<ToolSpec>,
+    log: std::path::PathBuf,
+}
+
+/// Connects one server, whether it is switched on or not.
+async fn tried(name: &str, world: &World, settings: &Settings) -> Result<Tried> {
+    let mut one = known(name, settings)?.clone();
+    one.enabled = true;
+    let tools = tools(world, settings);
+    let place = server_place(world, settings, &tools.child_env);
+    let servers = Servers::new(&[(name.to_owned(), one)].into(), &place);
+    servers.connect(&tools.registry);
+    let log = Servers::log_file(&place, name);
+    match servers.settled(name).await {
+        Some(ServerState::Ready(facts)) => {
+            let found = facts.tools.iter().filter_map(|name| Some(tools.registry.get(name)?.spec().clone()));
+            let specs = found.collect();
+            Ok(Tried { facts, specs, log })
+        }
+        Some(ServerState::Failed { why }) => {
+            let error = CliError::message(
+                Kind::Error,
+                format!("{name} cannot be connected: {}", sanitize_line(&why)),
+            );
+            let is_there = log.is_file();
+            Err(if is_there { error.hint(format!("what it printed is in {}", log.display())) } else { error })
+        }
+        _ => Err(CliError::message(Kind::Error, format!("{name} was not connected"))),
+    }
+}
+
+async fn test(
+    name: &str,
+    json: bool,
+    world: &World,
+    settings: &Settings,
+    console: &mut Console,
+) -> Result<()> {
+    let Tried { facts, log, .. } = tried(name, world, settings).await?;
+    if json {
+        return console.json(&facts);
+    }
+    let ServerFacts { title, protocol, tools, left_out, took_ms } = &facts;
+    let mut text = format!(
+        "{name} answers: {}, protocol {}, {} tools in {took_ms} ms.\n",
+        sanitize_line(title),
+        sanitize_line(protocol),
+        tools.len()
+    );
+    left_out.iter().for_each(|one| text.push_str(&format!("Left out: {}\n", sanitize_line(one))));
+    if log.is_file() {
+        text.push_str(&format!("What it prints on its standard error is in {}.\n", log.display()));
+    }
+    console.out(&text)
+}
+
+/// A tool in the form for programs: fields may only be added.
+#[derive(Serialize)]
+struct ToolRow<'a> {
+    name: &'a str,
+    description: &'a str,
+    risk: &'static str,
+    only_reads: bool,
+    parameters: &'a serde_json::Value,
+}
+
+async fn show_tools(
+    name: &str,
+    json: bool,
+    world: &World,
+    settings: &Settings,
+    console: &mut Console,
+) -> Result<()> {
+    let Tried { specs, .. } = tried(name, world, settings).await?;
+    let row = |spec: &'_ ToolSpec| -> [String; 3] {
+        let asks = if spec.side_effect.is_none() { "only reads" } else { spec.risk.word() };
+        let about = one_line_summary(&sanitize(&spec.description), ABOUT);
+        [spec.name.to_string(), asks.to_owned(), about]
+    };
+    if json {
+        let rows: Vec<ToolRow<'_>> = specs
+            .iter()
+            .map(|spec| ToolRow {
+                name: spec.name.as_str(),
+                description: &spec.description,
+                risk: spec.risk.word(),
+                only_reads: spec.side_effect.is_none(),
+                parameters: &spec.parameters,
+            })
+            .collect();
+        return console.json(&rows);
+    }
+    let rows: Vec<[String; 3]> = specs.iter().map(row).collect();
+    console.out(&table(["TOOL", "RISK", "ABOUT"], &rows))
+}

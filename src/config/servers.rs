@@ -1,0 +1,247 @@
+//! The sections `[mcp_servers.NAME]`: one tool server (Model Context Protocol) each, named by the user.
+//!
+//! Pure. The environment variable holds all of them as JSON and replaces those of the files. Called by the loader.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Value as Json};
+
+use super::check::{EntryPlace, Kind, Raw, RawEntry};
+use super::problem::{ConfigError, Source, Wrong};
+use super::value::{Secret, SectionEntry, Value};
+use crate::stdx::text;
+
+/// One tool server. Not `Debug`, because it may hold tokens.
+#[derive(Clone, PartialEq)]
+pub struct ServerSettings {
+    pub how: ServerTransport,
+    /// How long connecting may take.
+    pub timeout: Duration,
+    /// How long a call may take without a sign of progress.
+    pub call_timeout: Duration,
+    pub approval: ServerApproval,
+    /// Whether its tools that claim to be read-only count as that.
+    pub trusted: bool,
+    /// What the names of its tools begin with.
+    pub prefix: String,
+    pub enabled: bool,
+    /// Globs of the tools that are used; empty: all.
+    pub tools: Vec<String>,
+}
+
+/// How a server is reached. `${NAME}` in a value of `env` or `headers` is a variable of `co`'s environment.
+#[derive(Clone, PartialEq)]
+pub enum ServerTransport {
+    /// A program that is started, and talked to over its standard input and output.
+    Program {
+        command: String,
+        args: Vec<String>,
+        /// Variables besides the usual ones of child processes.
+        env: BTreeMap<String, Secret>,
+        /// `None`: the workspace.
+        cwd: Option<PathBuf>,
+    },
+    Http {
+        url: String,
+        headers: BTreeMap<String, Secret>,
+    },
+}
+
+/// Whether calls of a server's tools ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerApproval {
+    Ask,
+    /// As if the user's file had a rule that allows its tools.
+    Never,
+}
+
+impl ServerApproval {
+    /// `auto` is the seed's word for asking.
+    const NAMES: &[&str] = &["ask", "auto", "never"];
+}
+
+const SECONDS: Kind = Kind::Integer { min: 1, max: 60 };
+
+/// The fields of one server's section; `env` and `headers` are nested sections.
+const FIELDS: &[(&str, Kind)] = &[
+    ("command", Kind::Text),
+    ("args", Kind::List),
+    ("cwd", Kind::Path),
+    ("url", Kind::Url),
+    ("timeout", SECONDS),
+    ("call_timeout", Kind::Integer { min: 1, max: 86_400 }),
+    ("approval", Kind::Choice(ServerApproval::NAMES)),
+    ("trusted", Kind::Bool),
+    ("prefix", Kind::Text),
+    ("enabled", Kind::Bool),
+    ("tools", Kind::List),
+];
+
+/// Letters, digits, `-` and `_`: a name is a part of the names of tools.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+/// Finds the field of one key below `mcp_servers`, dotted as written. `got` describes its value.
+pub(super) fn place(
+    key: &str,
+    dotted: &str,
+    got: &str,
+    source_of: &Source,
+) -> Result<EntryPlace, ConfigError> {
+    let (source_of, key) = (source_of.clone(), format!("{key}.{dotted}"));
+    let wrong = |got: String, expected: &str| ConfigError::BadValue {
+        source_of: source_of.clone(),
+        key: key.clone(),
+        wrong: Box::new(Wrong { got, expected: expected.to_owned(), advice: None }),
+    };
+    let Some((name, field)) = dotted.split_once('.') else {
+        return Err(wrong(got.to_owned(), "a section, as in [mcp_servers.NAME]"));
+    };
+    if !is_name(name) {
+        return Err(wrong(
+            format!("in a section of the name \"{name}\""),
+            "a name of letters, digits, `-` and `_`",
+        ));
+    }
+    let kind = match field.split_once('.') {
+        Some(("env" | "headers", inner)) if !inner.is_empty() => Some(Kind::Text),
+        Some(_) => None,
+        None => FIELDS.iter().find(|(known, _)| *known == field).map(|(_, kind)| *kind),
+    };
+    match kind {
+        Some(kind) => Ok(EntryPlace { section: name.to_owned(), field: field.to_owned(), kind, key }),
+        None => {
+            let nearest = text::nearest(field, FIELDS.iter().map(|(known, _)| *known));
+            Err(ConfigError::UnknownKey { source_of, key, nearest })
+        }
+    }
+}
+
+/// Parses the JSON of the environment variable: an object with an object for each server. `Other` for anything else.
+pub(super) fn from_json(text: &str) -> Raw {
+    let Ok(Json::Object(servers)) = serde_json::from_str(text) else {
+        return Raw::Other("text that is not a JSON object");
+    };
+    let mut entries = Vec::new();
+    for (name, server) in servers {
+        match server {
+            Json::Object(fields) => flatten(&name, fields, &mut entries),
+            _ => entries.push(RawEntry { name, raw: Raw::Other("no object"), line: 0 }),
+        }
+    }
+    Raw::Table(entries)
+}
+
+fn flatten(path: &str, fields: Map<String, Json>, entries: &mut Vec<RawEntry>) {
+    for (field, value) in fields {
+        let name = format!("{path}.{field}");
+        let raw = match value {
+            Json::Null => continue,
+            Json::Bool(value) => Raw::Bool(value),
+            Json::Number(value) => value
+                .as_i64()
+                .map(Raw::Integer)
+                .or(value.as_f64().map(Raw::Number))
+                .unwrap_or(Raw::Other("a number")),
+            Json::String(text) => Raw::Text(text),
+            Json::Array(items) => {
+                let texts =
+                    items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
+                texts.map_or(Raw::Other("a list of other things than strings"), Raw::List)
+            }
+            Json::Object(inner) => {
+                flatten(&name, inner, entries);
+                continue;
+            }
+        };
+        entries.push(RawEntry { name, raw, line: 0 });
+    }
+}
+
+/// Whether a field may hold a token, so that it is not shown.
+pub(super) fn is_secret(field: &str) -> bool {
+    field.starts_with("env.") || field.starts_with("headers.")
+}
+
+/// Returns an error for each server that does not say how it is reached, or says it twice.
+pub(super) fn incomplete(entries: &[SectionEntry]) -> Vec<ConfigError> {
+    let mut seen: BTreeMap<&str, (&Source, Vec<&str>)> = BTreeMap::new();
+    for entry in entries {
+        let (_, fields) = seen.entry(&entry.section).or_insert((&entry.source, Vec::new()));
+        fields.push(&entry.field);
+    }
+    let wrong = |(name, (source, fields)): (&str, (&Source, Vec<&str>))| {
+        let has = |field: &str| fields.contains(&field);
+        let got = match (has("command"), has("url")) {
+            (true, false) | (false, true) => return None,
+            (true, true) => "both `command` and `url`",
+            (false, false) => "neither `command` nor `url`",
+        };
+        Some(ConfigError::BadValue {
+            source_of: source.clone(),
+            key: format!("mcp_servers.{name}"),
+            wrong: Box::new(Wrong {
+                got: got.to_owned(),
+                expected: "`command` for a program, or `url` for a server in the network".to_owned(),
+                advice: None,
+            }),
+        })
+    };
+    seen.into_iter().filter_map(wrong).collect()
+}
+
+/// Collects the sections by name. Those that [`incomplete`] names are left out.
+pub(super) fn gather(entries: Vec<SectionEntry>) -> BTreeMap<String, ServerSettings> {
+    let mut all: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
+    for SectionEntry { section, field, value, .. } in entries {
+        all.entry(section).or_default().insert(field, value);
+    }
+    all.into_iter().filter_map(|(name, fields)| Some((name.clone(), server(&name, fields)?))).collect()
+}
+
+fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSettings> {
+    let (env, headers) = (texts(&mut fields, "env."), texts(&mut fields, "headers."));
+    let mut take = |field: &str| fields.remove(field);
+    let seconds = |value: Option<Value>, default: u64| {
+        let set: Option<u32> = value.and_then(Value::optional_integer);
+        Duration::from_secs(set.map_or(default, u64::from))
+    };
+    let command = take("command").and_then(Value::text);
+    let url = take("url").and_then(Value::text);
+    let how = match (command, url) {
+        (Some(command), None) => ServerTransport::Program {
+            command,
+            args: take("args").and_then(Value::list).unwrap_or_default(),
+            env,
+            cwd: take("cwd").and_then(Value::path),
+        },
+        (None, Some(url)) => ServerTransport::Http { url, headers },
+        (Some(_), Some(_)) | (None, None) => return None,
+    };
+    Some(ServerSettings {
+        how,
+        timeout: seconds(take("timeout"), 10),
+        call_timeout: seconds(take("call_timeout"), 120),
+        approval: match take("approval").and_then(Value::text).as_deref() {
+            Some("never") => ServerApproval::Never,
+            Some(_) | None => ServerApproval::Ask,
+        },
+        trusted: take("trusted").is_some_and(Value::bool),
+        prefix: take("prefix").and_then(Value::text).unwrap_or_else(|| name.to_owned()),
+        enabled: take("enabled").is_none_or(Value::bool),
+        tools: take("tools").and_then(Value::list).unwrap_or_default(),
+    })
+}
+
+/// Takes the texts of a nested section.
+fn texts(fields: &mut BTreeMap<String, Value>, prefix: &str) -> BTreeMap<String, Secret> {
+    let inner: Vec<String> = fields.keys().filter(|field| field.starts_with(prefix)).cloned().collect();
+    let taken = inner.into_iter().filter_map(|field| {
+        let text = fields.remove(&field)?.secret()?;
+        Some((field.get(prefix.len()..)?.to_owned(), text))
+    });
+    taken.collect()
+}

@@ -1,0 +1,185 @@
+//! A server's tool as one of ours.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use rmcp::model;
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
+use rmcp::service::{PeerRequestOptions, ServiceError};
+use serde_json::Value;
+
+use super::{Server, names, result};
+use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
+use crate::stdx::text::one_line_summary;
+use crate::tool::builtin::{Spill, cap};
+use crate::tool::schema::faults;
+use crate::tool::{
+    Access, CallPlan, Category, Effect, Origin, PlanContext, Preview, Risk, SideEffect, Tool, ToolContext,
+    ToolError, ToolOutput, ToolSpec, Undo,
+};
+
+/// A call ends by its own time limit, which progress begins anew.
+const WITHOUT_LIMIT: Duration = Duration::from_secs(86_400);
+
+/// The most cells of the arguments in a summary.
+const ARGUMENTS: usize = 60;
+
+pub struct ServerTool {
+    server: Arc<Server>,
+    /// The name that the server knows it by.
+    own_name: String,
+    spec: ToolSpec,
+}
+
+impl ServerTool {
+    pub fn new(server: Arc<Server>, name: ToolName, tool: model::Tool) -> Self {
+        let hints = tool.annotations.unwrap_or_default();
+        // Words of a server never lower a risk, unless the user trusts it.
+        let reads = hints.read_only_hint == Some(true) && server.settings.trusted;
+        let destroys = hints.destructive_hint == Some(true) && !reads;
+        let about = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
+        let spec = ToolSpec {
+            name,
+            description: names::description(about),
+            parameters: Value::Object((*tool.input_schema).clone()),
+            category: Category::Server,
+            risk: match (reads, destroys) {
+                (true, _) => Risk::Low,
+                (false, true) => Risk::High,
+                (false, false) => Risk::Medium,
+            },
+            side_effect: if reads { SideEffect::None { cache_for: None } } else { SideEffect::External },
+            origin: Origin::Server(server.name.clone()),
+            output_limit: server.place.output_limit,
+            timeout: WITHOUT_LIMIT,
+        };
+        Self { server, own_name: tool.name.into_owned(), spec }
+    }
+
+    /// The outcome of a call that got no answer.
+    fn unanswered(&self, why: &str) -> ToolError {
+        if self.spec.side_effect.is_none() {
+            return ToolError::Transient { message: format!("The server {} {why}.", self.server.name) };
+        }
+        ToolError::Unknown {
+            message: format!(
+                "The server {} {why}; whether the call took effect is unknown. Look before you repeat it.",
+                self.server.name
+            ),
+        }
+    }
+
+    async fn call(&self, args: &Value, cx: &ToolContext) -> Result<model::CallToolResult, ToolError> {
+        let unreachable = |why: String| ToolError::Transient {
+            message: format!(
+                "The server {} is not connected: {why}. The call did not run.",
+                self.server.name
+            ),
+        };
+        let peer = tokio::select! {
+            () = cx.cancel.cancelled() => return Err(interrupted()),
+            peer = self.server.peer() => peer.map_err(unreachable)?,
+        };
+        let mut params = CallToolRequestParams::new(self.own_name.clone());
+        params.arguments = args.as_object().cloned();
+        let options =
+            PeerRequestOptions::with_timeout(self.server.settings.call_timeout).reset_timeout_on_progress();
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let sent = peer.send_cancellable_request(request, options).await;
+        let handle = sent.map_err(|error| unreachable(names::line(&error.to_string())))?;
+        let (token, id, peer) = (handle.progress_token.clone(), handle.id.clone(), handle.peer.clone());
+        self.server.progressing.add(token.clone(), cx.call.clone(), cx.progress.clone());
+        let answer = tokio::select! {
+            answer = handle.await_response() => Some(answer),
+            () = cx.cancel.cancelled() => None,
+        };
+        self.server.progressing.remove(&token);
+        match answer {
+            Some(Ok(ServerResult::CallToolResult(result))) => Ok(result),
+            Some(Ok(_)) => Err(self.unanswered("gave an answer of another kind")),
+            Some(Err(ServiceError::McpError(error))) => {
+                Err(ToolError::Terminal { message: error.message.into_owned() })
+            }
+            Some(Err(ServiceError::Timeout { timeout })) => {
+                Err(self.unanswered(&format!("did not answer within {} s", timeout.as_secs())))
+            }
+            Some(Err(_)) => Err(self.unanswered("ended before it answered")),
+            None => {
+                let told = model::CancelledNotificationParam::new(Some(id), Some("interrupted".to_owned()));
+                // A server that is gone needs no word.
+                let _ = peer.notify_cancelled(told).await;
+                Err(interrupted())
+            }
+        }
+    }
+}
+
+fn interrupted() -> ToolError {
+    ToolError::Terminal { message: "Interrupted; the server was told to stop.".to_owned() }
+}
+
+impl Tool for ServerTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn plan<'a>(&'a self, args: &'a Value, _: &'a PlanContext) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
+        Box::pin(async move {
+            let Some(fields) = args.as_object() else {
+                return Err(ToolError::Misuse { hint: "the arguments are not a JSON object".to_owned() });
+            };
+            let wrong: Vec<String> =
+                faults(&self.spec.parameters, args).iter().map(ToString::to_string).collect();
+            if !wrong.is_empty() {
+                return Err(ToolError::Misuse { hint: wrong.join("; ") });
+            }
+            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let shown: Vec<String> = fields.values().map(text).collect();
+            let summary = format!("{} of {}", names::shown(&self.own_name), self.server.name);
+            let arguments = one_line_summary(&shown.join(", "), ARGUMENTS);
+            Ok(CallPlan {
+                summary: if arguments.is_empty() { summary } else { format!("{summary}: {arguments}") },
+                preview: Preview::Fields {
+                    fields: fields.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+                },
+                risk: self.spec.risk,
+                access: Access::External { server: self.server.name.clone() },
+                basis: Vec::new(),
+                undo: Undo::None,
+                effect: Effect::OfTool,
+                question: None,
+                needs_person: None,
+            })
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        args: &'a Value,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let result = self.call(args, cx).await?;
+            let (text, images) = result::parts(&result);
+            let (spill, limit) = (Spill::new(&cx.spill, &cx.call), self.spec.output_limit);
+            // The task fails only at the end of the runtime.
+            let text =
+                tokio::task::spawn_blocking(move || cap(text, limit, &spill)).await.unwrap_or_default();
+            if result.is_error == Some(true) {
+                return Err(ToolError::Terminal { message: text });
+            }
+            let content = std::iter::once(ReturnPart::Text { text }).chain(images).collect();
+            let source = Source::Tool { name: self.spec.name.clone() };
+            Ok(ToolOutput { content, source, trust: Trust::Untrusted, seen: Vec::new(), state: None })
+        })
+    }
+
+    fn outcome(&self, status: ReturnStatus, text: &str) -> String {
+        match (status, text.lines().count()) {
+            (ReturnStatus::Ok, 1) => "1 line".to_owned(),
+            (ReturnStatus::Ok, lines) => format!("{lines} lines"),
+            _ => String::new(),
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Tool servers: connected, called under the same approvals as our own tools, and whatever they do wrong.
+
+use std::io::BufRead as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::co::{Co, Ran, Service, Wire};
+use crate::crash_points::processes::marked;
+
+/// Whatever is waited for happens sooner.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The test server.
+fn program() -> PathBuf {
+    let path = Path::new(env!("CARGO_BIN_EXE_co")).with_file_name("co-mcp");
+    assert!(path.exists(), "{} is missing; build the workspace first", path.display());
+    path
+}
+
+/// A `co` with this service, and a server `s` with these faults and more lines in its section.
+fn with_server(service: &Service, faults: &[&str], more: &str) -> Co {
+    let section = format!(
+        "[mcp_servers.s]\ncommand = {:?}\nargs = {faults:?}\n{more}\n",
+        program().display().to_string()
+    );
+    Co::new().with(service, Wire::Anthropic).file(".config/co/config.toml", section)
+}
+
+fn call(tool: &str, args: &Value) -> String {
+    format!("reply\n  call {tool} {args}\n")
+}
+
+/// Runs one prompt whose replies are these calls, one a reply; returns the JSON of the turn.
+fn turn(faults: &[&str], more: &str, calls: &[(&str, Value)]) -> (Co, Ran, Value) {
+    let script: String = calls.iter().map(|(tool, args)| call(tool, args)).collect();
+    let service = Service::new(&format!("{script}reply\n  text Done.\n"));
+    let co = with_server(&service, faults, more);
+    let ran = co.run(&["-p", "go", "--output", "json"]);
+    let told = ran.json();
+    (co, ran, told)
+}
+
+const NEVER: &str = "approval = \"never\"";
+
+/// What the calls of a turn returned, each with its status.
+fn returns(told: &Value) -> Vec<String> {
+    let text = |one: &Value| {
+        format!("{}: {}", one["status"].as_str().unwrap_or("?"), one["output"].as_str().unwrap_or_default())
+    };
+    told["tool_calls"].as_array().unwrap().iter().map(text).collect()
+}
+
+#[test]
+fn a_server_is_added_tested_switched_and_removed() {
+    let program = program().display().to_string();
+    let co = Co::new().env("A_TOKEN", "sesame-sesame");
+    let added = co.run(&["mcp", "add", "s", "--env", "A_TOKEN", "--env", "B=2", "--", &program, "many"]);
+    assert_eq!(added.code, Some(0), "{added:?}");
+    let text = std::fs::read_to_string(co.home().join(".config/co/config.toml")).unwrap();
+    assert!(text.contains("A_TOKEN = \"${A_TOKEN}\"") && !text.contains("sesame"), "{text}");
+    assert_eq!(co.run(&["mcp", "add", "s", "--", "x"]).code, Some(2));
+    assert_eq!(co.run(&["mcp", "add", "a b", "--", "x"]).code, Some(2));
+    assert_eq!(co.run(&["mcp", "add", "t"]).code, Some(2));
+    let tested = co.run(&["mcp", "test", "s"]);
+    assert!(
+        tested.out.starts_with("s answers: test␛[31m 1, protocol 2025-06-18, 500 tools in "),
+        "{tested:?}"
+    );
+    assert!(tested.out.contains("Left out: 510 tools beyond the first 500"), "{tested:?}");
+    let log = std::fs::read_to_string(co.data().join("mcp/s.log")).unwrap();
+    assert_eq!(log, "the test server is here\n");
+    assert!(co.run(&["mcp", "tools", "s"]).out.contains("s_echo"));
+    assert!(co.run(&["status"]).out.contains("s (not connected)"));
+    assert_eq!(co.run(&["mcp", "disable", "s"]).code, Some(0));
+    let listed = co.run(&["mcp", "list"]).out;
+    assert!(listed.contains("off") && listed.contains("co-mcp many"), "{listed}");
+    assert_eq!(co.run(&["mcp", "enable", "s"]).code, Some(0));
+    assert_eq!(co.run(&["mcp", "remove", "s"]).code, Some(0));
+    assert!(co.run(&["mcp"]).out.starts_with("No tool servers."));
+    assert!(co.run(&["mcp", "test", "s"]).err.contains("`co mcp list` lists them"));
+    assert!(!co.run(&["config"]).out.contains("sesame"));
+}
+
+/// Nothing runs unasked; what is approved runs once, in the process that has the yes.
+#[test]
+fn a_call_waits_for_its_yes_and_runs_once() {
+    let note = json!({ "text": "buy milk", "file": "notes.txt" });
+    let service = Service::new(&format!("{}reply\n  text Done.\n", call("s_note", &note)));
+    let co = with_server(&service, &[], "");
+    let ran = co.run(&["-p", "go"]);
+    assert_eq!((ran.code, co.read("notes.txt")), (Some(4), None), "{ran:?}");
+    let waiting = co.waiting();
+    let shown = co.run(&["approvals", "show", &waiting[0]]);
+    assert!(shown.out.contains("note of s: buy milk, notes.txt"), "{shown:?}");
+    assert_eq!(co.run(&["approvals", "yes", &waiting[0]]).code, Some(0));
+    assert_eq!(co.run(&["resume", "--print"]).code, Some(0));
+    assert_eq!(co.read("notes.txt").as_deref(), Some("buy milk\n"));
+    assert_eq!(co.run(&["resume", "--print"]).code, Some(0));
+    assert_eq!(co.read("notes.txt").as_deref(), Some("buy milk\n"), "once");
+    assert!(co.run(&["audit"]).out.contains("s_note"));
+}
+
+/// What a server says of its tools lowers nothing; what its entry says does, but for HIGH.
+#[test]
+fn hints_and_settings_decide_what_asks() {
+    let text = json!({ "text": "x" });
+    for (more, tool, code) in [
+        ("", "s_look", 4),
+        ("", "s_destroy", 4),
+        ("trusted = true", "s_look", 0),
+        ("trusted = true", "s_echo", 4),
+        (NEVER, "s_echo", 0),
+        (NEVER, "s_destroy", 4),
+    ] {
+        let (_, ran, _) = turn(&[], more, &[(tool, text.clone())]);
+        assert_eq!(ran.code, Some(code), "{more} {tool}: {ran:?}");
+    }
+    let service = Service::new(&call("s_echo", &text));
+    let denied = with_server(&service, &[], NEVER)
+        .file(".config/co/rules.toml", "[[rule]]\neffect = \"deny\"\nserver = \"s\"\n");
+    let told = denied.run(&["-p", "go", "--output", "json"]).json();
+    assert!(returns(&told)[0].starts_with("denied"), "{told:#}");
+    let project = Co::new().with(&service, Wire::Anthropic).file(
+        "work/.co/config.toml",
+        format!("[mcp_servers.s]\ncommand = {:?}\napproval = \"never\"\n", program().display().to_string()),
+    );
+    assert!(project.run(&["mcp", "list"]).out.starts_with("No tool servers."), "no project adds a server");
+}
+
+#[test]
+fn results_reach_the_model_whole() {
+    let none = json!({});
+    let (_, ran, told) = turn(
+        &[],
+        NEVER,
+        &[
+            ("s_echo", json!({ "text": "héllo" })),
+            ("s_fail", none.clone()),
+            ("s_picture", none.clone()),
+            ("s_steps", none.clone()),
+            ("s_echo", json!({ "wrong": 1 })),
+        ],
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = returns(&told);
+    assert_eq!(told[0], "ok: héllo");
+    assert_eq!(told[1], "failed: the disk is full");
+    assert!(told[2].contains("sound that cannot be heard") && told[2].contains("file:///x (x)"), "{told:?}");
+    assert_eq!(told[3], "ok: all taken");
+    assert!(told[4].starts_with("failed") && told[4].contains("text"), "{told:?}");
+}
+
+/// Each fault ends in an answer that says what happened; the turn goes on without the server.
+#[test]
+fn whatever_a_server_does_wrong_is_said() {
+    let echo = [("s_echo", json!({ "text": "x" }))];
+    for fault in ["garbage", "long-line", "escapes"] {
+        let (_, ran, told) = turn(&[fault], NEVER, &echo);
+        assert_eq!((ran.code, returns(&told)), (Some(0), vec!["ok: x".to_owned()]), "{fault}");
+    }
+    for (fault, why) in [
+        ("mute", "it ended before it answered; it printed last: no licence found"),
+        ("die-on=initialize", "I die on initialize"),
+        ("die-on=tools/list", "its tools cannot be listed"),
+        ("slow", "it did not answer within 1 s"),
+        ("wrong-version", "version"),
+    ] {
+        let service = Service::new("reply\n  text Without it.\n");
+        let co = with_server(&service, &[fault], "timeout = 1");
+        let tested = co.run(&["mcp", "test", "s"]);
+        assert_eq!(tested.code, Some(1), "{fault}: {tested:?}");
+        assert!(
+            tested.err.contains("s cannot be connected") && tested.err.contains(why),
+            "{fault}: {tested:?}"
+        );
+        let ran = co.run(&["-p", "go"]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Without it.\n"), "{fault}: {ran:?}");
+    }
+    let missing = Co::new().file(".config/co/config.toml", "[mcp_servers.s]\ncommand = \"co-no-such\"\n");
+    assert!(missing.run(&["mcp", "test", "s"]).err.contains("there is no program `co-no-such`"));
+    let unset = Co::new().file(
+        ".config/co/config.toml",
+        format!(
+            "[mcp_servers.s]\ncommand = {:?}\nenv = {{ T = \"${{NOPE}}\" }}\n",
+            program().display().to_string()
+        ),
+    );
+    assert!(unset.run(&["mcp", "test", "s"]).err.contains("the variable NOPE is not set"));
+    for wrong in [
+        "[mcp_servers.s]\nargs = []\n",
+        "[mcp_servers.s]\ncommand = 'a'\nurl = 'http://b'\n",
+        "mcp_servers = 5\n",
+    ] {
+        let told = Co::new().file(".config/co/config.toml", wrong).run(&["mcp"]);
+        assert_eq!(told.code, Some(1), "{told:?}");
+        assert!(told.err.contains("mcp_servers"), "{told:?}");
+    }
+}
+
+/// A server that dies in a call: the call's outcome is unknown, and the next call connects it again.
+#[test]
+fn a_server_that_dies_in_a_call_leaves_it_unknown() {
+    let calls = [("s_die", json!({})), ("s_echo", json!({ "text": "again" }))];
+    let (_, ran, told) = turn(&[], NEVER, &calls);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = returns(&told);
+    assert!(told[0].starts_with("unknown: The server s ended before it answered"), "{told:?}");
+    assert!(told[1] == "ok: again" || told[1].contains("is not connected: it ended"), "{told:?}");
+}
+
+#[test]
+fn tools_that_appear_later_can_be_called() {
+    let (_, ran, told) = turn(&[], NEVER, &[("s_grow", json!({})), ("s_echo", json!({ "text": "x" }))]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(returns(&told)[0], "ok: grown");
+    // Names of tools are chosen by the entry, and some can be left out.
+    let only = "prefix = \"p\"\ntools = [\"ec*\"]";
+    let service = Service::new("reply\n  text x\n");
+    let listed = with_server(&service, &[], only).run(&["mcp", "tools", "s"]).out;
+    assert!(listed.contains("p_echo") && !listed.contains("note"), "{listed}");
+    let escapes = with_server(&service, &["escapes"], "").run(&["mcp", "tools", "s"]).out;
+    assert!(!escapes.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{escapes}");
+}
+
+/// A call that takes too long is cancelled; the server hears of it.
+#[test]
+fn a_call_that_takes_too_long_is_cancelled() {
+    let wait = json!({ "text": "x", "file": "wait.txt" });
+    let more = format!("{NEVER}\ncall_timeout = 1");
+    let echo = json!({ "text": "after" });
+    let (co, ran, told) = turn(&[], &more, &[("s_wait", wait), ("s_echo", echo)]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = returns(&told);
+    assert!(told[0].starts_with("unknown: The server s did not answer within 1 s"), "{told:?}");
+    assert_eq!(told[1], "ok: after");
+    assert_eq!(co.read("wait.txt").as_deref(), Some("waits\nwas cancelled\n"));
+}
+
+/// The variable of seed 004 holds all servers as JSON.
+#[test]
+fn servers_can_be_given_as_json() {
+    let json = json!({ "v": { "command": program(), "args": [], "approval": "auto", "env": { "X": "1" } } });
+    let co = Co::new()
+        .file(".config/co/config.toml", "[mcp_servers.s]\ncommand = 'x'\n")
+        .env("CO_CLI_MCP_SERVERS", json.to_string());
+    let listed = co.run(&["mcp", "list"]).out;
+    assert!(listed.contains("v ") && !listed.contains("s  "), "{listed}");
+    assert!(co.run(&["mcp", "test", "v"]).out.starts_with("v answers"));
+    let broken = Co::new().env("CO_CLI_MCP_SERVERS", "{ nonsense").run(&["mcp"]);
+    assert!(broken.code == Some(1) && broken.err.contains("CO_CLI_MCP_SERVERS"), "{broken:?}");
+}
+
+struct Http(Child, String);
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn http(faults: &[&str]) -> Http {
+    let mut server = Command::new(program());
+    server
+        .args(["--http", "0"])
+        .args(faults)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = server.spawn().unwrap();
+    let mut port = String::new();
+    std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut port).unwrap();
+    Http(child, format!("http://127.0.0.1:{}/mcp", port.trim()))
+}
+
+#[test]
+fn a_server_in_the_network_is_called_with_its_headers() {
+    let server = http(&["token"]);
+    let script = format!("{}reply\n  text Done.\n", call("n_echo", &json!({ "text": "over http" })));
+    let service = Service::new(&script);
+    let section =
+        |headers: &str| format!("[mcp_servers.n]\nurl = {:?}\napproval = \"never\"\n{headers}\n", server.1);
+    let co = Co::new().with(&service, Wire::Anthropic).env("MY_TOKEN", "sesame");
+    let co = co.file(".config/co/config.toml", section("headers = { X-Token = \"${MY_TOKEN}\" }"));
+    let told = co.run(&["-p", "go", "--output", "json"]).json();
+    assert_eq!(returns(&told), ["ok: over http"]);
+    assert!(!co.run(&["config"]).out.contains("MY_TOKEN"), "values of headers are not shown");
+    let refused = co.file(".config/co/config.toml", section("")).run(&["mcp", "test", "n"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+}
+
+/// A server ends with its `co`, however that ends.
+#[test]
+fn a_killed_co_leaves_no_server() {
+    let wait = json!({ "text": "x", "file": "wait.txt" });
+    let service = Service::new(&call("s_wait", &wait));
+    let mark = format!("killed-{}", std::process::id());
+    let co = with_server(&service, &[], &format!("{NEVER}\nenv = {{ CO_CALL = \"{mark}/1\" }}"));
+    let mut child = co.start(&["-p", "go"]);
+    let until = |what: &str, is: &dyn Fn() -> bool| {
+        let began = Instant::now();
+        while !is() {
+            assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
+            std::thread::yield_now();
+        }
+    };
+    until("the call runs", &|| co.read("wait.txt").is_some());
+    assert_eq!(marked(&mark).len(), 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the server has ended", &|| marked(&mark).is_empty());
+}
