@@ -301,6 +301,7 @@ pub fn server_place(world: &World, settings: &Settings, child_env: &[(String, St
         child_env: child_env.to_vec(),
         variables: world.env.clone(),
         logs: world.sessions(settings).join("mcp"),
+        tokens: settings.data_dir.join("mcp"),
         output_limit: settings.tool_output_limit,
     }
 }

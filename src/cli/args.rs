@@ -473,6 +473,28 @@ pub(super) enum McpDo {
         /// The server
         name: String,
     },
+    /// Log in to a server in the network, with a browser
+    Login {
+        /// The server
+        name: String,
+        /// A right to ask for, in place of those that the server asks for; repeatable
+        #[arg(long, value_name = "SCOPE")]
+        scope: Vec<String>,
+        /// Print the address only, and open no browser
+        #[arg(long)]
+        no_browser: bool,
+    },
+    /// Forget the tokens of a server
+    Logout {
+        /// The server
+        name: String,
+    },
+    /// Be the client in a scenario of the protocol's conformance suite
+    #[command(hide = true)]
+    Conformance {
+        /// The address that the suite gives
+        url: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]

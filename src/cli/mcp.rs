@@ -1,5 +1,7 @@
 //! `co mcp`: lists, adds, removes, switches and tests tool servers.
 
+use std::process::Stdio;
+
 use serde::Serialize;
 use toml_edit::{Array, TableLike, value};
 
@@ -11,7 +13,9 @@ use crate::app::{server_place, tools};
 use crate::config::{ServerSettings, Settings, edit_settings, settings_section, user_file};
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 use crate::tool::ToolSpec;
-use crate::tool::mcp::{ServerFacts, ServerState, ServerStatus, Servers};
+use crate::tool::mcp::{
+    ServerFacts, ServerPlace, ServerState, ServerStatus, Servers, conformance, log_in, log_out,
+};
 use crate::workspace::{World, load_settings};
 
 /// The section of the settings.
@@ -49,7 +53,55 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
         }
         Some(McpDo::Enable { name }) => switch(&name, true, world, &settings, console),
         Some(McpDo::Disable { name }) => switch(&name, false, world, &settings, console),
+        Some(McpDo::Login { name, scope, no_browser }) => {
+            let one = known(&name, &settings)?;
+            let place = place(world, &settings);
+            let browser = if no_browser { None } else { world.browser() };
+            let show = |address: &str| {
+                console.note(&format!("co: log in at this address:\n{}", sanitize_line(address)));
+                if let Some(browser) = browser {
+                    open(&browser, address);
+                }
+            };
+            let done = log_in(&name, one, &place, &scope, show).await;
+            done.map_err(|why| failed(&name, "cannot be logged in to", &why))?;
+            console.out(&format!("Logged in to {name}.\n"))
+        }
+        Some(McpDo::Logout { name }) => {
+            let removed = log_out(&name, known(&name, &settings)?, &place(world, &settings));
+            match removed.map_err(|error| failed(&name, "cannot be logged out of", &error.to_string()))? {
+                true => console.out(&format!("The tokens of {name} are removed.\n")),
+                false => console.out(&format!("There are no tokens of {name}.\n")),
+            }
+        }
+        Some(McpDo::Conformance { url }) => {
+            let variable = |name: &str| world.env.get(name).map(String::as_str);
+            let scenario = variable("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+            let folder = tempfile::tempdir().map_err(|error| CliError::new(Kind::Error, error))?;
+            let mut place = place(world, &settings);
+            place.tokens = folder.path().to_owned();
+            let run = conformance(&url, scenario, variable("MCP_CONFORMANCE_CONTEXT"), &place);
+            run.await.map_err(|why| failed("the scenario", "failed", &why))
+        }
     }
+}
+
+fn place(world: &World, settings: &Settings) -> ServerPlace {
+    server_place(world, settings, &tools(world, settings).child_env)
+}
+
+fn failed(name: &str, what: &str, why: &str) -> CliError {
+    CliError::message(Kind::Error, format!("{name} {what}: {}", sanitize_line(why)))
+}
+
+/// Opens an address of the web. A browser that does not start is no failure: the address is printed.
+fn open(browser: &str, address: &str) {
+    if !address.starts_with("https://") && !address.starts_with("http://") {
+        return;
+    }
+    let mut command = std::process::Command::new(browser);
+    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _ = command.spawn();
 }
 
 fn known<'a>(name: &str, settings: &'a Settings) -> Result<&'a ServerSettings> {

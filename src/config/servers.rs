@@ -31,7 +31,7 @@ pub struct ServerSettings {
     pub tools: Vec<String>,
 }
 
-/// How a server is reached. `${NAME}` in a value of `env` or `headers` is a variable of `co`'s environment.
+/// How a server is reached. `${NAME}` in a value of `env` or `headers`, and in a secret, is a variable of `co`'s environment.
 #[derive(Clone, PartialEq)]
 pub enum ServerTransport {
     /// A program that is started, and talked to over its standard input and output.
@@ -46,7 +46,35 @@ pub enum ServerTransport {
     Http {
         url: String,
         headers: BTreeMap<String, Secret>,
+        oauth: OAuthSettings,
     },
+}
+
+/// How tokens for a server are got, where it asks for them. Not `Debug`, because it may hold a secret.
+#[derive(Clone, PartialEq, Default)]
+pub struct OAuthSettings {
+    /// A client that is registered already; `None`: one is registered at the first login.
+    pub client_id: Option<String>,
+    pub client_secret: Option<Secret>,
+    /// Empty: those that the server asks for.
+    pub scopes: Vec<String>,
+    /// The loopback port that the browser returns to; 0: a free one.
+    pub port: u16,
+    pub grant: Grant,
+}
+
+/// Who a token is given to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Grant {
+    /// The user, who logs in with a browser.
+    #[default]
+    AuthorizationCode,
+    /// The client itself, by its secret.
+    ClientCredentials,
+}
+
+impl Grant {
+    const NAMES: &[&str] = &["authorization_code", "client_credentials"];
 }
 
 /// Whether calls of a server's tools ask.
@@ -77,6 +105,11 @@ const FIELDS: &[(&str, Kind)] = &[
     ("prefix", Kind::Text),
     ("enabled", Kind::Bool),
     ("tools", Kind::List),
+    ("oauth.client_id", Kind::Text),
+    ("oauth.client_secret", Kind::Text),
+    ("oauth.scopes", Kind::List),
+    ("oauth.port", Kind::Integer { min: 0, max: 65_535 }),
+    ("oauth.grant", Kind::Choice(Grant::NAMES)),
 ];
 
 /// Letters, digits, `-` and `_`: a name is a part of the names of tools.
@@ -108,8 +141,7 @@ pub(super) fn place(
     }
     let kind = match field.split_once('.') {
         Some(("env" | "headers", inner)) if !inner.is_empty() => Some(Kind::Text),
-        Some(_) => None,
-        None => FIELDS.iter().find(|(known, _)| *known == field).map(|(_, kind)| *kind),
+        Some(_) | None => FIELDS.iter().find(|(known, _)| *known == field).map(|(_, kind)| *kind),
     };
     match kind {
         Some(kind) => Ok(EntryPlace { section: name.to_owned(), field: field.to_owned(), kind, key }),
@@ -163,7 +195,7 @@ fn flatten(path: &str, fields: Map<String, Json>, entries: &mut Vec<RawEntry>) {
 
 /// Whether a field may hold a token, so that it is not shown.
 pub(super) fn is_secret(field: &str) -> bool {
-    field.starts_with("env.") || field.starts_with("headers.")
+    field.starts_with("env.") || field.starts_with("headers.") || field == "oauth.client_secret"
 }
 
 /// Returns an error for each server that does not say how it is reached, or says it twice.
@@ -218,7 +250,20 @@ fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSetti
             env,
             cwd: take("cwd").and_then(Value::path),
         },
-        (None, Some(url)) => ServerTransport::Http { url, headers },
+        (None, Some(url)) => {
+            let port: Option<u16> = take("oauth.port").and_then(Value::optional_integer);
+            let oauth = OAuthSettings {
+                client_id: take("oauth.client_id").and_then(Value::text),
+                client_secret: take("oauth.client_secret").and_then(Value::secret),
+                scopes: take("oauth.scopes").and_then(Value::list).unwrap_or_default(),
+                port: port.unwrap_or_default(),
+                grant: match take("oauth.grant").and_then(Value::text).as_deref() {
+                    Some("client_credentials") => Grant::ClientCredentials,
+                    Some(_) | None => Grant::AuthorizationCode,
+                },
+            };
+            ServerTransport::Http { url, headers, oauth }
+        }
         (Some(_), Some(_)) | (None, None) => return None,
     };
     Some(ServerSettings {

@@ -82,6 +82,18 @@ impl World {
         named.or_else(|| self.installed(&["less"]))
     }
 
+    /// Returns the program that opens an address of the web: the one that `BROWSER` names, or that of the desktop. `None`
+    /// without a desktop.
+    pub fn browser(&self) -> Option<String> {
+        let is_set = |name: &str| self.env.get(name).is_some_and(|value| !value.is_empty());
+        match self.env.get("BROWSER").filter(|named| !named.is_empty()) {
+            Some(named) => Some(named.clone()),
+            None if cfg!(target_os = "macos") => Some("open".to_owned()),
+            None if is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") => self.installed(&["xdg-open"]),
+            None => None,
+        }
+    }
+
     /// Returns the first of these programs that is in the `PATH`.
     fn installed(&self, names: &[&str]) -> Option<String> {
         let path = self.env.get("PATH").cloned().unwrap_or_default();

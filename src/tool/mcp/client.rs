@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use rmcp::ClientHandler;
 use rmcp::ErrorData;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, Implementation, ListRootsResult, ProgressNotificationParam,
-    ProgressToken, Root, RootsCapabilities,
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, FormElicitationCapability, Implementation, ListRootsResult,
+    ProgressNotificationParam, ProgressToken, ProtocolVersion, Root, RootsCapabilities,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use tokio::sync::{Notify, mpsc};
@@ -32,11 +34,22 @@ impl Progressing {
     }
 }
 
+/// Answers a server that asks the user for something. Cancel-safe.
+pub type Elicitor = Arc<dyn Fn(ElicitRequestParams) -> BoxFuture<'static, ElicitResult> + Send + Sync>;
+
+/// What a server is answered with.
+#[derive(Clone, Default)]
+pub struct Handlers {
+    pub progressing: Arc<Progressing>,
+    /// `None`: nobody can be asked, and the server is told so.
+    pub elicitor: Option<Elicitor>,
+}
+
 /// Our side of a connection.
 pub struct Client {
     /// The workspace, as a URI.
     pub root: String,
-    pub progressing: Arc<Progressing>,
+    pub handlers: Handlers,
     /// Notified when the server says that its tools changed.
     pub tools_changed: Arc<Notify>,
 }
@@ -45,11 +58,27 @@ impl ClientHandler for Client {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = Some(RootsCapabilities::default());
+        if self.handlers.elicitor.is_some() {
+            let forms = ElicitationCapability::new().with_form(FormElicitationCapability::new());
+            capabilities.elicitation = Some(forms);
+        }
         ClientConfig::new(capabilities, Implementation::new("co", env!("CARGO_PKG_VERSION")))
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
         Ok(ListRootsResult::new(vec![Root::new(self.root.clone())]))
+    }
+
+    async fn create_elicitation(
+        &self,
+        asked: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Ok(match &self.handlers.elicitor {
+            Some(elicitor) => elicitor(asked).await,
+            None => ElicitResult::new(ElicitationAction::Cancel),
+        })
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
@@ -57,7 +86,7 @@ impl ClientHandler for Client {
     }
 
     async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        let known = self.progressing.0.lock().get(&told.progress_token).cloned();
+        let known = self.handlers.progressing.0.lock().get(&told.progress_token).cloned();
         let Some((call, sender)) = known else { return };
         let share = match told.total {
             Some(total) => format!("{} of {total}", told.progress),

@@ -12,14 +12,15 @@ use rmcp::model::ProtocolVersion;
 use rmcp::service::{ClientInitializeError, Peer, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{RoleClient, ServiceExt as _};
 use tokio::net::unix::pipe;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::client::{Client, Progressing};
-use super::{ServerPlace, Servers, names};
+use super::client::{Client, Handlers};
+use super::{ServerPlace, Servers, auth, names};
 use crate::config::{Secret, ServerSettings, ServerTransport};
 use crate::sandbox::Exit;
 use crate::sandbox::child::{Group, Program, Started, Talk, talk};
@@ -35,8 +36,25 @@ const LOG: usize = 1 << 20;
 /// How long the log of a server that ended may take to be written.
 const LOGGING: Duration = Duration::from_secs(1);
 
+/// The most redirects that one request follows.
+const MOST_REDIRECTS: usize = 5;
+
 /// The last line of a log that a reason quotes, in bytes.
 const LAST_LINES: usize = 4096;
+
+/// Why a server could not be connected.
+pub(super) struct ConnectError {
+    /// For people.
+    pub why: String,
+    /// The header `WWW-Authenticate` of a server that wants a login.
+    pub challenge: Option<String>,
+}
+
+impl From<String> for ConnectError {
+    fn from(why: String) -> Self {
+        Self { why, challenge: None }
+    }
+}
 
 /// A connected server. Dropping it ends the server's program.
 pub(super) struct Connection {
@@ -102,12 +120,11 @@ pub(super) async fn connect(
     name: &str,
     settings: &ServerSettings,
     place: &ServerPlace,
-    progressing: &Arc<Progressing>,
-) -> Result<Connection, String> {
+    handlers: &Handlers,
+) -> Result<Connection, ConnectError> {
     let tools_changed = Arc::new(Notify::new());
     let root = format!("file://{}", place.workspace.display());
-    let client =
-        Client { root, progressing: Arc::clone(progressing), tools_changed: Arc::clone(&tools_changed) };
+    let client = Client { root, handlers: handlers.clone(), tools_changed: Arc::clone(&tools_changed) };
     let gone = CancellationToken::new();
     let log = Servers::log_file(place, name);
     let (service, group, log) = match &settings.how {
@@ -129,17 +146,26 @@ pub(super) async fn connect(
             let transport = AsyncRwTransport::new(reads, writes).with_max_line_length(LONGEST_LINE);
             (in_time(client.serve(transport), settings, &gone, Some(&log)).await?, Some(group), Some(log))
         }
-        ServerTransport::Http { url, headers } => {
-            let transport = StreamableHttpClientTransport::from_config(http(url, headers, place)?);
-            (in_time(client.serve(transport), settings, &gone, None).await?, None, None)
+        ServerTransport::Http { url, headers, oauth } => {
+            let config = http(url, headers, place)?;
+            let manager = tokio::time::timeout(settings.timeout, auth::manager(name, url, oauth, place));
+            let manager = manager.await.map_err(|_| late(settings))??;
+            let transport =
+                StreamableHttpClientTransport::with_client(AuthClient::new(http_client()?, manager), config);
+            let served = in_time(client.serve(transport), settings, &gone, None).await;
+            let wants_login = |error: ConnectError| match error.challenge {
+                None => error,
+                challenge => {
+                    ConnectError { why: format!("it wants a login: `co mcp login {name}`"), challenge }
+                }
+            };
+            (served.map_err(wants_login)?, None, None)
         }
     };
     let version = service.peer().peer_info().map(|info| info.protocol_version.clone());
     if let Some(version) = version.filter(|version| !ProtocolVersion::KNOWN_VERSIONS.contains(version)) {
-        return Err(format!(
-            "it speaks an unknown version of the protocol ({})",
-            names::line(version.as_str())
-        ));
+        let named = names::line(version.as_str());
+        return Err(format!("it speaks an unknown version of the protocol ({named})").into());
     }
     Ok(Connection { running: service, tools_changed, gone, _group: group, log })
 }
@@ -149,12 +175,15 @@ async fn in_time<T>(
     settings: &ServerSettings,
     gone: &CancellationToken,
     log: Option<&Path>,
-) -> Result<T, String> {
+) -> Result<T, ConnectError> {
     let words = |error: ClientInitializeError| match error {
         ClientInitializeError::ConnectionClosed(_) => {
-            format!("it ended before it answered{}", last_words(log))
+            format!("it ended before it answered{}", last_words(log)).into()
         }
-        error => format!("{}{}", names::line(&error.to_string()), last_words(log)),
+        error => ConnectError {
+            why: format!("{}{}", names::line(&error.to_string()), last_words(log)),
+            challenge: error.auth_challenge().map(str::to_owned),
+        },
     };
     tokio::select! {
         biased;
@@ -166,12 +195,14 @@ async fn in_time<T>(
                 }
                 served.map_err(words)
             }
-            Err(_) => {
-                Err(format!("it did not answer within {} s{}", settings.timeout.as_secs(), last_words(log)))
-            }
+            Err(_) => Err(format!("{}{}", late(settings), last_words(log)).into()),
         },
-        () = gone.cancelled() => Err(format!("it ended before it answered{}", last_words(log))),
+        () = gone.cancelled() => Err(format!("it ended before it answered{}", last_words(log)).into()),
     }
+}
+
+fn late(settings: &ServerSettings) -> String {
+    format!("it did not answer within {} s", settings.timeout.as_secs())
 }
 
 async fn start(settings: &ServerSettings, place: &ServerPlace) -> Result<Started<Talk>, String> {
@@ -180,7 +211,7 @@ async fn start(settings: &ServerSettings, place: &ServerPlace) -> Result<Started
     };
     let mut all = place.child_env.clone();
     for (name, value) in env {
-        let value = filled_in(value, &place.variables)?;
+        let value = place.filled_in(value)?;
         all.retain(|(known, _)| known != name);
         all.push((name.clone(), value));
     }
@@ -201,19 +232,34 @@ fn found(command: &str, path: &str, workspace: &Path) -> Option<PathBuf> {
     std::env::split_paths(path).map(|folder| folder.join(command)).find(|file| file.is_file())
 }
 
-/// Replaces each `${NAME}` by the variable; errs if it is not set.
-fn filled_in(value: &Secret, variables: &BTreeMap<String, String>) -> Result<String, String> {
-    let mut out = String::new();
-    let mut rest = value.expose();
-    while let Some((before, after)) = rest.split_once("${") {
-        let Some((name, after)) = after.split_once('}') else { break };
-        let variable = variables.get(name).ok_or_else(|| format!("the variable {name} is not set"))?;
-        out.push_str(before);
-        out.push_str(variable);
-        rest = after;
+impl ServerPlace {
+    /// Replaces each `${NAME}` by the variable; errs if it is not set.
+    pub(super) fn filled_in(&self, value: &Secret) -> Result<String, String> {
+        let mut out = String::new();
+        let mut rest = value.expose();
+        while let Some((before, after)) = rest.split_once("${") {
+            let Some((name, after)) = after.split_once('}') else { break };
+            let variable =
+                self.variables.get(name).ok_or_else(|| format!("the variable {name} is not set"))?;
+            out.push_str(before);
+            out.push_str(variable);
+            rest = after;
+        }
+        out.push_str(rest);
+        Ok(out)
     }
-    out.push_str(rest);
-    Ok(out)
+}
+
+/// Creates a client that follows redirects on the same origin only: headers with tokens go nowhere else.
+fn http_client() -> Result<reqwest::Client, String> {
+    let same_origin = reqwest::redirect::Policy::custom(|attempt| {
+        let is_same = attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin());
+        if is_same && attempt.previous().len() <= MOST_REDIRECTS { attempt.follow() } else { attempt.stop() }
+    });
+    let client = reqwest::Client::builder()
+        .redirect(same_origin)
+        .user_agent(concat!("co/", env!("CARGO_PKG_VERSION")));
+    client.build().map_err(|error| error.to_string())
 }
 
 fn http(
@@ -223,7 +269,7 @@ fn http(
 ) -> Result<StreamableHttpClientTransportConfig, String> {
     let mut all = HashMap::new();
     for (name, value) in headers {
-        let text = filled_in(value, &place.variables)?;
+        let text = place.filled_in(value)?;
         let mut value = reqwest::header::HeaderValue::from_str(&text)
             .map_err(|_| format!("the header {name} has a value that cannot be sent"))?;
         value.set_sensitive(true);

@@ -5,7 +5,9 @@
 //! instead of finding nothing. What a server says of itself is untrusted text: names and descriptions are cleaned and cut,
 //! and whether a call may run is decided elsewhere. The protocol itself is `rmcp`'s. Built by the composition root.
 
+mod auth;
 mod client;
+mod conformance;
 mod connect;
 mod names;
 mod result;
@@ -23,7 +25,9 @@ use rmcp::{RoleClient, model};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use self::client::Progressing;
+pub use self::auth::{log_in, log_out};
+use self::client::Handlers;
+pub use self::conformance::conformance;
 use self::connect::{Connection, connect};
 use self::tool::ServerTool;
 use crate::config::ServerSettings;
@@ -51,6 +55,8 @@ pub struct ServerPlace {
     pub variables: BTreeMap<String, String>,
     /// The folder for what servers print on their standard error.
     pub logs: PathBuf,
+    /// The folder of the tokens of servers in the network.
+    pub tokens: PathBuf,
     pub output_limit: usize,
 }
 
@@ -82,7 +88,7 @@ pub struct Server {
     wanted: Notify,
     /// The tools that were offered last.
     offered: Mutex<Vec<ToolName>>,
-    progressing: Arc<Progressing>,
+    handlers: Handlers,
 }
 
 /// What a server is doing.
@@ -230,7 +236,7 @@ impl Server {
             state: watch::Sender::new(State::Connecting),
             wanted: Notify::new(),
             offered: Mutex::default(),
-            progressing: Arc::default(),
+            handlers: Handlers::default(),
         }
     }
 
@@ -245,7 +251,8 @@ impl Server {
     /// Connects the server and takes its tools; errs with the reason.
     async fn serve(self: &Arc<Self>, registry: &Registry) -> Result<Connection, String> {
         let began = Instant::now();
-        let connection = connect(&self.name, &self.settings, &self.place, &self.progressing).await?;
+        let connected = connect(&self.name, &self.settings, &self.place, &self.handlers).await;
+        let connection = connected.map_err(|error| error.why)?;
         let listed = listed(connection.peer()).await?;
         let (tools, left_out) = self.offer(listed, registry);
         registry.settle_tools_of(&self.name);

@@ -70,6 +70,22 @@ impl ServerTool {
         }
     }
 
+    /// The outcome of a call for which the server wants a login, or more rights.
+    fn refused(&self, challenge: &str) -> ToolError {
+        let name = &self.server.name;
+        // The user may copy the command: only names of rights that mean nothing to a shell stand in it.
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
+        let scopes =
+            challenge.split_once("scope=\"").and_then(|(_, rest)| rest.split('"').next()).unwrap_or_default();
+        let plain = scopes.split_whitespace().filter(|scope| scope.chars().all(is_plain));
+        let flags: String = plain.map(|scope| format!(" --scope {scope}")).collect();
+        ToolError::Terminal {
+            message: format!(
+                "The server {name} refused the call; it did not run. The user can allow it: `co mcp login {name}{flags}`."
+            ),
+        }
+    }
+
     async fn call(&self, args: &Value, cx: &ToolContext) -> Result<model::CallToolResult, ToolError> {
         let unreachable = |why: String| ToolError::Transient {
             message: format!(
@@ -87,14 +103,17 @@ impl ServerTool {
             PeerRequestOptions::with_timeout(self.server.settings.call_timeout).reset_timeout_on_progress();
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let sent = peer.send_cancellable_request(request, options).await;
-        let handle = sent.map_err(|error| unreachable(names::line(&error.to_string())))?;
+        let handle = sent.map_err(|error| match error.auth_challenge() {
+            Some(challenge) => self.refused(challenge),
+            None => unreachable(names::line(&error.to_string())),
+        })?;
         let (token, id, peer) = (handle.progress_token.clone(), handle.id.clone(), handle.peer.clone());
-        self.server.progressing.add(token.clone(), cx.call.clone(), cx.progress.clone());
+        self.server.handlers.progressing.add(token.clone(), cx.call.clone(), cx.progress.clone());
         let answer = tokio::select! {
             answer = handle.await_response() => Some(answer),
             () = cx.cancel.cancelled() => None,
         };
-        self.server.progressing.remove(&token);
+        self.server.handlers.progressing.remove(&token);
         match answer {
             Some(Ok(ServerResult::CallToolResult(result))) => Ok(result),
             Some(Ok(_)) => Err(self.unanswered("gave an answer of another kind")),
@@ -104,7 +123,10 @@ impl ServerTool {
             Some(Err(ServiceError::Timeout { timeout })) => {
                 Err(self.unanswered(&format!("did not answer within {} s", timeout.as_secs())))
             }
-            Some(Err(_)) => Err(self.unanswered("ended before it answered")),
+            Some(Err(error)) => Err(match error.auth_challenge() {
+                Some(challenge) => self.refused(challenge),
+                None => self.unanswered("ended before it answered"),
+            }),
             None => {
                 let told = model::CancelledNotificationParam::new(Some(id), Some("interrupted".to_owned()));
                 // A server that is gone needs no word.

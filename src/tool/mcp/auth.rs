@@ -1,0 +1,296 @@
+//! Logging in to servers in the network: OAuth 2.1 with PKCE, as the protocol's authorization chapter says.
+//!
+//! The flow, the checks of issuers and the guard against private addresses are the library's. Ours are the file of tokens,
+//! which only its owner can read, and the loopback address that the browser returns to.
+
+use std::fs::File;
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rmcp::transport::auth::{
+    AuthError, AuthorizationCallback, AuthorizationManager, ClientCredentialsConfig, CredentialRefreshGuard,
+    CredentialStore, InMemoryCredentialStore, OAuthClientConfig, StoredCredentials,
+};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::client::Handlers;
+use super::connect::{ConnectError, connect};
+use super::{ServerPlace, names};
+use crate::config::{Grant, OAuthSettings, ServerSettings, ServerTransport};
+use crate::stdx::fs::{create_private_dir, open_private, write_private};
+
+/// What an authorization server is told that we are called.
+const CLIENT_NAME: &str = "co";
+
+/// How long the user has for logging in.
+const LOGGING_IN: Duration = Duration::from_mins(10);
+
+/// The longest request line that the browser may send back, in bytes.
+const LONGEST_REQUEST: u64 = 16 << 10;
+
+/// The path to which the browser returns.
+const CALLBACK: &str = "/callback";
+
+/// The tokens of one server, in a file of their own.
+#[derive(Clone)]
+pub(super) struct TokenFile {
+    path: PathBuf,
+    /// The server's address. Tokens of another one are not used.
+    url: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Tokens {
+    url: String,
+    /// Of a client that was registered with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client_secret: Option<String>,
+    credentials: Option<StoredCredentials>,
+}
+
+impl TokenFile {
+    pub fn new(folder: &Path, name: &str, url: &str) -> Self {
+        Self { path: folder.join(format!("{name}.tokens.json")), url: url.to_owned() }
+    }
+
+    fn read(&self) -> io::Result<Option<Tokens>> {
+        let bytes = match std::fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let tokens: Tokens = serde_json::from_slice(&bytes).map_err(io::Error::other)?;
+        Ok(Some(tokens).filter(|tokens| tokens.url == self.url))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Tokens)) -> io::Result<()> {
+        let none = || Tokens { url: self.url.clone(), client_secret: None, credentials: None };
+        // A file that cannot be read is replaced: only logging in again helps.
+        let mut tokens = self.read().ok().flatten().unwrap_or_else(none);
+        change(&mut tokens);
+        self.path.parent().map_or(Ok(()), create_private_dir)?;
+        write_private(&self.path, &serde_json::to_vec(&tokens).map_err(io::Error::other)?)
+    }
+
+    /// Removes the tokens; whether there were any.
+    pub fn remove(&self) -> io::Result<bool> {
+        match std::fs::remove_file(&self.path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn failed(&self, error: &io::Error) -> AuthError {
+        AuthError::CredentialStoreError(format!("{}: {error}", self.path.display()))
+    }
+}
+
+#[async_trait]
+impl CredentialStore for TokenFile {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        let tokens = self.read().map_err(|error| self.failed(&error))?;
+        Ok(tokens.and_then(|tokens| tokens.credentials))
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        self.change(|tokens| tokens.credentials = Some(credentials)).map_err(|error| self.failed(&error))
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        self.change(|tokens| tokens.credentials = None).map_err(|error| self.failed(&error))
+    }
+
+    /// Another process must not use the refresh token that this one is about to spend.
+    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
+        let path = self.path.with_extension("lock");
+        let locked = tokio::task::spawn_blocking(move || -> io::Result<File> {
+            let file = open_private(&path)?;
+            file.lock()?;
+            Ok(file)
+        });
+        // The task fails only at the end of the runtime.
+        let locked = locked.await.map_err(io::Error::other).flatten();
+        Ok(Some(CredentialRefreshGuard::new(locked.map_err(|error| self.failed(&error))?)))
+    }
+}
+
+/// Returns what adds the tokens of a server to its requests; without tokens, requests go without. Errs with the reason.
+pub(super) async fn manager(
+    name: &str,
+    url: &str,
+    oauth: &OAuthSettings,
+    place: &ServerPlace,
+) -> Result<AuthorizationManager, String> {
+    let words = |error: AuthError| error_words(&error);
+    let mut manager = AuthorizationManager::new(url).await.map_err(words)?;
+    if oauth.grant == Grant::ClientCredentials {
+        manager.set_credential_store(InMemoryCredentialStore::new());
+        let resolution = manager.resolve_metadata().await.map_err(words)?;
+        manager.set_metadata(resolution.metadata);
+        let client = oauth_client(oauth, place)?.ok_or(
+            "`oauth.grant = \"client_credentials\"` needs `oauth.client_id` and `oauth.client_secret`",
+        )?;
+        let config = ClientCredentialsConfig::ClientSecret {
+            client_id: client.client_id,
+            client_secret: client.client_secret.unwrap_or_default(),
+            scopes: oauth.scopes.clone(),
+            resource: Some(url.to_owned()),
+        };
+        manager.validate_client_credentials_metadata(&config).map_err(words)?;
+        manager.configure_client_credentials(&config).map_err(words)?;
+        manager.exchange_client_credentials(&config).await.map_err(words)?;
+        return Ok(manager);
+    }
+    let file = TokenFile::new(&place.tokens, name, url);
+    let tokens = file.read().ok().flatten();
+    manager.set_credential_store(file);
+    if manager.initialize_from_store().await.map_err(words)?
+        && let Some(Tokens { client_secret: Some(secret), credentials: Some(credentials), .. }) = tokens
+    {
+        // The redirect is not used to refresh a token.
+        let client = OAuthClientConfig::new(credentials.client_id, format!("http://127.0.0.1{CALLBACK}"));
+        manager.configure_client(client.with_client_secret(secret)).map_err(words)?;
+    }
+    Ok(manager)
+}
+
+/// Returns the client that the settings name, if they do. Errs if its secret cannot be filled in.
+fn oauth_client(oauth: &OAuthSettings, place: &ServerPlace) -> Result<Option<OAuthClientConfig>, String> {
+    let Some(id) = &oauth.client_id else { return Ok(None) };
+    let client = OAuthClientConfig::new(id, String::new()).with_scopes(oauth.scopes.clone());
+    let secret = oauth.client_secret.as_ref().map(|secret| place.filled_in(secret)).transpose()?;
+    Ok(Some(match secret {
+        Some(secret) => client.with_client_secret(secret),
+        None => client,
+    }))
+}
+
+/// Logs in to a server, so that it can be connected. `show` is given the address that the user must open, and must not block.
+/// Errs with the reason. Dropping it gives the attempt up.
+pub async fn log_in(
+    name: &str,
+    settings: &ServerSettings,
+    place: &ServerPlace,
+    scopes: &[String],
+    show: impl FnOnce(&str),
+) -> Result<(), String> {
+    let ServerTransport::Http { url, oauth, .. } = &settings.how else {
+        return Err("only servers in the network have a login; this one is a program".to_owned());
+    };
+    let challenge = match connect(name, settings, place, &Handlers::default()).await {
+        Ok(_) if scopes.is_empty() => return Err("it can be used already; no login is needed".to_owned()),
+        Ok(_) => None,
+        Err(ConnectError { challenge: Some(challenge), .. }) => Some(challenge),
+        Err(ConnectError { why, .. }) => return Err(why),
+    };
+    authorize(name, url, oauth, place, scopes, challenge.as_deref(), show).await
+}
+
+/// Removes the tokens of a server; whether there were any.
+pub fn log_out(name: &str, settings: &ServerSettings, place: &ServerPlace) -> io::Result<bool> {
+    match &settings.how {
+        ServerTransport::Http { url, .. } => TokenFile::new(&place.tokens, name, url).remove(),
+        ServerTransport::Program { .. } => Ok(false),
+    }
+}
+
+/// Gets tokens for a server that asked for them with `challenge`, a header `WWW-Authenticate`.
+pub(super) async fn authorize(
+    name: &str,
+    url: &str,
+    oauth: &OAuthSettings,
+    place: &ServerPlace,
+    scopes: &[String],
+    challenge: Option<&str>,
+    show: impl FnOnce(&str),
+) -> Result<(), String> {
+    let words = |error: AuthError| error_words(&error);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, oauth.port)).await;
+    let listener = listener.map_err(|error| format!("no address for the browser to return to: {error}"))?;
+    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+    let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
+    let file = TokenFile::new(&place.tokens, name, url);
+
+    let mut manager = AuthorizationManager::new(url).await.map_err(words)?;
+    manager.set_credential_store(file.clone());
+    let resolution = manager.resolve_metadata_from_challenge(challenge).await.map_err(words)?;
+    manager.set_metadata(resolution.metadata);
+    let scopes = match scopes {
+        [] if oauth.scopes.is_empty() => manager.select_initial_scopes(&[]).await,
+        [] => oauth.scopes.clone(),
+        scopes => scopes.to_vec(),
+    };
+    let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+    let client = match oauth_client(oauth, place)? {
+        Some(mut client) => {
+            client.redirect_uri.clone_from(&redirect);
+            client
+        }
+        None => manager.register_client(CLIENT_NAME, &redirect, &scopes).await.map_err(words)?,
+    };
+    manager.configure_client(client.clone()).map_err(words)?;
+    show(&manager.get_authorization_url(&scopes).await.map_err(words)?);
+    let returned = tokio::time::timeout(LOGGING_IN, returned(&listener, &redirect)).await;
+    let returned =
+        returned.map_err(|_| format!("nobody logged in within {} minutes", LOGGING_IN.as_secs() / 60))??;
+    let AuthorizationCallback { code, csrf_token, issuer, .. } = returned;
+    let exchanged = manager.exchange_code_for_token_with_issuer(&code, &csrf_token, issuer.as_deref()).await;
+    exchanged.map_err(words)?;
+    file.change(|tokens| tokens.client_secret = client.client_secret)
+        .map_err(|error| format!("the tokens cannot be kept: {error}"))
+}
+
+/// Waits until the browser returns; whatever else asks for a page is told that there is none.
+async fn returned(listener: &TcpListener, redirect: &str) -> Result<AuthorizationCallback, String> {
+    loop {
+        let (stream, _) = listener.accept().await.map_err(|error| error.to_string())?;
+        if let Some(answer) = visit(stream, redirect).await {
+            return answer;
+        }
+    }
+}
+
+/// Answers one request of the browser. `None` if it is not the one that is waited for.
+async fn visit(stream: TcpStream, redirect: &str) -> Option<Result<AuthorizationCallback, String>> {
+    let mut stream = BufReader::new(stream);
+    let mut first = String::new();
+    let mut limited = tokio::io::AsyncReadExt::take(&mut stream, LONGEST_REQUEST);
+    limited.read_line(&mut first).await.ok()?;
+    let target = first.strip_prefix("GET ")?.split(' ').next()?;
+    let is_ours = target.split('?').next() == Some(CALLBACK);
+    let answer = is_ours.then(|| {
+        let origin = redirect.strip_suffix(CALLBACK).unwrap_or(redirect);
+        AuthorizationCallback::from_redirect_url(&format!("{origin}{target}"))
+            .map_err(|error| error_words(&error))
+    });
+    let (status, page) = match &answer {
+        None => ("404 Not Found", "There is nothing here."),
+        Some(Ok(_)) => ("200 OK", "This is done here. You can close this page and go back to co."),
+        Some(Err(_)) => ("400 Bad Request", "The login failed; co says why."),
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}",
+        page.len()
+    );
+    // The page is a courtesy: a browser that is gone does not undo the login.
+    let _ = stream.write_all(head.as_bytes()).await;
+    let _ = stream.shutdown().await;
+    answer
+}
+
+/// Says why a login failed, without the library's own names of types.
+pub(super) fn error_words(error: &AuthError) -> String {
+    let mut words = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(deeper) = source {
+        words = format!("{words}: {deeper}");
+        source = deeper.source();
+    }
+    names::line(&words)
+}
