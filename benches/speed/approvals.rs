@@ -91,6 +91,7 @@ fn request(number: usize) -> Request {
         taint: Vec::new(),
         expires: None,
         again: None,
+        parameters: None,
     }
 }
 

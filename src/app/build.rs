@@ -136,7 +136,7 @@ impl App {
                 let audit_copy = Some(settings.data_dir.clone());
                 let options =
                     StoreOptions { data: folder, runtime, audit_copy, ..store_options(&world, &settings) };
-                concealing_keys(Store::open(options).await?, &settings)
+                concealing_keys(Store::open(options).await?, &world, &settings)
             }
         };
         let concealing = store.clone();
@@ -144,7 +144,8 @@ impl App {
         let Tools { registry, sandbox, tasks, sandbox_remarks, child_env } = tools(&world, &settings);
         let permissions = Permissions::new(&world, &settings, &store, &child_env);
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
-        let servers = Servers::new(&settings.mcp_servers, &server_place(&world, &settings, &child_env));
+        let servers =
+            Servers::new(&settings.mcp_servers, &server_place(&world, &settings, &child_env, &sandbox));
         servers.connect(&registry);
         Ok(Self {
             servers,
@@ -295,27 +296,36 @@ fn registry(
 
 /// Returns where tool servers run, and what they are given.
 #[must_use]
-pub fn server_place(world: &World, settings: &Settings, child_env: &[(String, String)]) -> ServerPlace {
+pub fn server_place(
+    world: &World,
+    settings: &Settings,
+    child_env: &[(String, String)],
+    sandbox: &Arc<dyn Sandbox>,
+) -> ServerPlace {
     ServerPlace {
+        sandbox: Arc::clone(sandbox),
         workspace: world.workspace.clone(),
         child_env: child_env.to_vec(),
         variables: world.env.clone(),
         logs: world.sessions(settings).join("mcp"),
-        tokens: settings.data_dir.join("mcp"),
+        kept: settings.data_dir.join("mcp"),
         output_limit: settings.tool_output_limit,
     }
 }
 
-/// Returns the tools as they are without a sandbox, for what needs no run.
-fn plain_registry(settings: &Settings) -> Registry {
+/// Returns the tools as they are without a sandbox, for what needs no run; those of servers as they were listed last.
+#[must_use]
+pub fn known_tools(world: &World, settings: &Settings) -> Registry {
     let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
-    registry(settings, &sandbox, &Tasks::new(Arc::new(SystemClock)), &[])
+    let registry = registry(settings, &sandbox, &Tasks::new(Arc::new(SystemClock)), &[]);
+    Servers::new(&settings.mcp_servers, &server_place(world, settings, &[], &sandbox)).offer_kept(&registry);
+    registry
 }
 
 /// Returns the JSON Schema of a tool's arguments; `None` if there is no tool of that name.
 #[must_use]
-pub fn schema_of(tool: &ToolName, settings: &Settings) -> Option<Value> {
-    plain_registry(settings).get(tool).map(|tool| tool.spec().parameters.clone())
+pub fn schema_of(tool: &ToolName, world: &World, settings: &Settings) -> Option<Value> {
+    known_tools(world, settings).get(tool).map(|tool| tool.spec().parameters.clone())
 }
 
 fn store_options(world: &World, settings: &Settings) -> StoreOptions {
@@ -357,15 +367,22 @@ pub async fn planned(
     call: (&ToolName, &Value),
 ) -> Option<CallPlan> {
     let (tool, args) = call;
-    plain_registry(settings).get(tool)?.plan(args, &plan_context(world, settings, folder)).await.ok()
+    known_tools(world, settings).get(tool)?.plan(args, &plan_context(world, settings, folder)).await.ok()
 }
 
 /// Opens the store of these settings. Keys in the settings are never written to it.
 pub async fn open_store(world: &World, settings: &Settings) -> Result<Store, StoreError> {
-    Ok(concealing_keys(Store::open(store_options(world, settings)).await?, settings))
+    Ok(concealing_keys(Store::open(store_options(world, settings)).await?, world, settings))
 }
 
-fn concealing_keys(store: Store, settings: &Settings) -> Store {
+fn concealing_keys(store: Store, world: &World, settings: &Settings) -> Store {
+    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
+    let place = server_place(world, settings, &[], &sandbox);
+    settings
+        .mcp_servers
+        .values()
+        .flat_map(|one| place.secrets(one))
+        .for_each(|secret| store.conceal(&secret));
     let concealing = store.clone();
     Keys::of(settings).listen(move |secret| concealing.conceal(secret.expose()));
     store

@@ -219,9 +219,18 @@ pub struct Request {
     /// Why it is asked again: an edit that failed to plan, or a changed basis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
+    /// The JSON Schema of the tool's arguments when it was made, if a server offers the tool: its arguments can be changed
+    /// while the server is not connected. `None` for tools of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Box<Value>>,
 }
 
 impl Request {
+    /// Returns the JSON Schema of its tool's arguments; `known` is asked for that of a tool of the program.
+    pub fn schema(&self, known: impl FnOnce() -> Option<Value>) -> Option<Value> {
+        self.parameters.as_deref().cloned().or_else(known)
+    }
+
     /// Returns the reply that its call belongs to, and the index of the call in it.
     pub fn place_in_reply(&self) -> (&str, usize) {
         let id = self.call.0.as_str();

@@ -95,14 +95,20 @@ impl<'a> CallFacts<'a> {
         self.plan.access == Access::Anything || self.spec.category == Category::Shell
     }
 
-    /// Whether the call is a command that no sandbox holds to what it may do unasked. No rule, grant or mode changes that.
+    /// Whether the call is a command, or one of a server's program, that no sandbox holds to what it may do unasked. No rule, grant or mode changes that.
     pub(super) fn is_unheld(&self) -> bool {
         let confinement = match self.plan.effect {
             Effect::LooksOnly => Confinement::ReadOnly,
             Effect::Confined => Confinement::Workspace,
             Effect::OfTool => Confinement::Unsandboxed,
         };
-        self.runs_commands() && !self.isolation.holds(confinement)
+        self.is_of_unheld_server() || self.runs_commands() && !self.isolation.holds(confinement)
+    }
+
+    /// Whether a program outside of the sandbox does it, on behalf of a server. One that only reads is trusted to do no more.
+    fn is_of_unheld_server(&self) -> bool {
+        matches!(self.plan.access, Access::External { unsandboxed: true, .. })
+            && !self.spec.side_effect.is_none()
     }
 
     /// Whether the call is a command that a sandbox holds to the workspace.
@@ -113,6 +119,7 @@ impl<'a> CallFacts<'a> {
     /// Says of a command why no sandbox makes it harmless.
     pub(super) fn why_unheld(&self) -> String {
         match (self.isolation.backend, self.plan.effect) {
+            _ if self.is_of_unheld_server() => "is of a server outside of the sandbox".to_owned(),
             (Backend::None, _) => "runs unsandboxed".to_owned(),
             (_, Effect::OfTool) => "reaches out of the sandbox".to_owned(),
             (backend, Effect::Confined | Effect::LooksOnly) => {

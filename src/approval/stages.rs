@@ -368,7 +368,7 @@ impl Weighing<'_> {
             AutoApprove::Asking => passed("it is off"),
             AutoApprove::Yolo | AutoApprove::YoloUnsandboxed if self.is_tainted() => passed(UNTRUSTED),
             AutoApprove::Yolo if self.call.is_unheld() => {
-                passed("it does not cover commands that no sandbox holds")
+                passed("it does not cover commands and servers that no sandbox holds")
             }
             AutoApprove::Yolo | AutoApprove::YoloUnsandboxed => {
                 self.decided(Verdict::Allow, Decider::Yolo, "yolo is on")

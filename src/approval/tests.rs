@@ -298,6 +298,7 @@ fn request(tool: &str, args: Value, risk: Risk) -> Request {
         taint: Vec::new(),
         expires: None,
         again: None,
+        parameters: None,
     }
 }
 

@@ -79,7 +79,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
             let scenario = variable("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
             let folder = tempfile::tempdir().map_err(|error| CliError::new(Kind::Error, error))?;
             let mut place = place(world, &settings);
-            place.tokens = folder.path().to_owned();
+            place.kept = folder.path().to_owned();
             let run = conformance(&url, scenario, variable("MCP_CONFORMANCE_CONTEXT"), &place);
             run.await.map_err(|why| failed("the scenario", "failed", &why))
         }
@@ -87,7 +87,8 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
 }
 
 fn place(world: &World, settings: &Settings) -> ServerPlace {
-    server_place(world, settings, &tools(world, settings).child_env)
+    let tools = tools(world, settings);
+    server_place(world, settings, &tools.child_env, &tools.sandbox)
 }
 
 fn failed(name: &str, what: &str, why: &str) -> CliError {
@@ -200,7 +201,7 @@ async fn tried(name: &str, world: &World, settings: &Settings) -> Result<Tried> 
     let mut one = known(name, settings)?.clone();
     one.enabled = true;
     let tools = tools(world, settings);
-    let place = server_place(world, settings, &tools.child_env);
+    let place = server_place(world, settings, &tools.child_env, &tools.sandbox);
     let servers = Servers::new(&[(name.to_owned(), one)].into(), &place);
     servers.connect(&tools.registry);
     let log = Servers::log_file(&place, name);

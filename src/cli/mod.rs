@@ -193,7 +193,7 @@ async fn dispatch(
         Some(Sub::Hooks(what)) => hooks::run(what, &world, flags, console).await,
         Some(Sub::Trust(what)) => trust::run(what, &world, flags, console).await,
         Some(Sub::Status(what)) => status::run(what, &world, flags, console).await,
-        Some(Sub::Mcp(what)) => mcp::run(what, &world, flags, console).await,
+        Some(Sub::Mcp(what)) => Box::pin(mcp::run(what, &world, flags, console)).await,
         Some(Sub::Tasks(what)) => tasks::run(what, &world, flags, console),
         Some(Sub::Sessions(what)) => sessions::run(what, &world, flags, console).await,
         Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, console).await,

@@ -13,7 +13,7 @@ use super::args::{Flags, Rules, RulesWhat};
 use super::console::Console;
 use super::error::{CliError, Kind, Result};
 use super::table::several;
-use crate::app::{open_store, tools};
+use crate::app::{known_tools, open_store};
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource};
 use crate::config::{FolderTrust, Settings};
 use crate::stdx::text::{sanitize_line, width};
@@ -41,7 +41,7 @@ pub(super) async fn run(what: Rules, world: &World, flags: Flags, console: &mut 
     let settings = load_settings(world, flags)?.settings;
     let store = open_store(world, &settings).await?;
     let book = Arc::new(RuleBook::new(world, &settings));
-    let registry = tools(world, &settings).registry;
+    let registry = known_tools(world, &settings);
     let context = CommandContext { world, settings, store, book, registry };
     match what.what.unwrap_or(RulesWhat::List { json: what.json }) {
         RulesWhat::List { json } => context.list(json, console).await,

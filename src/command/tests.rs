@@ -38,6 +38,7 @@ fn request() -> Request {
         taint: Vec::new(),
         expires: None,
         again: None,
+        parameters: None,
     }
 }
 

@@ -42,12 +42,24 @@ pub enum ServerTransport {
         env: BTreeMap<String, Secret>,
         /// `None`: the workspace.
         cwd: Option<PathBuf>,
+        sandbox: ServerSandbox,
     },
     Http {
         url: String,
         headers: BTreeMap<String, Secret>,
         oauth: OAuthSettings,
     },
+}
+
+/// What holds a server's program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerSandbox {
+    /// Nothing: it may do what the user may.
+    None,
+    /// The sandbox of commands, without a network.
+    Workspace,
+    /// The same with a network.
+    Network,
 }
 
 /// How tokens for a server are got, where it asks for them. Not `Debug`, because it may hold a secret.
@@ -97,6 +109,8 @@ const FIELDS: &[(&str, Kind)] = &[
     ("command", Kind::Text),
     ("args", Kind::List),
     ("cwd", Kind::Path),
+    ("sandbox", Kind::Bool),
+    ("network", Kind::Bool),
     ("url", Kind::Url),
     ("timeout", SECONDS),
     ("call_timeout", Kind::Integer { min: 1, max: 86_400 }),
@@ -249,6 +263,14 @@ fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSetti
             args: take("args").and_then(Value::list).unwrap_or_default(),
             env,
             cwd: take("cwd").and_then(Value::path),
+            sandbox: match (
+                take("sandbox").is_some_and(Value::bool),
+                take("network").is_some_and(Value::bool),
+            ) {
+                (true, false) => ServerSandbox::Workspace,
+                (true, true) => ServerSandbox::Network,
+                (false, _) => ServerSandbox::None,
+            },
         },
         (None, Some(url)) => {
             let port: Option<u16> = take("oauth.port").and_then(Value::optional_integer);

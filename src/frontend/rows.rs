@@ -127,6 +127,7 @@ mod tests {
             taint: Vec::new(),
             expires: None,
             again: None,
+            parameters: None,
         };
         assert_eq!(waiting(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana [8c2f]");
         let (arg, words) = ("/to".to_owned(), "dana@x.example".to_owned());

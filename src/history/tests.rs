@@ -45,6 +45,7 @@ fn request(call: &str, id: &str) -> Request {
         taint: Vec::new(),
         expires: None,
         again: None,
+        parameters: None,
     }
 }
 

@@ -71,7 +71,7 @@ impl CommandHook {
             ("CO_SESSION".to_owned(), input.session.clone()),
             ("CO_WORKSPACE".to_owned(), input.workspace.display().to_string()),
         ]);
-        let program = Program { file, args, cwd: input.workspace.clone(), env, input: None };
+        let program = Program { file, args, cwd: input.workspace.clone(), env, input: None, errors: None };
         let told = told(input).to_string();
         let ran = run(program, told.as_bytes(), self.def.timeout).await;
         // Processes that left the hook's process group are ended too.

@@ -223,6 +223,7 @@ mod linux {
             timeout: TRIAL,
             confinement: Confinement::Workspace,
             input: None,
+            errors: None,
             unlimited: Arc::default(),
         };
         let (program, _points) = sandbox.program(&command).map_err(|error| error.to_string())?;

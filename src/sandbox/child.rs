@@ -44,6 +44,8 @@ pub struct Program {
     pub env: Vec<(String, String)>,
     /// Its stdin, where the caller does not make one; without it there is none.
     pub input: Option<Arc<PipeReader>>,
+    /// Where its stderr goes; without one it goes where its stdout does.
+    pub errors: Option<Arc<PipeWriter>>,
 }
 
 /// This process's ends of the three pipes.
@@ -173,7 +175,8 @@ fn silent(program: &Program) -> Forked<PipeReader> {
     let (output, writer) = io::pipe()?;
     let mut command = command(program)?;
     let input = program.input.as_deref().map(PipeReader::try_clone).transpose()?;
-    command.stdin(input.map_or_else(Stdio::null, Stdio::from)).stdout(writer.try_clone()?).stderr(writer);
+    let errors = program.errors.as_deref().unwrap_or(&writer).try_clone()?;
+    command.stdin(input.map_or_else(Stdio::null, Stdio::from)).stdout(writer).stderr(errors);
     // When `command` is dropped on return, the parent's write ends close, so only the child's remain open.
     Ok((command.spawn()?, output))
 }

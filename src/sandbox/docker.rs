@@ -154,6 +154,7 @@ impl Docker {
             cwd: "/".into(),
             env: self.options.client_env.clone(),
             input: None,
+            errors: None,
         };
         run_to_end(&program, PATIENCE)
     }

@@ -25,7 +25,7 @@ pub mod survivors;
 
 pub mod tasks;
 
-use std::io::{self, PipeReader};
+use std::io::{self, PipeReader, PipeWriter};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -59,6 +59,8 @@ pub struct Command {
     pub confinement: Confinement,
     /// Its standard input; without one it is empty.
     pub input: Option<Arc<PipeReader>>,
+    /// Where its standard error goes; without one it is part of its output.
+    pub errors: Option<Arc<PipeWriter>>,
     /// Set while it runs: the timeout does not count any more.
     pub unlimited: Arc<AtomicBool>,
 }

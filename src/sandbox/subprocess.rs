@@ -179,8 +179,10 @@ impl Subprocess {
         match launch {
             Launch::Plain => {
                 let args = vec!["-c".into(), command.script.clone().into()];
-                let (cwd, env, input) = (command.cwd.clone(), command.env.clone(), command.input.clone());
-                Ok((Program { file: SHELL.into(), args, cwd, env, input }, CommandResources::default()))
+                let (cwd, env) = (command.cwd.clone(), command.env.clone());
+                let (input, errors) = (command.input.clone(), command.errors.clone());
+                let program = Program { file: SHELL.into(), args, cwd, env, input, errors };
+                Ok((program, CommandResources::default()))
             }
             Launch::Unavailable(why) => Err(io::Error::other(why.clone())),
             #[cfg(target_os = "linux")]
@@ -240,6 +242,7 @@ impl StagePlace {
             cwd: command.cwd.clone(),
             env: Self::env(command, folders.temporary.path()),
             input: command.input.clone(),
+            errors: command.errors.clone(),
         };
         Ok((program, CommandResources::default()))
     }
@@ -257,7 +260,8 @@ impl StagePlace {
         args.extend(stage_arguments(&order, &command.script)?);
         let (file, cwd) = (bubblewrap.to_owned(), command.cwd.clone());
         let (env, input) = (Self::env(command, temporary), command.input.clone());
-        let program = Program { file, args, cwd, env, input };
+        let errors = command.errors.clone();
+        let program = Program { file, args, cwd, env, input, errors };
         Ok((program, CommandResources { _points: Some(points), ..CommandResources::default() }))
     }
 }
@@ -280,6 +284,7 @@ impl StagePlace {
             cwd: "/".into(),
             env: docker.client_env().iter().cloned().chain(mark).collect(),
             input: command.input.clone(),
+            errors: command.errors.clone(),
         };
         Ok((program, CommandResources { _container: Some(container), ..CommandResources::default() }))
     }

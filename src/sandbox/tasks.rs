@@ -437,6 +437,7 @@ mod tests {
             timeout: UNLIMITED,
             confinement: Confinement::Workspace,
             input: Some(Arc::new(reader)),
+            errors: None,
             unlimited: Arc::default(),
         };
         let unlimited = Arc::clone(&command.unlimited);

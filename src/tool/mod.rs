@@ -189,6 +189,9 @@ pub enum Access {
     /// What a tool server does, by its name: calls of one run in order, unless they only read.
     External {
         server: String,
+        /// Whether it is a program that no sandbox holds.
+        #[serde(default)]
+        unsandboxed: bool,
     },
     Anything,
     Nothing,

@@ -211,7 +211,8 @@ impl Card {
                 Kept::Some(args) => args,
                 Kept::All | Kept::Nothing => asked.clone(),
             };
-            Box::new(Form::new(spec, asked, &now))
+            let known = || spec.map(|spec| spec.parameters.clone());
+            Box::new(Form::new(self.request.schema(known), asked, &now))
         });
         self.stage = CardStage::Editing(form);
     }

@@ -11,6 +11,7 @@ use crate::agent::port::{Event, Settled};
 use crate::approval::{Approval, Decider, Decision, Request, RequestId, Verdict};
 use crate::history::{Durability, Fate, Known, OpenCall, Record};
 use crate::message::{ReturnStatus, ToolReturn};
+use crate::tool::Origin;
 
 impl Calls {
     /// Builds the request for a decided call. `again` says why it is asked again.
@@ -41,6 +42,10 @@ impl Calls {
             taint: one.taint.clone(),
             expires: rules.expires(),
             again,
+            parameters: one.spec.as_ref().and_then(|spec| match spec.origin {
+                Origin::Server(_) => Some(Box::new(spec.parameters.clone())),
+                Origin::Builtin => None,
+            }),
         };
         one.state = State::Waiting;
         one.later = false;

@@ -173,7 +173,7 @@ impl AccessSummary {
             None => self.unplanned = true,
             Some(Access::Anything) => self.anything = true,
             Some(Access::Nothing) => self.bounded = true,
-            Some(Access::External { server }) => {
+            Some(Access::External { server, .. }) => {
                 self.bounded = true;
                 self.servers.insert(server.clone());
             }
@@ -203,7 +203,7 @@ impl AccessSummary {
             None => self.anything || self.bounded,
             Some(Access::Anything) => self.bounded,
             Some(Access::Nothing) => false,
-            Some(Access::External { server }) => self.servers.contains(server),
+            Some(Access::External { server, .. }) => self.servers.contains(server),
             Some(Access::Paths { reads, writes }) => {
                 writes.iter().any(|path| overlaps(&self.writes, path) || overlaps(&self.reads, path))
                     || reads.iter().any(|path| overlaps(&self.writes, path))

@@ -100,7 +100,7 @@ async fn named(
     if yes.set.is_empty() {
         return Ok((one, None));
     }
-    let schema = schema_of(&request.tool, &context.settings);
+    let schema = request.schema(|| schema_of(&request.tool, context.world, &context.settings));
     let args = fields::changed(request.tool.as_str(), schema.as_ref(), &request.args, &yes.set)?;
     if args == request.args {
         return Ok((one, None));

@@ -89,7 +89,7 @@ impl Draft {
         one: &StoredRequest,
     ) -> Result<Option<Value>> {
         let request = &one.request;
-        let schema = schema_of(&request.tool, &context.settings);
+        let schema = request.schema(|| schema_of(&request.tool, context.world, &context.settings));
         let mut head = format!(
             "{OURS} Arguments of {}. Saving approves it; unchanged or empty decides nothing.\n",
             sanitize_line(request.tool.as_str())

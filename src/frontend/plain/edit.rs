@@ -124,8 +124,9 @@ impl Plain {
 
     /// Returns the schema of the open request's tool.
     fn schema(&self) -> Option<Value> {
-        let tool = &self.approvals.open.as_ref()?.request.tool;
-        self.tools.iter().find(|spec| spec.name == *tool).map(|spec| spec.parameters.clone())
+        let request = &self.approvals.open.as_ref()?.request;
+        let known = self.tools.iter().find(|spec| spec.name == request.tool);
+        request.schema(|| known.map(|spec| spec.parameters.clone()))
     }
 }
 

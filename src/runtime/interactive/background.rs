@@ -163,6 +163,7 @@ mod tests {
             taint: Vec::new(),
             expires: Some(expires),
             again: None,
+            parameters: None,
         };
         let call = ToolCall { id: call, wire_id: String::new(), name: tool, args: serde_json::Value::Null };
         Record::Asked { call, request }

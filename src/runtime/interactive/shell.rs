@@ -123,6 +123,7 @@ impl Shell {
             timeout: app.settings.shell.max_timeout,
             confinement,
             input: None,
+            errors: None,
             unlimited: Arc::clone(&unlimited),
         };
         let stream = app.sandbox.spawn(spawned, cancel.clone());

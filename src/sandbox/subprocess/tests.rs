@@ -30,6 +30,7 @@ fn command(folder: &Path, script: &str) -> Command {
         timeout: HANG,
         confinement: Confinement::Workspace,
         input: None,
+        errors: None,
         unlimited: Arc::default(),
     }
 }

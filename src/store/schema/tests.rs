@@ -36,6 +36,7 @@ fn request(id: &str) -> Request {
         taint: Vec::new(),
         expires: None,
         again: None,
+        parameters: None,
     }
 }
 

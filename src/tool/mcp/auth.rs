@@ -120,13 +120,18 @@ impl CredentialStore for TokenFile {
     }
 }
 
+/// A server whose tokens are meant.
+#[derive(Clone, Copy)]
+pub(super) struct Account<'a> {
+    pub name: &'a str,
+    pub url: &'a str,
+    pub oauth: &'a OAuthSettings,
+    pub place: &'a ServerPlace,
+}
+
 /// Returns what adds the tokens of a server to its requests; without tokens, requests go without. Errs with the reason.
-pub(super) async fn manager(
-    name: &str,
-    url: &str,
-    oauth: &OAuthSettings,
-    place: &ServerPlace,
-) -> Result<AuthorizationManager, String> {
+pub(super) async fn manager(of: Account<'_>) -> Result<AuthorizationManager, String> {
+    let Account { name, url, oauth, place } = of;
     let words = |error: AuthError| error_words(&error);
     let mut manager = AuthorizationManager::new(url).await.map_err(words)?;
     if oauth.grant == Grant::ClientCredentials {
@@ -147,7 +152,7 @@ pub(super) async fn manager(
         manager.exchange_client_credentials(&config).await.map_err(words)?;
         return Ok(manager);
     }
-    let file = TokenFile::new(&place.tokens, name, url);
+    let file = TokenFile::new(&place.kept, name, url);
     let tokens = file.read().ok().flatten();
     manager.set_credential_store(file);
     if manager.initialize_from_store().await.map_err(words)?
@@ -189,33 +194,31 @@ pub async fn log_in(
         Err(ConnectError { challenge: Some(challenge), .. }) => Some(challenge),
         Err(ConnectError { why, .. }) => return Err(why),
     };
-    authorize(name, url, oauth, place, scopes, challenge.as_deref(), show).await
+    authorize(Account { name, url, oauth, place }, scopes, challenge.as_deref(), show).await
 }
 
 /// Removes the tokens of a server; whether there were any.
 pub fn log_out(name: &str, settings: &ServerSettings, place: &ServerPlace) -> io::Result<bool> {
     match &settings.how {
-        ServerTransport::Http { url, .. } => TokenFile::new(&place.tokens, name, url).remove(),
+        ServerTransport::Http { url, .. } => TokenFile::new(&place.kept, name, url).remove(),
         ServerTransport::Program { .. } => Ok(false),
     }
 }
 
 /// Gets tokens for a server that asked for them with `challenge`, a header `WWW-Authenticate`.
 pub(super) async fn authorize(
-    name: &str,
-    url: &str,
-    oauth: &OAuthSettings,
-    place: &ServerPlace,
+    of: Account<'_>,
     scopes: &[String],
     challenge: Option<&str>,
     show: impl FnOnce(&str),
 ) -> Result<(), String> {
+    let Account { name, url, oauth, place } = of;
     let words = |error: AuthError| error_words(&error);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, oauth.port)).await;
     let listener = listener.map_err(|error| format!("no address for the browser to return to: {error}"))?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
-    let file = TokenFile::new(&place.tokens, name, url);
+    let file = TokenFile::new(&place.kept, name, url);
 
     let mut manager = AuthorizationManager::new(url).await.map_err(words)?;
     manager.set_credential_store(file.clone());

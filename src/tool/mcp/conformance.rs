@@ -11,7 +11,7 @@ use rmcp::service::ServiceError;
 use serde_json::{Map, Value, json};
 
 use super::ServerPlace;
-use super::auth::authorize;
+use super::auth::{Account, authorize};
 use super::client::{Elicitor, Handlers};
 use super::connect::{ConnectError, Connection, connect};
 use crate::config::{Grant, OAuthSettings, Secret, ServerApproval, ServerSettings, ServerTransport};
@@ -110,7 +110,8 @@ impl Run<'_> {
             // The address leads back to the one that is waited for.
             tokio::spawn(async move { visiting.await.map(drop) });
         };
-        authorize(NAME, self.url, oauth, self.place, &[], Some(challenge), visit).await
+        let of = Account { name: NAME, url: self.url, oauth, place: self.place };
+        authorize(of, &[], Some(challenge), visit).await
     }
 }
 

@@ -5,9 +5,12 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{ClientInitializeError, Peer, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -15,17 +18,21 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{RoleClient, ServiceExt as _};
+use tokio::io::AsyncRead;
 use tokio::net::unix::pipe;
 use tokio::sync::{Notify, oneshot};
-use tokio_util::sync::CancellationToken;
+use tokio_util::io::StreamReader;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::auth::{self, Account};
 use super::client::{Client, Handlers};
-use super::{ServerPlace, Servers, auth, names};
-use crate::config::{Secret, ServerSettings, ServerTransport};
-use crate::sandbox::Exit;
-use crate::sandbox::child::{Group, Program, Started, Talk, talk};
+use super::{ServerPlace, Servers, names};
+use crate::config::{Secret, ServerSandbox, ServerSettings, ServerTransport};
+use crate::sandbox::survivors::MARKER;
+use crate::sandbox::tasks::UNLIMITED;
+use crate::sandbox::{Backend, Command, Confinement, ExecEvent};
 use crate::stdx::fs::{create_private_dir, open_private};
-use crate::stdx::secrecy::shown_address;
+use crate::stdx::secrecy::{names_a_secret, shown_address};
 
 /// The longest line of a server, in bytes; longer ones are dropped.
 const LONGEST_LINE: usize = 16 << 20;
@@ -63,7 +70,7 @@ pub(super) struct Connection {
     /// Fires when the program ended.
     gone: CancellationToken,
     /// Of the program; nothing for an address.
-    _group: Option<Group>,
+    _held: Option<DropGuard>,
     log: Option<PathBuf>,
 }
 
@@ -127,28 +134,16 @@ pub(super) async fn connect(
     let client = Client { root, handlers: handlers.clone(), tools_changed: Arc::clone(&tools_changed) };
     let gone = CancellationToken::new();
     let log = Servers::log_file(place, name);
-    let (service, group, log) = match &settings.how {
+    let (service, held, log) = match &settings.how {
         ServerTransport::Program { .. } => {
-            let Started { group, exit, pipes } = start(settings, place).await?;
-            let Talk { input, output, errors } = pipes;
-            let (path, (written, logged)) = (log.clone(), oneshot::channel());
-            std::thread::spawn(move || {
-                keep_log(errors, &path);
-                // Nobody may wait for it.
-                let _ = written.send(());
-            });
-            tokio::spawn(watch(exit, logged, gone.clone()));
-            let opened = (|| {
-                let reads = pipe::Receiver::from_owned_fd(OwnedFd::from(output))?;
-                Ok((reads, pipe::Sender::from_owned_fd(OwnedFd::from(input))?))
-            })();
-            let (reads, writes) = opened.map_err(|error: io::Error| error.to_string())?;
-            let transport = AsyncRwTransport::new(reads, writes).with_max_line_length(LONGEST_LINE);
-            (in_time(client.serve(transport), settings, &gone, Some(&log)).await?, Some(group), Some(log))
+            let Program { output, input, held } = start(name, settings, place, &gone)?;
+            let transport = AsyncRwTransport::new(output, input).with_max_line_length(LONGEST_LINE);
+            (in_time(client.serve(transport), settings, &gone, Some(&log)).await?, Some(held), Some(log))
         }
         ServerTransport::Http { url, headers, oauth } => {
             let config = http(url, headers, place)?;
-            let manager = tokio::time::timeout(settings.timeout, auth::manager(name, url, oauth, place));
+            let manager =
+                tokio::time::timeout(settings.timeout, auth::manager(Account { name, url, oauth, place }));
             let manager = manager.await.map_err(|_| late(settings))??;
             let transport =
                 StreamableHttpClientTransport::with_client(AuthClient::new(http_client()?, manager), config);
@@ -167,7 +162,7 @@ pub(super) async fn connect(
         let named = names::line(version.as_str());
         return Err(format!("it speaks an unknown version of the protocol ({named})").into());
     }
-    Ok(Connection { running: service, tools_changed, gone, _group: group, log })
+    Ok(Connection { running: service, tools_changed, gone, _held: held, log })
 }
 
 async fn in_time<T>(
@@ -205,23 +200,93 @@ fn late(settings: &ServerSettings) -> String {
     format!("it did not answer within {} s", settings.timeout.as_secs())
 }
 
-async fn start(settings: &ServerSettings, place: &ServerPlace) -> Result<Started<Talk>, String> {
-    let ServerTransport::Program { command, args, env, cwd } = &settings.how else {
+/// A started program. Dropping `held` ends it.
+struct Program {
+    output: BoxedReader,
+    input: pipe::Sender,
+    held: DropGuard,
+}
+
+type BoxedReader = Pin<Box<dyn AsyncRead + Send>>;
+
+/// Starts a server's program; `gone` fires when it ended and what it printed is in its log. Errs with the reason.
+fn start(
+    name: &str,
+    settings: &ServerSettings,
+    place: &ServerPlace,
+    gone: &CancellationToken,
+) -> Result<Program, String> {
+    let ServerTransport::Program { command, args, env, cwd, sandbox } = &settings.how else {
         return Err("it has no program".to_owned());
     };
     let mut all = place.child_env.clone();
+    all.push((MARKER.to_owned(), format!("mcp-{name}-{}", std::process::id())));
     for (name, value) in env {
         let value = place.filled_in(value)?;
         all.retain(|(known, _)| known != name);
         all.push((name.clone(), value));
     }
     let path = all.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone()).unwrap_or_default();
-    let file =
-        found(command, &path, &place.workspace).ok_or_else(|| format!("there is no program `{command}`"))?;
-    let cwd = cwd.clone().unwrap_or_else(|| place.workspace.clone());
-    let args = args.iter().map(Into::into).collect();
-    let program = Program { file, args, cwd, env: all, input: None };
-    talk(program).await.map_err(|error| format!("{command} cannot be started: {error}"))
+    let confinement = match sandbox {
+        ServerSandbox::None => Confinement::Unsandboxed,
+        ServerSandbox::Workspace => Confinement::Workspace,
+        ServerSandbox::Network => Confinement::Network,
+    };
+    let isolation = place.sandbox.isolation();
+    if confinement == Confinement::Unsandboxed && found(command, &path, &place.workspace).is_none() {
+        return Err(format!("there is no program `{command}`"));
+    }
+    if confinement != Confinement::Unsandboxed && isolation.backend == Backend::None {
+        return Err("`sandbox = true`, and there is no sandbox here; `co help sandbox` says why".to_owned());
+    }
+    let words = |error: io::Error| format!("{command} cannot be started: {error}");
+    let (stdin, input) = io::pipe().map_err(words)?;
+    let (errors, stderr) = io::pipe().map_err(words)?;
+    let (written, logged) = oneshot::channel();
+    let log = Servers::log_file(place, name);
+    std::thread::spawn(move || {
+        keep_log(errors, &log);
+        // Nobody may wait for it.
+        let _ = written.send(());
+    });
+    let script: Vec<String> = std::iter::once(command).chain(args).map(|word| quoted(word)).collect();
+    let cancel = CancellationToken::new();
+    let events = place.sandbox.spawn(
+        Command {
+            script: format!("exec {}", script.join(" ")),
+            cwd: cwd.clone().unwrap_or_else(|| place.workspace.clone()),
+            env: all,
+            timeout: UNLIMITED,
+            confinement,
+            input: Some(Arc::new(stdin)),
+            errors: Some(Arc::new(stderr)),
+            unlimited: Arc::new(AtomicBool::new(true)),
+        },
+        cancel.clone(),
+    );
+    let mut end = Some((logged, gone.clone()));
+    let output = events.filter_map(move |event| {
+        let piece = match event {
+            Ok(ExecEvent::Output(bytes)) => Some(Ok(io::Cursor::new(bytes))),
+            Ok(ExecEvent::Survivors { .. }) => None,
+            Ok(ExecEvent::Exited(_)) => {
+                end.take().map(|(logged, gone)| tokio::spawn(tell_end(logged, gone)));
+                None
+            }
+            Err(error) => {
+                end.take().map(|(logged, gone)| tokio::spawn(tell_end(logged, gone)));
+                Some(Err(error))
+            }
+        };
+        std::future::ready(piece)
+    });
+    let input = pipe::Sender::from_owned_fd(OwnedFd::from(input)).map_err(words)?;
+    Ok(Program { output: Box::pin(StreamReader::new(output)), input, held: cancel.drop_guard() })
+}
+
+/// Quotes a word for the shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Returns the file of a program: as written, or from the `PATH`.
@@ -247,6 +312,25 @@ impl ServerPlace {
         }
         out.push_str(rest);
         Ok(out)
+    }
+}
+
+impl ServerPlace {
+    /// Returns what a server is given that must not be written down: the values of headers, and of variables whose name
+    /// says that they are secret.
+    #[must_use]
+    pub fn secrets(&self, settings: &ServerSettings) -> Vec<String> {
+        let values: Vec<&Secret> = match &settings.how {
+            ServerTransport::Program { env, .. } => {
+                env.iter().filter(|(name, _)| names_a_secret(name)).map(|(_, value)| value).collect()
+            }
+            ServerTransport::Http { headers, oauth, .. } => {
+                headers.values().chain(&oauth.client_secret).collect()
+            }
+        };
+        let whole = values.into_iter().filter_map(|value| self.filled_in(value).ok());
+        // Of `Bearer TOKEN`, the token.
+        whole.flat_map(|value| [value.rsplit(' ').next().unwrap_or_default().to_owned(), value]).collect()
     }
 }
 
@@ -280,14 +364,8 @@ fn http(
     Ok(StreamableHttpClientTransportConfig::with_uri(url).custom_headers(all))
 }
 
-/// Tells that the program is gone, once what it printed is in its log.
-async fn watch(
-    exit: oneshot::Receiver<io::Result<Exit>>,
-    logged: oneshot::Receiver<()>,
-    gone: CancellationToken,
-) {
-    // However it ended, and if nobody can tell.
-    let _ = exit.await;
+/// Tells that a program is gone, once what it printed is in its log.
+async fn tell_end(logged: oneshot::Receiver<()>, gone: CancellationToken) {
     // Its children may keep the log open.
     let _ = tokio::time::timeout(LOGGING, logged).await;
     gone.cancel();

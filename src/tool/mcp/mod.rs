@@ -9,8 +9,10 @@ mod auth;
 mod client;
 mod conformance;
 mod connect;
+mod kept;
 mod names;
 mod result;
+mod schema;
 mod tool;
 
 use std::collections::BTreeMap;
@@ -29,9 +31,11 @@ pub use self::auth::{log_in, log_out};
 use self::client::Handlers;
 pub use self::conformance::conformance;
 use self::connect::{Connection, connect};
+use self::kept::{Definition, Kept, KeptFile};
 use self::tool::ServerTool;
-use crate::config::ServerSettings;
+use crate::config::{ServerSandbox, ServerSettings, ServerTransport};
 use crate::message::ToolName;
+use crate::sandbox::Sandbox;
 use crate::tool::Registry;
 
 /// The most tools of one server; the others are left out, and counted.
@@ -55,9 +59,11 @@ pub struct ServerPlace {
     pub variables: BTreeMap<String, String>,
     /// The folder for what servers print on their standard error.
     pub logs: PathBuf,
-    /// The folder of the tokens of servers in the network.
-    pub tokens: PathBuf,
+    /// The folder of what is kept of servers: tokens, and definitions of tools.
+    pub kept: PathBuf,
     pub output_limit: usize,
+    /// Starts the programs of servers.
+    pub sandbox: Arc<dyn Sandbox>,
 }
 
 /// The servers of this process. Clones share them; the last one dropped ends them.
@@ -88,6 +94,7 @@ pub struct Server {
     wanted: Notify,
     /// The tools that were offered last.
     offered: Mutex<Vec<ToolName>>,
+    kept: Mutex<Kept>,
     handlers: Handlers,
 }
 
@@ -184,6 +191,16 @@ impl Servers {
         }
     }
 
+    /// Puts the tools into the registry that were listed last, by any process, without connecting the servers. Blocking.
+    pub fn offer_kept(&self, registry: &Registry) {
+        for server in self.0.all.values() {
+            let kept = server.kept_file().read();
+            let listed = kept.tools.values().map(|known| known.tool.clone()).collect();
+            *server.kept.lock() = kept;
+            server.offer(listed, registry);
+        }
+    }
+
     /// Returns each configured server with its state, by name.
     #[must_use]
     pub fn status(&self, settings: &BTreeMap<String, ServerSettings>) -> Vec<ServerStatus> {
@@ -236,6 +253,7 @@ impl Server {
             state: watch::Sender::new(State::Connecting),
             wanted: Notify::new(),
             offered: Mutex::default(),
+            kept: Mutex::default(),
             handlers: Handlers::default(),
         }
     }
@@ -254,6 +272,7 @@ impl Server {
         let connected = connect(&self.name, &self.settings, &self.place, &self.handlers).await;
         let connection = connected.map_err(|error| error.why)?;
         let listed = listed(connection.peer()).await?;
+        self.keep(&listed).await;
         let (tools, left_out) = self.offer(listed, registry);
         registry.settle_tools_of(&self.name);
         let (title, protocol) = connection.about();
@@ -272,6 +291,7 @@ impl Server {
             }
             match listed(connection.peer()).await {
                 Ok(listed) => {
+                    self.keep(&listed).await;
                     let (tools, left_out) = self.offer(listed, registry);
                     self.state.send_modify(|state| {
                         if let State::Ready(ready) = state {
@@ -308,6 +328,58 @@ impl Server {
         }
     }
 
+    /// Keeps a list of tools for other processes. A file that cannot be written costs them only that.
+    async fn keep(&self, listed: &[model::Tool]) {
+        let is_new = self.kept.lock().take(listed);
+        if is_new {
+            self.write_kept().await;
+        }
+    }
+
+    async fn write_kept(&self) {
+        let (file, kept) = (self.kept_file(), self.kept.lock().clone());
+        let name = self.name.clone();
+        let written = tokio::task::spawn_blocking(move || {
+            if let Err(error) = file.write(&kept) {
+                tracing::warn!(server = name, %error, "its tools cannot be kept");
+            }
+        });
+        // The task fails only at the end of the runtime.
+        let _ = written.await;
+    }
+
+    fn kept_file(&self) -> KeptFile {
+        KeptFile::new(&self.place.kept, &self.name)
+    }
+
+    /// Says how a tool's definition changed since the user let it run; `None` if it did not, or never ran.
+    fn changed(&self, tool: &str, now: &Definition) -> Option<String> {
+        let kept = self.kept.lock();
+        kept.tools.get(tool)?.accepted.as_ref().and_then(|before| now.change_since(before))
+    }
+
+    /// Notes that the user, or a rule of the user, let a tool run as it is.
+    async fn accept(&self, tool: &str, now: &Definition) {
+        let is_new = match self.kept.lock().tools.get_mut(tool) {
+            Some(known) if known.accepted.as_ref() != Some(now) => {
+                known.accepted = Some(now.clone());
+                true
+            }
+            Some(_) | None => false,
+        };
+        if is_new {
+            self.write_kept().await;
+        }
+    }
+
+    /// Whether it is a program that no sandbox holds.
+    fn is_unsandboxed(&self) -> bool {
+        match self.settings.how {
+            ServerTransport::Program { sandbox, .. } => sandbox == ServerSandbox::None,
+            ServerTransport::Http { .. } => false,
+        }
+    }
+
     fn is_allowed(&self, tool: &str) -> bool {
         self.allowed.as_ref().is_none_or(|globs| globs.is_match(tool))
     }
@@ -332,8 +404,13 @@ impl Server {
                 left_out.push(format!("{named}: another tool is called {name}"));
                 continue;
             }
-            registry.add(Arc::new(ServerTool::new(Arc::clone(self), name.clone(), tool)));
-            names.push(name);
+            match ServerTool::new(Arc::clone(self), name.clone(), tool) {
+                Ok(tool) => {
+                    registry.add(Arc::new(tool));
+                    names.push(name);
+                }
+                Err(why) => left_out.push(format!("{named}: {why}")),
+            }
         }
         if all > MOST_TOOLS {
             left_out.push(format!("{} tools beyond the first {MOST_TOOLS}", all - MOST_TOOLS));
@@ -353,6 +430,9 @@ impl Server {
 async fn keep(server: Arc<Server>, registry: Registry, end: CancellationToken) {
     let mut pause = FIRST_PAUSE;
     let work = async {
+        let file = server.kept_file();
+        // The task fails only at the end of the runtime.
+        *server.kept.lock() = tokio::task::spawn_blocking(move || file.read()).await.unwrap_or_default();
         loop {
             server.state.send_replace(State::Connecting);
             let why = match server.serve(&registry).await {

@@ -9,7 +9,8 @@ use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerR
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::Value;
 
-use super::{Server, names, result};
+use super::kept::Definition;
+use super::{Server, names, result, schema};
 use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
 use crate::stdx::text::one_line_summary;
 use crate::tool::builtin::{Spill, cap};
@@ -30,10 +31,15 @@ pub struct ServerTool {
     /// The name that the server knows it by.
     own_name: String,
     spec: ToolSpec,
+    /// Of the structured content that it returns.
+    output_schema: Option<Value>,
+    definition: Definition,
 }
 
 impl ServerTool {
-    pub fn new(server: Arc<Server>, name: ToolName, tool: model::Tool) -> Self {
+    /// Errs with the reason if no model service would take the tool.
+    pub fn new(server: Arc<Server>, name: ToolName, tool: model::Tool) -> Result<Self, String> {
+        let definition = Definition::of(&tool);
         let hints = tool.annotations.unwrap_or_default();
         // Words of a server never lower a risk, unless the user trusts it.
         let reads = hints.read_only_hint == Some(true) && server.settings.trusted;
@@ -42,7 +48,7 @@ impl ServerTool {
         let spec = ToolSpec {
             name,
             description: names::description(about),
-            parameters: Value::Object((*tool.input_schema).clone()),
+            parameters: schema::mended(&tool.input_schema)?,
             category: Category::Server,
             risk: match (reads, destroys) {
                 (true, _) => Risk::Low,
@@ -54,7 +60,8 @@ impl ServerTool {
             output_limit: server.place.output_limit,
             timeout: WITHOUT_LIMIT,
         };
-        Self { server, own_name: tool.name.into_owned(), spec }
+        let output_schema = tool.output_schema.map(|schema| Value::Object((*schema).clone()));
+        Ok(Self { server, own_name: tool.name.into_owned(), spec, output_schema, definition })
     }
 
     /// The outcome of a call that got no answer.
@@ -166,12 +173,15 @@ impl Tool for ServerTool {
                     fields: fields.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
                 },
                 risk: self.spec.risk,
-                access: Access::External { server: self.server.name.clone() },
+                access: Access::External {
+                    server: self.server.name.clone(),
+                    unsandboxed: self.server.is_unsandboxed(),
+                },
                 basis: Vec::new(),
                 undo: Undo::None,
                 effect: Effect::OfTool,
                 question: None,
-                needs_person: None,
+                needs_person: self.server.changed(&self.own_name, &self.definition),
             })
         })
     }
@@ -182,8 +192,16 @@ impl Tool for ServerTool {
         cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
+            self.server.accept(&self.own_name, &self.definition).await;
             let result = self.call(args, cx).await?;
-            let (text, images) = result::parts(&result);
+            let (mut text, images) = result::parts(&result);
+            if let (Some(schema), Some(value)) = (&self.output_schema, &result.structured_content) {
+                let wrong: Vec<String> = faults(schema, value).iter().map(ToString::to_string).collect();
+                if !wrong.is_empty() {
+                    let wrong = names::line(&wrong.join("; "));
+                    text.push_str(&format!("\n[the result differs from what the server declared: {wrong}]"));
+                }
+            }
             let (spill, limit) = (Spill::new(&cx.spill, &cx.call), self.spec.output_limit);
             // The task fails only at the end of the runtime.
             let text =

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 pub use self::field::{Field, FieldEntry, LONGEST, Need, Turn, word};
 use self::field::{Rules, told};
+use crate::tool::DiffLine;
 use crate::tool::diff::diff;
 use crate::tool::schema::{Fault, faults, resolved};
-use crate::tool::{DiffLine, ToolSpec};
 use crate::tui::composer::Editor;
 use crate::tui::keys::{Context, Nav};
 
@@ -57,8 +57,7 @@ pub enum Unturned {
 
 impl Form {
     /// Creates a form that starts with `now`, where the model requested `asked`.
-    pub fn new(spec: Option<&ToolSpec>, asked: &Value, now: &Value) -> Self {
-        let schema = spec.map(|spec| spec.parameters.clone());
+    pub fn new(schema: Option<Value>, asked: &Value, now: &Value) -> Self {
         let known =
             schema.as_ref().is_some_and(|schema| properties(schema).is_some_and(|all| !all.is_empty()));
         let mut form = Self {

@@ -355,6 +355,7 @@ mod tests {
             taint: Vec::new(),
             expires: None,
             again: None,
+            parameters: None,
         }
     }
 

@@ -124,6 +124,7 @@ pub fn write(id: &str, path: &str, content: &str) -> Request {
         taint: Vec::new(),
         expires: None,
         again: None,
+        parameters: None,
     }
 }
 

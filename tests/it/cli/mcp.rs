@@ -22,11 +22,14 @@ fn program() -> PathBuf {
 
 /// A `co` with this service, and a server `s` with these faults and more lines in its section.
 fn with_server(service: &Service, faults: &[&str], more: &str) -> Co {
-    let section = format!(
-        "[mcp_servers.s]\ncommand = {:?}\nargs = {faults:?}\n{more}\n",
-        program().display().to_string()
-    );
-    Co::new().with(service, Wire::Anthropic).file(".config/co/config.toml", section)
+    Co::new().with(service, Wire::Anthropic).file(SETTINGS, section(faults, more))
+}
+
+const SETTINGS: &str = ".config/co/config.toml";
+
+fn section(faults: &[&str], more: &str) -> String {
+    let program = program().display().to_string();
+    format!("[mcp_servers.s]\ncommand = {program:?}\nargs = {faults:?}\n{more}\n")
 }
 
 fn call(tool: &str, args: &Value) -> String {
@@ -69,7 +72,7 @@ fn a_server_is_added_tested_switched_and_removed() {
         tested.out.starts_with("s answers: test␛[31m 1, protocol 2025-06-18, 500 tools in "),
         "{tested:?}"
     );
-    assert!(tested.out.contains("Left out: 510 tools beyond the first 500"), "{tested:?}");
+    assert!(tested.out.contains("Left out: 512 tools beyond the first 500"), "{tested:?}");
     let log = std::fs::read_to_string(co.data().join("mcp/s.log")).unwrap();
     assert_eq!(log, "the test server is here\n");
     assert!(co.run(&["mcp", "tools", "s"]).out.contains("s_echo"));
@@ -239,6 +242,80 @@ fn a_call_that_takes_too_long_is_cancelled() {
     assert_eq!(co.read("wait.txt").as_deref(), Some("waits\nwas cancelled\n"));
 }
 
+#[test]
+fn odd_answers_are_said_or_ignored() {
+    let faults = ["refused", "structured"];
+    let none = json!({});
+    let calls = [("s_structured", none.clone()), ("s_twice", none.clone()), ("s_storm", none)];
+    let (co, ran, told) = turn(&faults, NEVER, &calls);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = returns(&told);
+    assert!(told[0].contains("[the result differs from what the server declared: n must be"), "{told:?}");
+    assert_eq!(told[1..], ["ok: first", "ok: calm"]);
+    let tested = co.run(&["mcp", "test", "s"]).out;
+    assert!(tested.contains("Left out: unsent: model services refuse the parameter name `a b`"), "{tested}");
+}
+
+/// A tool that is not what it was when it ran last asks again, whatever allows it, and says why.
+#[test]
+fn a_changed_description_asks_again() {
+    let note = call("s_note", &json!({ "text": "x", "file": "notes.txt" }));
+    let script = format!("{note}reply\n  text Done.\n").repeat(4);
+    let service = Service::new(&script);
+    let co = with_server(&service, &[], NEVER);
+    assert_eq!(co.run(&["-p", "go"]).code, Some(0));
+    let co = co.file(SETTINGS, section(&["renamed"], NEVER));
+    let ran = co.run(&["-p", "go"]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    let waiting = co.waiting();
+    let shown = co.run(&["approvals", "show", &waiting[0]]).out;
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let change = "description, from \"Appends a line to a file.\" to \"Deletes a file.\"";
+    assert!(words.join(" ").contains(change), "{shown}");
+    assert_eq!(co.run(&["approvals", "yes", &waiting[0]]).code, Some(0));
+    assert_eq!(co.run(&["resume", "--print"]).code, Some(0));
+    assert_eq!(co.run(&["-p", "go"]).code, Some(0), "what was accepted runs");
+    assert_eq!(co.read("notes.txt").as_deref(), Some("x\nx\nx\n"));
+}
+
+/// What is known of a server's tools serves while the server is gone: its requests can be changed, and rules be explained.
+#[test]
+fn requests_can_be_changed_while_the_server_is_gone() {
+    let note = json!({ "text": "buy milk", "file": "notes.txt" });
+    let service = Service::new(&format!("{}reply\n  text Done.\n", call("s_note", &note)));
+    let co = with_server(&service, &[], "");
+    assert_eq!(co.run(&["-p", "go"]).code, Some(4));
+    let co = co.file(SETTINGS, section(&[], "").replace("command = \"", "command = \"/gone"));
+    assert_eq!(co.run(&["mcp", "test", "s"]).code, Some(1));
+    let id = co.waiting()[0].clone();
+    let wrong = co.run(&["approvals", "yes", &id, "--set", "text=5", "--set", "other=1"]);
+    assert!(wrong.code != Some(0) && wrong.err.contains("other"), "{wrong:?}");
+    let explained = co.run(&["rules", "explain", &id]);
+    assert!(explained.code == Some(0) && explained.out.contains("s_note"), "{explained:?}");
+    let explained = co.run(&["rules", "explain", "s_note", "{\"text\": \"a\"}"]);
+    assert_eq!(explained.code, Some(0), "{explained:?}");
+    let set = co.run(&["approvals", "yes", &id, "--set", "text=buy tea"]);
+    assert_eq!(set.code, Some(0), "{set:?}");
+    let co = co.file(SETTINGS, section(&[], ""));
+    assert_eq!(co.run(&["resume", "--print"]).code, Some(0));
+    assert_eq!(co.read("notes.txt").as_deref(), Some("buy tea\n"));
+}
+
+/// `/yolo` covers no program outside of the sandbox, and a server that is to run in one does not run without.
+#[test]
+fn a_server_outside_of_the_sandbox_is_an_unsandboxed_command() {
+    let service = Service::new(&call("s_echo", &json!({ "text": "x" })));
+    let co = with_server(&service, &[], "");
+    let explained = co.run(&["rules", "explain", "s_echo", "{\"text\": \"a\"}"]);
+    assert_eq!(explained.code, Some(2), "no tools are known before the first connection: {explained:?}");
+    assert_eq!(co.run(&["mcp", "test", "s"]).code, Some(0));
+    let explained = co.run(&["rules", "explain", "s_echo", "{\"text\": \"a\"}"]);
+    assert!(explained.out.contains("is of a server outside of the sandbox"), "{explained:?}");
+    let held = with_server(&service, &[], "sandbox = true\n[sandbox]\nbackend = \"none\"");
+    let tested = held.run(&["mcp", "test", "s"]);
+    assert!(tested.err.contains("`sandbox = true`, and there is no sandbox here"), "{tested:?}");
+}
+
 /// The variable of seed 004 holds all servers as JSON.
 #[test]
 fn servers_can_be_given_as_json() {
@@ -291,6 +368,44 @@ fn a_server_in_the_network_is_called_with_its_headers() {
     assert!(!co.run(&["config"]).out.contains("MY_TOKEN"), "values of headers are not shown");
     let refused = co.file(".config/co/config.toml", section("")).run(&["mcp", "test", "n"]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
+}
+
+/// A header with a token goes to the host that the user named, and to no other.
+#[test]
+fn a_redirect_to_another_host_is_not_followed() {
+    let elsewhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    elsewhere.set_nonblocking(true).unwrap();
+    let fault = format!("redirect=http://{}/mcp", elsewhere.local_addr().unwrap());
+    let server = http(&[&fault]);
+    let section = format!("[mcp_servers.n]\nurl = {:?}\nheaders = {{ X-Token = \"sesame\" }}\n", server.1);
+    let tested = Co::new().file(".config/co/config.toml", section).run(&["mcp", "test", "n"]);
+    assert_eq!(tested.code, Some(1), "{tested:?}");
+    assert!(elsewhere.accept().is_err(), "nobody asked the other host");
+}
+
+/// A server that wants a login names the place to log in at. Private addresses, and those of a cloud's own services, are not
+/// asked, and nothing is opened.
+#[test]
+fn a_login_at_a_private_address_is_refused() {
+    for place in [
+        "http://169.254.169.254/",
+        "http://10.0.0.1/",
+        "http://[::ffff:169.254.169.254]/",
+        "http://100.64.0.1/",
+    ] {
+        let server = http(&[&format!("login={place}")]);
+        let section = format!("[mcp_servers.n]\nurl = {:?}\n", server.1);
+        let co = Co::new().file(".config/co/config.toml", section);
+        let tested = co.run(&["mcp", "test", "n"]);
+        assert!(tested.err.contains("it wants a login: `co mcp login n`"), "{tested:?}");
+        let began = Instant::now();
+        let login = co.run(&["mcp", "login", "n", "--no-browser"]);
+        assert!(
+            login.code == Some(1) && login.err.contains("n cannot be logged in to"),
+            "{place}: {login:?}"
+        );
+        assert!(began.elapsed() < PATIENCE, "{place} was asked");
+    }
 }
 
 /// A server ends with its `co`, however that ends.

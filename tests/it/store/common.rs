@@ -81,6 +81,7 @@ pub fn request(call: &str, id: &str) -> Request {
         taint: Vec::new(),
         expires: None,
         again: None,
+        parameters: None,
     }
 }
 

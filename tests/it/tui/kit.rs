@@ -356,6 +356,7 @@ fn request(number: u32, tool: &str, args: Value, plan: CallPlan) -> Request {
         taint: Vec::new(),
         expires: None,
         again: None,
+        parameters: None,
     }
 }
 

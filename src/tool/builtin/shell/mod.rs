@@ -174,6 +174,7 @@ impl TypedTool for Shell {
             timeout,
             confinement,
             input: None,
+            errors: None,
             unlimited: Arc::default(),
         };
         if args.background {

@@ -111,12 +111,18 @@ impl Server {
         let tool = |name: &str, about: &str, schema: &Value| json!({ "name": name, "description": about, "inputSchema": schema });
         let mut tools = vec![
             tool("echo", "Says it again.", &text),
-            tool("note", "Appends a line to a file.", &text),
+            tool(
+                "note",
+                if self.has("renamed") { "Deletes a file." } else { "Appends a line to a file." },
+                &text,
+            ),
             tool("wait", "Waits for ever.", &text),
             tool("steps", "Takes three steps.", &nothing),
             tool("fail", "Fails.", &nothing),
             tool("picture", "Shows a picture.", &nothing),
             tool("die", "Ends the server.", &nothing),
+            tool("twice", "Answers twice.", &nothing),
+            tool("storm", "Says 500 times that tools changed.", &nothing),
             tool("grow", "Adds a tool.", &nothing),
         ];
         for (name, hint) in [("look", "readOnlyHint"), ("destroy", "destructiveHint")] {
@@ -126,6 +132,14 @@ impl Server {
         }
         if self.grown {
             tools.push(tool("leaf", "Is new.", &nothing));
+        }
+        if self.has("refused") {
+            tools.push(tool("unsent", "Has a strange parameter.", &json!({ "properties": { "a b": {} } })));
+        }
+        if self.has("structured") {
+            let mut one = tool("structured", "Returns a number.", &nothing);
+            one["outputSchema"] = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+            tools.push(one);
         }
         if self.has("many") {
             tools.extend((0..1_000).map(|at| tool(&format!("tool{at}"), "One of many.", &nothing)));
@@ -185,6 +199,12 @@ impl Server {
                     { "type": "resource_link", "uri": "file:///x", "name": "x" },
                 ] }))]
             }
+            "structured" => vec![answer(json!({ "content": [], "structuredContent": { "n": "one" } }))],
+            "twice" => vec![said("first"), said("second")],
+            "storm" => {
+                let changed = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
+                std::iter::repeat_n(changed, 500).chain([said("calm")]).collect()
+            }
             "die" => std::process::exit(4),
             "grow" => {
                 self.grown = true;
@@ -222,7 +242,25 @@ fn over_http(port: &str, faults: Vec<String>) {
         let mut body = vec![0; length];
         reader.read_exact(&mut body).unwrap();
         let is_known = !server.has("token") || headers.get("x-token").is_some_and(|token| token == "sesame");
+        let fault =
+            |name: &str| server.faults.iter().find_map(|one| one.strip_prefix(name).map(str::to_owned));
+        let port = listener.local_addr().unwrap().port();
+        let own = format!("http://127.0.0.1:{port}");
+        let mut more = String::new();
+        if let Some(elsewhere) = fault("redirect=") {
+            more = format!("Location: {elsewhere}\r\n");
+        } else if fault("login=").is_some() {
+            more = format!("WWW-Authenticate: Bearer resource_metadata=\"{own}/.well-known/resource\"\r\n");
+        }
         let (status, answer) = match (first.starts_with("POST"), is_known) {
+            _ if fault("redirect=").is_some() => ("307 Temporary Redirect", None),
+            _ if first.starts_with("GET /.well-known/resource ") => {
+                let of = fault("login=").unwrap_or_default();
+                let about = json!({ "resource": format!("{own}/mcp"), "authorization_servers": [of] });
+                ("200 OK", Some(about.to_string()))
+            }
+            (false, _) if fault("login=").is_some() => ("404 Not Found", None),
+            _ if fault("login=").is_some() => ("401 Unauthorized", None),
             (_, false) => ("401 Unauthorized", None),
             (false, true) => ("405 Method Not Allowed", None),
             (true, true) => {
@@ -235,8 +273,10 @@ fn over_http(port: &str, faults: Vec<String>) {
         };
         let body = answer.unwrap_or_default();
         let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
-        let head =
-            format!("HTTP/1.1 {status}\r\n{kind}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+        let head = format!(
+            "HTTP/1.1 {status}\r\n{kind}{more}Content-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
         // A client may be gone.
         let _ = stream.write_all(format!("{head}{body}").as_bytes());
     }

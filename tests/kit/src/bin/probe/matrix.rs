@@ -320,6 +320,7 @@ fn command(folder: &Path, script: String, confinement: Confinement) -> Command {
         timeout: LIMIT,
         confinement,
         input: None,
+        errors: None,
         unlimited: Default::default(),
     }
 }
