@@ -142,11 +142,12 @@ pub(super) async fn connect(
         }
         ServerTransport::Http { url, headers, oauth } => {
             let config = http(url, headers, place)?;
+            let http = http_client()?;
             let manager =
                 tokio::time::timeout(settings.timeout, auth::manager(Account { name, url, oauth, place }));
             let manager = manager.await.map_err(|_| late(settings))??;
             let transport =
-                StreamableHttpClientTransport::with_client(AuthClient::new(http_client()?, manager), config);
+                StreamableHttpClientTransport::with_client(AuthClient::new(http, manager), config);
             let served = in_time(client.serve(transport), settings, &gone, None).await;
             let wants_login = |error: ConnectError| match error.challenge {
                 None => error,
@@ -336,6 +337,8 @@ impl ServerPlace {
 
 /// Creates a client that follows redirects on the same origin only: headers with tokens go nowhere else.
 fn http_client() -> Result<reqwest::Client, String> {
+    // Without a crypto provider the TLS library panics; installing it twice is harmless.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let same_origin = reqwest::redirect::Policy::custom(|attempt| {
         let is_same = attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin());
         if is_same && attempt.previous().len() <= MOST_REDIRECTS { attempt.follow() } else { attempt.stop() }

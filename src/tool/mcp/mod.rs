@@ -16,10 +16,12 @@ mod schema;
 mod tool;
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::FutureExt as _;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use parking_lot::Mutex;
 use rmcp::service::Peer;
@@ -435,13 +437,18 @@ async fn keep(server: Arc<Server>, registry: Registry, end: CancellationToken) {
         *server.kept.lock() = tokio::task::spawn_blocking(move || file.read()).await.unwrap_or_default();
         loop {
             server.state.send_replace(State::Connecting);
-            let why = match server.serve(&registry).await {
-                Ok(connection) => {
-                    pause = FIRST_PAUSE;
-                    server.follow(&connection, &registry).await
+            let served = async {
+                match server.serve(&registry).await {
+                    Ok(connection) => {
+                        pause = FIRST_PAUSE;
+                        server.follow(&connection, &registry).await
+                    }
+                    Err(why) => why,
                 }
-                Err(why) => why,
             };
+            // Whatever a server makes the library do, the state must not stay at `Connecting`.
+            let why = AssertUnwindSafe(served).catch_unwind().await;
+            let why = why.unwrap_or_else(|_| "the connection failed unexpectedly".to_owned());
             registry.settle_tools_of(&server.name);
             server.state.send_replace(State::Failed { why, until: Instant::now() + pause });
             pause = (pause * 2).min(LAST_PAUSE);

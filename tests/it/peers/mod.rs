@@ -3,6 +3,7 @@
 
 mod litellm;
 mod llamacpp;
+mod mcp;
 
 use std::sync::Arc;
 
