@@ -109,6 +109,8 @@
 //!   differences alone while an answer streams. The glyph set is a setting: probing it would hold all keys back.
 //! - What arrives together of a reply is fed to the turn as one batch. Without a screen one thread does all the work,
 //!   and a pipe gets each reply once it is committed.
+//! - Tools of servers are offered once they are connected, not as they were listed last: what is offered can be called. The
+//!   last list serves where a call is explained or changed. A server's definition is accepted by its first run.
 //! - `/clear` starts a new session: the one before stays whole, with its title and its requests, in `/resume`.
 //! - A short write-ahead log stays beside the database when it is closed: writing it back waits for the disk three
 //!   times.

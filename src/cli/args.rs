@@ -446,7 +446,7 @@ pub(super) enum McpDo {
         /// Its name, with which the names of its tools begin
         name: String,
         /// The address of a server in the network
-        #[arg(long, conflicts_with = "command", required_unless_present = "command")]
+        #[arg(long, conflicts_with = "command")]
         url: Option<String>,
         /// A variable that its program gets: NAME from the environment of co, or NAME=VALUE; repeatable
         #[arg(long, value_name = "NAME[=VALUE]")]
@@ -454,7 +454,7 @@ pub(super) enum McpDo {
         /// Run its tools without asking, except those with HIGH risk
         #[arg(long)]
         never_ask: bool,
-        /// The program and its arguments, after `--`
+        /// The program and its arguments, after `--`; none for a server that `co mcp` lists as known
         #[arg(last = true)]
         command: Vec<String>,
     },

@@ -8,9 +8,11 @@ use toml_edit::{Array, TableLike, value};
 use super::args::{Flags, Mcp, McpDo};
 use super::console::Console;
 use super::error::{CliError, Kind, Result};
-use super::table::table;
+use super::table::{columns, table};
 use crate::app::{server_place, tools};
-use crate::config::{ServerSettings, Settings, edit_settings, settings_section, user_file};
+use crate::config::{
+    SERVER_PRESETS, ServerApproval, ServerSettings, Settings, edit_settings, settings_section, user_file,
+};
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 use crate::tool::ToolSpec;
 use crate::tool::mcp::{
@@ -38,8 +40,31 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
                     CliError::message(Kind::Usage, text).hint(format!("`co mcp remove {name}` first"))
                 );
             }
-            let set = |section: &mut dyn TableLike| add(section, url.as_deref(), &env, never_ask, &command);
-            change(&name, world, set, console, "Added")?;
+            let preset = SERVER_PRESETS.iter().find(|preset| preset.name == name);
+            let is_bare = url.is_none() && command.is_empty();
+            match (is_bare, preset) {
+                (true, None) => {
+                    let known: Vec<&str> = SERVER_PRESETS.iter().map(|preset| preset.name).collect();
+                    let text = format!("{} is no known server", sanitize_line(&name));
+                    return Err(CliError::message(Kind::Usage, text).hint(format!(
+                        "name its program after `--`, or its address with --url; known are {}",
+                        known.join(", ")
+                    )));
+                }
+                (true, Some(preset)) => {
+                    let command: Vec<String> = preset.command.iter().map(|word| (*word).to_owned()).collect();
+                    let of_preset = preset.env.map(|(own, users)| format!("{own}=${{{users}}}")).into_iter();
+                    let env: Vec<String> = of_preset.chain(env).collect();
+                    let never_ask = never_ask || preset.approval == ServerApproval::Never;
+                    let set = |section: &mut dyn TableLike| add(section, None, &env, never_ask, &command);
+                    change(&name, world, set, console, "Added")?;
+                }
+                (false, _) => {
+                    let set =
+                        |section: &mut dyn TableLike| add(section, url.as_deref(), &env, never_ask, &command);
+                    change(&name, world, set, console, "Added")?;
+                }
+            }
             console.note(&format!("co: `co mcp test {name}` connects it and lists its tools"));
             Ok(())
         }
@@ -172,7 +197,7 @@ fn list(json: bool, settings: &Settings, console: &mut Console) -> Result<()> {
         return console.json(&all);
     }
     if all.is_empty() {
-        return console.out("No tool servers. `co mcp add NAME -- COMMAND` adds one.\n");
+        console.out("No tool servers. `co mcp add NAME -- COMMAND` adds one.\n")?;
     }
     let row = |one: &ServerStatus| {
         let state = match one.state {
@@ -180,13 +205,24 @@ fn list(json: bool, settings: &Settings, console: &mut Console) -> Result<()> {
             _ => "on",
         };
         let asks = match settings.mcp_servers.get(&one.name).map(|one| one.approval) {
-            Some(crate::config::ServerApproval::Never) => "never",
-            Some(crate::config::ServerApproval::Ask) | None => "ask",
+            Some(ServerApproval::Never) => "never",
+            Some(ServerApproval::Ask) | None => "ask",
         };
         [one.name.clone(), state.to_owned(), asks.to_owned(), one.place.clone()]
     };
     let rows: Vec<[String; 4]> = all.iter().map(row).collect();
-    console.out(&table(["SERVER", "STATE", "APPROVAL", "PLACE"], &rows))
+    if !rows.is_empty() {
+        console.out(&table(["SERVER", "STATE", "APPROVAL", "PLACE"], &rows))?;
+    }
+    let others: Vec<[String; 2]> = SERVER_PRESETS
+        .iter()
+        .filter(|preset| !settings.mcp_servers.contains_key(preset.name))
+        .map(|preset| [preset.name, preset.about].map(str::to_owned))
+        .collect();
+    match others.is_empty() {
+        true => Ok(()),
+        false => console.out(&format!("\nKnown, for `co mcp add NAME`:\n{}", columns(&others))),
+    }
 }
 
 /// A server that was connected, with the descriptions of its tools.
@@ -236,10 +272,10 @@ async fn test(
     }
     let ServerFacts { title, protocol, tools, left_out, took_ms } = &facts;
     let mut text = format!(
-        "{name} answers: {}, protocol {}, {} tools in {took_ms} ms.\n",
+        "{name} answers: {}, protocol {}, {} in {took_ms} ms.\n",
         sanitize_line(title),
         sanitize_line(protocol),
-        tools.len()
+        tools_in_words(tools.len())
     );
     left_out.iter().for_each(|one| text.push_str(&format!("Left out: {}\n", sanitize_line(one))));
     if log.is_file() {
@@ -286,4 +322,8 @@ async fn show_tools(
     }
     let rows: Vec<[String; 3]> = specs.iter().map(row).collect();
     console.out(&table(["TOOL", "RISK", "ABOUT"], &rows))
+}
+
+fn tools_in_words(count: usize) -> String {
+    if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
 }

@@ -12,8 +12,8 @@ pub(super) fn command() -> Command {
 fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     match args.split_whitespace().collect::<Vec<_>>().as_slice() {
         [] if view.servers.is_empty() => {
-            let text = "There are no tool servers. `co mcp add NAME -- COMMAND` adds one; `co help settings` \
-                        tells of `mcp_servers`.";
+            let text =
+                "There are no tool servers. `co mcp add NAME -- COMMAND` adds one; `co help mcp` tells more.";
             CommandEffect::Say(Say::plain("tool servers", text))
         }
         [] => {

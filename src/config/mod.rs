@@ -39,7 +39,10 @@ pub use problem::{ConfigError, ConfigWarning, NoEffect, Source, Wrong};
 pub use providers::ProviderSettings;
 pub use read::read_sources;
 pub use save::{WriteError, edit_settings, section as settings_section};
-pub use servers::{Grant, OAuthSettings, ServerApproval, ServerSandbox, ServerSettings, ServerTransport};
+pub use servers::{
+    Grant, OAuthSettings, SERVER_PRESETS, ServerApproval, ServerPreset, ServerSandbox, ServerSettings,
+    ServerTransport,
+};
 pub use settings::{ProjectTrust, SETTINGS, SettingRow, Target};
 pub use trust::{
     Contents, FolderTrust, PROJECT_FILES, TrustRecord, contents_of, is_as_trusted, is_readable,

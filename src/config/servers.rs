@@ -102,6 +102,42 @@ impl ServerApproval {
     const NAMES: &[&str] = &["ask", "auto", "never"];
 }
 
+/// A server that is known by name, and off until the user adds it. Source: the default servers of seed 004.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerPreset {
+    pub name: &'static str,
+    pub command: &'static [&'static str],
+    /// A variable of its own, and the variable of the user that it is set to.
+    pub env: Option<(&'static str, &'static str)>,
+    pub approval: ServerApproval,
+    pub about: &'static str,
+}
+
+/// All presets, in the order in which lists show them.
+pub const SERVER_PRESETS: [ServerPreset; 3] = [
+    ServerPreset {
+        name: "github",
+        command: &["npx", "-y", "@modelcontextprotocol/server-github"],
+        env: Some(("GITHUB_PERSONAL_ACCESS_TOKEN", "GITHUB_TOKEN")),
+        approval: ServerApproval::Ask,
+        about: "issues, pull requests and files of GitHub",
+    },
+    ServerPreset {
+        name: "thinking",
+        command: &["npx", "-y", "@modelcontextprotocol/server-sequential-thinking"],
+        env: None,
+        approval: ServerApproval::Never,
+        about: "a scratch pad for thoughts in steps",
+    },
+    ServerPreset {
+        name: "context7",
+        command: &["npx", "-y", "@upstash/context7-mcp@latest"],
+        env: None,
+        approval: ServerApproval::Never,
+        about: "documentation of libraries",
+    },
+];
+
 const SECONDS: Kind = Kind::Integer { min: 1, max: 60 };
 
 /// The fields of one server's section; `env` and `headers` are nested sections.

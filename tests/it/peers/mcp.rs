@@ -2,6 +2,7 @@
 //! schemas fit every wire.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -117,29 +118,27 @@ impl Drop for Place {
 }
 
 impl Place {
-    async fn new(peers: PathBuf) -> Self {
+    fn new(peers: PathBuf) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("poem.txt"), "the quince\n").unwrap();
         let git = Command::new("git").args(["init", "--quiet"]).current_dir(folder.path()).status();
         assert!(git.unwrap().success());
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let network = Command::new(peers.join("node"))
+        let mut network = Command::new(peers.join("node"))
             .arg(peers.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js"))
             .arg("streamableHttp")
             .env("PORT", port.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let this = Self { peers, folder, url: format!("http://127.0.0.1:{port}/mcp"), network };
-        for _ in 0..600 {
-            if tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-                return this;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("the server in the network did not start");
+        let mut said = BufReader::new(network.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let listens = said.any(|line| line.contains("listening"));
+        // What it says later is read too, so that it never waits for us.
+        std::thread::spawn(move || said.for_each(drop));
+        assert!(listens, "the server in the network did not start");
+        Self { peers, folder, url: format!("http://127.0.0.1:{port}/mcp"), network }
     }
 
     fn folder(&self) -> String {
@@ -234,7 +233,7 @@ fn answers(peer: &Peer, ended: &Result<ToolOutput, ToolError>) {
             .iter()
             .filter_map(|part| match part {
                 ReturnPart::Text { text } => Some(text.as_str()),
-                _ => None,
+                ReturnPart::Image { .. } => None,
             })
             .collect::<String>(),
         Err(error) => error.to_string(),
@@ -290,7 +289,7 @@ fn installed(variable: &str, what: &str) -> Option<PathBuf> {
 #[tokio::test]
 async fn everything_works_over_both_transports() {
     let Some(peers) = installed("CO_TEST_MCP", "the server `everything` (run scripts/peers)") else { return };
-    let place = Place::new(peers).await;
+    let place = Place::new(peers);
     for peer in &EVERYTHING {
         works(peer, &place).await;
     }
@@ -301,7 +300,7 @@ async fn all_reference_servers_work() {
     let Some(peers) = installed("CO_TEST_MCP_ALL", "six reference servers (run scripts/peers mcp)") else {
         return;
     };
-    let place = Place::new(peers).await;
+    let place = Place::new(peers);
     for peer in &OTHERS {
         works(peer, &place).await;
     }
