@@ -30,6 +30,9 @@ const CLIENT_NAME: &str = "co";
 /// How long the user has for logging in.
 const LOGGING_IN: Duration = Duration::from_mins(10);
 
+/// How long one request of the browser may take.
+const VISIT: Duration = Duration::from_secs(5);
+
 /// The longest request line that the browser may send back, in bytes.
 const LONGEST_REQUEST: u64 = 16 << 10;
 
@@ -155,12 +158,17 @@ pub(super) async fn manager(of: Account<'_>) -> Result<AuthorizationManager, Str
     let file = TokenFile::new(&place.kept, name, url);
     let tokens = file.read().ok().flatten();
     manager.set_credential_store(file);
-    if manager.initialize_from_store().await.map_err(words)?
-        && let Some(Tokens { client_secret: Some(secret), credentials: Some(credentials), .. }) = tokens
-    {
-        // The redirect is not used to refresh a token.
-        let client = OAuthClientConfig::new(credentials.client_id, format!("http://127.0.0.1{CALLBACK}"));
-        manager.configure_client(client.with_client_secret(secret)).map_err(words)?;
+    if manager.initialize_from_store().await.map_err(words)? {
+        let registered = tokens.and_then(|tokens| {
+            let client = OAuthClientConfig::new(tokens.credentials?.client_id, String::new());
+            Some(client.with_client_secret(tokens.client_secret?))
+        });
+        // A client that the settings name has its secret there.
+        if let Some(mut client) = oauth_client(oauth, place)?.or(registered) {
+            // It is not used to refresh a token.
+            client.redirect_uri = format!("http://127.0.0.1{CALLBACK}");
+            manager.configure_client(client).map_err(words)?;
+        }
     }
     Ok(manager)
 }
@@ -230,47 +238,66 @@ pub(super) async fn authorize(
         scopes => scopes.to_vec(),
     };
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+    let mut registered_secret = None;
     let client = match oauth_client(oauth, place)? {
         Some(mut client) => {
             client.redirect_uri.clone_from(&redirect);
             client
         }
-        None => manager.register_client(CLIENT_NAME, &redirect, &scopes).await.map_err(words)?,
+        None => {
+            let client = manager.register_client(CLIENT_NAME, &redirect, &scopes).await.map_err(words)?;
+            registered_secret.clone_from(&client.client_secret);
+            client
+        }
     };
-    manager.configure_client(client.clone()).map_err(words)?;
-    show(&manager.get_authorization_url(&scopes).await.map_err(words)?);
-    let returned = tokio::time::timeout(LOGGING_IN, returned(&listener, &redirect)).await;
+    manager.configure_client(client).map_err(words)?;
+    let address = manager.get_authorization_url(&scopes).await.map_err(words)?;
+    let state = query_of(&address, "state").ok_or("the address for logging in has no state")?;
+    show(&address);
+    let returned = tokio::time::timeout(LOGGING_IN, returned(&listener, &redirect, &state)).await;
     let returned =
         returned.map_err(|_| format!("nobody logged in within {} minutes", LOGGING_IN.as_secs() / 60))??;
     let AuthorizationCallback { code, csrf_token, issuer, .. } = returned;
     let exchanged = manager.exchange_code_for_token_with_issuer(&code, &csrf_token, issuer.as_deref()).await;
     exchanged.map_err(words)?;
-    file.change(|tokens| tokens.client_secret = client.client_secret)
+    file.change(|tokens| tokens.client_secret = registered_secret)
         .map_err(|error| format!("the tokens cannot be kept: {error}"))
 }
 
-/// Waits until the browser returns; whatever else asks for a page is told that there is none.
-async fn returned(listener: &TcpListener, redirect: &str) -> Result<AuthorizationCallback, String> {
+/// Waits until the browser returns with this state; whatever else asks for a page is told that there is none.
+async fn returned(
+    listener: &TcpListener,
+    redirect: &str,
+    state: &str,
+) -> Result<AuthorizationCallback, String> {
     loop {
         let (stream, _) = listener.accept().await.map_err(|error| error.to_string())?;
-        if let Some(answer) = visit(stream, redirect).await {
+        // A browser opens connections that it may never use.
+        let visit = tokio::time::timeout(VISIT, visit(stream, redirect, state)).await;
+        if let Ok(Some(answer)) = visit {
             return answer;
         }
     }
 }
 
 /// Answers one request of the browser. `None` if it is not the one that is waited for.
-async fn visit(stream: TcpStream, redirect: &str) -> Option<Result<AuthorizationCallback, String>> {
+async fn visit(
+    stream: TcpStream,
+    redirect: &str,
+    state: &str,
+) -> Option<Result<AuthorizationCallback, String>> {
     let mut stream = BufReader::new(stream);
     let mut first = String::new();
     let mut limited = tokio::io::AsyncReadExt::take(&mut stream, LONGEST_REQUEST);
     limited.read_line(&mut first).await.ok()?;
     let target = first.strip_prefix("GET ")?.split(' ').next()?;
-    let is_ours = target.split('?').next() == Some(CALLBACK);
-    let answer = is_ours.then(|| {
-        let origin = redirect.strip_suffix(CALLBACK).unwrap_or(redirect);
-        AuthorizationCallback::from_redirect_url(&format!("{origin}{target}"))
-            .map_err(|error| error_words(&error))
+    let address = format!("{}{target}", redirect.strip_suffix(CALLBACK).unwrap_or(redirect));
+    let is_path = target.split('?').next() == Some(CALLBACK);
+    let answer = (is_path && query_of(&address, "state").as_deref() == Some(state)).then(|| {
+        match query_of(&address, "error") {
+            Some(error) => Err(format!("the authorization server says: {}", names::line(&error))),
+            None => AuthorizationCallback::from_redirect_url(&address).map_err(|error| error_words(&error)),
+        }
     });
     let (status, page) = match &answer {
         None => ("404 Not Found", "There is nothing here."),
@@ -287,6 +314,12 @@ async fn visit(stream: TcpStream, redirect: &str) -> Option<Result<Authorization
     answer
 }
 
+/// Returns a field of an address's query.
+fn query_of(address: &str, field: &str) -> Option<String> {
+    let address = reqwest::Url::parse(address).ok()?;
+    address.query_pairs().find(|(name, _)| name == field).map(|(_, value)| value.into_owned())
+}
+
 /// Says why a login failed, without the library's own names of types.
 pub(super) fn error_words(error: &AuthError) -> String {
     let mut words = error.to_string();
@@ -295,5 +328,5 @@ pub(super) fn error_words(error: &AuthError) -> String {
         words = format!("{words}: {deeper}");
         source = deeper.source();
     }
-    names::line(&words)
+    names::error(&words)
 }

@@ -177,7 +177,7 @@ async fn in_time<T>(
             format!("it ended before it answered{}", last_words(log)).into()
         }
         error => ConnectError {
-            why: format!("{}{}", names::line(&error.to_string()), last_words(log)),
+            why: format!("{}{}", names::error(&error.to_string()), last_words(log)),
             challenge: error.auth_challenge().map(str::to_owned),
         },
     };
@@ -374,7 +374,7 @@ async fn tell_end(logged: oneshot::Receiver<()>, gone: CancellationToken) {
     gone.cancel();
 }
 
-/// Writes what a server prints to a file of bounded size, the newest at its end. Blocking, until the server ends.
+/// Writes what a server prints to a file, up to a bounded size. Blocking, until the server ends.
 fn keep_log(mut errors: io::PipeReader, path: &Path) {
     let open = || -> io::Result<File> {
         path.parent().map_or(Ok(()), create_private_dir)?;

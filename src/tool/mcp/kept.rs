@@ -9,7 +9,7 @@ use rmcp::model;
 use serde::{Deserialize, Serialize};
 
 use super::names;
-use crate::stdx::fs::{create_private_dir, fingerprint, write_private};
+use crate::stdx::fs::{create_private_dir, fingerprint, open_private, write_private};
 
 /// The file of one server.
 #[derive(Clone)]
@@ -40,18 +40,34 @@ pub struct Definition {
 impl Definition {
     pub fn of(tool: &model::Tool) -> Self {
         let rest = serde_json::to_vec(&(&tool.input_schema, &tool.annotations)).unwrap_or_default();
-        let description = tool.description.as_deref().unwrap_or_default();
-        Self { description: names::description(description), rest: fingerprint(&rest) }
+        Self { description: names::description(about(tool)), rest: fingerprint(&rest) }
     }
 
     /// Says how the definition changed since `before`; `None` if it is the same.
     pub fn change_since(&self, before: &Self) -> Option<String> {
         if self.description != before.description {
-            let [was, is] = [before, self].map(|one| names::line(&one.description));
+            let (was, is) = from_difference(&before.description, &self.description);
             return Some(format!("the server changed its description, from \"{was}\" to \"{is}\""));
         }
         (self.rest != before.rest).then(|| "the server changed its parameters or hints".to_owned())
     }
+}
+
+/// Returns the text with which a tool describes itself.
+pub fn about(tool: &model::Tool) -> &str {
+    tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default()
+}
+
+/// Returns two different texts as lines for people, from a little before the first difference on.
+fn from_difference(one: &str, other: &str) -> (String, String) {
+    const BEFORE: usize = 20;
+    let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    let from = same.saturating_sub(BEFORE);
+    let cut = |text: &str| {
+        let rest: String = text.chars().skip(from).collect();
+        names::line(&if from == 0 { rest } else { format!("…{rest}") })
+    };
+    (cut(one), cut(other))
 }
 
 impl KeptFile {
@@ -65,17 +81,32 @@ impl KeptFile {
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    /// Blocking.
-    pub fn write(&self, kept: &Kept) -> io::Result<()> {
-        self.0.parent().map_or(Ok(()), create_private_dir)?;
-        write_private(&self.0, &serde_json::to_vec(kept).map_err(io::Error::other)?)
+    /// Changes what the file holds, alone among all processes; returns it. `known` counts where there is no file. Blocking.
+    pub fn change(&self, known: Kept, change: impl FnOnce(&mut Kept)) -> (Kept, io::Result<()>) {
+        let locked = || -> io::Result<std::fs::File> {
+            self.0.parent().map_or(Ok(()), create_private_dir)?;
+            let file = open_private(&self.0.with_extension("lock"))?;
+            file.lock()?;
+            Ok(file)
+        };
+        let lock = locked();
+        let before = if self.0.is_file() { self.read() } else { known };
+        let mut kept = before.clone();
+        change(&mut kept);
+        let written = match lock {
+            Ok(_) if kept == before && self.0.is_file() => Ok(()),
+            Ok(_) => serde_json::to_vec(&kept)
+                .map_err(io::Error::other)
+                .and_then(|bytes| write_private(&self.0, &bytes)),
+            Err(error) => Err(error),
+        };
+        (kept, written)
     }
 }
 
 impl Kept {
-    /// Takes a new list of tools; whether anything changed. A tool that is gone keeps its accepted definition: it may be back.
-    pub fn take(&mut self, listed: &[model::Tool]) -> bool {
-        let before = self.clone();
+    /// Takes a new list of tools. A tool that is gone keeps its accepted definition: it may be back.
+    pub fn take(&mut self, listed: &[model::Tool]) {
         for tool in listed {
             let accepted = self.tools.get(tool.name.as_ref()).and_then(|known| known.accepted.clone());
             self.tools.insert(tool.name.to_string(), KeptTool { tool: tool.clone(), accepted });
@@ -83,6 +114,5 @@ impl Kept {
         self.tools.retain(|name, known| {
             known.accepted.is_some() || listed.iter().any(|tool| tool.name == name.as_str())
         });
-        *self != before
     }
 }

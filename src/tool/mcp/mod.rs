@@ -37,7 +37,7 @@ use self::kept::{Definition, Kept, KeptFile};
 use self::tool::ServerTool;
 use crate::config::{ServerSandbox, ServerSettings, ServerTransport};
 use crate::message::ToolName;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Confinement, Sandbox};
 use crate::tool::Registry;
 
 /// The most tools of one server; the others are left out, and counted.
@@ -95,8 +95,12 @@ pub struct Server {
     /// Asks for a connection.
     wanted: Notify,
     /// The tools that were offered last.
-    offered: Mutex<Vec<ToolName>>,
+    offered: Mutex<BTreeMap<ToolName, Arc<ServerTool>>>,
+    /// The beginnings of other servers' names of tools that begin as this one's.
+    rivals: Vec<String>,
     kept: Mutex<Kept>,
+    /// Held while the file of `kept` is changed.
+    changing: tokio::sync::Mutex<()>,
     handlers: Handlers,
 }
 
@@ -179,7 +183,10 @@ impl Servers {
     pub fn new(settings: &BTreeMap<String, ServerSettings>, place: &ServerPlace) -> Self {
         let enabled = settings.iter().filter(|(_, one)| one.enabled);
         let server = |(name, one): (&String, &ServerSettings)| {
-            let server = Server::new(name.clone(), one.clone(), place.clone());
+            let own = format!("{}_", one.prefix);
+            let others = settings.values().map(|other| format!("{}_", other.prefix));
+            let rivals = others.filter(|other| *other != own && other.starts_with(&own)).collect();
+            let server = Server::new(name.clone(), one.clone(), place.clone(), rivals);
             (name.clone(), Arc::new(server))
         };
         Self(Arc::new(ServerTable { all: enabled.map(server).collect(), end: CancellationToken::new() }))
@@ -240,7 +247,7 @@ impl Servers {
 }
 
 impl Server {
-    fn new(name: String, settings: ServerSettings, place: ServerPlace) -> Self {
+    fn new(name: String, settings: ServerSettings, place: ServerPlace, rivals: Vec<String>) -> Self {
         let mut globs = GlobSetBuilder::new();
         // What is no glob names no tool.
         settings.tools.iter().filter_map(|text| Glob::new(text).ok()).for_each(|glob| {
@@ -255,7 +262,9 @@ impl Server {
             state: watch::Sender::new(State::Connecting),
             wanted: Notify::new(),
             offered: Mutex::default(),
+            rivals,
             kept: Mutex::default(),
+            changing: tokio::sync::Mutex::default(),
             handlers: Handlers::default(),
         }
     }
@@ -330,24 +339,23 @@ impl Server {
         }
     }
 
-    /// Keeps a list of tools for other processes. A file that cannot be written costs them only that.
+    /// Keeps a list of tools for other processes, and learns what they accepted.
     async fn keep(&self, listed: &[model::Tool]) {
-        let is_new = self.kept.lock().take(listed);
-        if is_new {
-            self.write_kept().await;
-        }
+        let listed: Vec<model::Tool> = listed.iter().take(MOST_TOOLS).cloned().collect();
+        self.change_kept(move |kept| kept.take(&listed)).await;
     }
 
-    async fn write_kept(&self) {
-        let (file, kept) = (self.kept_file(), self.kept.lock().clone());
-        let name = self.name.clone();
-        let written = tokio::task::spawn_blocking(move || {
-            if let Err(error) = file.write(&kept) {
-                tracing::warn!(server = name, %error, "its tools cannot be kept");
-            }
-        });
+    /// A file that cannot be written costs other processes what they would learn.
+    async fn change_kept(&self, change: impl FnOnce(&mut Kept) + Send + 'static) {
+        let _one = self.changing.lock().await;
+        let (file, known) = (self.kept_file(), self.kept.lock().clone());
+        let changed = tokio::task::spawn_blocking(move || file.change(known, change)).await;
         // The task fails only at the end of the runtime.
-        let _ = written.await;
+        let Ok((kept, written)) = changed else { return };
+        *self.kept.lock() = kept;
+        if let Err(error) = written {
+            tracing::warn!(server = %self.name, %error, "its tools cannot be kept");
+        }
     }
 
     fn kept_file(&self) -> KeptFile {
@@ -362,22 +370,27 @@ impl Server {
 
     /// Notes that the user, or a rule of the user, let a tool run as it is.
     async fn accept(&self, tool: &str, now: &Definition) {
-        let is_new = match self.kept.lock().tools.get_mut(tool) {
-            Some(known) if known.accepted.as_ref() != Some(now) => {
-                known.accepted = Some(now.clone());
-                true
-            }
-            Some(_) | None => false,
-        };
+        let is_new =
+            self.kept.lock().tools.get(tool).is_some_and(|known| known.accepted.as_ref() != Some(now));
         if is_new {
-            self.write_kept().await;
+            let (tool, now) = (tool.to_owned(), now.clone());
+            let accept = move |kept: &mut Kept| {
+                if let Some(known) = kept.tools.get_mut(&tool) {
+                    known.accepted = Some(now);
+                }
+            };
+            self.change_kept(accept).await;
         }
     }
 
     /// Whether it is a program that no sandbox holds.
     fn is_unsandboxed(&self) -> bool {
         match self.settings.how {
-            ServerTransport::Program { sandbox, .. } => sandbox == ServerSandbox::None,
+            ServerTransport::Program { sandbox, .. } => {
+                // What holds only in part is no sandbox for a program that runs all the time.
+                sandbox == ServerSandbox::None
+                    || !self.place.sandbox.isolation().holds(Confinement::Workspace)
+            }
             ServerTransport::Http { .. } => false,
         }
     }
@@ -392,7 +405,8 @@ impl Server {
         listed: Vec<model::Tool>,
         registry: &Registry,
     ) -> (Vec<ToolName>, Vec<String>) {
-        let (mut names, mut left_out) = (Vec::new(), Vec::new());
+        let (mut tools, mut left_out) = (BTreeMap::new(), Vec::new());
+        let before = self.offered.lock().clone();
         let all = listed.len();
         for tool in listed.into_iter().take(MOST_TOOLS) {
             let named = names::shown(&tool.name);
@@ -402,14 +416,21 @@ impl Server {
             }
             let name = names::tool(&self.settings.prefix, &tool.name);
             let taken = registry.get(&name).is_some_and(|known| !self.owns(&known.spec().origin));
-            if taken || names.contains(&name) {
+            if self.rivals.iter().any(|rival| name.as_str().starts_with(rival)) {
+                left_out.push(format!("{named}: {name} looks like a tool of another server"));
+                continue;
+            }
+            if taken || tools.contains_key(&name) {
                 left_out.push(format!("{named}: another tool is called {name}"));
                 continue;
             }
             match ServerTool::new(Arc::clone(self), name.clone(), tool) {
                 Ok(tool) => {
-                    registry.add(Arc::new(tool));
-                    names.push(name);
+                    // A call that was approved runs with the very tool that was offered, if it is still the same.
+                    let known = before.get(&name).filter(|known| known.is_as(&tool)).cloned();
+                    let tool = known.unwrap_or_else(|| Arc::new(tool));
+                    registry.add(Arc::<ServerTool>::clone(&tool));
+                    tools.insert(name, tool);
                 }
                 Err(why) => left_out.push(format!("{named}: {why}")),
             }
@@ -417,8 +438,9 @@ impl Server {
         if all > MOST_TOOLS {
             left_out.push(format!("{} tools beyond the first {MOST_TOOLS}", all - MOST_TOOLS));
         }
-        let before = std::mem::replace(&mut *self.offered.lock(), names.clone());
-        before.iter().filter(|name| !names.contains(name)).for_each(|name| registry.remove(name));
+        before.keys().filter(|name| !tools.contains_key(name)).for_each(|name| registry.remove(name));
+        let names = tools.keys().cloned().collect();
+        *self.offered.lock() = tools;
         (names, left_out)
     }
 
@@ -451,8 +473,13 @@ async fn keep(server: Arc<Server>, registry: Registry, end: CancellationToken) {
             let why = why.unwrap_or_else(|_| "the connection failed unexpectedly".to_owned());
             registry.settle_tools_of(&server.name);
             server.state.send_replace(State::Failed { why, until: Instant::now() + pause });
+            // Before it offered a tool, no call can ask for it.
+            let is_unknown = server.offered.lock().is_empty() && pause < LAST_PAUSE;
+            tokio::select! {
+                () = server.wanted.notified() => {}
+                () = tokio::time::sleep(pause), if is_unknown => {}
+            }
             pause = (pause * 2).min(LAST_PAUSE);
-            server.wanted.notified().await;
         }
     };
     tokio::select! {
@@ -465,7 +492,7 @@ async fn keep(server: Arc<Server>, registry: Registry, end: CancellationToken) {
 async fn listed(peer: &Peer<RoleClient>) -> Result<Vec<model::Tool>, String> {
     match tokio::time::timeout(LISTING, peer.list_all_tools()).await {
         Ok(Ok(listed)) => Ok(listed),
-        Ok(Err(error)) => Err(format!("its tools cannot be listed ({})", names::line(&error.to_string()))),
+        Ok(Err(error)) => Err(format!("its tools cannot be listed ({})", names::error(&error.to_string()))),
         Err(_) => Err(format!("it did not list its tools within {} s", LISTING.as_secs())),
     }
 }

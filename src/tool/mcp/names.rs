@@ -2,6 +2,7 @@
 
 use crate::message::ToolName;
 use crate::stdx::fs::fingerprint;
+use crate::stdx::secrecy::shown_address;
 use crate::stdx::text::{one_line_summary, sanitize};
 
 /// The longest name of a tool that every provider takes, in characters.
@@ -39,6 +40,20 @@ pub fn shown(name: &str) -> String {
 /// Returns a text of a server as one line for people.
 pub fn line(text: &str) -> String {
     one_line_summary(text, LINE)
+}
+
+/// Returns an error of the library as one line for people, without secrets in the addresses that it names.
+pub fn error(text: &str) -> String {
+    let shown = |word: &str| match word.find("http") {
+        Some(at) if word.contains("://") => {
+            let (before, address) = word.split_at(at);
+            let end = address.trim_end_matches([')', '.', ',', ';']).len();
+            let (address, after) = address.split_at(end);
+            format!("{before}{}{after}", shown_address(address))
+        }
+        Some(_) | None => word.to_owned(),
+    };
+    line(&text.split(' ').map(shown).collect::<Vec<_>>().join(" "))
 }
 
 /// Returns a description for models, without characters that hide or reorder text.

@@ -9,19 +9,24 @@ use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerR
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::Value;
 
-use super::kept::Definition;
+use super::connect::shown;
+use super::kept::{Definition, about};
 use super::{Server, names, result, schema};
 use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
+use crate::stdx::fs::fingerprint;
 use crate::stdx::text::one_line_summary;
 use crate::tool::builtin::{Spill, cap};
 use crate::tool::schema::faults;
 use crate::tool::{
-    Access, CallPlan, Category, Effect, Origin, PlanContext, Preview, Risk, SideEffect, Tool, ToolContext,
-    ToolError, ToolOutput, ToolSpec, Undo,
+    Access, CallPlan, Category, Effect, Origin, PlanContext, Preview, Resource, Risk, SideEffect, Tool,
+    ToolContext, ToolError, ToolOutput, ToolSpec, Undo, Version,
 };
 
 /// A call ends by its own time limit, which progress begins anew.
 const WITHOUT_LIMIT: Duration = Duration::from_secs(86_400);
+
+/// A part of the error that the library makes of a call that was sent in a session that is over.
+const MADE_ANEW: &str = "re-initialized";
 
 /// The most cells of the arguments in a summary.
 const ARGUMENTS: usize = 60;
@@ -40,14 +45,13 @@ impl ServerTool {
     /// Errs with the reason if no model service would take the tool.
     pub fn new(server: Arc<Server>, name: ToolName, tool: model::Tool) -> Result<Self, String> {
         let definition = Definition::of(&tool);
-        let hints = tool.annotations.unwrap_or_default();
+        let hints = tool.annotations.clone().unwrap_or_default();
         // Words of a server never lower a risk, unless the user trusts it.
         let reads = hints.read_only_hint == Some(true) && server.settings.trusted;
         let destroys = hints.destructive_hint == Some(true) && !reads;
-        let about = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
         let spec = ToolSpec {
             name,
-            description: names::description(about),
+            description: names::description(about(&tool)),
             parameters: schema::mended(&tool.input_schema)?,
             category: Category::Server,
             risk: match (reads, destroys) {
@@ -62,6 +66,22 @@ impl ServerTool {
         };
         let output_schema = tool.output_schema.map(|schema| Value::Object((*schema).clone()));
         Ok(Self { server, own_name: tool.name.into_owned(), spec, output_schema, definition })
+    }
+
+    /// Whether another description of this tool would make the same of it.
+    pub fn is_as(&self, other: &Self) -> bool {
+        self.own_name == other.own_name
+            && self.definition == other.definition
+            && self.spec == other.spec
+            && self.output_schema == other.output_schema
+    }
+
+    /// What an approval of a call is about besides its arguments: the tool as it was said to be, at its place.
+    fn basis(&self) -> (Resource, Version) {
+        let Definition { description, rest } = &self.definition;
+        let said = format!("{description}\n{rest}\n{}", shown(&self.server.settings));
+        let resource = format!("mcp:{}/{}", self.server.name, names::shown(&self.own_name));
+        (Resource(resource), Version(fingerprint(said.as_bytes())))
     }
 
     /// The outcome of a call that got no answer.
@@ -101,7 +121,10 @@ impl ServerTool {
             ),
         };
         let peer = tokio::select! {
-            () = cx.cancel.cancelled() => return Err(interrupted()),
+            () = cx.cancel.cancelled() => {
+                let message = "Interrupted before the call was sent; it did not run.".to_owned();
+                return Err(ToolError::Terminal { message });
+            }
             peer = self.server.peer() => peer.map_err(unreachable)?,
         };
         let mut params = CallToolRequestParams::new(self.own_name.clone());
@@ -112,7 +135,7 @@ impl ServerTool {
         let sent = peer.send_cancellable_request(request, options).await;
         let handle = sent.map_err(|error| match error.auth_challenge() {
             Some(challenge) => self.refused(challenge),
-            None => unreachable(names::line(&error.to_string())),
+            None => unreachable(names::error(&error.to_string())),
         })?;
         let (token, id, peer) = (handle.progress_token.clone(), handle.id.clone(), handle.peer.clone());
         self.server.handlers.progressing.add(token.clone(), cx.call.clone(), cx.progress.clone());
@@ -124,8 +147,12 @@ impl ServerTool {
         match answer {
             Some(Ok(ServerResult::CallToolResult(result))) => Ok(result),
             Some(Ok(_)) => Err(self.unanswered("gave an answer of another kind")),
+            // The library's own, for a call that was sent before the session was made anew.
+            Some(Err(ServiceError::McpError(error))) if error.message.contains(MADE_ANEW) => {
+                Err(self.unanswered("began a new session before it answered"))
+            }
             Some(Err(ServiceError::McpError(error))) => {
-                Err(ToolError::Terminal { message: error.message.into_owned() })
+                Err(ToolError::Terminal { message: names::description(&error.message) })
             }
             Some(Err(ServiceError::Timeout { timeout })) => {
                 Err(self.unanswered(&format!("did not answer within {} s", timeout.as_secs())))
@@ -138,14 +165,12 @@ impl ServerTool {
                 let told = model::CancelledNotificationParam::new(Some(id), Some("interrupted".to_owned()));
                 // A server that is gone needs no word.
                 let _ = peer.notify_cancelled(told).await;
-                Err(interrupted())
+                let effect = if self.spec.side_effect.is_none() { "" } else { " It may have taken effect." };
+                let message = format!("Interrupted; the server was told to stop.{effect}");
+                Err(ToolError::Terminal { message })
             }
         }
     }
-}
-
-fn interrupted() -> ToolError {
-    ToolError::Terminal { message: "Interrupted; the server was told to stop.".to_owned() }
 }
 
 impl Tool for ServerTool {
@@ -177,7 +202,7 @@ impl Tool for ServerTool {
                     server: self.server.name.clone(),
                     unsandboxed: self.server.is_unsandboxed(),
                 },
-                basis: Vec::new(),
+                basis: vec![self.basis()],
                 undo: Undo::None,
                 effect: Effect::OfTool,
                 question: None,

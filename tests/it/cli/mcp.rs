@@ -278,6 +278,25 @@ fn a_changed_description_asks_again() {
     assert_eq!(co.read("notes.txt").as_deref(), Some("x\nx\nx\n"));
 }
 
+/// An approval is about the tool that was shown: one that is another by then asks again.
+#[test]
+fn a_tool_that_changes_while_its_call_waits_asks_again() {
+    let note = call("s_note", &json!({ "text": "x", "file": "notes.txt" }));
+    let service = Service::new(&format!("{note}reply\n  text Done.\n"));
+    let co = with_server(&service, &[], "");
+    assert_eq!(co.run(&["-p", "go"]).code, Some(4));
+    let waiting = co.waiting();
+    assert_eq!(co.run(&["approvals", "yes", &waiting[0]]).code, Some(0));
+    let co = co.file(SETTINGS, section(&["renamed"], ""));
+    let resumed = co.run(&["resume", "--print"]);
+    assert_eq!((resumed.code, co.read("notes.txt")), (Some(4), None), "{resumed:?}");
+    let again = co.waiting();
+    assert_ne!(again, waiting, "another request");
+    assert_eq!(co.run(&["approvals", "yes", &again[0]]).code, Some(0));
+    assert_eq!(co.run(&["resume", "--print"]).code, Some(0));
+    assert_eq!(co.read("notes.txt").as_deref(), Some("x\n"));
+}
+
 /// What is known of a server's tools serves while the server is gone: its requests can be changed, and rules be explained.
 #[test]
 fn requests_can_be_changed_while_the_server_is_gone() {

@@ -153,10 +153,10 @@ fn a_second_screen_of_a_session_reads_only() {
     first.wait_for("write_file a.txt");
     let mut second = on_terminal(&co, &["-c"], USUAL);
     let owner = format!("process {}", first.pid());
-    let shown = second.wait_until("who holds it, and what is in it", |screen| {
-        screen.contains(&owner) && screen.contains("One.") && screen.contains("read-only")
+    let about = [&owner, "One.", "read-only", "You can read it and decide its requests"];
+    second.wait_until("who holds it, and what is in it", |screen| {
+        about.iter().all(|words| screen.contains(*words))
     });
-    assert!(shown.contains("You can read it and decide its requests"), "{shown}");
     say(&mut second, "me too");
     second.wait_for("starts a new session");
     // It may decide, and the owner goes on.
