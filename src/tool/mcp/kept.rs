@@ -16,13 +16,13 @@ use crate::stdx::fs::{create_private_dir, fingerprint, open_private, write_priva
 pub struct KeptFile(PathBuf);
 
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KnownTools {
     /// By the server's own names.
-    pub tools: BTreeMap<String, KeptTool>,
+    pub tools: BTreeMap<String, KnownTool>,
 }
 
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct KeptTool {
+pub struct KnownTool {
     pub tool: model::Tool,
     /// That of the last run. `None`: it never ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,13 +76,17 @@ impl KeptFile {
     }
 
     /// Reads the file; nothing if there is none, or none that can be read. Blocking.
-    pub fn read(&self) -> Kept {
+    pub fn read(&self) -> KnownTools {
         let bytes = std::fs::read(&self.0).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
     /// Changes what the file holds, alone among all processes; returns it. `known` counts where there is no file. Blocking.
-    pub fn change(&self, known: Kept, change: impl FnOnce(&mut Kept)) -> (Kept, io::Result<()>) {
+    pub fn change(
+        &self,
+        known: KnownTools,
+        change: impl FnOnce(&mut KnownTools),
+    ) -> (KnownTools, io::Result<()>) {
         let locked = || -> io::Result<std::fs::File> {
             self.0.parent().map_or(Ok(()), create_private_dir)?;
             let file = open_private(&self.0.with_extension("lock"))?;
@@ -104,12 +108,12 @@ impl KeptFile {
     }
 }
 
-impl Kept {
+impl KnownTools {
     /// Takes a new list of tools. A tool that is gone keeps its accepted definition: it may be back.
     pub fn take(&mut self, listed: &[model::Tool]) {
         for tool in listed {
             let accepted = self.tools.get(tool.name.as_ref()).and_then(|known| known.accepted.clone());
-            self.tools.insert(tool.name.to_string(), KeptTool { tool: tool.clone(), accepted });
+            self.tools.insert(tool.name.to_string(), KnownTool { tool: tool.clone(), accepted });
         }
         self.tools.retain(|name, known| {
             known.accepted.is_some() || listed.iter().any(|tool| tool.name == name.as_str())

@@ -33,7 +33,7 @@ pub use self::auth::{log_in, log_out};
 use self::client::Handlers;
 pub use self::conformance::conformance;
 use self::connect::{Connection, connect};
-use self::kept::{Definition, Kept, KeptFile};
+use self::kept::{Definition, KeptFile, KnownTools};
 use self::tool::ServerTool;
 use crate::config::{ServerSandbox, ServerSettings, ServerTransport};
 use crate::message::ToolName;
@@ -98,7 +98,7 @@ pub struct Server {
     offered: Mutex<BTreeMap<ToolName, Arc<ServerTool>>>,
     /// The beginnings of other servers' names of tools that begin as this one's.
     rivals: Vec<String>,
-    kept: Mutex<Kept>,
+    kept: Mutex<KnownTools>,
     /// Held while the file of `kept` is changed.
     changing: tokio::sync::Mutex<()>,
     handlers: Handlers,
@@ -346,7 +346,7 @@ impl Server {
     }
 
     /// A file that cannot be written costs other processes what they would learn.
-    async fn change_kept(&self, change: impl FnOnce(&mut Kept) + Send + 'static) {
+    async fn change_kept(&self, change: impl FnOnce(&mut KnownTools) + Send + 'static) {
         let _one = self.changing.lock().await;
         let (file, known) = (self.kept_file(), self.kept.lock().clone());
         let changed = tokio::task::spawn_blocking(move || file.change(known, change)).await;
@@ -374,7 +374,7 @@ impl Server {
             self.kept.lock().tools.get(tool).is_some_and(|known| known.accepted.as_ref() != Some(now));
         if is_new {
             let (tool, now) = (tool.to_owned(), now.clone());
-            let accept = move |kept: &mut Kept| {
+            let accept = move |kept: &mut KnownTools| {
                 if let Some(known) = kept.tools.get_mut(&tool) {
                     known.accepted = Some(now);
                 }
