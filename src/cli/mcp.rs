@@ -270,12 +270,12 @@ async fn test(
     if json {
         return console.json(&facts);
     }
-    let ServerFacts { title, protocol, tools, left_out, took_ms } = &facts;
+    let ServerFacts { title, protocol, left_out, took_ms, .. } = &facts;
     let mut text = format!(
         "{name} answers: {}, protocol {}, {} in {took_ms} ms.\n",
         sanitize_line(title),
         sanitize_line(protocol),
-        tools_in_words(tools.len())
+        facts.tools_in_words()
     );
     left_out.iter().for_each(|one| text.push_str(&format!("Left out: {}\n", sanitize_line(one))));
     if log.is_file() {
@@ -322,8 +322,4 @@ async fn show_tools(
     }
     let rows: Vec<[String; 3]> = specs.iter().map(row).collect();
     console.out(&table(["TOOL", "RISK", "ABOUT"], &rows))
-}
-
-fn tools_in_words(count: usize) -> String {
-    if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
 }

@@ -40,7 +40,7 @@ pub use providers::ProviderSettings;
 pub use read::read_sources;
 pub use save::{WriteError, edit_settings, section as settings_section};
 pub use servers::{
-    Grant, OAuthSettings, SERVER_PRESETS, ServerApproval, ServerPreset, ServerSandbox, ServerSettings,
+    OAuthGrant, OAuthSettings, SERVER_PRESETS, ServerApproval, ServerPreset, ServerSandbox, ServerSettings,
     ServerTransport,
 };
 pub use settings::{ProjectTrust, SETTINGS, SettingRow, Target};

@@ -72,12 +72,12 @@ pub struct OAuthSettings {
     pub scopes: Vec<String>,
     /// The loopback port that the browser returns to; 0: a free one.
     pub port: u16,
-    pub grant: Grant,
+    pub grant: OAuthGrant,
 }
 
 /// Who a token is given to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Grant {
+pub enum OAuthGrant {
     /// The user, who logs in with a browser.
     #[default]
     AuthorizationCode,
@@ -85,7 +85,7 @@ pub enum Grant {
     ClientCredentials,
 }
 
-impl Grant {
+impl OAuthGrant {
     const NAMES: &[&str] = &["authorization_code", "client_credentials"];
 }
 
@@ -159,7 +159,7 @@ const FIELDS: &[(&str, Kind)] = &[
     ("oauth.client_secret", Kind::Text),
     ("oauth.scopes", Kind::List),
     ("oauth.port", Kind::Integer { min: 0, max: 65_535 }),
-    ("oauth.grant", Kind::Choice(Grant::NAMES)),
+    ("oauth.grant", Kind::Choice(OAuthGrant::NAMES)),
 ];
 
 /// Letters, digits, `-` and `_`: a name is a part of the names of tools.
@@ -316,8 +316,8 @@ fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSetti
                 scopes: take("oauth.scopes").and_then(Value::list).unwrap_or_default(),
                 port: port.unwrap_or_default(),
                 grant: match take("oauth.grant").and_then(Value::text).as_deref() {
-                    Some("client_credentials") => Grant::ClientCredentials,
-                    Some(_) | None => Grant::AuthorizationCode,
+                    Some("client_credentials") => OAuthGrant::ClientCredentials,
+                    Some(_) | None => OAuthGrant::AuthorizationCode,
                 },
             };
             ServerTransport::Http { url, headers, oauth }

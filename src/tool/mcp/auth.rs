@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::client::Handlers;
 use super::connect::{ConnectError, connect};
 use super::{ServerPlace, names};
-use crate::config::{Grant, OAuthSettings, ServerSettings, ServerTransport};
+use crate::config::{OAuthGrant, OAuthSettings, ServerSettings, ServerTransport};
 use crate::stdx::fs::{create_private_dir, open_private, write_private};
 
 /// What an authorization server is told that we are called.
@@ -137,7 +137,7 @@ pub(super) async fn manager(of: Account<'_>) -> Result<AuthorizationManager, Str
     let Account { name, url, oauth, place } = of;
     let words = |error: AuthError| error_words(&error);
     let mut manager = AuthorizationManager::new(url).await.map_err(words)?;
-    if oauth.grant == Grant::ClientCredentials {
+    if oauth.grant == OAuthGrant::ClientCredentials {
         manager.set_credential_store(InMemoryCredentialStore::new());
         let resolution = manager.resolve_metadata().await.map_err(words)?;
         manager.set_metadata(resolution.metadata);

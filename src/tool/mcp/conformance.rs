@@ -14,7 +14,7 @@ use super::ServerPlace;
 use super::auth::{Account, authorize};
 use super::client::{Elicitor, Handlers};
 use super::connect::{ConnectError, Connection, connect};
-use crate::config::{Grant, OAuthSettings, Secret, ServerApproval, ServerSettings, ServerTransport};
+use crate::config::{OAuthGrant, OAuthSettings, Secret, ServerApproval, ServerSettings, ServerTransport};
 
 /// The name under which tokens are kept.
 const NAME: &str = "conformance";
@@ -44,7 +44,11 @@ pub async fn conformance(
             oauth: OAuthSettings {
                 client_id: text("client_id").or(own_document),
                 client_secret: text("client_secret").map(Secret::new),
-                grant: if is_by_credentials { Grant::ClientCredentials } else { Grant::AuthorizationCode },
+                grant: if is_by_credentials {
+                    OAuthGrant::ClientCredentials
+                } else {
+                    OAuthGrant::AuthorizationCode
+                },
                 ..OAuthSettings::default()
             },
         },

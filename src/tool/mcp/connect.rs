@@ -136,7 +136,7 @@ pub(super) async fn connect(
     let log = Servers::log_file(place, name);
     let (service, held, log) = match &settings.how {
         ServerTransport::Program { .. } => {
-            let Program { output, input, held } = start(name, settings, place, &gone)?;
+            let StartedProgram { output, input, held } = start(name, settings, place, &gone)?;
             let transport = AsyncRwTransport::new(output, input).with_max_line_length(LONGEST_LINE);
             (in_time(client.serve(transport), settings, &gone, Some(&log)).await?, Some(held), Some(log))
         }
@@ -202,7 +202,7 @@ fn late(settings: &ServerSettings) -> String {
 }
 
 /// A started program. Dropping `held` ends it.
-struct Program {
+struct StartedProgram {
     output: BoxedReader,
     input: pipe::Sender,
     held: DropGuard,
@@ -216,7 +216,7 @@ fn start(
     settings: &ServerSettings,
     place: &ServerPlace,
     gone: &CancellationToken,
-) -> Result<Program, String> {
+) -> Result<StartedProgram, String> {
     let ServerTransport::Program { command, args, env, cwd, sandbox } = &settings.how else {
         return Err("it has no program".to_owned());
     };
@@ -282,7 +282,7 @@ fn start(
         std::future::ready(piece)
     });
     let input = pipe::Sender::from_owned_fd(OwnedFd::from(input)).map_err(words)?;
-    Ok(Program { output: Box::pin(StreamReader::new(output)), input, held: cancel.drop_guard() })
+    Ok(StartedProgram { output: Box::pin(StreamReader::new(output)), input, held: cancel.drop_guard() })
 }
 
 /// Quotes a word for the shell.

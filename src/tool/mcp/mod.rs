@@ -160,6 +160,17 @@ pub enum ServerState {
     },
 }
 
+impl ServerFacts {
+    /// Says how many tools it offers.
+    #[must_use]
+    pub fn tools_in_words(&self) -> String {
+        match self.tools.len() {
+            1 => "1 tool".to_owned(),
+            many => format!("{many} tools"),
+        }
+    }
+}
+
 impl ServerState {
     /// Says it in a line.
     #[must_use]
@@ -168,10 +179,7 @@ impl ServerState {
             Self::Off => "off".to_owned(),
             Self::Unused => "not connected".to_owned(),
             Self::Connecting => "connecting…".to_owned(),
-            Self::Ready(facts) => match facts.tools.len() {
-                1 => "1 tool".to_owned(),
-                many => format!("{many} tools"),
-            },
+            Self::Ready(facts) => facts.tools_in_words(),
             Self::Failed { why } => format!("failed: {why}"),
         }
     }
