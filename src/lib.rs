@@ -49,8 +49,8 @@
 //! - [`tui`]: the full screen: model, update, view, the panels over the transcript (`panel/`, a file each), and a thin
 //!   shell, which alone knows the terminal.
 //! - [`accounts`]: accounts with model services: keys, logging in, what they offer, and which model answers.
-//! - [`workspace`]: the folder of a session: what the process was given there, its rules, hooks and trust, and the policy
-//!   that follows.
+//! - [`workspace`]: the folder of a session: what the process was given there, its rules, hooks, tool servers and trust, and
+//!   the policy that follows.
 //! - [`app`]: the composition root: builds what the others are given.
 //! - [`runtime`]: what owns a session: behind an interactive face, in headless turns, beside the session at hand.
 //! - [`cli`]: the command line, its errors and exit codes, its commands, the reference (`help/`: one topic from the tables
@@ -109,6 +109,8 @@
 //!   differences alone while an answer streams. The glyph set is a setting: probing it would hold all keys back.
 //! - What arrives together of a reply is fed to the turn as one batch. Without a screen one thread does all the work,
 //!   and a pipe gets each reply once it is committed.
+//! - A project's servers (`.mcp.json`) count in a trusted folder, each once the user agreed to what is written of it and to
+//!   the files that its command names; a question of a server is a card, which lives as long as the connection.
 //! - Tools of servers are offered once they are connected, not as they were listed last: what is offered can be called. The
 //!   last list serves where a call is explained or changed. A server's definition is accepted by its first run.
 //! - `/clear` starts a new session: the one before stays whole, with its title and its requests, in `/resume`.

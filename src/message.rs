@@ -181,6 +181,10 @@ pub enum NoteKind {
     Summary,
     /// The date, the mode and the sandbox that apply from this message on.
     Situation,
+    /// A resource of a tool server that the prompt names.
+    Resource { server: String },
+    /// A prompt of a tool server that the user chose, filled in.
+    ServerPrompt { server: String },
 }
 
 impl NoteKind {
@@ -196,6 +200,8 @@ impl NoteKind {
             Self::Repetition => Some("note to the model: it repeats itself"),
             Self::Summary => Some("older messages, in short"),
             Self::Situation => None,
+            Self::Resource { .. } => Some("a resource of a tool server"),
+            Self::ServerPrompt { .. } => Some("a prompt of a tool server"),
         }
     }
 }
@@ -372,6 +378,8 @@ pub enum Source {
     Command { command: String },
     /// A tool that produces the text itself (a listing, a report).
     Tool { name: ToolName },
+    /// A tool server: a resource or a prompt of it.
+    Server { name: String },
 }
 
 /// Whether text may be treated as the user's own; untrusted text never satisfies an allow rule.

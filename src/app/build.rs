@@ -1,6 +1,7 @@
 //! Builds everything a session needs from the settings: store, tools, sandbox, models, policy. Done once per process.
 //! Opens the data folder and nothing else: no network, no probe.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::agent::driver::{AgentEnv, FallbackModel};
 use crate::approval::words::command_words;
 use crate::approval::{AutoApprove, Decider, Place, Policy};
 use crate::command::code;
-use crate::config::{ConfigWarning, Loaded, Mode, Settings};
+use crate::config::{ConfigError, ConfigWarning, Loaded, Mode, ServerSettings, Settings};
 use crate::history::{Limits, SessionId};
 use crate::message::ToolName;
 use crate::provider::http::Network;
@@ -33,7 +34,7 @@ use crate::tool::builtin::{self, BuiltinOptions};
 use crate::tool::mcp::{ServerPlace, Servers};
 use crate::tool::{CallPlan, PlanContext, Registry};
 use crate::tui::keys::Keymap;
-use crate::workspace::{Permissions, World};
+use crate::workspace::{Permissions, World, load_settings};
 
 /// Why the program cannot do what was requested.
 #[derive(Debug, thiserror::Error)]
@@ -106,7 +107,9 @@ fn unidentified(settings: &Settings) -> Vec<String> {
 
 /// The parts shared by all sessions of this process.
 pub struct App {
+    /// As they were at the start; the servers know their own of now.
     pub settings: Settings,
+    flags: Vec<(String, String)>,
     pub world: World,
     pub store: Store,
     pub registry: Registry,
@@ -119,7 +122,7 @@ pub struct App {
     pub child_env: Vec<(String, String)>,
     pub models: Arc<Models>,
     pub permissions: Permissions,
-    /// Programs and addresses that offer more tools.
+    /// Programs and addresses that offer more tools; not connected yet.
     pub servers: Servers,
     caps: watch::Sender<Caps>,
 }
@@ -127,7 +130,7 @@ pub struct App {
 impl App {
     /// Opens the store and builds the rest.
     pub async fn open(world: World, loaded: Loaded, models: Arc<Models>) -> Result<Self, AppError> {
-        let Loaded { settings, .. } = loaded;
+        let Loaded { settings, flags, .. } = loaded;
         let store = match &world.private {
             None => open_store(&world, &settings).await?,
             Some(private) => {
@@ -144,12 +147,12 @@ impl App {
         let Tools { registry, sandbox, tasks, sandbox_remarks, child_env } = tools(&world, &settings);
         let permissions = Permissions::new(&world, &settings, &store, &child_env);
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
-        let servers =
-            Servers::new(&settings.mcp_servers, &server_place(&world, &settings, &child_env, &sandbox));
-        servers.connect(&registry);
+        let place = server_place(&world, &settings, &child_env, &sandbox);
+        let servers = Servers::new(&settings.mcp_servers, place, registry.clone());
         Ok(Self {
             servers,
             settings,
+            flags,
             world,
             store,
             registry,
@@ -161,6 +164,23 @@ impl App {
             permissions,
             caps,
         })
+    }
+
+    /// Reads the settings of tool servers again and applies them; rules that follow from them apply once the rules are read
+    /// again. Errs with the reason. Blocking.
+    pub fn reload_servers(&self) -> Result<BTreeMap<String, ServerSettings>, String> {
+        let loaded = load_settings(&self.world, self.flags.clone());
+        let all =
+            |errors: Vec<ConfigError>| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let servers = loaded.map_err(all)?.settings.mcp_servers;
+        conceal_servers(
+            &self.store,
+            &server_place(&self.world, &self.settings, &[], &self.sandbox),
+            &servers,
+        );
+        self.permissions.rules.take_servers(&servers);
+        self.servers.change(&servers);
+        Ok(servers)
     }
 
     /// Returns the environment for turns of a session; `decider` is recorded for answers given here. Its place is the
@@ -318,7 +338,8 @@ pub fn server_place(
 pub fn known_tools(world: &World, settings: &Settings) -> Registry {
     let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
     let registry = registry(settings, &sandbox, &Tasks::new(Arc::new(SystemClock)), &[]);
-    Servers::new(&settings.mcp_servers, &server_place(world, settings, &[], &sandbox)).offer_kept(&registry);
+    let place = server_place(world, settings, &[], &sandbox);
+    Servers::new(&settings.mcp_servers, place, registry.clone()).offer_kept();
     registry
 }
 
@@ -375,14 +396,14 @@ pub async fn open_store(world: &World, settings: &Settings) -> Result<Store, Sto
     Ok(concealing_keys(Store::open(store_options(world, settings)).await?, world, settings))
 }
 
+fn conceal_servers(store: &Store, place: &ServerPlace, servers: &BTreeMap<String, ServerSettings>) {
+    servers.values().flat_map(|one| place.secrets(one)).for_each(|secret| store.conceal(&secret));
+}
+
 fn concealing_keys(store: Store, world: &World, settings: &Settings) -> Store {
     let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
     let place = server_place(world, settings, &[], &sandbox);
-    settings
-        .mcp_servers
-        .values()
-        .flat_map(|one| place.secrets(one))
-        .for_each(|secret| store.conceal(&secret));
+    conceal_servers(&store, &place, &settings.mcp_servers);
     let concealing = store.clone();
     Keys::of(settings).listen(move |secret| concealing.conceal(secret.expose()));
     store

@@ -6,9 +6,11 @@ mod build;
 mod opening;
 mod orphans;
 mod removal;
+mod servers;
 mod status;
 
 pub mod images;
+pub mod mentions;
 
 pub use self::build::{
     App, AppError, Tools, advice, advice_at_start, known_tools, open_store, open_store_for_lists,
@@ -17,4 +19,5 @@ pub use self::build::{
 pub use self::opening::{Opened, Opening};
 pub use self::orphans::{orphaned_processes, own_mark};
 pub use self::removal::{remove_session, remove_sessions, retention};
+pub use self::servers::{NewServer, add_server, remove_server, set_tools, switch_server};
 pub use self::status::{SandboxStatus, Status};

@@ -9,7 +9,7 @@ use crate::approval::WorkspaceKind;
 use crate::config::{Settings, user_file};
 use crate::sandbox::{Backend, Sandbox};
 use crate::store::{SessionFilter, Store, StoreError};
-use crate::tool::mcp::{ServerStatus, Servers};
+use crate::tool::mcp::ServerStatus;
 use crate::workspace::World;
 
 /// Maximum number of sessions counted.
@@ -103,7 +103,7 @@ impl Status {
         settings: &Settings,
         models: &Models,
         sandbox: SandboxStatus,
-        servers: &Servers,
+        servers: Vec<ServerStatus>,
         store: Result<&Store, &StoreError>,
     ) -> Self {
         let data = settings.data_dir.clone();
@@ -126,7 +126,7 @@ impl Status {
             is_project: world.kind_of(&world.workspace) == WorkspaceKind::Project,
             settings: user_file(&world.env),
             data,
-            servers: servers.status(&settings.mcp_servers),
+            servers,
             store,
             error,
         }

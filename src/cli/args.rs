@@ -463,10 +463,13 @@ pub(super) enum McpDo {
         /// The server
         name: String,
     },
-    /// Switch a server on
+    /// Switch a server on; one of the project is shown first
     Enable {
         /// The server
         name: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
     },
     /// Switch a server off
     Disable {

@@ -16,7 +16,7 @@ use crate::app::open_store;
 use crate::config::{FolderTrust, Loaded};
 use crate::hook::file::{HookCommand, HookDef, HookScope};
 use crate::hook::notices::HookNotices;
-use crate::hook::trust::{HookState, program};
+use crate::hook::trust::{ContentState, program};
 use crate::sandbox::env::child_env;
 use crate::stdx::text::sanitize_line;
 use crate::store::{AuditNote, Store};
@@ -110,13 +110,13 @@ impl<'a> HooksCommand<'a> {
     }
 
     /// Returns the name of a hook's state, and what is wrong if it is broken.
-    fn state(&self, def: &HookDef, state: &HookState) -> (&'static str, Option<String>) {
+    fn state(&self, def: &HookDef, state: &ContentState) -> (&'static str, Option<String>) {
         match (self.counts(def), state) {
             (Counts::FolderNotTrusted, _) => ("folder_not_trusted", None),
-            (Counts::Yes, HookState::Trusted { .. }) => ("trusted", None),
-            (Counts::Yes, HookState::New { .. }) => ("new", None),
-            (Counts::Yes, HookState::Changed { .. }) => ("changed", None),
-            (Counts::Yes, HookState::Broken(broken)) => ("broken", Some(broken.to_string())),
+            (Counts::Yes, ContentState::Trusted { .. }) => ("trusted", None),
+            (Counts::Yes, ContentState::New { .. }) => ("new", None),
+            (Counts::Yes, ContentState::Changed { .. }) => ("changed", None),
+            (Counts::Yes, ContentState::Broken(broken)) => ("broken", Some(broken.to_string())),
         }
     }
 
@@ -151,7 +151,7 @@ impl<'a> HooksCommand<'a> {
             return console.out(UNCHANGED);
         }
         for (def, hash) in &wanted {
-            found.trusted.add(def, hash);
+            found.trusted.add(&def.file, &def.name, hash);
         }
         found.trusted.write(self.files.trusted())?;
         for (def, hash) in wanted {
@@ -173,13 +173,13 @@ impl<'a> HooksCommand<'a> {
                     let error = CliError::message(Kind::Error, message);
                     return Err(error.hint("`co trust` trusts the folder first"));
                 }
-                (Counts::Yes, HookState::New { hash } | HookState::Changed { hash }) => {
+                (Counts::Yes, ContentState::New { hash } | ContentState::Changed { hash }) => {
                     wanted.push((def.clone(), hash.clone()));
                 }
-                (Counts::Yes, HookState::Trusted { .. }) => {
+                (Counts::Yes, ContentState::Trusted { .. }) => {
                     console.out(&format!("{} is trusted already.\n", def.name))?;
                 }
-                (Counts::Yes, HookState::Broken(broken)) => {
+                (Counts::Yes, ContentState::Broken(broken)) => {
                     let why = broken.to_string();
                     let message = format!("hook {} cannot run: {}", def.name, sanitize_line(&why));
                     return Err(CliError::message(Kind::Error, message));
@@ -223,7 +223,7 @@ impl<'a> HooksCommand<'a> {
             self.picked(&found.hooks, picked)?.into_iter().map(|hook| hook.def.clone()).collect();
         let (mut lines, mut untrusted) = (String::new(), Vec::new());
         for def in &wanted {
-            if found.trusted.remove(def) {
+            if found.trusted.remove(&def.file, &def.name) {
                 lines.push_str(&format!("{} is no longer trusted.\n", def.name));
                 untrusted.push(def.name.clone());
             } else {
@@ -281,9 +281,11 @@ fn events(def: &HookDef) -> String {
     def.events.iter().map(|event| event.word()).collect::<Vec<_>>().join(", ")
 }
 
-fn hash(state: &HookState) -> Option<&str> {
+fn hash(state: &ContentState) -> Option<&str> {
     match state {
-        HookState::Trusted { hash } | HookState::New { hash } | HookState::Changed { hash } => Some(hash),
-        HookState::Broken(_) => None,
+        ContentState::Trusted { hash } | ContentState::New { hash } | ContentState::Changed { hash } => {
+            Some(hash)
+        }
+        ContentState::Broken(_) => None,
     }
 }

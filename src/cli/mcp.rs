@@ -1,27 +1,22 @@
 //! `co mcp`: lists, adds, removes, switches and tests tool servers.
 
-use std::process::Stdio;
+use std::path::PathBuf;
 
 use serde::Serialize;
-use toml_edit::{Array, TableLike, value};
 
 use super::args::{Flags, Mcp, McpDo};
 use super::console::Console;
 use super::error::{CliError, Kind, Result};
+use super::secret::{UNCHANGED, agreed};
 use super::table::{columns, table};
-use crate::app::{server_place, tools};
-use crate::config::{
-    SERVER_PRESETS, ServerApproval, ServerSettings, Settings, edit_settings, settings_section, user_file,
-};
+use crate::app::{NewServer, add_server, remove_server, server_place, switch_server, tools};
+use crate::config::{SERVER_PRESETS, ServerApproval, ServerScope, ServerSettings, Settings, WriteError};
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 use crate::tool::ToolSpec;
 use crate::tool::mcp::{
-    ServerFacts, ServerPlace, ServerState, ServerStatus, Servers, conformance, log_in, log_out,
+    ServerFacts, ServerPlace, ServerState, ServerStatus, Servers, configured, conformance, log_in, log_out,
 };
-use crate::workspace::{World, load_settings};
-
-/// The section of the settings.
-const SECTION: &str = "mcp_servers";
+use crate::workspace::{World, agree_to_server, load_settings};
 
 /// The width of a description in a list, in terminal cells.
 const ABOUT: usize = 70;
@@ -42,7 +37,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
             }
             let preset = SERVER_PRESETS.iter().find(|preset| preset.name == name);
             let is_bare = url.is_none() && command.is_empty();
-            match (is_bare, preset) {
+            let mut new = match (is_bare, preset) {
                 (true, None) => {
                     let known: Vec<&str> = SERVER_PRESETS.iter().map(|preset| preset.name).collect();
                     let text = format!("{} is no known server", sanitize_line(&name));
@@ -51,41 +46,47 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
                         known.join(", ")
                     )));
                 }
-                (true, Some(preset)) => {
-                    let command: Vec<String> = preset.command.iter().map(|word| (*word).to_owned()).collect();
-                    let of_preset = preset.env.map(|(own, users)| format!("{own}=${{{users}}}")).into_iter();
-                    let env: Vec<String> = of_preset.chain(env).collect();
-                    let never_ask = never_ask || preset.approval == ServerApproval::Never;
-                    let set = |section: &mut dyn TableLike| add(section, None, &env, never_ask, &command);
-                    change(&name, world, set, console, "Added")?;
-                }
-                (false, _) => {
-                    let set =
-                        |section: &mut dyn TableLike| add(section, url.as_deref(), &env, never_ask, &command);
-                    change(&name, world, set, console, "Added")?;
-                }
-            }
+                (true, Some(preset)) => NewServer::of_preset(preset),
+                (false, _) => NewServer { url, command, ..NewServer::default() },
+            };
+            new.env.extend(env);
+            new.never_ask |= never_ask;
+            changed(&name, "Added", console, || add_server(world, &name, &new))?;
             console.note(&format!("co: `co mcp test {name}` connects it and lists its tools"));
             Ok(())
         }
         Some(McpDo::Remove { name }) => {
             known(&name, &settings)?;
-            let path = edit_settings(user_file(&world.env).as_deref(), |document| {
-                document.get_mut(SECTION)?.as_table_like_mut()?.remove(&name).map(drop)
-            });
-            let path = path.map_err(|error| CliError::new(Kind::Error, error))?;
+            let path = remove_server(world, &name).map_err(|error| CliError::new(Kind::Error, error))?;
             console.out(&format!("Removed {name} from {}.\n", path.display()))
         }
-        Some(McpDo::Enable { name }) => switch(&name, true, world, &settings, console),
-        Some(McpDo::Disable { name }) => switch(&name, false, world, &settings, console),
+        Some(McpDo::Enable { name, yes }) => match known(&name, &settings)?.scope.clone() {
+            ServerScope::User | ServerScope::Project => {
+                changed(&name, "Switched on", console, || switch_server(world, &name, true))
+            }
+            ServerScope::Held { why, content: None } => Err(failed(&name, "cannot be used", &why)),
+            ServerScope::Held { content: Some(content), .. } => {
+                let one = known(&name, &settings)?;
+                agree(&name, one, (&content, yes), world, &settings, console)
+            }
+        },
+        Some(McpDo::Disable { name }) => match known(&name, &settings)?.scope {
+            ServerScope::User => {
+                changed(&name, "Switched off", console, || switch_server(world, &name, false))
+            }
+            ServerScope::Project | ServerScope::Held { .. } => {
+                let forgotten = agree_to_server(world, &settings.data_dir, &name, None);
+                forgotten.map_err(|why| failed(&name, "cannot be switched off", &why))?;
+                console.out(&format!("{name} of this project is not used any more.\n"))
+            }
+        },
         Some(McpDo::Login { name, scope, no_browser }) => {
             let one = known(&name, &settings)?;
             let place = place(world, &settings);
-            let browser = if no_browser { None } else { world.browser() };
             let show = |address: &str| {
                 console.note(&format!("co: log in at this address:\n{}", sanitize_line(address)));
-                if let Some(browser) = browser {
-                    open(&browser, address);
+                if !no_browser {
+                    world.open_address(address);
                 }
             };
             let done = log_in(&name, one, &place, &scope, show).await;
@@ -106,7 +107,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
             let mut place = place(world, &settings);
             place.kept = folder.path().to_owned();
             let run = conformance(&url, scenario, variable("MCP_CONFORMANCE_CONTEXT"), &place);
-            run.await.map_err(|why| failed("the scenario", "failed", &why))
+            Box::pin(run).await.map_err(|why| failed("the scenario", "failed", &why))
         }
     }
 }
@@ -120,16 +121,6 @@ fn failed(name: &str, what: &str, why: &str) -> CliError {
     CliError::message(Kind::Error, format!("{name} {what}: {}", sanitize_line(why)))
 }
 
-/// Opens an address of the web. A browser that does not start is no failure: the address is printed.
-fn open(browser: &str, address: &str) {
-    if !address.starts_with("https://") && !address.starts_with("http://") {
-        return;
-    }
-    let mut command = std::process::Command::new(browser);
-    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let _ = command.spawn();
-}
-
 fn known<'a>(name: &str, settings: &'a Settings) -> Result<&'a ServerSettings> {
     settings.mcp_servers.get(name).ok_or_else(|| {
         let text = format!("there is no server {}", sanitize_line(name));
@@ -137,62 +128,45 @@ fn known<'a>(name: &str, settings: &'a Settings) -> Result<&'a ServerSettings> {
     })
 }
 
-fn change(
+/// Changes the settings of a server, and says so.
+fn changed(
     name: &str,
-    world: &World,
-    set: impl FnOnce(&mut dyn TableLike),
-    console: &mut Console,
     done: &str,
+    console: &mut Console,
+    change: impl FnOnce() -> std::result::Result<PathBuf, WriteError>,
 ) -> Result<()> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(is_name) {
         let text = format!("{} is no name for a server", sanitize_line(name));
         return Err(CliError::message(Kind::Usage, text).hint("use letters, digits, `-` and `_`"));
     }
-    let path = edit_settings(user_file(&world.env).as_deref(), |document| {
-        settings_section(document, SECTION, name).map(set)
-    });
-    let path = path.map_err(|error| CliError::new(Kind::Error, error))?;
+    let path = change().map_err(|error| CliError::new(Kind::Error, error))?;
     console.out(&format!("{done} {name} in {}.\n", path.display()))
 }
 
-fn add(section: &mut dyn TableLike, url: Option<&str>, env: &[String], never_ask: bool, command: &[String]) {
-    match (url, command.split_first()) {
-        (Some(url), _) => {
-            section.insert("url", value(url));
-        }
-        (None, Some((program, args))) => {
-            section.insert("command", value(program));
-            if !args.is_empty() {
-                section.insert("args", value(args.iter().collect::<Array>()));
-            }
-        }
-        // The arguments were checked.
-        (None, None) => {}
+/// Shows what a project's server is, and uses it from now on if the user agrees.
+fn agree(
+    name: &str,
+    one: &ServerSettings,
+    (content, yes): (&str, bool),
+    world: &World,
+    settings: &Settings,
+    console: &mut Console,
+) -> Result<()> {
+    console.out(&format!("{name}\n"))?;
+    for line in one.written().into_iter().chain(one.variables()) {
+        console.out(&format!("  {}\n", sanitize_line(&line)))?;
     }
-    if !env.is_empty() {
-        let mut table = toml_edit::InlineTable::new();
-        for pair in env {
-            let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
-            // Without a value the variable of that name is meant, so that no token is written down.
-            let text = if pair.contains('=') { text.to_owned() } else { format!("${{{name}}}") };
-            table.insert(name, text.into());
-        }
-        section.insert("env", value(table));
+    if !agreed(yes, "Use this server of the project? y/N ")? {
+        return console.out(UNCHANGED);
     }
-    if never_ask {
-        section.insert("approval", value("never"));
-    }
-}
-
-fn switch(name: &str, on: bool, world: &World, settings: &Settings, console: &mut Console) -> Result<()> {
-    known(name, settings)?;
-    let set = |section: &mut dyn TableLike| drop(section.insert("enabled", value(on)));
-    change(name, world, set, console, if on { "Switched on" } else { "Switched off" })
+    let done = agree_to_server(world, &settings.data_dir, name, Some(content));
+    done.map_err(|why| failed(name, "cannot be switched on", &why))?;
+    console.out(&format!("{name} is used in this folder, until its definition changes.\n"))
 }
 
 fn list(json: bool, settings: &Settings, console: &mut Console) -> Result<()> {
-    let all = Servers::default().status(&settings.mcp_servers);
+    let all = configured(&settings.mcp_servers);
     if json {
         return console.json(&all);
     }
@@ -202,6 +176,7 @@ fn list(json: bool, settings: &Settings, console: &mut Console) -> Result<()> {
     let row = |one: &ServerStatus| {
         let state = match one.state {
             ServerState::Off => "off",
+            ServerState::Held { .. } => "held",
             _ => "on",
         };
         let asks = match settings.mcp_servers.get(&one.name).map(|one| one.approval) {
@@ -236,11 +211,14 @@ struct Tried {
 async fn tried(name: &str, world: &World, settings: &Settings) -> Result<Tried> {
     let mut one = known(name, settings)?.clone();
     one.enabled = true;
+    if let ServerScope::Held { why, .. } = &one.scope {
+        return Err(failed(name, "is not used", why).hint(format!("`co mcp enable {name}` shows it")));
+    }
     let tools = tools(world, settings);
     let place = server_place(world, settings, &tools.child_env, &tools.sandbox);
-    let servers = Servers::new(&[(name.to_owned(), one)].into(), &place);
-    servers.connect(&tools.registry);
     let log = Servers::log_file(&place, name);
+    let servers = Servers::new(&[(name.to_owned(), one)].into(), place, tools.registry.clone());
+    servers.connect(None);
     match servers.settled(name).await {
         Some(ServerState::Ready(facts)) => {
             let found = facts.tools.iter().filter_map(|name| Some(tools.registry.get(name)?.spec().clone()));

@@ -13,9 +13,10 @@ use super::signals::Stop;
 use crate::accounts::{Models, Origin, Pace};
 use crate::agent::driver::TurnResult;
 use crate::agent::port::Frontend;
+use crate::app::mentions::{NamedResource, read_resources, take_resources};
 use crate::app::{App, AppError, Opening, advice_at_start, images, orphaned_processes};
 use crate::approval::Decider;
-use crate::config::Loaded;
+use crate::config::{Loaded, Settings};
 use crate::frontend::images::Prompt;
 use crate::frontend::json::JsonFrontend;
 use crate::frontend::print::{Delivery, Detail, PrintFrontend};
@@ -38,7 +39,12 @@ pub(super) struct Illustrated {
 
 impl Illustrated {
     /// Returns the parts of the message; errors if an image cannot be sent.
-    async fn parts(self, world: &World, models: &Models) -> Result<Vec<UserPart>> {
+    async fn parts(
+        self,
+        world: &World,
+        models: &Models,
+        settings: &Settings,
+    ) -> Result<(Vec<UserPart>, Vec<NamedResource>)> {
         let wrong = |error| CliError::new(Kind::Usage, error);
         let mut prompt = self.prompt;
         if !self.images.is_empty() {
@@ -46,7 +52,8 @@ impl Illustrated {
             prompt.text = format!("{}\n\n{named}", prompt.text);
             prompt.named.extend(mentions(&named));
         }
-        images::parts(prompt, &world.workspace, world, models).await.map_err(wrong)
+        let resources = take_resources(&mut prompt, &settings.mcp_servers);
+        Ok((images::parts(prompt, &world.workspace, world, models).await.map_err(wrong)?, resources))
     }
 }
 
@@ -129,11 +136,20 @@ async fn turn(
     }
     let detail = if loaded.settings.verbose { Detail::Thinking } else { Detail::Brief };
     // Before anything is stored or sent.
-    let work = match wanted {
-        PrintJob::Prompt(prompt) => Work::Prompt(prompt.parts(&world, &models).await?),
-        PrintJob::Resume => Work::Resume,
+    let prompt = match wanted {
+        PrintJob::Prompt(prompt) => Some(prompt.parts(&world, &models, &loaded.settings).await?),
+        PrintJob::Resume => None,
     };
     let app = App::open(world, loaded, models).await?;
+    app.servers.connect(None);
+    let work = match prompt {
+        Some((mut parts, resources)) => {
+            let read = read_resources(resources, &app.servers, app.settings.tool_output_limit);
+            parts.extend(Box::pin(read).await.map_err(|why| CliError::message(Kind::Error, why))?);
+            Work::Prompt(parts)
+        }
+        None => Work::Resume,
+    };
     let (mut session, env) = opening.open_owned(&app, Decider::Cli).await?;
     for line in orphaned_processes(&session).await {
         console.note(&format!("co: {line}"));

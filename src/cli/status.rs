@@ -8,7 +8,7 @@ use super::error::{CliError, Result};
 use crate::accounts::{Models, Pace};
 use crate::app::{AppError, SandboxStatus, Status, advice, open_store_for_lists, tools};
 use crate::stdx::text::sanitize_line;
-use crate::tool::mcp::Servers;
+use crate::tool::mcp::configured;
 use crate::workspace::{World, load_settings};
 
 /// Prints the rows; errors if the store cannot be used, after printing them.
@@ -26,7 +26,7 @@ pub(super) async fn run(what: AsJson, world: &World, flags: Flags, console: &mut
         &loaded.settings,
         &models,
         SandboxStatus::of(&*tools.sandbox, &tools.sandbox_remarks),
-        &Servers::default(),
+        configured(&loaded.settings.mcp_servers),
         store.as_ref(),
     )
     .await;

@@ -75,6 +75,9 @@ fn brings(folder: &Path, found: &Belongings) -> String {
     for (name, events, command) in &found.hooks {
         line(format!("hook     {name} at {events}: {command} (runs after `co hooks trust {name}`)"));
     }
+    for (name, place) in &found.servers {
+        line(format!("server   {name}: {place} (used after `co mcp enable {name}`)"));
+    }
     for key in &found.keys {
         line(format!("key      {key}"));
     }

@@ -14,11 +14,11 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         [] if view.servers.is_empty() => {
             let text =
                 "There are no tool servers. `co mcp add NAME -- COMMAND` adds one; `co help mcp` tells more.";
-            CommandEffect::Say(Say::plain("tool servers", text))
+            CommandEffect::OpenServers(text.to_owned())
         }
         [] => {
             let rows: Vec<String> = view.servers.iter().map(row).collect();
-            CommandEffect::Say(Say::plain("tool servers", rows.join("\n")))
+            CommandEffect::OpenServers(rows.join("\n"))
         }
         ["reconnect", name] if view.servers.iter().any(|one| one.name == *name) => {
             CommandEffect::ReconnectServer((*name).to_owned())

@@ -160,6 +160,7 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::Rename(title) => format!("rename to {title:?}"),
         CommandEffect::Export(form) => format!("export {form:?}"),
         CommandEffect::EndTask(number) => format!("end task {number}"),
+        CommandEffect::OpenServers(text) => format!("servers: {text}"),
         CommandEffect::ReconnectServer(name) => format!("reconnect {name}"),
         CommandEffect::Quit => "quit".to_owned(),
     }
@@ -280,7 +281,7 @@ fn commands_decide() {
         ),
         (&guest, "/rewind", "Warning rewind: Only process 7 can rewind this session. `/fork` copies it."),
         (&CommandView::default(), "/rewind", "Warning rewind: There is no prompt to go back to."),
-        (&idle, "/mcp", "Plain tool servers: - `github`: failed: it ended␛[2J (`npx github`)"),
+        (&idle, "/mcp", "servers: - `github`: failed: it ended␛[2J (`npx github`)"),
         (&running, "/mcp reconnect github", "reconnect github"),
         (&idle, "/mcp reconnect x", "Warning tool servers: There is no server `x`; `/mcp` lists them."),
         (

@@ -207,6 +207,8 @@ pub enum CommandEffect {
     Export(ExportForm),
     /// End a command that runs in the background.
     EndTask(usize),
+    /// Open the list of tool servers; the text is for front ends without lists.
+    OpenServers(String),
     /// Connect the tool server of this name again.
     ReconnectServer(String),
     Quit,

@@ -49,6 +49,8 @@ pub struct Loaded {
     /// Settings that were set but have no effect.
     pub without_effect: Vec<(&'static InertSetting, Source)>,
     pub warnings: Vec<ConfigWarning>,
+    /// The flags among the sources, to load the settings again.
+    pub flags: Vec<(String, String)>,
 }
 
 /// A value in effect.
@@ -89,7 +91,8 @@ pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
             name => settings.own(name).moved_by_project = true,
         }
     }
-    Ok(Loaded { settings, trust, values, without_effect: loading.without_effect, warnings: loading.warnings })
+    let Loading { without_effect, warnings, .. } = loading;
+    Ok(Loaded { settings, trust, values, without_effect, warnings, flags: sources.flags.clone() })
 }
 
 /// Returns the value if no project's file may set it.

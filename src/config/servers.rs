@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value as Json};
 
-use super::check::{EntryPlace, Kind, Raw, RawEntry};
+use super::check::{EntryPlace, Kind, Raw, RawEntry, check};
 use super::problem::{ConfigError, Source, Wrong};
-use super::value::{Secret, SectionEntry, Value};
+use super::value::{Key, Secret, SectionEntry, Value};
+use crate::stdx::secrecy::shown_address;
 use crate::stdx::text;
 
 /// One tool server. Not `Debug`, because it may hold tokens.
@@ -27,11 +28,84 @@ pub struct ServerSettings {
     /// What the names of its tools begin with.
     pub prefix: String,
     pub enabled: bool,
-    /// Globs of the tools that are used; empty: all.
+    /// Globs of the tools that are used; none: all. One after `!` leaves out what it names.
     pub tools: Vec<String>,
+    pub scope: ServerScope,
 }
 
-/// How a server is reached. `${NAME}` in a value of `env` or `headers`, and in a secret, is a variable of `co`'s environment.
+impl ServerSettings {
+    /// Returns all that is written about how it is reached, a line each, as written.
+    #[must_use]
+    pub fn written(&self) -> Vec<String> {
+        match &self.how {
+            ServerTransport::Program { command, args, env, .. } => {
+                let is_plain = |c: char| c.is_alphanumeric() || "_-./:@=+,%$".contains(c);
+                let word = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
+                    true => word.clone(),
+                    false => format!("{word:?}"),
+                };
+                let words: Vec<String> = std::iter::once(command).chain(args).map(word).collect();
+                let env = env.iter().map(|(name, value)| format!("with {name}={}", value.expose()));
+                std::iter::once(words.join(" ")).chain(env).collect()
+            }
+            ServerTransport::Http { url, headers, .. } => {
+                let headers = headers.iter().map(|(name, value)| format!("sends {name}: {}", value.expose()));
+                std::iter::once(url.clone()).chain(headers).collect()
+            }
+        }
+    }
+
+    /// Returns the variables of `co`'s environment that it is given, each as a sentence that says where it goes.
+    #[must_use]
+    pub fn variables(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut add = |text: &str, how: &dyn Fn(&str) -> String| {
+            found.extend(variables(text).map(|(name, _)| how(name)));
+        };
+        match &self.how {
+            ServerTransport::Program { args, env, .. } => {
+                args.iter().for_each(|arg| add(arg, &|name| format!("{name} is given to it as an argument")));
+                for (own, value) in env {
+                    add(value.expose(), &|name| format!("{name} is given to it as {own}"));
+                }
+            }
+            ServerTransport::Http { url, headers, .. } => {
+                let host = shown_address(url);
+                for text in std::iter::once(url.as_str()).chain(headers.values().map(Secret::expose)) {
+                    add(text, &|name| format!("{name} is sent to {host}"));
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the server is to be connected.
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        match self.scope {
+            ServerScope::User | ServerScope::Project => self.enabled,
+            ServerScope::Held { .. } => false,
+        }
+    }
+}
+
+/// Where a server is defined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerScope {
+    /// In the user's own settings.
+    User,
+    /// In the file of a trusted folder, as the user agreed to it.
+    Project,
+    /// In the same, and the user did not agree to it: it is not used.
+    Held {
+        why: String,
+        /// The hash of what the user would agree to; `None` if that cannot be read.
+        content: Option<String>,
+    },
+}
+
+/// How a server is reached. `${NAME}` in `args`, `url`, a value of `env` or `headers`, and in a secret, is a variable of `co`'s
+/// environment, and `${NAME:-text}` the text if there is none.
 #[derive(Clone, PartialEq)]
 pub enum ServerTransport {
     /// A program that is started, and talked to over its standard input and output.
@@ -87,6 +161,12 @@ pub enum OAuthGrant {
 
 impl OAuthGrant {
     const NAMES: &[&str] = &["authorization_code", "client_credentials"];
+}
+
+/// Returns each `${NAME}` of a text, or `${NAME:-default}`, with the default.
+pub fn variables(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let inner = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    inner.map(|inner| inner.split_once(":-").map_or((inner, None), |(name, default)| (name, Some(default))))
 }
 
 /// Whether calls of a server's tools ask.
@@ -336,7 +416,55 @@ fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSetti
         prefix: take("prefix").and_then(Value::text).unwrap_or_else(|| name.to_owned()),
         enabled: take("enabled").is_none_or(Value::bool),
         tools: take("tools").and_then(Value::list).unwrap_or_default(),
+        scope: ServerScope::User,
     })
+}
+
+/// The file of a project's servers, below its folder: the convention of programs like this one.
+pub const PROJECT_SERVERS: &str = ".mcp.json";
+
+/// The servers of a project's file: each with its definition as written, or why it cannot be used.
+pub type ProjectServers = BTreeMap<String, Result<(ServerSettings, Json), String>>;
+
+/// Reads a project's file. Only what reaches a server counts: nobody's project decides what asks. Errs if it is no such file.
+pub fn project_servers(text: &str) -> Result<ProjectServers, String> {
+    let all: Json = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    let Some(Json::Object(servers)) = all.get("mcpServers") else {
+        return Err("it has no object `mcpServers`".to_owned());
+    };
+    let one = |(name, definition): (&String, &Json)| {
+        let settings = project_server(name, definition);
+        (name.clone(), settings.map(|settings| (settings, definition.clone())))
+    };
+    Ok(servers.iter().map(one).collect())
+}
+
+fn project_server(name: &str, definition: &Json) -> Result<ServerSettings, String> {
+    const COUNTED: &[&str] = &["command", "args", "env", "url", "headers"];
+    if !is_name(name) {
+        return Err("its name must be of letters, digits, `-` and `_`".to_owned());
+    }
+    let transport = definition.get("type").and_then(Json::as_str).unwrap_or_default();
+    if transport == "sse" {
+        return Err("its transport `sse` is out of use; its `http` address may work".to_owned());
+    }
+    let Json::Object(fields) = definition else { return Err("it is not an object".to_owned()) };
+    let counted = fields.iter().filter(|(field, _)| COUNTED.contains(&field.as_str()));
+    let mut entries = Vec::new();
+    flatten(name, counted.map(|(field, value)| (field.clone(), value.clone())).collect(), &mut entries);
+    let source = Source::Environment { name: PROJECT_SERVERS.to_owned() };
+    let mut values = BTreeMap::new();
+    for RawEntry { name, raw, .. } in entries {
+        let place = place("mcpServers", &name, "", &source).map_err(|error| error.to_string())?;
+        let value = check(place.kind, raw, None, &source)
+            .map_err(|wrong| format!("`{}`: {}, not {}", place.field, wrong.expected, wrong.got))?;
+        let value = match value {
+            Value::Text(text) if is_secret(&place.field) => Value::Secret(Key::literal(&text)),
+            value => value,
+        };
+        values.insert(place.field, value);
+    }
+    server(name, values).ok_or_else(|| "it needs either `command` or `url`".to_owned())
 }
 
 /// Takes the texts of a nested section.

@@ -15,6 +15,7 @@ use crate::frontend::images::Prompt;
 use crate::history::SessionId;
 use crate::message::{Message, ToolName, Usd};
 use crate::store::{Attachment, RequestState, StoredRequest};
+use crate::tool::mcp::ListedTool;
 use crate::tool::{Risk, ToolSpec};
 
 /// A request of the front end to the session's owner.
@@ -53,6 +54,10 @@ pub enum ClientRequest {
     SwitchModel { name: String },
     /// The same, also after the next start.
     KeepModel { name: String },
+    /// What a server suggests for an argument of its prompt; answered with [`ServerMessage::Suggested`].
+    Suggest { command: String, argument: String, typed: String },
+    /// Change a tool server; [`ServerMessage::Servers`] follows.
+    Server(ServerChange),
     /// Requests of all sessions; answered with [`ServerMessage::Inbox`].
     Inbox,
     /// One whole request, of any session; answered with [`ServerMessage::Request`].
@@ -121,6 +126,11 @@ pub enum ServerMessage {
         commands: Vec<CommandLine>,
         tools: Vec<ToolSpec>,
     },
+    /// What tool servers changed: the prompts they offer now, and all tools of this process.
+    Offered {
+        prompts: Vec<CommandLine>,
+        tools: Vec<ToolSpec>,
+    },
     /// Files of the workspace, relative to it, with `/` as separator and after folders.
     Files {
         paths: Vec<String>,
@@ -160,6 +170,21 @@ pub enum ServerMessage {
         failed: Vec<String>,
         /// The number of services that have not answered yet.
         pending: usize,
+    },
+    /// Opens the list of tool servers; the text is for front ends without lists.
+    OpenServers {
+        servers: Vec<ServerLine>,
+        text: String,
+    },
+    /// The values that a server suggests for an argument of its prompt.
+    Suggested {
+        command: String,
+        argument: String,
+        values: Vec<String>,
+    },
+    /// The tool servers again, after a change.
+    Servers {
+        servers: Vec<ServerLine>,
     },
     /// The last messages of a session, long texts shortened; none if it cannot be read.
     Preview {
@@ -242,6 +267,45 @@ pub struct CommandLine {
     pub source: String,
     /// The possible arguments, if known.
     pub args: Vec<String>,
+}
+
+/// A change of a tool server, by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerChange {
+    /// Use it from now on, or not any more; `content` is what the user was shown of a project's server.
+    Switch { name: String, on: bool, content: Option<String> },
+    /// Use one of its tools, or not; by the server's own name for it.
+    SwitchTool { name: String, tool: String, on: bool },
+    /// Connect it again.
+    Reconnect { name: String },
+    /// Log in to it, with a browser.
+    Login { name: String },
+}
+
+/// A tool server of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerLine {
+    pub name: String,
+    /// Its state in a few words, or what a known server is for.
+    pub state: String,
+    pub tone: Tone,
+    pub is_on: bool,
+    pub origin: ServerOrigin,
+    /// What else there is to know, a line each.
+    pub facts: Vec<String>,
+    pub tools: Vec<ListedTool>,
+}
+
+/// Where a tool server comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerOrigin {
+    Settings,
+    /// The project's file; `content` is what the user would agree to, if they did not yet.
+    Project {
+        content: Option<String>,
+    },
+    /// Known by name, and not configured.
+    Preset,
 }
 
 /// A line that was entered before.

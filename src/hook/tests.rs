@@ -14,7 +14,7 @@ use super::command::{CommandHook, Missing, Unfit, told};
 use super::file::{HookDef, HookScope, parse};
 use super::notices::HookNotices;
 use super::process::{Kept, MOST_OUTPUT, Ran};
-use super::trust::{Broken, HookState, TrustedHooks, Whereabouts, content};
+use super::trust::{Broken, ContentState, TrustedContents, Whereabouts, content};
 use super::*;
 use crate::message::{CallId, ReturnStatus};
 use crate::sandbox::Exit;
@@ -374,12 +374,12 @@ async fn a_changed_script_is_not_run() {
     assert_eq!(hook.fire(&end).await, HookVerdict::Pass);
 }
 
-fn state(state: &HookState) -> String {
+fn state(state: &ContentState) -> String {
     match state {
-        HookState::Trusted { .. } => "trusted".to_owned(),
-        HookState::New { .. } => "new".to_owned(),
-        HookState::Changed { .. } => "changed".to_owned(),
-        HookState::Broken(broken) => format!("broken: {broken}"),
+        ContentState::Trusted { .. } => "trusted".to_owned(),
+        ContentState::New { .. } => "new".to_owned(),
+        ContentState::Changed { .. } => "changed".to_owned(),
+        ContentState::Broken(broken) => format!("broken: {broken}"),
     }
 }
 
@@ -392,14 +392,14 @@ fn trust_is_bound_to_the_content() {
     std::fs::write(folder.join("check.py"), "1").unwrap();
     let list = folder.join("data/trusted.json");
     let def = scene.def(PRE);
-    let mut trusted = TrustedHooks::read(&list).unwrap();
-    assert_eq!(state(&trusted.state(&def, &scene.at())), "new");
-    trusted.add(&def, &content(&def, &scene.at()).unwrap());
+    let mut trusted = TrustedContents::read(&list).unwrap();
+    assert_eq!(state(&trusted.state(&def.file, &def.name, content(&def, &scene.at()))), "new");
+    trusted.add(&def.file, &def.name, &content(&def, &scene.at()).unwrap());
     trusted.write(&list).unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&list), mode(list.parent().unwrap())), (0o600, 0o700));
-    let trusted = TrustedHooks::read(&list).unwrap();
-    let now = |def: &HookDef| state(&trusted.state(def, &scene.at()));
+    let trusted = TrustedContents::read(&list).unwrap();
+    let now = |def: &HookDef| state(&trusted.state(&def.file, &def.name, content(def, &scene.at())));
     assert_eq!(now(&def), "trusted");
     for changed in [
         "event = 'PreToolUse'\ntimeout = 2",
@@ -431,7 +431,7 @@ fn trust_is_bound_to_the_content() {
     std::fs::remove_file(folder.join("hook.sh")).unwrap();
     assert_eq!(now(&def), format!("broken: there is no program {shown}/./hook.sh"));
     std::fs::write(&list, "{").unwrap();
-    let error = TrustedHooks::read(&list).unwrap_err();
+    let error = TrustedContents::read(&list).unwrap_err();
     assert!(
         error.contains("trusted.json cannot be read: EOF") && error.ends_with("; move it away"),
         "{error}"

@@ -1,8 +1,9 @@
-//! Which hooks the user trusts: by the content of their definition and of the files that their command names.
+//! Which programs that a file defines the user trusts: by the content of their definition and of the files that their
+//! command names. Hooks are such programs, and a project's tool servers.
 //!
 //! A changed script has another hash, and is not trusted until the user trusts it again. A program named
 //! without a path and found in `PATH` belongs to the system and is not hashed. Blocking. Called by `command`
-//! before each run, and by `app`.
+//! before each run, and by `workspace`.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -18,16 +19,16 @@ use crate::stdx::fs::{create_private_dir, write_private};
 
 pub use super::words::Whereabouts;
 
-/// Maximum bytes of a file that a hook's command names.
+/// Maximum bytes of a file that a command names.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// Maximum bytes of the list of trusted hooks.
+/// Maximum bytes of a list of trusted contents.
 const LARGEST_LIST: u64 = 4 * 1024 * 1024;
 
 /// Prefix of the hashed content; changes with the way of hashing.
 const FORM: &[u8] = b"co hook 1\n";
 
-/// Why a hook cannot run at all.
+/// Why a defined program cannot run at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     #[error("there is no program {}", path.display())]
@@ -59,54 +60,85 @@ pub fn program(def: &HookDef, at: &Whereabouts) -> PathBuf {
 
 /// Returns the hash of a hook's content, 64 hexadecimal digits: equal for equal definitions and files.
 pub fn content(def: &HookDef, at: &Whereabouts) -> Result<String, Broken> {
-    let mut hash = Sha256::new();
-    hash.update(FORM);
-    let mut part = |bytes: &[u8]| {
-        hash.update((bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    part(def.file.as_os_str().as_encoded_bytes());
-    part(def.name.as_bytes());
-    def.events.iter().for_each(|event| part(event.word().as_bytes()));
-    part(b"tools");
-    def.tools.iter().for_each(|tool| part(tool.as_bytes()));
+    let mut hash = ContentHash::new(FORM);
+    hash.part(def.file.as_os_str().as_encoded_bytes());
+    hash.part(def.name.as_bytes());
+    def.events.iter().for_each(|event| hash.part(event.word().as_bytes()));
+    hash.part(b"tools");
+    def.tools.iter().for_each(|tool| hash.part(tool.as_bytes()));
     match &def.command {
         HookCommand::Program { program, args } => {
-            part(b"program");
-            part(program.as_bytes());
-            args.iter().for_each(|arg| part(arg.as_bytes()));
+            hash.part(b"program");
+            hash.part(program.as_bytes());
+            args.iter().for_each(|arg| hash.part(arg.as_bytes()));
         }
         HookCommand::Shell { line } => {
-            part(b"shell");
-            part(line.as_bytes());
+            hash.part(b"shell");
+            hash.part(line.as_bytes());
         }
     }
-    part(b"timeout");
-    part(&def.timeout.as_secs().to_le_bytes());
-    for path in files(def, at)? {
-        part(path.as_os_str().as_encoded_bytes());
-        part(&bytes_of(&path)?);
+    hash.part(b"timeout");
+    hash.part(&def.timeout.as_secs().to_le_bytes());
+    match &def.command {
+        HookCommand::Program { program, args } => {
+            let path = program.contains('/').then(|| self::program(def, at));
+            hash.program(path.as_deref(), program, args, at)?;
+        }
+        HookCommand::Shell { line } => {
+            hash.files(&named(line, at).map_err(|word| Broken::Unclear { word })?)?;
+        }
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hash.finish())
 }
 
-/// The files that the command names: the program, if it is a path, and every other word that is a file.
-fn files(def: &HookDef, at: &Whereabouts) -> Result<Vec<PathBuf>, Broken> {
-    let mut files = Vec::new();
-    let paths: Vec<PathBuf> = match &def.command {
-        HookCommand::Program { program, args } => {
-            if program.contains('/') {
-                let path = self::program(def, at);
-                is_program(&path)?;
-                files.push(path);
-            }
-            named_by_args(program, args, at).map_err(|word| Broken::Unclear { word })?
+/// Hashes the content of a definition part by part.
+pub struct ContentHash(Sha256);
+
+impl ContentHash {
+    /// Begins with a text that names what is hashed, and in which way.
+    #[must_use]
+    pub fn new(form: &[u8]) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(form);
+        Self(hash)
+    }
+
+    pub fn part(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    /// Hashes the files that a command names: the program, if it is the file `path`, and every other word that is a file.
+    pub fn program(
+        &mut self,
+        path: Option<&Path>,
+        program: &str,
+        args: &[String],
+        at: &Whereabouts,
+    ) -> Result<(), Broken> {
+        if let Some(path) = path {
+            is_program(path)?;
+            self.file(path)?;
         }
-        HookCommand::Shell { line } => named(line, at).map_err(|word| Broken::Unclear { word })?,
-    };
-    let paths = paths.into_iter();
-    files.extend(paths.filter(|path| path.is_file() && !is_of_the_system(path)));
-    Ok(files)
+        self.files(&named_by_args(program, args, at).map_err(|word| Broken::Unclear { word })?)
+    }
+
+    fn files(&mut self, paths: &[PathBuf]) -> Result<(), Broken> {
+        let files = paths.iter().filter(|path| path.is_file() && !is_of_the_system(path));
+        files.into_iter().try_for_each(|path| self.file(path))
+    }
+
+    fn file(&mut self, path: &Path) -> Result<(), Broken> {
+        self.part(path.as_os_str().as_encoded_bytes());
+        self.part(&bytes_of(path)?);
+        Ok(())
+    }
+
+    /// Returns 64 hexadecimal digits.
+    #[must_use]
+    pub fn finish(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// Whether a program is part of the system: then it changes with the system, not with the hook.
@@ -132,36 +164,37 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, Broken> {
     if bytes.len() as u64 > LARGEST { Err(Broken::TooLarge { path: path.to_owned() }) } else { Ok(bytes) }
 }
 
-/// The trust state of a hook.
+/// Whether the content of a definition is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HookState {
+pub enum ContentState {
     Trusted {
         hash: String,
     },
     New {
         hash: String,
     },
-    /// Another content of this hook was trusted.
+    /// Another content of this name was trusted.
     Changed {
         hash: String,
     },
     Broken(Broken),
 }
 
-/// The hooks that the user trusts, by content hash.
+/// A list of definitions that the user trusts, by content hash.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TrustedHooks {
-    hooks: Vec<TrustedHook>,
+pub struct TrustedContents {
+    #[serde(rename = "hooks")]
+    contents: Vec<TrustedContent>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct TrustedHook {
+struct TrustedContent {
     file: PathBuf,
     name: String,
     hash: String,
 }
 
-impl TrustedHooks {
+impl TrustedContents {
     /// Reads the list; empty if there is none. On failure returns a message for the user.
     pub fn read(path: &Path) -> Result<Self, String> {
         let failed = |why: String| format!("{} cannot be read: {why}; move it away", path.display());
@@ -183,43 +216,44 @@ impl TrustedHooks {
         write_private(path, &serde_json::to_vec_pretty(self)?)
     }
 
-    pub fn state(&self, def: &HookDef, at: &Whereabouts) -> HookState {
-        let hash = match content(def, at) {
+    /// Returns the state of a definition with this content.
+    pub fn state(&self, file: &Path, name: &str, content: Result<String, Broken>) -> ContentState {
+        let hash = match content {
             Ok(hash) => hash,
-            Err(broken) => return HookState::Broken(broken),
+            Err(broken) => return ContentState::Broken(broken),
         };
-        let mut same = self.hooks.iter().filter(|known| known.is(def)).peekable();
+        let mut same = self.contents.iter().filter(|known| known.is(file, name)).peekable();
         if same.peek().is_none() {
-            HookState::New { hash }
+            ContentState::New { hash }
         } else if same.any(|known| known.hash == hash) {
-            HookState::Trusted { hash }
+            ContentState::Trusted { hash }
         } else {
-            HookState::Changed { hash }
+            ContentState::Changed { hash }
         }
     }
 
-    /// Whether any content of this hook was trusted.
-    pub fn knows(&self, def: &HookDef) -> bool {
-        self.hooks.iter().any(|known| known.is(def))
+    /// Whether any content of this definition was trusted.
+    pub fn knows(&self, file: &Path, name: &str) -> bool {
+        self.contents.iter().any(|known| known.is(file, name))
     }
 
-    pub fn add(&mut self, def: &HookDef, hash: &str) {
-        let hook = TrustedHook { file: def.file.clone(), name: def.name.clone(), hash: hash.to_owned() };
-        if !self.hooks.contains(&hook) {
-            self.hooks.push(hook);
+    pub fn add(&mut self, file: &Path, name: &str, hash: &str) {
+        let content = TrustedContent { file: file.to_owned(), name: name.to_owned(), hash: hash.to_owned() };
+        if !self.contents.contains(&content) {
+            self.contents.push(content);
         }
     }
 
-    /// Removes every content of this hook; returns whether there was one.
-    pub fn remove(&mut self, def: &HookDef) -> bool {
-        let before = self.hooks.len();
-        self.hooks.retain(|known| !known.is(def));
-        self.hooks.len() < before
+    /// Removes every content of this definition; returns whether there was one.
+    pub fn remove(&mut self, file: &Path, name: &str) -> bool {
+        let before = self.contents.len();
+        self.contents.retain(|known| !known.is(file, name));
+        self.contents.len() < before
     }
 }
 
-impl TrustedHook {
-    fn is(&self, def: &HookDef) -> bool {
-        self.file == def.file && self.name == def.name
+impl TrustedContent {
+    fn is(&self, file: &Path, name: &str) -> bool {
+        self.file == file && self.name == name
     }
 }

@@ -22,7 +22,12 @@ impl<'a> Boxed<'a> {
 
     /// Returns the cells of a line in the box.
     pub fn room(&self) -> usize {
-        self.width.saturating_sub(4)
+        Self::room_of(self.width)
+    }
+
+    /// Returns the cells of a line in a box of this width.
+    pub fn room_of(width: usize) -> usize {
+        width.saturating_sub(4)
     }
 
     pub fn push(&mut self, line: Line) {

@@ -171,7 +171,7 @@ impl Completion {
         self.dismissed = None;
         let (rows, found) = match &word.place {
             Place::Command => palette_rows(&word.text, known),
-            Place::Argument { command } => argument_rows(&word.text, command, &known.commands),
+            Place::Argument { command } => argument_rows(&word.text, command, known),
             Place::Mention | Place::ShellWord => self.file_rows(&word.text),
         };
         let wait = match (&word.place, self.files.state) {
@@ -313,8 +313,15 @@ fn command_rows(typed: &str, commands: &[CommandLine]) -> Vec<Row> {
     found.iter().map(row).collect()
 }
 
-fn argument_rows(typed: &str, command: &str, commands: &[CommandLine]) -> (Vec<Row>, usize) {
-    let args = commands.iter().find(|one| one.name == command).map_or(&[][..], |one| &one.args);
+fn argument_rows(typed: &str, command: &str, known: &Known) -> (Vec<Row>, usize) {
+    let suggested = known.suggested.as_ref().filter(|one| one.is_for(command, typed));
+    let args = match suggested {
+        Some(suggested) => suggested.words.as_slice(),
+        None => {
+            let command = known.commands.iter().find(|one| one.name.eq_ignore_ascii_case(command));
+            command.map_or(&[][..], |one| &one.args)
+        }
+    };
     let mut query = Query::new(typed, Like::Path);
     let found = query.best(args.iter().map(String::as_str));
     let rows = found.iter().take(MOST_ROWS).map(|at| plain_row(&args[*at], &mut query, 0));

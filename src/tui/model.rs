@@ -165,6 +165,25 @@ pub struct Known {
     pub tools: Vec<ToolSpec>,
     /// Other sessions, the latest first.
     pub sessions: Vec<SessionLine>,
+    pub suggested: Option<Suggested>,
+}
+
+/// What a tool server suggests for an argument of its prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggested {
+    /// Without the slash.
+    pub command: String,
+    pub argument: String,
+    /// Each with the argument's name before it.
+    pub words: Vec<String>,
+}
+
+impl Suggested {
+    /// Whether it is about what is being typed.
+    pub fn is_for(&self, command: &str, typed: &str) -> bool {
+        let argument = typed.split_once('=').map(|(argument, _)| argument);
+        self.command.eq_ignore_ascii_case(command) && argument == Some(&self.argument)
+    }
 }
 
 /// The languages whose code can be highlighted.

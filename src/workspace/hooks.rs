@@ -13,7 +13,7 @@ use crate::hook::Hook;
 use crate::hook::command::{CommandHook, Missing, Unfit};
 use crate::hook::file::{HookDef, HookProblem, HookScope, parse};
 use crate::hook::notices::HookNotices;
-use crate::hook::trust::{HookState, TrustedHooks, Whereabouts};
+use crate::hook::trust::{ContentState, TrustedContents, Whereabouts, content};
 
 /// A project's hooks, below its folder.
 pub(super) const PROJECT_HOOKS: &str = PROJECT_FILES[2];
@@ -37,7 +37,7 @@ pub struct HookFiles {
 /// A hook of a file that could be read.
 pub struct FoundHook {
     pub def: HookDef,
-    pub state: HookState,
+    pub state: ContentState,
 }
 
 /// The content of the files.
@@ -46,7 +46,7 @@ pub struct FoundHooks {
     pub hooks: Vec<FoundHook>,
     /// Errors in files; a file with an error provides no hooks.
     pub problems: Vec<String>,
-    pub trusted: TrustedHooks,
+    pub trusted: TrustedContents,
 }
 
 impl HookFiles {
@@ -79,7 +79,7 @@ impl HookFiles {
     /// Returns all hooks defined for a folder, in effect or not; for an untrusted folder only the user's own. Blocking.
     pub fn find(&self, folder: &Path, trust: FolderTrust) -> FoundHooks {
         let mut found = FoundHooks::default();
-        match TrustedHooks::read(&self.trusted) {
+        match TrustedContents::read(&self.trusted) {
             Ok(trusted) => found.trusted = trusted,
             Err(problem) => found.problems.push(problem),
         }
@@ -92,7 +92,7 @@ impl HookFiles {
         {
             match defined(&path, scope) {
                 Ok(defs) => found.hooks.extend(defs.into_iter().map(|def| {
-                    let state = found.trusted.state(&def, &at);
+                    let state = found.trusted.state(&def.file, &def.name, content(&def, &at));
                     FoundHook { def, state }
                 })),
                 Err(problems) => found.problems.extend(problems.iter().map(ToString::to_string)),
@@ -114,22 +114,22 @@ impl HookFiles {
         let at = self.whereabouts(folder);
         for FoundHook { def, state } in found {
             let unfit = match state {
-                HookState::Trusted { hash } => {
+                ContentState::Trusted { hash } => {
                     let (env, notices) = (self.child_env.clone(), Arc::clone(&self.notices));
                     hooks.push(Arc::new(CommandHook::new(def, hash, at.clone(), env, notices)));
                     continue;
                 }
-                HookState::New { hash } => {
+                ContentState::New { hash } => {
                     let name = &def.name;
                     let text = format!("hook {name} is new and does not run: `co hooks trust {name}`");
                     self.notices.tell(format!("{hash} new"), text);
                     continue;
                 }
-                HookState::Changed { hash } => Unfit::Changed { hash },
-                HookState::Broken(broken) => Unfit::Broken(broken),
+                ContentState::Changed { hash } => Unfit::Changed { hash },
+                ContentState::Broken(broken) => Unfit::Broken(broken),
             };
             unfit.tell(&def, &self.notices);
-            if trusted.knows(&def) {
+            if trusted.knows(&def.file, &def.name) {
                 hooks.push(Arc::new(Missing::hook(&def, &unfit)));
             }
         }

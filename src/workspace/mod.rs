@@ -1,14 +1,16 @@
-//! The workspace of a session: the environment of the process ([`World`]), the trust in its folder, its rules and
-//! hooks, and the resulting policy ([`Permissions`]).
+//! The workspace of a session: the environment of the process ([`World`]), the trust in its folder, its rules, hooks
+//! and tool servers, and the resulting policy ([`Permissions`]).
 
 mod hooks;
 mod memory;
 mod permissions;
 pub mod rules;
+mod servers;
 pub mod trust;
 mod world;
 
 pub use self::hooks::{FoundHook, FoundHooks, HookFiles};
 pub use self::memory::MemoryFolder;
 pub use self::permissions::Permissions;
+pub use self::servers::agree_to_server;
 pub use self::world::{World, load_settings};

@@ -18,7 +18,7 @@ use super::trust::{
 use crate::agent::driver::AgentEnv;
 use crate::approval::rules::{RuleSet, RulesHealth};
 use crate::approval::{AutoApprove, Policy};
-use crate::config::{Contents, FolderTrust, Mode, Settings};
+use crate::config::{Contents, FolderTrust, Mode, PROJECT_SERVERS, Settings};
 use crate::hook::Hook;
 use crate::hook::command::Missing;
 use crate::hook::notices::HookNotices;
@@ -200,7 +200,8 @@ impl Permissions {
 
     /// Returns a notice about the contents of an untrusted folder that are not in effect, once for each content.
     pub async fn untrusted_notice(&self, folder: &Path) -> Option<String> {
-        if self.trust_of(folder) == FolderTrust::Trusted || !folder.join(PROJECT).is_dir() {
+        let is_there = folder.join(PROJECT).is_dir() || folder.join(PROJECT_SERVERS).is_file();
+        if self.trust_of(folder) == FolderTrust::Trusted || !is_there {
             return None;
         }
         let (world, folder) = (self.world.clone(), folder.to_owned());
@@ -211,8 +212,8 @@ impl Permissions {
             let words = found.in_words();
             news.then(|| {
                 format!(
-                    "This folder has its own {words}, ignored because you do not trust it. Look at \
-                     `.co` first; `/trust` shows them, `/trust yes` or `co trust` enables them. This notice is not repeated until they change."
+                    "This folder has its own {words}, ignored because you do not trust it. \
+                     `/trust` shows them, `/trust yes` or `co trust` enables them. This notice is not repeated until they change."
                 )
             })
         });

@@ -25,7 +25,9 @@ pub use self::tried::{Suggestion, suggestions, tried};
 
 use super::World;
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource, RulesHealth};
-use crate::config::{FolderTrust, PROJECT_FILES, ServerApproval, Settings, read_bounded, user_file};
+use crate::config::{
+    FolderTrust, PROJECT_FILES, ServerApproval, ServerSettings, Settings, read_bounded, user_file,
+};
 use crate::stdx::fs::{create_private_dir, fingerprint, write_private};
 use crate::store::Store;
 
@@ -42,7 +44,7 @@ pub struct RuleBook {
     /// The folder in which the last good texts are kept.
     kept: PathBuf,
     /// Those that stand for `approval = "never"` of tool servers.
-    of_servers: Vec<Rule>,
+    of_servers: Mutex<Vec<Rule>>,
     state: Mutex<RulesState>,
 }
 
@@ -74,7 +76,7 @@ impl RuleBook {
             user: user_file(&world.env).map(|file| file.with_file_name("rules.toml")),
             home: world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
             kept: settings.data_dir.join("rules"),
-            of_servers: rules_of_servers(world, settings),
+            of_servers: Mutex::new(rules_of_servers(user_file(&world.env), &settings.mcp_servers)),
             state: Mutex::default(),
         }
     }
@@ -110,9 +112,15 @@ impl RuleBook {
             }
             set.rules.extend(known.rules.iter().filter_map(|rule| at_home(rule.clone(), folder)));
         }
-        set.rules.extend(self.of_servers.iter().cloned());
+        set.rules.extend(self.of_servers.lock().iter().cloned());
         make_unique(&mut set.rules);
         set
+    }
+
+    /// Takes changed settings of tool servers.
+    pub fn take_servers(&self, servers: &BTreeMap<String, ServerSettings>) {
+        let file = self.user.as_ref().map(|rules| rules.with_file_name("config.toml"));
+        *self.of_servers.lock() = rules_of_servers(file, servers);
     }
 
     /// Returns what is wrong with the files, as they were last read.
@@ -181,8 +189,8 @@ impl RuleBook {
 }
 
 /// Returns a rule of the user's for each tool server whose calls need not be asked for. It does not cover HIGH.
-fn rules_of_servers(world: &World, settings: &Settings) -> Vec<Rule> {
-    let never = settings.mcp_servers.iter().filter(|(_, one)| one.approval == ServerApproval::Never);
+fn rules_of_servers(user: Option<PathBuf>, servers: &BTreeMap<String, ServerSettings>) -> Vec<Rule> {
+    let never = servers.iter().filter(|(_, one)| one.approval == ServerApproval::Never);
     let rule = |(name, _): (&String, _)| {
         format!(
             "[[rule]]\nid = \"mcp-{name}\"\neffect = \"allow\"\nserver = \"{name}\"\nrisk = \"medium\"\n\
@@ -190,7 +198,7 @@ fn rules_of_servers(world: &World, settings: &Settings) -> Vec<Rule> {
         )
     };
     let text: String = never.map(rule).collect();
-    let path = user_file(&world.env).unwrap_or_default();
+    let path = user.unwrap_or_default();
     // The names of servers are plain words.
     RuleSet::parse(&text, &RuleSource::User { path, line: 1 }, None).unwrap_or_default()
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 
 use super::hooks::{PROJECT_HOOKS, defined};
+use super::servers::servers_of;
 use super::{World, load_settings};
 use crate::accounts::login::WriteError;
 use crate::approval::WorkspaceKind;
@@ -81,6 +82,8 @@ pub struct Belongings {
     pub rules: usize,
     /// Each with its name, events and command.
     pub hooks: Vec<(String, String, String)>,
+    /// Tool servers, each with its name and its command or address.
+    pub servers: Vec<(String, String)>,
     /// Files that cannot be read correctly.
     pub problems: Vec<String>,
     /// Variables that its settings use as keys or headers, and the hosts to which they would be sent.
@@ -109,6 +112,10 @@ impl Belongings {
             found.settings = loaded.warnings.iter().filter_map(untrusted_key).collect();
         }
         found.rules(folder, world);
+        match servers_of(folder) {
+            Ok(servers) => found.servers = servers,
+            Err(problem) => found.problems.push(problem),
+        }
         match defined(&folder.join(PROJECT_HOOKS), HookScope::Project) {
             Ok(hooks) => {
                 found.hooks.extend(hooks.iter().map(|hook| {
@@ -132,7 +139,11 @@ impl Belongings {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.settings.is_empty() && self.rules == 0 && self.hooks.is_empty() && self.problems.is_empty()
+        self.settings.is_empty()
+            && self.rules == 0
+            && self.hooks.is_empty()
+            && self.servers.is_empty()
+            && self.problems.is_empty()
     }
 
     /// Returns a short description in Markdown.
@@ -151,6 +162,10 @@ impl Belongings {
             let names: Vec<_> = self.hooks.iter().map(|(name, _, _)| code(name)).collect();
             parts.push(format!("hooks ({})", names.join(", ")));
         }
+        if !self.servers.is_empty() {
+            let names: Vec<_> = self.servers.iter().map(|(name, _)| code(name)).collect();
+            parts.push(format!("tool servers ({})", names.join(", ")));
+        }
         if !self.problems.is_empty() {
             parts.push("files that cannot be read".to_owned());
         }
@@ -164,7 +179,8 @@ impl Belongings {
     /// Returns a hash of the contents.
     pub fn fingerprint(&self) -> String {
         let mut all = Fingerprinter::default();
-        for (name, text) in &self.contents {
+        for (name, text) in self.contents.iter().chain(self.servers.iter().map(|(name, place)| (name, place)))
+        {
             for part in [name, text] {
                 all.update(part.as_bytes());
                 all.update(b"\0");

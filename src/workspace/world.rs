@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use crate::approval::WorkspaceKind;
@@ -10,6 +11,7 @@ use crate::config::{self, ConfigError, Loaded, Settings, user_file};
 use crate::stdx::clock::{Clock, SystemClock};
 use crate::stdx::paths::normalize;
 use crate::workspace::MemoryFolder;
+use crate::workspace::servers::add_project_servers;
 
 /// The environment of one run.
 #[derive(Clone)]
@@ -94,6 +96,16 @@ impl World {
         }
     }
 
+    /// Opens an address of the web, if there is a browser. One that does not start is no failure: the address is shown too.
+    pub fn open_address(&self, address: &str) {
+        let is_web = address.starts_with("https://") || address.starts_with("http://");
+        if let Some(browser) = self.browser().filter(|_| is_web) {
+            let mut command = Command::new(browser);
+            command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let _ = command.spawn();
+        }
+    }
+
     /// Returns the first of these programs that is in the `PATH`.
     fn installed(&self, names: &[&str]) -> Option<String> {
         let path = self.env.get("PATH").cloned().unwrap_or_default();
@@ -119,9 +131,12 @@ impl World {
     }
 }
 
-/// Reads the settings of this run: from the files that exist, the environment, and `flags` as pairs of name and text.
+/// Reads the settings of this run: from the files that exist, the environment, and `flags` as pairs of name and text. The
+/// servers of a trusted project are among them.
 pub fn load_settings(world: &World, flags: Vec<(String, String)>) -> Result<Loaded, Vec<ConfigError>> {
-    config::load(&config::read_sources(&world.workspace, world.env.clone(), flags)?)
+    let mut loaded = config::load(&config::read_sources(&world.workspace, world.env.clone(), flags)?)?;
+    add_project_servers(&mut loaded, world);
+    Ok(loaded)
 }
 
 #[cfg(test)]

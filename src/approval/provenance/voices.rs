@@ -59,6 +59,9 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
                     (Source::Command { command: text.lines().next().unwrap_or_default().to_owned() }, None)
                 }
                 NoteKind::LateOutcome { call } => (tool(call, tools), Some(call)),
+                NoteKind::Resource { server } | NoteKind::ServerPrompt { server } => {
+                    (Source::Server { name: server.clone() }, None)
+                }
                 // What was stopped or gone back on is named by its arguments.
                 NoteKind::Hook | NoteKind::Summary | NoteKind::Abort => (Source::Program, None),
                 NoteKind::Reflection | NoteKind::Budget | NoteKind::Repetition | NoteKind::Situation => {
@@ -83,7 +86,7 @@ fn returned<'a>(one: &'a ToolReturn, tools: &Tools<'a>, found: &mut Vec<Voice<'a
     let (source, side) = match &one.source {
         // Files outside the workspace are only stored outputs of other tools.
         Source::File { path } if Path::new(path).is_relative() => (one.source.clone(), Side::Files),
-        Source::File { .. } | Source::Command { .. } | Source::Tool { .. } => {
+        Source::File { .. } | Source::Command { .. } | Source::Tool { .. } | Source::Server { .. } => {
             (one.source.clone(), Side::Outside)
         }
         Source::Program => match tool(&one.call, tools) {

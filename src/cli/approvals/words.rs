@@ -112,5 +112,6 @@ pub(super) fn source(source: &Source) -> String {
         Source::File { path } => format!("the file {path}"),
         Source::Command { command } => format!("the output of `{command}`"),
         Source::Tool { name } => format!("the tool {name}"),
+        Source::Server { name } => format!("the tool server {name}"),
     }
 }

@@ -8,7 +8,7 @@ use super::super::error::{CliError, Kind, Result};
 use super::{Counts, HooksCommand, broken, unknown};
 use crate::hook::command::{Tried, told};
 use crate::hook::file::HookDef;
-use crate::hook::trust::HookState;
+use crate::hook::trust::ContentState;
 use crate::hook::{Hook as _, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::sandbox::Exit;
@@ -70,7 +70,7 @@ fn meant<'a>(
 }
 
 /// Returns the hash of the trusted content: nothing else runs, not even here.
-fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &HookState) -> Result<String> {
+fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &ContentState) -> Result<String> {
     let name = &def.name;
     let failed =
         |what: &str| CliError::message(Kind::Error, format!("hook {name} {what}, so it does not run"));
@@ -78,14 +78,14 @@ fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &HookState) -> Resu
         (Counts::FolderNotTrusted, _) => {
             Err(failed("belongs to this folder, which you do not trust").hint("`co trust` trusts the folder"))
         }
-        (Counts::Yes, HookState::Trusted { hash }) => Ok(hash.clone()),
-        (Counts::Yes, HookState::New { .. }) => {
+        (Counts::Yes, ContentState::Trusted { hash }) => Ok(hash.clone()),
+        (Counts::Yes, ContentState::New { .. }) => {
             Err(failed("is new").hint(format!("`co hooks trust {name}` trusts it")))
         }
-        (Counts::Yes, HookState::Changed { .. }) => {
+        (Counts::Yes, ContentState::Changed { .. }) => {
             Err(failed("has changed").hint(format!("`co hooks trust {name}` trusts the new version")))
         }
-        (Counts::Yes, HookState::Broken(broken)) => {
+        (Counts::Yes, ContentState::Broken(broken)) => {
             Err(failed(&format!("cannot run: {}", sanitize_line(&broken.to_string()))))
         }
     }

@@ -29,9 +29,11 @@ impl Plain {
             | ServerMessage::RuleSaved { .. }
             | ServerMessage::RuleChecked { .. }
             | ServerMessage::Models { .. }
+            | ServerMessage::Servers { .. }
+            | ServerMessage::Suggested { .. }
             | ServerMessage::Preview { .. }
             | ServerMessage::SessionsFound { .. } => {}
-            ServerMessage::Known { commands: _, tools } => self.tools = tools,
+            ServerMessage::Known { tools, .. } | ServerMessage::Offered { tools, .. } => self.tools = tools,
             ServerMessage::Elsewhere { count } => self.elsewhere(count),
             ServerMessage::Inbox { lines } => self.inbox(lines),
             ServerMessage::Request { request } => self.listed_request(request),
@@ -45,6 +47,10 @@ impl Plain {
             ServerMessage::PickModel { text, models: _ } => {
                 self.answered();
                 self.local("models", &text, Tone::Plain);
+            }
+            ServerMessage::OpenServers { text, servers: _ } => {
+                self.answered();
+                self.local("tool servers", &text, Tone::Plain);
             }
             ServerMessage::PickSession { query } => self.pick_session(&query),
             ServerMessage::Entered => self.entered(),

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
@@ -11,11 +12,13 @@ use tokio::sync::{mpsc, watch};
 use super::background::BackgroundSessions;
 use super::files::Files;
 use super::pending::Pending;
+use super::questions::Questions;
+use super::servers::{prompt_lines, server_lines};
 use super::shell::{Shell, ShellEvent, UserCommand};
 use crate::accounts::login::Entered;
 use crate::accounts::{ModelChoice, Origin};
 use crate::agent::port::{Closed, Event, Frontend, Op};
-use crate::app::{App, images};
+use crate::app::{App, images, mentions};
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
     Activity, Command, CommandEffect, Commands, Entry, ExportForm, Privacy, Say, UNSANDBOXED, code, dispatch,
@@ -56,6 +59,8 @@ pub(super) struct ClientHandler {
     pub(super) folder: PathBuf,
     files: Files,
     pub(super) pending: Pending,
+    /// What tool servers ask the user.
+    pub(super) questions: Questions,
     /// Work beside the current session.
     pub(super) background: BackgroundSessions,
     /// Requests of this session beyond those sent to the front end.
@@ -151,6 +156,7 @@ impl ClientHandler {
             folder: PathBuf::new(),
             files: Files::default(),
             pending: Pending::new(hook_messages),
+            questions: Questions::default(),
             read_only: None,
             commands: Commands::builtin(),
             told: Activity::Running,
@@ -174,6 +180,7 @@ impl ClientHandler {
         self.draft = None;
         // The hooks' pending results belong to the previous session.
         drop(self.pending.abandon());
+        self.questions.abandon();
         self.told = Activity::Running;
     }
 
@@ -225,6 +232,10 @@ impl ClientHandler {
                 self.remember(&Entry::Prompt { text: prompt.text.clone() }, &prompt.text);
                 self.prompt(prompt).await
             }
+            ClientRequest::Op(Op::Decide { request, approval }) if self.questions.has(&request) => {
+                self.answer(&request, approval).await;
+                OwnerAction::Answered
+            }
             ClientRequest::Op(op) => OwnerAction::Op(op),
             ClientRequest::Draft { text } => OwnerAction::Draft(text),
             ClientRequest::Open { session } => OwnerAction::Open(session),
@@ -234,7 +245,9 @@ impl ClientHandler {
             }
             ClientRequest::Files => {
                 let kind = self.app.world.kind_of(&self.folder);
-                self.files.tell(&self.folder, kind, &self.updates).await;
+                let resources = self.app.servers.resources();
+                let named = resources.iter().map(|one| format!("{}:{}", one.server, one.uri)).collect();
+                self.files.tell(&self.folder, kind, named, &self.updates).await;
                 OwnerAction::Answered
             }
             ClientRequest::Sessions => {
@@ -276,6 +289,14 @@ impl ClientHandler {
             }
             ClientRequest::SetMode { mode } => {
                 self.set_mode(mode).await;
+                OwnerAction::Answered
+            }
+            ClientRequest::Suggest { command, argument, typed } => {
+                self.suggest(command, argument, typed);
+                OwnerAction::Answered
+            }
+            ClientRequest::Server(change) => {
+                self.change_server(change).await;
                 OwnerAction::Answered
             }
             ClientRequest::Inbox => {
@@ -341,8 +362,17 @@ impl ClientHandler {
     /// Builds a prompt with the images that it names. If it cannot be sent, its text is returned to the composer.
     pub(super) async fn prompt(&mut self, prompt: Prompt) -> OwnerAction {
         let text = prompt.text.clone();
+        let mut prompt = prompt;
+        let resources = mentions::take_resources(&mut prompt, &self.app.servers.settings());
         match images::parts(prompt, &self.folder, &self.app.world, &self.app.models).await {
-            Ok(parts) => self.submit(parts).await,
+            Ok(parts) if resources.is_empty() => self.submit(parts).await,
+            Ok(parts) => {
+                let servers = self.app.servers.clone();
+                let read = async move {
+                    mentions::read_resources(resources, &servers, servers.place().output_limit).await
+                };
+                self.submit_with(parts, read.boxed()).await
+            }
             Err(error) => {
                 self.tell(ServerMessage::Refused { text, reason: error.to_string() }).await;
                 OwnerAction::Answered
@@ -383,6 +413,9 @@ impl ClientHandler {
     }
 
     async fn command(&mut self, name: &str, args: &str, known: SessionView<'_>) -> OwnerAction {
+        if let Some(prompt) = self.server_prompt(name) {
+            return self.use_prompt(prompt, args).await;
+        }
         let view = self.command_view(name, known).await;
         match self.commands.decide(name, args, &view) {
             CommandEffect::Say(say) => self.say(say).await,
@@ -429,6 +462,10 @@ impl ClientHandler {
             }
             CommandEffect::Export(form) => self.export(form, known).await,
             CommandEffect::EndTask(number) => self.end_task(number).await,
+            CommandEffect::OpenServers(text) => {
+                let servers = server_lines(&self.app);
+                self.tell(ServerMessage::OpenServers { servers, text }).await;
+            }
             CommandEffect::ReconnectServer(name) => self.reconnect_server(name),
             CommandEffect::Quit => return OwnerAction::Close,
         }
@@ -560,20 +597,6 @@ impl ClientHandler {
         self.say(say).await;
     }
 
-    /// Connects a tool server again, in the background, and says how it went.
-    fn reconnect_server(&self, name: String) {
-        let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
-        tokio::spawn(async move {
-            app.servers.reconnect(&name);
-            let state =
-                app.servers.settled(&name).await.map_or_else(|| "off".to_owned(), |state| state.words());
-            let text = format!("{}: {}", code(&name), crate::stdx::text::sanitize_line(&state));
-            let Say { title, text, tone } = Say::plain("tool servers", text);
-            // The front end may be gone.
-            let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
-        });
-    }
-
     async fn end_task(&mut self, number: usize) {
         let folder = self.app.spill(&self.session);
         if let Err(error) = self.app.tasks.end(&folder, number) {
@@ -599,8 +622,9 @@ impl ClientHandler {
         let filter = RequestFilter::UndecidedOf(self.session.clone());
         match self.app.store.requests(filter, WAITING_SHOWN).await {
             Ok(stored) => {
-                let requests: Vec<_> = stored.into_iter().map(|one| one.request).collect();
+                let mut requests: Vec<_> = stored.into_iter().map(|one| one.request).collect();
                 self.untold = self.untold_of(requests.len()).await;
+                requests.extend(self.questions.requests());
                 self.tell(ServerMessage::Waiting { requests }).await;
             }
             Err(error) => self.say(Say::error("approvals", format!("{error}."))).await,
@@ -636,7 +660,8 @@ impl ClientHandler {
                 _ => command.choices().map(str::to_owned).collect(),
             },
         };
-        let commands = self.commands.iter().map(line).collect();
+        let mut commands: Vec<CommandLine> = self.commands.iter().map(line).collect();
+        commands.extend(prompt_lines(&self.app.servers));
         let tools = self.app.registry.tools().specs().cloned().collect();
         self.tell(ServerMessage::Known { commands, tools }).await;
     }

@@ -53,8 +53,14 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Sends the files below `root`, from the cache or after a walk in the background.
-    pub(super) async fn tell(&self, root: &Path, kind: WorkspaceKind, updates: &Updates) {
+    /// Sends the files below `root`, from the cache or after a walk in the background, and what else can be named.
+    pub(super) async fn tell(
+        &self,
+        root: &Path,
+        kind: WorkspaceKind,
+        others: Vec<String>,
+        updates: &Updates,
+    ) {
         let fresh = {
             let mut shared = self.shared.lock();
             let fresh =
@@ -70,14 +76,15 @@ impl Files {
         };
         match fresh {
             // The front end may be gone.
-            Some(paths) => {
+            Some(mut paths) => {
+                paths.extend(others);
                 let _ = updates.notice(ServerMessage::Files { paths }).await;
             }
-            None => self.start(root.to_owned(), kind, updates.clone()),
+            None => self.start(root.to_owned(), kind, others, updates.clone()),
         }
     }
 
-    fn start(&self, root: PathBuf, kind: WorkspaceKind, updates: Updates) {
+    fn start(&self, root: PathBuf, kind: WorkspaceKind, others: Vec<String>, updates: Updates) {
         let (shared, cancel) = (Arc::clone(&self.shared), self.cancel.clone());
         let stop = cancel.clone();
         let walked = root.clone();
@@ -96,6 +103,7 @@ impl Files {
                 shared.walking = None;
                 shared.found = Some(FoundFiles { root, at: Instant::now(), paths: paths.clone() });
             }
+            let paths = paths.into_iter().chain(others).collect();
             let _ = updates.notice(ServerMessage::Files { paths }).await;
         });
     }

@@ -2,9 +2,9 @@
 //! work.
 //!
 //! It holds the session while the front end is open, starts turns, and executes slash commands. The front end receives
-//! updates only; nothing here draws. `client` handles requests that are possible at any time, `lists`, `models` and
-//! `files` what it lists, `rules` its rules, `turn` a running turn, `reader` a session that another process owns, `inbox` the
-//! requests of all sessions, `shell` the user's commands, `submit` and `pending` the hooks, `trust` the folder's trust.
+//! updates only; nothing here draws. `client` handles requests that are possible at any time, `lists`, `models`, `servers`
+//! and `files` what it lists, `rules` its rules, `turn` a running turn, `reader` a session that another process owns, `inbox` the
+//! requests of all sessions, `questions` what tool servers ask, `shell` the user's commands, `submit` and `pending` the hooks, `trust` the folder's trust.
 
 mod background;
 mod client;
@@ -15,8 +15,10 @@ mod lists;
 mod login;
 mod models;
 mod pending;
+mod questions;
 mod reader;
 mod rules;
+mod servers;
 mod shell;
 mod submit;
 mod trust;
@@ -95,9 +97,15 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
             models.trouble().into_iter().map(|trouble| format!("{}.", trouble.trim_end_matches('.'))),
         );
         let app = Arc::new(App::open(world, loaded, models).await?);
+        let (elicitor, questions) = questions::elicitor();
+        app.servers.connect(Some(elicitor));
+        let following = servers::follow(Arc::clone(&app), updates.clone());
         let mut client = ClientHandler::new(app, updates.clone(), asks, decider);
+        client.pending.listen(questions);
         // The future is large, so it is on the heap.
-        Box::pin(live(&mut client, opening, warnings)).await
+        let lines = Box::pin(live(&mut client, opening, warnings)).await;
+        following.abort();
+        lines
     };
     let lines = lines.await;
     let goodbye = lines.as_ref().cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Running hooks of the session's start and of prompts, in order.
+//! Running hooks of the session's start and of prompts, in order, and what arrives beside them.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -6,6 +6,7 @@ use std::future::pending;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::questions::AskedQuestion;
 use crate::agent::driver::{HooksSaid, Submitted};
 use crate::message::UserPart;
 
@@ -16,6 +17,7 @@ const STOPPED: &str = "it was stopped before the hooks had looked at it";
 pub(super) struct Pending {
     pub(super) queue: VecDeque<Looking>,
     words: Option<mpsc::Receiver<String>>,
+    questions: Option<mpsc::Receiver<AskedQuestion>>,
 }
 
 pub(super) enum Looking {
@@ -26,14 +28,24 @@ pub(super) enum Looking {
 /// The result of the oldest, or a message for the user.
 pub(super) enum Looked {
     Word(String),
+    /// A tool server asks the user.
+    Question(AskedQuestion),
     Start(HooksSaid),
     Sent(Vec<UserPart>),
-    Refused { text: String, reason: String },
+    Refused {
+        text: String,
+        reason: String,
+    },
 }
 
 impl Pending {
     pub(super) fn new(words: Option<mpsc::Receiver<String>>) -> Self {
-        Self { queue: VecDeque::new(), words }
+        Self { queue: VecDeque::new(), words, questions: None }
+    }
+
+    /// Takes the questions of tool servers from here.
+    pub(super) fn listen(&mut self, questions: mpsc::Receiver<AskedQuestion>) {
+        self.questions = Some(questions);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -71,10 +83,11 @@ impl Pending {
         texts.collect()
     }
 
-    /// Returns the next result. Cancel-safe; never resolves while no hook runs and no message waits.
+    /// Returns the next result. Cancel-safe; never resolves while no hook runs and nothing arrives.
     pub(super) async fn next(&mut self) -> Looked {
         let looked = tokio::select! {
-            word = next_word(&mut self.words) => return Looked::Word(word),
+            word = received(&mut self.words) => return Looked::Word(word),
+            question = received(&mut self.questions) => return Looked::Question(question),
             looked = next_looked(self.queue.front_mut()) => looked,
         };
         self.queue.pop_front();
@@ -82,10 +95,10 @@ impl Pending {
     }
 }
 
-async fn next_word(words: &mut Option<mpsc::Receiver<String>>) -> String {
-    let Some(words) = words else { return pending().await };
-    match words.recv().await {
-        Some(word) => word,
+async fn received<T>(from: &mut Option<mpsc::Receiver<T>>) -> T {
+    let Some(from) = from else { return pending().await };
+    match from.recv().await {
+        Some(one) => one,
         // All senders are gone, so no message can arrive.
         None => pending().await,
     }

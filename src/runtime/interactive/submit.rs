@@ -3,17 +3,22 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::client::{ClientHandler, OwnerAction};
 use super::pending::{Looked, Looking};
-use crate::agent::driver::{self, AgentEnv};
+use crate::agent::driver::{self, AgentEnv, Submitted};
 use crate::command::Say;
 use crate::frontend::protocol::ServerMessage;
 use crate::hook::{Hook, HookEvent};
 use crate::message::{UserPart, images};
 use crate::runtime::hooks::{notes, session_start};
 use crate::session::Session;
+
+/// Parts of a prompt that come from elsewhere, or why they cannot be had.
+type MoreParts = BoxFuture<'static, Result<Vec<UserPart>, String>>;
 
 impl ClientHandler {
     /// Starts the hooks for the opened session.
@@ -36,9 +41,35 @@ impl ClientHandler {
         if self.pending.is_empty() && !driver::any_hook_wants(&hooks, HookEvent::UserPromptSubmit) {
             return OwnerAction::Prompt(parts);
         }
+        self.look_at(parts, hooks, std::future::ready(Ok(Vec::new())).boxed()).await
+    }
+
+    /// Submits a prompt with more parts, which come from elsewhere; if they cannot be had, the prompt is returned.
+    pub(super) async fn submit_with(&mut self, parts: Vec<UserPart>, more: MoreParts) -> OwnerAction {
+        if self.read_only.is_some() {
+            return OwnerAction::Prompt(parts);
+        }
+        let hooks = self.app.permissions.hooks_of(&self.folder).await;
+        self.look_at(parts, hooks, more).await
+    }
+
+    async fn look_at(
+        &mut self,
+        mut parts: Vec<UserPart>,
+        hooks: Vec<Arc<dyn Hook>>,
+        more: MoreParts,
+    ) -> OwnerAction {
         let text = images::words(&parts);
         let (session, folder) = (self.session.to_string(), self.folder.clone());
-        let task = tokio::spawn(async move { driver::submit(&hooks, session, folder, parts).await });
+        let task = tokio::spawn(async move {
+            match more.await {
+                Ok(more) => {
+                    parts.extend(more);
+                    driver::submit(&hooks, session, folder, parts).await
+                }
+                Err(reason) => Submitted::Refused { reason },
+            }
+        });
         self.pending.queue.push_back(Looking::Prompt { text, task: AbortOnDropHandle::new(task) });
         self.tell_at_work().await;
         OwnerAction::Answered
@@ -49,6 +80,10 @@ impl ClientHandler {
         match looked {
             Looked::Word(word) => {
                 self.say(Say::warning("hooks", word)).await;
+                OwnerAction::Answered
+            }
+            Looked::Question(question) => {
+                self.asked(question).await;
                 OwnerAction::Answered
             }
             Looked::Start(said) => {

@@ -42,6 +42,9 @@ impl ClientHandler {
         for (name, events, command) in &found.hooks {
             text.push_str(&format!("\n- hook {} at {events}: {}", code(name), code(command)));
         }
+        for (name, place) in &found.servers {
+            text.push_str(&format!("\n- tool server {}: {}", code(name), code(place)));
+        }
         if !found.changes.is_empty() {
             let head =
                 if found.is_known { "Changed since you trusted it:" } else { "Contents of its files:" };
@@ -67,6 +70,9 @@ impl ClientHandler {
                 );
                 if !found.hooks.is_empty() {
                     text.push_str(" Each hook runs only after `co hooks trust`.");
+                }
+                if !found.servers.is_empty() {
+                    text.push_str(" Each tool server is used after `/mcp` or `co mcp enable`.");
                 }
                 self.say(Say::plain("trust", text)).await;
             }

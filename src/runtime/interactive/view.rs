@@ -49,7 +49,7 @@ impl ClientHandler {
                     &app.settings,
                     &app.models,
                     SandboxStatus::of(&*app.sandbox, &app.sandbox_remarks),
-                    &app.servers,
+                    app.servers.status(),
                     Ok(&app.store),
                 )
                 .await;
@@ -58,7 +58,7 @@ impl ClientHandler {
                 view.status.push(("tools".to_owned(), app.registry.tools().specs().count().to_string()));
             }
             Needs::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
-            Needs::Servers => view.servers = app.servers.status(&app.settings.mcp_servers),
+            Needs::Servers => view.servers = app.servers.status(),
             Needs::Tasks => {
                 let folder = app.spill(&self.session);
                 let file = |number| output_file(&folder, number).display().to_string();

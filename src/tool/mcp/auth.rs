@@ -177,7 +177,7 @@ pub(super) async fn manager(of: Account<'_>) -> Result<AuthorizationManager, Str
 fn oauth_client(oauth: &OAuthSettings, place: &ServerPlace) -> Result<Option<OAuthClientConfig>, String> {
     let Some(id) = &oauth.client_id else { return Ok(None) };
     let client = OAuthClientConfig::new(id, String::new()).with_scopes(oauth.scopes.clone());
-    let secret = oauth.client_secret.as_ref().map(|secret| place.filled_in(secret)).transpose()?;
+    let secret = oauth.client_secret.as_ref().map(|secret| place.filled_in(secret.expose())).transpose()?;
     Ok(Some(match secret {
         Some(secret) => client.with_client_secret(secret),
         None => client,

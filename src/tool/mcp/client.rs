@@ -1,57 +1,142 @@
-//! What a server may ask of us and tell us: progress of calls, and that its tools changed. Everything else is declined.
+//! What a server may ask of us and tell us: the workspace, a question to the user, progress of calls, and that its lists
+//! changed. Everything else is declined.
 #![expect(deprecated, reason = "servers ask for roots, although newer versions of the protocol have none")]
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use rmcp::ClientHandler;
 use rmcp::ErrorData;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, FormElicitationCapability, Implementation, ListRootsResult,
+    ClientCapabilities, ClientConfig, CreateMessageRequestMethod, CreateMessageRequestParams,
+    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
+    FormElicitationCapability, Implementation, ListRootsResult, LoggingMessageNotificationParam,
     ProgressNotificationParam, ProgressToken, ProtocolVersion, Root, RootsCapabilities,
+    UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
 
 use super::names;
 use crate::message::CallId;
 use crate::tool::Progress;
 
-/// The calls of a server that wait for progress.
+/// The calls of a server that wait for an answer.
 #[derive(Default)]
-pub struct Progressing(Mutex<HashMap<ProgressToken, (CallId, mpsc::Sender<Progress>)>>);
+pub struct RunningCalls {
+    calls: Mutex<HashMap<ProgressToken, RunningCall>>,
+    /// Questions to the user that are open: the server waits for us, and no call is late.
+    questions: AtomicUsize,
+}
 
-impl Progressing {
+struct RunningCall {
+    call: CallId,
+    sender: mpsc::Sender<Progress>,
+    /// The last sign of it.
+    heard: Instant,
+}
+
+impl RunningCalls {
     pub fn add(&self, token: ProgressToken, call: CallId, sender: mpsc::Sender<Progress>) {
-        self.0.lock().insert(token, (call, sender));
+        self.calls.lock().insert(token, RunningCall { call, sender, heard: Instant::now() });
     }
 
     pub fn remove(&self, token: &ProgressToken) {
-        self.0.lock().remove(token);
+        self.calls.lock().remove(token);
+    }
+
+    /// Notes a sign of a call.
+    pub fn hear(&self, token: &ProgressToken) {
+        if let Some(call) = self.calls.lock().get_mut(token) {
+            call.heard = Instant::now();
+        }
+    }
+
+    /// Resolves once there was no sign of a call for so long. Cancel-safe.
+    pub async fn silent(&self, token: &ProgressToken, limit: Duration) {
+        loop {
+            if self.questions.load(Ordering::SeqCst) > 0 {
+                self.hear(token);
+            }
+            let heard = self.calls.lock().get(token).map(|call| call.heard);
+            let late = heard.map_or_else(Instant::now, |heard| heard + limit);
+            if Instant::now() >= late {
+                return;
+            }
+            tokio::time::sleep_until(late).await;
+        }
     }
 }
 
-/// Answers a server that asks the user for something. Cancel-safe.
-pub type Elicitor = Arc<dyn Fn(ElicitRequestParams) -> BoxFuture<'static, ElicitResult> + Send + Sync>;
+/// Counts a question while it is open.
+struct OpenQuestion<'a>(&'a RunningCalls);
+
+impl<'a> OpenQuestion<'a> {
+    fn new(calls: &'a RunningCalls) -> Self {
+        calls.questions.fetch_add(1, Ordering::SeqCst);
+        Self(calls)
+    }
+}
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        // What was silent because of the question gets its whole time again.
+        self.0.calls.lock().values_mut().for_each(|call| call.heard = Instant::now());
+        self.0.questions.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Asks the user what a server wants to know; the answer is given in its own time. Cancel-safe.
+pub type Elicitor = Arc<dyn Fn(Elicitation) -> BoxFuture<'static, ElicitationAnswer> + Send + Sync>;
+
+/// What a server asks the user for. The texts are the server's, cleaned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Elicitation {
+    pub server: String,
+    pub message: String,
+    pub wanted: ElicitationKind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ElicitationKind {
+    /// Values that fit this JSON Schema of a flat object.
+    Form { schema: Value },
+    /// A visit of this address, outside of the program.
+    Visit { address: String },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ElicitationAnswer {
+    /// The values of the form; an empty object for a visit.
+    Accept(Value),
+    Decline,
+    /// The user did not decide.
+    Cancel,
+}
 
 /// What a server is answered with.
 #[derive(Clone, Default)]
 pub struct Handlers {
-    pub progressing: Arc<Progressing>,
+    pub calls: Arc<RunningCalls>,
     /// `None`: nobody can be asked, and the server is told so.
     pub elicitor: Option<Elicitor>,
 }
 
 /// Our side of a connection.
 pub struct Client {
+    /// The server's name in the settings.
+    pub server: String,
     /// The workspace, as a URI.
     pub root: String,
     pub handlers: Handlers,
-    /// Notified when the server says that its tools changed.
-    pub tools_changed: Arc<Notify>,
+    /// Notified when the server says that its tools, prompts or resources changed.
+    pub lists_changed: Arc<Notify>,
 }
 
 impl ClientHandler for Client {
@@ -59,8 +144,10 @@ impl ClientHandler for Client {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = Some(RootsCapabilities::default());
         if self.handlers.elicitor.is_some() {
-            let forms = ElicitationCapability::new().with_form(FormElicitationCapability::new());
-            capabilities.elicitation = Some(forms);
+            let both = ElicitationCapability::new()
+                .with_form(FormElicitationCapability::new())
+                .with_url(UrlElicitationCapability::new());
+            capabilities.elicitation = Some(both);
         }
         ClientConfig::new(capabilities, Implementation::new("co", env!("CARGO_PKG_VERSION")))
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
@@ -75,18 +162,65 @@ impl ClientHandler for Client {
         asked: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Ok(match &self.handlers.elicitor {
-            Some(elicitor) => elicitor(asked).await,
-            None => ElicitResult::new(ElicitationAction::Cancel),
+        let Some(elicitor) = &self.handlers.elicitor else {
+            return Ok(ElicitResult::new(ElicitationAction::Cancel));
+        };
+        let (message, wanted) = match asked {
+            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+                let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+                (message, ElicitationKind::Form { schema })
+            }
+            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+                (message, ElicitationKind::Visit { address: url })
+            }
+            _ => return Ok(ElicitResult::new(ElicitationAction::Cancel)),
+        };
+        let _question = OpenQuestion::new(&self.handlers.calls);
+        let (server, message) = (self.server.clone(), names::description(&message));
+        Ok(match elicitor(Elicitation { server, message, wanted }).await {
+            ElicitationAnswer::Accept(values) => {
+                ElicitResult::new(ElicitationAction::Accept).with_content(values)
+            }
+            ElicitationAnswer::Decline => ElicitResult::new(ElicitationAction::Decline),
+            ElicitationAnswer::Cancel => ElicitResult::new(ElicitationAction::Cancel),
         })
     }
 
+    /// A server that wants to use our model is refused: it would pay with the user's account for what the user cannot see.
+    async fn create_message(
+        &self,
+        _: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        tracing::info!(server = %self.server, "it asked for an answer of the model, and was refused");
+        Err(ErrorData::method_not_found::<CreateMessageRequestMethod>())
+    }
+
+    async fn on_logging_message(
+        &self,
+        told: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        tracing::info!(server = %self.server, level = ?told.level, text = %names::line(&told.data.to_string()));
+    }
+
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.tools_changed.notify_one();
+        self.lists_changed.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.lists_changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.lists_changed.notify_one();
     }
 
     async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        let known = self.handlers.progressing.0.lock().get(&told.progress_token).cloned();
+        let known = self.handlers.calls.calls.lock().get_mut(&told.progress_token).map(|call| {
+            call.heard = Instant::now();
+            (call.call.clone(), call.sender.clone())
+        });
         let Some((call, sender)) = known else { return };
         let share = match told.total {
             Some(total) => format!("{} of {total}", told.progress),

@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{CallToolRequestParams, ElicitRequestParams, ElicitResult, ElicitationAction};
+use rmcp::model::CallToolRequestParams;
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value, json};
 
 use super::ServerPlace;
 use super::auth::{Account, authorize};
-use super::client::{Elicitor, Handlers};
+use super::client::{ElicitationAnswer, ElicitationKind, Elicitor, Handlers};
 use super::connect::{ConnectError, Connection, connect};
-use crate::config::{OAuthGrant, OAuthSettings, Secret, ServerApproval, ServerSettings, ServerTransport};
+use crate::config::{
+    OAuthGrant, OAuthSettings, Secret, ServerApproval, ServerScope, ServerSettings, ServerTransport,
+};
 
 /// The name under which tokens are kept.
 const NAME: &str = "conformance";
@@ -58,6 +60,7 @@ pub async fn conformance(
         trusted: false,
         prefix: NAME.to_owned(),
         enabled: true,
+        scope: ServerScope::User,
         tools: Vec::new(),
     };
     let mut run = Run { url, settings, place, logins: 0 };
@@ -135,14 +138,11 @@ async fn listed_or_login(
 fn defaults() -> Elicitor {
     Arc::new(|asked| {
         Box::pin(async move {
-            let ElicitRequestParams::FormElicitationParams { requested_schema, .. } = asked else {
-                return ElicitResult::new(ElicitationAction::Cancel);
-            };
-            let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+            let ElicitationKind::Form { schema } = asked.wanted else { return ElicitationAnswer::Cancel };
             let fields = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
             let set =
                 fields.iter().filter_map(|(name, field)| Some((name.clone(), field.get("default")?.clone())));
-            ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(set.collect()))
+            ElicitationAnswer::Accept(Value::Object(set.collect()))
         })
     })
 }

@@ -27,7 +27,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::auth::{self, Account};
 use super::client::{Client, Handlers};
 use super::{ServerPlace, Servers, names};
-use crate::config::{Secret, ServerSandbox, ServerSettings, ServerTransport};
+use crate::config::{Secret, ServerSandbox, ServerSettings, ServerTransport, variables};
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::UNLIMITED;
 use crate::sandbox::{Backend, Command, Confinement, ExecEvent};
@@ -66,7 +66,7 @@ impl From<String> for ConnectError {
 /// A connected server. Dropping it ends the server's program.
 pub(super) struct Connection {
     running: RunningService<RoleClient, Client>,
-    tools_changed: Arc<Notify>,
+    lists_changed: Arc<Notify>,
     /// Fires when the program ended.
     gone: CancellationToken,
     /// Of the program; nothing for an address.
@@ -87,9 +87,9 @@ impl Connection {
         (title.unwrap_or_default(), info.protocol_version.to_string())
     }
 
-    /// Resolves when the server says that its tools changed. Cancel-safe.
-    pub async fn tools_changed(&self) {
-        self.tools_changed.notified().await;
+    /// Resolves when the server says that its tools, prompts or resources changed. Cancel-safe.
+    pub async fn lists_changed(&self) {
+        self.lists_changed.notified().await;
     }
 
     /// Resolves when the server is gone, with the reason. Cancel-safe.
@@ -112,7 +112,8 @@ async fn closed(running: &RunningService<RoleClient, Client>) {
 }
 
 /// Returns what a server is reached by, without tokens.
-pub(super) fn shown(settings: &ServerSettings) -> String {
+#[must_use]
+pub fn shown(settings: &ServerSettings) -> String {
     match &settings.how {
         ServerTransport::Program { command, args, .. } => {
             let words: Vec<&str> = std::iter::once(command).chain(args).map(String::as_str).collect();
@@ -129,9 +130,11 @@ pub(super) async fn connect(
     place: &ServerPlace,
     handlers: &Handlers,
 ) -> Result<Connection, ConnectError> {
-    let tools_changed = Arc::new(Notify::new());
+    let lists_changed = Arc::new(Notify::new());
     let root = format!("file://{}", place.workspace.display());
-    let client = Client { root, handlers: handlers.clone(), tools_changed: Arc::clone(&tools_changed) };
+    let server = name.to_owned();
+    let client =
+        Client { server, root, handlers: handlers.clone(), lists_changed: Arc::clone(&lists_changed) };
     let gone = CancellationToken::new();
     let log = Servers::log_file(place, name);
     let (service, held, log) = match &settings.how {
@@ -141,6 +144,7 @@ pub(super) async fn connect(
             (in_time(client.serve(transport), settings, &gone, Some(&log)).await?, Some(held), Some(log))
         }
         ServerTransport::Http { url, headers, oauth } => {
+            let url = &place.filled_in(url)?;
             let config = http(url, headers, place)?;
             let http = http_client()?;
             let manager =
@@ -163,7 +167,7 @@ pub(super) async fn connect(
         let named = names::line(version.as_str());
         return Err(format!("it speaks an unknown version of the protocol ({named})").into());
     }
-    Ok(Connection { running: service, tools_changed, gone, _held: held, log })
+    Ok(Connection { running: service, lists_changed, gone, _held: held, log })
 }
 
 async fn in_time<T>(
@@ -223,7 +227,7 @@ fn start(
     let mut all = place.child_env.clone();
     all.push((MARKER.to_owned(), format!("mcp-{name}-{}", std::process::id())));
     for (name, value) in env {
-        let value = place.filled_in(value)?;
+        let value = place.filled_in(value.expose())?;
         all.retain(|(known, _)| known != name);
         all.push((name.clone(), value));
     }
@@ -250,7 +254,10 @@ fn start(
         // Nobody may wait for it.
         let _ = written.send(());
     });
-    let script: Vec<String> = std::iter::once(command).chain(args).map(|word| quoted(word)).collect();
+    let mut script = vec![quoted(command)];
+    for arg in args {
+        script.push(quoted(&place.filled_in(arg)?));
+    }
     let cancel = CancellationToken::new();
     let events = place.sandbox.spawn(
         Command {
@@ -299,16 +306,17 @@ fn found(command: &str, path: &str, workspace: &Path) -> Option<PathBuf> {
 }
 
 impl ServerPlace {
-    /// Replaces each `${NAME}` by the variable; errs if it is not set.
-    pub(super) fn filled_in(&self, value: &Secret) -> Result<String, String> {
+    /// Replaces each `${NAME}` by the variable, and `${NAME:-text}` by the text if it is not set; errs if there is none.
+    pub(super) fn filled_in(&self, value: &str) -> Result<String, String> {
         let mut out = String::new();
-        let mut rest = value.expose();
+        let mut rest = value;
         while let Some((before, after)) = rest.split_once("${") {
             let Some((name, after)) = after.split_once('}') else { break };
-            let variable =
-                self.variables.get(name).ok_or_else(|| format!("the variable {name} is not set"))?;
+            let (name, default) =
+                name.split_once(":-").map_or((name, None), |(name, text)| (name, Some(text)));
+            let variable = self.variables.get(name).map(String::as_str).or(default);
             out.push_str(before);
-            out.push_str(variable);
+            out.push_str(variable.ok_or_else(|| format!("the variable {name} is not set"))?);
             rest = after;
         }
         out.push_str(rest);
@@ -321,15 +329,19 @@ impl ServerPlace {
     /// says that they are secret.
     #[must_use]
     pub fn secrets(&self, settings: &ServerSettings) -> Vec<String> {
-        let values: Vec<&Secret> = match &settings.how {
-            ServerTransport::Program { env, .. } => {
-                env.iter().filter(|(name, _)| names_a_secret(name)).map(|(_, value)| value).collect()
+        let (values, texts): (Vec<&Secret>, Vec<&String>) = match &settings.how {
+            ServerTransport::Program { env, args, .. } => {
+                let secret = env.iter().filter(|(name, _)| names_a_secret(name));
+                (secret.map(|(_, value)| value).collect(), args.iter().collect())
             }
-            ServerTransport::Http { headers, oauth, .. } => {
-                headers.values().chain(&oauth.client_secret).collect()
+            ServerTransport::Http { headers, oauth, url } => {
+                (headers.values().chain(&oauth.client_secret).collect(), vec![url])
             }
         };
-        let whole = values.into_iter().filter_map(|value| self.filled_in(value).ok());
+        let whole = values.into_iter().filter_map(|value| self.filled_in(value.expose()).ok());
+        let named =
+            texts.into_iter().flat_map(|text| variables(text)).filter(|(name, _)| names_a_secret(name));
+        let whole = whole.chain(named.filter_map(|(name, _)| self.variables.get(name).cloned()));
         // Of `Bearer TOKEN`, the token.
         whole.flat_map(|value| [value.rsplit(' ').next().unwrap_or_default().to_owned(), value]).collect()
     }
@@ -356,7 +368,7 @@ fn http(
 ) -> Result<StreamableHttpClientTransportConfig, String> {
     let mut all = HashMap::new();
     for (name, value) in headers {
-        let text = place.filled_in(value)?;
+        let text = place.filled_in(value.expose())?;
         let mut value = reqwest::header::HeaderValue::from_str(&text)
             .map_err(|_| format!("the header {name} has a value that cannot be sent"))?;
         value.set_sensitive(true);

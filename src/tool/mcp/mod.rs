@@ -11,44 +11,30 @@ mod conformance;
 mod connect;
 mod kept;
 mod names;
+mod offers;
 mod result;
 mod schema;
+mod server;
 mod tool;
 
 use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use futures::FutureExt as _;
-use globset::{Glob, GlobSet, GlobSetBuilder};
 use parking_lot::Mutex;
-use rmcp::service::Peer;
-use rmcp::{RoleClient, model};
-use tokio::sync::{Notify, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::watch;
 
 pub use self::auth::{log_in, log_out};
-use self::client::Handlers;
+pub use self::client::{Elicitation, ElicitationAnswer, ElicitationKind, Elicitor};
 pub use self::conformance::conformance;
-use self::connect::{Connection, connect};
-use self::kept::{Definition, KeptFile, KnownTools};
-use self::tool::ServerTool;
-use crate::config::{ServerSandbox, ServerSettings, ServerTransport};
+pub use self::connect::shown;
+pub use self::offers::{PromptArgument, ServerPrompt, ServerResource, ServerText};
+pub use self::server::tools_with;
+use self::server::{Server, wanted};
+use crate::config::{ServerScope, ServerSettings};
 use crate::message::ToolName;
-use crate::sandbox::{Confinement, Sandbox};
+use crate::sandbox::Sandbox;
 use crate::tool::Registry;
-
-/// The most tools of one server; the others are left out, and counted.
-const MOST_TOOLS: usize = 500;
-
-/// How long a list of tools may take.
-const LISTING: Duration = Duration::from_secs(10);
-
-/// The wait before a failed server is tried again, which doubles to the last.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LAST_PAUSE: Duration = Duration::from_secs(300);
 
 /// Where servers run, and what they are given.
 #[derive(Clone)]
@@ -69,58 +55,30 @@ pub struct ServerPlace {
 }
 
 /// The servers of this process. Clones share them; the last one dropped ends them.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Servers(Arc<ServerTable>);
 
-#[derive(Default)]
 struct ServerTable {
-    all: BTreeMap<String, Arc<Server>>,
-    /// Ends the tasks.
-    end: CancellationToken,
+    place: ServerPlace,
+    registry: Registry,
+    servers: Mutex<Configured>,
+    /// Counts the changes of states.
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Configured {
+    settings: BTreeMap<String, ServerSettings>,
+    /// Those in use.
+    used: BTreeMap<String, Arc<Server>>,
+    /// How servers that are added later are connected. `None`: they are not.
+    connecting: Option<Option<Elicitor>>,
 }
 
 impl Drop for ServerTable {
     fn drop(&mut self) {
-        self.end.cancel();
+        self.servers.lock().used.values().for_each(|server| server.stop());
     }
-}
-
-/// A configured server.
-pub struct Server {
-    name: String,
-    settings: ServerSettings,
-    place: ServerPlace,
-    allowed: Option<GlobSet>,
-    state: watch::Sender<State>,
-    /// Asks for a connection.
-    wanted: Notify,
-    /// The tools that were offered last.
-    offered: Mutex<BTreeMap<ToolName, Arc<ServerTool>>>,
-    /// The beginnings of other servers' names of tools that begin as this one's.
-    rivals: Vec<String>,
-    kept: Mutex<KnownTools>,
-    /// Held while the file of `kept` is changed.
-    changing: tokio::sync::Mutex<()>,
-    handlers: Handlers,
-}
-
-/// What a server is doing.
-#[derive(Clone)]
-enum State {
-    Connecting,
-    Ready(Ready),
-    Failed {
-        why: String,
-        /// Before that a call does not connect it again.
-        until: Instant,
-    },
-}
-
-/// A connected server.
-#[derive(Clone)]
-struct Ready {
-    peer: Peer<RoleClient>,
-    about: ServerFacts,
 }
 
 /// What is known of a connected server.
@@ -131,8 +89,10 @@ pub struct ServerFacts {
     /// The version of the protocol.
     pub protocol: String,
     pub tools: Vec<ToolName>,
-    /// Tools that it has and that are not offered, each with the reason.
+    /// Tools that it has and that cannot be offered, each with the reason.
     pub left_out: Vec<String>,
+    /// Tools that the setting `tools` leaves out, by the server's own names.
+    pub switched_off: Vec<String>,
     /// Milliseconds from the start until its tools were known.
     pub took_ms: u64,
 }
@@ -151,6 +111,10 @@ pub struct ServerStatus {
 pub enum ServerState {
     /// Switched off in the settings.
     Off,
+    /// Of a project, and not trusted.
+    Held {
+        why: String,
+    },
     /// Not connected by this process.
     Unused,
     Connecting,
@@ -158,6 +122,16 @@ pub enum ServerState {
     Failed {
         why: String,
     },
+}
+
+/// A tool of a server, switched on or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedTool {
+    /// The name that the server knows it by.
+    pub own_name: String,
+    /// What it is for, in a line.
+    pub about: String,
+    pub is_on: bool,
 }
 
 impl ServerFacts {
@@ -177,6 +151,7 @@ impl ServerState {
     pub fn words(&self) -> String {
         match self {
             Self::Off => "off".to_owned(),
+            Self::Held { why } => format!("not used: {why}"),
             Self::Unused => "not connected".to_owned(),
             Self::Connecting => "connecting…".to_owned(),
             Self::Ready(facts) => facts.tools_in_words(),
@@ -186,64 +161,116 @@ impl ServerState {
 }
 
 impl Servers {
-    /// Makes the enabled servers; none is connected yet.
+    /// Takes the configured servers; none is connected yet.
     #[must_use]
-    pub fn new(settings: &BTreeMap<String, ServerSettings>, place: &ServerPlace) -> Self {
-        let enabled = settings.iter().filter(|(_, one)| one.enabled);
-        let server = |(name, one): (&String, &ServerSettings)| {
-            let own = format!("{}_", one.prefix);
-            let others = settings.values().map(|other| format!("{}_", other.prefix));
-            let rivals = others.filter(|other| *other != own && other.starts_with(&own)).collect();
-            let server = Server::new(name.clone(), one.clone(), place.clone(), rivals);
-            (name.clone(), Arc::new(server))
-        };
-        Self(Arc::new(ServerTable { all: enabled.map(server).collect(), end: CancellationToken::new() }))
+    pub fn new(settings: &BTreeMap<String, ServerSettings>, place: ServerPlace, registry: Registry) -> Self {
+        let table =
+            ServerTable { place, registry, servers: Mutex::default(), changes: watch::Sender::default() };
+        let servers = Self(Arc::new(table));
+        servers.change(settings);
+        servers
     }
 
-    /// Connects all of them, each in a task of its own, and keeps their tools in the registry. Needs a tokio runtime.
-    pub fn connect(&self, registry: &Registry) {
-        for server in self.0.all.values() {
-            registry.expect_tools_of(&server.name);
-            tokio::spawn(keep(Arc::clone(server), registry.clone(), self.0.end.clone()));
+    /// Connects them, each in a task of its own, and keeps their tools in the registry. Servers that ask the user for
+    /// something are answered by `elicitor`; without one they are told that nobody can be asked. Needs a tokio runtime.
+    pub fn connect(&self, elicitor: Option<Elicitor>) {
+        let mut servers = self.0.servers.lock();
+        servers.used.values().for_each(|server| server.start(elicitor.clone(), &self.0.registry));
+        servers.connecting = Some(elicitor);
+    }
+
+    /// Takes changed settings: ends servers that are gone, starts new ones, and leaves the others as they are. Needs a tokio
+    /// runtime once servers are connected.
+    pub fn change(&self, settings: &BTreeMap<String, ServerSettings>) {
+        let ServerTable { place, registry, changes, .. } = &*self.0;
+        let mut servers = self.0.servers.lock();
+        let wanted = wanted(settings);
+        servers.used.retain(|name, server| {
+            let is_same = wanted.get(name).is_some_and(|wanted| server.takes(wanted, registry));
+            if !is_same {
+                server.end(registry);
+            }
+            is_same
+        });
+        for (name, wanted) in wanted {
+            if servers.used.contains_key(&name) {
+                continue;
+            }
+            let server = Arc::new(Server::new(name.clone(), wanted, place.clone(), changes.clone()));
+            if let Some(elicitor) = &servers.connecting {
+                server.start(elicitor.clone(), registry);
+            }
+            servers.used.insert(name, server);
         }
+        servers.settings.clone_from(settings);
+        changes.send_modify(|count| *count += 1);
     }
 
     /// Puts the tools into the registry that were listed last, by any process, without connecting the servers. Blocking.
-    pub fn offer_kept(&self, registry: &Registry) {
-        for server in self.0.all.values() {
-            let kept = server.kept_file().read();
-            let listed = kept.tools.values().map(|known| known.tool.clone()).collect();
-            *server.kept.lock() = kept;
-            server.offer(listed, registry);
-        }
+    pub fn offer_kept(&self) {
+        self.0.servers.lock().used.values().for_each(|server| server.offer_kept(&self.0.registry));
     }
 
     /// Returns each configured server with its state, by name.
     #[must_use]
-    pub fn status(&self, settings: &BTreeMap<String, ServerSettings>) -> Vec<ServerStatus> {
-        let one = |(name, settings): (&String, &ServerSettings)| ServerStatus {
-            name: name.clone(),
-            place: connect::shown(settings),
-            state: match self.0.all.get(name) {
-                None if settings.enabled => ServerState::Unused,
-                None => ServerState::Off,
-                Some(server) => server.state_for_people(),
-            },
-        };
-        settings.iter().map(one).collect()
+    pub fn status(&self) -> Vec<ServerStatus> {
+        let servers = self.0.servers.lock();
+        let mut all = configured(&servers.settings);
+        for one in &mut all {
+            if let Some(server) = servers.used.get(&one.name)
+                && servers.connecting.is_some()
+            {
+                one.state = server.state_for_people();
+            }
+        }
+        all
+    }
+
+    /// Returns the settings in effect.
+    #[must_use]
+    pub fn settings(&self) -> BTreeMap<String, ServerSettings> {
+        self.0.servers.lock().settings.clone()
+    }
+
+    #[must_use]
+    pub fn place(&self) -> &ServerPlace {
+        &self.0.place
+    }
+
+    /// Returns the tools of a server that it listed last: each with its own name, its name here and what it is for, and
+    /// whether it is switched on.
+    #[must_use]
+    pub fn tools_of(&self, name: &str) -> Vec<ListedTool> {
+        self.used(name).map(|server| server.listed_tools()).unwrap_or_default()
+    }
+
+    /// Returns the prompts of all connected servers.
+    #[must_use]
+    pub fn prompts(&self) -> Vec<ServerPrompt> {
+        self.all().iter().flat_map(|server| server.offers().prompts).collect()
+    }
+
+    /// Returns the resources of all connected servers, templates among them.
+    #[must_use]
+    pub fn resources(&self) -> Vec<ServerResource> {
+        self.all().iter().flat_map(|server| server.offers().resources).collect()
+    }
+
+    /// Notified of each change of a state or a list.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changes.subscribe()
     }
 
     /// Connects a server that failed, at once; whether there is one of this name.
     pub fn reconnect(&self, name: &str) -> bool {
-        let server = self.0.all.get(name);
-        server.inspect(|server| server.wanted.notify_one()).is_some()
+        self.used(name).inspect(|server| server.reconnect()).is_some()
     }
 
     /// Waits until a server is connected or has failed. `None` if there is none of this name. Cancel-safe.
     pub async fn settled(&self, name: &str) -> Option<ServerState> {
-        let server = self.0.all.get(name)?;
-        // The sender is in the server.
-        let _ = server.state.subscribe().wait_for(|state| !matches!(state, State::Connecting)).await;
+        let server = self.used(name)?;
+        server.settled().await;
         Some(server.state_for_people())
     }
 
@@ -252,255 +279,27 @@ impl Servers {
     pub fn log_file(place: &ServerPlace, name: &str) -> PathBuf {
         place.logs.join(format!("{name}.log"))
     }
-}
 
-impl Server {
-    fn new(name: String, settings: ServerSettings, place: ServerPlace, rivals: Vec<String>) -> Self {
-        let mut globs = GlobSetBuilder::new();
-        // What is no glob names no tool.
-        settings.tools.iter().filter_map(|text| Glob::new(text).ok()).for_each(|glob| {
-            globs.add(glob);
-        });
-        let allowed = (!settings.tools.is_empty()).then(|| globs.build().unwrap_or_default());
-        Self {
-            name,
-            settings,
-            place,
-            allowed,
-            state: watch::Sender::new(State::Connecting),
-            wanted: Notify::new(),
-            offered: Mutex::default(),
-            rivals,
-            kept: Mutex::default(),
-            changing: tokio::sync::Mutex::default(),
-            handlers: Handlers::default(),
-        }
+    fn used(&self, name: &str) -> Option<Arc<Server>> {
+        self.0.servers.lock().used.get(name).cloned()
     }
 
-    fn state_for_people(&self) -> ServerState {
-        match &*self.state.borrow() {
-            State::Connecting => ServerState::Connecting,
-            State::Ready(ready) => ServerState::Ready(ready.about.clone()),
-            State::Failed { why, .. } => ServerState::Failed { why: why.clone() },
-        }
-    }
-
-    /// Connects the server and takes its tools; errs with the reason.
-    async fn serve(self: &Arc<Self>, registry: &Registry) -> Result<Connection, String> {
-        let began = Instant::now();
-        let connected = connect(&self.name, &self.settings, &self.place, &self.handlers).await;
-        let connection = connected.map_err(|error| error.why)?;
-        let listed = listed(connection.peer()).await?;
-        self.keep(&listed).await;
-        let (tools, left_out) = self.offer(listed, registry);
-        registry.settle_tools_of(&self.name);
-        let (title, protocol) = connection.about();
-        let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let about = ServerFacts { title, protocol, tools, left_out, took_ms };
-        self.state.send_replace(State::Ready(Ready { peer: connection.peer().clone(), about }));
-        Ok(connection)
-    }
-
-    /// Takes the tools again whenever they changed, until the server ends; returns the reason.
-    async fn follow(self: &Arc<Self>, connection: &Connection, registry: &Registry) -> String {
-        loop {
-            tokio::select! {
-                why = connection.ended() => return why,
-                () = connection.tools_changed() => {}
-            }
-            match listed(connection.peer()).await {
-                Ok(listed) => {
-                    self.keep(&listed).await;
-                    let (tools, left_out) = self.offer(listed, registry);
-                    self.state.send_modify(|state| {
-                        if let State::Ready(ready) = state {
-                            (ready.about.tools, ready.about.left_out) = (tools, left_out);
-                        }
-                    });
-                }
-                Err(why) => tracing::warn!(server = %self.name, why, "its tools could not be listed again"),
-            }
-            // A server that changes its tools all the time must not change the prompt with each request.
-            tokio::time::sleep(FIRST_PAUSE).await;
-        }
-    }
-
-    /// Returns the connected server, connecting it if it failed; errs with the reason. Bounded by the time that connecting
-    /// may take. Cancel-safe.
-    async fn peer(&self) -> Result<Peer<RoleClient>, String> {
-        let mut states = self.state.subscribe();
-        let failed = match &*states.borrow_and_update() {
-            State::Failed { why, until } if Instant::now() < *until => return Err(why.clone()),
-            State::Failed { .. } => true,
-            State::Connecting | State::Ready(_) => false,
-        };
-        if failed {
-            self.wanted.notify_one();
-            // The task begins to connect; the sender is in this server.
-            let _ = states.changed().await;
-        }
-        let settled = states.wait_for(|state| !matches!(state, State::Connecting));
-        match settled.await.as_deref() {
-            Ok(State::Ready(ready)) => Ok(ready.peer.clone()),
-            Ok(State::Failed { why, .. }) => Err(why.clone()),
-            Ok(State::Connecting) | Err(_) => Err("it is being shut down".to_owned()),
-        }
-    }
-
-    /// Keeps a list of tools for other processes, and learns what they accepted.
-    async fn keep(&self, listed: &[model::Tool]) {
-        let listed: Vec<model::Tool> = listed.iter().take(MOST_TOOLS).cloned().collect();
-        self.change_kept(move |kept| kept.take(&listed)).await;
-    }
-
-    /// A file that cannot be written costs other processes what they would learn.
-    async fn change_kept(&self, change: impl FnOnce(&mut KnownTools) + Send + 'static) {
-        let _one = self.changing.lock().await;
-        let (file, known) = (self.kept_file(), self.kept.lock().clone());
-        let changed = tokio::task::spawn_blocking(move || file.change(known, change)).await;
-        // The task fails only at the end of the runtime.
-        let Ok((kept, written)) = changed else { return };
-        *self.kept.lock() = kept;
-        if let Err(error) = written {
-            tracing::warn!(server = %self.name, %error, "its tools cannot be kept");
-        }
-    }
-
-    fn kept_file(&self) -> KeptFile {
-        KeptFile::new(&self.place.kept, &self.name)
-    }
-
-    /// Says how a tool's definition changed since the user let it run; `None` if it did not, or never ran.
-    fn changed(&self, tool: &str, now: &Definition) -> Option<String> {
-        let kept = self.kept.lock();
-        kept.tools.get(tool)?.accepted.as_ref().and_then(|before| now.change_since(before))
-    }
-
-    /// Notes that the user, or a rule of the user, let a tool run as it is.
-    async fn accept(&self, tool: &str, now: &Definition) {
-        let is_new =
-            self.kept.lock().tools.get(tool).is_some_and(|known| known.accepted.as_ref() != Some(now));
-        if is_new {
-            let (tool, now) = (tool.to_owned(), now.clone());
-            let accept = move |kept: &mut KnownTools| {
-                if let Some(known) = kept.tools.get_mut(&tool) {
-                    known.accepted = Some(now);
-                }
-            };
-            self.change_kept(accept).await;
-        }
-    }
-
-    /// Whether it is a program that no sandbox holds.
-    fn is_unsandboxed(&self) -> bool {
-        match self.settings.how {
-            ServerTransport::Program { sandbox, .. } => {
-                // What holds only in part is no sandbox for a program that runs all the time.
-                sandbox == ServerSandbox::None
-                    || !self.place.sandbox.isolation().holds(Confinement::Workspace)
-            }
-            ServerTransport::Http { .. } => false,
-        }
-    }
-
-    fn is_allowed(&self, tool: &str) -> bool {
-        self.allowed.as_ref().is_none_or(|globs| globs.is_match(tool))
-    }
-
-    /// Puts the server's tools into the registry, and takes out those it does not have any more.
-    fn offer(
-        self: &Arc<Self>,
-        listed: Vec<model::Tool>,
-        registry: &Registry,
-    ) -> (Vec<ToolName>, Vec<String>) {
-        let (mut tools, mut left_out) = (BTreeMap::new(), Vec::new());
-        let before = self.offered.lock().clone();
-        let all = listed.len();
-        for tool in listed.into_iter().take(MOST_TOOLS) {
-            let named = names::shown(&tool.name);
-            if !self.is_allowed(&tool.name) {
-                left_out.push(format!("{named}: not among `tools`"));
-                continue;
-            }
-            let name = names::tool(&self.settings.prefix, &tool.name);
-            let taken = registry.get(&name).is_some_and(|known| !self.owns(&known.spec().origin));
-            if self.rivals.iter().any(|rival| name.as_str().starts_with(rival)) {
-                left_out.push(format!("{named}: {name} looks like a tool of another server"));
-                continue;
-            }
-            if taken || tools.contains_key(&name) {
-                left_out.push(format!("{named}: another tool is called {name}"));
-                continue;
-            }
-            match ServerTool::new(Arc::clone(self), name.clone(), tool) {
-                Ok(tool) => {
-                    // A call that was approved runs with the very tool that was offered, if it is still the same.
-                    let known = before.get(&name).filter(|known| known.is_as(&tool)).cloned();
-                    let tool = known.unwrap_or_else(|| Arc::new(tool));
-                    registry.add(Arc::<ServerTool>::clone(&tool));
-                    tools.insert(name, tool);
-                }
-                Err(why) => left_out.push(format!("{named}: {why}")),
-            }
-        }
-        if all > MOST_TOOLS {
-            left_out.push(format!("{} tools beyond the first {MOST_TOOLS}", all - MOST_TOOLS));
-        }
-        before.keys().filter(|name| !tools.contains_key(name)).for_each(|name| registry.remove(name));
-        let names = tools.keys().cloned().collect();
-        *self.offered.lock() = tools;
-        (names, left_out)
-    }
-
-    /// Whether a tool is one of this server.
-    fn owns(&self, origin: &crate::tool::Origin) -> bool {
-        matches!(origin, crate::tool::Origin::Server(name) if *name == self.name)
+    fn all(&self) -> Vec<Arc<Server>> {
+        self.0.servers.lock().used.values().cloned().collect()
     }
 }
 
-/// Connects a server, follows it until it ends, and connects it again when it is wanted; until the token fires.
-async fn keep(server: Arc<Server>, registry: Registry, end: CancellationToken) {
-    let mut pause = FIRST_PAUSE;
-    let work = async {
-        let file = server.kept_file();
-        // The task fails only at the end of the runtime.
-        *server.kept.lock() = tokio::task::spawn_blocking(move || file.read()).await.unwrap_or_default();
-        loop {
-            server.state.send_replace(State::Connecting);
-            let served = async {
-                match server.serve(&registry).await {
-                    Ok(connection) => {
-                        pause = FIRST_PAUSE;
-                        server.follow(&connection, &registry).await
-                    }
-                    Err(why) => why,
-                }
-            };
-            // Whatever a server makes the library do, the state must not stay at `Connecting`.
-            let why = AssertUnwindSafe(served).catch_unwind().await;
-            let why = why.unwrap_or_else(|_| "the connection failed unexpectedly".to_owned());
-            registry.settle_tools_of(&server.name);
-            server.state.send_replace(State::Failed { why, until: Instant::now() + pause });
-            // Before it offered a tool, no call can ask for it.
-            let is_unknown = server.offered.lock().is_empty() && pause < LAST_PAUSE;
-            tokio::select! {
-                () = server.wanted.notified() => {}
-                () = tokio::time::sleep(pause), if is_unknown => {}
-            }
-            pause = (pause * 2).min(LAST_PAUSE);
-        }
+/// Returns each configured server, by name, as it is before one is connected.
+#[must_use]
+pub fn configured(settings: &BTreeMap<String, ServerSettings>) -> Vec<ServerStatus> {
+    let one = |(name, settings): (&String, &ServerSettings)| ServerStatus {
+        name: name.clone(),
+        place: connect::shown(settings),
+        state: match &settings.scope {
+            _ if !settings.enabled => ServerState::Off,
+            ServerScope::Held { why, .. } => ServerState::Held { why: why.clone() },
+            ServerScope::User | ServerScope::Project => ServerState::Unused,
+        },
     };
-    tokio::select! {
-        () = end.cancelled() => {}
-        () = work => {}
-    }
-}
-
-/// Returns all tools of a server; errs with the reason.
-async fn listed(peer: &Peer<RoleClient>) -> Result<Vec<model::Tool>, String> {
-    match tokio::time::timeout(LISTING, peer.list_all_tools()).await {
-        Ok(Ok(listed)) => Ok(listed),
-        Ok(Err(error)) => Err(format!("its tools cannot be listed ({})", names::error(&error.to_string()))),
-        Err(_) => Err(format!("it did not list its tools within {} s", LISTING.as_secs())),
-    }
+    settings.iter().map(one).collect()
 }

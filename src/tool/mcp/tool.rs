@@ -4,14 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use rmcp::model;
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
-use rmcp::service::{PeerRequestOptions, ServiceError};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelTaskParams, ClientRequest, GetTaskParams, ServerResult,
+    TaskPayload,
+};
+use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
+use rmcp::{RoleClient, model};
 use serde_json::Value;
 
+use super::client::Handlers;
 use super::connect::shown;
 use super::kept::{Definition, about};
-use super::{Server, names, result, schema};
+use super::server::Server;
+use super::{names, result, schema};
 use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::text::one_line_summary;
@@ -24,6 +29,11 @@ use crate::tool::{
 
 /// A call ends by its own time limit, which progress begins anew.
 const WITHOUT_LIMIT: Duration = Duration::from_secs(86_400);
+
+/// How often the state of a task is asked for, if the server does not say.
+const POLL: Duration = Duration::from_secs(1);
+const SHORTEST_POLL: Duration = Duration::from_millis(50);
+const LONGEST_POLL: Duration = Duration::from_secs(60);
 
 /// A part of the error that the library makes of a call that was sent in a session that is over.
 const MADE_ANEW: &str = "re-initialized";
@@ -129,46 +139,119 @@ impl ServerTool {
         };
         let mut params = CallToolRequestParams::new(self.own_name.clone());
         params.arguments = args.as_object().cloned();
-        let options =
-            PeerRequestOptions::with_timeout(self.server.settings.call_timeout).reset_timeout_on_progress();
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let sent = peer.send_cancellable_request(request, options).await;
+        let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let handle = sent.map_err(|error| match error.auth_challenge() {
             Some(challenge) => self.refused(challenge),
             None => unreachable(names::error(&error.to_string())),
         })?;
-        let (token, id, peer) = (handle.progress_token.clone(), handle.id.clone(), handle.peer.clone());
-        self.server.handlers.progressing.add(token.clone(), cx.call.clone(), cx.progress.clone());
-        let answer = tokio::select! {
-            answer = handle.await_response() => Some(answer),
-            () = cx.cancel.cancelled() => None,
+        let (token, id) = (handle.progress_token.clone(), handle.id.clone());
+        let Handlers { calls, .. } = self.server.handlers.get().cloned().unwrap_or_default();
+        calls.add(token.clone(), cx.call.clone(), cx.progress.clone());
+        let limit = self.server.settings.call_timeout;
+        let mut task = None;
+        let answer = async {
+            match handle.await_response().await {
+                Ok(ServerResult::CreateTaskResult(created)) => {
+                    task = Some(created.task.task_id.clone());
+                    self.result_of(created.task, &peer, || calls.hear(&token)).await
+                }
+                answer => self.result(answer),
+            }
         };
-        self.server.handlers.progressing.remove(&token);
-        match answer {
-            Some(Ok(ServerResult::CallToolResult(result))) => Ok(result),
-            Some(Ok(_)) => Err(self.unanswered("gave an answer of another kind")),
-            // The library's own, for a call that was sent before the session was made anew.
-            Some(Err(ServiceError::McpError(error))) if error.message.contains(MADE_ANEW) => {
-                Err(self.unanswered("began a new session before it answered"))
+        let stopped = tokio::select! {
+            answer = answer => {
+                calls.remove(&token);
+                return answer;
             }
-            Some(Err(ServiceError::McpError(error))) => {
-                Err(ToolError::Terminal { message: names::description(&error.message) })
+            () = cx.cancel.cancelled() => {
+                let effect = if self.spec.side_effect.is_none() { "" } else { " It may have taken effect." };
+                ToolError::Terminal { message: format!("Interrupted; the server was told to stop.{effect}") }
             }
-            Some(Err(ServiceError::Timeout { timeout })) => {
-                Err(self.unanswered(&format!("did not answer within {} s", timeout.as_secs())))
+            () = calls.silent(&token, limit) => {
+                self.unanswered(&format!("did not answer within {} s", limit.as_secs()))
             }
-            Some(Err(error)) => Err(match error.auth_challenge() {
-                Some(challenge) => self.refused(challenge),
-                None => self.unanswered("ended before it answered"),
-            }),
+        };
+        calls.remove(&token);
+        // A server that is gone needs no word.
+        let _ = match task {
+            Some(task) => peer.cancel_task(CancelTaskParams::new(task)).await,
             None => {
                 let told = model::CancelledNotificationParam::new(Some(id), Some("interrupted".to_owned()));
-                // A server that is gone needs no word.
-                let _ = peer.notify_cancelled(told).await;
-                let effect = if self.spec.side_effect.is_none() { "" } else { " It may have taken effect." };
-                let message = format!("Interrupted; the server was told to stop.{effect}");
-                Err(ToolError::Terminal { message })
+                peer.notify_cancelled(told).await
             }
+        };
+        Err(stopped)
+    }
+
+    /// Reads the answer to a call.
+    fn result(&self, answer: Result<ServerResult, ServiceError>) -> Result<model::CallToolResult, ToolError> {
+        match answer {
+            Ok(ServerResult::CallToolResult(result)) => Ok(result),
+            Ok(_) => Err(self.unanswered("gave an answer of another kind")),
+            // The library's own, for a call that was sent before the session was made anew.
+            Err(ServiceError::McpError(error)) if error.message.contains(MADE_ANEW) => {
+                Err(self.unanswered("began a new session before it answered"))
+            }
+            Err(ServiceError::McpError(error)) => {
+                Err(ToolError::Terminal { message: names::description(&error.message) })
+            }
+            Err(error) => Err(match error.auth_challenge() {
+                Some(challenge) => self.refused(challenge),
+                None => self.unanswered(&match error {
+                    ServiceError::TransportClosed => "ended before it answered".to_owned(),
+                    error => format!("did not answer ({})", names::error(&error.to_string())),
+                }),
+            }),
+        }
+    }
+
+    /// Waits for the result of a task that the server made of a call, asking as often as it wants to be asked; `hear` is told
+    /// of each change.
+    async fn result_of(
+        &self,
+        task: model::Task,
+        peer: &Peer<RoleClient>,
+        hear: impl Fn(),
+    ) -> Result<model::CallToolResult, ToolError> {
+        let mut seen = task;
+        loop {
+            let wanted = seen.poll_interval_ms.map_or(POLL, Duration::from_millis);
+            tokio::time::sleep(wanted.clamp(SHORTEST_POLL, LONGEST_POLL)).await;
+            let told = match peer.get_task(GetTaskParams::new(seen.task_id.clone())).await {
+                Ok(told) => told.task,
+                Err(error) => {
+                    let why = names::error(&error.to_string());
+                    return Err(self.unanswered(&format!("does not tell what became of the call ({why})")));
+                }
+            };
+            match told.payload {
+                TaskPayload::Completed { result } => {
+                    let result = serde_json::from_value(Value::Object(result));
+                    return result.map_err(|_| self.unanswered("gave an answer of another kind"));
+                }
+                TaskPayload::Failed { error } => {
+                    let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
+                    return Err(ToolError::Terminal { message: names::description(message) });
+                }
+                TaskPayload::Cancelled => {
+                    return Err(self.unanswered("gave the call up"));
+                }
+                TaskPayload::InputRequired { .. } => {
+                    // A question within a task has no answer here; the server may give it up.
+                    let message =
+                        "The server wants to know more before it goes on; that is not supported in a task.";
+                    let _ = peer.cancel_task(CancelTaskParams::new(seen.task_id)).await;
+                    return Err(ToolError::Terminal { message: message.to_owned() });
+                }
+                _ => {}
+            }
+            if (&told.task.last_updated_at, &told.task.status_message)
+                != (&seen.last_updated_at, &seen.status_message)
+            {
+                hear();
+            }
+            seen = told.task;
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct Word {
 pub enum Place {
     /// `/word` at the start of the text.
     Command,
-    /// The first word behind a command.
+    /// The first word behind a command, or any behind a prompt of a tool server.
     Argument { command: String },
     /// `@word`, or `@"word` with spaces.
     Mention,
@@ -53,7 +53,12 @@ pub fn word(editor: &Editor) -> Option<Word> {
             let first = items.iter().position(is_edge).unwrap_or(items.len());
             let gap_only = items[first..from].iter().all(is_edge);
             let command = text(&items[1..first]).to_lowercase();
-            gap_only.then_some(Word { place: Place::Argument { command }, from, to, text: before })
+            (gap_only || command.contains(':')).then_some(Word {
+                place: Place::Argument { command },
+                from,
+                to,
+                text: before,
+            })
         }
         Some(_) | None => None,
     }

@@ -30,6 +30,7 @@ pub enum Action {
     Rule(RuleKey),
     Complete(CompleteKey),
     Pick(PickKey),
+    Servers(ServersKey),
     Login(LoginKey),
     Find(FindKey),
     Select(SelectKey),
@@ -214,6 +215,18 @@ pub enum PickKey {
     /// Switches between this folder and everything.
     Narrow,
     Accept,
+}
+
+/// Actions in the list of tool servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ServersKey {
+    /// Switches a server, or one of its tools, on or off.
+    Switch,
+    /// Shows the tools of a server, or hides them.
+    Open,
+    Reconnect,
+    Login,
+    Close,
 }
 
 /// Actions while a service is set up.

@@ -43,6 +43,8 @@ pub enum Context {
     Pager,
     /// A list to pick from is open.
     Pick,
+    /// The list of tool servers is open.
+    Servers,
     /// A service is being set up.
     Login,
     Help,
@@ -74,6 +76,7 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::InboxFilter, Context::Text, Context::Global],
     &[Context::Pager, Context::Global],
     &[Context::Pick, Context::Text, Context::Global],
+    &[Context::Servers, Context::Global],
     &[Context::Login, Context::Text, Context::Global],
     &[Context::Help, Context::Global],
     // Precedes the contexts of the first key, which keep their order.
@@ -82,7 +85,7 @@ pub const LAYERS: &[&[Context]] = &[
 
 impl Context {
     /// All contexts, in the order of lists.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Composer,
         Self::Text,
         Self::Chord,
@@ -103,6 +106,7 @@ impl Context {
         Self::InboxFilter,
         Self::Pager,
         Self::Pick,
+        Self::Servers,
         Self::Login,
         Self::Help,
     ];
@@ -143,6 +147,7 @@ impl Context {
             Self::InboxFilter => ("inbox-filter", "in the inbox filter", AreText),
             Self::Pager => ("pager", "in the pager", AreKeys),
             Self::Pick => ("pick", "in a picker", AreText),
+            Self::Servers => ("servers", "in the list of tool servers", AreKeys),
             Self::Login => ("login", "while setting up a service", AreText),
             Self::Help => ("help", "in the list of keys", AreText),
         }

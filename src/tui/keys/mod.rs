@@ -12,7 +12,7 @@ mod written;
 
 pub use self::action::{
     Action, CapKey, CardKey, CompleteKey, FindKey, FormKey, HelpKey, ListKey, LoginKey, Move, Nav, PickKey,
-    RuleKey, SelectKey, TextEdit,
+    RuleKey, SelectKey, ServersKey, TextEdit,
 };
 pub use self::context::{Context, LAYERS, Letters};
 pub use self::hint::{CHOOSE, Hint, StatusHint};

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::{
     Action, CapKey, CardKey, CompleteKey, Context, FindKey, FormKey, HelpKey, ListKey, LoginKey, Move, Nav,
-    PickKey, RuleKey, SelectKey, TextEdit, parse_key,
+    PickKey, RuleKey, SelectKey, ServersKey, TextEdit, parse_key,
 };
 use crate::config::Source;
 use crate::tui::key::Key;
@@ -385,6 +385,15 @@ const TABLE: &[Section] = &[
         row("narrow", Action::Pick(PickKey::Narrow), "Tab Ctrl+S", "lists: folder / all"),
         row("accept", Action::Pick(PickKey::Accept), "Enter", ""),
         row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
+    ]),
+    at(Context::Servers, HelpGroup::Work).rows(&[
+        row("previous", Action::Nav(Nav::Up), "Up k", ""),
+        row("next", Action::Nav(Nav::Down), "Down j", ""),
+        row("switch", Action::Servers(ServersKey::Switch), "Space", ""),
+        row("open", Action::Servers(ServersKey::Open), "Enter", ""),
+        row("reconnect", Action::Servers(ServersKey::Reconnect), "r", ""),
+        row("login", Action::Servers(ServersKey::Login), "l", ""),
+        row("close", Action::Servers(ServersKey::Close), "q", ""),
     ]),
     at(Context::Login, HelpGroup::Work).rows(&[
         row("next", Action::Login(LoginKey::Next), "Enter", ""),

@@ -10,6 +10,7 @@ mod login;
 mod pager;
 mod pick;
 mod screen;
+mod servers;
 
 pub use self::help::Help;
 pub use self::inbox::Inbox;
@@ -17,6 +18,7 @@ pub use self::login::Login;
 pub use self::pager::Pager;
 pub use self::pick::{Pick, Purpose};
 pub use self::screen::{PanelContext, Screen};
+pub use self::servers::ToolServers;
 use super::batch::Question;
 use super::cards::Cards;
 use super::keys::{Action, Context, Keymap, Nav};
@@ -38,6 +40,7 @@ pub enum Panel {
     Inbox(Box<Inbox>),
     /// Requests of this session on the whole pane.
     Pager(Box<Pager>),
+    Servers(Box<ToolServers>),
 }
 
 /// The effect of a panel's action.
@@ -130,6 +133,7 @@ impl Panel {
             Self::Login(login) => login.as_ref(),
             Self::Inbox(inbox) => inbox.as_ref(),
             Self::Pager(pager) => pager.as_ref(),
+            Self::Servers(servers) => servers.as_ref(),
         }
     }
 
@@ -140,6 +144,7 @@ impl Panel {
             Self::Login(login) => login.as_mut(),
             Self::Inbox(inbox) => inbox.as_mut(),
             Self::Pager(pager) => pager.as_mut(),
+            Self::Servers(servers) => servers.as_mut(),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{mode, panel, send};
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::completion::{self, Choice, Does, FilesState, Place, Popup, Word, word};
 use crate::tui::keys::CompleteKey;
-use crate::tui::model::{Focus, Model};
+use crate::tui::model::{Focus, Model, Suggested};
 use crate::tui::msg::Cmd;
 
 /// How long a list of files or of sessions is used before it is requested again, in milliseconds.
@@ -182,7 +182,7 @@ pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
         Place::ShellWord if !is_open => return,
         Place::Mention | Place::ShellWord => ask_files(model, cmds),
         Place::Command => ask_sessions(model, cmds),
-        Place::Argument { .. } => {}
+        Place::Argument { command } => ask_server(command, &word.text, cmds),
     }
     if model.completion.popup.as_ref().is_none_or(|popup| popup.word != word) {
         model.completion.look_up(word, &model.known);
@@ -207,6 +207,20 @@ pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> Offered {
 pub enum Offered {
     Yes,
     No,
+}
+
+/// Takes what a tool server suggests, if it is still wanted.
+pub fn suggested(model: &mut Model, command: String, argument: String, values: &[String]) {
+    let words = values.iter().map(|value| format!("{argument}={value}")).collect();
+    let suggested = Suggested { command, argument, words };
+    let wanted = completable(model).filter(|word| match &word.place {
+        Place::Argument { command } => suggested.is_for(command, &word.text),
+        Place::Command | Place::Mention | Place::ShellWord => false,
+    });
+    model.known.suggested = Some(suggested);
+    if let Some(word) = wanted.filter(|word| !model.completion.is_dismissed(word)) {
+        model.completion.look_up(word, &model.known);
+    }
 }
 
 /// Takes the list of files.
@@ -240,6 +254,14 @@ fn ask_files(model: &mut Model, cmds: &mut Vec<Cmd>) {
     files.state = FilesState::Asked;
     files.asked_ms = Some(model.now_ms);
     cmds.push(Cmd::Send(ClientRequest::Files));
+}
+
+/// Asks the tool server of a prompt for values of the argument that is being typed.
+fn ask_server(command: &str, word: &str, cmds: &mut Vec<Cmd>) {
+    if let (true, Some((argument, typed))) = (command.contains(':'), word.split_once('=')) {
+        let (command, argument, typed) = (command.to_owned(), argument.to_owned(), typed.to_owned());
+        cmds.push(Cmd::Send(ClientRequest::Suggest { command, argument, typed }));
+    }
 }
 
 fn ask_sessions(model: &mut Model, cmds: &mut Vec<Cmd>) {

@@ -342,7 +342,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Find(key) => find::keys::act(model, key),
         Action::Select(key) => select::act(model, key, cmds),
         // Handled by the panel.
-        Action::Pick(_) | Action::Login(_) | Action::InHelp(_) => {}
+        Action::Pick(_) | Action::Servers(_) | Action::Login(_) | Action::InHelp(_) => {}
         Action::PickModel => cmds.push(Cmd::Send(ClientRequest::PickModel)),
         Action::SearchHistory => panel::search(model, cmds),
         Action::Stash => send::stash(model),

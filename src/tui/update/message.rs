@@ -3,7 +3,7 @@
 use super::turn::{begin_turn, end_turn, no_wait, stopped};
 use super::{batch, complete, panel, rule};
 use crate::frontend::dialogue::Dialogue;
-use crate::frontend::protocol::{ServerMessage, Tone};
+use crate::frontend::protocol::{CommandLine, ServerMessage, Tone};
 use crate::message::{Message, UserPart};
 use crate::tui::cells::{Cell, CellKind, ShellCell, conversation};
 use crate::tui::model::{Activity, Focus, Known, Model};
@@ -22,9 +22,19 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         ServerMessage::Refused { text, reason } => refused(model, &text, &reason),
         ServerMessage::Inputs { lines } => model.composer.recall(&lines),
         ServerMessage::Known { commands, tools } => {
-            let sessions = std::mem::take(&mut model.known.sessions);
-            model.known = Known { commands, tools, sessions };
+            let Known { sessions, suggested, .. } = std::mem::take(&mut model.known);
+            model.known = Known { commands, tools, sessions, suggested };
             complete::renew(model);
+        }
+        ServerMessage::Offered { prompts, tools } => {
+            let is_of_co = |command: &CommandLine| !command.name.contains(':');
+            model.known.commands.retain(is_of_co);
+            model.known.commands.extend(prompts);
+            model.known.tools = tools;
+            complete::renew(model);
+        }
+        ServerMessage::Suggested { command, argument, values } => {
+            complete::suggested(model, command, argument, &values);
         }
         ServerMessage::Files { paths } => complete::files(model, paths),
         ServerMessage::Sessions { sessions } => {
@@ -33,6 +43,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         }
         ServerMessage::PickService { services, why } => panel::services(model, services, why, cmds),
         ServerMessage::PickModel { models, text: _ } => panel::models(model, models, cmds),
+        ServerMessage::OpenServers { servers, text: _ } => panel::servers(model, servers, cmds),
         ServerMessage::PickSession { query } => panel::sessions(model, &query, cmds),
         ServerMessage::Elsewhere { count } => {
             model.elsewhere = count;
@@ -41,6 +52,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         told @ (ServerMessage::Earlier { .. }
         | ServerMessage::LoginTried { .. }
         | ServerMessage::Models { .. }
+        | ServerMessage::Servers { .. }
         | ServerMessage::Preview { .. }
         | ServerMessage::SessionsFound { .. }
         | ServerMessage::Inbox { .. }

@@ -2,13 +2,15 @@
 
 use crate::approval::RequestId;
 use crate::frontend::dialogue::Dialogue;
-use crate::frontend::protocol::{ClientRequest, LoginWhy, ModelLine, ServerMessage, ServiceLine};
+use crate::frontend::protocol::{ClientRequest, LoginWhy, ModelLine, ServerLine, ServerMessage, ServiceLine};
 use crate::history::SessionId;
 use crate::tui::batch::Question;
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::panel::{Login, Pager, Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then};
+use crate::tui::panel::{
+    Login, Pager, Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then, ToolServers,
+};
 
 /// Whether a panel handled an action.
 pub enum Acted {
@@ -39,6 +41,11 @@ pub fn services(model: &mut Model, services: Vec<ServiceLine>, why: LoginWhy, cm
 pub fn models(model: &mut Model, models: Vec<ModelLine>, cmds: &mut Vec<Cmd>) {
     model.focus = Focus::Composer;
     open(model, Panel::Pick(Box::new(Pick::models(models, Purpose::Switch))), cmds);
+}
+
+pub fn servers(model: &mut Model, servers: Vec<ServerLine>, cmds: &mut Vec<Cmd>) {
+    model.focus = Focus::Composer;
+    open(model, Panel::Servers(Box::new(ToolServers::new(servers))), cmds);
 }
 
 pub fn sessions(model: &mut Model, query: &str, cmds: &mut Vec<Cmd>) {

@@ -243,7 +243,7 @@ fn a_folder_is_spoken_of_once() {
     let co = co.file("work/.co/config.toml", PROJECT).file("work/.co/hooks.toml", HOOKS);
     let told = |settings: &str| {
         format!(
-            "co: This folder has its own settings ({settings}) and hooks (`no-prod`), ignored because you do not trust it. Look at `.co` first; `/trust` shows them, `/trust yes` or `co trust` enables them. This notice is not repeated until they change.\n"
+            "co: This folder has its own settings ({settings}) and hooks (`no-prod`), ignored because you do not trust it. `/trust` shows them, `/trust yes` or `co trust` enables them. This notice is not repeated until they change.\n"
         )
     };
     co.run(&["-p", "a"]).check(0, "1\n", &told("`model`"));

@@ -102,6 +102,8 @@ fn note(kind: &NoteKind) -> &'static str {
         NoteKind::Repetition => "repetition",
         NoteKind::Summary => "summary",
         NoteKind::Situation => "situation",
+        NoteKind::Resource { .. } => "resource",
+        NoteKind::ServerPrompt { .. } => "prompt",
     }
 }
 

@@ -9,7 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use co::config::{OAuthSettings, ServerApproval, ServerSandbox, ServerSettings, ServerTransport};
+use co::config::{
+    OAuthSettings, ServerApproval, ServerSandbox, ServerScope, ServerSettings, ServerTransport,
+};
 use co::message::{CallId, Message, ReturnPart, ToolName};
 use co::provider::anthropic::Anthropic;
 use co::provider::gemini::Gemini;
@@ -178,6 +180,7 @@ async fn works(peer: &Peer, place: &Place) {
         prefix: "x".to_owned(),
         enabled: true,
         tools: Vec::new(),
+        scope: ServerScope::User,
     };
     let of_servers = ServerPlace {
         workspace: place.folder.path().to_owned(),
@@ -189,8 +192,8 @@ async fn works(peer: &Peer, place: &Place) {
         sandbox: Arc::new(Subprocess::plain()),
     };
     let registry = Registry::new(Vec::new());
-    let servers = Servers::new(&[(peer.name.to_owned(), settings)].into(), &of_servers);
-    servers.connect(&registry);
+    let servers = Servers::new(&[(peer.name.to_owned(), settings)].into(), of_servers, registry.clone());
+    servers.connect(None);
     let state = servers.settled(peer.name).await.unwrap();
     let ServerState::Ready(facts) = state else { panic!("{}: {}", peer.name, state.words()) };
     assert_eq!(facts.left_out, Vec::<String>::new(), "{}", peer.name);

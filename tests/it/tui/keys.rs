@@ -131,7 +131,8 @@ fn help_says_first_what_matters_here() {
 fn the_filter_is_written_and_taken_back() {
     let filter = |keys: &str| match Screen::open(80, 24).keys(keys).model.panel {
         Some(Panel::Help(help)) => Some(help.filter),
-        Some(Panel::Pick(_) | Panel::Login(_) | Panel::Inbox(_) | Panel::Pager(_)) | None => None,
+        Some(Panel::Pick(_) | Panel::Login(_) | Panel::Inbox(_) | Panel::Pager(_) | Panel::Servers(_))
+        | None => None,
     };
     for (keys, expected) in [
         ("?", Some("")),

@@ -26,6 +26,7 @@ pub mod random;
 pub mod screens;
 pub mod seen;
 pub mod select;
+pub mod servers;
 pub mod terminal;
 pub mod terminal_edges;
 pub mod terminal_mouse;

@@ -1,0 +1,256 @@
+//! Tool servers: their list for front ends, and changes of them. A change is written into the settings, and these are read
+//! again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+
+use super::client::{ClientHandler, OwnerAction};
+use crate::app::{App, NewServer, add_server, mentions, set_tools, switch_server};
+use crate::command::{Say, Tone, code};
+use crate::config::{SERVER_PRESETS, ServerScope, ServerSettings};
+use crate::frontend::channel::Updates;
+use crate::frontend::protocol::{CommandLine, ServerChange, ServerLine, ServerMessage, ServerOrigin};
+use crate::message::UserPart;
+use crate::stdx::text::sanitize_line;
+use crate::tool::mcp::{ServerPrompt, ServerState, ServerStatus, Servers, log_in, tools_with};
+use crate::workspace::agree_to_server;
+
+/// Changes that follow each other sooner are told together.
+const TOGETHER: Duration = Duration::from_millis(50);
+
+const TITLE: &str = "tool servers";
+
+/// Sends the list of servers after each change, until it is aborted.
+pub(super) fn follow(app: Arc<App>, updates: Updates) -> tokio::task::JoinHandle<()> {
+    tokio::spawn(async move {
+        let mut changes = app.servers.changes();
+        while changes.changed().await.is_ok() {
+            tokio::time::sleep(TOGETHER).await;
+            changes.mark_unchanged();
+            let tools = app.registry.tools().specs().cloned().collect();
+            let known = ServerMessage::Offered { prompts: prompt_lines(&app.servers), tools };
+            for told in [known, ServerMessage::Servers { servers: server_lines(&app) }] {
+                if updates.notice(told).await.is_err() {
+                    return;
+                }
+            }
+        }
+    })
+}
+
+/// Returns all servers: the configured ones by name, then those that are known.
+pub(super) fn server_lines(app: &App) -> Vec<ServerLine> {
+    let settings = app.servers.settings();
+    let one = |status: ServerStatus| {
+        let settings = settings.get(&status.name);
+        line(status, settings, &app.servers)
+    };
+    let configured = app.servers.status().into_iter().map(one);
+    let known = SERVER_PRESETS.iter().filter(|preset| !settings.contains_key(preset.name));
+    let known = known.map(|preset| ServerLine {
+        name: preset.name.to_owned(),
+        state: preset.about.to_owned(),
+        tone: Tone::Plain,
+        is_on: false,
+        origin: ServerOrigin::Preset,
+        facts: vec![preset.command.join(" ")],
+        tools: Vec::new(),
+    });
+    configured.chain(known).collect()
+}
+
+fn line(status: ServerStatus, settings: Option<&ServerSettings>, servers: &Servers) -> ServerLine {
+    let ServerStatus { name, place, state } = status;
+    // What the user would agree to is shown as written, and whole.
+    let is_held = matches!(state, ServerState::Held { .. });
+    let mut facts = settings.filter(|_| is_held).map_or_else(|| vec![place], ServerSettings::written);
+    facts.extend(settings.map(ServerSettings::variables).unwrap_or_default());
+    let words = state.words();
+    let tone = match &state {
+        ServerState::Failed { .. } => Tone::Error,
+        ServerState::Held { .. } => Tone::Warning,
+        ServerState::Off | ServerState::Unused | ServerState::Connecting | ServerState::Ready(_) => {
+            Tone::Plain
+        }
+    };
+    let is_used = !matches!(state, ServerState::Off | ServerState::Held { .. });
+    if let ServerState::Ready(about) = &state {
+        facts.push(format!("{}, protocol {}, {} ms", about.title, about.protocol, about.took_ms));
+        facts.extend(about.left_out.iter().map(|tool| format!("left out: {tool}")));
+        let of = |name: &str, all: Vec<String>| match all.len() {
+            0 => None,
+            count => Some(format!("{count} {name}: {}", all.join(", "))),
+        };
+        let prompts = servers.prompts().into_iter().filter(|one| one.server == name);
+        facts.extend(of("prompts", prompts.map(|one| format!("/{}:{}", one.server, one.name)).collect()));
+        let resources = servers.resources().into_iter().filter(|one| one.server == name);
+        facts.extend(of("resources", resources.map(|one| one.uri).collect()));
+    }
+    let log = Servers::log_file(servers.place(), &name);
+    if matches!(state, ServerState::Failed { .. }) && log.is_file() {
+        facts.push(format!("what it printed is in {}", log.display()));
+    }
+    let origin = match settings.map(|one| &one.scope) {
+        Some(ServerScope::Held { content, .. }) => ServerOrigin::Project { content: content.clone() },
+        Some(ServerScope::Project) => ServerOrigin::Project { content: None },
+        Some(ServerScope::User) | None => ServerOrigin::Settings,
+    };
+    let tools = servers.tools_of(&name);
+    ServerLine { name, state: words, tone, is_on: is_used, origin, facts, tools }
+}
+
+/// Returns the prompts of servers as slash commands.
+pub(super) fn prompt_lines(servers: &Servers) -> Vec<CommandLine> {
+    let line = |prompt: ServerPrompt| CommandLine {
+        name: format!("{}:{}", prompt.server, prompt.name),
+        usage: prompt.usage(),
+        args: prompt.arguments.iter().map(|one| format!("{}=", one.name)).collect(),
+        about: prompt.about,
+        source: prompt.server,
+    };
+    servers.prompts().into_iter().map(line).collect()
+}
+
+impl ClientHandler {
+    /// Returns the prompt of a server that a slash command names.
+    pub(super) fn server_prompt(&self, name: &str) -> Option<ServerPrompt> {
+        let (server, prompt) = name.split_once(':')?;
+        let prompts = self.app.servers.prompts().into_iter();
+        let mut of_server = prompts.filter(|one| one.server.eq_ignore_ascii_case(server));
+        of_server.find(|one| one.name.eq_ignore_ascii_case(prompt))
+    }
+
+    /// Fills in a prompt of a server, and submits it.
+    pub(super) async fn use_prompt(&mut self, prompt: ServerPrompt, args: &str) -> OwnerAction {
+        match mentions::arguments(&prompt, args) {
+            Ok(arguments) => {
+                let text = format!("/{}:{} {args}", prompt.server, prompt.name).trim_end().to_owned();
+                let servers = self.app.servers.clone();
+                let filled = async move {
+                    mentions::fill_in(prompt, arguments, &servers, servers.place().output_limit).await
+                };
+                self.submit_with(vec![UserPart::Text { text }], filled.boxed()).await
+            }
+            Err(why) => {
+                self.say(Say::warning(TITLE, format!("{why}."))).await;
+                OwnerAction::Answered
+            }
+        }
+    }
+
+    /// Sends what a server suggests for an argument of its prompt.
+    pub(super) fn suggest(&self, command: String, argument: String, typed: String) {
+        let Some(prompt) = self.server_prompt(&command) else { return };
+        let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
+        tokio::spawn(async move {
+            let values = app.servers.suggest(&prompt.server, &prompt.name, &argument, &typed).await;
+            // The front end may be gone.
+            let _ = updates.notice(ServerMessage::Suggested { command, argument, values }).await;
+        });
+    }
+
+    /// Changes a server, and sends the list again.
+    pub(super) async fn change_server(&mut self, change: ServerChange) {
+        match change {
+            ServerChange::Reconnect { name } => self.reconnect_server(name),
+            ServerChange::Login { name } => self.log_in_to(name),
+            ServerChange::Switch { .. } | ServerChange::SwitchTool { .. } => {
+                let app = Arc::clone(&self.app);
+                let done = tokio::task::spawn_blocking(move || write(&app, &change)).await;
+                let done = done.unwrap_or_else(|error| Err(format!("this is a bug in co: {error}")));
+                if let Err(why) = done {
+                    self.say(Say::error(TITLE, format!("{why}. Nothing was changed."))).await;
+                }
+                // A server that never asks has a rule.
+                self.refresh_rules().await;
+            }
+        }
+        let servers = server_lines(&self.app);
+        self.tell(ServerMessage::Servers { servers }).await;
+    }
+
+    /// Connects a tool server again, in the background, and says how it went.
+    pub(super) fn reconnect_server(&self, name: String) {
+        let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
+        tokio::spawn(async move {
+            app.servers.reconnect(&name);
+            let state = app.servers.settled(&name).await;
+            let state = state.map_or_else(|| "off".to_owned(), |state| state.words());
+            say(&updates, Say::plain(TITLE, format!("{}: {}", code(&name), sanitize_line(&state)))).await;
+        });
+    }
+
+    /// Logs in to a server in the network, in the background.
+    fn log_in_to(&self, name: String) {
+        let Some(settings) = self.app.servers.settings().remove(&name) else { return };
+        let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
+        tokio::spawn(async move {
+            let show = |address: &str| {
+                let text = format!("Log in to {} at this address: {}", code(&name), sanitize_line(address));
+                let (updates, said) = (updates.clone(), Say::plain(TITLE, text));
+                tokio::spawn(async move { say(&updates, said).await });
+                app.world.open_address(address);
+            };
+            let said = match log_in(&name, &settings, app.servers.place(), &[], show).await {
+                Ok(()) => {
+                    app.servers.reconnect(&name);
+                    Say::plain(TITLE, format!("Logged in to {}.", code(&name)))
+                }
+                Err(why) => {
+                    let text = format!("{} cannot be logged in to: {}", code(&name), sanitize_line(&why));
+                    Say::error(TITLE, text)
+                }
+            };
+            say(&updates, said).await;
+        });
+    }
+}
+
+async fn say(updates: &Updates, Say { title, text, tone }: Say) {
+    // The front end may be gone.
+    let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
+}
+
+/// Writes a change into the settings, and applies them. Errs with the reason. Blocking.
+fn write(app: &App, change: &ServerChange) -> Result<(), String> {
+    let before = app.servers.settings();
+    let (world, name, wanted) = match change {
+        ServerChange::Switch { name, on, .. } | ServerChange::SwitchTool { name, on, .. } => {
+            (&app.world, name, *on)
+        }
+        ServerChange::Reconnect { .. } | ServerChange::Login { .. } => return Ok(()),
+    };
+    let written = match (change, before.get(name).map(|one| &one.scope)) {
+        (ServerChange::Switch { content, .. }, Some(ServerScope::Project | ServerScope::Held { .. })) => {
+            let content = content.as_deref().filter(|_| wanted);
+            agree_to_server(world, &app.settings.data_dir, name, content)
+        }
+        (ServerChange::Switch { .. }, Some(ServerScope::User)) => {
+            switch_server(world, name, wanted).map(drop).map_err(|error| error.to_string())
+        }
+        (ServerChange::Switch { .. }, None) => {
+            let preset = SERVER_PRESETS.iter().find(|preset| preset.name == *name);
+            let new = preset.map(NewServer::of_preset).ok_or("there is no such server")?;
+            add_server(world, name, &new).map(drop).map_err(|error| error.to_string())
+        }
+        (ServerChange::SwitchTool { tool, .. }, Some(ServerScope::User)) => {
+            let tools = before.get(name).map(|one| tools_with(&one.tools, tool, wanted)).unwrap_or_default();
+            set_tools(world, name, &tools).map(drop).map_err(|error| error.to_string())
+        }
+        (ServerChange::SwitchTool { .. }, Some(ServerScope::Project | ServerScope::Held { .. })) => {
+            Err("a project's server is used as a whole; define it in your own settings to choose its tools"
+                .to_owned())
+        }
+        (_, _) => Err("there is no such server".to_owned()),
+    };
+    written?;
+    let after = app.reload_servers()?;
+    match (change, after.get(name)) {
+        (ServerChange::Switch { .. }, Some(one)) if one.is_used() != wanted => Err(format!(
+            "something else than your settings file decides about {name}: a variable, or a file that changed"
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,493 @@
+//! One server: the task that connects it, follows its changes, and connects it again.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use futures::FutureExt as _;
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use parking_lot::Mutex;
+use rmcp::service::Peer;
+use rmcp::{RoleClient, model};
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::client::{Elicitor, Handlers};
+use super::connect::{Connection, connect};
+use super::kept::{Definition, KeptFile, KnownTools, about};
+use super::offers::Offers;
+use super::tool::ServerTool;
+use super::{ListedTool, ServerFacts, ServerPlace, ServerState, names};
+use crate::config::{ServerSandbox, ServerSettings, ServerTransport};
+use crate::message::ToolName;
+use crate::sandbox::Confinement;
+use crate::tool::{Origin, Registry};
+
+/// The most tools of one server; the others are left out, and counted.
+const MOST_TOOLS: usize = 500;
+
+/// How long a list of tools may take.
+const LISTING: Duration = Duration::from_secs(10);
+
+/// The wait before a failed server is tried again, which doubles to the last.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LAST_PAUSE: Duration = Duration::from_secs(300);
+
+/// The reason of a server that is not used any more.
+const ENDED: &str = "it is switched off";
+
+/// What a server in use follows.
+pub struct Wanted {
+    settings: ServerSettings,
+    /// The beginnings of other servers' names of tools that begin as this one's.
+    rivals: Vec<String>,
+}
+
+/// Returns the servers that are to be used.
+pub fn wanted(settings: &BTreeMap<String, ServerSettings>) -> BTreeMap<String, Wanted> {
+    let used = settings.iter().filter(|(_, one)| one.is_used());
+    let one = |(name, one): (&String, &ServerSettings)| {
+        let own = format!("{}_", one.prefix);
+        let others = settings.values().map(|other| format!("{}_", other.prefix));
+        let rivals = others.filter(|other| *other != own && other.starts_with(&own)).collect();
+        (name.clone(), Wanted { settings: one.clone(), rivals })
+    };
+    used.map(one).collect()
+}
+
+/// The tools that the setting `tools` switches on: those that one of its globs names, or all; without those that a glob
+/// after `!` names.
+struct Allowed {
+    named: Option<GlobSet>,
+    off: GlobSet,
+}
+
+impl Allowed {
+    fn of(tools: &[String]) -> Self {
+        // What is no glob names no tool.
+        let set = |texts: &mut dyn Iterator<Item = &str>| {
+            let mut globs = GlobSetBuilder::new();
+            texts.filter_map(|text| Glob::new(text).ok()).for_each(|glob| {
+                globs.add(glob);
+            });
+            globs.build().unwrap_or_default()
+        };
+        let mut named = tools.iter().map(String::as_str).filter(|text| !text.starts_with('!')).peekable();
+        let named = named.peek().is_some().then(|| set(&mut named));
+        Self { named, off: set(&mut tools.iter().filter_map(|text| text.strip_prefix('!'))) }
+    }
+
+    fn has(&self, tool: &str) -> bool {
+        self.named.as_ref().is_none_or(|globs| globs.is_match(tool)) && !self.off.is_match(tool)
+    }
+}
+
+/// A configured server.
+pub struct Server {
+    pub(super) name: String,
+    pub(super) settings: ServerSettings,
+    pub(super) place: ServerPlace,
+    allowed: Mutex<Allowed>,
+    state: watch::Sender<State>,
+    /// Counts the changes of all servers.
+    changes: watch::Sender<u64>,
+    /// What it listed last.
+    listed: Mutex<Vec<model::Tool>>,
+    /// Asks for a connection.
+    wanted: Notify,
+    /// The tools that were offered last.
+    offered: Mutex<BTreeMap<ToolName, Arc<ServerTool>>>,
+    /// The beginnings of other servers' names of tools that begin as this one's.
+    rivals: Vec<String>,
+    kept: Mutex<KnownTools>,
+    /// Held while the file of `kept` is changed.
+    changing: tokio::sync::Mutex<()>,
+    pub(super) handlers: OnceLock<Handlers>,
+    /// Ends it.
+    end: CancellationToken,
+}
+
+/// What a server is doing.
+#[derive(Clone)]
+enum State {
+    Connecting,
+    Ready(Arc<Ready>),
+    Failed {
+        why: String,
+        /// Before that a call does not connect it again.
+        until: Instant,
+    },
+}
+
+/// A connected server.
+#[derive(Clone)]
+struct Ready {
+    peer: Peer<RoleClient>,
+    about: ServerFacts,
+    offers: Offers,
+}
+
+/// Returns the setting `tools` with this tool switched on or off.
+#[must_use]
+pub fn tools_with(tools: &[String], tool: &str, on: bool) -> Vec<String> {
+    let named = globset::escape(tool);
+    let off = format!("!{named}");
+    let mut changed: Vec<String> = tools.to_vec();
+    changed.retain(|text| *text != off && *text != named);
+    if Allowed::of(&changed).has(tool) != on || (!on && changed.is_empty()) {
+        changed.push(if on { named } else { off });
+    }
+    changed
+}
+
+impl Server {
+    pub fn new(name: String, wanted: Wanted, place: ServerPlace, changes: watch::Sender<u64>) -> Self {
+        let Wanted { settings, rivals } = wanted;
+        Self {
+            name,
+            allowed: Mutex::new(Allowed::of(&settings.tools)),
+            settings,
+            place,
+            state: watch::Sender::new(State::Connecting),
+            changes,
+            listed: Mutex::default(),
+            wanted: Notify::new(),
+            offered: Mutex::default(),
+            rivals,
+            kept: Mutex::default(),
+            changing: tokio::sync::Mutex::default(),
+            handlers: OnceLock::new(),
+            end: CancellationToken::new(),
+        }
+    }
+
+    /// Connects it, in a task of its own.
+    pub fn start(self: &Arc<Self>, elicitor: Option<Elicitor>, registry: &Registry) {
+        let handlers = Handlers { elicitor, ..Handlers::default() };
+        if self.handlers.set(handlers).is_ok() {
+            registry.expect_tools_of(&self.name);
+            tokio::spawn(keep(Arc::clone(self), registry.clone()));
+        }
+    }
+
+    /// Ends its task, and with it its connection.
+    pub fn stop(&self) {
+        self.end.cancel();
+    }
+
+    /// Ends it, and takes its tools out of the registry.
+    pub fn end(&self, registry: &Registry) {
+        self.stop();
+        let offered = std::mem::take(&mut *self.offered.lock());
+        offered.keys().for_each(|name| registry.remove(name));
+        registry.settle_tools_of(&self.name);
+        self.set(State::Failed { why: ENDED.to_owned(), until: Instant::now() });
+    }
+
+    /// Takes changed settings, if it can without being connected again; whether it could.
+    pub fn takes(self: &Arc<Self>, wanted: &Wanted, registry: &Registry) -> bool {
+        let apart_from_tools =
+            ServerSettings { tools: self.settings.tools.clone(), ..wanted.settings.clone() };
+        if apart_from_tools != self.settings || wanted.rivals != self.rivals {
+            return false;
+        }
+        *self.allowed.lock() = Allowed::of(&wanted.settings.tools);
+        self.offer_again(registry);
+        true
+    }
+
+    /// Offers the tools that any process listed last. Blocking.
+    pub fn offer_kept(self: &Arc<Self>, registry: &Registry) {
+        let kept = self.kept_file().read();
+        *self.listed.lock() = kept.tools.values().map(|known| known.tool.clone()).collect();
+        *self.kept.lock() = kept;
+        self.offer(registry);
+    }
+
+    /// Connects it at once, if it failed.
+    pub fn reconnect(&self) {
+        self.wanted.notify_one();
+    }
+
+    /// Waits until it is connected or has failed. Cancel-safe.
+    pub async fn settled(&self) {
+        // The sender is in this server.
+        let _ = self.state.subscribe().wait_for(|state| !matches!(state, State::Connecting)).await;
+    }
+
+    pub fn offers(&self) -> Offers {
+        match &*self.state.borrow() {
+            State::Ready(ready) => ready.offers.clone(),
+            State::Connecting | State::Failed { .. } => Offers::default(),
+        }
+    }
+
+    pub fn listed_tools(&self) -> Vec<ListedTool> {
+        let (listed, allowed) = (self.listed.lock(), self.allowed.lock());
+        let one = |tool: &model::Tool| ListedTool {
+            own_name: tool.name.to_string(),
+            about: names::line(about(tool)),
+            is_on: allowed.has(&tool.name),
+        };
+        listed.iter().take(MOST_TOOLS).map(one).collect()
+    }
+
+    fn set(&self, state: State) {
+        self.state.send_replace(state);
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    pub fn state_for_people(&self) -> ServerState {
+        match &*self.state.borrow() {
+            State::Connecting => ServerState::Connecting,
+            State::Ready(ready) => ServerState::Ready(ready.about.clone()),
+            State::Failed { why, .. } => ServerState::Failed { why: why.clone() },
+        }
+    }
+
+    /// Connects the server and takes its tools; errs with the reason.
+    async fn serve(self: &Arc<Self>, registry: &Registry) -> Result<Connection, String> {
+        let began = Instant::now();
+        let handlers = self.handlers.get().cloned().unwrap_or_default();
+        let connected = connect(&self.name, &self.settings, &self.place, &handlers).await;
+        let connection = connected.map_err(|error| error.why)?;
+        self.list(&connection).await?;
+        let offered = self.offer(registry);
+        registry.settle_tools_of(&self.name);
+        let (title, protocol) = connection.about();
+        let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let OfferedTools { tools, left_out, switched_off } = offered;
+        let about = ServerFacts { title, protocol, tools, left_out, switched_off, took_ms };
+        let peer = connection.peer().clone();
+        self.set(State::Ready(Arc::new(Ready { peer, about, offers: Offers::default() })));
+        Ok(connection)
+    }
+
+    /// Follows the changes of its lists until the server ends; returns the reason.
+    async fn follow(self: &Arc<Self>, connection: &Connection, registry: &Registry) -> String {
+        loop {
+            let offers = Offers::of(&self.name, connection.peer()).await;
+            self.state.send_modify(|state| {
+                if let State::Ready(ready) = state {
+                    Arc::make_mut(ready).offers = offers;
+                }
+            });
+            self.changes.send_modify(|count| *count += 1);
+            tokio::select! {
+                why = connection.ended() => return why,
+                () = connection.lists_changed() => {}
+            }
+            match self.list(connection).await {
+                Ok(()) => self.offer_again(registry),
+                Err(why) => tracing::warn!(server = %self.name, why, "its tools could not be listed again"),
+            }
+            // A server that changes its tools all the time must not change the prompt with each request.
+            tokio::time::sleep(FIRST_PAUSE).await;
+        }
+    }
+
+    /// Lists the tools, and keeps the list for other processes; errs with the reason.
+    async fn list(&self, connection: &Connection) -> Result<(), String> {
+        let listed = match tokio::time::timeout(LISTING, connection.peer().list_all_tools()).await {
+            Ok(Ok(listed)) => listed,
+            Ok(Err(error)) => {
+                return Err(format!("its tools cannot be listed ({})", names::error(&error.to_string())));
+            }
+            Err(_) => return Err(format!("it did not list its tools within {} s", LISTING.as_secs())),
+        };
+        let known: Vec<model::Tool> = listed.iter().take(MOST_TOOLS).cloned().collect();
+        *self.listed.lock() = listed;
+        self.change_kept(move |kept| kept.take(&known)).await;
+        Ok(())
+    }
+
+    /// Offers the listed tools again, after the list or what is switched on changed.
+    fn offer_again(self: &Arc<Self>, registry: &Registry) {
+        let offered = self.offer(registry);
+        self.state.send_modify(|state| {
+            if let State::Ready(ready) = state {
+                let about = &mut Arc::make_mut(ready).about;
+                let OfferedTools { tools, left_out, switched_off } = offered;
+                (about.tools, about.left_out, about.switched_off) = (tools, left_out, switched_off);
+            }
+        });
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Returns the connected server, connecting it if it failed; errs with the reason. Bounded by the time that connecting
+    /// may take. Cancel-safe.
+    pub(super) async fn peer(&self) -> Result<Peer<RoleClient>, String> {
+        tokio::select! {
+            () = self.end.cancelled() => Err(ENDED.to_owned()),
+            peer = self.connected() => peer,
+        }
+    }
+
+    async fn connected(&self) -> Result<Peer<RoleClient>, String> {
+        let mut states = self.state.subscribe();
+        let failed = match &*states.borrow_and_update() {
+            State::Failed { why, until } if Instant::now() < *until => return Err(why.clone()),
+            State::Failed { .. } => true,
+            State::Connecting | State::Ready(_) => false,
+        };
+        if failed {
+            self.wanted.notify_one();
+            // The task begins to connect; the sender is in this server.
+            let _ = states.changed().await;
+        }
+        let settled = states.wait_for(|state| !matches!(state, State::Connecting));
+        match settled.await.as_deref() {
+            Ok(State::Ready(ready)) => Ok(ready.peer.clone()),
+            Ok(State::Failed { why, .. }) => Err(why.clone()),
+            Ok(State::Connecting) | Err(_) => Err("it is being shut down".to_owned()),
+        }
+    }
+
+    /// A file that cannot be written costs other processes what they would learn.
+    async fn change_kept(&self, change: impl FnOnce(&mut KnownTools) + Send + 'static) {
+        let _one = self.changing.lock().await;
+        let (file, known) = (self.kept_file(), self.kept.lock().clone());
+        let changed = tokio::task::spawn_blocking(move || file.change(known, change)).await;
+        // The task fails only at the end of the runtime.
+        let Ok((kept, written)) = changed else { return };
+        *self.kept.lock() = kept;
+        if let Err(error) = written {
+            tracing::warn!(server = %self.name, %error, "its tools cannot be kept");
+        }
+    }
+
+    fn kept_file(&self) -> KeptFile {
+        KeptFile::new(&self.place.kept, &self.name)
+    }
+
+    /// Says how a tool's definition changed since the user let it run; `None` if it did not, or never ran.
+    pub(super) fn changed(&self, tool: &str, now: &Definition) -> Option<String> {
+        let kept = self.kept.lock();
+        kept.tools.get(tool)?.accepted.as_ref().and_then(|before| now.change_since(before))
+    }
+
+    /// Notes that the user, or a rule of the user, let a tool run as it is.
+    pub(super) async fn accept(&self, tool: &str, now: &Definition) {
+        let is_new =
+            self.kept.lock().tools.get(tool).is_some_and(|known| known.accepted.as_ref() != Some(now));
+        if is_new {
+            let (tool, now) = (tool.to_owned(), now.clone());
+            let accept = move |kept: &mut KnownTools| {
+                if let Some(known) = kept.tools.get_mut(&tool) {
+                    known.accepted = Some(now);
+                }
+            };
+            self.change_kept(accept).await;
+        }
+    }
+
+    /// Whether it is a program that no sandbox holds.
+    pub(super) fn is_unsandboxed(&self) -> bool {
+        match self.settings.how {
+            ServerTransport::Program { sandbox, .. } => {
+                // What holds only in part is no sandbox for a program that runs all the time.
+                sandbox == ServerSandbox::None
+                    || !self.place.sandbox.isolation().holds(Confinement::Workspace)
+            }
+            ServerTransport::Http { .. } => false,
+        }
+    }
+
+    /// Puts the listed tools into the registry that are switched on, and takes out the others.
+    fn offer(self: &Arc<Self>, registry: &Registry) -> OfferedTools {
+        let (mut tools, mut out) = (BTreeMap::new(), OfferedTools::default());
+        let mut offered = self.offered.lock();
+        if self.end.is_cancelled() {
+            return out;
+        }
+        let (listed, allowed) = (self.listed.lock(), self.allowed.lock());
+        for tool in listed.iter().take(MOST_TOOLS) {
+            let named = names::shown(&tool.name);
+            if !allowed.has(&tool.name) {
+                out.switched_off.push(named);
+                continue;
+            }
+            let name = names::tool(&self.settings.prefix, &tool.name);
+            let taken = registry.get(&name).is_some_and(|known| !self.owns(&known.spec().origin));
+            if self.rivals.iter().any(|rival| name.as_str().starts_with(rival)) {
+                out.left_out.push(format!("{named}: {name} looks like a tool of another server"));
+                continue;
+            }
+            if taken || tools.contains_key(&name) {
+                out.left_out.push(format!("{named}: another tool is called {name}"));
+                continue;
+            }
+            match ServerTool::new(Arc::clone(self), name.clone(), tool.clone()) {
+                Ok(tool) => {
+                    // A call that was approved runs with the very tool that was offered, if it is still the same.
+                    let known =
+                        offered.get(&name).filter(|known: &&Arc<ServerTool>| known.is_as(&tool)).cloned();
+                    let tool = known.unwrap_or_else(|| Arc::new(tool));
+                    registry.add(Arc::<ServerTool>::clone(&tool));
+                    tools.insert(name, tool);
+                }
+                Err(why) => out.left_out.push(format!("{named}: {why}")),
+            }
+        }
+        if listed.len() > MOST_TOOLS {
+            out.left_out.push(format!("{} tools beyond the first {MOST_TOOLS}", listed.len() - MOST_TOOLS));
+        }
+        offered.keys().filter(|name| !tools.contains_key(*name)).for_each(|name| registry.remove(name));
+        out.tools = tools.keys().cloned().collect();
+        *offered = tools;
+        out
+    }
+
+    /// Whether a tool is one of this server.
+    fn owns(&self, origin: &Origin) -> bool {
+        matches!(origin, Origin::Server(name) if *name == self.name)
+    }
+}
+
+/// The result of offering tools.
+#[derive(Default)]
+struct OfferedTools {
+    tools: Vec<ToolName>,
+    left_out: Vec<String>,
+    switched_off: Vec<String>,
+}
+
+/// Connects a server, follows it until it ends, and connects it again when it is wanted; until it is ended.
+async fn keep(server: Arc<Server>, registry: Registry) {
+    let mut pause = FIRST_PAUSE;
+    let work = async {
+        let file = server.kept_file();
+        // The task fails only at the end of the runtime.
+        *server.kept.lock() = tokio::task::spawn_blocking(move || file.read()).await.unwrap_or_default();
+        loop {
+            server.set(State::Connecting);
+            let served = async {
+                match server.serve(&registry).await {
+                    Ok(connection) => {
+                        pause = FIRST_PAUSE;
+                        server.follow(&connection, &registry).await
+                    }
+                    Err(why) => why,
+                }
+            };
+            // Whatever a server makes the library do, the state must not stay at `Connecting`.
+            let why = AssertUnwindSafe(served).catch_unwind().await;
+            let why = why.unwrap_or_else(|_| "the connection failed unexpectedly".to_owned());
+            registry.settle_tools_of(&server.name);
+            server.set(State::Failed { why, until: Instant::now() + pause });
+            // Before it offered a tool, no call can ask for it.
+            let is_unknown = server.offered.lock().is_empty() && pause < LAST_PAUSE;
+            tokio::select! {
+                () = server.wanted.notified() => {}
+                () = tokio::time::sleep(pause), if is_unknown => {}
+            }
+            pause = (pause * 2).min(LAST_PAUSE);
+        }
+    };
+    tokio::select! {
+        biased;
+        () = server.end.cancelled() => {}
+        () = work => {}
+    }
+}

@@ -1,0 +1,267 @@
+//! The tool servers: their states, with the tools of an open one below it. A key switches a server or a tool; a project's
+//! server is shown before the user agrees to it.
+
+use super::{PanelContext, PanelState, Screen, Then};
+use crate::command::Tone;
+use crate::frontend::protocol::{ClientRequest, ServerChange, ServerLine, ServerMessage, ServerOrigin};
+use crate::tool::mcp::ListedTool;
+use crate::tui::boxed::Boxed;
+use crate::tui::completion::window;
+use crate::tui::keys::{Action, CHOOSE, Context, Keymap, Nav, ServersKey, StatusHint};
+use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
+use crate::tui::theme::Role;
+
+/// The widest column of names, in cells.
+const NAME: usize = 24;
+
+/// The most lines of one fact.
+const FACT: usize = 3;
+
+const HINTS: &[StatusHint] = &[
+    (Context::Servers, CHOOSE, " choose"),
+    (Context::Servers, &[Action::Servers(ServersKey::Switch)], " on, off"),
+    (Context::Servers, &[Action::Servers(ServersKey::Open)], " tools"),
+    (Context::Servers, &[Action::Servers(ServersKey::Reconnect)], " reconnect"),
+    (Context::Servers, &[Action::Servers(ServersKey::Login)], " log in"),
+    (Context::Global, &[Action::Escape], " close"),
+];
+
+/// The open list.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolServers {
+    servers: Vec<ServerLine>,
+    /// The name of the server whose facts and tools are shown.
+    open: Option<String>,
+    chosen: Chosen,
+    /// The content of a project's server that the user was asked about.
+    asked: Option<String>,
+    /// The effect of the last key, or what the owner said since.
+    advice: String,
+}
+
+/// Returns how many lines of facts fit.
+fn most_facts(screen: &Screen<'_>) -> usize {
+    screen.rows.saturating_sub(2) / 2
+}
+
+/// The chosen row.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Chosen {
+    /// By name, because the list is replaced at any time.
+    server: String,
+    tool: Option<String>,
+}
+
+/// A row that can be chosen.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    server: &'a ServerLine,
+    tool: Option<&'a ListedTool>,
+}
+
+impl Row<'_> {
+    fn is(&self, chosen: &Chosen) -> bool {
+        self.server.name == chosen.server
+            && self.tool.map(|tool| tool.own_name.as_str()) == chosen.tool.as_deref()
+    }
+}
+
+impl ToolServers {
+    #[must_use]
+    pub fn new(servers: Vec<ServerLine>) -> Self {
+        let mut panel = Self { servers, ..Self::default() };
+        panel.go(0);
+        panel
+    }
+
+    fn rows(&self) -> Vec<Row<'_>> {
+        let mut rows = Vec::new();
+        for server in &self.servers {
+            rows.push(Row { server, tool: None });
+            if self.open.as_ref() == Some(&server.name) {
+                rows.extend(server.tools.iter().map(|tool| Row { server, tool: Some(tool) }));
+            }
+        }
+        rows
+    }
+
+    fn at(&self) -> usize {
+        self.rows().iter().position(|row| row.is(&self.chosen)).unwrap_or(0)
+    }
+
+    fn go(&mut self, to: usize) {
+        let rows = self.rows();
+        let Some(row) = rows.get(to.min(rows.len().saturating_sub(1))) else { return };
+        self.chosen =
+            Chosen { server: row.server.name.clone(), tool: row.tool.map(|tool| tool.own_name.clone()) };
+        self.asked = None;
+    }
+
+    fn chosen_server(&self) -> Option<&ServerLine> {
+        self.servers.iter().find(|server| server.name == self.chosen.server)
+    }
+
+    /// Switches the chosen server or tool.
+    fn switch(&mut self, cx: &mut PanelContext<'_>) {
+        let rows = self.rows();
+        let Some(Row { server, tool }) = rows.get(self.at()).copied() else { return };
+        let name = server.name.clone();
+        if let Some(tool) = tool {
+            let (tool, on) = (tool.own_name.clone(), !tool.is_on);
+            return cx.send(ClientRequest::Server(ServerChange::SwitchTool { name, tool, on }));
+        }
+        let on = !server.is_on;
+        let content = match &server.origin {
+            ServerOrigin::Project { content } => content.clone(),
+            ServerOrigin::Settings | ServerOrigin::Preset => None,
+        };
+        if content.is_some() && self.asked != content {
+            if self.facts(Boxed::room_of(cx.screen.columns)).len() >= most_facts(&cx.screen) {
+                self.advice = format!("too long to be shown here; `co mcp enable {name}` shows it");
+                return;
+            }
+            let key = cx.screen.keymap.shown(Context::Servers, Action::Servers(ServersKey::Switch));
+            self.advice = format!("this project wants to use {name} as shown: {key} again agrees");
+            (self.open, self.asked) = (Some(name), content);
+            return;
+        }
+        self.advice = format!("{name} is switched {}", if on { "on" } else { "off" });
+        cx.send(ClientRequest::Server(ServerChange::Switch { name, on, content }));
+    }
+
+    /// Shows the tools of the chosen server, or hides them.
+    fn turn_open(&mut self) {
+        self.chosen.tool = None;
+        let name = self.chosen.server.clone();
+        self.open = if self.open.as_ref() == Some(&name) { None } else { Some(name) };
+    }
+
+    fn line(&self, row: Row<'_>, screen: &Screen<'_>) -> Line {
+        let is_chosen = row.is(&self.chosen);
+        let mark = if is_chosen { screen.look.glyphs.folded } else { " " };
+        let ink = if is_chosen { Ink::of(Role::Text).bold() } else { Ink::of(Role::Text) };
+        let on = |is_on: bool| if is_on { "[x] " } else { "[ ] " };
+        let mut line = Line::of(mark, Role::User).with(" ", Role::Text);
+        let (indent, is_on, name, words, role) = match row.tool {
+            None => {
+                let role = match row.server.tone {
+                    Tone::Plain => Role::Dim,
+                    Tone::Warning => Role::Waiting,
+                    Tone::Error => Role::Fail,
+                };
+                ("", row.server.is_on, &row.server.name, row.server.state.as_str(), role)
+            }
+            Some(tool) => ("  ", tool.is_on, &tool.own_name, tool.about.as_str(), Role::Dim),
+        };
+        line = line.with(indent, Role::Text).with(on(is_on), if is_on { Role::Ok } else { Role::Dim });
+        line.push(Span::inked(name, ink));
+        let mut line = line.cut(NAME + 6);
+        line.pad_to(self.names() + 6);
+        line.with("  ", Role::Text).with(words, role)
+    }
+
+    /// Returns the cells of the widest name.
+    fn names(&self) -> usize {
+        let width = |row: &Row<'_>| match row.tool {
+            None => Line::of(&row.server.name, Role::Text).width(),
+            Some(tool) => 2 + Line::of(&tool.own_name, Role::Text).width(),
+        };
+        self.rows().iter().map(width).max().unwrap_or(0).min(NAME)
+    }
+
+    /// Returns the facts of the chosen server.
+    fn facts(&self, room: usize) -> Vec<Line> {
+        let Some(server) = self.chosen_server() else { return Vec::new() };
+        let margin = Margin::new(Line::new(), Line::of("  ", Role::Text));
+        let is_agreed = !matches!(&server.origin, ServerOrigin::Project { content: Some(_) });
+        let wrapped = |fact: &String| {
+            let spans = [Span::new(fact, Role::Dim)];
+            let most = if is_agreed { FACT } else { usize::MAX };
+            wrap_spans(&spans, room, &margin).into_iter().take(most).collect::<Vec<_>>()
+        };
+
+        server.facts.iter().flat_map(wrapped).collect()
+    }
+}
+
+impl PanelState for ToolServers {
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Servers, Context::Global]
+    }
+
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+        let page = (cx.screen.rows / 2).max(1);
+        self.advice.clear();
+        match action {
+            Action::Escape | Action::Servers(ServersKey::Close) => return Some(Then::Close),
+            Action::Nav(Nav::Up | Nav::LineUp) => self.go(self.at().saturating_sub(1)),
+            Action::Nav(Nav::Down | Nav::LineDown) => self.go(self.at() + 1),
+            Action::Nav(Nav::PageUp) => self.go(self.at().saturating_sub(page)),
+            Action::Nav(Nav::PageDown) => self.go(self.at() + page),
+            Action::Servers(ServersKey::Switch) => self.switch(cx),
+            Action::Servers(ServersKey::Open) => self.turn_open(),
+            Action::Servers(ServersKey::Reconnect) => {
+                let name = self.chosen.server.clone();
+                self.advice = format!("connecting {name}…");
+                cx.send(ClientRequest::Server(ServerChange::Reconnect { name }));
+            }
+            Action::Servers(ServersKey::Login) => {
+                // The address to log in at is shown in the transcript.
+                cx.send(ClientRequest::Server(ServerChange::Login { name: self.chosen.server.clone() }));
+                return Some(Then::Close);
+            }
+            _ => return None,
+        }
+        Some(Then::Stay)
+    }
+
+    fn typed(&mut self, _c: char, _cx: &mut PanelContext<'_>) {}
+
+    fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
+        if let ServerMessage::Servers { servers } = message {
+            let at = self.at();
+            self.servers = servers;
+            if !self.rows().iter().any(|row| row.is(&self.chosen)) {
+                self.go(at);
+            }
+        }
+        Then::Stay
+    }
+
+    fn overhear(&mut self, text: &str) {
+        self.advice = text.lines().next().unwrap_or_default().to_owned();
+    }
+
+    fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
+        let on = self.servers.iter().filter(|server| server.is_on).count();
+        let count = format!("{on} of {} on", self.servers.len());
+        let title = Line::of("tool servers", Role::Heading);
+        let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title, Line::of(count, Role::Dim));
+        let rows = self.rows();
+        let room = screen.rows.saturating_sub(2);
+        let mut foot = self.facts(boxed.room());
+        foot.truncate(most_facts(screen));
+        if !self.advice.is_empty() {
+            foot.push(Line::of(&self.advice, Role::Waiting));
+        }
+        let gap = usize::from(!foot.is_empty() && room > rows.len() + foot.len());
+        let listed = room.saturating_sub(foot.len() + gap).max(1);
+        let mut lines: Vec<Line> = window(rows.len(), self.at(), listed)
+            .filter_map(|at| Some(self.line(*rows.get(at)?, screen)))
+            .collect();
+        if lines.is_empty() {
+            lines.push(Line::of("no tool servers: `co mcp add NAME -- COMMAND` adds one", Role::Dim));
+        }
+        lines.resize(listed + gap, Line::new());
+        lines.into_iter().chain(foot).for_each(|line| boxed.push(line));
+        boxed.end(Line::new(), Line::new())
+    }
+
+    fn hints(&self, keymap: &Keymap) -> String {
+        keymap.status(HINTS)
+    }
+
+    fn title(&self) -> Option<&'static str> {
+        Some("tool servers")
+    }
+}

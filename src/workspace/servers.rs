@@ -1,0 +1,128 @@
+//! The tool servers of a project: those of its file `.mcp.json`, if its folder is trusted, each by the content of its
+//! definition and of the files that its command names. The user's own servers precede them by name. Blocking.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::World;
+use crate::config::{
+    ConfigWarning, FolderTrust, Loaded, PROJECT_SERVERS, ServerScope, ServerSettings, ServerTransport,
+    Source, project_servers, read_bounded,
+};
+use crate::hook::trust::{Broken, ContentHash, ContentState, TrustedContents, Whereabouts};
+use crate::tool::mcp::shown;
+
+/// The setting of the user's own servers. Its variable replaces all servers.
+const SECTION: &str = "mcp_servers";
+
+/// The trusted contents, in the data folder.
+const TRUSTED: &str = "trusted_servers.json";
+
+/// The beginning of the hashed content; changes with the way of hashing.
+const FORM: &[u8] = b"co server 1\n";
+
+/// Adds the servers of the project to settings that were just loaded.
+pub(super) fn add_project_servers(loaded: &mut Loaded, world: &World) {
+    let file = world.workspace.join(PROJECT_SERVERS);
+    let warn = |loaded: &mut Loaded, why: String| {
+        loaded.warnings.push(ConfigWarning::ProjectError { why: format!("{}: {why}", file.display()) });
+    };
+    let are_replaced = loaded
+        .values
+        .iter()
+        .any(|value| value.row.key == SECTION && matches!(value.source, Source::Environment { .. }));
+    if loaded.trust == FolderTrust::Untrusted || are_replaced {
+        return;
+    }
+    let found = match read_bounded(&file) {
+        Ok(None) => return,
+        Ok(Some(text)) => project_servers(&text),
+        Err(error) => Err(error.to_string()),
+    };
+    let found = match found {
+        Ok(found) => found,
+        Err(why) => return warn(loaded, why),
+    };
+    let trusted = TrustedContents::read(&list(&loaded.settings.data_dir));
+    for (name, server) in found {
+        let (mut settings, definition) = match server {
+            Ok(server) => server,
+            Err(why) => {
+                warn(loaded, format!("the server {name} is ignored: {why}"));
+                continue;
+            }
+        };
+        let content = content(&name, &settings, &definition, world);
+        settings.scope = match &trusted {
+            Ok(trusted) => scope(trusted.state(&file, &name, content)),
+            Err(why) => ServerScope::Held { why: why.clone(), content: None },
+        };
+        loaded.settings.mcp_servers.entry(name).or_insert(settings);
+    }
+}
+
+/// Returns the servers of a folder's file, each with its command or address; none if there is no file.
+pub(super) fn servers_of(folder: &Path) -> Result<Vec<(String, String)>, String> {
+    let read = match read_bounded(&folder.join(PROJECT_SERVERS)) {
+        Ok(None) => return Ok(Vec::new()),
+        Ok(Some(text)) => project_servers(&text),
+        Err(error) => Err(error.to_string()),
+    };
+    let found = read.map_err(|why| format!("{PROJECT_SERVERS}: {why}"))?;
+    let place = |server: Result<(ServerSettings, Value), String>| {
+        server.map_or_else(|why| format!("ignored: {why}"), |(settings, _)| shown(&settings))
+    };
+    Ok(found.into_iter().map(|(name, server)| (name, place(server))).collect())
+}
+
+fn scope(state: ContentState) -> ServerScope {
+    let held = |why: &str, hash| ServerScope::Held { why: why.to_owned(), content: Some(hash) };
+    match state {
+        ContentState::Trusted { .. } => ServerScope::Project,
+        ContentState::New { hash } => held("new in this project", hash),
+        ContentState::Changed { hash } => held("changed since you agreed to it", hash),
+        ContentState::Broken(broken) => ServerScope::Held { why: broken.to_string(), content: None },
+    }
+}
+
+/// Returns the hash of what the user agrees to.
+fn content(
+    name: &str,
+    settings: &ServerSettings,
+    definition: &Value,
+    world: &World,
+) -> Result<String, Broken> {
+    let mut hash = ContentHash::new(FORM);
+    hash.part(name.as_bytes());
+    hash.part(definition.to_string().as_bytes());
+    if let ServerTransport::Program { command, args, .. } = &settings.how {
+        let home = world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let at = Whereabouts { workspace: world.workspace.clone(), home };
+        let path = command.contains('/').then(|| world.workspace.join(command));
+        hash.program(path.as_deref(), command, args, &at)?;
+    }
+    Ok(hash.finish())
+}
+
+/// Agrees to this content of a project's server, or to none any more.
+pub fn agree_to_server(
+    world: &World,
+    data_dir: &Path,
+    name: &str,
+    content: Option<&str>,
+) -> Result<(), String> {
+    let (list, file) = (list(data_dir), world.workspace.join(PROJECT_SERVERS));
+    let mut trusted = TrustedContents::read(&list)?;
+    match content {
+        Some(content) => trusted.add(&file, name, content),
+        None => drop(trusted.remove(&file, name)),
+    }
+    let wrong = |error: io::Error| format!("{} cannot be written: {error}", list.display());
+    trusted.write(&list).map_err(wrong)
+}
+
+fn list(data_dir: &Path) -> PathBuf {
+    data_dir.join(TRUSTED)
+}

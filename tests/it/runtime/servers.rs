@@ -1,0 +1,145 @@
+//! Tool servers of a running session: changed from its list, asked for prompts, and asking the user.
+
+use co::app::Opening;
+use co::approval::{Approval, Request};
+use co::frontend::protocol::{ClientRequest, ServerChange, ServerLine, ServerMessage, Update};
+use co::message::ToolName;
+use serde_json::json;
+
+use super::interactive::{Face, open, run};
+use crate::cli::mcp::with_server;
+use crate::co::{Co, Service};
+
+fn with(script: &str, more: &str) -> (Co, Service) {
+    let service = Service::new(script);
+    (with_server(&service, &[], more), service)
+}
+
+/// The list of servers, once it is as wanted.
+async fn servers(face: &mut Face, wanted: impl Fn(&ServerLine) -> bool) -> ServerLine {
+    face.until("list of servers", |update| match update {
+        Update::Message(ServerMessage::Servers { servers } | ServerMessage::OpenServers { servers, .. }) => {
+            servers.iter().find(|line| wanted(line)).cloned()
+        }
+        Update::Event(_) | Update::Message(_) => None,
+    })
+    .await
+}
+
+async fn asked(face: &mut Face) -> Request {
+    face.until("question", |update| match update {
+        Update::Message(ServerMessage::Waiting { requests }) => {
+            requests.iter().find(|one| one.tool.as_str() == "question").cloned()
+        }
+        Update::Event(_) | Update::Message(_) => None,
+    })
+    .await
+}
+
+async fn decide(face: &Face, request: &Request, approval: Approval) {
+    face.decide(&request.id, approval).await;
+}
+
+fn is_on(line: &ServerLine, tool: &str) -> bool {
+    line.tools.iter().any(|one| one.own_name == tool && one.is_on)
+}
+
+#[test]
+fn servers_and_tools_are_switched_while_a_session_runs() {
+    let (co, service) = with("reply\n  text One.\nreply\n  text Two.\nreply\n  text Three.\n", "");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("/mcp").await;
+        servers(&mut face, |line| line.name == "s" && is_on(line, "echo") && line.facts.len() > 2).await;
+        face.line("one").await;
+        assert_eq!(face.reply().await, "One.");
+        let off = ServerChange::SwitchTool { name: "s".into(), tool: "echo".into(), on: false };
+        face.ask(ClientRequest::Server(off)).await;
+        servers(&mut face, |line| line.name == "s" && !is_on(line, "echo") && is_on(line, "note")).await;
+        face.line("two").await;
+        assert_eq!(face.reply().await, "Two.");
+        let off = ServerChange::Switch { name: "s".into(), on: false, content: None };
+        face.ask(ClientRequest::Server(off)).await;
+        servers(&mut face, |line| line.name == "s" && !line.is_on).await;
+        face.line("three").await;
+        assert_eq!(face.reply().await, "Three.");
+        let wanted = |line: &ServerLine| line.name == "s" && line.state.ends_with("tools");
+        face.ask(ClientRequest::Server(ServerChange::Switch { name: "s".into(), on: true, content: None }))
+            .await;
+        assert!(!is_on(&servers(&mut face, wanted).await, "echo"), "kept in the settings");
+        face.close().await;
+    });
+    let asked: Vec<String> = (1..=3).map(|at| service.asked(at).clone()).collect();
+    for (at, has_echo, has_note) in [(0, true, true), (1, false, true), (2, false, false)] {
+        assert_eq!(asked[at].contains("\"s_echo\""), has_echo, "{at}");
+        assert_eq!(asked[at].contains("\"s_note\""), has_note, "{at}");
+    }
+    let text = std::fs::read_to_string(co.home().join(".config/co/config.toml")).unwrap();
+    assert!(text.contains("tools = [\"!echo\"]") && text.contains("enabled = true"), "{text}");
+}
+
+#[test]
+fn a_prompt_of_a_server_is_a_slash_command() {
+    let (co, service) = with("reply\n  text Hello Ada.\n", "");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let line = face
+            .until("prompt", |update| match update {
+                Update::Message(ServerMessage::Offered { prompts, .. }) => prompts.first().cloned(),
+                Update::Event(_) | Update::Message(_) => None,
+            })
+            .await;
+        assert_eq!((line.name.as_str(), line.usage.as_str()), ("s:greet", "name=… [style=…]"));
+        assert_eq!(line.args, ["name=", "style="]);
+        let suggest =
+            ClientRequest::Suggest { command: "s:greet".into(), argument: "style".into(), typed: "k".into() };
+        face.ask(suggest).await;
+        let values = face
+            .until("suggestion", |update| match update {
+                Update::Message(ServerMessage::Suggested { values, .. }) => Some(values.clone()),
+                Update::Event(_) | Update::Message(_) => None,
+            })
+            .await;
+        assert_eq!(values, ["kind", "keen"]);
+        face.line("/s:greet style=kind").await;
+        let (_, text, _) = face.local().await;
+        assert!(text.starts_with("name is needed"), "{text}");
+        face.line("/s:greet name='Ada L.'").await;
+        assert_eq!(face.reply().await, "Hello Ada.");
+        face.close().await;
+    });
+    let asked = service.asked(1).clone();
+    assert!(asked.contains("Say hello to Ada L., as the server words it."), "{asked}");
+    assert!(asked.contains("/s:greet name='Ada L.'"), "{asked}");
+}
+
+/// A question is a card: values that do not fit are asked for again, and the call waits longer than its own time.
+#[test]
+fn a_server_asks_the_user_in_the_middle_of_a_call() {
+    let script =
+        "reply\n  call s_ask {}\nreply\n  call s_visit {}\nreply\n  call s_ask {}\nreply\n  text Done.\n";
+    let (co, service) = with(script, "approval = \"never\"\ncall_timeout = 1\n");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("travel").await;
+        let first = asked(&mut face).await;
+        assert_eq!(first.args, json!({ "class": "second" }), "what the form proposes");
+        assert!(first.parameters.is_some() && first.plan.summary.contains("server s"), "{first:?}");
+        decide(&face, &first, Approval::yes()).await;
+        let again = asked(&mut face).await;
+        assert!(again.again.is_some_and(|why| why.contains("city")), "a city is needed");
+        let values = json!({ "class": "second", "city": "Oslo" });
+        face.decide(&again.id, Approval::to(ToolName::new("question"), values)).await;
+        let visit = asked(&mut face).await;
+        assert!(format!("{:?}", visit.plan.preview).contains("pay.example"), "{visit:?}");
+        decide(&face, &visit, Approval::Deny { reason: None }).await;
+        let last = asked(&mut face).await;
+        decide(&face, &last, Approval::Deny { reason: None }).await;
+        assert_eq!(face.reply().await, "Done.");
+        face.close().await;
+    });
+    let told = service.asked(4).clone().replace('\\', "");
+    for part in [r#""city":"Oslo""#, r#""action":"accept""#, r#""action":"decline""#] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
