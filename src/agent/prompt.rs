@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::context::{ViewLimits, ViewSettings, view};
+use super::deferral::{Deferred, ToolRoom, deferred};
 use super::driver::{ActiveModel, AgentEnv};
 use crate::approval::{AutoApprove, Policy};
 use crate::config::Mode;
@@ -41,12 +42,15 @@ pub struct Section {
 pub struct Preamble {
     pub sections: Vec<Section>,
     pub tools: Vec<ToolSchema>,
+    /// The tools of servers that are only named.
+    pub deferred: Option<Deferred>,
 }
 
 impl Preamble {
     /// Builds it for the turn that begins, in this folder.
-    pub fn of(folder: &Path, policy: &Policy, offered: &Toolset) -> Self {
-        Self { sections: sections(folder), tools: tools(offered, policy, folder) }
+    pub fn of(folder: &Path, policy: &Policy, offered: &Toolset, room: &ToolRoom) -> Self {
+        let (tools, deferred) = tools(offered, policy, folder, room);
+        Self { sections: sections(folder), tools, deferred }
     }
 
     /// Returns the system prompt.
@@ -185,9 +189,16 @@ pub fn situation(policy: &Policy, isolation: Isolation, now: Timestamp) -> Strin
     facts.iter().fold(SITUATION.trim().to_owned(), fill)
 }
 
-/// Returns the tools that a model may use: those that no rule denies outright.
-pub fn tools(offered: &Toolset, policy: &Policy, folder: &Path) -> Vec<ToolSchema> {
-    offered.specs().filter(|spec| !policy.rules.hides(spec, folder)).map(schema).collect()
+/// Returns the tools that a model may use: those that no rule denies outright. Those for which there is no room are only
+/// named.
+pub fn tools(
+    offered: &Toolset,
+    policy: &Policy,
+    folder: &Path,
+    room: &ToolRoom,
+) -> (Vec<ToolSchema>, Option<Deferred>) {
+    let usable = offered.specs().filter(|spec| !policy.rules.hides(spec, folder));
+    deferred(usable.map(|spec| (spec, schema(spec))).collect(), room)
 }
 
 /// Returns a tool's schema with the two scheduling fields that every tool gets (seed 002).

@@ -147,7 +147,9 @@ impl App {
         let Tools { registry, sandbox, tasks, sandbox_remarks, child_env } = tools(&world, &settings);
         let permissions = Permissions::new(&world, &settings, &store, &child_env);
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
-        let place = server_place(&world, &settings, &child_env, &sandbox);
+        let mut place = server_place(&world, &settings, &child_env, &sandbox);
+        let concealing = store.clone();
+        place.conceal = Arc::new(move |token| concealing.conceal(token));
         let servers = Servers::new(&settings.mcp_servers, place, registry.clone());
         Ok(Self {
             servers,
@@ -243,8 +245,9 @@ impl App {
     /// Returns how much of a conversation the model sees, as far as it is set.
     #[must_use]
     pub fn view_settings(&self) -> ViewSettings {
-        let Settings { trim_tool_output: tool_output, max_messages: messages, .. } = self.settings;
-        ViewSettings { tool_output, messages }
+        let Settings { trim_tool_output: tool_output, max_messages: messages, mcp_tool_budget, .. } =
+            self.settings;
+        ViewSettings { tool_output, messages, server_tools: Some(mcp_tool_budget) }
     }
 
     /// Returns the folder for long outputs and tasks of a session.
@@ -330,6 +333,7 @@ pub fn server_place(
         logs: world.sessions(settings).join("mcp"),
         kept: settings.data_dir.join("mcp"),
         output_limit: settings.tool_output_limit,
+        conceal: Arc::new(|_| {}),
     }
 }
 

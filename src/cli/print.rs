@@ -26,7 +26,7 @@ use crate::message::images::mentions;
 use crate::runtime::headless::{self, RunOutcome, Work};
 use crate::session::Session;
 use crate::store::{RequestFilter, StoredRequest};
-use crate::workspace::{World, load_settings};
+use crate::workspace::{World, held_notice, load_settings};
 
 /// The most requests listed at the end of a turn.
 const NAMED: usize = 20;
@@ -155,6 +155,9 @@ async fn turn(
         console.note(&format!("co: {line}"));
     }
     if let Some(text) = app.permissions.untrusted_notice(session.history().workspace()).await {
+        console.note(&format!("co: {text}"));
+    }
+    if let Some(text) = held_notice(&app.world, &app.settings) {
         console.note(&format!("co: {text}"));
     }
     let mut words = app.permissions.hook_messages();

@@ -272,6 +272,9 @@ pub static SETTINGS: &[SettingRow] = &[
     row("mcp_wait", &["CO_MCP_WAIT"], int(0, 60),
         "Seconds that a turn waits for tool servers that are still connecting",
         |s, v| s.mcp_wait = v.seconds()).default("2"),
+    row("mcp_tool_budget", &["CO_MCP_TOOL_BUDGET"], int(0, 100),
+        "Percent of the model's window that descriptions of servers' tools may take; beyond it only their names are sent, and the model asks for those it needs",
+        |s, v| s.mcp_tool_budget = v.integer()).default("15"),
     // --- the screen
     row("theme", &["CO_THEME", "CO_CLI_THEME"], Kind::Choice(ThemeChoice::NAMES),
         "Colours for a dark or a light terminal; `auto` asks the terminal",

@@ -67,6 +67,8 @@ with_blank! {
         pub mcp_servers: BTreeMap<String, ServerSettings>,
         /// How long a turn waits for servers that are still connecting.
         pub mcp_wait: Duration,
+        /// Percent of the model's window that descriptions of servers' tools may take.
+        pub mcp_tool_budget: u8,
         pub thinking: ThinkingLevel,
         /// `None`: the provider's default.
         pub temperature: Option<f32>,

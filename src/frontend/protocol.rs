@@ -173,7 +173,7 @@ pub enum ServerMessage {
     },
     /// Opens the list of tool servers; the text is for front ends without lists.
     OpenServers {
-        servers: Vec<ServerLine>,
+        servers: ServerList,
         text: String,
     },
     /// The values that a server suggests for an argument of its prompt.
@@ -184,7 +184,7 @@ pub enum ServerMessage {
     },
     /// The tool servers again, after a change.
     Servers {
-        servers: Vec<ServerLine>,
+        servers: ServerList,
     },
     /// The last messages of a session, long texts shortened; none if it cannot be read.
     Preview {
@@ -280,6 +280,14 @@ pub enum ServerChange {
     Reconnect { name: String },
     /// Log in to it, with a browser.
     Login { name: String },
+}
+
+/// The tool servers, and what they cost.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerList {
+    pub lines: Vec<ServerLine>,
+    /// How many of their tools requests only name, and the estimated tokens that this saves.
+    pub deferred: Option<(usize, u64)>,
 }
 
 /// A tool server of the list.

@@ -132,7 +132,12 @@ impl Docker {
         args.push(format!("--security-opt=seccomp={}", profile.display()));
         args.extend(self.arguments(policy, readable, &guarded)?);
         for (name, value) in env.iter().filter(|(name, _)| !OF_USER.contains(&name.as_str())) {
-            args.push(format!("--env={name}={value}"));
+            // From the client's own environment: other users can read the arguments of a process.
+            args.push(if self.is_of_client(name) {
+                format!("--env={name}={value}")
+            } else {
+                format!("--env={name}")
+            });
         }
         args.extend(["--env=HOME=/tmp", &self.options.image, "-c"].map(str::to_owned));
         let (client, parent) = (self.client.clone(), std::process::id());
@@ -140,10 +145,19 @@ impl Docker {
         Ok((role, Container { docker: Arc::clone(self), name, points }))
     }
 
-    /// Returns the environment of Docker's client.
+    /// Returns the environment of Docker's client for a command with this one.
     #[must_use]
-    pub fn client_env(&self) -> &[(String, String)] {
-        &self.options.client_env
+    pub fn client_env(&self, env: &[(String, String)]) -> Vec<(String, String)> {
+        let passed =
+            env.iter().filter(|(name, _)| !OF_USER.contains(&name.as_str()) && !self.is_of_client(name));
+        self.options.client_env.iter().chain(passed).cloned().collect()
+    }
+
+    /// Whether the client itself would follow a variable.
+    fn is_of_client(&self, name: &str) -> bool {
+        name.starts_with("DOCKER_")
+            || name.starts_with("LD_")
+            || self.options.client_env.iter().any(|(own, _)| own == name)
     }
 
     /// Runs Docker's client; returns what it printed, and whether it succeeded in time.

@@ -276,13 +276,12 @@ impl StagePlace {
         let (role, container) =
             docker.container(&policy, &self.paths.reads, &env, (&self.locks, has_input))?;
         let order = StageOrder { policy, role };
-        // Its mark tells other processes that it runs.
-        let mark = command.env.iter().filter(|(name, _)| name == MARKER).cloned();
         let program = Program {
             file: self.stage(),
             args: stage_arguments(&order, &command.script)?,
             cwd: "/".into(),
-            env: docker.client_env().iter().cloned().chain(mark).collect(),
+            // Its mark among them tells other processes that it runs.
+            env: docker.client_env(&env),
             input: command.input.clone(),
             errors: command.errors.clone(),
         };

@@ -24,6 +24,9 @@ use tokio_util::sync::CancellationToken;
 use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolName, Trust};
 pub use crate::message::{DiffKind, DiffLine};
 
+/// The name of the tool that finds tools of servers.
+pub const FIND_TOOLS: &str = "find_tools";
+
 /// A tool that the model may call.
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
@@ -273,7 +276,7 @@ pub struct PlanContext {
 }
 
 /// The information and channels available to `run`.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ToolContext {
     pub call: CallId,
     pub workspace: PathBuf,
@@ -283,6 +286,8 @@ pub struct ToolContext {
     pub seen: Arc<Seen>,
     /// What the tool kept in this session last ([`ToolOutput::state`]).
     pub state: Option<Value>,
+    /// The tools of the request that the call answers.
+    pub tools: Toolset,
     /// Fires on interrupt; the tool returns soon after.
     pub cancel: CancellationToken,
     /// Live output for the screen; bounded, and dropped when the channel is full (`try_send`).

@@ -7,15 +7,20 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::World;
+use super::trust::is_new;
+use crate::command::code;
 use crate::config::{
     ConfigWarning, FolderTrust, Loaded, PROJECT_SERVERS, ServerScope, ServerSettings, ServerTransport,
-    Source, project_servers, read_bounded,
+    Settings, Source, project_servers, read_bounded,
 };
 use crate::hook::trust::{Broken, ContentHash, ContentState, TrustedContents, Whereabouts};
 use crate::tool::mcp::shown;
 
 /// The setting of the user's own servers. Its variable replaces all servers.
 const SECTION: &str = "mcp_servers";
+
+/// The folders whose servers were told of, in the data folder.
+const TOLD: &str = "told_servers.json";
 
 /// The trusted contents, in the data folder.
 const TRUSTED: &str = "trusted_servers.json";
@@ -104,6 +109,26 @@ fn content(
         hash.program(path.as_deref(), command, args, &at)?;
     }
     Ok(hash.finish())
+}
+
+/// Returns a notice about a project's servers that the user did not agree to yet, once for each content. Blocking.
+#[must_use]
+pub fn held_notice(world: &World, settings: &Settings) -> Option<String> {
+    let held = settings.mcp_servers.iter().filter_map(|(name, one)| match &one.scope {
+        ServerScope::Held { content: Some(content), .. } => Some((name, content)),
+        ServerScope::Held { content: None, .. } | ServerScope::User | ServerScope::Project => None,
+    });
+    let (names, contents): (Vec<String>, Vec<&str>) =
+        held.map(|(name, content)| (code(name), content.as_str())).unzip();
+    let told = settings.data_dir.join(TOLD);
+    let is_news = !names.is_empty() && is_new(&told, &world.workspace, &contents.join(" "));
+    is_news.then(|| {
+        format!(
+            "This project wants to use tool servers that you did not agree to: {}. `/mcp` or `co mcp enable NAME` shows \
+             what they run. This notice is not repeated until they change.",
+            names.join(", ")
+        )
+    })
 }
 
 /// Agrees to this content of a project's server, or to none any more.

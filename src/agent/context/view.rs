@@ -41,6 +41,8 @@ pub struct ViewLimits {
 pub struct ViewSettings {
     pub tool_output: Option<u32>,
     pub messages: Option<u32>,
+    /// The percent of the model's window that descriptions of servers' tools may take; `None`: any.
+    pub server_tools: Option<u8>,
 }
 
 impl ViewSettings {

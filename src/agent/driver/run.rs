@@ -23,6 +23,7 @@ use super::{ActiveModel, AgentEnv, TurnResult, news};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapQuestion, Estimate, Figures};
 use crate::agent::context::{self, CompactionPlan, ViewLimits};
+use crate::agent::deferral::ToolRoom;
 use crate::agent::effect::{Effect, Fit, Input, ModelRole, Overfull, Weighing};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt::{self, Preamble};
@@ -91,6 +92,11 @@ fn offered(tools: &Toolset, env: &AgentEnv) -> (Arc<BTreeMap<ToolName, ToolSpec>
     (Arc::new(specs), hooked)
 }
 
+/// Returns the room for the tools of servers in the next request.
+fn tool_room(env: &AgentEnv, session: &Session) -> ToolRoom {
+    ToolRoom::of(env.view, env.context_tokens, &env.model.borrow(), session.history())
+}
+
 type ModelStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
 /// A running turn.
@@ -103,6 +109,8 @@ pub(super) struct Driver<'a> {
     preamble: Preamble,
     /// What the next request offers; the machine knows the same.
     toolset: Toolset,
+    /// For the tools of servers.
+    room: ToolRoom,
     stream: Option<ModelStream>,
     looking: Looking,
     last_word: HookQuestion,
@@ -171,7 +179,8 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let wakeups = session.store().wakeups();
         let heard_to = RecordNo(session.history().len());
-        let preamble = Preamble::of(session.history().workspace(), &env.policy.borrow(), &toolset);
+        let room = tool_room(env, session);
+        let preamble = Preamble::of(session.history().workspace(), &env.policy.borrow(), &toolset, &room);
         Self {
             session,
             env,
@@ -180,6 +189,7 @@ impl<'a> Driver<'a> {
             turn,
             preamble,
             toolset,
+            room,
             stream: None,
             looking: Looking::default(),
             last_word: HookQuestion::default(),
@@ -537,14 +547,18 @@ impl<'a> Driver<'a> {
 
     /// Offers the tools of now with the request; the prefix of the conversation changes only if they did.
     fn take_tools(&mut self) {
-        let toolset = self.env.registry.tools();
-        if !toolset.is(&self.toolset) {
+        let (toolset, room) = (self.env.registry.tools(), tool_room(self.env, self.session));
+        let are_same = toolset.is(&self.toolset);
+        if are_same && room.found == self.room.found {
+            return;
+        }
+        if !are_same {
             let (specs, hooked) = offered(&toolset, self.env);
             self.turn.offer(specs, hooked);
-            let folder = self.session.history().workspace();
-            self.preamble = Preamble::of(folder, &self.env.policy.borrow(), &toolset);
-            self.toolset = toolset;
         }
+        let folder = self.session.history().workspace();
+        self.preamble = Preamble::of(folder, &self.env.policy.borrow(), &toolset, &room);
+        (self.toolset, self.room) = (toolset, room);
     }
 
     /// Passes to the turn the request's messages that it has not received yet.

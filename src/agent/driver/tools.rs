@@ -179,6 +179,7 @@ pub(super) fn context(
         own: Arc::clone(&env.own),
         seen: Arc::clone(session.history().seen()),
         state: session.history().state(call.name.as_str()).cloned(),
+        tools: env.registry.tools(),
         cancel,
         progress,
     }
@@ -286,6 +287,7 @@ mod tests {
             own: Arc::new([]),
             seen: Arc::default(),
             state: None,
+            tools: crate::tool::Toolset::default(),
             cancel: running.cancel.clone(),
             progress: running.progress_in.clone(),
         };

@@ -13,7 +13,7 @@ use super::background::BackgroundSessions;
 use super::files::Files;
 use super::pending::Pending;
 use super::questions::Questions;
-use super::servers::{prompt_lines, server_lines};
+use super::servers::{prompt_lines, server_list};
 use super::shell::{Shell, ShellEvent, UserCommand};
 use crate::accounts::login::Entered;
 use crate::accounts::{ModelChoice, Origin};
@@ -463,7 +463,7 @@ impl ClientHandler {
             CommandEffect::Export(form) => self.export(form, known).await,
             CommandEffect::EndTask(number) => self.end_task(number).await,
             CommandEffect::OpenServers(text) => {
-                let servers = server_lines(&self.app);
+                let servers = server_list(&self.app);
                 self.tell(ServerMessage::OpenServers { servers, text }).await;
             }
             CommandEffect::ReconnectServer(name) => self.reconnect_server(name),

@@ -96,7 +96,8 @@ fn request(asked: &Elicitation, number: u64, again: Option<String>) -> Request {
     let Elicitation { server, message, wanted } = asked;
     let (args, parameters, preview) = match wanted {
         ElicitationKind::Form { schema } => {
-            (defaults(schema), Some(Box::new(schema.clone())), Preview::Text { text: message.clone() })
+            let text = format!("{message}\n\n{}", fields(schema));
+            (defaults(schema), Some(Box::new(schema.clone())), Preview::Text { text })
         }
         ElicitationKind::Visit { address } => {
             let (shown, host) = (sanitize_line(address), shown_address(address));
@@ -134,6 +135,27 @@ fn request(asked: &Elicitation, number: u64, again: Option<String>) -> Request {
         again,
         parameters,
     }
+}
+
+/// Returns the fields of a form, a line each.
+fn fields(schema: &Value) -> String {
+    let needed: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let line = |(name, field): (&String, &Value)| {
+        let about = field.get("description").or(field.get("title")).and_then(Value::as_str);
+        let about = about.map(|about| format!(" ({})", sanitize_line(about))).unwrap_or_default();
+        let value = match field.get("default") {
+            Some(value) => format!("= {value}"),
+            None if needed.contains(&name.as_str()) => "is needed".to_owned(),
+            None => "may be left empty".to_owned(),
+        };
+        format!("{}{about} {value}", sanitize_line(name))
+    };
+    let all = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    all.map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the values that a form proposes.

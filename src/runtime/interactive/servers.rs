@@ -7,11 +7,16 @@ use std::time::Duration;
 use futures::FutureExt as _;
 
 use super::client::{ClientHandler, OwnerAction};
+use crate::agent::deferral::ToolRoom;
+use crate::agent::prompt;
 use crate::app::{App, NewServer, add_server, mentions, set_tools, switch_server};
 use crate::command::{Say, Tone, code};
 use crate::config::{SERVER_PRESETS, ServerScope, ServerSettings};
 use crate::frontend::channel::Updates;
-use crate::frontend::protocol::{CommandLine, ServerChange, ServerLine, ServerMessage, ServerOrigin};
+use crate::frontend::protocol::{
+    CommandLine, ServerChange, ServerLine, ServerList, ServerMessage, ServerOrigin,
+};
+use crate::history::History;
 use crate::message::UserPart;
 use crate::stdx::text::sanitize_line;
 use crate::tool::mcp::{ServerPrompt, ServerState, ServerStatus, Servers, log_in, tools_with};
@@ -31,7 +36,7 @@ pub(super) fn follow(app: Arc<App>, updates: Updates) -> tokio::task::JoinHandle
             changes.mark_unchanged();
             let tools = app.registry.tools().specs().cloned().collect();
             let known = ServerMessage::Offered { prompts: prompt_lines(&app.servers), tools };
-            for told in [known, ServerMessage::Servers { servers: server_lines(&app) }] {
+            for told in [known, ServerMessage::Servers { servers: server_list(&app) }] {
                 if updates.notice(told).await.is_err() {
                     return;
                 }
@@ -41,7 +46,15 @@ pub(super) fn follow(app: Arc<App>, updates: Updates) -> tokio::task::JoinHandle
 }
 
 /// Returns all servers: the configured ones by name, then those that are known.
-pub(super) fn server_lines(app: &App) -> Vec<ServerLine> {
+pub(super) fn server_list(app: &App) -> ServerList {
+    let model = app.models.active().borrow().clone();
+    let room = ToolRoom::of(app.view_settings(), app.settings.context_tokens, &model, &History::default());
+    let (policy, tools) = (app.permissions.policy(), app.registry.tools());
+    let (_, deferred) = prompt::tools(&tools, &policy, &app.world.workspace, &room);
+    ServerList { lines: lines(app), deferred: deferred.map(|one| (one.tools, one.tokens)) }
+}
+
+fn lines(app: &App) -> Vec<ServerLine> {
     let settings = app.servers.settings();
     let one = |status: ServerStatus| {
         let settings = settings.get(&status.name);
@@ -79,10 +92,8 @@ fn line(status: ServerStatus, settings: Option<&ServerSettings>, servers: &Serve
     if let ServerState::Ready(about) = &state {
         facts.push(format!("{}, protocol {}, {} ms", about.title, about.protocol, about.took_ms));
         facts.extend(about.left_out.iter().map(|tool| format!("left out: {tool}")));
-        let of = |name: &str, all: Vec<String>| match all.len() {
-            0 => None,
-            count => Some(format!("{count} {name}: {}", all.join(", "))),
-        };
+        let of =
+            |name: &str, all: Vec<String>| (!all.is_empty()).then(|| format!("{name}: {}", all.join(", ")));
         let prompts = servers.prompts().into_iter().filter(|one| one.server == name);
         facts.extend(of("prompts", prompts.map(|one| format!("/{}:{}", one.server, one.name)).collect()));
         let resources = servers.resources().into_iter().filter(|one| one.server == name);
@@ -167,7 +178,7 @@ impl ClientHandler {
                 self.refresh_rules().await;
             }
         }
-        let servers = server_lines(&self.app);
+        let servers = server_list(&self.app);
         self.tell(ServerMessage::Servers { servers }).await;
     }
 

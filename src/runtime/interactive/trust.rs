@@ -1,8 +1,11 @@
 //! `/trust`, and the notice about untrusted folders.
 
+use std::sync::Arc;
+
 use super::client::ClientHandler;
 use crate::command::{Say, Trusting, code};
 use crate::config::FolderTrust;
+use crate::workspace::held_notice;
 use crate::workspace::trust::Belongings;
 
 impl ClientHandler {
@@ -10,6 +13,11 @@ impl ClientHandler {
     pub(super) async fn tell_of_folder(&self) {
         if let Some(text) = self.app.permissions.untrusted_notice(&self.folder).await {
             self.say(Say::warning("not trusted", text)).await;
+        }
+        let app = Arc::clone(&self.app);
+        let held = tokio::task::spawn_blocking(move || held_notice(&app.world, &app.settings)).await;
+        if let Ok(Some(text)) = held {
+            self.say(Say::warning("tool servers", text)).await;
         }
     }
 

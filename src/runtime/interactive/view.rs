@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::client::{ClientHandler, SessionView};
 use crate::agent::context::{self, CompactionPlan};
+use crate::agent::deferral::ToolRoom;
 use crate::agent::prompt::{self, Preamble};
 use crate::app::{SandboxStatus, Status};
 use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
@@ -164,7 +165,8 @@ async fn cost(client: &ClientHandler, history: &History) -> Vec<CostPart> {
 async fn context(client: &ClientHandler, history: &History) -> ContextView {
     let app = &client.app;
     let model = app.models.active().borrow().clone();
-    let preamble = Preamble::of(history.workspace(), &app.permissions.policy(), &app.registry.tools());
+    let room = ToolRoom::of(app.view_settings(), app.settings.context_tokens, &model, history);
+    let preamble = Preamble::of(history.workspace(), &app.permissions.policy(), &app.registry.tools(), &room);
     let before = context::preamble_tokens(&preamble.system(), &preamble.tools);
     let (view, set) = (app.view_settings(), app.settings.context_tokens);
     let limits = prompt::view_limits(view, set, &model);

@@ -38,7 +38,8 @@ use tasks::{EndTask, ReadTask, WriteTask};
 
 pub use edit_file::EditFile;
 pub use output::{Spill, cap};
-pub use typed::Typed;
+pub use place::ToolPath;
+pub use typed::{RunContext, Typed, TypedTool};
 pub use write_file::WriteFile;
 
 /// The user's settings for the tools.

@@ -106,6 +106,7 @@ impl Bench {
             own: [self.base.join("own"), self.at("mine")].into(),
             seen: Arc::new(self.seen.clone()),
             state: None,
+            tools: crate::tool::Toolset::default(),
             cancel: self.cancel.clone(),
             progress: self.progress.clone(),
         };

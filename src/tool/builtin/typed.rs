@@ -18,7 +18,7 @@ use super::work::{interrupted, off_thread};
 use crate::message::{CallId, ReturnStatus, Source, ToolName};
 use crate::tool::{
     CallPlan, Category, Origin, PlanContext, Progress, Risk, Seen, SideEffect, Tool, ToolContext, ToolError,
-    ToolOutput, ToolSpec,
+    ToolOutput, ToolSpec, Toolset,
 };
 
 /// Longer than any read of a healthy disk takes.
@@ -66,6 +66,9 @@ pub struct RunContext {
     /// For output that is longer than `output_limit` bytes.
     pub spill: Spill,
     pub output_limit: usize,
+    /// As in [`ToolContext`].
+    pub state: Option<Value>,
+    pub tools: Toolset,
 }
 
 impl RunContext {
@@ -148,10 +151,12 @@ impl<T: TypedTool> Tool for Typed<T> {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let args = args::parse(&self.spec, args)?;
-            let ToolContext { call, workspace, spill, own, seen, state: _, cancel, progress } = cx.clone();
+            let ToolContext { call, workspace, spill, own, seen, state, tools, cancel, progress } =
+                cx.clone();
             let (spilled, output_limit) = (Spill::new(&spill, &call), self.spec.output_limit);
             let place = ToolPath { workspace, spill, own };
-            let cx = RunContext { call, place, seen, cancel, progress, spill: spilled, output_limit };
+            let spill = spilled;
+            let cx = RunContext { call, place, seen, cancel, progress, spill, output_limit, state, tools };
             self.tool.run(args, cx).await
         })
     }

@@ -6,7 +6,8 @@
 use std::fs::File;
 use std::io;
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -45,6 +46,7 @@ pub(super) struct TokenFile {
     path: PathBuf,
     /// The server's address. Tokens of another one are not used.
     url: String,
+    conceal: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -57,8 +59,19 @@ struct Tokens {
 }
 
 impl TokenFile {
-    pub fn new(folder: &Path, name: &str, url: &str) -> Self {
-        Self { path: folder.join(format!("{name}.tokens.json")), url: url.to_owned() }
+    pub fn new(place: &ServerPlace, name: &str, url: &str) -> Self {
+        let path = place.kept.join(format!("{name}.tokens.json"));
+        Self { path, url: url.to_owned(), conceal: Arc::clone(&place.conceal) }
+    }
+
+    /// Keeps tokens out of what is stored of conversations.
+    fn conceal(&self, credentials: &StoredCredentials) {
+        let tokens = serde_json::to_value(&credentials.token_response).unwrap_or_default();
+        for name in ["access_token", "refresh_token"] {
+            if let Some(token) = tokens.get(name).and_then(serde_json::Value::as_str) {
+                (self.conceal)(token);
+            }
+        }
     }
 
     fn read(&self) -> io::Result<Option<Tokens>> {
@@ -98,10 +111,13 @@ impl TokenFile {
 impl CredentialStore for TokenFile {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         let tokens = self.read().map_err(|error| self.failed(&error))?;
-        Ok(tokens.and_then(|tokens| tokens.credentials))
+        let credentials = tokens.and_then(|tokens| tokens.credentials);
+        credentials.iter().for_each(|credentials| self.conceal(credentials));
+        Ok(credentials)
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        self.conceal(&credentials);
         self.change(|tokens| tokens.credentials = Some(credentials)).map_err(|error| self.failed(&error))
     }
 
@@ -155,7 +171,7 @@ pub(super) async fn manager(of: Account<'_>) -> Result<AuthorizationManager, Str
         manager.exchange_client_credentials(&config).await.map_err(words)?;
         return Ok(manager);
     }
-    let file = TokenFile::new(&place.kept, name, url);
+    let file = TokenFile::new(place, name, url);
     let tokens = file.read().ok().flatten();
     manager.set_credential_store(file);
     if manager.initialize_from_store().await.map_err(words)? {
@@ -202,13 +218,17 @@ pub async fn log_in(
         Err(ConnectError { challenge: Some(challenge), .. }) => Some(challenge),
         Err(ConnectError { why, .. }) => return Err(why),
     };
+    let url = &place.filled_in(url)?;
     authorize(Account { name, url, oauth, place }, scopes, challenge.as_deref(), show).await
 }
 
 /// Removes the tokens of a server; whether there were any.
 pub fn log_out(name: &str, settings: &ServerSettings, place: &ServerPlace) -> io::Result<bool> {
     match &settings.how {
-        ServerTransport::Http { url, .. } => TokenFile::new(&place.kept, name, url).remove(),
+        ServerTransport::Http { url, .. } => {
+            let url = place.filled_in(url).unwrap_or_default();
+            TokenFile::new(place, name, &url).remove()
+        }
         ServerTransport::Program { .. } => Ok(false),
     }
 }
@@ -226,7 +246,7 @@ pub(super) async fn authorize(
     let listener = listener.map_err(|error| format!("no address for the browser to return to: {error}"))?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
-    let file = TokenFile::new(&place.kept, name, url);
+    let file = TokenFile::new(place, name, url);
 
     let mut manager = AuthorizationManager::new(url).await.map_err(words)?;
     manager.set_credential_store(file.clone());

@@ -9,6 +9,7 @@ mod auth;
 mod client;
 mod conformance;
 mod connect;
+mod find;
 mod kept;
 mod names;
 mod offers;
@@ -28,13 +29,15 @@ pub use self::auth::{log_in, log_out};
 pub use self::client::{Elicitation, ElicitationAnswer, ElicitationKind, Elicitor};
 pub use self::conformance::conformance;
 pub use self::connect::shown;
+use self::find::FindTools;
 pub use self::offers::{PromptArgument, ServerPrompt, ServerResource, ServerText};
 pub use self::server::tools_with;
 use self::server::{Server, wanted};
 use crate::config::{ServerScope, ServerSettings};
 use crate::message::ToolName;
 use crate::sandbox::Sandbox;
-use crate::tool::Registry;
+use crate::tool::builtin::Typed;
+use crate::tool::{FIND_TOOLS, Registry};
 
 /// Where servers run, and what they are given.
 #[derive(Clone)]
@@ -52,6 +55,8 @@ pub struct ServerPlace {
     pub output_limit: usize,
     /// Starts the programs of servers.
     pub sandbox: Arc<dyn Sandbox>,
+    /// Told each token, so that it is stored nowhere else.
+    pub conceal: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// The servers of this process. Clones share them; the last one dropped ends them.
@@ -175,6 +180,7 @@ impl Servers {
     /// something are answered by `elicitor`; without one they are told that nobody can be asked. Needs a tokio runtime.
     pub fn connect(&self, elicitor: Option<Elicitor>) {
         let mut servers = self.0.servers.lock();
+        self.offer_to_find(&servers);
         servers.used.values().for_each(|server| server.start(elicitor.clone(), &self.0.registry));
         servers.connecting = Some(elicitor);
     }
@@ -201,6 +207,9 @@ impl Servers {
                 server.start(elicitor.clone(), registry);
             }
             servers.used.insert(name, server);
+        }
+        if servers.connecting.is_some() {
+            self.offer_to_find(&servers);
         }
         servers.settings.clone_from(settings);
         changes.send_modify(|count| *count += 1);
@@ -278,6 +287,17 @@ impl Servers {
     #[must_use]
     pub fn log_file(place: &ServerPlace, name: &str) -> PathBuf {
         place.logs.join(format!("{name}.log"))
+    }
+
+    /// Offers the tool that finds tools as long as there are servers.
+    fn offer_to_find(&self, servers: &Configured) {
+        let ServerTable { place, registry, .. } = &*self.0;
+        let name = ToolName::new(FIND_TOOLS);
+        match (servers.used.is_empty(), registry.get(&name).is_some()) {
+            (false, false) => registry.add(Arc::new(Typed::new(FindTools, place.output_limit))),
+            (true, true) => registry.remove(&name),
+            (true, false) | (false, true) => {}
+        }
     }
 
     fn used(&self, name: &str) -> Option<Arc<Server>> {

@@ -3,7 +3,9 @@
 
 use super::{PanelContext, PanelState, Screen, Then};
 use crate::command::Tone;
-use crate::frontend::protocol::{ClientRequest, ServerChange, ServerLine, ServerMessage, ServerOrigin};
+use crate::frontend::protocol::{
+    ClientRequest, ServerChange, ServerLine, ServerList, ServerMessage, ServerOrigin,
+};
 use crate::tool::mcp::ListedTool;
 use crate::tui::boxed::Boxed;
 use crate::tui::completion::window;
@@ -29,7 +31,7 @@ const HINTS: &[StatusHint] = &[
 /// The open list.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolServers {
-    servers: Vec<ServerLine>,
+    list: ServerList,
     /// The name of the server whose facts and tools are shown.
     open: Option<String>,
     chosen: Chosen,
@@ -68,15 +70,15 @@ impl Row<'_> {
 
 impl ToolServers {
     #[must_use]
-    pub fn new(servers: Vec<ServerLine>) -> Self {
-        let mut panel = Self { servers, ..Self::default() };
+    pub fn new(list: ServerList) -> Self {
+        let mut panel = Self { list, ..Self::default() };
         panel.go(0);
         panel
     }
 
     fn rows(&self) -> Vec<Row<'_>> {
         let mut rows = Vec::new();
-        for server in &self.servers {
+        for server in &self.list.lines {
             rows.push(Row { server, tool: None });
             if self.open.as_ref() == Some(&server.name) {
                 rows.extend(server.tools.iter().map(|tool| Row { server, tool: Some(tool) }));
@@ -98,7 +100,7 @@ impl ToolServers {
     }
 
     fn chosen_server(&self) -> Option<&ServerLine> {
-        self.servers.iter().find(|server| server.name == self.chosen.server)
+        self.list.lines.iter().find(|server| server.name == self.chosen.server)
     }
 
     /// Switches the chosen server or tool.
@@ -220,7 +222,7 @@ impl PanelState for ToolServers {
     fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
         if let ServerMessage::Servers { servers } = message {
             let at = self.at();
-            self.servers = servers;
+            self.list = servers;
             if !self.rows().iter().any(|row| row.is(&self.chosen)) {
                 self.go(at);
             }
@@ -233,8 +235,11 @@ impl PanelState for ToolServers {
     }
 
     fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
-        let on = self.servers.iter().filter(|server| server.is_on).count();
-        let count = format!("{on} of {} on", self.servers.len());
+        let on = self.list.lines.iter().filter(|server| server.is_on).count();
+        let mut count = format!("{on} of {} on", self.list.lines.len());
+        if let Some((tools, tokens)) = self.list.deferred {
+            count = format!("{tools} tools only named, {tokens} tokens saved · {count}");
+        }
         let title = Line::of("tool servers", Role::Heading);
         let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title, Line::of(count, Role::Dim));
         let rows = self.rows();

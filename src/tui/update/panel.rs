@@ -2,7 +2,7 @@
 
 use crate::approval::RequestId;
 use crate::frontend::dialogue::Dialogue;
-use crate::frontend::protocol::{ClientRequest, LoginWhy, ModelLine, ServerLine, ServerMessage, ServiceLine};
+use crate::frontend::protocol::{ClientRequest, LoginWhy, ModelLine, ServerList, ServerMessage, ServiceLine};
 use crate::history::SessionId;
 use crate::tui::batch::Question;
 use crate::tui::keys::{Action, Context};
@@ -43,7 +43,7 @@ pub fn models(model: &mut Model, models: Vec<ModelLine>, cmds: &mut Vec<Cmd>) {
     open(model, Panel::Pick(Box::new(Pick::models(models, Purpose::Switch))), cmds);
 }
 
-pub fn servers(model: &mut Model, servers: Vec<ServerLine>, cmds: &mut Vec<Cmd>) {
+pub fn servers(model: &mut Model, servers: ServerList, cmds: &mut Vec<Cmd>) {
     model.focus = Focus::Composer;
     open(model, Panel::Servers(Box::new(ToolServers::new(servers))), cmds);
 }

@@ -167,6 +167,74 @@ fn what_a_resource_says_taints_a_call() {
     assert!(shown.contains("the tool server s"), "{shown}");
 }
 
+/// Whatever a server says, no call runs that the settings did not allow: with `never`, all that does not claim to be
+/// destructive; with `trusted`, what claims to be read-only.
+#[test]
+fn no_claim_of_a_server_makes_a_call_run() {
+    let mut ran = 0;
+    for seed in 1..=8 {
+        for more in ["", NEVER, "trusted = true"] {
+            let fault = format!("random={seed}");
+            let named =
+                with_server(&Service::new(""), &[&fault], more).run(&["mcp", "tools", "s", "--json"]).json();
+            let names: Vec<&str> =
+                named.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+            assert_eq!(names.len(), 6, "{named:#}");
+            let script: String = names.iter().map(|name| call(name, &json!({}))).collect();
+            let service = Service::new(&format!("{script}reply\n  text Done.\n"));
+            let co = with_server(&service, &[&fault], more);
+            let mode = ["ask", "auto", "plan", "defer-all"][seed % 4];
+            let told = co.run(&["-p", "go", "--mode", mode, "--output", "json"]);
+            assert!([0, 4].contains(&told.code.unwrap()), "{told:?}");
+            for own_name in co.read("ran.txt").unwrap_or_default().lines() {
+                ran += 1;
+                let (reads, destroys) = (own_name.contains("-reads"), own_name.contains("-destroys"));
+                let is_allowed = match more {
+                    NEVER => !destroys,
+                    "" => false,
+                    _ => reads,
+                };
+                assert!(is_allowed, "{seed} {more} {mode}: {own_name}");
+            }
+        }
+    }
+    assert!(ran > 10, "{ran}");
+}
+
+/// Of many tools only the names are sent; those that the model asked for are described from then on, also after a restart.
+#[test]
+fn many_tools_are_named_until_they_are_wanted() {
+    let find = json!({ "names": ["s_note"], "words": "AGAIN says" });
+    let service = Service::new(&format!(
+        "{}reply\n  text Found.\n{}reply\n  text Done.\n{}reply\n  text Done.\n",
+        call("find_tools", &find),
+        call("s_echo", &json!({ "text": "still here" })),
+        call("s_tool7", &json!({})),
+    ));
+    let co = with_server(&service, &["many"], NEVER).env("CO_MCP_TOOL_BUDGET", "2");
+    assert_eq!(co.run(&["-p", "go"]).code, Some(0));
+    assert_eq!(co.run(&["-c", "-p", "on"]).code, Some(0));
+    let tools = |at: usize| -> Vec<String> {
+        let body: Value = serde_json::from_str(&service.asked(at)).unwrap();
+        let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
+        body["tools"].as_array().unwrap().iter().map(name).filter(|name| !name.contains("file")).collect()
+    };
+    let of_server =
+        |at: usize| tools(at).into_iter().filter(|name| name.starts_with("s_")).collect::<Vec<_>>();
+    assert_eq!(of_server(1), [""; 0]);
+    assert!(
+        service.asked(1).contains("s_tool7: One of many.") && tools(1).contains(&"find_tools".to_owned())
+    );
+    for at in 2..=4 {
+        assert_eq!(of_server(at), ["s_echo", "s_note"], "{at}");
+    }
+    assert!(service.asked(2).contains("You can call these from your next reply on"));
+    let told = co.run(&["-c", "-p", "x", "--output", "json"]).json();
+    assert!(returns(&told)[0].starts_with("ok") || returns(&told)[0].starts_with("failed"), "{told:#}");
+    let (_, _, whole) = turn(&["many"], NEVER, &[("find_tools", find)]);
+    assert!(returns(&whole)[0].contains("s_echo: Says it again."), "{whole:#}");
+}
+
 /// A project's server is used after the folder is trusted and the user agreed to it, until it changes.
 #[test]
 fn a_projects_server_is_agreed_to_by_its_content() {
@@ -190,6 +258,16 @@ fn a_projects_server_is_agreed_to_by_its_content() {
     assert!(listed.out.contains("db") && listed.out.contains("held"), "{listed:?}");
     assert!(co.run(&["config"]).err.contains("the server old is ignored: its transport `sse` is out of use"));
     assert_eq!(co.run(&["mcp", "test", "db"]).code, Some(1));
+    let quiet = Service::new("reply\n  text Hi.\nreply\n  text Hi.\n");
+    let told = |co: &Co| {
+        co.run(&["-p", "hi"]).err.contains("wants to use tool servers that you did not agree to: `db`")
+    };
+    let other = Co::new()
+        .with(&quiet, Wire::Anthropic)
+        .file("work/.mcp.json", definition(""))
+        .file("work/tool.py", "print(1)");
+    assert_eq!(other.run(&["trust", "--yes"]).code, Some(0));
+    assert_eq!([told(&other), told(&other)], [true, false], "once");
     assert_eq!(co.run(&["mcp", "enable", "db"]).code, Some(2), "no terminal to confirm on");
     let agreed = co.run(&["mcp", "enable", "db", "--yes"]);
     assert!(agreed.out.contains("A_TOKEN is given to it as DB_KEY"), "{agreed:?}");

@@ -21,7 +21,7 @@ use co::provider::openai_responses::OpenAiResponses;
 use co::provider::{ModelRequest, ToolSchema, WireCodec};
 use co::sandbox::subprocess::Subprocess;
 use co::tool::mcp::{ServerPlace, ServerState, Servers};
-use co::tool::{Registry, Tool, ToolContext, ToolError, ToolOutput};
+use co::tool::{Registry, Tool, ToolContext, ToolError, ToolOutput, Toolset};
 use kit::replay::checker::Checker;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -190,6 +190,7 @@ async fn works(peer: &Peer, place: &Place) {
         kept: place.folder.path().join("kept"),
         output_limit: 10_000,
         sandbox: Arc::new(Subprocess::plain()),
+        conceal: Arc::new(|_| {}),
     };
     let registry = Registry::new(Vec::new());
     let servers = Servers::new(&[(peer.name.to_owned(), settings)].into(), of_servers, registry.clone());
@@ -223,6 +224,7 @@ async fn run(
         own: Arc::new([]),
         seen: Arc::default(),
         state: None,
+        tools: Toolset::default(),
         cancel: cancel.clone(),
         progress,
     };

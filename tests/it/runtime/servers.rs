@@ -19,7 +19,7 @@ fn with(script: &str, more: &str) -> (Co, Service) {
 async fn servers(face: &mut Face, wanted: impl Fn(&ServerLine) -> bool) -> ServerLine {
     face.until("list of servers", |update| match update {
         Update::Message(ServerMessage::Servers { servers } | ServerMessage::OpenServers { servers, .. }) => {
-            servers.iter().find(|line| wanted(line)).cloned()
+            servers.lines.iter().find(|line| wanted(line)).cloned()
         }
         Update::Event(_) | Update::Message(_) => None,
     })

@@ -270,7 +270,11 @@ fn environment(
         summarizer: setting("summarizer")
             .map(|name| Arc::new(ActiveModel::new(Arc::new(ReplayProvider::clone(provider)), name))),
         context_tokens: number("window"),
-        view: ViewSettings { tool_output: number("trim-output"), messages: number("max-messages") },
+        view: ViewSettings {
+            tool_output: number("trim-output"),
+            messages: number("max-messages"),
+            server_tools: None,
+        },
         http_retries: number("retries").unwrap_or(2),
         overload_wait: Duration::from_secs(number("overload-wait").unwrap_or(0).into()),
         tool_retries: number("tool-retries").unwrap_or(3),

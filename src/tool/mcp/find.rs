@@ -1,0 +1,99 @@
+//! `find_tools`: brings the whole descriptions of servers' tools that the model knows by name only. Which these are is decided
+//! where a request is made; the names found are this tool's state in the session.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::names;
+use crate::message::{Source, ToolName, Trust};
+use crate::tool::builtin::{RunContext, ToolPath, TypedTool};
+use crate::tool::{
+    Access, CallPlan, Category, Effect, FIND_TOOLS, Origin, Preview, Risk, Seen, ToolError, ToolOutput,
+    ToolSpec, Toolset, Undo,
+};
+
+/// The most tools that one call finds.
+const MOST: usize = 20;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FindToolsArgs {
+    /// Exact names of tools.
+    #[serde(default)]
+    names: Vec<String>,
+    /// Words that a tool's name or description contains, all of them.
+    #[serde(default)]
+    words: String,
+}
+
+pub struct FindTools;
+
+impl TypedTool for FindTools {
+    const NAME: &'static str = FIND_TOOLS;
+    const CATEGORY: Category = Category::Server;
+
+    type Args = FindToolsArgs;
+
+    fn description(&self) -> String {
+        "Brings tools that are listed below by name only, so that they can be called from the next reply on. Give their exact \
+         `names`, or `words` to search for."
+            .to_owned()
+    }
+
+    fn plan(&self, args: FindToolsArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+        if args.names.is_empty() && args.words.trim().is_empty() {
+            return Err(ToolError::Misuse { hint: "give `names` or `words`".to_owned() });
+        }
+        let wanted = if args.names.is_empty() { args.words } else { args.names.join(", ") };
+        Ok(CallPlan {
+            summary: format!("find tools: {}", names::line(&wanted)),
+            preview: Preview::None,
+            risk: Risk::Low,
+            access: Access::Nothing,
+            basis: Vec::new(),
+            undo: Undo::None,
+            effect: Effect::OfTool,
+            question: None,
+            needs_person: None,
+        })
+    }
+
+    async fn run(&self, args: FindToolsArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
+        let found = found(&args, &cx.tools);
+        if found.is_empty() {
+            let message = "No tool of a server is called so. The names are in the description of this tool.";
+            return Err(ToolError::Terminal { message: message.to_owned() });
+        }
+        let line = |spec: &&ToolSpec| format!("{}: {}", spec.name, names::line(&spec.description));
+        let lines: Vec<String> = found.iter().map(line).collect();
+        let mut known: BTreeSet<ToolName> =
+            cx.state.and_then(|state| serde_json::from_value(state).ok()).unwrap_or_default();
+        known.extend(found.iter().map(|spec| spec.name.clone()));
+        Ok(ToolOutput {
+            content: vec![crate::message::ReturnPart::Text {
+                text: format!("You can call these from your next reply on:\n{}", lines.join("\n")),
+            }],
+            source: Source::Tool { name: ToolName::new(FIND_TOOLS) },
+            trust: Trust::Untrusted,
+            seen: Vec::new(),
+            state: Some(json!(known)),
+        })
+    }
+}
+
+/// Returns the tools of servers that are wanted, those that are named first.
+fn found<'a>(args: &FindToolsArgs, tools: &'a Toolset) -> Vec<&'a ToolSpec> {
+    let of_servers = |spec: &&ToolSpec| matches!(spec.origin, Origin::Server(_));
+    let named = |spec: &&ToolSpec| args.names.iter().any(|name| spec.name.as_str() == name);
+    let words: Vec<String> = args.words.split_whitespace().map(str::to_lowercase).collect();
+    let has_words = |spec: &&ToolSpec| {
+        let text = format!("{} {}", spec.name, spec.description).to_lowercase();
+        !words.is_empty() && words.iter().all(|word| text.contains(word))
+    };
+    let by_name = tools.specs().filter(of_servers).filter(named);
+    let by_words = tools.specs().filter(of_servers).filter(|spec| !named(spec)).filter(has_words);
+    by_name.chain(by_words).take(MOST).collect()
+}
