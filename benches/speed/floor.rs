@@ -25,6 +25,7 @@ pub fn run(args: &[String]) {
         ["--version"] => println!("floor"),
         ["ask", url] => turn(url),
         ["screen", url] => screen(url),
+        ["tools"] => tools(),
         other => println!("no such floor: {other:?}"),
     }
 }
@@ -53,6 +54,23 @@ fn turn(url: &str) {
         let calls = json!([{"id": id, "type": "function", "function": function}]);
         messages.push(json!({"role": "assistant", "tool_calls": calls}));
         messages.push(json!({"role": "tool", "tool_call_id": id, "content": found}));
+    }
+}
+
+/// A tool server with twenty tools.
+fn tools() {
+    let tool = |at| json!({"name": format!("tool{at}"), "description": "Does it.", "inputSchema": {"type": "object"}});
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        let message: Value = serde_json::from_str(&line).unwrap();
+        let result = match message["method"].as_str() {
+            Some("initialize") => json!({
+                "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "floor", "version": "1"},
+            }),
+            Some("tools/list") => json!({"tools": (0..20).map(tool).collect::<Vec<_>>()}),
+            _ => continue,
+        };
+        println!("{}", json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
     }
 }
 

@@ -29,6 +29,7 @@ const FIGURES: &[Figure] = &[
     ("rounds", headless::rounds),
     ("first", screen::first),
     ("idle", screen::idle),
+    ("servers", screen::servers),
     ("flood", screen::flood),
     ("stream", screen::stream),
     ("echo", screen::echo),
@@ -41,7 +42,7 @@ const FIGURES: &[Figure] = &[
 
 /// What a check takes: those that say how fast the program is, in a few minutes.
 const CHECKED: &[&str] =
-    &["start", "headless", "rounds", "first", "idle", "flood", "stream", "echo", "session"];
+    &["start", "headless", "rounds", "first", "idle", "servers", "flood", "stream", "echo", "session"];
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();

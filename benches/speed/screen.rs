@@ -50,6 +50,35 @@ pub fn idle(report: &mut Report) {
     screen.close();
 }
 
+/// What five tool servers cost that nothing uses: the first screen beside that without them, and half a minute of CPU.
+pub fn servers(report: &mut Report) {
+    let program = std::env::current_exe().unwrap().display().to_string();
+    let server = serde_json::json!({ "command": program, "args": ["floor", "tools"] });
+    let all: serde_json::Map<String, serde_json::Value> =
+        (0..5).map(|at| (format!("s{at}"), server.clone())).collect();
+    let all = serde_json::Value::Object(all).to_string();
+    let (without, with) = (Stage::new(None), Stage::new(None).env("CO_MCP_SERVERS", &all));
+    let take = |stage: &Stage| {
+        let screen = stage.open(Who::Co, &[]);
+        let took = ms(screen.until_text(READY).duration_since(screen.started));
+        screen.close();
+        took
+    };
+    let (mut plain, mut served) = (Vec::new(), Vec::new());
+    for _ in 0..15 {
+        plain.push(take(&without));
+        served.push(take(&with));
+    }
+    report.add("composer visible with 5 tool servers; without", "ms", &served, &plain, Goal::Times(1.2));
+    let screen = opened(&with, Who::Co, "-");
+    sleep(Duration::from_secs(3));
+    let before = screen.cpu();
+    sleep(Duration::from_secs(30));
+    let cost = (screen.cpu() - before).max(0.0);
+    report.add("idle for 30 s with 5 tool servers, CPU", "ms", &[cost], &[], Goal::Most(1.0));
+    screen.close();
+}
+
 /// 20,000 tokens at full speed: from Enter to the last word on the screen, and what it cost.
 pub fn flood(report: &mut Report) {
     let service = Service::start(Answer::Text(answer(20_000)));

@@ -1,7 +1,7 @@
 //! The agent: one user turn from prompt to end, and the ports it needs.
 //!
-//! `turn`, `calls`, `assemble`, `budget`, `caps`, `loop_guard`, `links`, `deferral` and `context` are pure; only
-//! `driver` awaits.
+//! `turn`, `calls`, `assemble`, `budget`, `caps`, `loop_guard`, `links` and `context` are pure; only `driver`
+//! awaits.
 
 pub mod assemble;
 pub mod budget;
@@ -9,7 +9,6 @@ pub mod calls;
 pub mod caps;
 
 pub mod context;
-pub mod deferral;
 pub mod driver;
 pub mod effect;
 pub mod links;

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::context::{ViewLimits, ViewSettings, view};
-use super::deferral::{Deferred, ToolRoom, deferred};
+use super::context::{Deferred, ToolRoom, ViewLimits, ViewSettings, deferred, view};
 use super::driver::{ActiveModel, AgentEnv};
 use crate::approval::{AutoApprove, Policy};
 use crate::config::Mode;

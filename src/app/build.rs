@@ -34,7 +34,7 @@ use crate::tool::builtin::{self, BuiltinOptions};
 use crate::tool::mcp::{ServerPlace, Servers};
 use crate::tool::{CallPlan, PlanContext, Registry};
 use crate::tui::keys::Keymap;
-use crate::workspace::{Permissions, World, load_settings};
+use crate::workspace::{Permissions, World, check_content, load_settings};
 
 /// Why the program cannot do what was requested.
 #[derive(Debug, thiserror::Error)]
@@ -333,6 +333,10 @@ pub fn server_place(
         logs: world.sessions(settings).join("mcp"),
         kept: settings.data_dir.join("mcp"),
         output_limit: settings.tool_output_limit,
+        check: {
+            let world = world.clone();
+            Arc::new(move |name, settings| check_content(&world, name, settings))
+        },
         conceal: Arc::new(|_| {}),
     }
 }

@@ -29,7 +29,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
         Some(McpDo::Test { name, json }) => test(&name, json, world, &settings, console).await,
         Some(McpDo::Tools { name, json }) => show_tools(&name, json, world, &settings, console).await,
         Some(McpDo::Add { name, url, env, never_ask, command }) => {
-            if settings.mcp_servers.contains_key(&name) {
+            if settings.mcp_servers.get(&name).is_some_and(|one| one.scope == ServerScope::User) {
                 let text = format!("there is a server {} already", sanitize_line(&name));
                 return Err(
                     CliError::message(Kind::Usage, text).hint(format!("`co mcp remove {name}` first"))
@@ -56,14 +56,16 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
             Ok(())
         }
         Some(McpDo::Remove { name }) => {
-            known(&name, &settings)?;
+            if known(&name, &settings)?.scope != ServerScope::User {
+                let error = CliError::message(Kind::Usage, format!("{name} is a server of this project"));
+                return Err(error.hint(format!("`co mcp disable {name}` ends its use")));
+            }
             let path = remove_server(world, &name).map_err(|error| CliError::new(Kind::Error, error))?;
             console.out(&format!("Removed {name} from {}.\n", path.display()))
         }
         Some(McpDo::Enable { name, yes }) => match known(&name, &settings)?.scope.clone() {
-            ServerScope::User | ServerScope::Project => {
-                changed(&name, "Switched on", console, || switch_server(world, &name, true))
-            }
+            ServerScope::User => changed(&name, "Switched on", console, || switch_server(world, &name, true)),
+            ServerScope::Project { .. } => console.out(&format!("{name} of this project is used already.\n")),
             ServerScope::Held { why, content: None } => Err(failed(&name, "cannot be used", &why)),
             ServerScope::Held { content: Some(content), .. } => {
                 let one = known(&name, &settings)?;
@@ -74,7 +76,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
             ServerScope::User => {
                 changed(&name, "Switched off", console, || switch_server(world, &name, false))
             }
-            ServerScope::Project | ServerScope::Held { .. } => {
+            ServerScope::Project { .. } | ServerScope::Held { .. } => {
                 let forgotten = agree_to_server(world, &settings.data_dir, &name, None);
                 forgotten.map_err(|why| failed(&name, "cannot be switched off", &why))?;
                 console.out(&format!("{name} of this project is not used any more.\n"))

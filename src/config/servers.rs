@@ -83,7 +83,7 @@ impl ServerSettings {
     #[must_use]
     pub fn is_used(&self) -> bool {
         match self.scope {
-            ServerScope::User | ServerScope::Project => self.enabled,
+            ServerScope::User | ServerScope::Project { .. } => self.enabled,
             ServerScope::Held { .. } => false,
         }
     }
@@ -94,8 +94,8 @@ impl ServerSettings {
 pub enum ServerScope {
     /// In the user's own settings.
     User,
-    /// In the file of a trusted folder, as the user agreed to it.
-    Project,
+    /// In the file of a trusted folder, with the content that the user agreed to.
+    Project { content: String },
     /// In the same, and the user did not agree to it: it is not used.
     Held {
         why: String,
@@ -167,6 +167,22 @@ impl OAuthGrant {
 pub fn variables(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let inner = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
     inner.map(|inner| inner.split_once(":-").map_or((inner, None), |(name, default)| (name, Some(default))))
+}
+
+/// Replaces each `${NAME}` by the variable, and `${NAME:-text}` by the text if it is not set; errs if there is none.
+pub fn filled_in(text: &str, known: &BTreeMap<String, String>) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, after)) = after.split_once('}') else { break };
+        let (name, default) = name.split_once(":-").map_or((name, None), |(name, text)| (name, Some(text)));
+        let variable = known.get(name).map(String::as_str).or(default);
+        out.push_str(before);
+        out.push_str(variable.ok_or_else(|| format!("the variable {name} is not set"))?);
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
 }
 
 /// Whether calls of a server's tools ask.
@@ -423,8 +439,15 @@ fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSetti
 /// The file of a project's servers, below its folder: the convention of programs like this one.
 pub const PROJECT_SERVERS: &str = ".mcp.json";
 
-/// The servers of a project's file: each with its definition as written, or why it cannot be used.
-pub type ProjectServers = BTreeMap<String, Result<(ServerSettings, Json), String>>;
+/// Variables that make programs load files, or find others, that nobody would be shown: whole names, then beginnings. A
+/// project cannot set them.
+const LOADING: (&[&str], &[&str]) = (
+    &["PATH", "ENV", "CLASSPATH", "JAVA_TOOL_OPTIONS"],
+    &["LD_", "DYLD_", "BASH_", "NODE_", "PYTHON", "PERL", "RUBY", "GIT_", "NPM_CONFIG_", "CO_"],
+);
+
+/// The servers of a project's file, or why one cannot be used.
+pub type ProjectServers = BTreeMap<String, Result<ServerSettings, String>>;
 
 /// Reads a project's file. Only what reaches a server counts: nobody's project decides what asks. Errs if it is no such file.
 pub fn project_servers(text: &str) -> Result<ProjectServers, String> {
@@ -432,11 +455,7 @@ pub fn project_servers(text: &str) -> Result<ProjectServers, String> {
     let Some(Json::Object(servers)) = all.get("mcpServers") else {
         return Err("it has no object `mcpServers`".to_owned());
     };
-    let one = |(name, definition): (&String, &Json)| {
-        let settings = project_server(name, definition);
-        (name.clone(), settings.map(|settings| (settings, definition.clone())))
-    };
-    Ok(servers.iter().map(one).collect())
+    Ok(servers.iter().map(|(name, definition)| (name.clone(), project_server(name, definition))).collect())
 }
 
 fn project_server(name: &str, definition: &Json) -> Result<ServerSettings, String> {
@@ -456,6 +475,13 @@ fn project_server(name: &str, definition: &Json) -> Result<ServerSettings, Strin
     let mut values = BTreeMap::new();
     for RawEntry { name, raw, .. } in entries {
         let place = place("mcpServers", &name, "", &source).map_err(|error| error.to_string())?;
+        let variable = place.field.strip_prefix("env.").unwrap_or_default().to_ascii_uppercase();
+        let (names, beginnings) = LOADING;
+        if names.contains(&variable.as_str()) || beginnings.iter().any(|known| variable.starts_with(known)) {
+            return Err(format!(
+                "it sets {variable}, which decides what programs run; only your own settings may"
+            ));
+        }
         let value = check(place.kind, raw, None, &source)
             .map_err(|wrong| format!("`{}`: {}, not {}", place.field, wrong.expected, wrong.got))?;
         let value = match value {

@@ -15,7 +15,7 @@ use crate::message::{
 };
 use crate::provider::RequestKind;
 use crate::stdx::text::one_line_summary;
-use crate::tool::Seen;
+use crate::tool::{FIND_TOOLS, Seen};
 
 /// The [`Record::State`] key for the file versions that the model has seen.
 pub const SEEN: &str = "seen";
@@ -370,6 +370,11 @@ impl History {
             && let Ok(more) = serde_json::from_value::<Seen>(value.clone())
         {
             Arc::make_mut(&mut self.seen).extend(more);
+        } else if let (true, Some(Value::Array(known)), Value::Array(more)) =
+            (tool == FIND_TOOLS, self.state.get_mut(tool), value)
+        {
+            // Calls of one reply find at the same time.
+            known.extend(more.iter().cloned());
         } else {
             self.state.insert(tool.to_owned(), value.clone());
         }

@@ -123,6 +123,15 @@ impl ContentHash {
         self.files(&named_by_args(program, args, at).map_err(|word| Broken::Unclear { word })?)
     }
 
+    /// Hashes the files that a text names, as one word or between colons.
+    pub fn named_in(&mut self, text: &str, at: &Whereabouts) -> Result<(), Broken> {
+        let words = std::iter::once(text).chain(text.split([':', '=', ',', ' ']));
+        let mut paths: Vec<PathBuf> = words.map(|word| at.workspace.join(at.expanded(word))).collect();
+        paths.sort();
+        paths.dedup();
+        self.files(&paths)
+    }
+
     fn files(&mut self, paths: &[PathBuf]) -> Result<(), Broken> {
         let files = paths.iter().filter(|path| path.is_file() && !is_of_the_system(path));
         files.into_iter().try_for_each(|path| self.file(path))

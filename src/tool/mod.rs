@@ -286,7 +286,7 @@ pub struct ToolContext {
     pub seen: Arc<Seen>,
     /// What the tool kept in this session last ([`ToolOutput::state`]).
     pub state: Option<Value>,
-    /// The tools of the request that the call answers.
+    /// The tools of now that no rule hides.
     pub tools: Toolset,
     /// Fires on interrupt; the tool returns soon after.
     pub cancel: CancellationToken,
@@ -344,6 +344,13 @@ impl Toolset {
         self.0.values().map(|tool| tool.spec())
     }
 
+    /// Returns those that are wanted.
+    #[must_use]
+    pub fn filtered(&self, is_wanted: impl Fn(&ToolSpec) -> bool) -> Self {
+        let wanted = self.0.iter().filter(|(_, tool)| is_wanted(tool.spec()));
+        Self(Arc::new(wanted.map(|(name, tool)| (name.clone(), Arc::clone(tool))).collect()))
+    }
+
     /// Whether both were taken between two changes of the registry.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -382,6 +389,25 @@ impl Registry {
     /// Adds a tool, in place of one of the same name.
     pub fn add(&self, tool: Arc<dyn Tool>) {
         Arc::make_mut(&mut self.tools.lock().0).insert(tool.spec().name.clone(), tool);
+    }
+
+    /// Adds a tool, unless one of another origin has its name; whether it was added.
+    pub fn add_of(&self, tool: Arc<dyn Tool>) -> bool {
+        let mut tools = self.tools.lock();
+        let (name, origin) = (&tool.spec().name, &tool.spec().origin);
+        let is_free = tools.get(name).is_none_or(|known| known.spec().origin == *origin);
+        if is_free {
+            Arc::make_mut(&mut tools.0).insert(name.clone(), tool);
+        }
+        is_free
+    }
+
+    /// Removes a tool if it is of this origin.
+    pub fn remove_of(&self, name: &ToolName, origin: &Origin) {
+        let mut tools = self.tools.lock();
+        if tools.get(name).is_some_and(|known| known.spec().origin == *origin) {
+            Arc::make_mut(&mut tools.0).remove(name);
+        }
     }
 
     /// Removes a tool; calls of it that run already end as they would.

@@ -12,5 +12,5 @@ mod world;
 pub use self::hooks::{FoundHook, FoundHooks, HookFiles};
 pub use self::memory::MemoryFolder;
 pub use self::permissions::Permissions;
-pub use self::servers::{agree_to_server, held_notice};
+pub use self::servers::{agree_to_server, check_content, held_notice};
 pub use self::world::{World, load_settings};

@@ -1,17 +1,16 @@
 //! The tool servers of a project: those of its file `.mcp.json`, if its folder is trusted, each by the content of its
 //! definition and of the files that its command names. The user's own servers precede them by name. Blocking.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use serde_json::Value;
 
 use super::World;
 use super::trust::is_new;
 use crate::command::code;
 use crate::config::{
     ConfigWarning, FolderTrust, Loaded, PROJECT_SERVERS, ServerScope, ServerSettings, ServerTransport,
-    Settings, Source, project_servers, read_bounded,
+    Settings, Source, filled_in, project_servers, read_bounded,
 };
 use crate::hook::trust::{Broken, ContentHash, ContentState, TrustedContents, Whereabouts};
 use crate::tool::mcp::shown;
@@ -51,21 +50,36 @@ pub(super) fn add_project_servers(loaded: &mut Loaded, world: &World) {
         Err(why) => return warn(loaded, why),
     };
     let trusted = TrustedContents::read(&list(&loaded.settings.data_dir));
+    let mut found_here = BTreeMap::new();
     for (name, server) in found {
-        let (mut settings, definition) = match server {
-            Ok(server) => server,
+        let mut settings = match server {
+            Ok(settings) => settings,
             Err(why) => {
                 warn(loaded, format!("the server {name} is ignored: {why}"));
                 continue;
             }
         };
-        let content = content(&name, &settings, &definition, world);
-        settings.scope = match &trusted {
-            Ok(trusted) => scope(trusted.state(&file, &name, content)),
-            Err(why) => ServerScope::Held { why: why.clone(), content: None },
+        let alike = loaded.settings.mcp_servers.iter().find(|(_, own)| look_alike(&own.prefix, &name));
+        settings.scope = match (&trusted, alike) {
+            (_, Some((own, _))) if *own == name => continue,
+            (_, Some((own, _))) => {
+                let why = format!("its tools would be named like those of your server {own}");
+                ServerScope::Held { why, content: None }
+            }
+            (Ok(trusted), None) => scope(trusted.state(&file, &name, content(&name, &settings, world))),
+            (Err(why), None) => ServerScope::Held { why: why.clone(), content: None },
         };
+        found_here.insert(name, settings);
+    }
+    for (name, settings) in found_here {
         loaded.settings.mcp_servers.entry(name).or_insert(settings);
     }
+}
+
+/// Whether names of tools with these prefixes could be mistaken for each other.
+fn look_alike(one: &str, other: &str) -> bool {
+    let (one, other) = (format!("{one}_"), format!("{other}_"));
+    one.starts_with(&other) || other.starts_with(&one)
 }
 
 /// Returns the servers of a folder's file, each with its command or address; none if there is no file.
@@ -76,8 +90,8 @@ pub(super) fn servers_of(folder: &Path) -> Result<Vec<(String, String)>, String>
         Err(error) => Err(error.to_string()),
     };
     let found = read.map_err(|why| format!("{PROJECT_SERVERS}: {why}"))?;
-    let place = |server: Result<(ServerSettings, Value), String>| {
-        server.map_or_else(|why| format!("ignored: {why}"), |(settings, _)| shown(&settings))
+    let place = |server: Result<ServerSettings, String>| {
+        server.map_or_else(|why| format!("ignored: {why}"), |settings| shown(&settings))
     };
     Ok(found.into_iter().map(|(name, server)| (name, place(server))).collect())
 }
@@ -85,28 +99,39 @@ pub(super) fn servers_of(folder: &Path) -> Result<Vec<(String, String)>, String>
 fn scope(state: ContentState) -> ServerScope {
     let held = |why: &str, hash| ServerScope::Held { why: why.to_owned(), content: Some(hash) };
     match state {
-        ContentState::Trusted { .. } => ServerScope::Project,
+        ContentState::Trusted { hash } => ServerScope::Project { content: hash },
         ContentState::New { hash } => held("new in this project", hash),
         ContentState::Changed { hash } => held("changed since you agreed to it", hash),
         ContentState::Broken(broken) => ServerScope::Held { why: broken.to_string(), content: None },
     }
 }
 
-/// Returns the hash of what the user agrees to.
-fn content(
-    name: &str,
-    settings: &ServerSettings,
-    definition: &Value,
-    world: &World,
-) -> Result<String, Broken> {
+/// Checks that a project's server is still as the user agreed to it; errs with the reason. Blocking.
+pub fn check_content(world: &World, name: &str, settings: &ServerSettings) -> Result<(), String> {
+    let ServerScope::Project { content: agreed } = &settings.scope else { return Ok(()) };
+    match content(name, settings, world) {
+        Ok(now) if now == *agreed => Ok(()),
+        Ok(_) => Err(format!("a file of it changed since you agreed to it; `co mcp enable {name}` shows it")),
+        Err(broken) => Err(broken.to_string()),
+    }
+}
+
+/// Returns the hash of what the user agrees to: what is written, and the files that it names.
+fn content(name: &str, settings: &ServerSettings, world: &World) -> Result<String, Broken> {
     let mut hash = ContentHash::new(FORM);
     hash.part(name.as_bytes());
-    hash.part(definition.to_string().as_bytes());
-    if let ServerTransport::Program { command, args, .. } = &settings.how {
+    settings.written().iter().for_each(|line| hash.part(line.as_bytes()));
+    if let ServerTransport::Program { command, args, env, .. } = &settings.how {
         let home = world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let at = Whereabouts { workspace: world.workspace.clone(), home };
         let path = command.contains('/').then(|| world.workspace.join(command));
-        hash.program(path.as_deref(), command, args, &at)?;
+        let filled =
+            |text: &str| filled_in(text, &world.env).map_err(|_| Broken::Unclear { word: text.to_owned() });
+        let args = args.iter().map(|arg| filled(arg)).collect::<Result<Vec<_>, _>>()?;
+        hash.program(path.as_deref(), command, &args, &at)?;
+        for value in env.values() {
+            hash.named_in(value.expose(), &at)?;
+        }
     }
     Ok(hash.finish())
 }
@@ -116,7 +141,7 @@ fn content(
 pub fn held_notice(world: &World, settings: &Settings) -> Option<String> {
     let held = settings.mcp_servers.iter().filter_map(|(name, one)| match &one.scope {
         ServerScope::Held { content: Some(content), .. } => Some((name, content)),
-        ServerScope::Held { content: None, .. } | ServerScope::User | ServerScope::Project => None,
+        ServerScope::Held { content: None, .. } | ServerScope::User | ServerScope::Project { .. } => None,
     });
     let (names, contents): (Vec<String>, Vec<&str>) =
         held.map(|(name, content)| (code(name), content.as_str())).unzip();

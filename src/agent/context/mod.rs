@@ -4,6 +4,7 @@
 //! such a summary must not lose; `quoted` writes messages down as data; `parts` says where the tokens go.
 
 mod compaction;
+mod deferral;
 mod ledger;
 mod parts;
 mod quoted;
@@ -13,6 +14,7 @@ mod view;
 mod tests;
 
 pub use self::compaction::{Compacted, CompactionPlan, Summary};
+pub use self::deferral::{Deferred, ToolRoom, deferred};
 pub use self::ledger::changed_since;
 pub use self::parts::{ContextPart, parts};
 pub use self::view::{ViewLimits, ViewSettings, view};

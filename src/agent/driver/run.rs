@@ -23,7 +23,6 @@ use super::{ActiveModel, AgentEnv, TurnResult, news};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapQuestion, Estimate, Figures};
 use crate::agent::context::{self, CompactionPlan, ViewLimits};
-use crate::agent::deferral::ToolRoom;
 use crate::agent::effect::{Effect, Fit, Input, ModelRole, Overfull, Weighing};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt::{self, Preamble};
@@ -93,8 +92,9 @@ fn offered(tools: &Toolset, env: &AgentEnv) -> (Arc<BTreeMap<ToolName, ToolSpec>
 }
 
 /// Returns the room for the tools of servers in the next request.
-fn tool_room(env: &AgentEnv, session: &Session) -> ToolRoom {
-    ToolRoom::of(env.view, env.context_tokens, &env.model.borrow(), session.history())
+fn tool_room(env: &AgentEnv, session: &Session) -> context::ToolRoom {
+    let window = env.context_tokens.or(env.model.borrow().profile.window);
+    context::ToolRoom::of(env.view, window, session.history())
 }
 
 type ModelStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
@@ -110,7 +110,7 @@ pub(super) struct Driver<'a> {
     /// What the next request offers; the machine knows the same.
     toolset: Toolset,
     /// For the tools of servers.
-    room: ToolRoom,
+    room: context::ToolRoom,
     stream: Option<ModelStream>,
     looking: Looking,
     last_word: HookQuestion,

@@ -179,7 +179,10 @@ pub(super) fn context(
         own: Arc::clone(&env.own),
         seen: Arc::clone(session.history().seen()),
         state: session.history().state(call.name.as_str()).cloned(),
-        tools: env.registry.tools(),
+        tools: {
+            let (policy, folder) = (env.policy.borrow(), session.history().workspace());
+            env.registry.tools().filtered(|spec| !policy.rules.hides(spec, folder))
+        },
         cancel,
         progress,
     }

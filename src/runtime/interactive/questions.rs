@@ -18,7 +18,7 @@ use crate::tool::mcp::{Elicitation, ElicitationAnswer, ElicitationKind, Elicitor
 use crate::tool::schema::faults;
 use crate::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
 
-/// The questions that may be open at once; a server that asks more waits.
+/// The questions that may be open at once; more are answered as not decided.
 const MOST: usize = 16;
 
 /// The characters of a request's id.
@@ -33,17 +33,35 @@ pub(super) struct AskedQuestion {
     answer: oneshot::Sender<ElicitationAnswer>,
 }
 
+/// What arrives of questions.
+pub(super) enum QuestionNews {
+    Asked(AskedQuestion),
+    /// Nobody waits for the answer to one any more.
+    Gone,
+}
+
+/// Tells when a question is answered or given up.
+struct TellsGone(mpsc::Sender<QuestionNews>);
+
+impl Drop for TellsGone {
+    fn drop(&mut self) {
+        // If the channel is full, other news lead to a new list.
+        let _ = self.0.try_send(QuestionNews::Gone);
+    }
+}
+
 /// Returns what servers ask, and where their questions arrive.
-pub(super) fn elicitor() -> (Elicitor, mpsc::Receiver<AskedQuestion>) {
+pub(super) fn elicitor() -> (Elicitor, mpsc::Receiver<QuestionNews>) {
     let (sender, receiver) = mpsc::channel(MOST);
     let elicitor: Elicitor = Arc::new(move |asked| {
         let sender = sender.clone();
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
             // Without a front end nobody decides.
-            if sender.send(AskedQuestion { asked, answer }).await.is_err() {
+            if sender.send(QuestionNews::Asked(AskedQuestion { asked, answer })).await.is_err() {
                 return ElicitationAnswer::Cancel;
             }
+            let _gone = TellsGone(sender);
             answered.await.unwrap_or(ElicitationAnswer::Cancel)
         })
     });
@@ -65,6 +83,11 @@ struct OpenQuestion {
 
 impl Questions {
     fn add(&mut self, question: AskedQuestion, again: Option<String>) {
+        self.open.retain(|one| !one.question.answer.is_closed());
+        if self.open.len() >= MOST {
+            // Dropped, it is answered as not decided.
+            return;
+        }
         self.count += 1;
         let request = request(&question.asked, self.count, again);
         self.open.push(OpenQuestion { request, question });
@@ -74,6 +97,11 @@ impl Questions {
     pub(super) fn requests(&mut self) -> Vec<Request> {
         self.open.retain(|one| !one.question.answer.is_closed());
         self.open.iter().map(|one| one.request.clone()).collect()
+    }
+
+    /// Whether nobody waits for the answer to one of them any more.
+    fn any_gone(&self) -> bool {
+        self.open.iter().any(|one| one.question.answer.is_closed())
     }
 
     pub(super) fn has(&self, id: &RequestId) -> bool {
@@ -168,9 +196,13 @@ fn defaults(schema: &Value) -> Value {
 }
 
 impl ClientHandler {
-    /// Shows a question.
-    pub(super) async fn asked(&mut self, question: AskedQuestion) {
-        self.questions.add(question, None);
+    /// Shows a question, or removes one.
+    pub(super) async fn on_question(&mut self, news: QuestionNews) {
+        match news {
+            QuestionNews::Asked(question) => self.questions.add(question, None),
+            QuestionNews::Gone if !self.questions.any_gone() => return,
+            QuestionNews::Gone => {}
+        }
         self.waiting().await;
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 
 use super::client::{ClientHandler, OwnerAction};
-use crate::agent::deferral::ToolRoom;
+use crate::agent::context::ToolRoom;
 use crate::agent::prompt;
 use crate::app::{App, NewServer, add_server, mentions, set_tools, switch_server};
 use crate::command::{Say, Tone, code};
@@ -47,8 +47,8 @@ pub(super) fn follow(app: Arc<App>, updates: Updates) -> tokio::task::JoinHandle
 
 /// Returns all servers: the configured ones by name, then those that are known.
 pub(super) fn server_list(app: &App) -> ServerList {
-    let model = app.models.active().borrow().clone();
-    let room = ToolRoom::of(app.view_settings(), app.settings.context_tokens, &model, &History::default());
+    let window = app.settings.context_tokens.or(app.models.active().borrow().profile.window);
+    let room = ToolRoom::of(app.view_settings(), window, &History::default());
     let (policy, tools) = (app.permissions.policy(), app.registry.tools());
     let (_, deferred) = prompt::tools(&tools, &policy, &app.world.workspace, &room);
     ServerList { lines: lines(app), deferred: deferred.map(|one| (one.tools, one.tokens)) }
@@ -105,7 +105,7 @@ fn line(status: ServerStatus, settings: Option<&ServerSettings>, servers: &Serve
     }
     let origin = match settings.map(|one| &one.scope) {
         Some(ServerScope::Held { content, .. }) => ServerOrigin::Project { content: content.clone() },
-        Some(ServerScope::Project) => ServerOrigin::Project { content: None },
+        Some(ServerScope::Project { .. }) => ServerOrigin::Project { content: None },
         Some(ServerScope::User) | None => ServerOrigin::Settings,
     };
     let tools = servers.tools_of(&name);
@@ -172,7 +172,7 @@ impl ClientHandler {
                 let done = tokio::task::spawn_blocking(move || write(&app, &change)).await;
                 let done = done.unwrap_or_else(|error| Err(format!("this is a bug in co: {error}")));
                 if let Err(why) = done {
-                    self.say(Say::error(TITLE, format!("{why}. Nothing was changed."))).await;
+                    self.say(Say::error(TITLE, format!("{why}."))).await;
                 }
                 // A server that never asks has a rule.
                 self.refresh_rules().await;
@@ -234,7 +234,10 @@ fn write(app: &App, change: &ServerChange) -> Result<(), String> {
         ServerChange::Reconnect { .. } | ServerChange::Login { .. } => return Ok(()),
     };
     let written = match (change, before.get(name).map(|one| &one.scope)) {
-        (ServerChange::Switch { content, .. }, Some(ServerScope::Project | ServerScope::Held { .. })) => {
+        (
+            ServerChange::Switch { content, .. },
+            Some(ServerScope::Project { .. } | ServerScope::Held { .. }),
+        ) => {
             let content = content.as_deref().filter(|_| wanted);
             agree_to_server(world, &app.settings.data_dir, name, content)
         }
@@ -243,24 +246,25 @@ fn write(app: &App, change: &ServerChange) -> Result<(), String> {
         }
         (ServerChange::Switch { .. }, None) => {
             let preset = SERVER_PRESETS.iter().find(|preset| preset.name == *name);
-            let new = preset.map(NewServer::of_preset).ok_or("there is no such server")?;
+            let new = preset.map(NewServer::of_preset).ok_or("There is no such server")?;
             add_server(world, name, &new).map(drop).map_err(|error| error.to_string())
         }
         (ServerChange::SwitchTool { tool, .. }, Some(ServerScope::User)) => {
             let tools = before.get(name).map(|one| tools_with(&one.tools, tool, wanted)).unwrap_or_default();
             set_tools(world, name, &tools).map(drop).map_err(|error| error.to_string())
         }
-        (ServerChange::SwitchTool { .. }, Some(ServerScope::Project | ServerScope::Held { .. })) => {
+        (ServerChange::SwitchTool { .. }, Some(ServerScope::Project { .. } | ServerScope::Held { .. })) => {
             Err("a project's server is used as a whole; define it in your own settings to choose its tools"
                 .to_owned())
         }
         (_, _) => Err("there is no such server".to_owned()),
     };
-    written?;
-    let after = app.reload_servers()?;
+    written.map_err(|why| format!("{why}. Nothing was changed"))?;
+    let after =
+        app.reload_servers().map_err(|why| format!("It is saved, but the settings cannot be read: {why}"))?;
     match (change, after.get(name)) {
         (ServerChange::Switch { .. }, Some(one)) if one.is_used() != wanted => Err(format!(
-            "something else than your settings file decides about {name}: a variable, or a file that changed"
+            "It is saved, but something else decides about {name}: a variable, or a file that changed meanwhile"
         )),
         _ => Ok(()),
     }

@@ -82,8 +82,8 @@ impl ClientHandler {
                 self.say(Say::warning("hooks", word)).await;
                 OwnerAction::Answered
             }
-            Looked::Question(question) => {
-                self.asked(question).await;
+            Looked::Question(news) => {
+                self.on_question(news).await;
                 OwnerAction::Answered
             }
             Looked::Start(said) => {

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::client::{ClientHandler, SessionView};
 use crate::agent::context::{self, CompactionPlan};
-use crate::agent::deferral::ToolRoom;
 use crate::agent::prompt::{self, Preamble};
 use crate::app::{SandboxStatus, Status};
 use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
@@ -165,7 +164,11 @@ async fn cost(client: &ClientHandler, history: &History) -> Vec<CostPart> {
 async fn context(client: &ClientHandler, history: &History) -> ContextView {
     let app = &client.app;
     let model = app.models.active().borrow().clone();
-    let room = ToolRoom::of(app.view_settings(), app.settings.context_tokens, &model, history);
+    let room = context::ToolRoom::of(
+        app.view_settings(),
+        app.settings.context_tokens.or(model.profile.window),
+        history,
+    );
     let preamble = Preamble::of(history.workspace(), &app.permissions.policy(), &app.registry.tools(), &room);
     let before = context::preamble_tokens(&preamble.system(), &preamble.tools);
     let (view, set) = (app.view_settings(), app.settings.context_tokens);

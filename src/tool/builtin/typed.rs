@@ -67,7 +67,6 @@ pub struct RunContext {
     pub spill: Spill,
     pub output_limit: usize,
     /// As in [`ToolContext`].
-    pub state: Option<Value>,
     pub tools: Toolset,
 }
 
@@ -151,12 +150,12 @@ impl<T: TypedTool> Tool for Typed<T> {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let args = args::parse(&self.spec, args)?;
-            let ToolContext { call, workspace, spill, own, seen, state, tools, cancel, progress } =
+            let ToolContext { call, workspace, spill, own, seen, state: _, tools, cancel, progress } =
                 cx.clone();
             let (spilled, output_limit) = (Spill::new(&spill, &call), self.spec.output_limit);
             let place = ToolPath { workspace, spill, own };
             let spill = spilled;
-            let cx = RunContext { call, place, seen, cancel, progress, spill, output_limit, state, tools };
+            let cx = RunContext { call, place, seen, cancel, progress, spill, output_limit, tools };
             self.tool.run(args, cx).await
         })
     }

@@ -160,7 +160,7 @@ impl ClientHandler for Client {
     async fn create_elicitation(
         &self,
         asked: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         let Some(elicitor) = &self.handlers.elicitor else {
             return Ok(ElicitResult::new(ElicitationAction::Cancel));
@@ -177,7 +177,12 @@ impl ClientHandler for Client {
         };
         let _question = OpenQuestion::new(&self.handlers.calls);
         let (server, message) = (self.server.clone(), names::description(&message));
-        Ok(match elicitor(Elicitation { server, message, wanted }).await {
+        let answer = tokio::select! {
+            answer = elicitor(Elicitation { server, message, wanted }) => answer,
+            // The server gave it up, or is gone.
+            () = context.ct.cancelled() => ElicitationAnswer::Cancel,
+        };
+        Ok(match answer {
             ElicitationAnswer::Accept(values) => {
                 ElicitResult::new(ElicitationAction::Accept).with_content(values)
             }

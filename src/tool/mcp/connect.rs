@@ -27,7 +27,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::auth::{self, Account};
 use super::client::{Client, Handlers};
 use super::{ServerPlace, Servers, names};
-use crate::config::{Secret, ServerSandbox, ServerSettings, ServerTransport, variables};
+use crate::config::{Secret, ServerSandbox, ServerSettings, ServerTransport, filled_in, variables};
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::UNLIMITED;
 use crate::sandbox::{Backend, Command, Confinement, ExecEvent};
@@ -227,9 +227,8 @@ fn start(
     let mut all = place.child_env.clone();
     all.push((MARKER.to_owned(), format!("mcp-{name}-{}", std::process::id())));
     for (name, value) in env {
-        let value = place.filled_in(value.expose())?;
         all.retain(|(known, _)| known != name);
-        all.push((name.clone(), value));
+        all.push((name.clone(), place.filled_in(value.expose())?));
     }
     let path = all.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone()).unwrap_or_default();
     let confinement = match sandbox {
@@ -306,21 +305,9 @@ fn found(command: &str, path: &str, workspace: &Path) -> Option<PathBuf> {
 }
 
 impl ServerPlace {
-    /// Replaces each `${NAME}` by the variable, and `${NAME:-text}` by the text if it is not set; errs if there is none.
+    /// Fills in the variables of a text; errs if one is not set.
     pub(super) fn filled_in(&self, value: &str) -> Result<String, String> {
-        let mut out = String::new();
-        let mut rest = value;
-        while let Some((before, after)) = rest.split_once("${") {
-            let Some((name, after)) = after.split_once('}') else { break };
-            let (name, default) =
-                name.split_once(":-").map_or((name, None), |(name, text)| (name, Some(text)));
-            let variable = self.variables.get(name).map(String::as_str).or(default);
-            out.push_str(before);
-            out.push_str(variable.ok_or_else(|| format!("the variable {name} is not set"))?);
-            rest = after;
-        }
-        out.push_str(rest);
-        Ok(out)
+        filled_in(value, &self.variables)
     }
 }
 

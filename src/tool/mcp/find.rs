@@ -1,5 +1,5 @@
 //! `find_tools`: brings the whole descriptions of servers' tools that the model knows by name only. Which these are is decided
-//! where a request is made; the names found are this tool's state in the session.
+//! where a request is made; the names found are added to this tool's state in the session.
 
 use std::collections::BTreeSet;
 
@@ -69,9 +69,7 @@ impl TypedTool for FindTools {
         }
         let line = |spec: &&ToolSpec| format!("{}: {}", spec.name, names::line(&spec.description));
         let lines: Vec<String> = found.iter().map(line).collect();
-        let mut known: BTreeSet<ToolName> =
-            cx.state.and_then(|state| serde_json::from_value(state).ok()).unwrap_or_default();
-        known.extend(found.iter().map(|spec| spec.name.clone()));
+        let names: BTreeSet<&ToolName> = found.iter().map(|spec| &spec.name).collect();
         Ok(ToolOutput {
             content: vec![crate::message::ReturnPart::Text {
                 text: format!("You can call these from your next reply on:\n{}", lines.join("\n")),
@@ -79,7 +77,7 @@ impl TypedTool for FindTools {
             source: Source::Tool { name: ToolName::new(FIND_TOOLS) },
             trust: Trust::Untrusted,
             seen: Vec::new(),
-            state: Some(json!(known)),
+            state: Some(json!(names)),
         })
     }
 }

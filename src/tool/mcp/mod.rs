@@ -39,6 +39,9 @@ use crate::sandbox::Sandbox;
 use crate::tool::builtin::Typed;
 use crate::tool::{FIND_TOOLS, Registry};
 
+/// Whether a server, by its name, may be started as it is now.
+pub type ServerCheck = dyn Fn(&str, &ServerSettings) -> Result<(), String> + Send + Sync;
+
 /// Where servers run, and what they are given.
 #[derive(Clone)]
 pub struct ServerPlace {
@@ -55,6 +58,8 @@ pub struct ServerPlace {
     pub output_limit: usize,
     /// Starts the programs of servers.
     pub sandbox: Arc<dyn Sandbox>,
+    /// Checks a server before its program is started; errs with the reason. Blocking.
+    pub check: Arc<ServerCheck>,
     /// Told each token, so that it is stored nowhere else.
     pub conceal: Arc<dyn Fn(&str) + Send + Sync>,
 }
@@ -192,12 +197,18 @@ impl Servers {
         let mut servers = self.0.servers.lock();
         let wanted = wanted(settings);
         servers.used.retain(|name, server| {
-            let is_same = wanted.get(name).is_some_and(|wanted| server.takes(wanted, registry));
+            let is_same = wanted.get(name).is_some_and(|wanted| server.is_as(wanted));
             if !is_same {
                 server.end(registry);
             }
             is_same
         });
+        // A name that is free now may be one of theirs.
+        for (name, server) in &servers.used {
+            if let Some(wanted) = wanted.get(name) {
+                server.allow(&wanted.settings.tools, registry);
+            }
+        }
         for (name, wanted) in wanted {
             if servers.used.contains_key(&name) {
                 continue;
@@ -318,7 +329,7 @@ pub fn configured(settings: &BTreeMap<String, ServerSettings>) -> Vec<ServerStat
         state: match &settings.scope {
             _ if !settings.enabled => ServerState::Off,
             ServerScope::Held { why, .. } => ServerState::Held { why: why.clone() },
-            ServerScope::User | ServerScope::Project => ServerState::Unused,
+            ServerScope::User | ServerScope::Project { .. } => ServerState::Unused,
         },
     };
     settings.iter().map(one).collect()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
@@ -19,9 +19,10 @@ use super::kept::{Definition, KeptFile, KnownTools, about};
 use super::offers::Offers;
 use super::tool::ServerTool;
 use super::{ListedTool, ServerFacts, ServerPlace, ServerState, names};
-use crate::config::{ServerSandbox, ServerSettings, ServerTransport};
+use crate::config::{ServerSandbox, ServerScope, ServerSettings, ServerTransport};
 use crate::message::ToolName;
 use crate::sandbox::Confinement;
+use crate::stdx::fs::fingerprint;
 use crate::tool::{Origin, Registry};
 
 /// The most tools of one server; the others are left out, and counted.
@@ -39,7 +40,7 @@ const ENDED: &str = "it is switched off";
 
 /// What a server in use follows.
 pub struct Wanted {
-    settings: ServerSettings,
+    pub settings: ServerSettings,
     /// The beginnings of other servers' names of tools that begin as this one's.
     rivals: Vec<String>,
 }
@@ -103,7 +104,8 @@ pub struct Server {
     kept: Mutex<KnownTools>,
     /// Held while the file of `kept` is changed.
     changing: tokio::sync::Mutex<()>,
-    pub(super) handlers: OnceLock<Handlers>,
+    /// Of the present connection; `None` before it is to be connected.
+    handlers: Mutex<Option<Handlers>>,
     /// Ends it.
     end: CancellationToken,
 }
@@ -133,9 +135,12 @@ struct Ready {
 pub fn tools_with(tools: &[String], tool: &str, on: bool) -> Vec<String> {
     let named = globset::escape(tool);
     let off = format!("!{named}");
-    let mut changed: Vec<String> = tools.to_vec();
-    changed.retain(|text| *text != off && *text != named);
-    if Allowed::of(&changed).has(tool) != on || (!on && changed.is_empty()) {
+    let mut changed: Vec<String> = tools.iter().filter(|text| **text != off).cloned().collect();
+    if !on && changed.iter().filter(|text| !text.starts_with('!')).count() > 1 {
+        // The last one stays: no name at all would mean all tools.
+        changed.retain(|text| *text != named);
+    }
+    if Allowed::of(&changed).has(tool) != on {
         changed.push(if on { named } else { off });
     }
     changed
@@ -157,7 +162,7 @@ impl Server {
             rivals,
             kept: Mutex::default(),
             changing: tokio::sync::Mutex::default(),
-            handlers: OnceLock::new(),
+            handlers: Mutex::default(),
             end: CancellationToken::new(),
         }
     }
@@ -165,7 +170,7 @@ impl Server {
     /// Connects it, in a task of its own.
     pub fn start(self: &Arc<Self>, elicitor: Option<Elicitor>, registry: &Registry) {
         let handlers = Handlers { elicitor, ..Handlers::default() };
-        if self.handlers.set(handlers).is_ok() {
+        if self.handlers.lock().replace(handlers).is_none() {
             registry.expect_tools_of(&self.name);
             tokio::spawn(keep(Arc::clone(self), registry.clone()));
         }
@@ -180,21 +185,22 @@ impl Server {
     pub fn end(&self, registry: &Registry) {
         self.stop();
         let offered = std::mem::take(&mut *self.offered.lock());
-        offered.keys().for_each(|name| registry.remove(name));
+        offered.keys().for_each(|name| registry.remove_of(name, &self.origin()));
         registry.settle_tools_of(&self.name);
-        self.set(State::Failed { why: ENDED.to_owned(), until: Instant::now() });
+        self.state.send_replace(State::Failed { why: ENDED.to_owned(), until: Instant::now() });
     }
 
-    /// Takes changed settings, if it can without being connected again; whether it could.
-    pub fn takes(self: &Arc<Self>, wanted: &Wanted, registry: &Registry) -> bool {
+    /// Whether these settings differ in the tools at most, so that it need not be connected again.
+    pub fn is_as(&self, wanted: &Wanted) -> bool {
         let apart_from_tools =
             ServerSettings { tools: self.settings.tools.clone(), ..wanted.settings.clone() };
-        if apart_from_tools != self.settings || wanted.rivals != self.rivals {
-            return false;
-        }
-        *self.allowed.lock() = Allowed::of(&wanted.settings.tools);
+        apart_from_tools == self.settings && wanted.rivals == self.rivals
+    }
+
+    /// Offers the tools that these settings switch on.
+    pub fn allow(self: &Arc<Self>, tools: &[String], registry: &Registry) {
+        *self.allowed.lock() = Allowed::of(tools);
         self.offer_again(registry);
-        true
     }
 
     /// Offers the tools that any process listed last. Blocking.
@@ -205,8 +211,9 @@ impl Server {
         self.offer(registry);
     }
 
-    /// Connects it at once, if it failed.
+    /// Connects it anew, at once.
     pub fn reconnect(&self) {
+        self.set(State::Connecting);
         self.wanted.notify_one();
     }
 
@@ -233,8 +240,27 @@ impl Server {
         listed.iter().take(MOST_TOOLS).map(one).collect()
     }
 
+    /// What the server of the present connection is answered with.
+    pub(super) fn handlers(&self) -> Handlers {
+        self.handlers.lock().clone().unwrap_or_default()
+    }
+
+    /// Notes that its tools are not waited for any more; one of the same name that follows it is.
+    fn settle(&self, registry: &Registry) {
+        if !self.end.is_cancelled() {
+            registry.settle_tools_of(&self.name);
+        }
+    }
+
+    /// Sets the state, unless it was ended.
     fn set(&self, state: State) {
-        self.state.send_replace(state);
+        self.state.send_if_modified(|known| {
+            let is_on = !self.end.is_cancelled();
+            if is_on {
+                *known = state;
+            }
+            is_on
+        });
         self.changes.send_modify(|count| *count += 1);
     }
 
@@ -249,12 +275,19 @@ impl Server {
     /// Connects the server and takes its tools; errs with the reason.
     async fn serve(self: &Arc<Self>, registry: &Registry) -> Result<Connection, String> {
         let began = Instant::now();
-        let handlers = self.handlers.get().cloned().unwrap_or_default();
+        let server = Arc::clone(self);
+        let checked =
+            tokio::task::spawn_blocking(move || (server.place.check)(&server.name, &server.settings)).await;
+        checked.unwrap_or_else(|error| Err(error.to_string()))?;
+        // The calls of the last connection are over.
+        let elicitor = self.handlers().elicitor;
+        let handlers = Handlers { elicitor, ..Handlers::default() };
+        *self.handlers.lock() = Some(handlers.clone());
         let connected = connect(&self.name, &self.settings, &self.place, &handlers).await;
         let connection = connected.map_err(|error| error.why)?;
         self.list(&connection).await?;
         let offered = self.offer(registry);
-        registry.settle_tools_of(&self.name);
+        self.settle(registry);
         let (title, protocol) = connection.about();
         let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let OfferedTools { tools, left_out, switched_off } = offered;
@@ -264,8 +297,8 @@ impl Server {
         Ok(connection)
     }
 
-    /// Follows the changes of its lists until the server ends; returns the reason.
-    async fn follow(self: &Arc<Self>, connection: &Connection, registry: &Registry) -> String {
+    /// Follows the changes of its lists until the server ends; returns the reason, or `None` if it is to be connected anew.
+    async fn follow(self: &Arc<Self>, connection: &Connection, registry: &Registry) -> Option<String> {
         loop {
             let offers = Offers::of(&self.name, connection.peer()).await;
             self.state.send_modify(|state| {
@@ -275,7 +308,8 @@ impl Server {
             });
             self.changes.send_modify(|count| *count += 1);
             tokio::select! {
-                why = connection.ended() => return why,
+                why = connection.ended() => return Some(why),
+                () = self.wanted.notified() => return None,
                 () = connection.lists_changed() => {}
             }
             match self.list(connection).await {
@@ -358,7 +392,14 @@ impl Server {
     }
 
     fn kept_file(&self) -> KeptFile {
-        KeptFile::new(&self.place.kept, &self.name)
+        match &self.settings.scope {
+            ServerScope::User | ServerScope::Held { .. } => KeptFile::new(&self.place.kept, &self.name),
+            // Another project may have a server of this name.
+            ServerScope::Project { .. } => {
+                let folder = fingerprint(self.place.workspace.as_os_str().as_encoded_bytes());
+                KeptFile::new(&self.place.kept, &format!("{}.{folder}", self.name))
+            }
+        }
     }
 
     /// Says how a tool's definition changed since the user let it run; `None` if it did not, or never ran.
@@ -409,12 +450,11 @@ impl Server {
                 continue;
             }
             let name = names::tool(&self.settings.prefix, &tool.name);
-            let taken = registry.get(&name).is_some_and(|known| !self.owns(&known.spec().origin));
             if self.rivals.iter().any(|rival| name.as_str().starts_with(rival)) {
                 out.left_out.push(format!("{named}: {name} looks like a tool of another server"));
                 continue;
             }
-            if taken || tools.contains_key(&name) {
+            if tools.contains_key(&name) {
                 out.left_out.push(format!("{named}: another tool is called {name}"));
                 continue;
             }
@@ -424,8 +464,11 @@ impl Server {
                     let known =
                         offered.get(&name).filter(|known: &&Arc<ServerTool>| known.is_as(&tool)).cloned();
                     let tool = known.unwrap_or_else(|| Arc::new(tool));
-                    registry.add(Arc::<ServerTool>::clone(&tool));
-                    tools.insert(name, tool);
+                    if registry.add_of(Arc::<ServerTool>::clone(&tool)) {
+                        tools.insert(name, tool);
+                    } else {
+                        out.left_out.push(format!("{named}: another tool is called {name}"));
+                    }
                 }
                 Err(why) => out.left_out.push(format!("{named}: {why}")),
             }
@@ -433,15 +476,15 @@ impl Server {
         if listed.len() > MOST_TOOLS {
             out.left_out.push(format!("{} tools beyond the first {MOST_TOOLS}", listed.len() - MOST_TOOLS));
         }
-        offered.keys().filter(|name| !tools.contains_key(*name)).for_each(|name| registry.remove(name));
+        let gone = offered.keys().filter(|name| !tools.contains_key(*name));
+        gone.for_each(|name| registry.remove_of(name, &self.origin()));
         out.tools = tools.keys().cloned().collect();
         *offered = tools;
         out
     }
 
-    /// Whether a tool is one of this server.
-    fn owns(&self, origin: &Origin) -> bool {
-        matches!(origin, Origin::Server(name) if *name == self.name)
+    fn origin(&self) -> Origin {
+        Origin::Server(self.name.clone())
     }
 }
 
@@ -468,13 +511,14 @@ async fn keep(server: Arc<Server>, registry: Registry) {
                         pause = FIRST_PAUSE;
                         server.follow(&connection, &registry).await
                     }
-                    Err(why) => why,
+                    Err(why) => Some(why),
                 }
             };
             // Whatever a server makes the library do, the state must not stay at `Connecting`.
             let why = AssertUnwindSafe(served).catch_unwind().await;
-            let why = why.unwrap_or_else(|_| "the connection failed unexpectedly".to_owned());
-            registry.settle_tools_of(&server.name);
+            let why = why.unwrap_or_else(|_| Some("the connection failed unexpectedly".to_owned()));
+            server.settle(&registry);
+            let Some(why) = why else { continue };
             server.set(State::Failed { why, until: Instant::now() + pause });
             // Before it offered a tool, no call can ask for it.
             let is_unknown = server.offered.lock().is_empty() && pause < LAST_PAUSE;
@@ -489,5 +533,32 @@ async fn keep(server: Arc<Server>, registry: Registry) {
         biased;
         () = server.end.cancelled() => {}
         () = work => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_switched_without_the_others() {
+        for (tools, tool, on, expected) in [
+            (&[][..], "a", false, &["!a"][..]),
+            (&["!a"], "a", true, &[]),
+            (&["!a", "!b"], "a", true, &["!b"]),
+            (&["a"], "a", false, &["a", "!a"]),
+            (&["a", "!a"], "a", true, &["a"]),
+            (&["a", "b"], "a", false, &["b"]),
+            (&["read_*"], "write", true, &["read_*", "write"]),
+            (&["read_*"], "read_x", false, &["read_*", "!read_x"]),
+            (&["!*"], "a", true, &["!*", "a"]),
+            (&[], "a[1]", false, &["!a[[]1[]]"]),
+        ] {
+            let written: Vec<String> = tools.iter().map(|text| (*text).to_owned()).collect();
+            let changed = tools_with(&written, tool, on);
+            assert_eq!(changed, expected, "{tools:?} {tool} {on}");
+            let is_hopeless = tools == ["!*"];
+            assert_eq!(Allowed::of(&changed).has(tool), on && !is_hopeless, "{tools:?} {tool} {on}");
+        }
     }
 }

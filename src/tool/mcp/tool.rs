@@ -146,7 +146,7 @@ impl ServerTool {
             None => unreachable(names::error(&error.to_string())),
         })?;
         let (token, id) = (handle.progress_token.clone(), handle.id.clone());
-        let Handlers { calls, .. } = self.server.handlers.get().cloned().unwrap_or_default();
+        let Handlers { calls, .. } = self.server.handlers();
         calls.add(token.clone(), cx.call.clone(), cx.progress.clone());
         let limit = self.server.settings.call_timeout;
         let mut task = None;

@@ -167,6 +167,66 @@ fn what_a_resource_says_taints_a_call() {
     assert!(shown.contains("the tool server s"), "{shown}");
 }
 
+/// What a project's server runs is what was shown: no variable leads elsewhere, and a script that changes under a running
+/// session is not started again.
+#[test]
+fn a_projects_server_runs_only_what_was_agreed_to() {
+    let program = program().display().to_string();
+    for (name, definition, why) in [
+        ("a", json!({ "command": "x", "env": { "PATH": "./bin" } }), "it sets PATH"),
+        (
+            "b",
+            json!({ "command": "x", "env": { "NODE_OPTIONS": "--require ./x.js" } }),
+            "it sets NODE_OPTIONS",
+        ),
+        ("c", json!({ "command": "x", "env": { "ld_preload": "./x.so" } }), "it sets LD_PRELOAD"),
+        ("d", json!({ "url": "ftp://x" }), "`url`"),
+        ("e", json!({ "args": ["x"] }), "it needs either `command` or `url`"),
+        ("f g", json!({ "command": "x" }), "its name must be"),
+    ] {
+        let co = Co::new().file("work/.mcp.json", json!({ "mcpServers": { name: definition } }).to_string());
+        assert_eq!(co.run(&["trust", "--yes"]).code, Some(0));
+        let told = co.run(&["config"]).err;
+        assert!(told.contains(why), "{name}: {told}");
+    }
+    let own = "[mcp_servers.tracker]\ncommand = \"x\"\nprefix = \"db\"\n";
+    let definition = json!({ "mcpServers": { "db": {
+        "command": program, "args": ["${NOWHERE:-tool.py}"], "env": { "CONFIG": "db.conf" },
+    } } });
+    let files = |co: Co| {
+        co.file("work/.mcp.json", definition.to_string())
+            .file("work/tool.py", "print(1)")
+            .file("work/db.conf", "a = 1")
+    };
+    let alike = files(Co::new()).file(SETTINGS, own);
+    assert_eq!(alike.run(&["trust", "--yes"]).code, Some(0));
+    assert!(
+        alike.run(&["mcp", "enable", "db", "--yes"]).err.contains("named like those of your server tracker")
+    );
+    for changed in ["tool.py", "db.conf"] {
+        // The call ends the server; the next one would start it again, after its pause.
+        let script =
+            format!("{}{}reply\n  text Done.\n", call("db_die", &json!({})), call("db_die", &json!({})));
+        let service = Service::new(&script);
+        let hook = format!(
+            "[[hook]]\nname = \"h\"\nevent = \"PreToolUse\"\ncommand = \"sleep 1.1; echo 2 >> {changed}\"\n"
+        );
+        let rule = "[[rule]]\neffect = \"allow\"\nserver = \"db\"\n";
+        let co = files(Co::new().with(&service, Wire::Anthropic))
+            .file(".config/co/rules.toml", rule)
+            .file(".config/co/hooks.toml", &hook);
+        for args in
+            [&["trust", "--yes"][..], &["hooks", "trust", "h", "--yes"], &["mcp", "enable", "db", "--yes"]]
+        {
+            assert_eq!(co.run(args).code, Some(0), "{args:?}");
+        }
+        let told = co.run(&["-p", "go", "--output", "json"]).json();
+        let returns = returns(&told);
+        assert!(returns[0].starts_with("unknown"), "{returns:?}");
+        assert!(returns[1].contains("changed since you agreed to it"), "{changed}: {returns:?}");
+    }
+}
+
 /// Whatever a server says, no call runs that the settings did not allow: with `never`, all that does not claim to be
 /// destructive; with `trusted`, what claims to be read-only.
 #[test]
@@ -285,6 +345,9 @@ fn a_projects_server_is_agreed_to_by_its_content() {
         })
         .collect();
     assert!(states.iter().all(|listed| listed.contains("held")), "{states:?}");
+    let again = co.run(&["mcp", "enable", "db", "--yes"]);
+    assert!(again.out.contains("used already") && !co.run(&["config"]).err.contains("error"), "{again:?}");
+    assert_eq!(co.run(&["mcp", "remove", "db"]).code, Some(2));
     assert_eq!(co.run(&["mcp", "disable", "db"]).code, Some(0));
     assert!(co.run(&["mcp", "list"]).out.contains("held"));
     let own = co.file(SETTINGS, "[mcp_servers.db]\nurl = \"https://own.example/mcp\"\n");

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::context::{ViewSettings, preamble_tokens};
-use super::driver::ActiveModel;
+use super::{ViewSettings, preamble_tokens};
 use crate::history::History;
 use crate::message::ToolName;
 use crate::provider::ToolSchema;
@@ -27,14 +26,10 @@ pub struct ToolRoom {
 }
 
 impl ToolRoom {
+    /// `window`: the model's, or that of the settings, in tokens; `None` if it is unknown.
     #[must_use]
-    pub fn of(
-        set: ViewSettings,
-        context_tokens: Option<u32>,
-        model: &ActiveModel,
-        history: &History,
-    ) -> Self {
-        let window = context_tokens.or(model.profile.window).map_or(UNKNOWN_WINDOW, u64::from);
+    pub fn of(set: ViewSettings, window: Option<u32>, history: &History) -> Self {
+        let window = window.map_or(UNKNOWN_WINDOW, u64::from);
         let state = history.state(FIND_TOOLS).cloned();
         Self {
             tokens: set.server_tools.map(|percent| window * u64::from(percent) / 100),
