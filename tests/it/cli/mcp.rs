@@ -266,8 +266,9 @@ fn no_claim_of_a_server_makes_a_call_run() {
 fn many_tools_are_named_until_they_are_wanted() {
     let find = json!({ "names": ["s_note"], "words": "AGAIN says" });
     let service = Service::new(&format!(
-        "{}reply\n  text Found.\n{}reply\n  text Done.\n{}reply\n  text Done.\n",
-        call("find_tools", &find),
+        "reply\n  call find_tools {}\n  call find_tools {}\nreply\n  text Found.\n{}reply\n  text Done.\n{}reply\n  text Done.\n",
+        json!({ "names": ["s_note"] }),
+        json!({ "words": "AGAIN says" }),
         call("s_echo", &json!({ "text": "still here" })),
         call("s_tool7", &json!({})),
     ));
