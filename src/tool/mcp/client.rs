@@ -31,6 +31,8 @@ use crate::tool::Progress;
 #[derive(Default)]
 pub struct RunningCalls {
     calls: Mutex<HashMap<ProgressToken, RunningCall>>,
+    /// Notified when a call found the connection closed.
+    pub lost: Notify,
     /// Questions to the user that are open: the server waits for us, and no call is late.
     questions: AtomicUsize,
 }

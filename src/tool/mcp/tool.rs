@@ -140,13 +140,16 @@ impl ServerTool {
         let mut params = CallToolRequestParams::new(self.own_name.clone());
         params.arguments = args.as_object().cloned();
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let Handlers { calls, .. } = self.server.handlers();
         let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let handle = sent.map_err(|error| match error.auth_challenge() {
             Some(challenge) => self.refused(challenge),
-            None => unreachable(names::error(&error.to_string())),
+            None => {
+                calls.lost.notify_one();
+                unreachable(names::error(&error.to_string()))
+            }
         })?;
         let (token, id) = (handle.progress_token.clone(), handle.id.clone());
-        let Handlers { calls, .. } = self.server.handlers();
         calls.add(token.clone(), cx.call.clone(), cx.progress.clone());
         let limit = self.server.settings.call_timeout;
         let mut task = None;
@@ -162,6 +165,9 @@ impl ServerTool {
         let stopped = tokio::select! {
             answer = answer => {
                 calls.remove(&token);
+                if matches!(answer, Err(ToolError::Unknown { .. })) {
+                    calls.lost.notify_one();
+                }
                 return answer;
             }
             () = cx.cancel.cancelled() => {
