@@ -79,6 +79,24 @@ fn servers_and_tools_are_switched_while_a_session_runs() {
 }
 
 #[test]
+fn names_that_had_to_be_changed_are_said() {
+    let service = Service::new("");
+    let co = with_server(&service, &["escapes"], "");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let line = servers(&mut face, |line| line.tools.len() > 12).await;
+        let about = |is: &dyn Fn(&str) -> bool| {
+            line.tools.iter().find(|tool| is(&tool.own_name)).map(|tool| tool.about.clone()).unwrap()
+        };
+        assert_eq!(about(&|name| name == "note"), "Appends a line to a file.");
+        let long = about(&|name| name.starts_with("long"));
+        assert!(long.starts_with("called s_long") && long.ends_with("here: Is long."), "{long}");
+        assert!(about(&|name| name.contains('\u{1b}')).starts_with("called s_e"), "{:?}", line.tools);
+        face.close().await;
+    });
+}
+
+#[test]
 fn a_prompt_of_a_server_is_a_slash_command() {
     let (co, service) = with("reply\n  text Hello Ada.\n", "");
     run(&service, async {
