@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -228,7 +228,10 @@ fn start(
         return Err("it has no program".to_owned());
     };
     let mut all = place.child_env.clone();
-    all.push((MARKER.to_owned(), format!("mcp-{name}-{}", std::process::id())));
+    // Each start has a mark of its own: what is left of one must not be taken for the next.
+    static STARTS: AtomicU64 = AtomicU64::new(0);
+    let start = STARTS.fetch_add(1, Ordering::Relaxed);
+    all.push((MARKER.to_owned(), format!("mcp-{name}-{}-{start}", std::process::id())));
     for (name, value) in env {
         all.retain(|(known, _)| known != name);
         all.push((name.clone(), place.filled_in(value.expose())?));

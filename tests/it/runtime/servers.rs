@@ -78,6 +78,27 @@ fn servers_and_tools_are_switched_while_a_session_runs() {
     assert!(text.contains("tools = [\"!echo\"]") && text.contains("enabled = true"), "{text}");
 }
 
+/// What ends the program of the last connection leaves that of the next one alone.
+#[test]
+fn a_server_that_is_connected_anew_answers() {
+    let (co, service) =
+        with("reply\n  call s_note {\"text\": \"x\"}\nreply\n  text Done.\n", "approval = \"never\"");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        servers(&mut face, |line| line.state.ends_with("tools")).await;
+        for _ in 0..5 {
+            face.ask(ClientRequest::Server(ServerChange::Reconnect { name: "s".into() })).await;
+            let (_, text, _) = face.local().await;
+            assert_eq!(text, "`s`: 15 tools");
+        }
+        face.line("go").await;
+        assert_eq!(face.reply().await, "Done.");
+        face.close().await;
+    });
+    assert!(service.asked(2).contains("noted"), "{}", service.asked(2).clone());
+    assert_eq!(co.read("notes.txt").as_deref(), Some("x\n"));
+}
+
 #[test]
 fn names_that_had_to_be_changed_are_said() {
     let service = Service::new("");
