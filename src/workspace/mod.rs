@@ -6,6 +6,8 @@ mod memory;
 mod permissions;
 pub mod rules;
 mod servers;
+mod settings;
+mod told;
 pub mod trust;
 mod world;
 
@@ -13,4 +15,5 @@ pub use self::hooks::{FoundHook, FoundHooks, HookFiles};
 pub use self::memory::MemoryFolder;
 pub use self::permissions::Permissions;
 pub use self::servers::{agree_to_server, check_content, held_notice};
-pub use self::world::{World, load_settings};
+pub use self::settings::load_settings;
+pub use self::world::World;

@@ -12,9 +12,8 @@ use tokio::sync::{mpsc, watch};
 use super::World;
 use super::hooks::HookFiles;
 use super::rules::{RuleBook, counting};
-use super::trust::{
-    Belongings, PROJECT, TOLD, TrustChange, TrustError, is_new, trust_by, trustable, write_trust,
-};
+use super::told::is_new;
+use super::trust::{Belongings, PROJECT, TOLD, TrustChange, TrustError, trust_by, trustable, write_trust};
 use crate::agent::driver::AgentEnv;
 use crate::approval::rules::{RuleSet, RulesHealth};
 use crate::approval::{AutoApprove, Policy};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::World;
-use super::trust::is_new;
+use super::told::is_new;
+use super::world::World;
 use crate::command::code;
 use crate::config::{
     ConfigWarning, FolderTrust, Loaded, PROJECT_SERVERS, ServerScope, ServerSettings, ServerTransport,

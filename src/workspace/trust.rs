@@ -1,7 +1,6 @@
 //! Trusted folders, whose settings, rules and hooks are in effect. The user's own settings list
 //! the folders, and a record has the contents that the user was shown. An untrusted folder is reported once.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,8 @@ use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 
 use super::hooks::{PROJECT_HOOKS, defined};
 use super::servers::servers_of;
-use super::{World, load_settings};
+use super::settings::load_settings;
+use super::world::World;
 use crate::accounts::login::WriteError;
 use crate::approval::WorkspaceKind;
 use crate::approval::rules::{RuleSet, RuleSource};
@@ -20,7 +20,7 @@ use crate::config::{
     is_readable_text, read_bounded, user_file,
 };
 use crate::hook::file::HookScope;
-use crate::stdx::fs::{Fingerprinter, create_private_dir, write_atomic, write_private};
+use crate::stdx::fs::{Fingerprinter, create_private_dir, write_atomic};
 use crate::stdx::secrecy::shown_address;
 use crate::store::StoreError;
 use crate::tool::DiffKind;
@@ -38,9 +38,6 @@ const SETTING: &str = "trusted_folders";
 
 /// The folders that were reported to the user, in the data folder.
 pub(super) const TOLD: &str = "told_folders.json";
-
-/// Maximum number of folders stored as reported.
-const MOST_TOLD: usize = 1_000;
 
 /// Why trust in a folder was not changed.
 #[derive(Debug, thiserror::Error)]
@@ -348,26 +345,6 @@ pub(super) fn trust_by(list: &[PathBuf], world: &World, folder: &Path) -> Folder
         true => FolderTrust::Trusted,
         false => FolderTrust::Untrusted,
     }
-}
-
-/// Whether this content of a folder was not reported before; records it. A list that cannot be read counts as empty.
-pub(super) fn is_new(list: &Path, folder: &Path, content: &str) -> bool {
-    let text = read_bounded(list).ok().flatten().unwrap_or_default();
-    let mut told: BTreeMap<String, String> = serde_json::from_str(&text).unwrap_or_default();
-    let folder = folder.display().to_string();
-    if told.get(&folder).is_some_and(|known| known == content) {
-        return false;
-    }
-    if told.len() >= MOST_TOLD {
-        told.clear();
-    }
-    told.insert(folder, content.to_owned());
-    if let Ok(text) = serde_json::to_vec(&told)
-        && let Err(error) = write_private(list, &text)
-    {
-        tracing::warn!("the folder notices could not be saved: {error}");
-    }
-    true
 }
 
 /// Whether the folder's settings, read again, make it trusted.

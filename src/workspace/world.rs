@@ -7,11 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use crate::approval::WorkspaceKind;
-use crate::config::{self, ConfigError, Loaded, Settings, user_file};
+use crate::config::{Settings, user_file};
 use crate::stdx::clock::{Clock, SystemClock};
 use crate::stdx::paths::normalize;
 use crate::workspace::MemoryFolder;
-use crate::workspace::servers::add_project_servers;
 
 /// The environment of one run.
 #[derive(Clone)]
@@ -129,14 +128,6 @@ impl World {
             WorkspaceKind::Project
         }
     }
-}
-
-/// Reads the settings of this run: from the files that exist, the environment, and `flags` as pairs of name and text. The
-/// servers of a trusted project are among them.
-pub fn load_settings(world: &World, flags: Vec<(String, String)>) -> Result<Loaded, Vec<ConfigError>> {
-    let mut loaded = config::load(&config::read_sources(&world.workspace, world.env.clone(), flags)?)?;
-    add_project_servers(&mut loaded, world);
-    Ok(loaded)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::background::BackgroundSessions;
 use super::files::Files;
 use super::pending::Pending;
 use super::questions::Questions;
-use super::servers::{prompt_lines, server_list};
+use super::server_list::{prompt_lines, server_list};
 use super::shell::{Shell, ShellEvent, UserCommand};
 use crate::accounts::login::Entered;
 use crate::accounts::{ModelChoice, Origin};

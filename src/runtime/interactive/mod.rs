@@ -18,6 +18,7 @@ mod pending;
 mod questions;
 mod reader;
 mod rules;
+mod server_list;
 mod servers;
 mod shell;
 mod submit;

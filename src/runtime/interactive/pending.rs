@@ -6,7 +6,7 @@ use std::future::pending;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::questions::QuestionNews;
+use super::questions::QuestionEvent;
 use crate::agent::driver::{HooksSaid, Submitted};
 use crate::message::UserPart;
 
@@ -17,7 +17,7 @@ const STOPPED: &str = "it was stopped before the hooks had looked at it";
 pub(super) struct Pending {
     pub(super) queue: VecDeque<Looking>,
     words: Option<mpsc::Receiver<String>>,
-    questions: Option<mpsc::Receiver<QuestionNews>>,
+    questions: Option<mpsc::Receiver<QuestionEvent>>,
 }
 
 pub(super) enum Looking {
@@ -29,7 +29,7 @@ pub(super) enum Looking {
 pub(super) enum Looked {
     Word(String),
     /// A tool server asks the user, or does not any more.
-    Question(QuestionNews),
+    Question(QuestionEvent),
     Start(HooksSaid),
     Sent(Vec<UserPart>),
     Refused {
@@ -44,7 +44,7 @@ impl Pending {
     }
 
     /// Takes the questions of tool servers from here.
-    pub(super) fn listen(&mut self, questions: mpsc::Receiver<QuestionNews>) {
+    pub(super) fn listen(&mut self, questions: mpsc::Receiver<QuestionEvent>) {
         self.questions = Some(questions);
     }
 

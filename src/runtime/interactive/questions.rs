@@ -7,9 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
-use super::client::ClientHandler;
 use crate::approval::{Approval, Request, RequestId};
-use crate::command::Say;
 use crate::message::{CallId, ToolName};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::secrecy::shown_address;
@@ -33,35 +31,35 @@ pub(super) struct AskedQuestion {
     answer: oneshot::Sender<ElicitationAnswer>,
 }
 
-/// What arrives of questions.
-pub(super) enum QuestionNews {
+/// A change of the open questions.
+pub(super) enum QuestionEvent {
     Asked(AskedQuestion),
     /// Nobody waits for the answer to one any more.
-    Gone,
+    Closed,
 }
 
-/// Tells when a question is answered or given up.
-struct TellsGone(mpsc::Sender<QuestionNews>);
+/// Sends [`QuestionEvent::Closed`] when it is dropped: the question was answered or given up.
+struct CloseNotifier(mpsc::Sender<QuestionEvent>);
 
-impl Drop for TellsGone {
+impl Drop for CloseNotifier {
     fn drop(&mut self) {
-        // If the channel is full, other news lead to a new list.
-        let _ = self.0.try_send(QuestionNews::Gone);
+        // If the channel is full, other events lead to a new list.
+        let _ = self.0.try_send(QuestionEvent::Closed);
     }
 }
 
 /// Returns what servers ask, and where their questions arrive.
-pub(super) fn elicitor() -> (Elicitor, mpsc::Receiver<QuestionNews>) {
+pub(super) fn elicitor() -> (Elicitor, mpsc::Receiver<QuestionEvent>) {
     let (sender, receiver) = mpsc::channel(MOST);
     let elicitor: Elicitor = Arc::new(move |asked| {
         let sender = sender.clone();
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
             // Without a front end nobody decides.
-            if sender.send(QuestionNews::Asked(AskedQuestion { asked, answer })).await.is_err() {
+            if sender.send(QuestionEvent::Asked(AskedQuestion { asked, answer })).await.is_err() {
                 return ElicitationAnswer::Cancel;
             }
-            let _gone = TellsGone(sender);
+            let _closing = CloseNotifier(sender);
             answered.await.unwrap_or(ElicitationAnswer::Cancel)
         })
     });
@@ -100,7 +98,7 @@ impl Questions {
     }
 
     /// Whether nobody waits for the answer to one of them any more.
-    fn any_gone(&self) -> bool {
+    fn any_closed(&self) -> bool {
         self.open.iter().any(|one| one.question.answer.is_closed())
     }
 
@@ -113,9 +111,48 @@ impl Questions {
         self.open.clear();
     }
 
-    fn take(&mut self, id: &RequestId) -> Option<OpenQuestion> {
+    /// Takes an event; whether other questions are open now.
+    pub(super) fn on(&mut self, event: QuestionEvent) -> bool {
+        match event {
+            QuestionEvent::Asked(question) => {
+                self.add(question, None);
+                true
+            }
+            QuestionEvent::Closed => self.any_closed(),
+        }
+    }
+
+    /// Answers a question; one whose values do not fit is asked again. Returns what is to be said.
+    pub(super) fn answer(&mut self, id: &RequestId, approval: Approval) -> Option<String> {
         let at = self.open.iter().position(|one| one.request.id == *id)?;
-        Some(self.open.remove(at))
+        let OpenQuestion { request, question } = self.open.remove(at);
+        let answer = match approval {
+            Approval::Approve { instead, .. } => {
+                let values = instead.map_or(request.args, |(_, args)| args);
+                let schema = request.parameters.as_deref();
+                let wrong =
+                    schema.and_then(|schema| faults(schema, &values).first().map(ToString::to_string));
+                if wrong.is_some() {
+                    self.add(question, wrong);
+                    return None;
+                }
+                ElicitationAnswer::Accept(values)
+            }
+            Approval::Deny { .. } => ElicitationAnswer::Decline,
+            Approval::Later => {
+                self.add(question, None);
+                return None;
+            }
+        };
+        let said = match (&answer, &question.asked.wanted) {
+            (ElicitationAnswer::Accept(_), ElicitationKind::Visit { address }) => {
+                Some(format!("Visit this address: {}", sanitize_line(address)))
+            }
+            (_, _) => None,
+        };
+        // The server may be gone.
+        let _ = question.answer.send(answer);
+        said
     }
 }
 
@@ -193,45 +230,4 @@ fn defaults(schema: &Value) -> Value {
     Value::Object(
         set.filter_map(|(name, field)| Some((name.clone(), field.get("default")?.clone()))).collect(),
     )
-}
-
-impl ClientHandler {
-    /// Shows a question, or removes one.
-    pub(super) async fn on_question(&mut self, news: QuestionNews) {
-        match news {
-            QuestionNews::Asked(question) => self.questions.add(question, None),
-            QuestionNews::Gone if !self.questions.any_gone() => return,
-            QuestionNews::Gone => {}
-        }
-        self.waiting().await;
-    }
-
-    /// Answers a question; one whose values do not fit is asked again.
-    pub(super) async fn answer(&mut self, id: &RequestId, approval: Approval) {
-        let Some(OpenQuestion { request, question }) = self.questions.take(id) else { return };
-        match approval {
-            Approval::Approve { instead, .. } => {
-                let values = instead.map_or(request.args, |(_, args)| args);
-                let schema = request.parameters.as_deref();
-                let wrong =
-                    schema.and_then(|schema| faults(schema, &values).first().map(ToString::to_string));
-                match wrong {
-                    Some(wrong) => self.questions.add(question, Some(wrong)),
-                    None => {
-                        if let ElicitationKind::Visit { address } = &question.asked.wanted {
-                            let text = format!("Visit this address: {}", sanitize_line(address));
-                            self.say(Say::plain("tool servers", text)).await;
-                        }
-                        // The server may be gone.
-                        let _ = question.answer.send(ElicitationAnswer::Accept(values));
-                    }
-                }
-            }
-            Approval::Deny { .. } => {
-                let _ = question.answer.send(ElicitationAnswer::Decline);
-            }
-            Approval::Later => self.questions.add(question, None),
-        }
-        self.waiting().await;
-    }
 }

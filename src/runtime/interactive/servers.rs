@@ -1,5 +1,4 @@
-//! Tool servers: their list for front ends, and changes of them. A change is written into the settings, and these are read
-//! again.
+//! Changes of tool servers, their prompts, and what they ask. A change is written into the settings, and these are read again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,19 +6,17 @@ use std::time::Duration;
 use futures::FutureExt as _;
 
 use super::client::{ClientHandler, OwnerAction};
-use crate::agent::context::ToolRoom;
-use crate::agent::prompt;
+use super::questions::QuestionEvent;
+use super::server_list::{prompt_lines, server_list};
 use crate::app::{App, NewServer, add_server, mentions, set_tools, switch_server};
-use crate::command::{Say, Tone, code};
-use crate::config::{SERVER_PRESETS, ServerScope, ServerSettings};
+use crate::approval::{Approval, RequestId};
+use crate::command::{Say, code};
+use crate::config::{SERVER_PRESETS, ServerScope};
 use crate::frontend::channel::Updates;
-use crate::frontend::protocol::{
-    CommandLine, ServerChange, ServerLine, ServerList, ServerMessage, ServerOrigin,
-};
-use crate::history::History;
+use crate::frontend::protocol::{ServerChange, ServerMessage};
 use crate::message::UserPart;
 use crate::stdx::text::sanitize_line;
-use crate::tool::mcp::{ServerPrompt, ServerState, ServerStatus, Servers, log_in, tools_with};
+use crate::tool::mcp::{ServerPrompt, log_in, tools_with};
 use crate::workspace::agree_to_server;
 
 /// Changes that follow each other sooner are told together.
@@ -43,85 +40,6 @@ pub(super) fn follow(app: Arc<App>, updates: Updates) -> tokio::task::JoinHandle
             }
         }
     })
-}
-
-/// Returns all servers: the configured ones by name, then those that are known.
-pub(super) fn server_list(app: &App) -> ServerList {
-    let window = app.settings.context_tokens.or(app.models.active().borrow().profile.window);
-    let room = ToolRoom::of(app.view_settings(), window, &History::default());
-    let (policy, tools) = (app.permissions.policy(), app.registry.tools());
-    let (_, deferred) = prompt::tools(&tools, &policy, &app.world.workspace, &room);
-    ServerList { lines: lines(app), deferred: deferred.map(|one| (one.tools, one.tokens)) }
-}
-
-fn lines(app: &App) -> Vec<ServerLine> {
-    let settings = app.servers.settings();
-    let one = |status: ServerStatus| {
-        let settings = settings.get(&status.name);
-        line(status, settings, &app.servers)
-    };
-    let configured = app.servers.status().into_iter().map(one);
-    let known = SERVER_PRESETS.iter().filter(|preset| !settings.contains_key(preset.name));
-    let known = known.map(|preset| ServerLine {
-        name: preset.name.to_owned(),
-        state: preset.about.to_owned(),
-        tone: Tone::Plain,
-        is_on: false,
-        origin: ServerOrigin::Preset,
-        facts: vec![preset.command.join(" ")],
-        tools: Vec::new(),
-    });
-    configured.chain(known).collect()
-}
-
-fn line(status: ServerStatus, settings: Option<&ServerSettings>, servers: &Servers) -> ServerLine {
-    let ServerStatus { name, place, state } = status;
-    // What the user would agree to is shown as written, and whole.
-    let is_held = matches!(state, ServerState::Held { .. });
-    let mut facts = settings.filter(|_| is_held).map_or_else(|| vec![place], ServerSettings::written);
-    facts.extend(settings.map(ServerSettings::variables).unwrap_or_default());
-    let words = state.words();
-    let tone = match &state {
-        ServerState::Failed { .. } => Tone::Error,
-        ServerState::Held { .. } => Tone::Warning,
-        ServerState::Off | ServerState::Unused | ServerState::Connecting | ServerState::Ready(_) => {
-            Tone::Plain
-        }
-    };
-    let is_used = !matches!(state, ServerState::Off | ServerState::Held { .. });
-    if let ServerState::Ready(about) = &state {
-        facts.push(format!("{}, protocol {}, {} ms", about.title, about.protocol, about.took_ms));
-        facts.extend(about.left_out.iter().map(|tool| format!("left out: {tool}")));
-        let of =
-            |name: &str, all: Vec<String>| (!all.is_empty()).then(|| format!("{name}: {}", all.join(", ")));
-        let prompts = servers.prompts().into_iter().filter(|one| one.server == name);
-        facts.extend(of("prompts", prompts.map(|one| format!("/{}:{}", one.server, one.name)).collect()));
-        let resources = servers.resources().into_iter().filter(|one| one.server == name);
-        facts.extend(of("resources", resources.map(|one| one.uri).collect()));
-    }
-    let log = Servers::log_file(servers.place(), &name);
-    if matches!(state, ServerState::Failed { .. }) && log.is_file() {
-        facts.push(format!("what it printed is in {}", log.display()));
-    }
-    let origin = match settings.map(|one| &one.scope) {
-        Some(ServerScope::Held { content, .. }) => ServerOrigin::Project { content: content.clone() },
-        Some(ServerScope::Project { .. }) => ServerOrigin::Project { content: None },
-        Some(ServerScope::User) | None => ServerOrigin::Settings,
-    };
-    let tools = servers.tools_of(&name);
-    ServerLine { name, state: words, tone, is_on: is_used, origin, facts, tools }
-}
-
-/// Returns the prompts of servers as slash commands.
-pub(super) fn prompt_lines(servers: &Servers) -> Vec<CommandLine> {
-    let line = |prompt: ServerPrompt| CommandLine {
-        name: format!("{}:{}", prompt.server, prompt.name),
-        usage: prompt.usage(),
-        args: prompt.arguments.iter().map(|one| format!("{}=", one.name)).collect(),
-        about: prompt.about,
-        source: prompt.server,
-    };
-    servers.prompts().into_iter().map(line).collect()
 }
 
 impl ClientHandler {
@@ -180,6 +98,21 @@ impl ClientHandler {
         }
         let servers = server_list(&self.app);
         self.tell(ServerMessage::Servers { servers }).await;
+    }
+
+    /// Takes a change of the questions of servers.
+    pub(super) async fn on_question(&mut self, event: QuestionEvent) {
+        if self.questions.on(event) {
+            self.waiting().await;
+        }
+    }
+
+    /// Answers a question of a server.
+    pub(super) async fn answer(&mut self, id: &RequestId, approval: Approval) {
+        if let Some(text) = self.questions.answer(id, approval) {
+            self.say(Say::plain(TITLE, text)).await;
+        }
+        self.waiting().await;
     }
 
     /// Connects a tool server again, in the background, and says how it went.

@@ -82,8 +82,8 @@ impl ClientHandler {
                 self.say(Say::warning("hooks", word)).await;
                 OwnerAction::Answered
             }
-            Looked::Question(news) => {
-                self.on_question(news).await;
+            Looked::Question(event) => {
+                self.on_question(event).await;
                 OwnerAction::Answered
             }
             Looked::Start(said) => {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::names;
-use crate::message::{Source, ToolName, Trust};
+use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
 use crate::tool::builtin::{RunContext, ToolPath, TypedTool};
 use crate::tool::{
     Access, CallPlan, Category, Effect, FIND_TOOLS, Origin, Preview, Risk, Seen, ToolError, ToolOutput,
@@ -71,7 +71,7 @@ impl TypedTool for FindTools {
         let lines: Vec<String> = found.iter().map(line).collect();
         let names: BTreeSet<&ToolName> = found.iter().map(|spec| &spec.name).collect();
         Ok(ToolOutput {
-            content: vec![crate::message::ReturnPart::Text {
+            content: vec![ReturnPart::Text {
                 text: format!("You can call these from your next reply on:\n{}", lines.join("\n")),
             }],
             source: Source::Tool { name: ToolName::new(FIND_TOOLS) },
@@ -79,6 +79,18 @@ impl TypedTool for FindTools {
             seen: Vec::new(),
             state: Some(json!(names)),
         })
+    }
+
+    fn outcome(status: ReturnStatus, text: &str) -> String {
+        if status == ReturnStatus::Ok { found_in_words(text) } else { String::new() }
+    }
+}
+
+/// Says how many tools were found, by the text for the model: a heading, and a line each.
+fn found_in_words(text: &str) -> String {
+    match text.lines().count().saturating_sub(1) {
+        1 => "1 tool".to_owned(),
+        many => format!("{many} tools"),
     }
 }
 

@@ -32,7 +32,7 @@ pub use self::connect::shown;
 use self::find::FindTools;
 pub use self::offers::{PromptArgument, ServerPrompt, ServerResource, ServerText};
 pub use self::server::tools_with;
-use self::server::{Server, wanted};
+use self::server::{Server, used_servers};
 use crate::config::{ServerScope, ServerSettings};
 use crate::message::ToolName;
 use crate::sandbox::Sandbox;
@@ -195,9 +195,9 @@ impl Servers {
     pub fn change(&self, settings: &BTreeMap<String, ServerSettings>) {
         let ServerTable { place, registry, changes, .. } = &*self.0;
         let mut servers = self.0.servers.lock();
-        let wanted = wanted(settings);
+        let used = used_servers(settings);
         servers.used.retain(|name, server| {
-            let is_same = wanted.get(name).is_some_and(|wanted| server.is_as(wanted));
+            let is_same = used.get(name).is_some_and(|config| server.is_as(config));
             if !is_same {
                 server.end(registry);
             }
@@ -205,15 +205,15 @@ impl Servers {
         });
         // A name that is free now may be one of theirs.
         for (name, server) in &servers.used {
-            if let Some(wanted) = wanted.get(name) {
-                server.allow(&wanted.settings.tools, registry);
+            if let Some(config) = used.get(name) {
+                server.allow(&config.settings.tools, registry);
             }
         }
-        for (name, wanted) in wanted {
+        for (name, config) in used {
             if servers.used.contains_key(&name) {
                 continue;
             }
-            let server = Arc::new(Server::new(name.clone(), wanted, place.clone(), changes.clone()));
+            let server = Arc::new(Server::new(name.clone(), config, place.clone(), changes.clone()));
             if let Some(elicitor) = &servers.connecting {
                 server.start(elicitor.clone(), registry);
             }

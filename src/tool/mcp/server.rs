@@ -38,21 +38,21 @@ const LAST_PAUSE: Duration = Duration::from_secs(300);
 /// The reason of a server that is not used any more.
 const ENDED: &str = "it is switched off";
 
-/// What a server in use follows.
-pub struct Wanted {
+/// A server to be used.
+pub struct ServerConfig {
     pub settings: ServerSettings,
     /// The beginnings of other servers' names of tools that begin as this one's.
     rivals: Vec<String>,
 }
 
-/// Returns the servers that are to be used.
-pub fn wanted(settings: &BTreeMap<String, ServerSettings>) -> BTreeMap<String, Wanted> {
+/// Returns the servers that are switched on and not held.
+pub fn used_servers(settings: &BTreeMap<String, ServerSettings>) -> BTreeMap<String, ServerConfig> {
     let used = settings.iter().filter(|(_, one)| one.is_used());
     let one = |(name, one): (&String, &ServerSettings)| {
         let own = format!("{}_", one.prefix);
         let others = settings.values().map(|other| format!("{}_", other.prefix));
         let rivals = others.filter(|other| *other != own && other.starts_with(&own)).collect();
-        (name.clone(), Wanted { settings: one.clone(), rivals })
+        (name.clone(), ServerConfig { settings: one.clone(), rivals })
     };
     used.map(one).collect()
 }
@@ -96,7 +96,7 @@ pub struct Server {
     /// What it listed last.
     listed: Mutex<Vec<model::Tool>>,
     /// Asks for a connection.
-    wanted: Notify,
+    connect_requested: Notify,
     /// The tools that were offered last.
     offered: Mutex<BTreeMap<ToolName, Arc<ServerTool>>>,
     /// The beginnings of other servers' names of tools that begin as this one's.
@@ -147,8 +147,8 @@ pub fn tools_with(tools: &[String], tool: &str, on: bool) -> Vec<String> {
 }
 
 impl Server {
-    pub fn new(name: String, wanted: Wanted, place: ServerPlace, changes: watch::Sender<u64>) -> Self {
-        let Wanted { settings, rivals } = wanted;
+    pub fn new(name: String, config: ServerConfig, place: ServerPlace, changes: watch::Sender<u64>) -> Self {
+        let ServerConfig { settings, rivals } = config;
         Self {
             name,
             allowed: Mutex::new(Allowed::of(&settings.tools)),
@@ -157,7 +157,7 @@ impl Server {
             state: watch::Sender::new(State::Connecting),
             changes,
             listed: Mutex::default(),
-            wanted: Notify::new(),
+            connect_requested: Notify::new(),
             offered: Mutex::default(),
             rivals,
             kept: Mutex::default(),
@@ -191,10 +191,10 @@ impl Server {
     }
 
     /// Whether these settings differ in the tools at most, so that it need not be connected again.
-    pub fn is_as(&self, wanted: &Wanted) -> bool {
+    pub fn is_as(&self, config: &ServerConfig) -> bool {
         let apart_from_tools =
-            ServerSettings { tools: self.settings.tools.clone(), ..wanted.settings.clone() };
-        apart_from_tools == self.settings && wanted.rivals == self.rivals
+            ServerSettings { tools: self.settings.tools.clone(), ..config.settings.clone() };
+        apart_from_tools == self.settings && config.rivals == self.rivals
     }
 
     /// Offers the tools that these settings switch on.
@@ -214,7 +214,7 @@ impl Server {
     /// Connects it anew, at once.
     pub fn reconnect(&self) {
         self.set(State::Connecting);
-        self.wanted.notify_one();
+        self.connect_requested.notify_one();
     }
 
     /// Waits until it is connected or has failed. Cancel-safe.
@@ -313,7 +313,7 @@ impl Server {
             self.changes.send_modify(|count| *count += 1);
             tokio::select! {
                 why = connection.ended() => return Some(why),
-                () = self.wanted.notified() => return None,
+                () = self.connect_requested.notified() => return None,
                 () = connection.lists_changed() => {}
             }
             match self.list(connection).await {
@@ -370,7 +370,7 @@ impl Server {
             State::Connecting | State::Ready(_) => false,
         };
         if failed {
-            self.wanted.notify_one();
+            self.connect_requested.notify_one();
             // The task begins to connect; the sender is in this server.
             let _ = states.changed().await;
         }
@@ -500,7 +500,7 @@ struct OfferedTools {
     switched_off: Vec<String>,
 }
 
-/// Connects a server, follows it until it ends, and connects it again when it is wanted; until it is ended.
+/// Connects a server, follows it until it ends, and connects it again when that is requested; until it is ended.
 async fn keep(server: Arc<Server>, registry: Registry) {
     let mut pause = FIRST_PAUSE;
     let work = async {
@@ -527,7 +527,7 @@ async fn keep(server: Arc<Server>, registry: Registry) {
             // Before it offered a tool, no call can ask for it.
             let is_unknown = server.offered.lock().is_empty() && pause < LAST_PAUSE;
             tokio::select! {
-                () = server.wanted.notified() => {}
+                () = server.connect_requested.notified() => {}
                 () = tokio::time::sleep(pause), if is_unknown => {}
             }
             pause = (pause * 2).min(LAST_PAUSE);

@@ -16,6 +16,9 @@ use crate::tui::theme::Role;
 /// The widest column of names, in cells.
 const NAME: usize = 24;
 
+/// The width of the screen from which the title says what is saved.
+const ROOMY: usize = 80;
+
 /// The most lines of one fact.
 const FACT: usize = 3;
 
@@ -56,12 +59,12 @@ struct Chosen {
 
 /// A row that can be chosen.
 #[derive(Clone, Copy)]
-struct Row<'a> {
+struct ServerRow<'a> {
     server: &'a ServerLine,
     tool: Option<&'a ListedTool>,
 }
 
-impl Row<'_> {
+impl ServerRow<'_> {
     fn is(&self, chosen: &Chosen) -> bool {
         self.server.name == chosen.server
             && self.tool.map(|tool| tool.own_name.as_str()) == chosen.tool.as_deref()
@@ -76,12 +79,12 @@ impl ToolServers {
         panel
     }
 
-    fn rows(&self) -> Vec<Row<'_>> {
+    fn rows(&self) -> Vec<ServerRow<'_>> {
         let mut rows = Vec::new();
         for server in &self.list.lines {
-            rows.push(Row { server, tool: None });
+            rows.push(ServerRow { server, tool: None });
             if self.open.as_ref() == Some(&server.name) {
-                rows.extend(server.tools.iter().map(|tool| Row { server, tool: Some(tool) }));
+                rows.extend(server.tools.iter().map(|tool| ServerRow { server, tool: Some(tool) }));
             }
         }
         rows
@@ -106,7 +109,7 @@ impl ToolServers {
     /// Switches the chosen server or tool.
     fn switch(&mut self, cx: &mut PanelContext<'_>) {
         let rows = self.rows();
-        let Some(Row { server, tool }) = rows.get(self.at()).copied() else { return };
+        let Some(ServerRow { server, tool }) = rows.get(self.at()).copied() else { return };
         let name = server.name.clone();
         if let Some(tool) = tool {
             let (tool, on) = (tool.own_name.clone(), !tool.is_on);
@@ -138,7 +141,7 @@ impl ToolServers {
         self.open = if self.open.as_ref() == Some(&name) { None } else { Some(name) };
     }
 
-    fn line(&self, row: Row<'_>, screen: &Screen<'_>) -> Line {
+    fn line(&self, row: ServerRow<'_>, screen: &Screen<'_>) -> Line {
         let is_chosen = row.is(&self.chosen);
         let mark = if is_chosen { screen.look.glyphs.folded } else { " " };
         let ink = if is_chosen { Ink::of(Role::Text).bold() } else { Ink::of(Role::Text) };
@@ -164,7 +167,7 @@ impl ToolServers {
 
     /// Returns the cells of the widest name.
     fn names(&self) -> usize {
-        let width = |row: &Row<'_>| match row.tool {
+        let width = |row: &ServerRow<'_>| match row.tool {
             None => Line::of(&row.server.name, Role::Text).width(),
             Some(tool) => 2 + Line::of(&tool.own_name, Role::Text).width(),
         };
@@ -237,7 +240,7 @@ impl PanelState for ToolServers {
     fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
         let on = self.list.lines.iter().filter(|server| server.is_on).count();
         let mut count = format!("{on} of {} on", self.list.lines.len());
-        if let Some((tools, tokens)) = self.list.deferred {
+        if let Some((tools, tokens)) = self.list.deferred.filter(|_| screen.columns >= ROOMY) {
             count = format!("{tools} tools only named, {tokens} tokens saved · {count}");
         }
         let title = Line::of("tool servers", Role::Heading);
