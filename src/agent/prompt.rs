@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::context::{Deferred, ToolRoom, ViewLimits, ViewSettings, deferred, view};
+use super::context::{OmittedTools, ToolBudget, ViewLimits, ViewSettings, fit_tools, view};
 use super::driver::{ActiveModel, AgentEnv};
 use crate::approval::{AutoApprove, Policy};
 use crate::config::Mode;
@@ -41,15 +41,13 @@ pub struct Section {
 pub struct Preamble {
     pub sections: Vec<Section>,
     pub tools: Vec<ToolSchema>,
-    /// The tools of servers that are only named.
-    pub deferred: Option<Deferred>,
 }
 
 impl Preamble {
     /// Builds it for the turn that begins, in this folder.
-    pub fn of(folder: &Path, policy: &Policy, offered: &Toolset, room: &ToolRoom) -> Self {
-        let (tools, deferred) = tools(offered, policy, folder, room);
-        Self { sections: sections(folder), tools, deferred }
+    pub fn of(folder: &Path, policy: &Policy, offered: &Toolset, room: &ToolBudget) -> Self {
+        let (tools, _) = tools(offered, policy, folder, room);
+        Self { sections: sections(folder), tools }
     }
 
     /// Returns the system prompt.
@@ -194,10 +192,10 @@ pub fn tools(
     offered: &Toolset,
     policy: &Policy,
     folder: &Path,
-    room: &ToolRoom,
-) -> (Vec<ToolSchema>, Option<Deferred>) {
+    room: &ToolBudget,
+) -> (Vec<ToolSchema>, Option<OmittedTools>) {
     let usable = offered.specs().filter(|spec| !policy.rules.hides(spec, folder));
-    deferred(usable.map(|spec| (spec, schema(spec))).collect(), room)
+    fit_tools(usable.map(|spec| (spec, schema(spec))).collect(), room)
 }
 
 /// Returns a tool's schema with the two scheduling fields that every tool gets (seed 002).

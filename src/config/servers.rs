@@ -441,7 +441,7 @@ pub const PROJECT_SERVERS: &str = ".mcp.json";
 
 /// Variables that make programs load files, or find others, that nobody would be shown: whole names, then beginnings. A
 /// project cannot set them.
-const LOADING: (&[&str], &[&str]) = (
+const LOADER_VARIABLES: (&[&str], &[&str]) = (
     &["PATH", "ENV", "CLASSPATH", "JAVA_TOOL_OPTIONS"],
     &["LD_", "DYLD_", "BASH_", "NODE_", "PYTHON", "PERL", "RUBY", "GIT_", "NPM_CONFIG_", "CO_"],
 );
@@ -476,7 +476,7 @@ fn project_server(name: &str, definition: &Json) -> Result<ServerSettings, Strin
     for RawEntry { name, raw, .. } in entries {
         let place = place("mcpServers", &name, "", &source).map_err(|error| error.to_string())?;
         let variable = place.field.strip_prefix("env.").unwrap_or_default().to_ascii_uppercase();
-        let (names, beginnings) = LOADING;
+        let (names, beginnings) = LOADER_VARIABLES;
         if names.contains(&variable.as_str()) || beginnings.iter().any(|known| variable.starts_with(known)) {
             return Err(format!(
                 "it sets {variable}, which decides what programs run; only your own settings may"

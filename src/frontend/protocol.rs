@@ -287,7 +287,7 @@ pub enum ServerChange {
 pub struct ServerList {
     pub lines: Vec<ServerLine>,
     /// How many of their tools requests only name, and the estimated tokens that this saves.
-    pub deferred: Option<(usize, u64)>,
+    pub omitted: Option<(usize, u64)>,
 }
 
 /// A tool server of the list.

@@ -1,22 +1,23 @@
 //! What the model sees of a conversation, and how large it is. Pure.
 //!
 //! `view` builds what a request contains; `compaction` replaces older messages by a summary; `ledger` collects what
-//! such a summary must not lose; `quoted` writes messages down as data; `parts` says where the tokens go.
+//! such a summary must not lose; `quoted` writes messages down as data; `parts` says where the tokens go; `tool_budget`
+//! leaves out tools of servers for which there is no room.
 
 mod compaction;
-mod deferral;
 mod ledger;
 mod parts;
 mod quoted;
+mod tool_budget;
 mod view;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::compaction::{Compacted, CompactionPlan, Summary};
-pub use self::deferral::{Deferred, ToolRoom, deferred};
 pub use self::ledger::changed_since;
 pub use self::parts::{ContextPart, parts};
+pub use self::tool_budget::{OmittedTools, ToolBudget, fit_tools};
 pub use self::view::{ViewLimits, ViewSettings, view};
 use crate::history::History;
 use crate::message::{Message, Piece};

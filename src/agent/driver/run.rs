@@ -92,9 +92,9 @@ fn offered(tools: &Toolset, env: &AgentEnv) -> (Arc<BTreeMap<ToolName, ToolSpec>
 }
 
 /// Returns the room for the tools of servers in the next request.
-fn tool_room(env: &AgentEnv, session: &Session) -> context::ToolRoom {
+fn tool_room(env: &AgentEnv, session: &Session) -> context::ToolBudget {
     let window = env.context_tokens.or(env.model.borrow().profile.window);
-    context::ToolRoom::of(env.view, window, session.history())
+    context::ToolBudget::of(env.view, window, session.history())
 }
 
 type ModelStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
@@ -110,7 +110,7 @@ pub(super) struct Driver<'a> {
     /// What the next request offers; the machine knows the same.
     toolset: Toolset,
     /// For the tools of servers.
-    room: context::ToolRoom,
+    room: context::ToolBudget,
     stream: Option<ModelStream>,
     looking: Looking,
     last_word: HookQuestion,

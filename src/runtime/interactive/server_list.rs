@@ -1,6 +1,6 @@
 //! The tool servers as front ends list them.
 
-use crate::agent::context::ToolRoom;
+use crate::agent::context::ToolBudget;
 use crate::agent::prompt;
 use crate::app::App;
 use crate::command::Tone;
@@ -12,10 +12,10 @@ use crate::tool::mcp::{ServerPrompt, ServerState, ServerStatus, Servers};
 /// Returns all servers: the configured ones by name, then those that are known.
 pub(super) fn server_list(app: &App) -> ServerList {
     let window = app.settings.context_tokens.or(app.models.active().borrow().profile.window);
-    let room = ToolRoom::of(app.view_settings(), window, &History::default());
+    let room = ToolBudget::of(app.view_settings(), window, &History::default());
     let (policy, tools) = (app.permissions.policy(), app.registry.tools());
-    let (_, deferred) = prompt::tools(&tools, &policy, &app.world.workspace, &room);
-    ServerList { lines: lines(app), deferred: deferred.map(|one| (one.tools, one.tokens)) }
+    let (_, omitted) = prompt::tools(&tools, &policy, &app.world.workspace, &room);
+    ServerList { lines: lines(app), omitted: omitted.map(|one| (one.tools, one.tokens)) }
 }
 
 fn lines(app: &App) -> Vec<ServerLine> {

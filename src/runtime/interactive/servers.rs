@@ -19,8 +19,8 @@ use crate::stdx::text::sanitize_line;
 use crate::tool::mcp::{ServerPrompt, log_in, tools_with};
 use crate::workspace::agree_to_server;
 
-/// Changes that follow each other sooner are told together.
-const TOGETHER: Duration = Duration::from_millis(50);
+/// Changes that follow each other sooner are sent as one.
+const DEBOUNCE: Duration = Duration::from_millis(50);
 
 const TITLE: &str = "tool servers";
 
@@ -29,7 +29,7 @@ pub(super) fn follow(app: Arc<App>, updates: Updates) -> tokio::task::JoinHandle
     tokio::spawn(async move {
         let mut changes = app.servers.changes();
         while changes.changed().await.is_ok() {
-            tokio::time::sleep(TOGETHER).await;
+            tokio::time::sleep(DEBOUNCE).await;
             changes.mark_unchanged();
             let tools = app.registry.tools().specs().cloned().collect();
             let known = ServerMessage::Offered { prompts: prompt_lines(&app.servers), tools };

@@ -41,7 +41,7 @@ impl ClientHandler {
         if self.pending.is_empty() && !driver::any_hook_wants(&hooks, HookEvent::UserPromptSubmit) {
             return OwnerAction::Prompt(parts);
         }
-        self.look_at(parts, hooks, std::future::ready(Ok(Vec::new())).boxed()).await
+        self.queue_submission(parts, hooks, std::future::ready(Ok(Vec::new())).boxed()).await
     }
 
     /// Submits a prompt with more parts, which come from elsewhere; if they cannot be had, the prompt is returned.
@@ -50,10 +50,10 @@ impl ClientHandler {
             return OwnerAction::Prompt(parts);
         }
         let hooks = self.app.permissions.hooks_of(&self.folder).await;
-        self.look_at(parts, hooks, more).await
+        self.queue_submission(parts, hooks, more).await
     }
 
-    async fn look_at(
+    async fn queue_submission(
         &mut self,
         mut parts: Vec<UserPart>,
         hooks: Vec<Arc<dyn Hook>>,

@@ -164,7 +164,7 @@ async fn cost(client: &ClientHandler, history: &History) -> Vec<CostPart> {
 async fn context(client: &ClientHandler, history: &History) -> ContextView {
     let app = &client.app;
     let model = app.models.active().borrow().clone();
-    let room = context::ToolRoom::of(
+    let room = context::ToolBudget::of(
         app.view_settings(),
         app.settings.context_tokens.or(model.profile.window),
         history,

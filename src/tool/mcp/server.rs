@@ -304,17 +304,15 @@ impl Server {
     /// Follows the changes of its lists until the server ends; returns the reason, or `None` if it is to be connected anew.
     async fn follow(self: &Arc<Self>, connection: &Connection, registry: &Registry) -> Option<String> {
         loop {
-            let offers = Offers::of(&self.name, connection.peer()).await;
-            self.state.send_modify(|state| {
-                if let State::Ready(ready) = state {
-                    Arc::make_mut(ready).offers = offers;
-                }
-            });
-            self.changes.send_modify(|count| *count += 1);
+            // A server that does not answer this may end meanwhile.
+            let relist = async {
+                self.take_offers(Offers::of(&self.name, connection.peer()).await);
+                connection.lists_changed().await;
+            };
             tokio::select! {
                 why = connection.ended() => return Some(why),
                 () = self.connect_requested.notified() => return None,
-                () = connection.lists_changed() => {}
+                () = relist => {}
             }
             match self.list(connection).await {
                 Ok(()) => self.offer_again(registry),
@@ -323,6 +321,15 @@ impl Server {
             // A server that changes its tools all the time must not change the prompt with each request.
             tokio::time::sleep(FIRST_PAUSE).await;
         }
+    }
+
+    fn take_offers(&self, offers: Offers) {
+        self.state.send_modify(|state| {
+            if let State::Ready(ready) = state {
+                Arc::make_mut(ready).offers = offers;
+            }
+        });
+        self.changes.send_modify(|count| *count += 1);
     }
 
     /// Lists the tools, and keeps the list for other processes; errs with the reason.

@@ -37,7 +37,7 @@ pub struct ToolServers {
     list: ServerList,
     /// The name of the server whose facts and tools are shown.
     open: Option<String>,
-    chosen: Chosen,
+    chosen: ChosenRow,
     /// The content of a project's server that the user was asked about.
     asked: Option<String>,
     /// The effect of the last key, or what the owner said since.
@@ -51,7 +51,7 @@ fn most_facts(screen: &Screen<'_>) -> usize {
 
 /// The chosen row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Chosen {
+struct ChosenRow {
     /// By name, because the list is replaced at any time.
     server: String,
     tool: Option<String>,
@@ -65,7 +65,7 @@ struct ServerRow<'a> {
 }
 
 impl ServerRow<'_> {
-    fn is(&self, chosen: &Chosen) -> bool {
+    fn is(&self, chosen: &ChosenRow) -> bool {
         self.server.name == chosen.server
             && self.tool.map(|tool| tool.own_name.as_str()) == chosen.tool.as_deref()
     }
@@ -98,7 +98,7 @@ impl ToolServers {
         let rows = self.rows();
         let Some(row) = rows.get(to.min(rows.len().saturating_sub(1))) else { return };
         self.chosen =
-            Chosen { server: row.server.name.clone(), tool: row.tool.map(|tool| tool.own_name.clone()) };
+            ChosenRow { server: row.server.name.clone(), tool: row.tool.map(|tool| tool.own_name.clone()) };
         self.asked = None;
     }
 
@@ -240,7 +240,7 @@ impl PanelState for ToolServers {
     fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
         let on = self.list.lines.iter().filter(|server| server.is_on).count();
         let mut count = format!("{on} of {} on", self.list.lines.len());
-        if let Some((tools, tokens)) = self.list.deferred.filter(|_| screen.columns >= ROOMY) {
+        if let Some((tools, tokens)) = self.list.omitted.filter(|_| screen.columns >= ROOMY) {
             count = format!("{tools} tools only named, {tokens} tokens saved · {count}");
         }
         let title = Line::of("tool servers", Role::Heading);

@@ -34,7 +34,7 @@ fn servers() -> Vec<ServerLine> {
 }
 
 fn list(lines: Vec<ServerLine>) -> ServerList {
-    ServerList { lines, deferred: None }
+    ServerList { lines, omitted: None }
 }
 
 fn open(screen: Screen) -> Screen {
@@ -47,7 +47,7 @@ fn the_list_of_servers_shows_states_tools_and_what_is_wrong() {
     insta::assert_snapshot!("servers_listed", shots("<down>"));
     insta::assert_snapshot!("servers_tools", shots("<down><ret><down><down>"));
     insta::assert_snapshot!("servers_of_a_project", shots(" "));
-    let many = ServerList { lines: servers(), deferred: Some((140, 31_400)) };
+    let many = ServerList { lines: servers(), omitted: Some((140, 31_400)) };
     let mut screen =
         Screen::open(80, 24).notice(ServerMessage::OpenServers { servers: many, text: String::new() });
     let shot = screen.shot();

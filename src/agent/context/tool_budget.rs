@@ -18,14 +18,14 @@ const ABOUT: usize = 80;
 
 /// What the tools of servers may take of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ToolRoom {
+pub struct ToolBudget {
     /// `None`: whatever they take.
     pub tokens: Option<u64>,
     /// Tools that the model asked for.
     pub found: BTreeSet<ToolName>,
 }
 
-impl ToolRoom {
+impl ToolBudget {
     /// `window`: the model's, or that of the settings, in tokens; `None` if it is unknown.
     #[must_use]
     pub fn of(set: ViewSettings, window: Option<u32>, history: &History) -> Self {
@@ -40,7 +40,7 @@ impl ToolRoom {
 
 /// The tools that a request leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deferred {
+pub struct OmittedTools {
     pub tools: usize,
     /// The estimated tokens that are saved.
     pub tokens: u64,
@@ -48,10 +48,10 @@ pub struct Deferred {
 
 /// Leaves the tools out for which there is no room, and names them in the description of the tool that finds them.
 #[must_use]
-pub fn deferred(
+pub fn fit_tools(
     described: Vec<(&ToolSpec, ToolSchema)>,
-    room: &ToolRoom,
-) -> (Vec<ToolSchema>, Option<Deferred>) {
+    room: &ToolBudget,
+) -> (Vec<ToolSchema>, Option<OmittedTools>) {
     let is_of_server = |spec: &ToolSpec| matches!(spec.origin, Origin::Server(_));
     let of_servers = described.iter().filter(|(spec, _)| is_of_server(spec));
     let size: u64 = of_servers.map(|(_, schema)| preamble_tokens("", std::slice::from_ref(schema))).sum();
@@ -77,6 +77,6 @@ pub fn deferred(
     let lines: Vec<String> = named.iter().map(line).collect();
     find.description = format!("{}\n\n{}", find.description, lines.join("\n"));
     let listed = preamble_tokens(&lines.join("\n"), &[]);
-    let deferred = Deferred { tools: named.len(), tokens: before.saturating_sub(listed) };
-    (kept, Some(deferred))
+    let omitted = OmittedTools { tools: named.len(), tokens: before.saturating_sub(listed) };
+    (kept, Some(omitted))
 }
