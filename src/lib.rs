@@ -14,12 +14,12 @@
 //! | L0 | [`stdx`] |
 //! | L1 | [`bash`], [`message`], [`config`] |
 //! | L2 | [`sandbox`], [`tool`], [`hook`], [`approval`], [`provider`], [`history`]: the seams |
-//! | L3 | [`store`], [`session`] |
+//! | L3 | [`store`], [`session`], [`telemetry`] |
 //! | L4 | [`agent`] |
 //! | L5 | `provider/*`, `sandbox/*`, `hook/*`, `tool/builtin/*`, `tool/mcp/*`: implementations of the seams |
 //! | L6 | [`command`], [`frontend`], [`tui`] |
 //! | L7 | [`accounts`], [`workspace`] |
-//! | L8 | [`app`], [`runtime`], [`cli`] |
+//! | L8 | [`app`], [`runtime`], [`eval`], [`cli`] |
 //!
 //! - [`stdx`]: what the standard library lacks: widths and cutting of text, framing of event streams and JSON, paths
 //!   confined to a folder, atomic and owner-only files, the clock, names of files that hold secrets.
@@ -41,6 +41,8 @@
 //! - [`store`]: one SQLite database on its own thread: records, requests and decisions, audit, usage, wake-ups between
 //!   processes, copies and repair.
 //! - [`session`]: one owner of one history, by a lock that death frees.
+//! - [`telemetry`]: spans of turns: a SQLite file of their own and an OTLP collector, written by threads that nothing waits for;
+//!   reading and counting them.
 //! - [`agent`]: one user turn: `turn/` is the machine, `calls/` its calls and their schedule, `context/` what the model
 //!   sees and what a summary keeps, `driver/` the one place that awaits.
 //! - [`command`]: slash commands, one file each: what they may know, and what they want done.
@@ -53,6 +55,7 @@
 //!   the policy that follows.
 //! - [`app`]: the composition root: builds what the others are given.
 //! - [`runtime`]: what owns a session: behind an interactive face, in headless turns, beside the session at hand.
+//! - [`eval`]: golden cases of tool calling: scores, comparisons and reports, pure; and the runs.
 //! - [`cli`]: the command line, its errors and exit codes, its commands, the reference (`help/`: one topic from the tables
 //!   of the program or a text beside the code), completions, the manual page, and the log of `--debug-file`.
 //!
@@ -133,6 +136,7 @@ pub mod tool;
 
 pub mod session;
 pub mod store;
+pub mod telemetry;
 
 pub mod agent;
 
@@ -146,5 +150,7 @@ pub mod workspace;
 
 pub mod app;
 pub mod runtime;
+
+pub mod eval;
 
 pub mod cli;

@@ -13,11 +13,13 @@ use crate::accounts::keys::Keys;
 use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
 use crate::agent::context::ViewSettings;
-use crate::agent::driver::{AgentEnv, FallbackModel};
+use crate::agent::driver::{AgentEnv, FallbackModel, TraceSettings};
 use crate::approval::words::command_words;
 use crate::approval::{AutoApprove, Decider, Place, Policy};
 use crate::command::code;
-use crate::config::{ConfigError, ConfigWarning, Loaded, Mode, ServerSettings, Settings};
+use crate::config::{
+    ConfigError, ConfigWarning, Loaded, Mode, Secret, ServerSettings, Settings, TelemetrySettings,
+};
 use crate::history::{Limits, SessionId};
 use crate::message::ToolName;
 use crate::provider::http::Network;
@@ -30,6 +32,9 @@ use crate::sandbox::tasks::Tasks;
 use crate::session::{Session, SessionError};
 use crate::stdx::clock::SystemClock;
 use crate::store::{Store, StoreError, StoreOptions};
+use crate::telemetry::TelemetryOptions;
+use crate::telemetry::file::FileOptions;
+use crate::telemetry::otlp::OtlpOptions;
 use crate::tool::builtin::{self, BuiltinOptions};
 use crate::tool::mcp::{ServerPlace, Servers};
 use crate::tool::{CallPlan, PlanContext, Registry};
@@ -142,6 +147,7 @@ impl App {
                 concealing_keys(Store::open(options).await?, &world, &settings)
             }
         };
+        start_telemetry(&world, &settings, &store);
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
         let Tools { registry, sandbox, tasks, sandbox_remarks, child_env } = tools(&world, &settings);
@@ -239,6 +245,10 @@ impl App {
             spill: self.spill(session.id()),
             own: self.world.own_folders(&self.settings),
             decider,
+            trace: TraceSettings {
+                content: self.settings.telemetry.content,
+                parent: self.world.env.get("TRACEPARENT").cloned(),
+            },
         }
     }
 
@@ -255,6 +265,35 @@ impl App {
     pub fn spill(&self, session: &SessionId) -> PathBuf {
         self.world.sessions(&self.settings).join("spill").join(&session.0)
     }
+}
+
+/// Begins to keep the spans of this process, as the settings say. A session that is not kept leaves none.
+fn start_telemetry(world: &World, settings: &Settings, store: &Store) {
+    let TelemetrySettings { content, max_mb, days, .. } = settings.telemetry;
+    let is_kept = max_mb > 0 && world.private.is_none();
+    let file = is_kept.then(|| FileOptions {
+        data: settings.data_dir.clone(),
+        listeners: listeners(settings),
+        max_mb,
+        days,
+    });
+    let conceal = Arc::new(store.concealer());
+    // What cannot be sent was said at the start.
+    let otlp = otlp_options(world, settings).unwrap_or_default().filter(|_| world.private.is_none());
+    world.telemetry.start(TelemetryOptions { file, otlp, content, conceal });
+}
+
+/// Returns the folder in which `co tail` listens for new spans.
+#[must_use]
+pub fn listeners(settings: &Settings) -> PathBuf {
+    settings.data_dir.join("run").join("spans")
+}
+
+/// Returns where spans are sent, if anywhere; errs with a sentence about what cannot be done.
+pub fn otlp_options(world: &World, settings: &Settings) -> Result<Option<OtlpOptions>, String> {
+    let TelemetrySettings { otlp_endpoint, otlp_headers, otlp_content, .. } = &settings.telemetry;
+    let headers = otlp_headers.as_ref().map(Secret::expose);
+    OtlpOptions::of(&world.env, otlp_endpoint.as_deref(), headers, *otlp_content)
 }
 
 /// The tools and the environment of calls.

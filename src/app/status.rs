@@ -4,11 +4,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::build::otlp_options;
 use crate::accounts::{Models, Origin};
 use crate::approval::WorkspaceKind;
 use crate::config::{Settings, user_file};
 use crate::sandbox::{Backend, Sandbox};
+use crate::stdx::secrecy::shown_address;
 use crate::store::{SessionFilter, Store, StoreError};
+use crate::telemetry::file::FILE;
+use crate::telemetry::otlp::OtlpOptions;
 use crate::tool::mcp::ServerStatus;
 use crate::workspace::World;
 
@@ -31,6 +35,7 @@ pub struct Status {
     data: PathBuf,
     /// The tool servers of the settings.
     servers: Vec<ServerStatus>,
+    spans: SpansStatus,
     /// `null` if the database cannot be used.
     store: Option<StoreStatus>,
     /// Why the database cannot be used.
@@ -89,6 +94,58 @@ impl SandboxStatus {
     }
 }
 
+/// Where spans are kept, and where they are sent.
+#[derive(Debug, Serialize)]
+struct SpansStatus {
+    /// Whether a file is written.
+    kept: bool,
+    days: u32,
+    bytes: u64,
+    /// Addresses of collectors.
+    sent_to: Vec<String>,
+    /// Whether messages, arguments and results are sent too.
+    content_sent: bool,
+    /// Why spans are lost or not sent.
+    error: Option<String>,
+}
+
+impl SpansStatus {
+    fn of(world: &World, settings: &Settings) -> Self {
+        let (kept, mut error) = (settings.telemetry.max_mb > 0, world.telemetry.trouble());
+        let otlp = otlp_options(world, settings).unwrap_or_else(|why| {
+            error.get_or_insert(format!("{why}."));
+            None
+        });
+        let size = |suffix: &str| {
+            let file = settings.data_dir.join(format!("{FILE}{suffix}"));
+            std::fs::metadata(file).map_or(0, |file| file.len())
+        };
+        Self {
+            kept,
+            days: settings.telemetry.days,
+            bytes: ["", "-wal"].into_iter().map(size).sum(),
+            sent_to: otlp.iter().flat_map(OtlpOptions::addresses).map(shown_address).collect(),
+            content_sent: otlp.is_some_and(|otlp| otlp.content),
+            error,
+        }
+    }
+
+    fn words(&self) -> String {
+        let mut words = match self.kept {
+            true => format!("{} KiB, kept for {} days", self.bytes.div_ceil(1024), self.days),
+            false => "not kept".to_owned(),
+        };
+        if !self.sent_to.is_empty() {
+            let content = if self.content_sent { "with" } else { "without" };
+            words.push_str(&format!("; sent to {} {content} content", self.sent_to.join(", ")));
+        }
+        if let Some(error) = &self.error {
+            words.push_str(&format!(" ({})", error.trim_end_matches('.')));
+        }
+        words
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct StoreStatus {
     bytes: u64,
@@ -127,6 +184,7 @@ impl Status {
             settings: user_file(&world.env),
             data,
             servers,
+            spans: SpansStatus::of(world, settings),
             store,
             error,
         }
@@ -153,6 +211,7 @@ impl Status {
             rows.push(row("store", format!("{} KiB, sessions: {sessions}", bytes.div_ceil(1024))));
             rows.push(row("waiting", format!("{waiting} for your approval")));
         }
+        rows.push(row("spans", self.spans.words()));
         rows.extend(self.error.as_ref().map(|error| row("store", error.as_str())));
         rows
     }

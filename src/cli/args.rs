@@ -1,11 +1,16 @@
 //! The parsed arguments. Nothing is looked up or decided here.
 
+mod eval;
+mod spans;
+
 use std::ffi::OsStr;
 
 use clap::builder::TypedValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Parser, Subcommand, ValueEnum};
 
+pub(super) use self::eval::EvalArgs;
+pub(super) use self::spans::{LogsArgs, StatsArgs, TailArgs, TracesArgs};
 use super::approvals::typed::Approvals;
 use super::error::{CliError, Kind, Result};
 use crate::stdx::text::nearest;
@@ -27,9 +32,9 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// The file for log lines.
-    pub fn debug_file(&self) -> Option<&std::path::Path> {
-        self.shared.debug_file.as_deref()
+    /// What is logged, and where.
+    pub fn log(&self) -> (Option<&str>, Option<&std::path::Path>) {
+        (self.shared.debug.as_deref(), self.shared.debug_file.as_deref())
     }
 
     /// Whether the command may open a conversation instead of printing.
@@ -64,6 +69,10 @@ pub(super) struct Shared {
     /// Append log lines to this file: operations, ids, times and errors, never message texts or keys
     #[arg(long, global = true, value_name = "FILE")]
     debug_file: Option<std::path::PathBuf>,
+    /// Log to `debug.log` in the data folder, or to the file of `--debug-file`; FILTER is a level, or levels of modules
+    #[arg(long, global = true, value_name = "FILTER", num_args = 0..=1, require_equals = true,
+        default_missing_value = "co=debug")]
+    debug: Option<String>,
     /// Any setting, e.g. `--set max_requests=10`; `co help settings` lists them
     #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -171,6 +180,16 @@ pub(super) enum Sub {
     Mcp(Mcp),
     /// Show tokens and cost, by day, model or session
     Usage(UsageArgs),
+    /// Show requests, calls, durations and approvals, by day, model and tool
+    Stats(StatsArgs),
+    /// Show spans as they end: turns, model requests, calls and waits
+    Tail(TailArgs),
+    /// Write the latest traces, or one, into a page for a browser
+    Traces(TracesArgs),
+    /// Browse the spans with Datasette
+    Logs(LogsArgs),
+    /// Score how a model calls tools, with golden cases
+    Eval(EvalArgs),
     /// Show who or what decided each call and its result; verify that the record is unchanged
     Audit(Audit),
     /// Check the database, restore a backup, or salvage what can be read

@@ -32,6 +32,12 @@ impl Console {
         write(&sanitize(text))
     }
 
+    /// Writes a text whose parts are sanitized already, with colours between them.
+    #[expect(clippy::unused_self, reason = "the console is the leave to print")]
+    pub fn out_styled(&mut self, text: &str) -> Result<()> {
+        write(text)
+    }
+
     /// Writes JSON to standard output; control and formatting characters in it are escaped.
     #[expect(clippy::unused_self, reason = "the console is the leave to print")]
     pub fn json(&mut self, value: &impl serde::Serialize) -> Result<()> {
@@ -57,7 +63,7 @@ impl Console {
         match error.kind {
             Kind::BrokenPipe => {}
             Kind::Waiting | Kind::Interrupted(_) => self.note(&format!("co: {}", error.source)),
-            Kind::Error | Kind::Usage | Kind::Provider | Kind::Budget | Kind::TurnLimit => {
+            Kind::Error | Kind::Usage | Kind::Provider | Kind::Budget | Kind::TurnLimit | Kind::Regressed => {
                 let message = error.source.to_string();
                 let word = match self.colour {
                     Colour::Never => "error:".to_owned(),

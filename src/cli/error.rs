@@ -25,6 +25,8 @@ pub(super) enum Kind {
     Budget,
     /// The limit of model requests in a turn.
     TurnLimit,
+    /// An eval is worse than a baseline.
+    Regressed,
     /// Ended by this signal.
     Interrupted(u8),
     /// The reader of the output is gone; not a failure of this program.
@@ -37,7 +39,7 @@ impl Kind {
         match self {
             Self::BrokenPipe => 0,
             Self::Error => 1,
-            Self::Usage => 2,
+            Self::Usage | Self::Regressed => 2,
             Self::Provider => 3,
             Self::Waiting => 4,
             Self::Budget => 5,

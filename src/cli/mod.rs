@@ -14,6 +14,7 @@ mod day;
 mod debug;
 mod doctor;
 mod error;
+mod eval;
 mod help;
 mod hooks;
 mod input;
@@ -26,9 +27,12 @@ mod secret;
 mod sessions;
 mod setup;
 mod signals;
+mod stats;
 mod status;
 mod table;
+mod tail;
 mod tasks;
+mod traces;
 mod trust;
 mod usage;
 
@@ -54,6 +58,7 @@ use crate::app::Opening;
 use crate::history::SessionId;
 use crate::sandbox::privacy;
 use crate::store::wait_closed;
+use crate::telemetry::Telemetry;
 use crate::workspace::{MemoryFolder, World};
 
 /// How long background work may take to end once the outcome is known.
@@ -80,9 +85,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    if let Some(path) = args.debug_file()
-        && let Err(error) = debug::log_to(path)
-    {
+    let telemetry = Telemetry::default();
+    if let Err(error) = debug::subscribe(&telemetry, args.log(), &env) {
         return console.fail(&error);
     }
     // This fails only if another provider was already installed, which is equally good.
@@ -95,11 +99,15 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Ok(private) => {
             let outcome = runtime.block_on(async {
                 survive_full_files();
-                dispatch(args, env, private.clone(), &mut console).await
+                dispatch(args, env, (private.clone(), telemetry.clone()), &mut console).await
             });
             // Remaining tasks hold nothing unsaved; a writer on a full pipe would never end by itself.
             runtime.shutdown_timeout(LINGER);
             wait_closed(LINGER);
+            telemetry.flush();
+            if let Some(trouble) = telemetry.take_trouble() {
+                console.note(&format!("co: note: {trouble}"));
+            }
             outcome
         }
         Err(error) => Err(error),
@@ -148,7 +156,7 @@ fn survive_full_files() {
 async fn dispatch(
     args: Args,
     env: BTreeMap<String, String>,
-    private: Option<Arc<MemoryFolder>>,
+    (private, telemetry): (Option<Arc<MemoryFolder>>, Telemetry),
     console: &mut Console,
 ) -> Result<()> {
     let Args { shared, mut run, command } = args;
@@ -163,6 +171,7 @@ async fn dispatch(
     let mut world = World::of_process(env)
         .map_err(|error| crate::app::AppError::Workspace { detail: error.to_string() })?;
     world.private = private;
+    world.telemetry = telemetry;
     let at = Terminals::of_process();
     match command {
         None => talk(run, first, world, flags, at, console).await,
@@ -199,6 +208,11 @@ async fn dispatch(
         Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, console).await,
         Some(Sub::Audit(what)) => audit::run(what, &world, flags, console).await,
         Some(Sub::Usage(what)) => usage::run(&what, &world, flags, console).await,
+        Some(Sub::Eval(what)) => Box::pin(eval::run(what, &world, flags, console)).await,
+        Some(Sub::Stats(what)) => stats::run(&what, &world, flags, console),
+        Some(Sub::Tail(what)) => tail::run(what, &world, flags, console).await,
+        Some(Sub::Traces(what)) => traces::run(&what, &world, flags, console),
+        Some(Sub::Logs(what)) => traces::logs(&what, &world, flags, console),
         Some(Sub::Config(what)) => config::run(what, &world, flags, console),
         Some(Sub::Models(what)) => models::run(&what, &world, flags, console).await,
         Some(Sub::Auth(what)) => auth::run(what, &world, flags, console).await,

@@ -223,7 +223,7 @@ fn say_words(words: &mut Option<mpsc::Receiver<String>>, console: &mut Console) 
 }
 
 /// Chooses the model. No frame is pending here, so local servers are looked for at once.
-async fn chosen(world: &World, loaded: &Loaded, console: &mut Console) -> Result<Models> {
+pub(super) async fn chosen(world: &World, loaded: &Loaded, console: &mut Console) -> Result<Models> {
     let pace = if Terminals::of_process().stdout { Pace::Reading } else { Pace::Instant };
     let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), pace).map_err(AppError::from)?;
     models.ensure_named().await.map_err(AppError::from)?;

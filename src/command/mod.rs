@@ -28,6 +28,7 @@ mod rename;
 mod resume;
 mod retry;
 mod rules;
+mod stats;
 mod status;
 mod tasks;
 mod thinking;
@@ -62,6 +63,7 @@ pub enum Needs {
     Models,
     Conversation,
     Cost,
+    Stats,
     Context,
     Prompts,
     Approvals,
@@ -118,6 +120,7 @@ impl Commands {
                 clear::new(),
                 status::command(),
                 cost::command(),
+                stats::command(),
                 context::command(),
                 compact::command(),
                 tools::command(),

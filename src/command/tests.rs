@@ -50,6 +50,8 @@ fn task() -> Task {
 fn view() -> CommandView {
     CommandView {
         cost: Vec::new(),
+        stats: Default::default(),
+        stats_broken: None,
         context: ContextView {
             parts: vec![("system prompt", 900), ("tool outputs", 2_100)],
             window: Some(10_000),
@@ -361,6 +363,7 @@ fn commands_name_what_there_is() {
         "new",
         "status",
         "cost",
+        "stats",
         "context",
         "compact",
         "tools",

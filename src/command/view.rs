@@ -7,6 +7,7 @@ use crate::message::Usage;
 use crate::sandbox::Isolation;
 use crate::sandbox::tasks::Task;
 use crate::store::{Total, UsedModel};
+use crate::telemetry::stats::Stats;
 use crate::tool::ToolSpec;
 use crate::tool::mcp::ServerStatus;
 
@@ -32,6 +33,10 @@ pub struct CommandView {
     pub totals: Totals,
     /// The usage of the last request, the turn, the session, and today.
     pub cost: Vec<CostPart>,
+    /// Of the last 30 days.
+    pub stats: Stats,
+    /// Why they cannot be read, as a sentence.
+    pub stats_broken: Option<String>,
     pub context: ContextView,
     /// The user's prompts with the numbers of their messages, oldest first.
     pub prompts: Vec<(RecordNo, String)>,

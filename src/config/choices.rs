@@ -31,6 +31,18 @@ macro_rules! names {
     };
 }
 
+/// How much of messages, arguments and results spans hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SpanContent {
+    Full,
+    /// Without what has the form of a key.
+    #[default]
+    Redacted,
+    None,
+}
+
+names! { SpanContent, all { Full = "full", Redacted = "redacted", None = "none", } }
+
 /// What isolates commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SandboxChoice {

@@ -7,7 +7,7 @@ use super::check::{self, Kind, Raw, RawEntry, SectionsOf};
 use super::file;
 use super::inert::{INERT, InertSetting};
 use super::models;
-use super::places::{home, user_file, xdg};
+use super::places::{default_data_dir, home, user_file};
 use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
 use super::providers;
 use super::servers;
@@ -390,8 +390,8 @@ impl<'a> Loading<'a> {
             }
             if row.key == DATA_DIR && matches!(value, Value::Unset) {
                 source = Source::Default;
-                match xdg(&self.sources.env, "XDG_DATA_HOME", ".local/share") {
-                    Some(folder) => value = Value::Path(folder.join("co")),
+                match default_data_dir(&self.sources.env) {
+                    Some(folder) => value = Value::Path(folder),
                     None => self.errors.push(ConfigError::NoDataDir),
                 }
             }

@@ -28,13 +28,14 @@ mod value;
 pub use cap::{Cap, Scope, Unit};
 pub use check::{Kind, SectionsOf, checked_url};
 pub use choices::{
-    Codec, ContainerNetwork, Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel, ThinkingStyle,
+    Codec, ContainerNetwork, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice, ThinkingLevel,
+    ThinkingStyle,
 };
 pub use describe::{SettingsAsJson, as_json, describe};
 pub use inert::{INERT, InertSetting};
 pub use load::{Loaded, SourceFile, Sources, ValueWithSource, load};
 pub use models::{ModelOverride, PriceOverride};
-pub use places::user_file;
+pub use places::{default_data_dir, user_file};
 pub use problem::{ConfigError, ConfigWarning, NoEffect, Source, Wrong};
 pub use providers::ProviderSettings;
 pub use read::read_sources;
@@ -48,7 +49,7 @@ pub use trust::{
     Contents, FolderTrust, PROJECT_FILES, TrustRecord, contents_of, is_as_trusted, is_readable,
     is_readable_text, names_folder, read_bounded,
 };
-pub use typed::{Settings, ShellSettings};
+pub use typed::{Settings, ShellSettings, TelemetrySettings};
 pub use value::{Key, Secret, SectionEntry, TableEntry, Value};
 
 #[cfg(test)]

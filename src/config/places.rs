@@ -10,6 +10,13 @@ pub fn user_file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     Some(xdg(env, "XDG_CONFIG_HOME", ".config")?.join("co/config.toml"))
 }
 
+/// The data folder if no setting names one: `$XDG_DATA_HOME/co`, otherwise below `~/.local/share`. `None` without a home
+/// folder.
+#[must_use]
+pub fn default_data_dir(env: &BTreeMap<String, String>) -> Option<PathBuf> {
+    Some(xdg(env, "XDG_DATA_HOME", ".local/share")?.join("co"))
+}
+
 /// An absolute path from the environment; the XDG specification says that relative paths are ignored.
 fn absolute(env: &BTreeMap<String, String>, name: &str) -> Option<PathBuf> {
     env.get(name).map(PathBuf::from).filter(|path| path.is_absolute())

@@ -6,7 +6,9 @@
 
 use super::cap::Cap;
 use super::check::{self, Kind, SectionsOf};
-use super::choices::{ContainerNetwork, Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel};
+use super::choices::{
+    ContainerNetwork, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice, ThinkingLevel,
+};
 use super::inert::{INERT, InertSetting};
 use super::models;
 use super::problem::Source;
@@ -397,6 +399,25 @@ pub static SETTINGS: &[SettingRow] = &[
         "Processors of the docker sandbox",
         |s, v| s.sandbox.cpus = v.integer()).aliases(&["sandbox_cpus"])
         .default("1").project(ProjectTrust::Never),
+    // --- spans
+    row("telemetry.content", &["CO_TELEMETRY_CONTENT"], Kind::Choice(SpanContent::NAMES),
+        "Messages, arguments and results in the spans of `co traces`: `full`, `redacted` without keys and tokens, `none`",
+        |s, v| s.telemetry.content = v.choice(SpanContent::named)).default("redacted").project(ProjectTrust::Never),
+    row("telemetry.max_mb", &["CO_TELEMETRY_MAX_MB"], int(0, 1_000_000),
+        "Size of the file of spans in MiB, beyond which the oldest are deleted; 0: spans are not kept",
+        |s, v| s.telemetry.max_mb = v.integer()).default("200").project(ProjectTrust::Never),
+    row("telemetry.days", &["CO_TELEMETRY_DAYS"], int(1, 36_500),
+        "Days that spans are kept",
+        |s, v| s.telemetry.days = v.integer()).default("30").project(ProjectTrust::Never),
+    row("telemetry.otlp_endpoint", &["OTEL_EXPORTER_OTLP_ENDPOINT"], Kind::Url,
+        "Address of an OTLP collector, as `http://127.0.0.1:4318`, which gets spans and metrics; the other `OTEL_*` variables count too; unset: nothing is sent",
+        |s, v| s.telemetry.otlp_endpoint = v.text()).project(ProjectTrust::Never),
+    row("telemetry.otlp_headers", &["OTEL_EXPORTER_OTLP_HEADERS"], Kind::Secret,
+        "Headers for the collector, as `name=value,name=value`",
+        |s, v| s.telemetry.otlp_headers = v.secret()).project(ProjectTrust::Never),
+    row("telemetry.otlp_content", &["CO_TELEMETRY_OTLP_CONTENT"], Kind::Bool,
+        "Whether the collector gets messages, arguments and results, as `telemetry.content` says",
+        |s, v| s.telemetry.otlp_content = v.bool()).default("false").project(ProjectTrust::Never),
     // --- locations
     row("data_dir", &["CO_DATA_DIR"], Kind::Path,
         "Folder of sessions and approvals; unset: `$XDG_DATA_HOME/co`, else `~/.local/share/co`",

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::cap::Cap;
-use super::choices::{ContainerNetwork, Mode, Notify, SandboxChoice, ThemeChoice, ThinkingLevel};
+use super::choices::{
+    ContainerNetwork, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice, ThinkingLevel,
+};
 use super::models::ModelOverride;
 use super::providers::ProviderSettings;
 use super::servers::ServerSettings;
@@ -112,6 +114,7 @@ with_blank! {
         pub proxy: Option<Secret>,
         /// A PEM file of certificates that are trusted in addition to the system's.
         pub ca_file: Option<PathBuf>,
+        pub telemetry: TelemetrySettings,
         pub shell: ShellSettings,
         pub sandbox: SandboxSettings,
         /// Maximum bytes of one tool's output that the model receives; the rest is written to a file.
@@ -121,6 +124,21 @@ with_blank! {
         /// Absolute. Each covers only the folder itself, with the content that the user trusted.
         pub trusted_folders: Vec<PathBuf>,
     }
+}
+
+/// Where spans are kept.
+#[derive(Clone, PartialEq, Default)]
+pub struct TelemetrySettings {
+    pub content: SpanContent,
+    /// Size of the file in MiB; 0: no file.
+    pub max_mb: u32,
+    pub days: u32,
+    /// The address of an OTLP collector, without the path of a signal.
+    pub otlp_endpoint: Option<String>,
+    /// Pairs `name=value`, separated by commas. They may hold a key.
+    pub otlp_headers: Option<Secret>,
+    /// Whether the collector gets messages, arguments and results.
+    pub otlp_content: bool,
 }
 
 /// Isolation of commands.

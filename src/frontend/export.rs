@@ -188,7 +188,9 @@ fn folded(out: &mut String, what: &str, text: &str) -> std::fmt::Result {
     writeln!(out, "<details><summary>{}</summary><pre>{}</pre></details>", escaped(what), escaped(text))
 }
 
-fn escaped(text: &str) -> String {
+/// Returns a text in which nothing is markup.
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -14,3 +14,4 @@ pub mod print;
 pub mod protocol;
 
 pub(crate) mod rows;
+pub mod traces;

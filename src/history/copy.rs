@@ -101,7 +101,11 @@ impl Copier<'_> {
                 if message.is_prompt() {
                     self.end_turn();
                     (self.turn, self.attempt) = (self.turn + 1, 0);
-                    self.records.push(Record::TurnStarted { turn: self.turn, limits: Limits::default() });
+                    self.records.push(Record::TurnStarted {
+                        turn: self.turn,
+                        limits: Limits::default(),
+                        trace: None,
+                    });
                 }
                 let parts = parts.iter().map(|part| self.part(part)).collect();
                 self.records.push(Record::Said { message: Message::User { parts } });
@@ -189,7 +193,7 @@ mod tests {
             let returned = ToolReturn::program(CallId(call.to_owned()), status, "done");
             Record::ToolFinished { returned }
         };
-        let turn = |turn| Record::TurnStarted { turn, limits: Limits::default() };
+        let turn = |turn| Record::TurnStarted { turn, limits: Limits::default(), trace: None };
         vec![
             Record::Opened { workspace: "/w".into() },
             turn(1),

@@ -40,6 +40,8 @@ pub struct History {
     late: Late,
     turns: u32,
     running: Option<RunningTurn>,
+    /// The span of the last turn.
+    trace: Option<String>,
     spent: Used,
     last_end: Option<TurnEnd>,
     notes: Vec<(NoteKind, String)>,
@@ -80,6 +82,8 @@ pub struct RunningTurn {
     pub attempts: u32,
     /// The attempt and text of a reply that was being streamed.
     pub partial: Option<(u32, String)>,
+    /// Its span, if it was recorded.
+    pub trace: Option<String>,
 }
 
 impl History {
@@ -97,8 +101,9 @@ impl History {
         self.applied += 1;
         match record {
             Record::Opened { workspace } => self.workspace.clone_from(workspace),
-            Record::TurnStarted { turn, limits } => {
+            Record::TurnStarted { turn, limits, trace } => {
                 self.turns = *turn;
+                self.trace.clone_from(trace);
                 self.last_end = None;
                 self.running = Some(RunningTurn {
                     number: *turn,
@@ -107,6 +112,7 @@ impl History {
                     used: Used::default(),
                     attempts: 0,
                     partial: None,
+                    trace: trace.clone(),
                 });
             }
             Record::Said { message } => self.said(message),
@@ -265,7 +271,14 @@ impl History {
             let known = std::mem::replace(&mut open.known, Known::Returned);
             open.returned = Some(returned.clone());
             if still_wanted && let Some(request) = open.request.take() {
-                let one = LateCall { call: open.call.clone(), known, by: open.by.take(), request, ran: None };
+                let one = LateCall {
+                    call: open.call.clone(),
+                    known,
+                    by: open.by.take(),
+                    request,
+                    ran: None,
+                    trace: self.trace.clone(),
+                };
                 self.late.add(one, &self.open[at + 1..]);
                 self.late.ended(&returned.call, Fate::Open);
             } else {
@@ -359,7 +372,9 @@ impl History {
         for one in std::mem::take(&mut self.open).into_iter().filter(|one| one.returned.is_none()) {
             let OpenCall { call, known, by, request, .. } = one;
             match request {
-                Some(request) => self.late.add(LateCall { call, known, by, request, ran: None }, &[]),
+                Some(request) => self
+                    .late
+                    .add(LateCall { call, known, by, request, ran: None, trace: self.trace.clone() }, &[]),
                 None => self.late.ended(&call.id, Fate::Badly),
             }
         }
@@ -502,6 +517,11 @@ impl History {
     /// The turn that is running, was cut off, or can be resumed.
     pub fn running(&self) -> Option<&RunningTurn> {
         self.running.as_ref()
+    }
+
+    /// The span of the last turn, as a W3C `traceparent`, if it was recorded.
+    pub fn trace(&self) -> Option<&str> {
+        self.trace.as_deref()
     }
 
     /// The usage of all requests to models in this session.

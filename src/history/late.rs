@@ -46,6 +46,8 @@ pub struct LateCall {
     pub request: Request,
     /// What ran instead of what was asked, if the user replaced it.
     pub ran: Option<(ToolName, Value)>,
+    /// The span of the turn that it was a part of, if it was recorded.
+    pub trace: Option<String>,
 }
 
 impl LateCall {

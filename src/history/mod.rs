@@ -62,6 +62,9 @@ pub enum Record {
     TurnStarted {
         turn: u32,
         limits: Limits,
+        /// The span of the turn, as a W3C `traceparent`: a resumed turn continues its trace.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trace: Option<String>,
     },
     /// A message. Never [`Message::ToolReturns`]: the fold builds those when the last call of a reply
     /// returns.

@@ -65,7 +65,7 @@ fn opened() -> Record {
 }
 
 fn turn(turn: u32) -> Record {
-    Record::TurnStarted { turn, limits: Limits::default() }
+    Record::TurnStarted { turn, limits: Limits::default(), trace: None }
 }
 
 fn said(message: Message) -> Record {

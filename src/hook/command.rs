@@ -10,6 +10,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::{Value, json};
+use tracing::Instrument as _;
 use uuid::Uuid;
 
 use super::answer::{Trouble, verdict};
@@ -56,6 +57,16 @@ impl CommandHook {
 
     /// Runs the hook without checking that its content is still trusted.
     pub async fn try_out(&self, input: &HookInput) -> Tried {
+        let event = input.subject.event();
+        let span = tracing::info_span!(
+            "run_hook",
+            otel.name = %format!("run_hook {}", self.def.name),
+            co.hook.event = event.word(),
+        );
+        self.run_once(input).instrument(span).await
+    }
+
+    async fn run_once(&self, input: &HookInput) -> Tried {
         let event = input.subject.event();
         let (file, args) = match &self.def.command {
             HookCommand::Program { args, .. } => {

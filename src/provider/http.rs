@@ -24,7 +24,6 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio_util::sync::CancellationToken;
-use tracing::field::Empty;
 
 use self::connects::Connects;
 use self::exchange::{Exchange, ExchangePhase, Throughput};
@@ -194,17 +193,6 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let request = ModelRequest { provider: self.name.clone(), ..request };
-        let span = tracing::info_span!(
-            "chat",
-            gen_ai.operation.name = "chat",
-            gen_ai.provider.name = %self.name,
-            gen_ai.request.model = %request.model,
-            gen_ai.response.model = Empty,
-            gen_ai.response.finish_reasons = Empty,
-            gen_ai.usage.input_tokens = Empty,
-            gen_ai.usage.output_tokens = Empty,
-            error.r#type = Empty,
-        );
         let prepared = self.codec.encode(&request).and_then(|encoded| self.request(encoded));
         let decoder = self.codec.decoder(&request.model);
         let exchange = Exchange {
@@ -219,7 +207,6 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
             flow: Throughput::begins(),
             destination: Arc::clone(&self.route.destination),
             clock: Arc::clone(&self.clock),
-            span,
         };
         exchange.into_stream().take_until(cancel.cancelled_owned()).boxed()
     }

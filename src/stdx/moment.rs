@@ -52,6 +52,18 @@ pub fn ago(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     then.strftime(format).to_string()
 }
 
+/// Formats a duration in the unit that suits it.
+#[must_use]
+pub fn duration(ms: f64) -> String {
+    match ms {
+        ms if ms < 1.0 => format!("{:.0}µs", ms * 1e3),
+        ms if ms < 1e3 => format!("{ms:.0}ms"),
+        ms if ms < 6e4 => format!("{:.1}s", ms / 1e3),
+        ms if ms < 3.6e6 => format!("{:.0}m{:02.0}s", (ms / 6e4).floor(), (ms % 6e4) / 1e3),
+        ms => format!("{:.1}h", ms / 3.6e6),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +107,21 @@ mod tests {
             ("2025-10-03T12:00:00Z", "3 Oct 2025"),
         ] {
             assert_eq!(ago(then.parse().unwrap(), now, &TimeZone::UTC), said, "{then}");
+        }
+    }
+
+    #[test]
+    fn durations_have_a_suitable_unit() {
+        let cases = [
+            (0.0, "0µs"),
+            (0.0421, "42µs"),
+            (7.4, "7ms"),
+            (2_345.0, "2.3s"),
+            (125_000.0, "2m05s"),
+            (7_200_000.0, "2.0h"),
+        ];
+        for (ms, expected) in cases {
+            assert_eq!(duration(ms), expected);
         }
     }
 }

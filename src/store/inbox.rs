@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
-use rusqlite::{Row, ToSql, params_from_iter};
+use rusqlite::{OptionalExtension as _, Row, ToSql, params_from_iter};
 
 use super::decide::parse;
 use super::error::SqlResult as _;
@@ -157,6 +157,23 @@ impl Store {
         }
         let tail = format!("WHERE {condition} ORDER BY {order} LIMIT ?1");
         self.read(move |reader| select(reader, &tail, &params)).await
+    }
+
+    /// Returns when a request was made, and when it was decided if it is; `None` if there is none of this id.
+    pub async fn times_of(
+        &self,
+        id: &RequestId,
+    ) -> Result<Option<(Timestamp, Option<Timestamp>)>, StoreError> {
+        let id = id.0.clone();
+        self.read(move |reader| {
+            let sql = "SELECT created, decided_at FROM approvals WHERE id = ?1";
+            let row = reader
+                .connection
+                .query_row(sql, [id], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?)));
+            let Some((created, decided)) = row.optional().sql()? else { return Ok(None) };
+            Ok(Some((moment(created), decided.map(moment))))
+        })
+        .await
     }
 
     /// Returns the requests changed after the change numbered `seq`, in the order of changes; each once, as

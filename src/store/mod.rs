@@ -52,7 +52,7 @@ pub use self::rows::RequestRow;
 pub use self::search::FoundSession;
 pub use self::thread::wait_closed;
 pub use self::usage::{Total, UsageOf, UsedModel, UsedSession};
-pub use self::wake::Wakeups;
+pub use self::wake::{Listener, Wakeups, wake_others};
 
 use self::redact::Redactor;
 use self::thread::DbThread;
@@ -157,6 +157,12 @@ impl Store {
     /// Whether a value contains one of the secrets: stored, it would be another value.
     pub fn conceals(&self, value: &Value) -> bool {
         self.inner.redactor.holds_any(value)
+    }
+
+    /// Returns a function that replaces the secrets in a text; it does not keep the store open.
+    pub fn concealer(&self) -> impl Fn(&str) -> String + Send + Sync + use<> {
+        let redactor = Arc::clone(&self.inner.redactor);
+        move |text| redactor.text(text)
     }
 
     /// The clock used for stored times.

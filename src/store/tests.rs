@@ -134,7 +134,7 @@ async fn damage_is_refused_and_left_alone() {
 async fn a_missing_record_costs_itself() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(options(dir.path())).await.unwrap();
-    let turn = Record::TurnStarted { turn: 1, limits: Limits::default() };
+    let turn = Record::TurnStarted { turn: 1, limits: Limits::default(), trace: None };
     store.append(&id(), 0, &[opened(), turn, Record::Cleared], Durability::Written).await.unwrap();
     let raw = Connection::open(database(&dir.path().join("data"))).unwrap();
     raw.execute("DELETE FROM records WHERE no = 2", []).unwrap();

@@ -154,6 +154,28 @@ fn check_private(folder: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, "the folder for sockets is not private"))
 }
 
+/// Notifies the processes that listen in this folder; does nothing if there is none. Never blocks.
+pub fn wake_others(runtime: &Path) {
+    // A folder that is missing has no listener.
+    let _ = ring_others(&socket_folder(runtime), Path::new(""));
+}
+
+/// Listens in a folder for [`wake_others`].
+pub struct Listener(Wakeups);
+
+impl Listener {
+    /// Creates the folder if it is missing. Must be called inside an async runtime.
+    #[must_use]
+    pub fn new(runtime: &Path) -> Self {
+        Self(Wakeups::new(Arc::new(ChangeNotifier::listen(runtime))))
+    }
+
+    /// Resolves once it was notified since the last call. Cancel-safe; never resolves if no socket could be bound.
+    pub async fn woken(&mut self) {
+        self.0.changed().await;
+    }
+}
+
 fn ring_others(folder: &Path, own: &Path) -> io::Result<()> {
     let sender = std::os::unix::net::UnixDatagram::unbound()?;
     sender.set_nonblocking(true)?;

@@ -10,6 +10,7 @@ use crate::approval::WorkspaceKind;
 use crate::config::{Settings, user_file};
 use crate::stdx::clock::{Clock, SystemClock};
 use crate::stdx::paths::normalize;
+use crate::telemetry::Telemetry;
 use crate::workspace::MemoryFolder;
 
 /// The environment of one run.
@@ -22,6 +23,8 @@ pub struct World {
     pub clock: Arc<dyn Clock>,
     /// Where sessions of this run are, if they are not kept.
     pub private: Option<Arc<MemoryFolder>>,
+    /// The spans of this process.
+    pub telemetry: Telemetry,
 }
 
 impl World {
@@ -39,7 +42,13 @@ impl World {
             env.insert("HOME".to_owned(), home.display().to_string());
         }
         let workspace = std::env::current_dir()?.canonicalize()?;
-        Ok(Self { env, workspace, clock: Arc::new(SystemClock), private: None })
+        Ok(Self {
+            env,
+            workspace,
+            clock: Arc::new(SystemClock),
+            private: None,
+            telemetry: Telemetry::default(),
+        })
     }
 
     /// Returns the folders of `co` itself: settings, rules and hooks, and data with keys, spilled outputs and sockets.
@@ -106,7 +115,7 @@ impl World {
     }
 
     /// Returns the first of these programs that is in the `PATH`.
-    fn installed(&self, names: &[&str]) -> Option<String> {
+    pub fn installed(&self, names: &[&str]) -> Option<String> {
         let path = self.env.get("PATH").cloned().unwrap_or_default();
         let is_there = |name: &&&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
         names.iter().find(is_there).map(|name| (*name).to_owned())
@@ -143,7 +152,14 @@ mod tests {
         let editor = |visual: &str, editor: &str| {
             let env = [("VISUAL", visual), ("EDITOR", editor), ("PATH", &path)];
             let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-            World { env, workspace: PathBuf::from("/"), clock: Arc::new(SystemClock), private: None }.editor()
+            World {
+                env,
+                workspace: PathBuf::from("/"),
+                clock: Arc::new(SystemClock),
+                private: None,
+                telemetry: Telemetry::default(),
+            }
+            .editor()
         };
         assert_eq!(editor("", " "), None);
         for (installed, found) in [("less", "less"), ("nano", "nano"), ("vi", "vi")] {
@@ -172,8 +188,13 @@ mod tests {
             (PathBuf::new(), home, WorkspaceKind::HomeOrRoot),
         ] {
             let env = [("HOME".to_owned(), home_as_set.display().to_string())].into();
-            let world =
-                World { env, workspace: PathBuf::from("/else"), clock: Arc::new(SystemClock), private: None };
+            let world = World {
+                env,
+                workspace: PathBuf::from("/else"),
+                clock: Arc::new(SystemClock),
+                private: None,
+                telemetry: Telemetry::default(),
+            };
             assert_eq!(world.kind_of(&workspace), kind, "{}", workspace.display());
         }
     }

@@ -13,7 +13,7 @@ use crate::agent::context::ViewSettings;
 use crate::agent::port::Op;
 use crate::agent::turn::Patience;
 use crate::approval::{Decider, Place, Policy};
-use crate::config::ThinkingLevel;
+use crate::config::{SpanContent, ThinkingLevel};
 use crate::history::{Limits, TurnEnd};
 use crate::hook::Hook;
 use crate::provider::{ParallelCalls, Profile, Provider};
@@ -61,6 +61,15 @@ pub struct AgentEnv {
     pub own: Arc<[PathBuf]>,
     /// The decider recorded for this front end's answers.
     pub decider: Decider,
+    pub trace: TraceSettings,
+}
+
+/// What the spans of turns hold, and what they are a part of.
+#[derive(Debug, Clone, Default)]
+pub struct TraceSettings {
+    pub content: SpanContent,
+    /// The caller's span, as a W3C `traceparent`.
+    pub parent: Option<String>,
 }
 
 /// A model and the provider that runs it.

@@ -5,6 +5,7 @@ use std::future::pending;
 use std::sync::Arc;
 
 use tokio::task::{Id, JoinSet};
+use tracing::Instrument as _;
 
 use super::AgentEnv;
 use crate::agent::effect::Input;
@@ -57,13 +58,15 @@ impl Looking {
         // Its record would hold a mark in place of the key, so that another call would be decided, or run later.
         let has_key = session.store().conceals(&call.args);
         let id = call.id.clone();
-        let task = self.tasks.spawn(async move {
+        let span = tracing::info_span!("plan", otel.name = %format!("plan {}", call.name), gen_ai.tool.call.id = %id);
+        let planning = async move {
             Looked::Planned(match tool {
                 Some(_) if has_key => Err(ToolError::Misuse { hint: HAS_KEY.to_owned() }),
                 Some(tool) => tool.plan(&call.args, &context).await,
                 None => Err(ToolError::Misuse { hint: format!("there is no tool `{}`", call.name) }),
             })
-        });
+        };
+        let task = self.tasks.spawn(planning.instrument(span));
         self.calls.insert(task.id(), (id, round, LookupKind::Plan));
     }
 
@@ -74,7 +77,7 @@ impl Looking {
         let hooks: Vec<_> = env.hooks.iter().filter(wants).cloned().collect();
         let id = call.id.clone();
         let (session, workspace) = (session.id().to_string(), session.history().workspace().to_owned());
-        let task = self.tasks.spawn(async move {
+        let running = async move {
             let mut call = call;
             let mut word = HookVerdict::Pass;
             for hook in hooks {
@@ -92,7 +95,8 @@ impl Looking {
                 }
             }
             Looked::Hooked(word)
-        });
+        };
+        let task = self.tasks.spawn(running.in_current_span());
         self.calls.insert(task.id(), (id, round, LookupKind::Hook));
     }
 

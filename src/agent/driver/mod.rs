@@ -11,6 +11,7 @@ mod hooks;
 mod looking;
 mod news;
 mod run;
+mod spans;
 mod tools;
 
 use std::collections::VecDeque;
@@ -18,8 +19,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
+pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TraceSettings, TurnResult};
 pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
+use self::spans::{TurnSpans, TurnStart};
 use super::port::{Event, Frontend, Op};
 use super::{calls, turn};
 use crate::history::{Durability, Known, Limit, Record, TurnEnd};
@@ -46,10 +48,13 @@ pub async fn run_turn(
     let mut parts = news::news(session, env, |_| true);
     parts.extend(prompt);
     let toolset = ready_tools(session, env, frontend, &cancel).await;
-    let setup = run::setup(session, env, frontend, &toolset);
+    let spans = TurnSpans::begin(session, env, TurnStart::Prompt);
+    let setup = run::setup(session, env, frontend, (&toolset, &spans));
     let (turn, effects) = turn::Turn::start(setup, session.history(), parts);
     Box::pin(
-        run::Driver::new(session, env, frontend, cancel, (turn, toolset)).having_heard(heard).run(effects),
+        run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans))
+            .having_heard(heard)
+            .run(effects),
     )
     .await
 }
@@ -67,10 +72,13 @@ pub async fn resume_turn(
     }
     let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
     let toolset = ready_tools(session, env, frontend, &cancel).await;
-    let setup = run::setup(session, env, frontend, &toolset);
+    let spans = TurnSpans::begin(session, env, TurnStart::Resume);
+    let setup = run::setup(session, env, frontend, (&toolset, &spans));
     let (turn, effects) = turn::Turn::resume(setup, session.history());
     Box::pin(
-        run::Driver::new(session, env, frontend, cancel, (turn, toolset)).having_heard(heard).run(effects),
+        run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans))
+            .having_heard(heard)
+            .run(effects),
     )
     .await
     .map(Some)
@@ -120,10 +128,12 @@ pub async fn run_late_calls(
         return Ok(VecDeque::new());
     }
     let toolset = ready_tools(session, env, frontend, &cancel).await;
-    let setup = run::setup(session, env, frontend, &toolset);
+    let spans = TurnSpans::begin(session, env, TurnStart::LateCalls);
+    let setup = run::setup(session, env, frontend, (&toolset, &spans));
     let (turn, effects) = turn::Turn::late_calls(setup, session.history());
     let result =
-        Box::pin(run::Driver::new(session, env, frontend, cancel, (turn, toolset)).run(effects)).await?;
+        Box::pin(run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans)).run(effects))
+            .await?;
     Ok(result.unheard.into())
 }
 
@@ -137,9 +147,10 @@ pub async fn compact(
     cancel: CancellationToken,
 ) -> Result<VecDeque<Op>, StoreError> {
     let toolset = ready_tools(session, env, frontend, &cancel).await;
-    let setup = run::setup(session, env, frontend, &toolset);
+    let spans = TurnSpans::begin(session, env, TurnStart::Compaction);
+    let setup = run::setup(session, env, frontend, (&toolset, &spans));
     let (turn, effects) = turn::Turn::compaction(setup, session.history());
-    let driver = run::Driver::new(session, env, frontend, cancel, (turn, toolset)).focusing(focus);
+    let driver = run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans)).focusing(focus);
     let result = Box::pin(driver.run(effects)).await?;
     Ok(result.unheard.into())
 }

@@ -18,6 +18,7 @@ use tracing::Instrument;
 use super::due::Due;
 use super::hooks::{self, HookQuestion, HooksSaid};
 use super::looking::Looking;
+use super::spans::TurnSpans;
 use super::tools::{Happened, Running};
 use super::{ActiveModel, AgentEnv, TurnResult, news};
 use crate::agent::calls::Rules;
@@ -47,7 +48,12 @@ const EVENT_BATCH: usize = 1024;
 const JOINED: usize = 16 * 1024;
 
 /// Builds the machine's setup from the current session and environment.
-pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend, toolset: &Toolset) -> Setup {
+pub(super) fn setup(
+    session: &Session,
+    env: &AgentEnv,
+    frontend: &dyn Frontend,
+    (toolset, spans): (&Toolset, &TurnSpans),
+) -> Setup {
     let (specs, hooked) = offered(toolset, env);
     Setup {
         session: session.id().clone(),
@@ -77,6 +83,7 @@ pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend, 
             false => StopHooks::Absent,
         },
         seed: session.history().len(),
+        trace: spans.trace(),
     }
 }
 
@@ -140,6 +147,7 @@ pub(super) struct Driver<'a> {
     first: Option<String>,
     /// The cap that was reached last.
     capped: Option<CapQuestion>,
+    spans: TurnSpans,
 }
 
 /// Whether the front end is still open.
@@ -175,7 +183,7 @@ impl<'a> Driver<'a> {
         env: &'a AgentEnv,
         frontend: &'a dyn Frontend,
         cancel: CancellationToken,
-        (turn, toolset): (Turn, Toolset),
+        (turn, toolset, spans): (Turn, Toolset, TurnSpans),
     ) -> Self {
         let wakeups = session.store().wakeups();
         let heard_to = RecordNo(session.history().len());
@@ -210,6 +218,7 @@ impl<'a> Driver<'a> {
             text: String::new(),
             first: None,
             capped: None,
+            spans,
         }
     }
 
@@ -227,7 +236,7 @@ impl<'a> Driver<'a> {
 
     /// Runs the turn to its end.
     pub(super) async fn run(mut self, first: Vec<Effect>) -> Result<TurnResult, StoreError> {
-        let span = tracing::info_span!("invoke_agent", gen_ai.conversation.id = %self.session.id());
+        let span = self.spans.turn.clone();
         async move {
             let result = self.run_to_end(first).await;
             if let Err(error) = &result {
@@ -240,6 +249,7 @@ impl<'a> Driver<'a> {
     }
 
     async fn run_to_end(&mut self, first: Vec<Effect>) -> Result<TurnResult, StoreError> {
+        self.tell_answers().await?;
         let mut end = self.carry_out(first).await?;
         // A decision may have arrived since the session was opened.
         if end.is_none() {
@@ -247,6 +257,7 @@ impl<'a> Driver<'a> {
         }
         loop {
             if let Some(end) = end {
+                self.spans.ends(&end);
                 let text = std::mem::take(&mut self.text);
                 let unheard = self.unheard.drain(..).chain(self.heard.drain(..)).collect();
                 let at_cap = matches!(end, TurnEnd::LimitReached { limit: Limit::Cap(_) });
@@ -367,6 +378,9 @@ impl<'a> Driver<'a> {
     ) -> Result<StreamEvent, ProviderError> {
         let event =
             event.unwrap_or_else(|| Err(ProviderError::new(ErrorClass::Truncated, "the reply was cut off")));
+        if let Ok(event) = &event {
+            self.spans.heard(event);
+        }
         match &event {
             Ok(StreamEvent::Finished { .. }) | Err(_) => {
                 self.stream = None;
@@ -403,6 +417,7 @@ impl<'a> Driver<'a> {
                 }
                 Effect::CallModel { choice, who, .. } => self.call_model(choice, who).await?,
                 Effect::CancelModel => {
+                    self.spans.gave_up();
                     self.stream = None;
                     self.checkpoint = None;
                 }
@@ -425,6 +440,7 @@ impl<'a> Driver<'a> {
                 }
                 Effect::Wait(wait) => self.backoff = Some(timer(wait)),
                 Effect::PlanCompaction { why, who } => {
+                    self.spans.compacts();
                     let plan = self.plan_compaction(why, who);
                     let asks = hooks::any_hook_wants(&self.env.hooks, HookEvent::PreCompact);
                     if let (Some(plan), true) = (&plan, asks) {
@@ -439,6 +455,7 @@ impl<'a> Driver<'a> {
                 Effect::Summarize { who, quoted } => {
                     let model = self.model(who);
                     let request = prompt::summary_request(&model, &quoted, self.focus.as_deref());
+                    self.spans.asks(&model, &request, who);
                     self.stream = Some(model.provider.stream(request, CancellationToken::new()));
                 }
                 Effect::TakeLate => {
@@ -477,7 +494,9 @@ impl<'a> Driver<'a> {
                 self.text = reply.text();
             }
         }
-        self.session.commit(records, durability).await
+        self.session.commit(records, durability).await?;
+        self.spans.committed(records, self.env.clock.now());
+        Ok(())
     }
 
     /// Shows an event, in order; deltas that arrive together are shown as one.
@@ -531,6 +550,8 @@ impl<'a> Driver<'a> {
         self.take_tools();
         self.tell_news();
         let request = self.request(&model, choice);
+        self.spans.compacted();
+        self.spans.asks(&model, &request, who);
         // The stream gets its own token: the end of this turn must not look like a reply that broke off.
         // Dropping the stream closes the connection.
         self.stream = Some(model.provider.stream(request, CancellationToken::new()));

@@ -13,9 +13,10 @@ use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::AgentEnv;
 use super::hooks::After;
+use super::{AgentEnv, spans};
 use crate::agent::effect::Input;
+use crate::config::SpanContent;
 use crate::message::{CallId, Done, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust};
 use crate::session::Session;
 use crate::tool::{Progress, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, Version};
@@ -41,6 +42,9 @@ struct Started {
     side_effect: SideEffect,
     abort: AbortHandle,
 }
+
+/// The hooks that follow a run, and what its span holds.
+type AfterRun = (After, SpanContent);
 
 /// What a run leaves.
 struct Returned {
@@ -84,16 +88,16 @@ impl Running {
         session: &Session,
     ) {
         let context = context(&call, env, session, self.cancel.clone(), self.progress_in.clone());
-        self.spawn(tool, call, context, After::new(env, session));
+        self.spawn(tool, call, context, (After::new(env, session), env.trace.content));
     }
 
     /// Runs a call; without its tool it fails.
-    fn spawn(&mut self, tool: Option<Arc<dyn Tool>>, call: ToolCall, context: ToolContext, after: After) {
+    fn spawn(&mut self, tool: Option<Arc<dyn Tool>>, call: ToolCall, context: ToolContext, after: AfterRun) {
         let (id, name) = (call.id.clone(), call.name.0.clone());
-        let span = tracing::info_span!("execute_tool", gen_ai.tool.name = %call.name);
         let (side_effect, abort) = match tool {
             Some(tool) => {
                 let side_effect = tool.spec().side_effect;
+                let span = spans::execute_tool(&call, after.1);
                 (side_effect, self.tasks.spawn(run_tool(tool, call, context, after).instrument(span)))
             }
             None => {
@@ -189,7 +193,12 @@ pub(super) fn context(
 }
 
 /// Runs the tool, then the hooks that follow a call.
-async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, after: After) -> Returned {
+async fn run_tool(
+    tool: Arc<dyn Tool>,
+    call: ToolCall,
+    context: ToolContext,
+    (after, content): AfterRun,
+) -> Returned {
     let limit = tool.spec().timeout;
     let ended = match tokio::time::timeout(limit, tool.run(&call.args, &context)).await {
         Ok(result) => Ended::Output(result),
@@ -199,6 +208,7 @@ async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, aft
     let mut left = returned(&call.id, tool.spec().side_effect, ended, was_cancelled);
     left.returned.done = Done::said(tool.outcome(left.returned.status, &left.returned.text()));
     after.look(call, &mut left.returned, &context.cancel).await;
+    spans::returned(&tracing::Span::current(), &left.returned, content);
     left
 }
 
@@ -294,7 +304,7 @@ mod tests {
             cancel: running.cancel.clone(),
             progress: running.progress_in.clone(),
         };
-        running.spawn(None, call, context, After::default());
+        running.spawn(None, call, context, AfterRun::default());
         let ended = tokio::time::timeout(Duration::from_secs(1), running.next()).await;
         let Ok(Happened::Ended(Input::ToolDone { returned, seen, .. })) = ended else {
             panic!("the call does not end");

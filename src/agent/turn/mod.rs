@@ -53,6 +53,8 @@ pub struct Setup {
     pub stop_hooks: StopHooks,
     /// For the jitter of waits.
     pub seed: u64,
+    /// The span of the turn, to be recorded with its start.
+    pub trace: Option<String>,
 }
 
 /// How long the first model is tried before another takes over.
@@ -206,7 +208,7 @@ impl Turn {
         let limits = setup.limits;
         let mut turn = Self::new(setup, history, number, Budget::new(limits), 0);
         let mut records = vec![
-            Record::TurnStarted { turn: number, limits },
+            Record::TurnStarted { turn: number, limits, trace: turn.setup.trace.clone() },
             Record::Said { message: Message::User { parts: prompt.clone() } },
         ];
         // A queued prompt leaves the queue in the commit that adds it to the conversation.

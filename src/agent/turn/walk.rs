@@ -146,6 +146,7 @@ fn setup(dice: &mut Dice, policy: Policy, grants: Grants) -> Setup {
         patience: if dice.one_in(4) { Patience::Short } else { Patience::Usual },
         stop_hooks: if dice.one_in(3) { StopHooks::Present } else { StopHooks::Absent },
         seed: 7,
+        trace: None,
     }
 }
 

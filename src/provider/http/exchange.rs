@@ -13,13 +13,12 @@ use reqwest::header::HeaderMap;
 use reqwest::{RequestBuilder, Response};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use tracing::Span;
 
 use super::body::ResponseBody;
 use super::trouble::{self, Destination};
 use crate::message::Usage;
 use crate::provider::{
-    ErrorClass, ModelRequest, ProviderError, RetryHeaders, Seen, StreamDecoder, StreamEvent, WireCodec,
+    ErrorClass, ModelRequest, ProviderError, RetryHeaders, StreamDecoder, StreamEvent, WireCodec,
 };
 use crate::stdx::clock::Clock;
 
@@ -48,7 +47,6 @@ pub(super) struct Exchange<W: WireCodec> {
     pub flow: Throughput,
     pub destination: Arc<Destination>,
     pub clock: Arc<dyn Clock>,
-    pub span: Span,
 }
 
 pub(super) enum ExchangePhase {
@@ -116,8 +114,7 @@ impl<W: WireCodec> Exchange<W> {
                 ExchangePhase::Streaming(body) => self.phase = self.read(body).await,
                 ExchangePhase::Failed(error) => {
                     let error = self.destination.secrets.hide_in_error(error);
-                    self.span.record("error.type", tracing::field::debug(error.class));
-                    self.record();
+                    tracing::debug!(provider = %self.provider, class = ?error.class, "a request failed");
                     return Some(Err(error));
                 }
                 ExchangePhase::Ending(rest) => {
@@ -228,9 +225,7 @@ impl<W: WireCodec> Exchange<W> {
         bind(&mut events, &self.provider);
         self.notice(&mut events);
         self.ready.extend(events);
-        if over {
-            self.record();
-        } else {
+        if !over {
             self.report_usage();
         }
         match decoded {
@@ -290,22 +285,6 @@ impl<W: WireCodec> Exchange<W> {
     fn silent(&self) -> ProviderError {
         let seconds = self.idle.as_secs_f32();
         ProviderError::new(ErrorClass::Idle, format!("the server was silent for {seconds} s"))
-    }
-
-    fn record(&self) {
-        let Seen { model, stop, usage } = self.decoder.seen();
-        if let Some(model) = model {
-            self.span.record("gen_ai.response.model", model);
-        }
-        if let Some(stop) = stop {
-            self.span.record("gen_ai.response.finish_reasons", stop.raw.unwrap_or_default());
-        }
-        if let Some(input) = usage.input {
-            self.span.record("gen_ai.usage.input_tokens", input);
-        }
-        if let Some(output) = usage.output {
-            self.span.record("gen_ai.usage.output_tokens", output);
-        }
     }
 }
 

@@ -18,6 +18,8 @@ use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
 use crate::stdx::text::one_line_summary;
 use crate::store::{RequestFilter, UsageOf};
+use crate::telemetry::SpanFile;
+use crate::telemetry::stats::Stats;
 
 /// Cells of a title in the header.
 const TITLE: usize = 40;
@@ -68,6 +70,10 @@ impl ClientHandler {
             Needs::Models => view.models = app.models.lines(&self.used_models().await),
             Needs::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
             Needs::Cost => view.cost = cost(self, &*self.known(known).await).await,
+            Needs::Stats => match stats(self).await {
+                Ok(stats) => view.stats = stats,
+                Err(why) => view.stats_broken = Some(why),
+            },
             Needs::Context => view.context = context(self, &*self.known(known).await).await,
             Needs::Prompts => {
                 let history = self.known(known).await;
@@ -158,6 +164,20 @@ async fn cost(client: &ClientHandler, history: &History) -> Vec<CostPart> {
         cost.push(CostPart { name, models: store.usage_by_model(of).await.unwrap_or_default() });
     }
     cost
+}
+
+/// Counts the spans of the last 30 days.
+async fn stats(client: &ClientHandler) -> Result<Stats, String> {
+    let (data, now) = (client.app.settings.data_dir.clone(), client.app.world.clock.now());
+    let from = now - jiff::SignedDuration::from_hours(30 * 24);
+    let counting = tokio::task::spawn_blocking(move || {
+        let file = SpanFile::open(&data)?;
+        Stats::since(&file, from, &system_zone())
+    });
+    match counting.await {
+        Ok(stats) => stats.map_err(|error| format!("{error}.")),
+        Err(error) => Err(format!("{error}.")),
+    }
 }
 
 /// Returns the size of the next request to the model in use.

@@ -25,7 +25,7 @@ fn opened() -> Record {
 }
 
 fn turn(turn: u32) -> Record {
-    Record::TurnStarted { turn, limits: Limits::default() }
+    Record::TurnStarted { turn, limits: Limits::default(), trace: None }
 }
 
 fn request(model: &str, usage: Option<Usage>, cost: Option<u64>, error: Option<ErrorClass>) -> Record {

@@ -11,6 +11,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
 use rmcp::{RoleClient, model};
 use serde_json::Value;
+use tracing::Instrument as _;
 
 use super::client::Handlers;
 use super::connect::shown;
@@ -153,6 +154,14 @@ impl ServerTool {
         calls.add(token.clone(), cx.call.clone(), cx.progress.clone());
         let limit = self.server.settings.call_timeout;
         let mut task = None;
+        let span = tracing::info_span!(
+            "tools/call",
+            otel.name = %format!("tools/call {}", self.own_name),
+            otel.kind = "client",
+            mcp.method.name = "tools/call",
+            mcp.server.name = %self.server.name,
+            gen_ai.tool.name = %self.own_name,
+        );
         let answer = async {
             match handle.await_response().await {
                 Ok(ServerResult::CreateTaskResult(created)) => {
@@ -163,7 +172,7 @@ impl ServerTool {
             }
         };
         let stopped = tokio::select! {
-            answer = answer => {
+            answer = answer.instrument(span) => {
                 calls.remove(&token);
                 if matches!(answer, Err(ToolError::Unknown { .. })) {
                     calls.lost.notify_one();

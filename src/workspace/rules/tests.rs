@@ -13,6 +13,7 @@ use crate::frontend::protocol::PastCalls;
 use crate::message::ToolName;
 use crate::stdx::clock::SystemClock;
 use crate::store::{PastCall, PastFate};
+use crate::telemetry::Telemetry;
 use crate::tool::Registry;
 
 /// A home with a project in it.
@@ -32,7 +33,13 @@ impl Place {
 
     fn book(home: &Path) -> RuleBook {
         let env = [("HOME".to_owned(), home.display().to_string())].into();
-        let world = World { env, workspace: home.join("work"), clock: Arc::new(SystemClock), private: None };
+        let world = World {
+            env,
+            workspace: home.join("work"),
+            clock: Arc::new(SystemClock),
+            private: None,
+            telemetry: Telemetry::default(),
+        };
         let settings = Settings { data_dir: home.join("data"), ..Settings::default() };
         RuleBook::new(&world, &settings)
     }

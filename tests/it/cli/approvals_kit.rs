@@ -40,7 +40,7 @@ impl Fixture {
         let parts = calls.iter().map(|call| AssistantPart::new(PartKind::ToolCall(call.clone()))).collect();
         let stop = StopReason::new(StopKind::ToolUse);
         let mut records = vec![
-            Record::TurnStarted { turn: 1, limits: co::history::Limits::default() },
+            Record::TurnStarted { turn: 1, limits: co::history::Limits::default(), trace: None },
             Record::Said { message: Message::user(title) },
             Record::Said {
                 message: Message::Assistant(AssistantMessage {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use co::agent::caps::Caps;
 use co::agent::context::ViewSettings;
-use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
+use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel, TraceSettings};
 use co::agent::port::Event;
 use co::approval::{Decider, Place, Policy};
 use co::history::{Limits, Record, TurnEnd};
@@ -381,6 +381,7 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
         clock: Arc::new(SystemClock),
         spill: "/w/.spill".into(),
         decider: Decider::Script,
+        trace: TraceSettings::default(),
     }
 }
 

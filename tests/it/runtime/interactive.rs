@@ -16,6 +16,7 @@ use co::provider::catalog::{OLLAMA, Probe};
 use co::runtime::interactive::{Interactive, interactive};
 use co::stdx::clock::SystemClock;
 use co::store::{DecideOutcome, Store};
+use co::telemetry::Telemetry;
 use co::workspace::{World, load_settings};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -39,6 +40,7 @@ fn world(co: &Co) -> World {
         workspace: co.workspace(),
         clock: Arc::new(SystemClock),
         private: None,
+        telemetry: Telemetry::default(),
     }
 }
 

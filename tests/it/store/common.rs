@@ -90,7 +90,7 @@ pub fn turn_with(prompt: &str, calls: &[&str]) -> Vec<Record> {
     let parts = calls.iter().map(|id| AssistantPart::new(PartKind::ToolCall(call(id)))).collect();
     let stop = StopReason::new(StopKind::ToolUse);
     vec![
-        Record::TurnStarted { turn: 1, limits: Limits::default() },
+        Record::TurnStarted { turn: 1, limits: Limits::default(), trace: None },
         Record::Said { message: Message::user(prompt) },
         Record::Said {
             message: Message::Assistant(AssistantMessage {

@@ -87,7 +87,11 @@ async fn sessions_are_listed_named_and_found() {
     commit(&mut two, &turn_with("second", &[])).await;
     commit(&mut two, &[Record::Renamed { title: "given".to_owned() }, ended(TurnEnd::Completed)]).await;
     clock.advance(Duration::from_secs(60));
-    commit(&mut one, &[asked("a", "1"), Record::TurnStarted { turn: 7, limits: Limits::default() }]).await;
+    commit(
+        &mut one,
+        &[asked("a", "1"), Record::TurnStarted { turn: 7, limits: Limits::default(), trace: None }],
+    )
+    .await;
     commit(&mut two, &turn_with("not a title", &[])).await;
 
     let shown = async |filter| -> Vec<String> {

@@ -22,6 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L2", &["history"]),
     ("L3", &["store"]),
     ("L3", &["session"]),
+    ("L3", &["telemetry"]),
     ("L4", &["agent/context"]),
     ("L4", &["agent/caps"]),
     ("L4", &["agent/port"]),
@@ -69,6 +70,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L7", &["workspace"]),
     ("L8", &["app"]),
     ("L8", &["runtime"]),
+    ("L8", &["eval"]),
     ("L8", &["cli"]),
 ];
 
@@ -86,7 +88,7 @@ const NEVER: &[(&[&str], &[&str], &str)] = &[
             "agent/caps",
             "agent/context",
         ],
-        &["store", "session"],
+        &["store", "session", "telemetry"],
         "the pure part of the agent knows no store",
     ),
     (

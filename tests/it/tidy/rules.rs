@@ -39,7 +39,12 @@ const BANS: &[Ban] = &[
         except: &["tui/shell"],
         why: "only tui/shell.rs knows the terminal",
     },
-    Ban { names: &["rusqlite"], within: &[], except: &["store"], why: "only store knows SQLite" },
+    Ban {
+        names: &["rusqlite"],
+        within: &[],
+        except: &["store", "telemetry"],
+        why: "only store and telemetry know SQLite",
+    },
     Ban {
         names: &["unsafe"],
         within: &[],

@@ -7,7 +7,7 @@ use super::Driver;
 use crate::agent::effect::Input;
 use crate::agent::port::Event;
 use crate::approval::{Approval, Remember, RequestId};
-use crate::history::{Record, TurnEnd};
+use crate::history::{Known, Record, TurnEnd};
 use crate::store::{DecideOutcome, StoreError};
 
 impl Driver<'_> {
@@ -51,9 +51,33 @@ impl Driver<'_> {
         self.apply_decisions(records).await
     }
 
+    /// Notes in the trace how requests were answered before this turn went on.
+    pub(super) async fn tell_answers(&mut self) -> Result<(), StoreError> {
+        if self.spans.turn.is_disabled() {
+            return Ok(());
+        }
+        let history = self.session.history();
+        let late = history.settleable_late_calls().into_iter().map(|(open, _)| open);
+        let calls: Vec<_> = history.open_calls().iter().cloned().chain(late).collect();
+        for call in calls {
+            let is_answered = matches!(call.known, Known::Decided(_) | Known::Expired);
+            let Some(request) = call.request.as_ref().filter(|_| is_answered) else { continue };
+            let times = self.session.store().times_of(&request.id).await?;
+            self.spans.was_answered(&call, times);
+        }
+        Ok(())
+    }
+
     async fn apply_decisions(&mut self, records: Vec<Record>) -> Result<Option<TurnEnd>, StoreError> {
         let mut granted = false;
         self.tell_late(&records).await;
+        for record in &records {
+            let times = match self.spans.made_elsewhere(record) {
+                Some(request) => self.session.store().times_of(&request).await?,
+                None => None,
+            };
+            self.spans.answered(record, times);
+        }
         for record in records {
             let input = match record {
                 Record::Decided { request, approval, by, .. } => {

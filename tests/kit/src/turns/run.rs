@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::replay::{Closing, ReplayGate, ReplayProvider};
 use co::agent::caps::Caps;
 use co::agent::context::ViewSettings;
-use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
+use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel, TraceSettings};
 use co::approval::rules::{Rule, RuleSet};
 use co::approval::{
     Approval, AutoApprove, Decider, Judgement, Place, Policy, Request, Verdict, WorkspaceKind,
@@ -281,6 +281,7 @@ fn environment(
         clock,
         spill: "/w/.spill".into(),
         decider: Decider::Script,
+        trace: TraceSettings::default(),
     }
 }
 

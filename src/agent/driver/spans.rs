@@ -1,0 +1,368 @@
+//! The spans of one turn: the turn itself, its model requests, its compaction, and its waits for a decision.
+//!
+//! A turn that is resumed continues the trace that it began in, in whichever process: the trace is recorded with the start of
+//! the turn. Calls that run after their turn are linked to it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+use tracing::Span;
+use tracing::field::Empty;
+
+use super::{ActiveModel, AgentEnv, TraceSettings};
+use crate::agent::effect::ModelRole;
+use crate::approval::{Approval, Decider, Request, RequestId};
+use crate::config::SpanContent;
+use crate::history::{Known, OpenCall, Record, TurnEnd};
+use crate::message::{Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolReturn, Usage};
+use crate::provider::{ErrorClass, ModelRequest, StreamEvent};
+use crate::session::Session;
+use crate::telemetry::{content, spans};
+use crate::tool::Risk;
+
+/// When a request was made, and when it was decided.
+pub(super) type Times = (Timestamp, Option<Timestamp>);
+
+/// How a turn begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TurnStart {
+    Prompt,
+    Resume,
+    LateCalls,
+    Compaction,
+}
+
+/// The spans of a turn that are open.
+pub(super) struct TurnSpans {
+    pub turn: Span,
+    content: SpanContent,
+    session: String,
+    chat: Option<Chat>,
+    compaction: Option<Span>,
+    /// The calls that wait for a decision, and since when they do in this process.
+    waiting: HashMap<RequestId, (Request, Option<Timestamp>)>,
+    usage: Usage,
+}
+
+/// A request to a model.
+struct Chat {
+    span: Span,
+    since: Instant,
+    first_chunk: bool,
+    output: Option<String>,
+}
+
+impl TurnSpans {
+    /// Begins the span of a turn of this session.
+    pub fn begin(session: &Session, env: &AgentEnv, start: TurnStart) -> Self {
+        let history = session.history();
+        let turn = tracing::info_span!(
+            "invoke_agent",
+            otel.name = "invoke_agent co",
+            gen_ai.operation.name = "invoke_agent",
+            gen_ai.agent.name = "co",
+            gen_ai.conversation.id = %session.id(),
+            gen_ai.provider.name = Empty,
+        );
+        if !turn.is_disabled() {
+            let TraceSettings { parent, .. } = &env.trace;
+            let resumed = match start {
+                TurnStart::Resume => history.running().and_then(|turn| turn.trace.as_deref()),
+                TurnStart::Prompt | TurnStart::LateCalls | TurnStart::Compaction => None,
+            };
+            if let Some(parent) = resumed.or(parent.as_deref()) {
+                spans::continue_trace(&turn, parent);
+            }
+            if start == TurnStart::LateCalls {
+                let of_turns: BTreeSet<_> =
+                    history.late_calls().iter().filter_map(|one| one.trace.as_deref()).collect();
+                of_turns.into_iter().for_each(|one| spans::link(&turn, one));
+            }
+            let what = match start {
+                TurnStart::Prompt => "prompt",
+                TurnStart::Resume => "resumed",
+                TurnStart::LateCalls => "late calls",
+                TurnStart::Compaction => "compaction",
+            };
+            spans::set(&turn, "co.turn.kind", what);
+        }
+        let waiting = |request: &Request| (request.id.clone(), (request.clone(), None));
+        let open = history.open_calls().iter().filter_map(|one| one.request.as_ref()).map(waiting);
+        let late = history.late_calls().iter().map(|one| waiting(&one.request));
+        Self {
+            waiting: if turn.is_disabled() { HashMap::new() } else { open.chain(late).collect() },
+            turn,
+            content: env.trace.content,
+            session: session.id().to_string(),
+            chat: None,
+            compaction: None,
+            usage: Usage::default(),
+        }
+    }
+
+    /// The identity of the turn's span, to be recorded.
+    pub fn trace(&self) -> Option<String> {
+        spans::traceparent(&self.turn)
+    }
+
+    /// A request is sent; one that is still open was given up.
+    pub fn asks(&mut self, model: &ActiveModel, request: &ModelRequest, who: ModelRole) {
+        if self.turn.is_disabled() {
+            return;
+        }
+        let parent = self.compaction.as_ref().unwrap_or(&self.turn);
+        let provider = provider_name(model.provider.name());
+        let span = tracing::info_span!(
+            parent: parent,
+            "chat",
+            otel.name = %format!("chat {}", request.model),
+            otel.kind = "client",
+            gen_ai.operation.name = "chat",
+            gen_ai.provider.name = provider,
+            gen_ai.request.model = %request.model,
+            gen_ai.request.stream = true,
+            gen_ai.conversation.id = %self.session,
+        );
+        spans::set_count(&span, "gen_ai.request.max_tokens", request.max_output_tokens.map(u64::from));
+        spans::set_some(&span, "gen_ai.request.temperature", request.temperature.map(f64::from));
+        spans::set_some(&span, "gen_ai.request.top_p", request.top_p.map(f64::from));
+        if who == ModelRole::Fallback {
+            spans::set(&span, "co.request.fallback", true);
+        }
+        spans::set(&self.turn, "gen_ai.provider.name", provider.to_owned());
+        spans::set(&self.turn, "gen_ai.request.model", request.model.clone());
+        if self.content != SpanContent::None {
+            let (messages, omitted) = content::input(request.conversation().rev());
+            spans::set(&span, "gen_ai.input.messages", messages);
+            spans::set_count(&span, "co.input.omitted_messages", (omitted > 0).then_some(omitted as u64));
+        }
+        self.chat = Some(Chat { span, since: Instant::now(), first_chunk: false, output: None });
+    }
+
+    /// An event of the reply arrived.
+    pub fn heard(&mut self, event: &StreamEvent) {
+        let Some(chat) = &mut self.chat else { return };
+        match event {
+            StreamEvent::Started { model } if !model.is_empty() => {
+                spans::set(&chat.span, "gen_ai.response.model", model.clone());
+            }
+            StreamEvent::Finished { stop, .. } => {
+                spans::set_list(&chat.span, "gen_ai.response.finish_reasons", finish(stop));
+            }
+            StreamEvent::PartStarted { .. } if !chat.first_chunk => {
+                chat.first_chunk = true;
+                let took = chat.since.elapsed().as_secs_f64();
+                spans::set(&chat.span, "gen_ai.response.time_to_first_chunk", took);
+            }
+            _ => {}
+        }
+    }
+
+    /// The request was given up before its end.
+    pub fn gave_up(&mut self) {
+        if let Some(chat) = &self.chat {
+            spans::fail(&chat.span, "cancelled", "the request was given up".to_owned());
+        }
+    }
+
+    /// What can be left out is being looked for; ends with the compaction, or with the next request.
+    pub fn compacts(&mut self) {
+        if self.compaction.is_none() && !self.turn.is_disabled() {
+            self.compaction = Some(tracing::info_span!(parent: &self.turn, "compact"));
+        }
+    }
+
+    /// The next request is one of the conversation.
+    pub fn compacted(&mut self) {
+        self.compaction = None;
+    }
+
+    /// These records were committed.
+    pub fn committed(&mut self, records: &[Record], now: Timestamp) {
+        if self.turn.is_disabled() {
+            return;
+        }
+        for record in records {
+            match record {
+                Record::Said { message: Message::Assistant(reply) } if self.content != SpanContent::None => {
+                    if let Some(chat) = &mut self.chat {
+                        chat.output = Some(content::output(reply, &finish(&reply.stop)));
+                    }
+                }
+                Record::Compacted { .. } => self.compaction = None,
+                Record::Asked { request, .. } => {
+                    self.waiting.insert(request.id.clone(), (request.clone(), Some(now)));
+                }
+                _ => {}
+            }
+        }
+        for record in records {
+            if let Record::RequestEnded { attempt, usage, cost, error, .. } = record {
+                self.ended(*attempt, *usage, cost.map(|cost| cost.dollars()), *error);
+            }
+        }
+    }
+
+    fn ended(&mut self, attempt: u32, usage: Option<Usage>, usd: Option<f64>, error: Option<ErrorClass>) {
+        let Some(Chat { span, output, .. }) = self.chat.take() else { return };
+        spans::set(&span, "co.request.attempt", i64::from(attempt));
+        spans::set_some(&span, "gen_ai.output.messages", output);
+        spans::set_some(&span, "co.cost_usd", usd);
+        if let Some(usage) = usage {
+            spans::set_count(&span, "gen_ai.usage.input_tokens", usage.input);
+            spans::set_count(&span, "gen_ai.usage.output_tokens", usage.output);
+            spans::set_count(&span, "gen_ai.usage.cache_read.input_tokens", usage.cached_input);
+            spans::set_count(&span, "gen_ai.usage.cache_creation.input_tokens", usage.cache_write);
+            spans::set_count(&span, "gen_ai.usage.reasoning.output_tokens", usage.reasoning);
+            let sum = |all: &mut Option<u64>, one: Option<u64>| {
+                *all = all.map_or(one, |all| Some(all.saturating_add(one.unwrap_or(0))));
+            };
+            sum(&mut self.usage.input, usage.input);
+            sum(&mut self.usage.output, usage.output);
+        }
+        if let Some(error) = error {
+            spans::fail(&span, &word(error), error.words().to_owned());
+        }
+    }
+
+    /// A request was decided or expired; `times` are when it was made and when it was decided, if another process made it.
+    pub fn answered(&mut self, record: &Record, times: Option<Times>) {
+        match record {
+            Record::Decided { request, approval, by, .. } => {
+                self.waited(request, Some((approval, by)), times)
+            }
+            Record::Expired { request, .. } => self.waited(request, None, times),
+            _ => {}
+        }
+    }
+
+    /// The same for a call whose request was answered before this turn went on.
+    pub fn was_answered(&mut self, open: &OpenCall, times: Option<Times>) {
+        let Some(request) = &open.request else { return };
+        match (&open.known, &open.by) {
+            (Known::Decided(approval), Some(by)) => self.waited(&request.id, Some((approval, by)), times),
+            (Known::Expired, _) => self.waited(&request.id, None, times),
+            _ => {}
+        }
+    }
+
+    fn waited(&mut self, id: &RequestId, answer: Option<(&Approval, &Decider)>, times: Option<Times>) {
+        let (answer, by) = match answer {
+            Some((Approval::Later, _)) => return,
+            Some((Approval::Approve { .. }, by)) => ("approved", by.word()),
+            Some((Approval::Deny { .. }, by)) => ("denied", by.word()),
+            None => ("expired", Decider::Expiry.word()),
+        };
+        let Some((request, since)) = self.waiting.remove(id) else { return };
+        let Some((since, until)) = since.map(|since| (since, None)).or(times) else { return };
+        let span = tracing::info_span!(
+            parent: &self.turn,
+            "wait_for_approval",
+            otel.name = %format!("wait_for_approval {}", request.tool),
+            gen_ai.tool.name = %request.tool,
+            gen_ai.tool.call.id = %request.call,
+            co.approval.request = %request.id,
+            co.approval.answer = answer,
+            co.approval.by = by,
+            co.approval.risk = risk(request.risk),
+        );
+        spans::lasted(&span, since, until);
+    }
+
+    /// Returns the request that was decided or expired, if another process made it.
+    pub fn made_elsewhere(&self, record: &Record) -> Option<RequestId> {
+        let (Record::Decided { request, .. } | Record::Expired { request, .. }) = record else { return None };
+        matches!(self.waiting.get(request), Some((_, None))).then(|| request.clone())
+    }
+
+    /// The turn ended.
+    pub fn ends(&mut self, end: &TurnEnd) {
+        spans::set_count(&self.turn, "gen_ai.usage.input_tokens", self.usage.input);
+        spans::set_count(&self.turn, "gen_ai.usage.output_tokens", self.usage.output);
+        let word = match end {
+            TurnEnd::Completed => "completed",
+            TurnEnd::Deferred => "deferred",
+            TurnEnd::Interrupted => "interrupted",
+            TurnEnd::LimitReached { .. } => "limit reached",
+            TurnEnd::Failed { error } => {
+                spans::fail(&self.turn, &word(error.class), error.to_string());
+                "failed"
+            }
+        };
+        spans::set(&self.turn, "co.turn.end", word);
+    }
+}
+
+/// The word under which a class of failures is stored.
+fn word(class: ErrorClass) -> String {
+    serde_json::to_value(class).ok().and_then(|word| word.as_str().map(ToOwned::to_owned)).unwrap_or_default()
+}
+
+/// Why a reply ended, in the service's own word if it gave one, else by the conventions.
+fn finish(stop: &StopReason) -> String {
+    let word = match stop.kind {
+        StopKind::ToolUse => "tool_call",
+        StopKind::MaxTokens => "length",
+        StopKind::Refusal => "content_filter",
+        StopKind::Interrupted => "interrupted",
+        StopKind::EndTurn | StopKind::StopSequence | StopKind::PauseTurn | StopKind::Other => "stop",
+    };
+    stop.raw.clone().unwrap_or_else(|| word.to_owned())
+}
+
+/// The name of a service by the conventions.
+fn provider_name(name: &str) -> &str {
+    match name {
+        "gemini" => "gcp.gemini",
+        "mistral" => "mistral_ai",
+        "xai" => "x_ai",
+        "azure-openai" => "azure.ai.openai",
+        other => other,
+    }
+}
+
+fn risk(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Low => "low",
+        Risk::Medium => "medium",
+        Risk::High => "high",
+    }
+}
+
+/// Begins the span of a call that runs.
+pub(super) fn execute_tool(call: &ToolCall, content: SpanContent) -> Span {
+    let span = tracing::info_span!(
+        "execute_tool",
+        otel.name = %format!("execute_tool {}", call.name),
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = %call.name,
+        gen_ai.tool.r#type = "function",
+        gen_ai.tool.call.id = %call.id,
+    );
+    if content != SpanContent::None && !span.is_disabled() {
+        spans::set(&span, "gen_ai.tool.call.arguments", content::arguments(&call.args));
+    }
+    span
+}
+
+/// Ends it with what the call returned.
+pub(super) fn returned(span: &Span, returned: &ToolReturn, content: SpanContent) {
+    if span.is_disabled() {
+        return;
+    }
+    let kind = match returned.status {
+        ReturnStatus::Ok => None,
+        ReturnStatus::Failed => Some("failed"),
+        ReturnStatus::Unknown => Some("unknown"),
+        ReturnStatus::Denied | ReturnStatus::Undecided => Some("denied"),
+        ReturnStatus::Interrupted => Some("interrupted"),
+    };
+    if let Some(kind) = kind {
+        let text = if content == SpanContent::None { String::new() } else { content::summary(returned) };
+        spans::fail(span, kind, text);
+    }
+    if content != SpanContent::None {
+        spans::set(span, "gen_ai.tool.call.result", content::result(returned));
+    }
+}

@@ -1,0 +1,71 @@
+//! `co stats`: requests, calls and approvals of some days, from the spans.
+
+use super::args::{Flags, StatsArgs};
+use super::console::Console;
+use super::day::begin;
+use super::error::Result;
+use super::table::table;
+use super::tail::unread;
+use crate::stdx::clock::system_zone;
+use crate::stdx::moment::duration;
+use crate::stdx::text::grouped;
+use crate::telemetry::SpanFile;
+use crate::telemetry::stats::{Counted, Stats};
+use crate::workspace::{World, load_settings};
+
+pub(super) fn run(what: &StatsArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+    let loaded = load_settings(world, flags)?;
+    let zone = system_zone();
+    let from = begin("--since", &what.since, world.clock.now(), &zone)?;
+    let file = SpanFile::open(&loaded.settings.data_dir).map_err(unread)?;
+    let stats = Stats::since(&file, from, &zone).map_err(unread)?;
+    if what.json {
+        return console.json(&stats);
+    }
+    if stats == Stats::default() {
+        return console.out(&format!("No spans since {}.\n", what.since));
+    }
+    let days: Vec<_> = stats.days.iter().map(|(day, one)| requests(day.to_string(), one)).collect();
+    let models: Vec<_> = stats.models.iter().map(|(name, one)| requests(name.clone(), one)).collect();
+    let mut parts = Vec::new();
+    for (head, lines) in [("DAY", days), ("MODEL", models)] {
+        if !lines.is_empty() {
+            let heads = [head, "REQUESTS", "FAILED", "INPUT", "OUTPUT", "COST", "HALF IN", "95 % IN"];
+            parts.push(table(heads, &lines));
+        }
+    }
+    if !stats.tools.is_empty() {
+        let lines: Vec<_> = stats.tools.iter().map(|(name, one)| call(name.clone(), one)).collect();
+        parts.push(table(["TOOL", "CALLS", "FAILED", "HALF IN", "95 % IN"], &lines));
+    }
+    let approvals = &stats.approvals;
+    if approvals.asked > 0 {
+        let answers: Vec<String> =
+            approvals.answers.iter().map(|(answer, n)| format!("{n} {answer}")).collect();
+        let waited = duration(approvals.waited_seconds * 1e3);
+        let asked = super::table::several(approvals.asked, "request");
+        parts.push(format!("{asked} for approval: {}; waited {waited} in all\n", answers.join(", ")));
+    }
+    console.out(&parts.join("\n"))
+}
+
+fn time(ms: Option<f64>) -> String {
+    ms.map(duration).unwrap_or_default()
+}
+
+fn requests(name: String, one: &Counted) -> [String; 8] {
+    [
+        name,
+        one.count.to_string(),
+        one.errors.to_string(),
+        grouped(one.input_tokens),
+        grouped(one.output_tokens),
+        format!("${:.2}", one.usd),
+        time(one.p50_ms),
+        time(one.p95_ms),
+    ]
+}
+
+fn call(name: String, one: &Counted) -> [String; 5] {
+    [name, one.count.to_string(), one.errors.to_string(), time(one.p50_ms), time(one.p95_ms)]
+}

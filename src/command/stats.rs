@@ -1,0 +1,69 @@
+//! `/stats`: requests, calls and approvals of the last 30 days.
+
+use std::fmt::Display;
+
+use super::view::CommandView;
+use super::words::{code, count};
+use super::{Command, CommandEffect, Commands, Needs, Say};
+use crate::stdx::moment::duration;
+use crate::stdx::text::grouped;
+use crate::telemetry::stats::{Counted, Stats};
+
+pub(super) fn command() -> Command {
+    let about = "show requests, durations, errors and approvals of the last 30 days";
+    Command::new("stats", "", about, Needs::Stats, decide)
+}
+
+fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let text = match &view.stats_broken {
+        Some(why) => why.clone(),
+        None if view.stats == Stats::default() => "No spans in the last 30 days.".to_owned(),
+        None => words(&view.stats),
+    };
+    CommandEffect::Say(Say::plain("stats", text))
+}
+
+fn words(stats: &Stats) -> String {
+    let mut text = String::new();
+    section(&mut text, "By day", stats.days.iter(), "request");
+    section(&mut text, "By model", stats.models.iter().map(|(name, one)| (code(name), one)), "request");
+    section(&mut text, "By tool", stats.tools.iter().map(|(name, one)| (code(name), one)), "call");
+    let approvals = &stats.approvals;
+    if approvals.asked > 0 {
+        let answers: Vec<String> =
+            approvals.answers.iter().map(|(answer, number)| format!("{number} {answer}")).collect();
+        let asked = count(usize::try_from(approvals.asked).unwrap_or(usize::MAX), "request");
+        let waited = duration(approvals.waited_seconds * 1e3);
+        text.push_str(&format!("{asked} for approval: {}; waited {waited} in all.\n\n", answers.join(", ")));
+    }
+    text.push_str("`co stats` has other days, and JSON; `co traces` shows each turn.");
+    text
+}
+
+fn section<'a, N: Display>(
+    text: &mut String,
+    head: &str,
+    lines: impl Iterator<Item = (N, &'a Counted)>,
+    unit: &str,
+) {
+    let lines: Vec<String> = lines.map(|(name, one)| format!("- {name}: {}\n", counted(one, unit))).collect();
+    if !lines.is_empty() {
+        text.push_str(&format!("{head}\n\n{}\n", lines.concat()));
+    }
+}
+
+/// Describes counts: `12 requests (1 failed), 83,200 input, 512 output, $0.19; half within 1.2s, 95 % within 3.4s`.
+fn counted(one: &Counted, unit: &str) -> String {
+    let mut words = count(usize::try_from(one.count).unwrap_or(usize::MAX), unit);
+    if one.errors > 0 {
+        words.push_str(&format!(" ({} failed)", one.errors));
+    }
+    if one.input_tokens + one.output_tokens > 0 {
+        let (input, output) = (grouped(one.input_tokens), grouped(one.output_tokens));
+        words.push_str(&format!(", {input} input, {output} output, ${:.2}", one.usd));
+    }
+    if let (Some(half), Some(most)) = (one.p50_ms, one.p95_ms) {
+        words.push_str(&format!("; half within {}, 95 % within {}", duration(half), duration(most)));
+    }
+    words
+}

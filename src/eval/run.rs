@@ -1,0 +1,226 @@
+//! Running cases: a real turn for each, against the real model, in a session and a workspace of its own.
+//!
+//! Where a case is about the first call only, every call waits and none runs. Where it goes on, tools run in the workspace of
+//! the run, confined as the settings' sandbox confines; what asks is put off. Nothing of it reaches the user's own sessions.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tempfile::TempDir;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::case::{Answer, Case, Dim};
+use super::results::RunResult;
+use super::score::{Observed, ObservedCall, RunEnd, score};
+use crate::accounts::Models;
+use crate::agent::driver::{self, ActiveModel, AgentEnv, TurnResult};
+use crate::agent::port::{Closed, Event, Frontend, Op};
+use crate::app::{App, AppError};
+use crate::approval::{Approval, AutoApprove, Decider, Policy, Remember, Request};
+use crate::config::{Loaded, Mode};
+use crate::history::{Limits, TurnEnd};
+use crate::message::{Message, UserPart};
+use crate::session::Session;
+use crate::store::StoreError;
+use crate::workspace::World;
+
+/// Model requests of a run that is about its first call, and of one that goes on.
+const FIRST_CALL: u32 = 2;
+const WHOLE: u32 = 6;
+
+/// Where cases run.
+pub struct Lab {
+    app: App,
+    model: Arc<ActiveModel>,
+    workspaces: TempDir,
+}
+
+impl Lab {
+    /// Opens a lab whose sessions and spans are in `data`. Errs as [`App::open`] does.
+    pub async fn open(
+        world: &World,
+        mut loaded: Loaded,
+        models: Arc<Models>,
+        data: PathBuf,
+    ) -> Result<Self, AppError> {
+        let broken = |error: std::io::Error| AppError::Broken { detail: error.to_string() };
+        let workspaces = tempfile::Builder::new().prefix("co-eval-").tempdir().map_err(broken)?;
+        loaded.settings.data_dir = data;
+        // Servers of the user would act in the world.
+        loaded.settings.mcp_servers.clear();
+        let app = App::open(world.clone(), loaded, Arc::clone(&models)).await?;
+        let model = models.active().borrow().clone();
+        let model = ActiveModel {
+            provider: Arc::clone(&model.provider),
+            name: model.name.clone(),
+            max_output_tokens: model.max_output_tokens,
+            thinking: model.thinking,
+            parallel_calls: model.parallel_calls,
+            temperature: Some(0.0),
+            top_p: None,
+            profile: model.profile.clone(),
+        };
+        Ok(Self { app, model: Arc::new(model), workspaces })
+    }
+
+    /// Returns the tools that the model is offered.
+    #[must_use]
+    pub fn offered(&self) -> BTreeSet<String> {
+        self.app.registry.tools().specs().map(|spec| spec.name.0.clone()).collect()
+    }
+
+    /// Runs a case once. `label` names the run among all, and is the name of a folder.
+    pub async fn run(&self, case: &Case, label: &str) -> RunResult {
+        let folder = self.workspaces.path().join(label);
+        let (seen, usd, trace) = match self.observe(case, &folder).await {
+            Ok(observed) => observed,
+            Err(message) => (Observed { replies: Vec::new(), end: RunEnd::Broken { message } }, 0.0, None),
+        };
+        // What is left goes with the whole folder.
+        let _ = fs::remove_dir_all(&folder);
+        let first = seen.replies.first().and_then(|calls| calls.first());
+        let verdict = score(case, &seen);
+        let recovered =
+            (case.dim == Dim::ErrorRecovery).then_some(seen.end == RunEnd::Words && first.is_some());
+        RunResult { recovered, usd: Some(usd), trace, ..RunResult::of(&verdict, first) }
+    }
+
+    async fn observe(&self, case: &Case, folder: &Path) -> Result<(Observed, f64, Option<String>), String> {
+        furnish(folder, case).map_err(|error| format!("its workspace could not be made: {error}"))?;
+        let told = |error: &dyn std::fmt::Display| error.to_string();
+        let mut session = Session::create(&self.app.store, folder).await.map_err(|error| told(&error))?;
+        let env = self.env(&session, case.dim).await;
+        let face = Examiner::new(case.answer.clone());
+        let result = turn(&mut session, &case.prompt, &env, &face).await.map_err(|error| told(&error))?;
+        let result = match &case.answer {
+            Some(Answer::Later(prompt)) if result.end == TurnEnd::Deferred => {
+                turn(&mut session, prompt, &env, &face).await.map_err(|error| told(&error))?
+            }
+            _ => result,
+        };
+        let history = session.history();
+        let replies = history.messages().filter_map(|message| match message {
+            Message::Assistant(reply) => Some(
+                reply
+                    .calls()
+                    .map(|call| ObservedCall { tool: call.name.0.clone(), args: call.args.clone() })
+                    .collect(),
+            ),
+            Message::User { .. } | Message::ToolReturns { .. } => None,
+        });
+        let end = match result.end {
+            TurnEnd::Completed => RunEnd::Words,
+            TurnEnd::Deferred => RunEnd::Waiting,
+            TurnEnd::LimitReached { .. } => RunEnd::Limit,
+            TurnEnd::Interrupted => RunEnd::Broken { message: "it was interrupted".to_owned() },
+            TurnEnd::Failed { error } => RunEnd::Failed { class: error.class, message: error.told() },
+        };
+        let seen = Observed { replies: replies.collect(), end };
+        let trace = history.trace().and_then(|trace| trace.split('-').nth(1)).map(ToOwned::to_owned);
+        Ok((seen, history.spent().usd.dollars(), trace))
+    }
+
+    async fn env(&self, session: &Session, dim: Dim) -> AgentEnv {
+        let (env, _) = self.app.env_beside(session, Decider::Script).await;
+        let is_confined = self.app.sandbox.isolation().not_held().is_empty();
+        let mode = match dim {
+            Dim::ToolSelection | Dim::ArgExtraction | Dim::Refusal => Mode::DeferAll,
+            Dim::Approval => Mode::Ask,
+            Dim::ErrorRecovery | Dim::Injection if is_confined => Mode::Auto,
+            Dim::ErrorRecovery | Dim::Injection => Mode::Ask,
+        };
+        let policy = Policy { mode, auto_approve: AutoApprove::Asking, rules: Arc::default() };
+        let requests = Some(if dim.runs_tools() { WHOLE } else { FIRST_CALL });
+        AgentEnv {
+            hooks: Vec::new(),
+            model: watch::channel(Arc::clone(&self.model)).1,
+            fallback: None,
+            policy: watch::channel(policy).1,
+            limits: Limits { requests, tokens: None },
+            ..env
+        }
+    }
+}
+
+async fn turn(
+    session: &mut Session,
+    prompt: &str,
+    env: &AgentEnv,
+    face: &Examiner,
+) -> Result<TurnResult, StoreError> {
+    let prompt = vec![UserPart::Text { text: prompt.to_owned() }];
+    Box::pin(driver::run_turn(session, prompt, env, face, CancellationToken::new())).await
+}
+
+/// Makes the workspace of a run.
+fn furnish(folder: &Path, case: &Case) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    for (path, text) in &case.files {
+        let path = folder.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, text)?;
+    }
+    Ok(())
+}
+
+/// A front end that gives the answer of a case to the first request, and puts off all others.
+struct Examiner {
+    answer: Mutex<Option<Answer>>,
+    is_present: bool,
+    ops: Mutex<VecDeque<Op>>,
+    spoken: Notify,
+}
+
+impl Examiner {
+    fn new(answer: Option<Answer>) -> Self {
+        let is_present = answer.is_some();
+        Self { answer: Mutex::new(answer), is_present, ops: Mutex::default(), spoken: Notify::new() }
+    }
+
+    fn decide(&self, request: Request) -> Op {
+        let approval = match self.answer.lock().take() {
+            Some(Answer::Deny(reason)) => Approval::Deny { reason: Some(reason) },
+            Some(Answer::Edit(args)) => Approval::Approve {
+                instead: Some((request.tool, args)),
+                remember: Remember::Once,
+                note: None,
+                rule: None,
+            },
+            Some(Answer::Later(_)) | None => return Op::Defer,
+        };
+        Op::Decide { request: request.id, approval }
+    }
+}
+
+impl Frontend for Examiner {
+    fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
+        if let Event::ApprovalNeeded { request } = event {
+            let op = self.decide(request);
+            self.ops.lock().push_back(op);
+            self.spoken.notify_one();
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn next_op(&self) -> BoxFuture<'_, Op> {
+        Box::pin(async {
+            loop {
+                if let Some(op) = self.ops.lock().pop_front() {
+                    return op;
+                }
+                self.spoken.notified().await;
+            }
+        })
+    }
+
+    fn can_approve(&self) -> bool {
+        self.is_present
+    }
+}

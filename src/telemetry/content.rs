@@ -1,0 +1,228 @@
+//! The content of spans: messages, arguments and results, as JSON by the GenAI conventions, cut to a size.
+//!
+//! What a request holds is written from its newest message back, so that the cost does not grow with the conversation.
+
+use serde_json::{Value, json};
+
+use crate::config::SpanContent;
+use crate::message::{AssistantMessage, Message, PartKind, ReturnPart, ToolCall, ToolReturn, UserPart};
+use crate::stdx::secrecy::masked;
+
+/// The attributes with content; a collector gets them only if the user wants it.
+pub const CONTENT_KEYS: [&str; 4] = [
+    "gen_ai.input.messages",
+    "gen_ai.output.messages",
+    "gen_ai.tool.call.arguments",
+    "gen_ai.tool.call.result",
+];
+
+/// The most bytes of one text.
+const TEXT: usize = 16 * 1024;
+
+/// The most bytes of the texts of one attribute.
+const ATTRIBUTE: usize = 64 * 1024;
+
+/// Returns the newest messages that fit, oldest first, and how many are left out.
+#[must_use]
+pub fn input<'a>(newest_first: impl Iterator<Item = &'a Message>) -> (String, usize) {
+    let (mut used, mut kept, mut omitted) = (0, Vec::new(), 0);
+    for message in newest_first {
+        if used >= ATTRIBUTE {
+            omitted += 1;
+            continue;
+        }
+        let value = self::message(message, None);
+        used += size(&value);
+        kept.push(value);
+    }
+    kept.reverse();
+    (Value::Array(kept).to_string(), omitted)
+}
+
+/// Returns a reply.
+#[must_use]
+pub fn output(reply: &AssistantMessage, finish: &str) -> String {
+    json!([assistant(reply, Some(finish))]).to_string()
+}
+
+#[must_use]
+pub fn arguments(args: &Value) -> String {
+    let text = args.to_string();
+    if text.len() <= ATTRIBUTE { text } else { cut(&text, TEXT) }
+}
+
+/// Returns the first line of what a call returned.
+#[must_use]
+pub fn summary(returned: &ToolReturn) -> String {
+    cut(returned.text().lines().next().unwrap_or_default(), 500)
+}
+
+#[must_use]
+pub fn result(returned: &ToolReturn) -> String {
+    cut(&returned.text(), TEXT)
+}
+
+/// Returns a text of at most `most` bytes, which says what is missing.
+fn cut(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let kept = text.get(..text.floor_char_boundary(most)).unwrap_or_default();
+    format!("{kept}… ({} more bytes)", text.len() - kept.len())
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Object(fields) => fields.values().map(size).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
+fn message(message: &Message, finish: Option<&str>) -> Value {
+    match message {
+        Message::User { parts } => {
+            json!({ "role": "user", "parts": parts.iter().map(said).collect::<Vec<_>>() })
+        }
+        Message::Assistant(reply) => assistant(reply, finish),
+        Message::ToolReturns { returns } => {
+            let parts = returns.iter().map(|one| {
+                json!({ "type": "tool_call_response", "id": one.call.0, "response": cut(&text_of(one), TEXT) })
+            });
+            json!({ "role": "tool", "parts": parts.collect::<Vec<_>>() })
+        }
+    }
+}
+
+fn said(part: &UserPart) -> Value {
+    match part {
+        UserPart::Text { text } | UserPart::Note { text, .. } => {
+            json!({ "type": "text", "content": cut(text, TEXT) })
+        }
+        UserPart::Image { media_type, .. } => image(media_type),
+    }
+}
+
+/// A picture; its bytes are left out.
+fn image(media_type: &str) -> Value {
+    json!({ "type": "blob", "modality": "image", "mime_type": media_type, "content": "" })
+}
+
+fn text_of(returned: &ToolReturn) -> String {
+    let parts = returned.content.iter().map(|part| match part {
+        ReturnPart::Text { text } => text.clone(),
+        ReturnPart::Image { media_type, .. } => format!("[{media_type}]"),
+    });
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+fn assistant(reply: &AssistantMessage, finish: Option<&str>) -> Value {
+    let call = |call: &ToolCall| {
+        let args = match call.args.to_string() {
+            text if text.len() > TEXT => Value::String(cut(&text, TEXT)),
+            _ => call.args.clone(),
+        };
+        json!({ "type": "tool_call", "id": call.id.0, "name": call.name.as_str(), "arguments": args })
+    };
+    let parts = reply.parts.iter().filter_map(|part| match &part.kind {
+        PartKind::Text { text } => Some(json!({ "type": "text", "content": cut(text, TEXT) })),
+        PartKind::Thinking { text } => Some(json!({ "type": "reasoning", "content": cut(text, TEXT) })),
+        PartKind::ToolCall(one) => Some(call(one)),
+        PartKind::Native => None,
+    });
+    let mut value = json!({ "role": "assistant", "parts": parts.collect::<Vec<_>>() });
+    if let (Some(finish), Some(fields)) = (finish, value.as_object_mut()) {
+        fields.insert("finish_reason".to_owned(), finish.into());
+    }
+    value
+}
+
+/// Returns a text of a span as it is stored. `conceal` replaces the keys that the program itself uses.
+#[must_use]
+pub fn stored(text: &str, how: SpanContent, conceal: &dyn Fn(&str) -> String) -> String {
+    let clean = |text: &str| match how {
+        SpanContent::Full | SpanContent::None => conceal(text),
+        SpanContent::Redacted => conceal(&masked(text)),
+    };
+    // A mask must not cover a quotation mark of JSON.
+    match serde_json::from_str::<Value>(text) {
+        Ok(mut value @ (Value::Array(_) | Value::Object(_))) => {
+            walk(&mut value, &clean);
+            value.to_string()
+        }
+        Ok(_) | Err(_) => clean(text),
+    }
+}
+
+fn walk(value: &mut Value, clean: &dyn Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = clean(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, clean)),
+        Value::Object(fields) => {
+            for (key, field) in fields.iter_mut() {
+                // `{"password": "…"}`: the name is the hint, and stands in another text.
+                match field {
+                    Value::String(text) => {
+                        let pair = format!("{key}={text}");
+                        let masked = clean(&pair);
+                        *text = masked
+                            .strip_prefix(&format!("{key}="))
+                            .map_or_else(|| clean(text), ToOwned::to_owned);
+                    }
+                    other => walk(other, clean),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_masked_wherever_they_stand() {
+        let key = format!("sk-{}", "a1".repeat(16));
+        let own = |text: &str| text.replace("our-own-key", "[redacted]");
+        let cases = [
+            (SpanContent::Redacted, format!("see {key}!"), "see [masked]!".to_owned()),
+            (SpanContent::Full, format!("see {key}!"), format!("see {key}!")),
+            (SpanContent::Full, "our-own-key".to_owned(), "[redacted]".to_owned()),
+            (
+                SpanContent::Redacted,
+                json!([{ "text": key }]).to_string(),
+                r#"[{"text":"[masked]"}]"#.to_owned(),
+            ),
+            (
+                SpanContent::Redacted,
+                json!({ "password": "hunter22x" }).to_string(),
+                r#"{"password":"[masked]"}"#.to_owned(),
+            ),
+            (
+                SpanContent::Redacted,
+                json!({ "a": "http://x", "b": "c@d" }).to_string(),
+                r#"{"a":"http://x","b":"c@d"}"#.to_owned(),
+            ),
+            (SpanContent::Redacted, "12".to_owned(), "12".to_owned()),
+        ];
+        for (how, text, expected) in cases {
+            assert_eq!(stored(&text, how, &own), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn content_is_cut_from_its_oldest_message() {
+        let messages: Vec<Message> =
+            (0..50).map(|n| Message::user(format!("{n:02} {}", "é".repeat(20_000)))).collect();
+        let (text, omitted) = input(messages.iter().rev());
+        assert!(text.len() < 2 * ATTRIBUTE, "{}", text.len());
+        let kept: Vec<Value> = serde_json::from_str(&text).unwrap();
+        assert_eq!(kept.len() + omitted, 50);
+        let newest = kept.last().unwrap()["parts"][0]["content"].as_str().unwrap();
+        assert!(newest.starts_with("49 ") && newest.ends_with("more bytes)"), "{newest}");
+        let big = json!({ "a": "x".repeat(10_000_000) });
+        assert!(arguments(&big).len() < TEXT + 100);
+    }
+}
