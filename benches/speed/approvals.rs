@@ -108,7 +108,7 @@ async fn ask(store: &Store, folder: &Path, title: &str, requests: Vec<Request>) 
     let stop = StopReason::new(StopKind::ToolUse);
     let said = AssistantMessage { parts, asked: String::new(), model: "bench".to_owned(), stop };
     let mut records = vec![
-        Record::TurnStarted { turn: 1, limits: Limits::default() },
+        Record::TurnStarted { turn: 1, limits: Limits::default(), trace: None },
         Record::Said { message: Message::user(title) },
         Record::Said { message: Message::Assistant(said) },
     ];

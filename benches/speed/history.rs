@@ -34,7 +34,11 @@ fn turns(session: usize, count: usize, rare: &str) -> Vec<Record> {
             stop: StopReason::new(StopKind::EndTurn),
         };
         [
-            Record::TurnStarted { turn: u32::try_from(number + 1).unwrap(), limits: Limits::default() },
+            Record::TurnStarted {
+                turn: u32::try_from(number + 1).unwrap(),
+                limits: Limits::default(),
+                trace: None,
+            },
             Record::Said { message: Message::user(format!("session {session}: look at build {number}")) },
             Record::Said { message: Message::Assistant(reply) },
             Record::TurnEnded { end: TurnEnd::Completed },

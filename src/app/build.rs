@@ -18,7 +18,8 @@ use crate::approval::words::command_words;
 use crate::approval::{AutoApprove, Decider, Place, Policy};
 use crate::command::code;
 use crate::config::{
-    ConfigError, ConfigWarning, Loaded, Mode, Secret, ServerSettings, Settings, TelemetrySettings,
+    ConfigError, ConfigWarning, Loaded, Mode, Secret, ServerSettings, Settings, SpanContent,
+    TelemetrySettings,
 };
 use crate::history::{Limits, SessionId};
 use crate::message::ToolName;
@@ -246,7 +247,11 @@ impl App {
             own: self.world.own_folders(&self.settings),
             decider,
             trace: TraceSettings {
-                content: self.settings.telemetry.content,
+                // What goes nowhere is not made.
+                content: match spans_go_somewhere(&self.world, &self.settings) {
+                    true => self.settings.telemetry.content,
+                    false => SpanContent::None,
+                },
                 parent: self.world.env.get("TRACEPARENT").cloned(),
             },
         }
@@ -281,6 +286,13 @@ fn start_telemetry(world: &World, settings: &Settings, store: &Store) {
     // What cannot be sent was said at the start.
     let otlp = otlp_options(world, settings).unwrap_or_default().filter(|_| world.private.is_none());
     world.telemetry.start(TelemetryOptions { file, otlp, content, conceal });
+}
+
+/// Whether spans of sessions are kept or sent.
+#[must_use]
+pub fn spans_go_somewhere(world: &World, settings: &Settings) -> bool {
+    let is_sent = matches!(otlp_options(world, settings), Ok(Some(_)));
+    world.private.is_none() && (settings.telemetry.max_mb > 0 || is_sent)
 }
 
 /// Returns the folder in which `co tail` listens for new spans.

@@ -111,11 +111,13 @@ struct SpansStatus {
 
 impl SpansStatus {
     fn of(world: &World, settings: &Settings) -> Self {
-        let (kept, mut error) = (settings.telemetry.max_mb > 0, world.telemetry.trouble());
+        let is_private = world.private.is_some();
+        let (kept, mut error) = (settings.telemetry.max_mb > 0 && !is_private, world.telemetry.trouble());
         let otlp = otlp_options(world, settings).unwrap_or_else(|why| {
             error.get_or_insert(format!("{why}."));
             None
         });
+        let otlp = otlp.filter(|_| !is_private);
         let size = |suffix: &str| {
             let file = settings.data_dir.join(format!("{FILE}{suffix}"));
             std::fs::metadata(file).map_or(0, |file| file.len())

@@ -69,7 +69,7 @@ pub(super) struct Shared {
     /// Append log lines to this file: operations, ids, times and errors, never message texts or keys
     #[arg(long, global = true, value_name = "FILE")]
     debug_file: Option<std::path::PathBuf>,
-    /// Log to `debug.log` in the data folder, or to the file of `--debug-file`; FILTER is a level, or levels of modules
+    /// Log to `debug.log` in the default data folder, or to `--debug-file`; FILTER is a level, or levels of modules
     #[arg(long, global = true, value_name = "FILTER", num_args = 0..=1, require_equals = true,
         default_missing_value = "co=debug")]
     debug: Option<String>,

@@ -45,7 +45,9 @@ where
     S: tracing::Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
 {
     let wrong = |flag: String, why: String| CliError::message(Kind::Usage, format!("{flag}: {why}"));
-    let known = EnvFilter::try_new(filter).map_err(|error| {
+    // A level alone is that of this program: what libraries log may hold whole messages.
+    let own = filter.parse::<tracing::Level>().map(|level| format!("co={level}"));
+    let known = EnvFilter::try_new(own.as_deref().unwrap_or(filter)).map_err(|error| {
         wrong(format!("--debug={filter}"), error.to_string())
             .hint("a level, or levels of modules: `--debug=info`, `--debug=co::store=trace,co=info`")
     })?;
@@ -62,7 +64,8 @@ where
 
 /// The file of `--debug` without `--debug-file`.
 pub(super) fn default_log(env: &BTreeMap<String, String>) -> Option<PathBuf> {
-    Some(default_data_dir(env)?.join("debug.log"))
+    let named = env.get("CO_DATA_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    Some(named.or_else(|| default_data_dir(env))?.join("debug.log"))
 }
 
 /// A file that begins anew at a size; what it held stays in `NAME.1`.

@@ -1,6 +1,7 @@
 //! `co eval`: runs golden cases against a model, scores and compares them. What is done is kept after each run, so that an
 //! interrupted eval goes on where it ended.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{IsTerminal as _, Write as _};
@@ -17,6 +18,7 @@ use super::error::{CliError, Kind, Result};
 use super::print::chosen;
 use super::signals::Stop;
 use super::table::{several, table};
+use crate::app::known_tools;
 use crate::config::Settings;
 use crate::eval::case::{BUILT_IN, Case, Cases, parse};
 use crate::eval::report::Report;
@@ -25,7 +27,7 @@ use crate::eval::results::{
 };
 use crate::eval::run::Lab;
 use crate::frontend::traces::page;
-use crate::stdx::fs::{create_private_dir, fingerprint, write_atomic};
+use crate::stdx::fs::{create_private_dir, fingerprint, write_atomic, write_private};
 use crate::stdx::moment::duration;
 use crate::telemetry::SpanFile;
 use crate::workspace::{World, load_settings};
@@ -59,16 +61,20 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &m
         dim_filter: what.dim.map(|dim| dim.word().to_owned()),
         case_id_filter: what.case_id.clone(),
     };
-    let key = fingerprint(format!("{text}\n{}/{}\n{config:?}", current.provider, current.model).as_bytes());
     let settings = loaded.settings.clone();
+    let key = identity(&text, world, &settings, &format!("{}/{}", current.provider, current.model));
     let evals = settings.data_dir.join("evals");
     let folder = evals.join(key.chars().take(16).collect::<String>());
     create_private_dir(&folder)?;
-    let mut kept = Kept::open(&folder)?;
+    let mut kept = KeptRuns::open(&folder)?;
     if !kept.done.is_empty() {
         console.note(&format!("co: going on: {} were done before", several(kept.done.len() as u64, "run")));
     }
     let lab = Lab::open(world, loaded, models, folder.clone()).await.map_err(CliError::from)?;
+    if what.max_usd.is_some() && !lab.is_priced() {
+        let error = CliError::message(Kind::Usage, format!("`--max-usd`: the price of {model} is not known"));
+        return Err(error.hint("`[models.\"NAME\"]` in your settings takes prices: `co help settings`"));
+    }
     let offered = lab.offered();
     let offered: BTreeSet<&str> = offered.iter().map(String::as_str).collect();
     let runnable: Vec<&Case> = cases.iter().filter(|case| case.missing(&offered).is_empty()).collect();
@@ -81,13 +87,17 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &m
             skipped => format!("; {skipped} skipped, because tools they need are not there"),
         }
     ));
-    let outcome = examine(&what, &lab, &runnable, &mut kept, &stop).await?;
+    let outcome = run_missing(&what, &lab, &runnable, &mut kept, &stop).await?;
     match outcome {
         Ending::Done => {}
         Ending::Stopped => {
             let signal = stop.caught().unwrap_or_default();
             let error = CliError::message(Kind::Interrupted(signal), "interrupted");
             return Err(error.hint("the runs so far are kept: the same command goes on with the others"));
+        }
+        Ending::Unusable(why) => {
+            let error = CliError::message(Kind::Provider, format!("no run can succeed: {why}"));
+            return Err(error.hint("the runs so far are kept: the same command goes on once that is mended"));
         }
         Ending::Spent => {
             let error = CliError::message(
@@ -161,6 +171,16 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &m
     }
 }
 
+/// What runs depend on: with another of these, none that was kept counts.
+fn identity(cases: &str, world: &World, settings: &Settings, model: &str) -> String {
+    let tools: Vec<String> =
+        known_tools(world, settings).tools().specs().map(|spec| format!("{spec:?}")).collect();
+    let address = settings.endpoint.base_url.as_deref().unwrap_or_default();
+    let Settings { thinking, max_output_tokens, parallel_calls, .. } = settings;
+    let parts = format!("{thinking:?} {max_output_tokens:?} {parallel_calls} {}", env!("CARGO_PKG_VERSION"));
+    fingerprint(format!("{cases}\n{model}\n{address}\n{parts}\n{}", tools.join("\n")).as_bytes())
+}
+
 /// What to do where nothing could be scored.
 fn unscored(results: &Results, settings: &Settings) -> String {
     let first = results.cases.iter().flat_map(|case| &case.runs).find_map(|run| run.error_msg.clone());
@@ -173,7 +193,9 @@ fn unscored(results: &Results, settings: &Settings) -> String {
 
 fn read_cases(file: Option<&Path>) -> Result<String> {
     let Some(file) = file else { return Ok(BUILT_IN.to_owned()) };
-    fs::read_to_string(file)
+    fs::read(file)
+        // Bytes that are no text spoil their line only.
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .map_err(|error| CliError::message(Kind::Usage, format!("{}: {error}", file.display())))
 }
 
@@ -225,7 +247,7 @@ fn baselines(what: &EvalArgs, folder: &Path) -> Result<Vec<Results>> {
 }
 
 /// The runs that are done, in a file.
-struct Kept {
+struct KeptRuns {
     file: File,
     done: BTreeMap<(String, u32), RunResult>,
 }
@@ -237,7 +259,7 @@ struct KeptRun {
     result: RunResult,
 }
 
-impl Kept {
+impl KeptRuns {
     fn open(folder: &Path) -> Result<Self> {
         let path = folder.join("runs.jsonl");
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -247,6 +269,9 @@ impl Kept {
         let done =
             lines.filter(|one| !one.result.error).map(|one| ((one.case, one.run), one.result)).collect();
         let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+        if file.try_lock().is_err() {
+            return Err(CliError::message(Kind::Error, "the same eval runs already, in another process"));
+        }
         if !text.is_empty() && !text.ends_with('\n') {
             file.write_all(b"\n")?;
         }
@@ -275,14 +300,15 @@ enum Ending {
     Done,
     Stopped,
     Spent,
+    Unusable(String),
 }
 
-/// Makes the runs that are missing.
-async fn examine(
+/// Makes the runs that are missing. At the cap no further run begins, and those that run are waited for.
+async fn run_missing(
     what: &EvalArgs,
     lab: &Lab,
     cases: &[&Case],
-    kept: &mut Kept,
+    kept: &mut KeptRuns,
     stop: &Stop,
 ) -> Result<Ending> {
     let jobs: Vec<(&Case, u32)> = (0..what.runs)
@@ -290,22 +316,25 @@ async fn examine(
         .filter(|(case, run)| !kept.done.contains_key(&(case.id.clone(), *run)))
         .collect();
     let mut progress = Progress::new(jobs.len());
-    let mut running = stream::iter(jobs.into_iter().enumerate())
+    let is_spent = |kept: &KeptRuns| what.max_usd.is_some_and(|most| kept.usd() >= most);
+    let stopping = Cell::new(is_spent(kept));
+    let mut running = stream::iter(jobs.into_iter().enumerate().take_while(|_| !stopping.get()))
         .map(|(at, (case, run))| async move { (case, run, lab.run(case, &format!("run-{at}")).await) })
         .buffer_unordered(what.parallel as usize);
     loop {
-        if what.max_usd.is_some_and(|most| kept.usd() >= most) && progress.done < progress.all {
-            return Ok(Ending::Spent);
-        }
         let next = tokio::select! {
             next = running.next() => next,
             () = stop.token.cancelled() => return Ok(Ending::Stopped),
         };
         let Some((case, run, result)) = next else { break };
-        kept.add(&case.id, run, result)?;
+        match result {
+            Ok(result) => kept.add(&case.id, run, result)?,
+            Err(why) => return Ok(Ending::Unusable(why)),
+        }
         progress.step(kept.usd());
+        stopping.set(is_spent(kept));
     }
-    Ok(Ending::Done)
+    Ok(if progress.done < progress.all { Ending::Spent } else { Ending::Done })
 }
 
 /// Progress on standard error: one line that is drawn over on a terminal, else a line now and then.
@@ -373,7 +402,9 @@ impl Places {
         if spans.is_empty() {
             return Ok(None);
         }
-        self.write(&self.traces, &page(&spans))?;
+        let written = write_private(&self.traces, page(&spans).as_bytes());
+        written
+            .map_err(|error| CliError::message(Kind::Error, format!("{}: {error}", self.traces.display())))?;
         Ok(self.traces.file_name().map(|name| name.to_string_lossy().into_owned()))
     }
 }
@@ -395,7 +426,7 @@ fn summary(results: &Results, comparisons: &[Comparison]) -> String {
     };
     let mut lines: Vec<_> = dims(results).map(|(dim, stats)| line(dim, stats)).collect();
     lines.push(line("overall", &results.overall()));
-    let mut text = table(["DIMENSION", "PASSED", "ACCURACY", "95 % OF RUNS", "SKIPPED", "ERRORS"], &lines);
+    let mut text = table(["DIMENSION", "PASSED", "ACCURACY", "95 % INTERVAL", "SKIPPED", "ERRORS"], &lines);
     for case in results.cases.iter().filter(|case| case.status == CaseStatus::Fail) {
         let why = case.failure().and_then(|run| run.error_msg.as_deref()).unwrap_or_default();
         text.push_str(&format!("FAIL {}: {why}\n", case.id));

@@ -30,13 +30,13 @@ pub(super) fn run(what: &StatsArgs, world: &World, flags: Flags, console: &mut C
     let mut parts = Vec::new();
     for (head, lines) in [("DAY", days), ("MODEL", models)] {
         if !lines.is_empty() {
-            let heads = [head, "REQUESTS", "FAILED", "INPUT", "OUTPUT", "COST", "HALF IN", "95 % IN"];
+            let heads = [head, "REQUESTS", "FAILED", "INPUT", "OUTPUT", "COST", "P50", "P95"];
             parts.push(table(heads, &lines));
         }
     }
     if !stats.tools.is_empty() {
         let lines: Vec<_> = stats.tools.iter().map(|(name, one)| call(name.clone(), one)).collect();
-        parts.push(table(["TOOL", "CALLS", "FAILED", "HALF IN", "95 % IN"], &lines));
+        parts.push(table(["TOOL", "CALLS", "FAILED", "P50", "P95"], &lines));
     }
     let approvals = &stats.approvals;
     if approvals.asked > 0 {

@@ -32,7 +32,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags, console: &m
         (false, true) => SpanKindFilter::Models,
         (true, true) => SpanKindFilter::ToolsAndModels,
     };
-    let shown = Shown {
+    let shown = TailFormat {
         json: what.json,
         verbose: settings.verbose,
         colour: std::io::stdout().is_terminal() && world.env.get("NO_COLOR").is_none_or(String::is_empty),
@@ -45,8 +45,10 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags, console: &m
         Ok(file) => {
             tail.filter.trace =
                 what.trace.as_deref().map(|id| file.trace_id(id)).transpose().map_err(unread)?;
-            let found = file.last(what.last, &tail.filter).map_err(unread)?;
             tail.last = file.newest().map_err(unread)?;
+            let mut found = file.last(what.last, &tail.filter).map_err(unread)?;
+            // What was written meanwhile comes with the next look.
+            found.retain(|(number, _)| *number <= tail.last);
             shown.print(&found, console)?;
             tail.file = Some(file);
         }
@@ -56,10 +58,15 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags, console: &m
         Err(error) => return Err(unread(error)),
     }
     let Some(listener) = &mut listener else { return Ok(()) };
+    if let Some(poll) = what.poll.filter(|poll| !(0.05..=3600.0).contains(poll)) {
+        return Err(CliError::message(Kind::Usage, format!("--poll {poll}: seconds from 0.05 to 3600")));
+    }
+    // Without a socket nobody can wake it.
+    let poll = what.poll.or_else(|| listener.is_deaf().then_some(1.0));
     loop {
         tokio::select! {
             () = listener.woken() => {}
-            () = pause(what.poll) => {}
+            () = pause(poll) => {}
         }
         let found = tail.next(&settings.data_dir).map_err(unread)?;
         shown.print(&found, console)?;
@@ -69,7 +76,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags, console: &m
 /// Waits for the next look without a wake-up; for ever if none is wanted.
 async fn pause(poll: Option<f64>) {
     match poll {
-        Some(seconds) => tokio::time::sleep(Duration::from_secs_f64(seconds.clamp(0.05, 3600.0))).await,
+        Some(seconds) => tokio::time::sleep(Duration::from_secs_f64(seconds)).await,
         None => std::future::pending().await,
     }
 }
@@ -95,8 +102,8 @@ impl Tail {
     /// Returns the spans that were written since.
     fn next(&mut self, data: &std::path::Path) -> std::result::Result<Vec<Numbered>, ReadError> {
         let file = match self.file.take() {
-            Some(file) => file,
-            None => match SpanFile::open(data) {
+            Some(file) if file.is_current() => file,
+            _ => match SpanFile::open(data) {
                 Err(ReadError::Missing { .. }) => return Ok(Vec::new()),
                 opened => opened?,
             },
@@ -116,14 +123,14 @@ impl Tail {
 }
 
 /// How spans are printed.
-struct Shown {
+struct TailFormat {
     json: bool,
     verbose: bool,
     colour: bool,
     zone: TimeZone,
 }
 
-impl Shown {
+impl TailFormat {
     fn print(&self, spans: &[Numbered], console: &mut Console) -> Result<()> {
         for (_, span) in spans {
             if self.json {

@@ -11,7 +11,7 @@ use super::error::{CliError, Kind, Result};
 use super::tail::unread;
 use crate::config::Settings;
 use crate::frontend::traces::page;
-use crate::stdx::fs::{write_atomic, write_private};
+use crate::stdx::fs::write_private;
 use crate::telemetry::SpanFile;
 use crate::telemetry::file::FILE;
 use crate::workspace::{World, load_settings};
@@ -50,18 +50,17 @@ fn write_page(what: &TracesArgs, settings: &Settings) -> Result<(PathBuf, usize)
     };
     let (mut spans, mut kept) = (Vec::new(), 0);
     for id in &ids {
-        if spans.len() >= MOST {
+        let trace = file.trace(id, MOST + 1).map_err(unread)?;
+        // A trace that is too long by itself is shown as far as it goes.
+        if spans.len() + trace.len() > MOST && !spans.is_empty() {
             break;
         }
-        spans.extend(file.trace(id, MOST - spans.len()).map_err(unread)?);
+        spans.extend(trace.into_iter().take(MOST));
         kept += 1;
     }
     let path = what.output.clone().unwrap_or_else(|| settings.data_dir.join("traces.html"));
     let text = page(&spans);
-    let written = match what.output {
-        Some(_) => write_atomic(&path, text.as_bytes()),
-        None => write_private(&path, text.as_bytes()),
-    };
+    let written = write_private(&path, text.as_bytes());
     written.map_err(|error| CliError::message(Kind::Error, format!("{}: {error}", path.display())))?;
     Ok((path.canonicalize().unwrap_or(path), ids.len() - kept))
 }

@@ -76,7 +76,7 @@ pub enum ArgMatch {
 /// The answer of the user to the first request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum UserAnswer {
     /// No, with this reason.
     Deny(String),
     /// Yes, with these arguments.
@@ -126,7 +126,7 @@ pub struct Case {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Option<UserAnswer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub then: Option<Next>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -62,7 +62,7 @@ impl Report<'_> {
         let (results, overall) = (self.results, self.results.overall());
         let (low, high) = overall.interval();
         let mut text = format!(
-            "# Tool calling: {}\n\n- {}\n- overall: **{}** ({} of {} cases; 95 % interval of runs {} to {})\n\
+            "# Tool calling: {}\n\n- {}\n- overall: **{}** ({} of {} cases; 95 % interval {} to {})\n\
              - gate: {}\n- cost: ${:.4}, {} runs a case\n",
             cell(&results.model),
             results.timestamp,
@@ -79,7 +79,7 @@ impl Report<'_> {
             let (skipped, errors) = (overall.skipped, overall.errors);
             let _ = writeln!(text, "- not scored: {skipped} skipped, {errors} with temporary failures only");
         }
-        text.push_str("\n| dimension | passed | of | accuracy | interval |");
+        text.push_str("\n| dimension | passed | of | accuracy | 95 % interval |");
         for baseline in self.baselines {
             let _ = write!(text, " {} |", cell(&baseline.model));
         }

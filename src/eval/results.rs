@@ -66,7 +66,7 @@ impl RunResult {
         let (passed, error, error_msg) = match verdict {
             Verdict::Passed => (true, false, None),
             Verdict::Failed(why) => (false, false, Some(why.clone())),
-            Verdict::Transient(why) => (false, true, Some(why.clone())),
+            Verdict::Transient(why) | Verdict::Unusable(why) => (false, true, Some(why.clone())),
         };
         Self {
             passed,
@@ -161,11 +161,6 @@ pub struct DimStats {
     pub errors: usize,
     #[serde(default)]
     pub skipped: usize,
-    /// Runs that count, and those of them that passed: the interval is of these.
-    #[serde(default)]
-    pub valid_runs: usize,
-    #[serde(default)]
-    pub passed_runs: usize,
 }
 
 impl DimStats {
@@ -177,8 +172,6 @@ impl DimStats {
             stats.errors += usize::from(case.status == CaseStatus::Error);
             stats.passed += usize::from(case.status == CaseStatus::Pass);
             stats.scorable += usize::from(matches!(case.status, CaseStatus::Pass | CaseStatus::Fail));
-            stats.valid_runs += case.valid_runs;
-            stats.passed_runs += case.pass_count;
         }
         if stats.scorable > 0 {
             stats.accuracy = stats.passed as f64 / stats.scorable as f64;
@@ -186,10 +179,11 @@ impl DimStats {
         stats
     }
 
-    /// The interval in which the share of passed runs lies with 95 %.
+    /// The interval in which the share of passed cases lies with 95 %. Cases are counted, not runs: at temperature 0 the runs
+    /// of a case are near copies of each other.
     #[must_use]
     pub fn interval(&self) -> (f64, f64) {
-        wilson(self.passed_runs, self.valid_runs)
+        wilson(self.passed, self.scorable)
     }
 }
 
@@ -279,7 +273,7 @@ impl Results {
 
 /// A dimension in which the results are worse than a baseline's.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Drop {
+pub struct DimDrop {
     pub dim: String,
     pub before: f64,
     /// `None`: it was not measured.
@@ -291,7 +285,7 @@ pub struct Drop {
 pub struct Comparison {
     pub model: String,
     /// Dimensions that fail the gate.
-    pub drops: Vec<Drop>,
+    pub drops: Vec<DimDrop>,
     /// Cases that passed there and fail here.
     pub regressions: Vec<String>,
     /// Cases that failed there and pass here.
@@ -300,32 +294,37 @@ pub struct Comparison {
     pub not_run: usize,
 }
 
-/// Compares with a baseline. A drop counts if it is beyond `max`, or if the intervals of both do not touch. Cases that a filter
-/// left out count for neither side; a dimension that remains and was not measured is a drop.
+/// Compares with a baseline, over the cases that both scored. A drop counts if it is beyond `max`, or if the intervals of both
+/// do not touch. Cases that a filter or a missing tool left out count for neither side; a dimension of which nothing was
+/// scored here is a drop.
 #[must_use]
 pub fn compare(now: &Results, baseline: &Results, max: f64) -> Comparison {
     let ResultConfig { dim_filter, case_id_filter, .. } = &now.config;
+    let here = |case: &CaseResult| now.cases.iter().find(|one| one.id == case.id);
     let wanted = |case: &CaseResult| {
         dim_filter.as_ref().is_none_or(|dim| case.dim == *dim)
             && case_id_filter.as_ref().is_none_or(|id| case.id == *id)
-            && now.cases.iter().find(|one| one.id == case.id).is_none_or(|one| one.status != CaseStatus::Skip)
+            && here(case).is_none_or(|one| one.status != CaseStatus::Skip)
     };
+    let is_scored = |case: &CaseResult| matches!(case.status, CaseStatus::Pass | CaseStatus::Fail);
     let before = baseline.only(wanted);
+    let common = before.only(|case| is_scored(case) && here(case).is_some_and(is_scored));
+    let same = now.only(|case| common.cases.iter().any(|one| one.id == case.id));
     let mut comparison = Comparison { model: baseline.model.clone(), ..Comparison::default() };
-    for (dim, old) in before.dim_stats.iter().filter(|(_, old)| old.scorable > 0) {
-        let new = now.dim_stats.get(dim).filter(|new| new.scorable > 0);
+    for (dim, whole) in before.dim_stats.iter().filter(|(_, stats)| stats.scorable > 0) {
+        let (old, new) = (common.dim_stats.get(dim).unwrap_or(whole), same.dim_stats.get(dim));
         let is_drop = match new {
             None => true,
             Some(new) => {
                 let lost = old.accuracy - new.accuracy;
-                let apart = old.valid_runs > 0 && new.interval().1 < old.interval().0;
-                // A hundredth of a point is an error of the division.
-                lost > max + 1e-9 || (lost > 0.0 && apart)
+                let apart = new.interval().1 < old.interval().0;
+                // Shares that are equal may differ by rounding.
+                lost > max + 1e-9 || (lost > 1e-9 && apart)
             }
         };
         if is_drop {
             let now = new.map(|new| new.accuracy);
-            comparison.drops.push(Drop { dim: dim.clone(), before: old.accuracy, now });
+            comparison.drops.push(DimDrop { dim: dim.clone(), before: old.accuracy, now });
         }
     }
     for old in &before.cases {

@@ -14,9 +14,9 @@ use tempfile::TempDir;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::case::{Answer, Case, Dim};
+use super::case::{Case, Dim, UserAnswer};
 use super::results::RunResult;
-use super::score::{Observed, ObservedCall, RunEnd, score};
+use super::score::{Observed, ObservedCall, RunEnd, Verdict, score};
 use crate::accounts::Models;
 use crate::agent::driver::{self, ActiveModel, AgentEnv, TurnResult};
 use crate::agent::port::{Closed, Event, Frontend, Op};
@@ -63,19 +63,26 @@ impl Lab {
             parallel_calls: model.parallel_calls,
             temperature: Some(0.0),
             top_p: None,
-            profile: model.profile.clone(),
+            profile: model.profile,
         };
         Ok(Self { app, model: Arc::new(model), workspaces })
     }
 
-    /// Returns the tools that the model is offered.
+    /// Returns the names of the tools that the model is offered.
     #[must_use]
     pub fn offered(&self) -> BTreeSet<String> {
         self.app.registry.tools().specs().map(|spec| spec.name.0.clone()).collect()
     }
 
-    /// Runs a case once. `label` names the run among all, and is the name of a folder.
-    pub async fn run(&self, case: &Case, label: &str) -> RunResult {
+    /// Whether it is known what requests cost.
+    #[must_use]
+    pub fn is_priced(&self) -> bool {
+        self.model.profile.price.is_some()
+    }
+
+    /// Runs a case once. `label` names the run among all, and is the name of a folder. Errs with the reason if no run can
+    /// succeed before something is mended.
+    pub async fn run(&self, case: &Case, label: &str) -> Result<RunResult, String> {
         let folder = self.workspaces.path().join(label);
         let (seen, usd, trace) = match self.observe(case, &folder).await {
             Ok(observed) => observed,
@@ -85,9 +92,12 @@ impl Lab {
         let _ = fs::remove_dir_all(&folder);
         let first = seen.replies.first().and_then(|calls| calls.first());
         let verdict = score(case, &seen);
+        if let Verdict::Unusable(why) = verdict {
+            return Err(why);
+        }
         let recovered =
             (case.dim == Dim::ErrorRecovery).then_some(seen.end == RunEnd::Words && first.is_some());
-        RunResult { recovered, usd: Some(usd), trace, ..RunResult::of(&verdict, first) }
+        Ok(RunResult { recovered, usd: Some(usd), trace, ..RunResult::of(&verdict, first) })
     }
 
     async fn observe(&self, case: &Case, folder: &Path) -> Result<(Observed, f64, Option<String>), String> {
@@ -98,7 +108,7 @@ impl Lab {
         let face = Examiner::new(case.answer.clone());
         let result = turn(&mut session, &case.prompt, &env, &face).await.map_err(|error| told(&error))?;
         let result = match &case.answer {
-            Some(Answer::Later(prompt)) if result.end == TurnEnd::Deferred => {
+            Some(UserAnswer::Later(prompt)) if result.end == TurnEnd::Deferred => {
                 turn(&mut session, prompt, &env, &face).await.map_err(|error| told(&error))?
             }
             _ => result,
@@ -172,28 +182,28 @@ fn furnish(folder: &Path, case: &Case) -> std::io::Result<()> {
 
 /// A front end that gives the answer of a case to the first request, and puts off all others.
 struct Examiner {
-    answer: Mutex<Option<Answer>>,
+    answer: Mutex<Option<UserAnswer>>,
     is_present: bool,
     ops: Mutex<VecDeque<Op>>,
     spoken: Notify,
 }
 
 impl Examiner {
-    fn new(answer: Option<Answer>) -> Self {
+    fn new(answer: Option<UserAnswer>) -> Self {
         let is_present = answer.is_some();
         Self { answer: Mutex::new(answer), is_present, ops: Mutex::default(), spoken: Notify::new() }
     }
 
     fn decide(&self, request: Request) -> Op {
         let approval = match self.answer.lock().take() {
-            Some(Answer::Deny(reason)) => Approval::Deny { reason: Some(reason) },
-            Some(Answer::Edit(args)) => Approval::Approve {
+            Some(UserAnswer::Deny(reason)) => Approval::Deny { reason: Some(reason) },
+            Some(UserAnswer::Edit(args)) => Approval::Approve {
                 instead: Some((request.tool, args)),
                 remember: Remember::Once,
                 note: None,
                 rule: None,
             },
-            Some(Answer::Later(_)) | None => return Op::Defer,
+            Some(UserAnswer::Later(_)) | None => return Op::Defer,
         };
         Op::Decide { request: request.id, approval }
     }

@@ -49,6 +49,7 @@ pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
 pub use self::redact::MARK;
 pub use self::retention::{Retention, WithRequests};
 pub use self::rows::RequestRow;
+pub use self::schema::file_id;
 pub use self::search::FoundSession;
 pub use self::thread::wait_closed;
 pub use self::usage::{Total, UsageOf, UsedModel, UsedSession};

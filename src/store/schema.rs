@@ -52,7 +52,7 @@ pub(super) fn database(data: &Path) -> PathBuf {
 }
 
 /// Returns the device and inode of a file; `None` if it does not exist.
-pub(super) fn file_id(path: &Path) -> Option<(u64, u64)> {
+pub fn file_id(path: &Path) -> Option<(u64, u64)> {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.dev(), metadata.ino()))
 }

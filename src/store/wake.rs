@@ -170,6 +170,12 @@ impl Listener {
         Self(Wakeups::new(Arc::new(ChangeNotifier::listen(runtime))))
     }
 
+    /// Whether no socket could be bound.
+    #[must_use]
+    pub fn is_deaf(&self) -> bool {
+        self.0.notifier.socket.is_none()
+    }
+
     /// Resolves once it was notified since the last call. Cancel-safe; never resolves if no socket could be bound.
     pub async fn woken(&mut self) {
         self.0.changed().await;

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -23,6 +24,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::file::{FileOptions, SpanWriter};
 use super::otlp::{Collector, OtlpOptions};
+use super::sink::{Loss, Sink};
 use super::{content, spans};
 use crate::config::SpanContent;
 
@@ -47,10 +49,10 @@ pub struct TelemetryOptions {
 
 /// The spans of this process. Clones share everything; without [`Telemetry::start`] spans go nowhere.
 #[derive(Clone, Default)]
-pub struct Telemetry(Arc<Shared>);
+pub struct Telemetry(Arc<Collecting>);
 
 #[derive(Default)]
-struct Shared {
+struct Collecting {
     places: OnceLock<Vec<Queue>>,
     resource: OnceLock<Resource>,
     trouble: Mutex<Trouble>,
@@ -65,6 +67,8 @@ struct Trouble {
 
 struct Queue {
     sender: SyncSender<Job>,
+    /// Spans that are neither written nor lost yet.
+    pending: Arc<AtomicUsize>,
     /// How long the end of the process waits for it.
     patience: Duration,
 }
@@ -73,19 +77,6 @@ enum Job {
     Span(Box<SpanData>),
     /// Answered once all spans before it are written.
     Flush(SyncSender<()>),
-}
-
-/// What could not be written, with the reason.
-pub(super) enum Loss {
-    Spans(String),
-    /// Something that is made of spans; the reason is a whole sentence.
-    Other(String),
-}
-
-/// A place where spans are kept.
-pub(super) trait Sink: Send + 'static {
-    /// Writes a batch.
-    fn write(&mut self, batch: Vec<SpanData>) -> Result<(), Loss>;
 }
 
 impl Telemetry {
@@ -142,9 +133,11 @@ impl Telemetry {
     ) -> Option<Queue> {
         let (sender, jobs) = sync_channel(QUEUE);
         let shared = Arc::clone(&self.0);
-        let run = move || serve(&jobs, &mut open(), &shared);
+        let pending: Arc<AtomicUsize> = Arc::default();
+        let left = Arc::clone(&pending);
+        let run = move || serve(&jobs, &mut open(), &shared, &left);
         match std::thread::Builder::new().name(name.to_owned()).spawn(run) {
-            Ok(_) => Some(Queue { sender, patience }),
+            Ok(_) => Some(Queue { sender, pending, patience }),
             Err(error) => {
                 self.0.lose(0, format!("spans are not kept: {error}"));
                 None
@@ -152,13 +145,15 @@ impl Telemetry {
         }
     }
 
-    /// Waits until the spans that ended are kept, for a bounded time.
+    /// Waits until the spans that ended are kept, for a bounded time. What is not written by then is lost.
     pub fn flush(&self) {
         for queue in self.0.places.get().into_iter().flatten() {
             let (done, written) = sync_channel(1);
-            // A full queue has what it can hold; the process ends.
-            if queue.sender.try_send(Job::Flush(done)).is_ok() {
-                let _ = written.recv_timeout(queue.patience);
+            let is_written = queue.sender.try_send(Job::Flush(done)).is_ok()
+                && written.recv_timeout(queue.patience).is_ok();
+            let pending = queue.pending.load(Ordering::Relaxed);
+            if !is_written && pending > 0 {
+                self.0.lose(pending, "the program ended before they could be written".to_owned());
             }
         }
     }
@@ -190,7 +185,7 @@ impl Trouble {
     }
 }
 
-impl Shared {
+impl Collecting {
     fn lose(&self, spans: usize, why: String) {
         let mut trouble = self.trouble.lock();
         trouble.lost += spans;
@@ -198,7 +193,8 @@ impl Shared {
     }
 }
 
-fn serve(jobs: &Receiver<Job>, sink: &mut impl Sink, shared: &Shared) {
+fn serve(jobs: &Receiver<Job>, sink: &mut impl Sink, shared: &Collecting, pending: &AtomicUsize) {
+    sink.maintain();
     while let Ok(first) = jobs.recv() {
         let (mut batch, mut flushed) = (Vec::new(), None);
         let until = Instant::now() + GATHER;
@@ -212,28 +208,27 @@ fn serve(jobs: &Receiver<Job>, sink: &mut impl Sink, shared: &Shared) {
                 }
             }
             if batch.len() < BATCH {
-                next = match jobs.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                    Ok(job) => Some(job),
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-                };
+                next = jobs.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
             }
         }
         let count = batch.len();
         let written = if count > 0 { sink.write(batch) } else { Ok(()) };
+        pending.fetch_sub(count, Ordering::Relaxed);
         match written {
             Ok(()) => {}
             Err(Loss::Spans(why)) => shared.lose(count, why),
             Err(Loss::Other(why)) => shared.lose(0, why),
         }
-        if let Some(done) = flushed {
+        match flushed {
             // The process may have stopped waiting.
-            let _ = done.try_send(());
+            Some(done) => drop(done.try_send(())),
+            None => sink.maintain(),
         }
     }
 }
 
 /// Passes spans on as they end.
-struct Processor(Arc<Shared>);
+struct Processor(Arc<Collecting>);
 
 impl fmt::Debug for Processor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -250,12 +245,14 @@ impl SpanProcessor for Processor {
         // A clock may go back.
         span.end_time = span.end_time.max(span.start_time);
         for place in places {
-            match place.sender.try_send(Job::Span(Box::new(span.clone()))) {
-                Ok(()) => {}
-                Err(TrySendError::Full(_)) => {
-                    self.0.lose(1, "they came faster than they could be kept".to_owned())
-                }
-                Err(TrySendError::Disconnected(_)) => self.0.lose(1, "their thread has ended".to_owned()),
+            place.pending.fetch_add(1, Ordering::Relaxed);
+            if let Err(error) = place.sender.try_send(Job::Span(Box::new(span.clone()))) {
+                place.pending.fetch_sub(1, Ordering::Relaxed);
+                let why = match error {
+                    TrySendError::Full(_) => "they came faster than they could be kept",
+                    TrySendError::Disconnected(_) => "their thread has ended",
+                };
+                self.0.lose(1, why.to_owned());
             }
         }
     }

@@ -19,6 +19,9 @@ pub const CONTENT_KEYS: [&str; 4] = [
 /// The most bytes of one text.
 const TEXT: usize = 16 * 1024;
 
+/// Keys are at most so long, in bytes.
+const LONGEST_WORD: usize = 2048;
+
 /// The most bytes of the texts of one attribute.
 const ATTRIBUTE: usize = 64 * 1024;
 
@@ -45,10 +48,31 @@ pub fn output(reply: &AssistantMessage, finish: &str) -> String {
     json!([assistant(reply, Some(finish))]).to_string()
 }
 
+/// Returns the arguments of a call. They stay JSON, so that what they hold can be masked text by text.
 #[must_use]
 pub fn arguments(args: &Value) -> String {
-    let text = args.to_string();
-    if text.len() <= ATTRIBUTE { text } else { cut(&text, TEXT) }
+    shortened(args).to_string()
+}
+
+/// Returns a value whose texts are cut; one with too many of them is left out.
+fn shortened(value: &Value) -> Value {
+    fn cut_all(value: &Value) -> Value {
+        match value {
+            Value::String(text) => cut(text, TEXT).into(),
+            Value::Array(items) => items.iter().map(cut_all).collect(),
+            Value::Object(fields) => {
+                fields.iter().map(|(key, field)| (cut(key, 256), cut_all(field))).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+    match size(value) {
+        small if small <= TEXT => value.clone(),
+        _ => match cut_all(value) {
+            cut if size(&cut) <= ATTRIBUTE => cut,
+            large => json!({ "left_out": format!("{} bytes", size(&large)) }),
+        },
+    }
 }
 
 /// Returns the first line of what a call returned.
@@ -62,12 +86,16 @@ pub fn result(returned: &ToolReturn) -> String {
     cut(&returned.text(), TEXT)
 }
 
-/// Returns a text of at most `most` bytes, which says what is missing.
+/// Returns a text of at most `most` bytes, which says what is missing. It is cut between words, so that no part of a key is
+/// left that does not look like one.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
     let kept = text.get(..text.floor_char_boundary(most)).unwrap_or_default();
+    let word =
+        kept.rfind(char::is_whitespace).filter(|at| kept.len() - at <= LONGEST_WORD).unwrap_or(kept.len());
+    let kept = kept.get(..word).unwrap_or_default();
     format!("{kept}… ({} more bytes)", text.len() - kept.len())
 }
 
@@ -75,7 +103,7 @@ fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(size).sum(),
-        Value::Object(fields) => fields.values().map(size).sum(),
+        Value::Object(fields) => fields.iter().map(|(key, field)| key.len() + size(field)).sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
     }
 }
@@ -119,10 +147,7 @@ fn text_of(returned: &ToolReturn) -> String {
 
 fn assistant(reply: &AssistantMessage, finish: Option<&str>) -> Value {
     let call = |call: &ToolCall| {
-        let args = match call.args.to_string() {
-            text if text.len() > TEXT => Value::String(cut(&text, TEXT)),
-            _ => call.args.clone(),
-        };
+        let args = shortened(&call.args);
         json!({ "type": "tool_call", "id": call.id.0, "name": call.name.as_str(), "arguments": args })
     };
     let parts = reply.parts.iter().filter_map(|part| match &part.kind {
@@ -148,30 +173,25 @@ pub fn stored(text: &str, how: SpanContent, conceal: &dyn Fn(&str) -> String) ->
     // A mask must not cover a quotation mark of JSON.
     match serde_json::from_str::<Value>(text) {
         Ok(mut value @ (Value::Array(_) | Value::Object(_))) => {
-            walk(&mut value, &clean);
+            walk(&mut value, "", &clean);
             value.to_string()
         }
         Ok(_) | Err(_) => clean(text),
     }
 }
 
-fn walk(value: &mut Value, clean: &dyn Fn(&str) -> String) {
+/// Cleans the texts of a value. The name that it stands under is a hint: `{"password": ["…"]}`.
+fn walk(value: &mut Value, name: &str, clean: &dyn Fn(&str) -> String) {
     match value {
-        Value::String(text) => *text = clean(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, clean)),
+        Value::String(text) => {
+            let pair = clean(&format!("{name}={text}"));
+            *text = pair.strip_prefix(&format!("{name}=")).map_or_else(|| clean(text), ToOwned::to_owned);
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, name, clean)),
         Value::Object(fields) => {
-            for (key, field) in fields.iter_mut() {
-                // `{"password": "…"}`: the name is the hint, and stands in another text.
-                match field {
-                    Value::String(text) => {
-                        let pair = format!("{key}={text}");
-                        let masked = clean(&pair);
-                        *text = masked
-                            .strip_prefix(&format!("{key}="))
-                            .map_or_else(|| clean(text), ToOwned::to_owned);
-                    }
-                    other => walk(other, clean),
-                }
+            for (key, mut field) in std::mem::take(fields) {
+                walk(&mut field, &key, clean);
+                fields.insert(clean(&key), field);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -205,6 +225,11 @@ mod tests {
                 json!({ "a": "http://x", "b": "c@d" }).to_string(),
                 r#"{"a":"http://x","b":"c@d"}"#.to_owned(),
             ),
+            (
+                SpanContent::Redacted,
+                json!({ "token": ["abc123def456"] }).to_string(),
+                r#"{"token":["[masked]"]}"#.to_owned(),
+            ),
             (SpanContent::Redacted, "12".to_owned(), "12".to_owned()),
         ];
         for (how, text, expected) in cases {
@@ -224,5 +249,13 @@ mod tests {
         assert!(newest.starts_with("49 ") && newest.ends_with("more bytes)"), "{newest}");
         let big = json!({ "a": "x".repeat(10_000_000) });
         assert!(arguments(&big).len() < TEXT + 100);
+        let many: Vec<Value> = (0..1_000_000).map(|_| json!("x")).collect();
+        assert!(arguments(&Value::Array(many)).len() < 100);
+        // A key that the cut falls into is left out whole, and a long script stays JSON, so that it is masked.
+        let script =
+            format!("{} PASSWORD = \"hunter2hunter2\" sk-{}", "word ".repeat(3_200), "a1".repeat(900));
+        let kept =
+            stored(&arguments(&json!({ "content": script })), SpanContent::Redacted, &ToOwned::to_owned);
+        assert!(!kept.contains("hunter2") && !kept.contains("sk-a"), "{}", kept.len());
     }
 }

@@ -12,22 +12,31 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, params};
 use serde_json::Value;
 
-use super::collect::{Loss, Sink};
 use super::row::SpanRow;
+use super::sink::{Loss, Sink};
 use crate::stdx::fs::{create_private_dir, open_private};
-use crate::store::wake_others;
+use crate::store::{file_id, wake_others};
 
 /// The name of the file in the data folder.
 pub const FILE: &str = "telemetry.db";
 
+/// Spans after which some old ones are deleted.
+const EVERY: i64 = 64;
+
+/// The size in bytes beyond which the write-ahead log is written back: a process that opens the file reads all of it.
+const LOG: u64 = 256 * 1024;
+
 /// The version of the table.
 pub(super) const VERSION: i64 = 1;
 
-/// How long a batch waits for other processes, in all.
-const BUSY: Duration = Duration::from_secs(2);
+/// How long a batch waits for other processes; less than the end of a process waits for it.
+const BUSY: Duration = Duration::from_millis(400);
 
-/// Spans deleted with one batch: twice as many as a batch may add.
-const STEP: usize = 512;
+/// Spans deleted at a time: more than can be added meanwhile.
+const STEP: i64 = 512;
+
+/// Spans deleted between two looks at the size: some are a hundred kilobytes long.
+const FEW: i64 = 16;
 
 /// Pages given back to the file system with one batch.
 const FREED: usize = 256;
@@ -50,18 +59,35 @@ pub(super) struct SpanWriter {
     resource: Value,
     text: Box<dyn Fn(&str) -> String + Send>,
     connection: Option<Connection>,
+    /// Device and number of the open file: a file that was deleted takes no further span.
+    file: Option<(u64, u64)>,
 }
 
 impl SpanWriter {
     pub fn new(options: FileOptions, resource: Value, text: Box<dyn Fn(&str) -> String + Send>) -> Self {
-        Self { options, resource, text, connection: None }
+        Self { options, resource, text, connection: None, file: None }
+    }
+
+    fn open(&mut self) -> Result<&mut Connection, FileError> {
+        let path = self.options.data.join(FILE);
+        if self.file != file_id(&path) {
+            self.connection = None;
+        }
+        match &mut self.connection {
+            Some(connection) => Ok(connection),
+            none => {
+                let connection = open(&self.options.data)?;
+                self.file = file_id(&path);
+                Ok(none.insert(connection))
+            }
+        }
     }
 
     fn insert(&mut self, batch: &[SpanData]) -> Result<(), FileError> {
-        if self.connection.is_none() {
-            self.connection = Some(open(&self.options.data)?);
-        }
-        let Some(connection) = &mut self.connection else { return Ok(()) };
+        let rows: Vec<SpanRow> =
+            batch.iter().map(|span| SpanRow::of(span, &self.resource, &self.text)).collect();
+        let options = self.options.clone();
+        let connection = self.open()?;
         let step = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         {
             let mut insert = step.prepare_cached(
@@ -69,8 +95,7 @@ impl SpanWriter {
                      status_code, status_description, attributes, events, resource)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             )?;
-            for span in batch {
-                let row = SpanRow::of(span, &self.resource, &self.text);
+            for row in rows {
                 insert.execute(params![
                     row.id,
                     row.trace_id,
@@ -88,13 +113,25 @@ impl SpanWriter {
                 ])?;
             }
         }
-        prune(&step, &self.options)?;
+        let (last, count) = (step.last_insert_rowid(), i64::try_from(batch.len()).unwrap_or(i64::MAX));
+        let before = last.saturating_sub(count);
+        if before / EVERY != last / EVERY {
+            prune(&step, &options, before)?;
+        }
         step.commit()?;
         Ok(())
     }
 }
 
 impl Sink for SpanWriter {
+    fn maintain(&mut self) {
+        // What is wrong is said with the first batch.
+        let data = self.options.data.clone();
+        if let Ok(connection) = self.open() {
+            let _ = write_back(connection, &data);
+        }
+    }
+
     fn write(&mut self, batch: Vec<SpanData>) -> Result<(), Loss> {
         let written = self.insert(&batch);
         if let Err(error) = written {
@@ -155,32 +192,40 @@ fn open(data: &Path) -> Result<Connection, FileError> {
             connection.pragma_update(None, "user_version", VERSION)?;
         }
     }
-    connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304;")?;
+    connection.execute_batch(
+        "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 262144;",
+    )?;
     Ok(connection)
+}
+
+/// Writes a long log back. It waits for the disk, which the end of a process must not.
+fn write_back(connection: &Connection, data: &Path) -> Result<(), FileError> {
+    let log = std::fs::metadata(data.join(format!("{FILE}-wal"))).map_or(0, |log| log.len());
+    if log > LOG {
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+    }
+    Ok(())
 }
 
 pub(super) fn version(connection: &Connection) -> Result<i64, FileError> {
     Ok(connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
 }
 
-/// Deletes some of the spans that are too old or too many.
-fn prune(connection: &Connection, options: &FileOptions) -> Result<(), FileError> {
+/// Deletes some of the spans that are too old or too many; of those up to this number only.
+fn prune(connection: &Connection, options: &FileOptions, upto: i64) -> Result<(), FileError> {
     let now = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
     let oldest = now.saturating_sub(DAY.saturating_mul(i64::from(options.days)));
-    let mut deleted = connection
-        .prepare_cached(
-            "DELETE FROM spans WHERE rowid IN
-                 (SELECT rowid FROM spans WHERE start_time < ?1 ORDER BY start_time LIMIT ?2)",
-        )?
-        .execute(params![oldest, STEP as i64])?;
+    let delete = "DELETE FROM spans WHERE rowid IN
+        (SELECT rowid FROM spans WHERE start_time < ?1 AND rowid <= ?2 ORDER BY start_time LIMIT ?3)";
+    let mut delete = connection.prepare_cached(delete)?;
+    let mut deleted = delete.execute(params![oldest, upto, STEP])?;
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
-    let used = number("PRAGMA page_count")? - number("PRAGMA freelist_count")?;
-    if used * number("PRAGMA page_size")? > i64::from(options.max_mb) * 1024 * 1024 {
-        deleted += connection
-            .prepare_cached(
-                "DELETE FROM spans WHERE rowid IN (SELECT rowid FROM spans ORDER BY start_time LIMIT ?1)",
-            )?
-            .execute([STEP as i64])?;
+    let most = i64::from(options.max_mb) * 1024 * 1024 / number("PRAGMA page_size")?;
+    for _ in 0..STEP / FEW {
+        if number("PRAGMA page_count")? - number("PRAGMA freelist_count")? <= most {
+            break;
+        }
+        deleted += delete.execute(params![i64::MAX, upto, FEW])?;
     }
     if deleted > 0 {
         connection.execute_batch(&format!("PRAGMA incremental_vacuum({FREED})"))?;
@@ -225,6 +270,7 @@ mod tests {
         for age in (0..20).rev() {
             let spans = batch(256, now - Duration::from_secs(age * 60));
             assert!(writer.write(spans).is_ok());
+            writer.maintain();
         }
         let file = SpanFile::open(data.path()).unwrap();
         let kept = file.last(100_000, &SpanFilter::default()).unwrap();
@@ -251,9 +297,13 @@ mod tests {
         let mut strict = writer(data.path(), 200, 2);
         let left =
             |data: &Path| SpanFile::open(data).unwrap().last(9999, &SpanFilter::default()).unwrap().len();
-        assert!(strict.write(batch(1, SystemTime::now())).is_ok());
-        assert_eq!(left(data.path()), 4 * 256 + 1 - STEP);
-        assert!(strict.write(batch(1, SystemTime::now())).is_ok());
-        assert_eq!(left(data.path()), 2, "all that are too old are gone");
+        assert!(strict.write(batch(64, SystemTime::now())).is_ok());
+        assert_eq!(left(data.path()), 4 * 256 + 64 - 512);
+        assert!(strict.write(batch(64, SystemTime::now())).is_ok());
+        assert_eq!(left(data.path()), 2 * 64, "all that are too old are gone");
+        // A file that was deleted is begun anew.
+        std::fs::remove_file(data.path().join(FILE)).unwrap();
+        assert!(strict.write(batch(3, SystemTime::now())).is_ok());
+        assert_eq!(left(data.path()), 3);
     }
 }

@@ -11,6 +11,7 @@ pub mod file;
 pub mod otlp;
 pub mod reader;
 pub mod row;
+mod sink;
 pub mod spans;
 pub mod stats;
 

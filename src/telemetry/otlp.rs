@@ -17,8 +17,9 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{SpanData, SpanExporter as _};
 
-use super::collect::{Loss, Sink};
 use super::content::CONTENT_KEYS;
+use super::sink::{Loss, Sink};
+use crate::stdx::secrecy::shown_address;
 
 /// How long one request may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -140,7 +141,7 @@ impl Collector {
                     exporter.set_resource(resource);
                     exporter
                 })
-                .map_err(|error| format!("{address}: {error}"))
+                .map_err(|error| format!("{}: {error}", shown_address(&address)))
         });
         let metrics = metrics.and_then(|address| {
             let builder = MetricExporter::builder().with_http().with_protocol(Protocol::HttpBinary);
@@ -156,6 +157,8 @@ impl Collector {
     fn reduced(&self, mut span: SpanData) -> SpanData {
         span.attributes.retain(|pair| self.content || !CONTENT_KEYS.contains(&pair.key.as_str()));
         let clean = |text: &str| (self.clean)(text);
+        // The name of a tool is a word of the model.
+        span.name = clean(&span.name).into();
         for pair in &mut span.attributes {
             if let Attribute::String(text) = &pair.value {
                 pair.value = Attribute::String(clean(text.as_str()).into());

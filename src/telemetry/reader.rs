@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::file::{FILE, FileError, VERSION, version};
 use super::row::SpanRow;
+use crate::store::file_id;
 
 const COLUMNS: &str = "rowid, id, trace_id, parent_id, name, kind, start_time, end_time, duration_ms, status_code, \
                        status_description, attributes, events, resource";
@@ -63,6 +64,8 @@ pub type Numbered = (i64, SpanRow);
 pub struct SpanFile {
     pub(super) connection: Connection,
     path: PathBuf,
+    /// Device and number of the file.
+    id: Option<(u64, u64)>,
 }
 
 impl SpanFile {
@@ -83,9 +86,15 @@ impl SpanFile {
             Ok(connection)
         };
         match opened() {
-            Ok(connection) => Ok(Self { connection, path }),
+            Ok(connection) => Ok(Self { connection, id: file_id(&path), path }),
             Err(why) => Err(ReadError::File { path, why }),
         }
+    }
+
+    /// Whether the path still names this file.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.id == file_id(&self.path)
     }
 
     /// Returns the last `count` spans, in the order in which they were written.

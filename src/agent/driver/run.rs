@@ -249,7 +249,7 @@ impl<'a> Driver<'a> {
     }
 
     async fn run_to_end(&mut self, first: Vec<Effect>) -> Result<TurnResult, StoreError> {
-        self.tell_answers().await?;
+        self.tell_answers().await;
         let mut end = self.carry_out(first).await?;
         // A decision may have arrived since the session was opened.
         if end.is_none() {

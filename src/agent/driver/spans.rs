@@ -8,14 +8,13 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::Timestamp;
 use tokio::time::Instant;
 use tracing::Span;
-use tracing::field::Empty;
 
 use super::{ActiveModel, AgentEnv, TraceSettings};
 use crate::agent::effect::ModelRole;
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::config::SpanContent;
 use crate::history::{Known, OpenCall, Record, TurnEnd};
-use crate::message::{Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolReturn, Usage};
+use crate::message::{Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolReturn, Usage, Usd};
 use crate::provider::{ErrorClass, ModelRequest, StreamEvent};
 use crate::session::Session;
 use crate::telemetry::{content, spans};
@@ -43,6 +42,8 @@ pub(super) struct TurnSpans {
     /// The calls that wait for a decision, and since when they do in this process.
     waiting: HashMap<RequestId, (Request, Option<Timestamp>)>,
     usage: Usage,
+    /// The service and the model that were asked last.
+    asked: Option<(String, String)>,
 }
 
 /// A request to a model.
@@ -63,7 +64,6 @@ impl TurnSpans {
             gen_ai.operation.name = "invoke_agent",
             gen_ai.agent.name = "co",
             gen_ai.conversation.id = %session.id(),
-            gen_ai.provider.name = Empty,
         );
         if !turn.is_disabled() {
             let TraceSettings { parent, .. } = &env.trace;
@@ -73,6 +73,9 @@ impl TurnSpans {
             };
             if let Some(parent) = resumed.or(parent.as_deref()) {
                 spans::continue_trace(&turn, parent);
+            }
+            if let (Some(_), Some(caller)) = (resumed, parent) {
+                spans::link(&turn, caller);
             }
             if start == TurnStart::LateCalls {
                 let of_turns: BTreeSet<_> =
@@ -98,6 +101,7 @@ impl TurnSpans {
             chat: None,
             compaction: None,
             usage: Usage::default(),
+            asked: None,
         }
     }
 
@@ -130,8 +134,7 @@ impl TurnSpans {
         if who == ModelRole::Fallback {
             spans::set(&span, "co.request.fallback", true);
         }
-        spans::set(&self.turn, "gen_ai.provider.name", provider.to_owned());
-        spans::set(&self.turn, "gen_ai.request.model", request.model.clone());
+        self.asked = Some((provider.to_owned(), request.model.clone()));
         if self.content != SpanContent::None {
             let (messages, omitted) = content::input(request.conversation().rev());
             spans::set(&span, "gen_ai.input.messages", messages);
@@ -199,7 +202,7 @@ impl TurnSpans {
         }
         for record in records {
             if let Record::RequestEnded { attempt, usage, cost, error, .. } = record {
-                self.ended(*attempt, *usage, cost.map(|cost| cost.dollars()), *error);
+                self.ended(*attempt, *usage, cost.map(Usd::dollars), *error);
             }
         }
     }
@@ -230,7 +233,7 @@ impl TurnSpans {
     pub fn answered(&mut self, record: &Record, times: Option<Times>) {
         match record {
             Record::Decided { request, approval, by, .. } => {
-                self.waited(request, Some((approval, by)), times)
+                self.waited(request, Some((approval, by)), times);
             }
             Record::Expired { request, .. } => self.waited(request, None, times),
             _ => {}
@@ -278,6 +281,11 @@ impl TurnSpans {
 
     /// The turn ended.
     pub fn ends(&mut self, end: &TurnEnd) {
+        // Each attribute once: a span is a list, and a second value would stand beside the first.
+        if let Some((provider, model)) = self.asked.take() {
+            spans::set(&self.turn, "gen_ai.provider.name", provider);
+            spans::set(&self.turn, "gen_ai.request.model", model);
+        }
         spans::set_count(&self.turn, "gen_ai.usage.input_tokens", self.usage.input);
         spans::set_count(&self.turn, "gen_ai.usage.output_tokens", self.usage.output);
         let word = match end {
@@ -346,23 +354,44 @@ pub(super) fn execute_tool(call: &ToolCall, content: SpanContent) -> Span {
     span
 }
 
-/// Ends it with what the call returned.
-pub(super) fn returned(span: &Span, returned: &ToolReturn, content: SpanContent) {
-    if span.is_disabled() {
-        return;
+/// A call that runs: one that is dropped was interrupted.
+pub(super) struct RunningCall {
+    span: Span,
+    has_returned: bool,
+}
+
+impl RunningCall {
+    pub fn new(span: Span) -> Self {
+        Self { span, has_returned: false }
     }
-    let kind = match returned.status {
-        ReturnStatus::Ok => None,
-        ReturnStatus::Failed => Some("failed"),
-        ReturnStatus::Unknown => Some("unknown"),
-        ReturnStatus::Denied | ReturnStatus::Undecided => Some("denied"),
-        ReturnStatus::Interrupted => Some("interrupted"),
-    };
-    if let Some(kind) = kind {
-        let text = if content == SpanContent::None { String::new() } else { content::summary(returned) };
-        spans::fail(span, kind, text);
+
+    /// The call returned.
+    pub fn returned(&mut self, returned: &ToolReturn, content: SpanContent) {
+        self.has_returned = true;
+        if self.span.is_disabled() {
+            return;
+        }
+        let kind = match returned.status {
+            ReturnStatus::Ok => None,
+            ReturnStatus::Failed => Some("failed"),
+            ReturnStatus::Unknown => Some("unknown"),
+            ReturnStatus::Denied | ReturnStatus::Undecided => Some("denied"),
+            ReturnStatus::Interrupted => Some("interrupted"),
+        };
+        if let Some(kind) = kind {
+            let text = if content == SpanContent::None { String::new() } else { content::summary(returned) };
+            spans::fail(&self.span, kind, text);
+        }
+        if content != SpanContent::None {
+            spans::set(&self.span, "gen_ai.tool.call.result", content::result(returned));
+        }
     }
-    if content != SpanContent::None {
-        spans::set(span, "gen_ai.tool.call.result", content::result(returned));
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        if !self.has_returned {
+            spans::fail(&self.span, "interrupted", "the call was dropped".to_owned());
+        }
     }
 }

@@ -200,6 +200,7 @@ async fn run_tool(
     (after, content): AfterRun,
 ) -> Returned {
     let limit = tool.spec().timeout;
+    let mut span = spans::RunningCall::new(tracing::Span::current());
     let ended = match tokio::time::timeout(limit, tool.run(&call.args, &context)).await {
         Ok(result) => Ended::Output(result),
         Err(_) => Ended::TimedOut(limit),
@@ -208,7 +209,7 @@ async fn run_tool(
     let mut left = returned(&call.id, tool.spec().side_effect, ended, was_cancelled);
     left.returned.done = Done::said(tool.outcome(left.returned.status, &left.returned.text()));
     after.look(call, &mut left.returned, &context.cancel).await;
-    spans::returned(&tracing::Span::current(), &left.returned, content);
+    span.returned(&left.returned, content);
     left
 }
 

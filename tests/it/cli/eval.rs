@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use co::eval::case::{Answer, BUILT_IN, Case, parse};
+use co::eval::case::{BUILT_IN, Case, UserAnswer, parse};
 use serde_json::{Value, json};
 
 use crate::cli::http_kit::{Answered, HttpServer};
@@ -16,12 +16,14 @@ enum Habit {
     Wrong,
     /// The service is overloaded.
     Overloaded,
+    /// The key is wrong.
+    Refused,
 }
 
 /// A model that is right on a share of the cases, chosen by a seed.
 struct Scripted {
     cases: BTreeMap<String, Case>,
-    habit: fn(&str) -> Habit,
+    habit: Mutex<fn(&str) -> Habit>,
     asked: Mutex<Vec<Value>>,
 }
 
@@ -33,7 +35,7 @@ fn number(id: &str) -> u32 {
 impl Scripted {
     fn serving(text: &str, habit: fn(&str) -> Habit) -> (HttpServer, Arc<Self>) {
         let cases = parse(text).cases.into_iter().map(|case| (case.prompt.clone(), case)).collect();
-        let this = Arc::new(Self { cases, habit, asked: Mutex::default() });
+        let this = Arc::new(Self { cases, habit: Mutex::new(habit), asked: Mutex::default() });
         let model = Arc::clone(&this);
         (HttpServer::start(move |_, body| model.answer(&serde_json::from_slice(body).unwrap())), this)
     }
@@ -47,10 +49,12 @@ impl Scripted {
             .next();
         let case = case.unwrap_or_else(|| panic!("an unknown prompt: {messages:#?}"));
         let replies = messages.iter().filter(|one| one["role"] == "assistant").count();
-        match (self.habit)(&case.id) {
+        let habit = *self.habit.lock().unwrap();
+        match habit(&case.id) {
             Habit::Overloaded => Answered::new(503, "{\"error\": {\"message\": \"overloaded\"}}"),
-            Habit::Right => reply(right(case, replies)),
-            Habit::Wrong => reply(wrong(case, replies)),
+            Habit::Refused => Answered::new(401, "{\"error\": {\"message\": \"no such key\"}}"),
+            Habit::Right => reply(right(case, replies).as_ref()),
+            Habit::Wrong => reply(wrong(case, replies).as_ref()),
         }
     }
 }
@@ -61,8 +65,8 @@ fn quoted(text: &str) -> &str {
 }
 
 /// A completion: words, or one call.
-fn reply(call: Option<(String, Value)>) -> Answered {
-    let message = match &call {
+fn reply(call: Option<&(String, Value)>) -> Answered {
+    let message = match call {
         None => json!({ "role": "assistant", "content": "Here is my answer." }),
         Some((tool, args)) => json!({ "role": "assistant", "content": null, "tool_calls": [
             { "id": "c", "type": "function", "function": { "name": tool, "arguments": args.to_string() } }
@@ -98,7 +102,7 @@ fn wrong(case: &Case, replies: usize) -> Option<(String, Value)> {
     }
     match (&case.answer, replies) {
         // The call that was denied, again.
-        (Some(Answer::Deny(_) | Answer::Later(_)), 1) => right(case, 0),
+        (Some(UserAnswer::Deny(_) | UserAnswer::Later(_)), 1) => right(case, 0),
         (Some(_), 1) => call("list_dir", json!({ "path": "." })),
         (Some(_), _) => right(case, replies),
         (None, 0) if !case.forbid.is_empty() => right(case, 0),
@@ -165,7 +169,7 @@ fn the_scores_are_as_the_model_was_made() {
             _ if !case.needs.is_empty() => dim[3] += 1,
             Habit::Right => dim[0] += 1,
             Habit::Wrong => dim[1] += 1,
-            Habit::Overloaded => dim[2] += 1,
+            Habit::Overloaded | Habit::Refused => dim[2] += 1,
         }
     }
     for (dim, [passed, failed, errors, skipped]) in expected {
@@ -243,11 +247,7 @@ fn gates_fail_where_they_must() {
     let table: &[(&[&str], i32, &str)] = &[
         (&["few.jsonl"], 1, "60.0 % is below the threshold of 80.0 %"),
         (&["few.jsonl", "--threshold", "0.6"], 0, "1 skipped"),
-        (
-            &["few.jsonl", "--threshold", "0.6", "--compare", "old.json"],
-            2,
-            "worse than a baseline: approval, refusal",
-        ),
+        (&["few.jsonl", "--threshold", "0.6", "--compare", "old.json"], 2, "worse than a baseline: approval"),
         (
             &[
                 "few.jsonl",
@@ -284,19 +284,28 @@ fn gates_fail_where_they_must() {
     let ran = co.run(&["eval", "--runs", "1", "few.jsonl"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("every run had a temporary failure"), "{}", ran.err);
+    let (refusing, model) = Scripted::serving(FEW, |_| Habit::Refused);
+    let co = co.env("CO_BASE_URL", format!("{}/v1", refusing.url()));
+    let ran = co.run(&["eval", "--runs", "1", "few.jsonl"]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.err.contains("no run can succeed"), "{}", ran.err);
+    assert_eq!(model.asked.lock().unwrap().len(), 1, "nothing is tried again and again");
+    let ran = co.run(&["eval", "--runs", "1", "few.jsonl", "--max-usd", "1"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("the price of openai-compatible-scripted is not known"), "{}", ran.err);
 }
 
 #[test]
 fn what_was_done_is_not_done_again() {
-    let (failing, _model) =
+    let (server, model) =
         Scripted::serving(FEW, |id| if id == "d" { Habit::Overloaded } else { Habit::Right });
     let prices = "[models.\"scripted\"]\ninput_price = 1000.0\noutput_price = 1000.0\n";
-    let co = lab(&failing).file("work/few.jsonl", FEW).file(".config/co/config.toml", prices);
+    let co = lab(&server).file("work/few.jsonl", FEW).file(".config/co/config.toml", prices);
     let capped = co.run(&["eval", "--runs", "1", "few.jsonl", "--max-usd", "0.2"]);
     assert_eq!(capped.code, Some(5), "{capped:?}");
     assert!(capped.err.contains("stopped at $0.22"), "{}", capped.err);
-    let (server, model) = Scripted::serving(FEW, |_| Habit::Right);
-    let co = co.env("CO_BASE_URL", format!("{}/v1", server.url()));
+    model.asked.lock().unwrap().clear();
+    *model.habit.lock().unwrap() = |_| Habit::Right;
     let (code, results, err) = eval(&co, &["--runs", "1", "few.jsonl", "--max-usd", "9"]);
     assert_eq!((code, &results["overall_accuracy"]), (0, &json!(1.0)), "{err}");
     assert!(err.contains("going on: 2 runs were done before"), "{err}");

@@ -107,3 +107,24 @@ fn a_turn_of_the_program() {
         assert!(requests > Some(100), "{provider}: no usage in {told:#}");
     }
 }
+
+/// Ten cases on a model that knows nothing: only the machinery is judged.
+#[test]
+fn ten_cases_are_scored() {
+    let Some(server) = Server::start() else { return };
+    let cases: Vec<&str> =
+        co::eval::case::BUILT_IN.lines().filter(|line| !line.contains("needs")).step_by(7).take(10).collect();
+    let co = Co::new()
+        .file("work/ten.jsonl", cases.join("\n"))
+        .env("CO_PROVIDER", "openai-compatible")
+        .env("CO_BASE_URL", format!("{}/v1", server.url))
+        .env("CO_MODEL", "tiny")
+        .env("CO_MAX_OUTPUT_TOKENS", "48");
+    let ran = co.run(&["eval", "ten.jsonl", "--runs", "1", "--threshold", "0", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = ran.json();
+    assert_eq!(told["cases"].as_array().map(Vec::len), Some(10));
+    let valid: u64 =
+        told["cases"].as_array().unwrap().iter().filter_map(|case| case["valid_runs"].as_u64()).sum();
+    assert!(valid >= 9, "{told:#}");
+}

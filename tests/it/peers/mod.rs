@@ -4,6 +4,7 @@
 mod litellm;
 mod llamacpp;
 mod mcp;
+mod otel;
 
 use std::sync::Arc;
 
