@@ -331,7 +331,7 @@ async fn run_missing(
             Ok(result) => kept.add(&case.id, run, result)?,
             Err(why) => return Ok(Ending::Unusable(why)),
         }
-        progress.step(kept.usd());
+        progress.step(lab.is_priced().then(|| kept.usd()));
         stopping.set(is_spent(kept));
     }
     Ok(if progress.done < progress.all { Ending::Spent } else { Ending::Done })
@@ -352,7 +352,7 @@ impl Progress {
         Self { all, done: 0, began: now, said: now, draws: std::io::stderr().is_terminal() }
     }
 
-    fn step(&mut self, usd: f64) {
+    fn step(&mut self, usd: Option<f64>) {
         self.done += 1;
         let is_over = self.done == self.all;
         if !self.draws && (self.said.elapsed() < SLOWLY || is_over) {
@@ -361,7 +361,8 @@ impl Progress {
         self.said = Instant::now();
         let rate = self.done as f64 / self.began.elapsed().as_secs_f64().max(1e-3);
         let left = duration((self.all - self.done) as f64 / rate * 1e3);
-        let line = format!("{}/{} runs, {rate:.1} a second, ${usd:.4}, {left} left", self.done, self.all);
+        let cost = usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
+        let line = format!("{}/{} runs, {rate:.1} a second{cost}, {left} left", self.done, self.all);
         let mut out = std::io::stderr().lock();
         // Progress that cannot be shown is no failure.
         let _ = match (self.draws, is_over) {

@@ -60,7 +60,7 @@ fn requests(name: String, one: &Counted) -> [String; 8] {
         one.errors.to_string(),
         grouped(one.input_tokens),
         grouped(one.output_tokens),
-        format!("${:.2}", one.usd),
+        one.cost(),
         time(one.p50_ms),
         time(one.p95_ms),
     ]

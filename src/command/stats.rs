@@ -52,7 +52,7 @@ fn section<'a, N: Display>(
     }
 }
 
-/// Describes counts: `12 requests (1 failed), 83,200 input, 512 output, $0.19; half within 1.2s, 95 % within 3.4s`.
+/// Describes counts: `12 requests (1 failed), 83,200 input, 512 output, cost $0.19; half within 1.2s, 95 % within 3.4s`.
 fn counted(one: &Counted, unit: &str) -> String {
     let mut words = count(usize::try_from(one.count).unwrap_or(usize::MAX), unit);
     if one.errors > 0 {
@@ -60,7 +60,8 @@ fn counted(one: &Counted, unit: &str) -> String {
     }
     if one.input_tokens + one.output_tokens > 0 {
         let (input, output) = (grouped(one.input_tokens), grouped(one.output_tokens));
-        words.push_str(&format!(", {input} input, {output} output, ${:.2}", one.usd));
+        let cost = one.cost();
+        words.push_str(&format!(", {input} input, {output} output, cost {cost}"));
     }
     if let (Some(half), Some(most)) = (one.p50_ms, one.p95_ms) {
         words.push_str(&format!("; half within {}, 95 % within {}", duration(half), duration(most)));

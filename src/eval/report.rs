@@ -63,7 +63,7 @@ impl Report<'_> {
         let (low, high) = overall.interval();
         let mut text = format!(
             "# Tool calling: {}\n\n- {}\n- overall: **{}** ({} of {} cases; 95 % interval {} to {})\n\
-             - gate: {}\n- cost: ${:.4}, {} runs a case\n",
+             - gate: {}\n- cost: {}, {} runs a case\n",
             cell(&results.model),
             results.timestamp,
             percent(results.overall_accuracy),
@@ -72,7 +72,7 @@ impl Report<'_> {
             percent(low),
             percent(high),
             self.gate_words(),
-            results.usd,
+            results.usd.map_or_else(|| "unknown".to_owned(), |usd| format!("${usd:.4}")),
             results.config.runs,
         );
         if overall.skipped + overall.errors > 0 {

@@ -221,8 +221,9 @@ pub struct Results {
     pub overall_accuracy: f64,
     pub dim_stats: BTreeMap<String, DimStats>,
     pub cases: Vec<CaseResult>,
+    /// The cost of all runs; absent if the price of some is unknown.
     #[serde(default)]
-    pub usd: f64,
+    pub usd: Option<f64>,
 }
 
 fn first_version() -> u32 {
@@ -238,7 +239,7 @@ impl Results {
                 .entry(case.dim.clone())
                 .or_insert_with(|| DimStats::of(cases.iter().filter(|one| one.dim == case.dim)));
         }
-        let usd = cases.iter().flat_map(|case| &case.runs).filter_map(|run| run.usd).sum();
+        let usd = cases.iter().flat_map(|case| &case.runs).map(|run| run.usd).sum();
         let overall_accuracy = DimStats::of(cases.iter()).accuracy;
         Self { version: VERSION, model, timestamp, config, overall_accuracy, dim_stats, cases, usd }
     }

@@ -86,7 +86,7 @@ impl Lab {
         let folder = self.workspaces.path().join(label);
         let (seen, usd, trace) = match self.observe(case, &folder).await {
             Ok(observed) => observed,
-            Err(message) => (Observed { replies: Vec::new(), end: RunEnd::Broken { message } }, 0.0, None),
+            Err(message) => (Observed { replies: Vec::new(), end: RunEnd::Broken { message } }, None, None),
         };
         // What is left goes with the whole folder.
         let _ = fs::remove_dir_all(&folder);
@@ -97,10 +97,14 @@ impl Lab {
         }
         let recovered =
             (case.dim == Dim::ErrorRecovery).then_some(seen.end == RunEnd::Words && first.is_some());
-        Ok(RunResult { recovered, usd: Some(usd), trace, ..RunResult::of(&verdict, first) })
+        Ok(RunResult { recovered, usd, trace, ..RunResult::of(&verdict, first) })
     }
 
-    async fn observe(&self, case: &Case, folder: &Path) -> Result<(Observed, f64, Option<String>), String> {
+    async fn observe(
+        &self,
+        case: &Case,
+        folder: &Path,
+    ) -> Result<(Observed, Option<f64>, Option<String>), String> {
         furnish(folder, case).map_err(|error| format!("its workspace could not be made: {error}"))?;
         let told = |error: &dyn std::fmt::Display| error.to_string();
         let mut session = Session::create(&self.app.store, folder).await.map_err(|error| told(&error))?;
@@ -132,7 +136,10 @@ impl Lab {
         };
         let seen = Observed { replies: replies.collect(), end };
         let trace = history.trace().and_then(|trace| trace.split('-').nth(1)).map(ToOwned::to_owned);
-        Ok((seen, history.spent().usd.dollars(), trace))
+        let spent = history.spent();
+        // A sum over requests of unknown price would be too small.
+        let usd = (spent.unpriced == 0).then(|| spent.usd.dollars());
+        Ok((seen, usd, trace))
     }
 
     async fn env(&self, session: &Session, dim: Dim) -> AgentEnv {

@@ -21,8 +21,8 @@ pub struct Counted {
     pub errors: u64,
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// Of the requests whose price is known.
-    pub usd: f64,
+    /// Of the requests whose price is known; `null` if there is none.
+    pub usd: Option<f64>,
     /// Half of them took at most this; absent if there are none.
     pub p50_ms: Option<f64>,
     /// 95 % of them took at most this.
@@ -52,6 +52,12 @@ pub struct Stats {
 }
 
 impl Counted {
+    /// The cost, for people.
+    #[must_use]
+    pub fn cost(&self) -> String {
+        self.usd.map_or_else(|| "unknown".to_owned(), |usd| format!("${usd:.2}"))
+    }
+
     fn add(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
         let count = |column: &str| -> rusqlite::Result<u64> {
             let value: Option<i64> = row.get(column)?;
@@ -62,7 +68,9 @@ impl Counted {
         self.errors += u64::from(status.as_deref() == Some("ERROR"));
         self.input_tokens += count("input")?;
         self.output_tokens += count("output")?;
-        self.usd += row.get::<_, Option<f64>>("cost")?.unwrap_or(0.0);
+        if let Some(usd) = row.get::<_, Option<f64>>("cost")? {
+            *self.usd.get_or_insert(0.0) += usd;
+        }
         self.durations.push(row.get::<_, Option<f64>>("duration_ms")?.unwrap_or(0.0));
         Ok(())
     }

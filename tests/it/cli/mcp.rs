@@ -46,7 +46,7 @@ fn turn(faults: &[&str], more: &str, calls: &[(&str, Value)]) -> (Co, Ran, Value
     (co, ran, told)
 }
 
-const NEVER: &str = "approval = \"never\"";
+pub const NEVER: &str = "approval = \"never\"";
 
 /// What the calls of a turn returned, each with its status.
 fn returns(told: &Value) -> Vec<String> {

@@ -11,6 +11,7 @@ use prost::Message as _;
 use serde_json::{Value, json};
 
 use super::http_kit::{Answered, HttpServer};
+use super::mcp::{NEVER, with_server};
 use crate::co::{Co, Service, Wire};
 
 /// A read, a write that asks, and the answers.
@@ -368,4 +369,114 @@ fn a_turn_goes_on_whatever_a_collector_does() {
         .env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
     let status = co.run(&["status"]).out;
     assert!(status.contains("only `http/protobuf` is spoken"), "{status}");
+}
+
+#[test]
+fn every_wire_makes_the_same_spans() {
+    for wire in Wire::ALL {
+        let service = Service::new(HELLO);
+        let co = Co::new().with(&service, wire);
+        assert_eq!(co.run(&["-p", "hi"]).code, Some(0));
+        let spans = spans(&co);
+        let (chat, turn) = (only(&spans, "chat replay"), only(&spans, "invoke_agent co"));
+        assert_eq!(chat["parent_id"], turn["id"], "{wire:?}");
+        let usage = ["gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"]
+            .map(|key| chat["attributes"][key].clone());
+        assert_eq!(usage, [json!(7), json!(3)], "{wire:?}: {chat}");
+        assert_eq!(turn["attributes"]["gen_ai.usage.input_tokens"], 7, "{wire:?}");
+        assert!(chat["attributes"]["gen_ai.response.finish_reasons"].is_array(), "{wire:?}: {chat}");
+    }
+}
+
+#[test]
+fn a_request_that_is_repeated_is_a_span_each_time() {
+    let service = Service::new(&format!("reply\n  error 429 rate_limit slow down | retry-after=0\n{HELLO}"));
+    let co = Co::new().with(&service, Wire::Anthropic);
+    assert_eq!(co.run(&["-p", "hi"]).code, Some(0));
+    let spans = spans(&co);
+    let chats = named(&spans, "chat replay");
+    let told = |span: &Value| {
+        [&span["status_code"], &span["attributes"]["error.type"], &span["attributes"]["co.request.attempt"]]
+            .map(Value::clone)
+    };
+    assert_eq!(told(chats[0]), [json!("ERROR"), json!("rate_limited"), json!(1)]);
+    assert_eq!(told(chats[1]), [json!("UNSET"), Value::Null, json!(2)]);
+    assert_eq!(co.run(&["stats", "--json"]).json()["models"]["anthropic/replay"]["errors"], 1);
+
+    let service = Service::new("reply\n  error 401 authentication_error no");
+    let co = Co::new().with(&service, Wire::Anthropic);
+    assert_eq!(co.run(&["-p", "hi"]).code, Some(3));
+    let turn = self::spans(&co).pop().unwrap();
+    assert_eq!(
+        (&turn["attributes"]["co.turn.end"], &turn["attributes"]["error.type"]),
+        (&json!("failed"), &json!("auth"))
+    );
+}
+
+#[test]
+fn a_call_that_runs_after_its_turn_is_linked_to_it() {
+    let service = Service::new(&format!("{TURN}{HELLO}"));
+    let co = Co::new().with(&service, Wire::Anthropic).file("work/a.txt", "a\n");
+    assert_eq!(co.run(&["-p", "Copy a to b"]).code, Some(4));
+    let id = co.waiting().remove(0);
+    // The conversation goes on without it.
+    assert_eq!(co.run(&["-c", "-p", "and now?"]).code, Some(0));
+    assert_eq!(co.run(&["approvals", "yes", &id]).code, Some(0));
+    assert_eq!(co.run(&["resume", "-p"]).code, Some(0));
+    let spans = spans(&co);
+    let turns = named(&spans, "invoke_agent co");
+    let late = turns.iter().find(|turn| turn["attributes"]["co.turn.kind"] == "late calls").unwrap();
+    let link = &late["events"][0];
+    let to = json!({ "trace_id": turns[0]["trace_id"], "span_id": turns[0]["id"] });
+    assert_eq!((&link["name"], &link["attributes"]), (&json!("link"), &to));
+    assert_eq!(only(&spans, "execute_tool write_file")["parent_id"], late["id"]);
+}
+
+#[test]
+fn without_datasette_there_is_a_page() {
+    let service = Service::new(HELLO);
+    let co = Co::new().with(&service, Wire::Anthropic).env("PATH", "/nowhere");
+    assert_eq!(co.run(&["-p", "hi"]).code, Some(0));
+    let ran = co.run(&["logs", "--no-open"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "[HOME]/.local/share/co/traces.html\n"), "{ran:?}");
+    assert!(ran.err.contains("Datasette is not installed; `pipx install datasette`"), "{}", ran.err);
+}
+
+#[test]
+fn a_log_names_operations_and_no_words() {
+    let service = Service::new(&HELLO.repeat(2));
+    let co = Co::new().with(&service, Wire::Anthropic);
+    assert_eq!(co.run(&["--debug=trace", "-p", "a prompt of mine"]).err, "");
+    let log = std::fs::read_to_string(co.data().join("debug.log")).unwrap();
+    assert!(log.contains("invoke_agent") && log.contains("close"), "{log}");
+    assert!(!log.contains("a prompt of mine") && !log.contains("hyper"), "{log}");
+    let wrong = co.run(&["--debug=co=loud", "-p", "hi"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("--debug=co=loud"), "{}", wrong.err);
+}
+
+#[test]
+fn hooks_servers_and_compactions_have_spans() {
+    let long = "word ".repeat(3_000);
+    let service = Service::new(&format!(
+        "reply\n  call s_echo {{\"text\": \"hi\"}}\nreply\n  text {long}\n  usage 9000 3000\nreply\n  text A summary.\nreply\n  text Done.\n"
+    ));
+    let hook = "[[hook]]\nname = \"h\"\nevent = \"PreToolUse\"\ncommand = [\"/bin/true\"]\n";
+    let co = with_server(&service, &[], NEVER).file(".config/co/hooks.toml", hook);
+    assert_eq!(co.run(&["hooks", "trust", "--all", "--yes"]).code, Some(0));
+    let ran = co.run(&["-p", "go"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let ran = co.run(&["-c", "-p", "go on", "--set", "context_tokens=4000"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let spans = spans(&co);
+    let parent =
+        |span: &Value| spans.iter().find(|one| one["id"] == span["parent_id"]).map(|one| one["name"].clone());
+    let tool = only(&spans, "tools/call echo");
+    assert_eq!((&tool["kind"], parent(tool)), (&json!("CLIENT"), Some(json!("execute_tool s_echo"))));
+    assert_eq!(parent(only(&spans, "run_hook h")), Some(json!("invoke_agent co")));
+    let compaction = only(&spans, "compact");
+    assert_eq!(parent(compaction), Some(json!("invoke_agent co")));
+    let summaries =
+        named(&spans, "chat replay").into_iter().filter(|chat| chat["parent_id"] == compaction["id"]).count();
+    assert_eq!(summaries, 1);
 }
