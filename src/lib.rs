@@ -119,6 +119,10 @@
 //! - `/clear` starts a new session: the one before stays whole, with its title and its requests, in `/resume`.
 //! - A short write-ahead log stays beside the database when it is closed: writing it back waits for the disk three
 //!   times.
+//! - The span of a resumed turn is a child of the span in which the turn began; a wait for approval is written by the process
+//!   that goes on, with the times at which it was asked and decided. A link to another span is an event `link`, because the
+//!   table of the seed has no column for it.
+//! - The spans of an eval are in a file of its own and end in the report's page, so that statistics are of real work only.
 //! - Picture headers are read by our own code: the crate for it accepts broken files and misreads some sound ones.
 
 pub mod stdx;

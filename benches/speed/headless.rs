@@ -54,6 +54,34 @@ pub fn turn(report: &mut Report) {
     );
 }
 
+/// What spans cost: the same turn with and without them, in turns.
+pub fn spans(report: &mut Report) {
+    let take = |text: String, runs: usize| {
+        let service = Service::start(Answer::Text(text));
+        let stage = Stage::new(Some(&service.url));
+        let mut with = Vec::new();
+        let mut without = Vec::new();
+        for _ in 0..runs {
+            with.push(stage.run(Who::Co, &["-p", "hello"]));
+            without.push(stage.run(Who::Co, &["-p", "hello", "--set", "telemetry.max_mb=0"]));
+        }
+        (with, without)
+    };
+    let wall = |costs: &[super::stage::Cost]| costs.iter().map(|cost| cost.wall).collect::<Vec<_>>();
+    let cpu = |costs: &[super::stage::Cost]| costs.iter().map(|cost| cost.cpu).collect::<Vec<_>>();
+    let (with, without) = take("An instant answer.".to_owned(), 101);
+    report.add(
+        "headless turn with spans, beside one without",
+        "ms",
+        &wall(&with),
+        &wall(&without),
+        Goal::Times(1.05),
+    );
+    report.add("the same, CPU", "ms", &cpu(&with), &cpu(&without), Goal::Times(1.03));
+    let (with, without) = take(answer(20_000), 31);
+    report.add("20,000 tokens with spans, CPU", "ms", &cpu(&with), &cpu(&without), Goal::Times(1.03));
+}
+
 /// Between tool rounds: from the last byte of an answer that calls a reading tool to the next request, whole.
 pub fn rounds(report: &mut Report) {
     const ROUNDS: usize = 20;

@@ -26,6 +26,7 @@ type Figure = (&'static str, fn(&mut Report));
 const FIGURES: &[Figure] = &[
     ("start", headless::start),
     ("headless", headless::turn),
+    ("spans", headless::spans),
     ("rounds", headless::rounds),
     ("first", screen::first),
     ("idle", screen::idle),
