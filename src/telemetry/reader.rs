@@ -112,7 +112,9 @@ impl SpanFile {
     }
 
     fn select(&self, tail: &str, filter: &SpanFilter, number: i64) -> Result<Vec<Numbered>, ReadError> {
-        let sql = format!("SELECT {COLUMNS} FROM spans WHERE (?1 IS NULL OR trace_id = ?1) {tail}");
+        // Only a plain comparison uses the index.
+        let of_trace = if filter.trace.is_some() { "trace_id = ?1" } else { "?1 IS NULL" };
+        let sql = format!("SELECT {COLUMNS} FROM spans WHERE {of_trace} {tail}");
         self.wrapped(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map(params![filter.trace, number], numbered)?;

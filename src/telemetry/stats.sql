@@ -5,10 +5,7 @@ SELECT name, start_time, duration_ms, status_code,
     CAST(json_extract(attributes, '$."gen_ai.usage.output_tokens"') AS INTEGER) AS output,
     CAST(json_extract(attributes, '$."co.cost_usd"') AS REAL) AS cost,
     json_extract(attributes, '$."co.approval.answer"') AS answer
-FROM (
-    SELECT name, start_time, duration_ms, status_code,
-        CASE WHEN json_valid(attributes) THEN attributes ELSE '{}' END AS attributes
-    FROM spans
-    WHERE start_time >= ?1
-        AND (name LIKE 'chat %' OR name LIKE 'execute_tool %' OR name LIKE 'wait_for_approval %')
-)
+FROM spans
+WHERE start_time >= ?1
+    AND (name LIKE 'chat %' OR name LIKE 'execute_tool %' OR name LIKE 'wait_for_approval %')
+    AND json_valid(attributes)
