@@ -6,6 +6,7 @@ use std::net::{TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
+use std::os::unix::process::CommandExt as _;
 
 /// The most that is read of a file.
 const SOME: u64 = 4096;
@@ -139,8 +140,16 @@ fn terminal() -> io::Result<()> {
 }
 
 /// Leaves a process behind that has left the session; the argument is how long it sleeps.
+/// Returns when the process runs its program, so whoever looks for it finds it.
+#[expect(unsafe_code, reason = "a new session is made between fork and exec")]
 fn escape(seconds: &str) -> io::Result<()> {
-    std::process::Command::new("setsid").args(["-f", "sleep", seconds]).status().map(drop)
+    let mut sleep = std::process::Command::new("sleep");
+    sleep.arg(seconds);
+    // SAFETY: setsid is async-signal-safe.
+    unsafe {
+        sleep.pre_exec(|| if libc::setsid() < 0 { Err(io::Error::last_os_error()) } else { Ok(()) });
+    }
+    sleep.spawn().map(drop)
 }
 
 fn number(text: &str) -> i64 {
