@@ -14,7 +14,7 @@
 //! | L0 | [`stdx`] |
 //! | L1 | [`bash`], [`message`], [`config`] |
 //! | L2 | [`sandbox`], [`tool`], [`hook`], [`approval`], [`provider`], [`history`]: the seams |
-//! | L3 | [`store`], [`session`], [`telemetry`] |
+//! | L3 | [`store`], [`session`], [`telemetry`], [`undo`] |
 //! | L4 | [`agent`] |
 //! | L5 | `provider/*`, `sandbox/*`, `hook/*`, `tool/builtin/*`, `tool/mcp/*`: implementations of the seams |
 //! | L6 | [`command`], [`frontend`], [`tui`] |
@@ -43,6 +43,7 @@
 //! - [`session`]: one owner of one history, by a lock that death frees.
 //! - [`telemetry`]: spans of turns: a SQLite file of their own and an OTLP collector, written by threads that nothing waits for;
 //!   reading and counting them.
+//! - [`undo`]: what calls and commands changed in files: states and contents in a SQLite file of their own, and the way back.
 //! - [`agent`]: one user turn: `turn/` is the machine, `calls/` its calls and their schedule, `context/` what the model
 //!   sees and what a summary keeps, `driver/` the one place that awaits.
 //! - [`command`]: slash commands, one file each: what they may know, and what they want done.
@@ -141,6 +142,7 @@ pub mod tool;
 pub mod session;
 pub mod store;
 pub mod telemetry;
+pub mod undo;
 
 pub mod agent;
 

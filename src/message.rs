@@ -185,6 +185,8 @@ pub enum NoteKind {
     Resource { server: String },
     /// A prompt of a tool server that the user chose, filled in.
     ServerPrompt { server: String },
+    /// The user took back what calls did to files, or did it again.
+    Undone,
 }
 
 impl NoteKind {
@@ -202,6 +204,7 @@ impl NoteKind {
             Self::Situation => None,
             Self::Resource { .. } => Some("a resource of a tool server"),
             Self::ServerPrompt { .. } => Some("a prompt of a tool server"),
+            Self::Undone => Some("note to the model: you took back changes"),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::approval::{AutoApprove, Decider, Place, Policy};
 use crate::command::code;
 use crate::config::{
     ConfigError, ConfigWarning, Loaded, Mode, Secret, ServerSettings, Settings, SpanContent,
-    TelemetrySettings,
+    TelemetrySettings, UndoSettings,
 };
 use crate::history::{Limits, SessionId};
 use crate::message::ToolName;
@@ -40,6 +40,7 @@ use crate::tool::builtin::{self, BuiltinOptions};
 use crate::tool::mcp::{ServerPlace, Servers};
 use crate::tool::{CallPlan, PlanContext, Registry};
 use crate::tui::keys::Keymap;
+use crate::undo::{UndoLog, UndoOptions};
 use crate::workspace::{Permissions, World, check_content, load_settings};
 
 /// Why the program cannot do what was requested.
@@ -126,6 +127,8 @@ pub struct App {
     pub sandbox_remarks: Vec<String>,
     /// The whole environment of child processes.
     pub child_env: Vec<(String, String)>,
+    /// What calls changed in files.
+    pub undo: UndoLog,
     pub models: Arc<Models>,
     pub permissions: Permissions,
     /// Programs and addresses that offer more tools; not connected yet.
@@ -151,7 +154,7 @@ impl App {
         start_telemetry(&world, &settings, &store);
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
-        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env } = tools(&world, &settings);
+        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo } = tools(&world, &settings);
         let permissions = Permissions::new(&world, &settings, &store, &child_env);
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
         let mut place = server_place(&world, &settings, &child_env, &sandbox);
@@ -169,6 +172,7 @@ impl App {
             tasks,
             sandbox_remarks,
             child_env,
+            undo,
             models,
             permissions,
             caps,
@@ -245,6 +249,7 @@ impl App {
             clock: Arc::clone(&self.world.clock),
             spill: self.spill(session.id()),
             own: self.world.own_folders(&self.settings),
+            undo: self.undo.clone(),
             decider,
             trace: TraceSettings {
                 // What goes nowhere is not made.
@@ -318,6 +323,19 @@ pub struct Tools {
     pub sandbox_remarks: Vec<String>,
     /// The whole environment of child processes.
     pub child_env: Vec<(String, String)>,
+    /// What calls changed in files.
+    pub undo: UndoLog,
+}
+
+/// Returns what calls changed in files, and keeps it from now on. A session that is not kept leaves nothing.
+#[must_use]
+pub fn undo_log(world: &World, settings: &Settings) -> UndoLog {
+    let UndoSettings { max_mb, snapshot_mb } = settings.undo;
+    if max_mb == 0 {
+        return UndoLog::default();
+    }
+    let data = world.sessions(settings).to_path_buf();
+    UndoLog::new(UndoOptions { data, max_mb, snapshot_mb, clock: Arc::clone(&world.clock) })
 }
 
 /// Returns the tools of these settings.
@@ -326,8 +344,9 @@ pub fn tools(world: &World, settings: &Settings) -> Tools {
     let child_env = child_env(&world.env, &settings.shell.env);
     let Chosen { sandbox, remarks } = choose(&sandbox_options(world, settings));
     let tasks = Tasks::new(Arc::clone(&world.clock));
-    let registry = registry(settings, &sandbox, &tasks, &child_env);
-    Tools { registry, sandbox, tasks, sandbox_remarks: remarks, child_env }
+    let undo = undo_log(world, settings);
+    let registry = registry(settings, &sandbox, &tasks, (&child_env, &undo));
+    Tools { registry, sandbox, tasks, sandbox_remarks: remarks, child_env, undo }
 }
 
 fn sandbox_options(world: &World, settings: &Settings) -> SandboxOptions {
@@ -354,7 +373,7 @@ fn registry(
     settings: &Settings,
     sandbox: &Arc<dyn Sandbox>,
     tasks: &Tasks,
-    child_env: &[(String, String)],
+    (child_env, undo): (&[(String, String)], &UndoLog),
 ) -> Registry {
     let options = BuiltinOptions {
         shell_timeout: settings.shell.timeout,
@@ -362,6 +381,7 @@ fn registry(
         safe_commands: settings.shell.safe_commands.clone(),
         env: child_env.to_vec(),
         output_limit: settings.tool_output_limit,
+        undo: undo.clone(),
     };
     let mut registry = Registry::new(builtin::all(Arc::clone(sandbox), tasks, options));
     registry.patience = settings.mcp_wait;
@@ -396,7 +416,8 @@ pub fn server_place(
 #[must_use]
 pub fn known_tools(world: &World, settings: &Settings) -> Registry {
     let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
-    let registry = registry(settings, &sandbox, &Tasks::new(Arc::new(SystemClock)), &[]);
+    let registry =
+        registry(settings, &sandbox, &Tasks::new(Arc::new(SystemClock)), (&[], &UndoLog::default()));
     let place = server_place(world, settings, &[], &sandbox);
     Servers::new(&settings.mcp_servers, place, registry.clone()).offer_kept();
     registry

@@ -11,6 +11,7 @@ use crate::sandbox::tasks::tasks_in;
 use crate::session::{Session, SessionError};
 use crate::stdx::clock::Clock;
 use crate::store::{Retention, SessionSummary, Store, StoreError, WithRequests};
+use crate::undo::forget;
 
 /// Deletes an owned session, its orphaned tasks and its outputs. Returns whether it was deleted; errs with the folder of
 /// the outputs if they remain.
@@ -24,11 +25,13 @@ pub async fn remove_session(
         return Ok(false);
     }
     let outputs = sessions.join("spill").join(&id.0);
-    let folder = outputs.clone();
+    let (folder, data) = (outputs.clone(), sessions.to_path_buf());
     let remove = move || {
         for task in tasks_in(&folder).iter().filter(|task| task.end.is_none() && is_of(&task.mark, &id)) {
             end_survivors(&task.mark);
         }
+        // What cannot be forgotten goes with the oldest changes.
+        let _ = forget(&data, &id.0);
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => Ok(()),

@@ -2,6 +2,7 @@
 
 mod eval;
 mod spans;
+mod undo;
 
 use std::ffi::OsStr;
 
@@ -11,6 +12,7 @@ use clap::{Arg, Command, Parser, Subcommand, ValueEnum};
 
 pub(super) use self::eval::EvalArgs;
 pub(super) use self::spans::{LogsArgs, StatsArgs, TailArgs, TracesArgs};
+pub(super) use self::undo::UndoArgs;
 use super::approvals::typed::Approvals;
 use super::error::{CliError, Kind, Result};
 use crate::stdx::text::nearest;
@@ -176,6 +178,8 @@ pub(super) enum Sub {
     Sessions(Sessions),
     /// List, show and end commands in the background
     Tasks(Tasks),
+    /// Take back what calls and commands changed in files of this folder
+    Undo(UndoArgs),
     /// List, add, remove, switch and test tool servers (MCP)
     Mcp(Mcp),
     /// Show tokens and cost, by day, model or session

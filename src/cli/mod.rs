@@ -34,6 +34,7 @@ mod tail;
 mod tasks;
 mod traces;
 mod trust;
+mod undo;
 mod usage;
 
 #[cfg(test)]
@@ -204,6 +205,7 @@ async fn dispatch(
         Some(Sub::Status(what)) => status::run(what, &world, flags, console).await,
         Some(Sub::Mcp(what)) => Box::pin(mcp::run(what, &world, flags, console)).await,
         Some(Sub::Tasks(what)) => tasks::run(what, &world, flags, console),
+        Some(Sub::Undo(what)) => undo::run(&what, &world, flags, console),
         Some(Sub::Sessions(what)) => sessions::run(what, &world, flags, console).await,
         Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, console).await,
         Some(Sub::Audit(what)) => audit::run(what, &world, flags, console).await,

@@ -1,7 +1,7 @@
 //! `/fork`: goes on in a copy of the session; `/rewind`: goes back to before a prompt.
 
 use super::words::code;
-use super::{Activity, Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{Activity, Command, CommandEffect, CommandView, Commands, FilesToo, Needs, Say};
 use crate::stdx::text::one_line_summary;
 
 /// Prompts that `/rewind` lists.
@@ -13,7 +13,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn rewind() -> Command {
-    Command::new("rewind", "[number]", "go back to before one of your prompts", Needs::Prompts, back)
+    Command::new("rewind", "[number] [files]", "go back to before one of your prompts", Needs::Prompts, back)
 }
 
 fn fork(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
@@ -38,9 +38,20 @@ fn back(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if args.is_empty() {
         return CommandEffect::Say(Say::plain("rewind", list(view)));
     }
-    let number = args.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let (number, files) = match args.split_once(' ').map(|(number, rest)| (number, rest.trim())) {
+        None => (args, FilesToo::Stay),
+        Some((number, "files")) => (number, FilesToo::TakenBack),
+        Some((number, "files yes")) => (number, FilesToo::Agreed),
+        Some(_) => {
+            return warning(format!(
+                "{} is not `NUMBER` or `NUMBER files`. Nothing was changed.",
+                code(args)
+            ));
+        }
+    };
+    let number = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     match number.and_then(|number| view.prompts.iter().rev().nth(number)) {
-        Some((before, text)) => CommandEffect::Rewind { before: *before, text: text.clone() },
+        Some((before, text)) => CommandEffect::Rewind { before: *before, text: text.clone(), files },
         None => warning(format!("There is no prompt {}. Nothing was changed.", code(args))),
     }
 }
@@ -52,6 +63,7 @@ fn list(view: &CommandView) -> String {
     let newest: String = (1..).zip(view.prompts.iter().rev().take(LISTED)).map(line).collect();
     format!(
         "Your prompts, the newest first:\n\n{newest}\n`/rewind NUMBER` goes back to before that prompt and puts it \
-         into the composer. Files and other effects are not undone; `/fork` keeps this session and goes on in a copy."
+         into the composer. `/rewind NUMBER files` also takes back what calls did to files since. Other effects are not \
+         undone; `/fork` keeps this session and goes on in a copy."
     )
 }

@@ -34,6 +34,7 @@ mod tasks;
 mod thinking;
 mod tools;
 mod trust;
+mod undo;
 mod yolo;
 
 #[cfg(test)]
@@ -43,8 +44,8 @@ pub use self::dispatch::{Entry, Privacy, UNSANDBOXED, dispatch};
 pub use self::mode::about as about_mode;
 pub use self::rename::TITLE_WIDTH;
 pub use self::view::{
-    Activity, CommandEffect, CommandView, ContextView, CostPart, ExportForm, ModelLine, RuleLine, Say, Tone,
-    Totals, Trusting,
+    Activity, CommandEffect, CommandView, ContextView, CostPart, ExportForm, FilesToo, ModelLine, RuleLine,
+    Say, Tone, Totals, Trusting,
 };
 pub use self::words::code;
 
@@ -141,6 +142,8 @@ impl Commands {
                 export::command(),
                 fork::command(),
                 fork::rewind(),
+                undo::command(),
+                undo::redo(),
                 resume::command(),
                 resume::sessions(),
                 quit::command(),

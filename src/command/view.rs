@@ -10,6 +10,7 @@ use crate::store::{Total, UsedModel};
 use crate::telemetry::stats::Stats;
 use crate::tool::ToolSpec;
 use crate::tool::mcp::ServerStatus;
+use crate::undo::UndoWhat;
 
 /// The state of the session and of the program when a command is entered. What the command does not need is empty.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -159,6 +160,16 @@ impl ExportForm {
     }
 }
 
+/// Whether going back takes back what calls did to files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilesToo {
+    Stay,
+    /// If nothing has to be agreed to.
+    TakenBack,
+    /// The user saw the list.
+    Agreed,
+}
+
 /// The action that a command requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandEffect {
@@ -195,7 +206,15 @@ pub enum CommandEffect {
     Rewind {
         before: RecordNo,
         text: String,
+        files: FilesToo,
     },
+    /// Take back what calls changed in files, or do it again; `agreed` is that the user saw the list.
+    Undo {
+        what: UndoWhat,
+        agreed: bool,
+    },
+    /// List what can be taken back.
+    ListChanges,
     /// Send the last prompt again.
     Retry,
     /// Let the user set up a service.

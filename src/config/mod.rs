@@ -49,7 +49,7 @@ pub use trust::{
     Contents, FolderTrust, PROJECT_FILES, TrustRecord, contents_of, is_as_trusted, is_readable,
     is_readable_text, names_folder, read_bounded,
 };
-pub use typed::{Settings, ShellSettings, TelemetrySettings};
+pub use typed::{Settings, ShellSettings, TelemetrySettings, UndoSettings};
 pub use value::{Key, Secret, SectionEntry, TableEntry, Value};
 
 #[cfg(test)]

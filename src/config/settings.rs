@@ -399,6 +399,13 @@ pub static SETTINGS: &[SettingRow] = &[
         "Processors of the docker sandbox",
         |s, v| s.sandbox.cpus = v.integer()).aliases(&["sandbox_cpus"])
         .default("1").project(ProjectTrust::Never),
+    // --- undo
+    row("undo.max_mb", &["CO_UNDO_MAX_MB"], int(0, 1_000_000),
+        "Size in MiB of what is kept of changed files for `/undo`, beyond which the oldest changes go; 0: nothing is kept",
+        |s, v| s.undo.max_mb = v.integer()).default("500").project(ProjectTrust::Never),
+    row("undo.snapshot_mb", &["CO_UNDO_SNAPSHOT_MB"], int(0, 100_000),
+        "Size in MiB up to which a workspace is kept before a command runs in it, so that changes of its files can be taken back; files that git ignores do not count; 0: never",
+        |s, v| s.undo.snapshot_mb = v.integer()).default("64").project(ProjectTrust::Never),
     // --- spans
     row("telemetry.content", &["CO_TELEMETRY_CONTENT"], Kind::Choice(SpanContent::NAMES),
         "Messages, arguments and results in the spans of `co traces`: `full`, `redacted` without keys and tokens, `none`",

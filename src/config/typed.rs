@@ -115,6 +115,7 @@ with_blank! {
         /// A PEM file of certificates that are trusted in addition to the system's.
         pub ca_file: Option<PathBuf>,
         pub telemetry: TelemetrySettings,
+        pub undo: UndoSettings,
         pub shell: ShellSettings,
         pub sandbox: SandboxSettings,
         /// Maximum bytes of one tool's output that the model receives; the rest is written to a file.
@@ -139,6 +140,15 @@ pub struct TelemetrySettings {
     pub otlp_headers: Option<Secret>,
     /// Whether the collector gets messages, arguments and results.
     pub otlp_content: bool,
+}
+
+/// What is kept so that changes of files can be taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UndoSettings {
+    /// Size of the file in MiB; 0: nothing is kept.
+    pub max_mb: u32,
+    /// Size in MiB up to which a workspace is kept before a command; 0: none is.
+    pub snapshot_mb: u32,
 }
 
 /// Isolation of commands.

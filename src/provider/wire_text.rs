@@ -40,6 +40,7 @@ pub fn note(kind: &NoteKind, text: &str) -> String {
         NoteKind::Situation => "from now on",
         NoteKind::Resource { .. } => "a resource of a tool server that the user named; it is data",
         NoteKind::ServerPrompt { .. } => "a prompt of a tool server that the user chose; answer it",
+        NoteKind::Undone => "files changed",
     };
     format!("[note from co: {what}]\n{}\n[end of note]", clean(text))
 }

@@ -5,14 +5,18 @@
 //! only on Linux.) Blocking. Paths are relative to that folder, normalized and without links: callers resolve
 //! links first. Called by the file tools.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, Mode, OFlags, RenameFlags, Stat, mkdirat, openat, readlinkat, renameat, renameat_with,
+    statat, symlinkat, unlinkat,
+};
 use uuid::Uuid;
 
 use super::fs::{TEMPORARY, keep_owner_and_mode};
@@ -65,6 +69,103 @@ impl BaseFolder {
             return Err(error);
         }
         File::from(parent).sync_all()
+    }
+
+    /// Returns what is at a path, without following a link there; `None` if nothing is.
+    pub fn look(&self, relative: &Path) -> io::Result<Option<Stat>> {
+        let looked = self
+            .parent(relative, MissingFolders::Fail)
+            .and_then(|(parent, name)| Ok(statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?));
+        match looked {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the target of a link.
+    pub fn link_target(&self, relative: &Path) -> io::Result<Vec<u8>> {
+        let (parent, name) = self.parent(relative, MissingFolders::Fail)?;
+        Ok(readlinkat(&parent, name, Vec::new())?.into_bytes())
+    }
+
+    /// Returns the names in a folder, in no order.
+    pub fn names(&self, relative: &Path) -> io::Result<Vec<OsString>> {
+        let (parent, name) = self.parent(relative, MissingFolders::Fail)?;
+        let mut names = Vec::new();
+        for entry in Dir::new(openat(&parent, name, FOLDER, Mode::empty())?)? {
+            let name = entry?.file_name().to_bytes().to_vec();
+            if name != b"." && name != b".." {
+                names.push(OsString::from_vec(name));
+            }
+        }
+        Ok(names)
+    }
+
+    /// Creates a folder and its missing parents. Errs if there is something of that name.
+    pub fn make_folder(&self, relative: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(relative, MissingFolders::Make)?;
+        Ok(mkdirat(&parent, name, Mode::from_raw_mode(0o777))?)
+    }
+
+    /// Creates a link, after its missing folders. Errs if there is something of that name.
+    pub fn make_link(&self, target: &[u8], relative: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(relative, MissingFolders::Make)?;
+        Ok(symlinkat(target, &parent, name)?)
+    }
+
+    /// Removes a file or a link; never a folder.
+    pub fn remove_file(&self, relative: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(relative, MissingFolders::Fail)?;
+        unlinkat(&parent, name, AtFlags::empty())?;
+        Ok(())
+    }
+
+    /// Removes an empty folder.
+    pub fn remove_folder(&self, relative: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(relative, MissingFolders::Fail)?;
+        Ok(unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Moves a file, a link or a folder, after creating the missing folders of its new place. Errs if there is something.
+    pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(from, MissingFolders::Fail)?;
+        let (new_parent, new_name) = self.parent(to, MissingFolders::Make)?;
+        match renameat_with(&parent, name, &new_parent, new_name, RenameFlags::NOREPLACE) {
+            // Some file systems lack the flag.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+                if self.look(to)?.is_some() {
+                    return Err(rustix::io::Errno::EXIST.into());
+                }
+                Ok(renameat(&parent, name, &new_parent, new_name)?)
+            }
+            moved => Ok(moved?),
+        }
+    }
+
+    /// Copies a file with its mode, after creating the missing folders of its new place. Errs if there is something.
+    pub fn copy(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut source = self.file(from)?;
+        let metadata = source.metadata()?;
+        let (parent, name) = self.parent(to, MissingFolders::Make)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut copy = File::from(openat(&parent, name, flags, Mode::from_raw_mode(0o600))?);
+        let copied = io::copy(&mut source, &mut copy)
+            .and_then(|_| copy.set_permissions(metadata.permissions()))
+            .and_then(|()| copy.sync_all());
+        if copied.is_err() {
+            // Half a copy is none.
+            let _ = unlinkat(&parent, name, AtFlags::empty());
+        }
+        copied
+    }
+
+    /// Sets the mode of a file or a folder; not through a link.
+    pub fn set_mode(&self, relative: &Path, mode: u32) -> io::Result<()> {
+        let (parent, name) = self.parent(relative, MissingFolders::Fail)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = openat(&parent, name, flags, Mode::empty())?;
+        Ok(rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?)
     }
 
     /// Opens the parent folder of a path; returns it with the file's name in it.

@@ -18,6 +18,7 @@ pub mod paths;
 
 pub mod beneath;
 pub mod fs;
+pub mod ignored;
 pub mod secret_files;
 
 pub mod image;

@@ -9,12 +9,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use opentelemetry_sdk::trace::SpanData;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, params};
+use rusqlite::{Connection, params};
 use serde_json::Value;
 
 use super::row::SpanRow;
 use super::sink::{Loss, Sink};
-use crate::stdx::fs::{create_private_dir, open_private};
+use crate::store::beside::{FileError, open_beside};
 use crate::store::{file_id, wake_others};
 
 /// The name of the file in the data folder.
@@ -144,57 +144,12 @@ impl Sink for SpanWriter {
     }
 }
 
-/// Why spans cannot be kept or read.
-#[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    #[error("it was written by a newer version of co")]
-    Newer,
-    #[error("it is damaged; delete it to begin a new one")]
-    Damaged,
-    #[error("another program holds it locked")]
-    Locked,
-    #[error("the disk is full")]
-    Full,
-    #[error("it cannot be written: {0}")]
-    Io(#[from] std::io::Error),
-    #[error("{0}")]
-    Other(rusqlite::Error),
-}
-
-impl From<rusqlite::Error> for FileError {
-    fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::Damaged,
-            _ => Self::Other(error),
-        }
-    }
-}
-
 /// Opens the file to write; creates it for its owner only.
 fn open(data: &Path) -> Result<Connection, FileError> {
-    create_private_dir(data)?;
-    let path = data.join(FILE);
-    drop(open_private(&path)?);
-    let connection = Connection::open(&path)?;
-    connection.busy_timeout(BUSY)?;
+    let connection = open_beside(&data.join(FILE), VERSION, include_str!("schema.sql"), BUSY)?;
     // A short log stays beside the file: writing it back would wait for the disk at the end of each process.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    match version(&connection)? {
-        VERSION => {}
-        newer if newer > VERSION => return Err(FileError::Newer),
-        _ => {
-            // Before the first table, or it has no effect.
-            connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-            connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-            connection.execute_batch(include_str!("schema.sql"))?;
-            connection.pragma_update(None, "user_version", VERSION)?;
-        }
-    }
-    connection.execute_batch(
-        "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 262144;",
-    )?;
+    connection.execute_batch("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 262144;")?;
     Ok(connection)
 }
 
@@ -205,10 +160,6 @@ fn write_back(connection: &Connection, data: &Path) -> Result<(), FileError> {
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     }
     Ok(())
-}
-
-pub(super) fn version(connection: &Connection) -> Result<i64, FileError> {
-    Ok(connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
 }
 
 /// Deletes some of the spans that are too old or too many; of those up to this number only.

@@ -9,8 +9,9 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, Row, params};
 use serde_json::Value;
 
-use super::file::{FILE, FileError, VERSION, version};
+use super::file::{FILE, VERSION};
 use super::row::SpanRow;
+use crate::store::beside::{FileError, version_of};
 use crate::store::file_id;
 
 const COLUMNS: &str = "rowid, id, trace_id, parent_id, name, kind, start_time, end_time, duration_ms, status_code, \
@@ -79,7 +80,7 @@ impl SpanFile {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(Duration::from_secs(5))?;
-            if version(&connection)? > VERSION {
+            if version_of(&connection)? > VERSION {
                 return Err(FileError::Newer);
             }
             connection.prepare(&format!("SELECT {COLUMNS} FROM spans"))?;

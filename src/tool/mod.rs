@@ -118,7 +118,7 @@ pub enum SideEffect {
 }
 
 impl SideEffect {
-    pub fn is_none(self) -> bool {
+    pub const fn is_none(self) -> bool {
         match self {
             Self::None { .. } => true,
             Self::Local | Self::External => false,
@@ -246,7 +246,7 @@ impl Undo {
     pub fn words(self) -> &'static str {
         match self {
             Self::Exact => "can be undone exactly",
-            Self::Compensating => "can be corrected, not undone",
+            Self::Compensating => "can be undone as far as files of the workspace go",
             Self::Hold => "waits a moment before it happens",
             Self::None => "cannot be undone",
         }

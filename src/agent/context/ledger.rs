@@ -110,6 +110,13 @@ pub fn changed_since(history: &History, from: RecordNo) -> String {
     newest(&changed(history, &messages), CHANGED)
 }
 
+/// Returns the ids of the calls from this message on.
+pub fn calls_since(history: &History, from: RecordNo) -> Vec<String> {
+    let later = history.whole().filter(|(no, _)| *no >= from).map(|(_, message)| message);
+    let messages: Vec<&Arc<Message>> = later.collect();
+    calls(&messages).map(|(call, _)| call.id.0.clone()).collect()
+}
+
 fn denied(messages: &[&Arc<Message>]) -> Vec<String> {
     let denied = calls(messages).filter_map(|(call, returned)| {
         let returned = returned.filter(|one| one.status == ReturnStatus::Denied)?;

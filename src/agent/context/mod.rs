@@ -15,7 +15,7 @@ mod view;
 mod tests;
 
 pub use self::compaction::{Compacted, CompactionPlan, Summary};
-pub use self::ledger::changed_since;
+pub use self::ledger::{calls_since, changed_since};
 pub use self::parts::{ContextPart, parts};
 pub use self::tool_budget::{OmittedTools, ToolBudget, fit_tools};
 pub use self::view::{ViewLimits, ViewSettings, view};

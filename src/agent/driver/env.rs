@@ -20,6 +20,7 @@ use crate::provider::{ParallelCalls, Profile, Provider};
 use crate::sandbox::Isolation;
 use crate::stdx::clock::Clock;
 use crate::tool::Registry;
+use crate::undo::UndoLog;
 
 /// Everything a turn needs besides its session and its front end. Immutable while a turn runs, except for the
 /// watched values, which are read where they are used.
@@ -59,6 +60,8 @@ pub struct AgentEnv {
     pub spill: PathBuf,
     /// `co`'s own folders, which its tools must not touch.
     pub own: Arc<[PathBuf]>,
+    /// What was taken back, of which the model is told.
+    pub undo: UndoLog,
     /// The decider recorded for this front end's answers.
     pub decider: Decider,
     pub trace: TraceSettings,

@@ -44,6 +44,7 @@ pub async fn run_turn(
     session.store().expire_due().await?;
     session.consume_decisions().await?;
     close_left_open(session).await?;
+    tell_undone(session, env).await?;
     let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
     let mut parts = news::news(session, env, |_| true);
     parts.extend(prompt);
@@ -173,6 +174,22 @@ pub fn can_resume(session: &Session) -> bool {
         Some(_) => false,
     };
     history.running().is_some() && !open.is_empty() && rests
+}
+
+/// Tells the model what the user took back since its last turn.
+async fn tell_undone(session: &mut Session, env: &AgentEnv) -> Result<(), StoreError> {
+    let (log, id) = (env.undo.clone(), session.id().to_string());
+    // Only a panic fails the task.
+    let notes = tokio::task::spawn_blocking(move || log.notes(&id)).await.unwrap_or_default();
+    if notes.is_empty() {
+        return Ok(());
+    }
+    let records: Vec<Record> =
+        notes.iter().map(|(_, text)| Record::Noted { kind: NoteKind::Undone, text: text.clone() }).collect();
+    session.commit(&records, Durability::Written).await?;
+    let log = env.undo.clone();
+    let _ = tokio::task::spawn_blocking(move || log.told(&notes)).await;
+    Ok(())
 }
 
 /// Closes a deferred or cut-off turn for good, because a new prompt follows: partial text is kept, open calls

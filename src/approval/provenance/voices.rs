@@ -63,7 +63,9 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
                     (Source::Server { name: server.clone() }, None)
                 }
                 // What was stopped or gone back on is named by its arguments.
-                NoteKind::Hook | NoteKind::Summary | NoteKind::Abort => (Source::Program, None),
+                NoteKind::Hook | NoteKind::Summary | NoteKind::Abort | NoteKind::Undone => {
+                    (Source::Program, None)
+                }
                 NoteKind::Reflection | NoteKind::Budget | NoteKind::Repetition | NoteKind::Situation => {
                     return None;
                 }

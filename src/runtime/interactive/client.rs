@@ -21,7 +21,8 @@ use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, images, mentions};
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
-    Activity, Command, CommandEffect, Commands, Entry, ExportForm, Privacy, Say, UNSANDBOXED, code, dispatch,
+    Activity, Command, CommandEffect, Commands, Entry, ExportForm, FilesToo, Privacy, Say, UNSANDBOXED, code,
+    dispatch,
 };
 use crate::config::{Contents, Mode};
 use crate::frontend::channel::{ChannelFrontend, Updates};
@@ -34,6 +35,7 @@ use crate::message::{Message, NoteKind, Usage, UserPart};
 use crate::sandbox::Confinement;
 use crate::stdx::fs::write_new_private;
 use crate::store::{AuditNote, InputScope, RequestFilter};
+use crate::undo::UndoWhat;
 
 /// Maximum number of requests sent to a front end at once.
 const WAITING_SHOWN: usize = 100;
@@ -121,6 +123,12 @@ pub(super) enum OwnerAction {
     Rewind {
         before: RecordNo,
         text: String,
+        files: FilesToo,
+    },
+    /// Take back what calls changed in files, or do it again.
+    Undo {
+        what: UndoWhat,
+        agreed: bool,
     },
     /// Switch to another session.
     Open(SessionId),
@@ -445,7 +453,11 @@ impl ClientHandler {
             CommandEffect::Compact { focus } => return OwnerAction::Compact { focus },
             CommandEffect::UndoCompaction => return OwnerAction::UndoCompaction,
             CommandEffect::Fork { message } => return OwnerAction::Fork { message },
-            CommandEffect::Rewind { before, text } => return OwnerAction::Rewind { before, text },
+            CommandEffect::Rewind { before, text, files } => {
+                return OwnerAction::Rewind { before, text, files };
+            }
+            CommandEffect::Undo { what, agreed } => return OwnerAction::Undo { what, agreed },
+            CommandEffect::ListChanges => self.list_changes().await,
             CommandEffect::CarryOut(mode) => {
                 self.set_mode(mode).await;
                 return self.prompt(Prompt::written(CARRY_OUT.to_owned())).await;

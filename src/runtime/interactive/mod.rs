@@ -24,6 +24,7 @@ mod shell;
 mod submit;
 mod trust;
 mod turn;
+mod undo;
 mod view;
 
 use std::sync::Arc;
@@ -34,7 +35,6 @@ use tokio::time::Instant;
 
 use self::client::{ClientHandler, OwnerAction, SessionView};
 use crate::accounts::Models;
-use crate::agent::context;
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
 use crate::app::{
@@ -46,7 +46,7 @@ use crate::config::Loaded;
 use crate::frontend::channel::Updates;
 use crate::frontend::images::Prompt;
 use crate::frontend::protocol::{ClientRequest, ServerMessage};
-use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd};
+use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
 use crate::runtime::hooks::session_ended;
 use crate::session::Session;
@@ -461,7 +461,8 @@ impl<'a> SessionRuntime<'a> {
                 let opened = self.client.fork(self.session.history(), message).await;
                 Ok(opened.map_or(Going::On, |opened| Going::To(Box::new(opened))))
             }
-            OwnerAction::Rewind { before, text } => self.rewind(before, text).await,
+            OwnerAction::Rewind { before, text, files } => self.rewind(before, text, files).await,
+            OwnerAction::Undo { what, agreed } => self.undo(what, agreed).await,
             OwnerAction::Open(session) => {
                 Ok(self.client.get(&session).await.map_or(Going::On, |opened| Going::To(Box::new(opened))))
             }
@@ -476,33 +477,6 @@ impl<'a> SessionRuntime<'a> {
         let text = "The model sees the replaced messages again. If they are too long for it, they are summarised before the next request.";
         self.client.say(Say::plain("compact", text)).await;
         self.client.header(self.session.history()).await;
-        Ok(Going::On)
-    }
-
-    /// Goes back to before a message; its text returns to the composer, and the model is told what stays done.
-    async fn rewind(&mut self, before: RecordNo, text: String) -> Result<Going, AppError> {
-        let changed = context::changed_since(self.session.history(), before);
-        let mut records = vec![Record::Rewound { before }];
-        if !changed.is_empty() {
-            let text = format!(
-                "The user went back to before this point. What was done after it is not undone:\n{changed}"
-            );
-            records.push(Record::Noted { kind: NoteKind::Abort, text });
-        }
-        self.session.commit(&records, Durability::Synced).await?;
-        let messages = self.session.history().shown_messages().collect();
-        self.client.tell(ServerMessage::Transcript { messages }).await;
-        self.client.tell(ServerMessage::Draft { text }).await;
-        let said = if changed.is_empty() {
-            "The conversation is as it was before that prompt.".to_owned()
-        } else {
-            format!(
-                "The conversation is as it was before that prompt. What was done after it is not undone:\n\n{changed}"
-            )
-        };
-        self.client.say(Say::plain("rewind", said)).await;
-        self.client.header(self.session.history()).await;
-        self.client.waiting().await;
         Ok(Going::On)
     }
 

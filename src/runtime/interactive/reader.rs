@@ -62,6 +62,7 @@ pub(super) async fn run(
                     | OwnerAction::Compact { .. }
                     | OwnerAction::UndoCompaction
                     | OwnerAction::Rewind { .. }
+                    | OwnerAction::Undo { .. }
                     | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. } | Op::Revoke { .. }) => {
                         let text = format!("Only {holder} can continue it. `co` without `-c` starts a new session.");
                         client.say(Say::warning("read only", text)).await;

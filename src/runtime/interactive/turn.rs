@@ -204,7 +204,8 @@ impl ClientHandler {
             | OwnerAction::Compact { .. }
             | OwnerAction::UndoCompaction
             | OwnerAction::Fork { .. }
-            | OwnerAction::Rewind { .. } => {
+            | OwnerAction::Rewind { .. }
+            | OwnerAction::Undo { .. } => {
                 let text = "A turn is running. Stop it with Ctrl+C first. Nothing was changed.";
                 self.say(Say::warning("turn", text)).await;
                 return Going::On;

@@ -3,12 +3,14 @@
 //! It never prints and knows no colours. Called by every front end, by the tools that cap their output, and
 //! by code that builds a sentence from a file name or from a server's text.
 
+mod code;
 mod cut;
 mod measure;
 mod nearest;
 mod sanitize;
 mod tokens;
 
+pub use code::code;
 pub use cut::{HeadTail, head_tail, one_line_summary};
 pub use measure::{expand_tabs, grouped, is_plain, truncate, width, wrap};
 pub use nearest::nearest;

@@ -7,7 +7,8 @@ use super::place::ToolPath;
 use super::typed::RunContext;
 use super::work::{interrupted, terminal};
 use crate::tool::diff::{Untouched, counts, diff_inside};
-use crate::tool::{Access, CallPlan, DiffLine, Effect, Preview, Risk, ToolError, ToolOutput, Undo};
+use crate::tool::{Access, CallPlan, DiffLine, Effect, Preview, Risk, ToolError, ToolOutput};
+use crate::undo::Keep;
 
 /// A permitted change of one file.
 pub struct Change {
@@ -47,7 +48,7 @@ impl Change {
             risk,
             access: Access::Paths { reads: Vec::new(), writes: vec![self.path.clone()] },
             basis: vec![(resource(&self.path), self.old.version())],
-            undo: Undo::None,
+            undo: place.undo_of(&[&self.path], Keep::Contents),
             effect: Effect::OfTool,
             question: None,
             needs_person,
@@ -56,12 +57,16 @@ impl Change {
 
     /// Writes the whole file, after creating its missing folders, unless the call was cancelled. `report` is
     /// for the model.
-    pub fn make(&self, cx: &RunContext, report: String) -> Result<ToolOutput, ToolError> {
+    pub fn make(&self, cx: &RunContext, tool: &str, report: String) -> Result<ToolOutput, ToolError> {
         if cx.cancel.is_cancelled() {
             return Err(interrupted());
         }
         let failed = |error| terminal(format!("{} was not written: {error}", self.shown));
-        cx.place.write(&self.path, self.new.as_bytes()).map_err(failed)?;
+        let verb = if self.old == Present::Absent { "created" } else { "changed" };
+        let label = format!("{verb} {}", self.shown);
+        cx.recorded((tool, &label), (&[&self.path], Keep::Contents), || {
+            cx.place.write(&self.path, self.new.as_bytes()).map_err(failed)
+        })?;
         let version = version(self.new.as_bytes());
         Ok(cx.output_from(&self.path, report).seeing(resource(&self.path), version))
     }
@@ -70,7 +75,7 @@ impl Change {
 /// Returns the risk of a write to a path, and why only the user may approve it, if so. Files in `.git` can
 /// run as a program when git is used next. Settings, rules and hooks of `co` decide what it asks for: only
 /// the user may change those. Letter case is ignored, as on some file systems.
-fn guard(place: &ToolPath, path: &Path) -> (Risk, Option<String>) {
+pub fn guard(place: &ToolPath, path: &Path) -> (Risk, Option<String>) {
     let inner = path.strip_prefix(&place.workspace).unwrap_or(path);
     let has = |name: &str| inner.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
     if place.is_own(path) || has(".co") {

@@ -54,7 +54,7 @@ impl TypedTool for EditFile {
     async fn run(&self, args: EditFileArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
         cx.change(move |cx| {
             let change = change(&args, &cx.place, &cx.seen)?;
-            change.make(cx, format!("changed {}\n{}", change.shown, as_text(&change.lines())))
+            change.make(cx, Self::NAME, format!("changed {}\n{}", change.shown, as_text(&change.lines())))
         })
         .await
     }

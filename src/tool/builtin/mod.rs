@@ -5,12 +5,14 @@
 //! A tool accesses only the workspace, the spill folder (to read it back) and, in `shell`, the given sandbox.
 //! It never asks the user, never prints and cannot access the session. Built by the composition root.
 
+mod apply_patch;
 mod args;
 mod change;
 mod edit_file;
 mod files;
 mod find_files;
 mod list_dir;
+mod move_file;
 mod output;
 mod place;
 mod read_file;
@@ -18,6 +20,7 @@ mod search_text;
 mod shell;
 mod tasks;
 mod typed;
+mod undoable;
 mod walk;
 mod work;
 mod write_file;
@@ -28,9 +31,12 @@ use std::time::Duration;
 use crate::sandbox::Sandbox;
 use crate::sandbox::tasks::Tasks;
 use crate::tool::Tool;
+use crate::undo::UndoLog;
 
+use apply_patch::ApplyPatch;
 use find_files::FindFiles;
 use list_dir::ListDir;
+use move_file::{CopyFile, CreateDir, DeleteFile, MoveFile};
 use read_file::ReadFile;
 use search_text::SearchText;
 use shell::Shell;
@@ -43,7 +49,7 @@ pub use typed::{RunContext, Typed, TypedTool};
 pub use write_file::WriteFile;
 
 /// The user's settings for the tools.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct BuiltinOptions {
     /// How long a command may run if the model requests no other time.
     pub shell_timeout: Duration,
@@ -55,20 +61,27 @@ pub struct BuiltinOptions {
     pub env: Vec<(String, String)>,
     /// The maximum number of output bytes sent to the model per call.
     pub output_limit: usize,
+    /// What is changed is kept here.
+    pub undo: UndoLog,
 }
 
 /// Returns all tools, in the order in which they are listed.
 #[must_use]
 pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) -> Vec<Arc<dyn Tool>> {
-    let limit = options.output_limit;
+    let (limit, undo) = (options.output_limit, options.undo.clone());
     vec![
         Arc::new(Typed::new(ReadFile, limit)),
         Arc::new(Typed::new(ListDir, limit)),
         Arc::new(Typed::new(FindFiles, limit)),
         Arc::new(Typed::new(SearchText, limit)),
-        Arc::new(Typed::new(WriteFile, limit)),
-        Arc::new(Typed::new(EditFile, limit)),
-        Arc::new(Typed::new(Shell::new(sandbox, tasks.clone(), options), limit)),
+        Arc::new(Typed::new(WriteFile, limit).undoable(&undo)),
+        Arc::new(Typed::new(EditFile, limit).undoable(&undo)),
+        Arc::new(Typed::new(ApplyPatch, limit).undoable(&undo)),
+        Arc::new(Typed::new(MoveFile, limit).undoable(&undo)),
+        Arc::new(Typed::new(CopyFile, limit).undoable(&undo)),
+        Arc::new(Typed::new(DeleteFile, limit).undoable(&undo)),
+        Arc::new(Typed::new(CreateDir, limit).undoable(&undo)),
+        Arc::new(Typed::new(Shell::new(sandbox, tasks.clone(), options), limit).undoable(&undo)),
         Arc::new(Typed::new(ReadTask(tasks.clone()), limit)),
         Arc::new(Typed::new(WriteTask(tasks.clone()), limit)),
         Arc::new(Typed::new(EndTask(tasks.clone()), limit)),

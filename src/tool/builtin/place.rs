@@ -12,6 +12,7 @@ use crate::stdx::beneath::BaseFolder;
 use crate::stdx::paths::{PathError, confine, display_relative};
 use crate::stdx::text::sanitize_line;
 use crate::tool::ToolError;
+use crate::undo::UndoLog;
 
 /// The folders of a call; all absolute.
 #[derive(Debug, Clone)]
@@ -20,6 +21,8 @@ pub struct ToolPath {
     pub spill: PathBuf,
     /// Folders of `co` itself: nothing in them may be read, except spilled output.
     pub own: Arc<[PathBuf]>,
+    /// What is changed is kept here before.
+    pub undo: UndoLog,
 }
 
 impl ToolPath {
@@ -73,9 +76,36 @@ impl ToolPath {
         BaseFolder::open(&self.workspace)?.write(relative, bytes)
     }
 
+    /// Removes a file that [`ToolPath::writable`] returned; what is gone already is no error.
+    pub fn remove(&self, path: &Path) -> io::Result<()> {
+        let Ok(relative) = path.strip_prefix(&self.workspace) else { return Ok(()) };
+        match BaseFolder::open(&self.workspace)?.remove_file(relative) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+
     /// Returns the real path of `given`, if it may be written.
     pub fn writable(&self, given: &str) -> Result<PathBuf, ToolError> {
         confine(&self.workspace, given).map_err(|error| refused(&error))
+    }
+
+    /// Returns the path of what is named, which may be a link, with the links of its folders resolved. Errs for the workspace
+    /// itself.
+    pub fn entry(&self, given: &str) -> Result<PathBuf, ToolError> {
+        let whole = self.writable(given)?;
+        let (folder, name) = match (Path::new(given).parent(), Path::new(given).file_name()) {
+            (Some(folder), Some(name)) if whole != self.workspace => (folder, name),
+            _ => {
+                let hint = format!("`{given}` is not the path of a file or folder inside of the workspace");
+                return Err(ToolError::Misuse { hint });
+            }
+        };
+        let folder = match folder.to_str() {
+            None | Some("") => ".",
+            Some(folder) => folder,
+        };
+        Ok(self.writable(folder)?.join(name))
     }
 
     /// Formats `path` on one line, relative inside the workspace, without control characters.

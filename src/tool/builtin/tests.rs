@@ -18,6 +18,9 @@ use crate::tool::{
     Access, CallPlan, Effect, PlanContext, Preview, Progress, Registry, Resource, Risk, Seen, ToolContext,
     ToolError, ToolOutput, Version,
 };
+use crate::undo::UndoOptions;
+
+mod undo;
 
 /// Only turns a hang into a failure.
 const HANG: Duration = Duration::from_secs(20);
@@ -29,6 +32,7 @@ struct Bench {
     _dir: tempfile::TempDir,
     base: PathBuf,
     tools: Registry,
+    undo: UndoLog,
     seen: Seen,
     calls: usize,
     cancel: CancellationToken,
@@ -47,7 +51,14 @@ impl Bench {
             safe_commands: Vec::new(),
             env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
             output_limit: LIMIT,
+            undo: UndoLog::new(UndoOptions {
+                data: base.join("own"),
+                max_mb: 100,
+                snapshot_mb: 1,
+                clock: Arc::new(SystemClock),
+            }),
         };
+        let undo = options.undo.clone();
         let (progress, shown) = mpsc::channel(64);
         let bench = Self {
             _dir: dir,
@@ -57,6 +68,7 @@ impl Bench {
                 &Tasks::new(Arc::new(SystemClock)),
                 options,
             )),
+            undo,
             seen: BTreeMap::new(),
             calls: 0,
             cancel: CancellationToken::new(),

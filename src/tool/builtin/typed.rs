@@ -20,6 +20,7 @@ use crate::tool::{
     CallPlan, Category, Origin, PlanContext, Progress, Risk, Seen, SideEffect, Tool, ToolContext, ToolError,
     ToolOutput, ToolSpec, Toolset,
 };
+use crate::undo::UndoLog;
 
 /// Longer than any read of a healthy disk takes.
 const DISK_TIMEOUT: Duration = Duration::from_secs(60);
@@ -29,6 +30,8 @@ pub trait TypedTool: Send + Sync + 'static {
     const NAME: &'static str;
     const CATEGORY: Category;
     const SIDE_EFFECT: SideEffect = SideEffect::None { cache_for: None };
+    /// That of a usual call; a plan may say otherwise.
+    const RISK: Risk = if Self::SIDE_EFFECT.is_none() { Risk::Low } else { Risk::Medium };
 
     type Args: DeserializeOwned + JsonSchema + Send + 'static;
 
@@ -57,6 +60,7 @@ pub trait TypedTool: Send + Sync + 'static {
 }
 
 /// What the run of one call may use.
+#[derive(Clone)]
 pub struct RunContext {
     pub call: CallId,
     pub place: ToolPath,
@@ -105,6 +109,7 @@ impl RunContext {
 pub struct Typed<T> {
     tool: Arc<T>,
     spec: ToolSpec,
+    undo: UndoLog,
 }
 
 impl<T: TypedTool> Typed<T> {
@@ -115,13 +120,20 @@ impl<T: TypedTool> Typed<T> {
             description: tool.description(),
             parameters: args::schema::<T::Args>(),
             category: T::CATEGORY,
-            risk: if T::SIDE_EFFECT.is_none() { Risk::Low } else { Risk::Medium },
+            risk: T::RISK,
             side_effect: T::SIDE_EFFECT,
             origin: Origin::Builtin,
             output_limit,
             timeout: tool.timeout(),
         };
-        Self { tool: Arc::new(tool), spec }
+        Self { tool: Arc::new(tool), spec, undo: UndoLog::default() }
+    }
+
+    /// Keeps here what the tool changes.
+    #[must_use]
+    pub fn undoable(mut self, undo: &UndoLog) -> Self {
+        self.undo = undo.clone();
+        self
     }
 }
 
@@ -139,7 +151,8 @@ impl<T: TypedTool> Tool for Typed<T> {
             let args = args::parse(&self.spec, args)?;
             let (workspace, spill, own) = (cx.workspace.clone(), cx.spill.clone(), Arc::clone(&cx.own));
             let (tool, seen) = (Arc::clone(&self.tool), Arc::clone(&cx.seen));
-            off_thread(move || tool.plan(args, &ToolPath { workspace, spill, own }, &seen)).await
+            let undo = self.undo.clone();
+            off_thread(move || tool.plan(args, &ToolPath { workspace, spill, own, undo }, &seen)).await
         })
     }
 
@@ -153,7 +166,7 @@ impl<T: TypedTool> Tool for Typed<T> {
             let ToolContext { call, workspace, spill, own, seen, state: _, tools, cancel, progress } =
                 cx.clone();
             let (spilled, output_limit) = (Spill::new(&spill, &call), self.spec.output_limit);
-            let place = ToolPath { workspace, spill, own };
+            let place = ToolPath { workspace, spill, own, undo: self.undo.clone() };
             let spill = spilled;
             let cx = RunContext { call, place, seen, cancel, progress, spill, output_limit, tools };
             self.tool.run(args, cx).await

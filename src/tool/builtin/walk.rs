@@ -1,9 +1,5 @@
-//! Walks folders in a fixed order, without the entries hidden by `.gitignore` and `.ignore`.
-//!
-//! The user's global ignore file is not used, so that results are the same on every machine. Links are not
-//! followed: their targets are found in place, or lie outside. Called by the listing and search tools.
+//! Walks folders, and matches paths against patterns. Called by the listing and search tools.
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -11,25 +7,14 @@ use ignore::WalkBuilder;
 
 use super::place::ToolPath;
 use super::work::misuse;
+use crate::stdx::ignored;
 use crate::stdx::paths::shallow;
 use crate::tool::ToolError;
 
-/// Returns a walker of `root`: sorted by name per folder, with dot files, without `.git` and `co`'s folders.
+/// Returns a walker of `root` that leaves out `co`'s folders.
 pub fn walker(place: &ToolPath, root: &Path) -> WalkBuilder {
     let place = place.clone();
-    let mut builder = WalkBuilder::new(root);
-    builder
-        .standard_filters(false)
-        .parents(true)
-        .ignore(true)
-        .git_ignore(true)
-        .require_git(false)
-        .follow_links(false)
-        .sort_by_file_name(OsStr::cmp)
-        .filter_entry(move |entry| {
-            entry.depth() == 0 || (entry.file_name() != ".git" && !place.withholds(entry.path()))
-        });
-    builder
+    ignored::walker(root, move |entry| !place.withholds(entry.path()))
 }
 
 /// Parses a pattern for paths relative to a folder. A pattern without `/` matches names at any depth.

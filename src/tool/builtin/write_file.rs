@@ -51,7 +51,7 @@ impl TypedTool for WriteFile {
                 Present::File { .. } => "replaced",
             };
             let (lines, bytes) = (counted(change.new.lines().count()), change.new.len());
-            change.make(cx, format!("{done} {}: {lines}, {bytes} bytes", change.shown))
+            change.make(cx, Self::NAME, format!("{done} {}: {lines}, {bytes} bytes", change.shown))
         })
         .await
     }

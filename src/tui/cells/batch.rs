@@ -317,7 +317,7 @@ fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
     }
     let undo = match row.card.request.plan.undo {
         Undo::Exact => "undo: yes",
-        Undo::Compensating => "undo: partly",
+        Undo::Compensating => "undo: files",
         Undo::Hold => "delayed",
         Undo::None => "undo: no",
     };

@@ -116,7 +116,7 @@ fn offline_it_opens_without_anything_and_a_bad_store_is_told_after_it() {
     let mut terminal = Terminal::start(&co, &["chat", "--theme", "dark"]);
     terminal.shows("offline");
     terminal.keys("/help\r");
-    terminal.shows("/approvals");
+    terminal.shows("/rename");
     terminal.keys("exit\r");
     let (code, _) = terminal.ended();
     assert_eq!(code, 0);

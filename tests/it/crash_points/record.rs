@@ -98,6 +98,7 @@ fn note(kind: &NoteKind) -> &'static str {
         NoteKind::Abort => "abort",
         NoteKind::LateOutcome { .. } => "late",
         NoteKind::Budget => "budget",
+        NoteKind::Undone => "undone",
         NoteKind::Hook => "hook",
         NoteKind::Repetition => "repetition",
         NoteKind::Summary => "summary",

@@ -362,6 +362,7 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
     let policy = Policy::default();
     AgentEnv {
         own: Arc::new([]),
+        undo: co::undo::UndoLog::default(),
         caps: watch::Sender::new(Caps::default()),
         registry: Registry::new(Vec::new()),
         hooks: Vec::new(),

@@ -38,7 +38,7 @@ fn told(message: &Message) -> String {
 }
 
 /// The bodies of the first requests.
-fn all_asked(service: &Service, count: usize) -> Vec<String> {
+pub fn all_asked(service: &Service, count: usize) -> Vec<String> {
     (1..=count).map(|number| service.asked(number)).collect()
 }
 

@@ -11,3 +11,4 @@ pub mod servers;
 pub mod session_rules;
 pub mod sessions;
 pub mod tasks;
+pub mod undo;

@@ -23,6 +23,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L3", &["store"]),
     ("L3", &["session"]),
     ("L3", &["telemetry"]),
+    ("L3", &["undo"]),
     ("L4", &["agent/context"]),
     ("L4", &["agent/caps"]),
     ("L4", &["agent/port"]),

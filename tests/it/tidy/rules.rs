@@ -42,8 +42,8 @@ const BANS: &[Ban] = &[
     Ban {
         names: &["rusqlite"],
         within: &[],
-        except: &["store", "telemetry"],
-        why: "only store and telemetry know SQLite",
+        except: &["store", "telemetry", "undo"],
+        why: "only store, telemetry and undo know SQLite",
     },
     Ban {
         names: &["unsafe"],

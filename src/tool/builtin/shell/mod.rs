@@ -19,7 +19,7 @@ use super::output::{Capture, left_out, untrusted, without_torn_end};
 use super::place::ToolPath;
 use super::tasks::report;
 use super::typed::{RunContext, TypedTool};
-use super::work::{misuse, terminal};
+use super::work::{misuse, off_thread, terminal};
 use crate::approval::words::{CommandWords, command_words, says_more};
 use crate::bash::{self, Class};
 use crate::message::{ReturnStatus, Source};
@@ -148,6 +148,9 @@ impl TypedTool for Shell {
         self.checked(&args)?;
         let reading = CommandReading::of(&args.command, place, self.is_sandboxed(), &self.safe);
         let mut plan = reading.plan(args.command, &place.workspace);
+        if plan.effect != Effect::LooksOnly && !args.background {
+            plan.undo = place.undo_of_command();
+        }
         if args.background {
             plan.summary.push_str(" in the background");
         }
@@ -181,7 +184,7 @@ impl TypedTool for Shell {
             return self.start_task(command, cx).await;
         }
         let is_confined = self.is_sandboxed() && confinement != Confinement::Unsandboxed;
-        match self.follow(command, cx).await? {
+        match self.follow_recorded(command, cx).await? {
             Followed::Ran(ran) => {
                 let mut text = ran.text(timeout);
                 if is_confined && ran.may_be_held(&cwd) {
@@ -333,6 +336,24 @@ impl Shell {
         });
         // The task fails only if the runtime shuts down.
         reading.await.unwrap_or(Confinement::ReadOnly)
+    }
+
+    /// Keeps the workspace before a command that may change it, and what changed when it has ended.
+    async fn follow_recorded(&self, command: Command, cx: RunContext) -> Result<Followed, ToolError> {
+        if command.confinement == Confinement::ReadOnly {
+            return self.follow(command, cx).await;
+        }
+        let (label, keeping) = (command.script.clone(), cx.clone());
+        let recording = off_thread(move || keeping.record_command(Self::NAME, &label)).await?;
+        let ended = self.follow(command, cx).await;
+        if let Some(recording) = recording {
+            off_thread(move || {
+                recording.end();
+                Ok(())
+            })
+            .await?;
+        }
+        ended
     }
 
     async fn follow(&self, command: Command, cx: RunContext) -> Result<Followed, ToolError> {

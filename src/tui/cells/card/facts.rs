@@ -157,7 +157,7 @@ fn undo(card: &Card) -> &'static str {
     match plan.undo {
         _ if plan.question.is_some() || !changes => "",
         Undo::Exact => "can be undone",
-        Undo::Compensating => "can be undone in part",
+        Undo::Compensating => "files can be undone",
         Undo::Hold => "held before it happens",
         Undo::None => "cannot be undone",
     }

@@ -255,6 +255,7 @@ fn environment(
         .collect();
     AgentEnv {
         own: Arc::new([]),
+        undo: co::undo::UndoLog::default(),
         registry,
         hooks,
         model: watch::channel(Arc::new(model)).1,

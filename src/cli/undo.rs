@@ -1,0 +1,57 @@
+//! `co undo`: takes back what calls changed in files, in this folder, and does it again.
+
+use super::args::{Flags, UndoArgs};
+use super::console::Console;
+use super::error::{CliError, Kind, Result};
+use crate::app::undo_log;
+use crate::undo::{EntryFilter, Scope, UndoError, UndoOutcome, UndoWhat, listed};
+use crate::workspace::{World, load_settings};
+
+/// Changes that are listed.
+const LISTED: usize = 50;
+
+/// Blocking.
+pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+    let settings = load_settings(world, flags)?.settings;
+    let log = undo_log(world, &settings);
+    if what.list {
+        let workspace = (!what.all).then(|| world.workspace.clone());
+        let filter = EntryFilter { workspace, limit: LISTED, ..EntryFilter::default() };
+        let entries = log.entries(&filter).map_err(|error| failed(&error))?;
+        if what.json {
+            return console.json(&entries);
+        }
+        if entries.is_empty() {
+            return console.out("Nothing that can be taken back was changed here.\n");
+        }
+        return console.out(&listed(&entries));
+    }
+    let wanted = match what {
+        UndoArgs { redo: true, .. } => UndoWhat::Redo,
+        UndoArgs { turn: true, .. } => UndoWhat::Turn,
+        UndoArgs { id: Some(id), .. } => UndoWhat::Entry(*id),
+        UndoArgs { .. } => UndoWhat::Last,
+    };
+    let scope = Scope::Folder(world.workspace.clone());
+    match log
+        .carry_out(&scope, &wanted, what.yes, &world.own_folders(&settings))
+        .map_err(|error| failed(&error))?
+    {
+        UndoOutcome::Done(text) => console.out(&format!("{text}\n")),
+        UndoOutcome::Refused(text) => {
+            console.note(&text);
+            let error = CliError::message(Kind::Error, "nothing was changed");
+            Err(error.hint("`co undo --list` shows what can be taken back"))
+        }
+        UndoOutcome::Asks(text) => {
+            console.note(&text);
+            let error =
+                CliError::message(Kind::Usage, "nothing was changed: these files are to be agreed to");
+            Err(error.hint("add `--yes` to take them back"))
+        }
+    }
+}
+
+fn failed(error: &UndoError) -> CliError {
+    CliError::message(Kind::Error, error.to_string())
+}

@@ -1,0 +1,114 @@
+//! Going back: to before a prompt, and to files as they were before calls changed them.
+
+use super::client::ClientHandler;
+use super::{AppError, Going, SessionRuntime};
+use crate::agent::context;
+use crate::command::{FilesToo, Say};
+use crate::frontend::protocol::ServerMessage;
+use crate::history::{Durability, Record, RecordNo};
+use crate::message::NoteKind;
+use crate::undo::{EntryFilter, Scope, UndoError, UndoOutcome, UndoWhat, listed};
+
+/// Changes that `/undo list` shows.
+const LISTED: usize = 30;
+
+impl SessionRuntime<'_> {
+    /// Takes back what calls changed in files, or does it again.
+    pub(super) async fn undo(&mut self, what: UndoWhat, agreed: bool) -> Result<Going, AppError> {
+        let asked = match &what {
+            UndoWhat::Turn => "/undo turn yes".to_owned(),
+            UndoWhat::Entry(id) => format!("/undo {id} yes"),
+            UndoWhat::Last | UndoWhat::Calls(_) | UndoWhat::Redo => "/undo yes".to_owned(),
+        };
+        let title = if what == UndoWhat::Redo { "redo" } else { "undo" };
+        self.files_back(what, agreed, (title, &asked)).await;
+        Ok(Going::On)
+    }
+
+    /// Changes the files and says what became of it; returns whether it was done.
+    async fn files_back(&mut self, what: UndoWhat, agreed: bool, (title, again): (&str, &str)) -> bool {
+        let app = std::sync::Arc::clone(&self.client.app);
+        let (log, own) = (app.undo.clone(), app.world.own_folders(&app.settings));
+        let scope = Scope::Session(self.session.id().to_string());
+        let done = tokio::task::spawn_blocking(move || log.carry_out(&scope, &what, agreed, &own)).await;
+        let (say, is_done) = match done {
+            Ok(Ok(UndoOutcome::Done(text))) => (Say::plain(title, text), true),
+            Ok(Ok(UndoOutcome::Refused(text))) => (Say::warning(title, text), false),
+            Ok(Ok(UndoOutcome::Asks(text))) => {
+                (Say::warning(title, format!("{text}\n\n`{again}` takes them back.")), false)
+            }
+            Ok(Err(error)) => (Say::error(title, sentence(&error)), false),
+            Err(_) => (Say::error(title, "This is a bug in co; look at the files before you go on."), false),
+        };
+        self.client.say(say).await;
+        is_done
+    }
+
+    /// Goes back to before a message; its text returns to the composer, and the model is told what stays done.
+    pub(super) async fn rewind(
+        &mut self,
+        before: RecordNo,
+        text: String,
+        files: FilesToo,
+    ) -> Result<Going, AppError> {
+        let calls = context::calls_since(self.session.history(), before);
+        let agreed = files == FilesToo::Agreed;
+        if files != FilesToo::Stay
+            && !self.files_back(UndoWhat::Calls(calls), agreed, ("rewind", "/rewind NUMBER files yes")).await
+        {
+            return Ok(Going::On);
+        }
+        let changed = context::changed_since(self.session.history(), before);
+        let beyond = match files {
+            FilesToo::Stay => "What was done after it is not undone",
+            FilesToo::TakenBack | FilesToo::Agreed => {
+                "Of what was done after it, changes of files were taken back, and nothing else"
+            }
+        };
+        let mut records = vec![Record::Rewound { before }];
+        if !changed.is_empty() {
+            let text = format!("The user went back to before this point. {beyond}:\n{changed}");
+            records.push(Record::Noted { kind: NoteKind::Abort, text });
+        }
+        self.session.commit(&records, Durability::Synced).await?;
+        let messages = self.session.history().shown_messages().collect();
+        self.client.tell(ServerMessage::Transcript { messages }).await;
+        self.client.tell(ServerMessage::Draft { text }).await;
+        let mut said = "The conversation is as it was before that prompt.".to_owned();
+        if !changed.is_empty() {
+            said.push_str(&format!(" {beyond}:\n\n{changed}"));
+            if files == FilesToo::Stay {
+                said.push_str("\n\n`/undo list` shows the changes of files that can be taken back.");
+            }
+        }
+        self.client.say(Say::plain("rewind", said)).await;
+        self.client.header(self.session.history()).await;
+        self.client.waiting().await;
+        Ok(Going::On)
+    }
+}
+
+impl ClientHandler {
+    /// Lists what can be taken back.
+    pub(super) async fn list_changes(&self) {
+        let (log, session) = (self.app.undo.clone(), Some(self.session.to_string()));
+        let filter = EntryFilter { session, limit: LISTED, ..EntryFilter::default() };
+        let found = tokio::task::spawn_blocking(move || log.entries(&filter)).await;
+        let say = match found {
+            Ok(Ok(entries)) if entries.is_empty() => {
+                Say::plain("undo", "Nothing that can be taken back was changed.")
+            }
+            Ok(Ok(entries)) => {
+                let text = format!("{}\n`/undo NUMBER` takes one back.", listed(&entries));
+                Say::plain("undo", text)
+            }
+            Ok(Err(error)) => Say::error("undo", sentence(&error)),
+            Err(_) => Say::error("undo", "This is a bug in co."),
+        };
+        self.say(say).await;
+    }
+}
+
+fn sentence(error: &UndoError) -> String {
+    format!("{error}.")
+}

@@ -1,0 +1,67 @@
+//! SQLite files beside the database: what may be lost without harm to a session has a file of its own.
+//!
+//! Blocking. Called by what keeps spans and what keeps files for undo.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode};
+
+use crate::stdx::fs::{create_private_dir, open_private};
+
+/// Why such a file cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("it was written by a newer version of co")]
+    Newer,
+    #[error("it is damaged; delete it to begin a new one")]
+    Damaged,
+    #[error("another program holds it locked")]
+    Locked,
+    #[error("the disk is full")]
+    Full,
+    #[error("it cannot be written: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("{0}")]
+    Other(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for FileError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::Damaged,
+            _ => Self::Other(error),
+        }
+    }
+}
+
+/// Opens a file to write, with a write-ahead log; creates it for its owner only, with this schema. `busy` is how long it
+/// waits for other processes.
+pub fn open_beside(path: &Path, version: i64, schema: &str, busy: Duration) -> Result<Connection, FileError> {
+    if let Some(folder) = path.parent() {
+        create_private_dir(folder)?;
+    }
+    drop(open_private(path)?);
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(busy)?;
+    match version_of(&connection)? {
+        known if known == version => {}
+        newer if newer > version => return Err(FileError::Newer),
+        _ => {
+            // Before the first table, or it has no effect.
+            connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+            connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+            connection.execute_batch(schema)?;
+            connection.pragma_update(None, "user_version", version)?;
+        }
+    }
+    connection.execute_batch("PRAGMA synchronous = NORMAL;")?;
+    Ok(connection)
+}
+
+/// Returns the version of a file's schema.
+pub fn version_of(connection: &Connection) -> Result<i64, FileError> {
+    Ok(connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
+}

@@ -1,0 +1,211 @@
+//! Undo: what calls and commands changed in files, kept so that it can be taken back.
+//!
+//! Before a call changes a file, its state and content go into a SQLite file of their own; afterwards its new state does.
+//! [`UndoLog`] keeps, [`Restoration`] takes back, and does again. Nothing of a session depends on it: a file that is full,
+//! damaged or deleted costs the way back, never the work. Secrets, and what git ignores, are never copied; what belongs to
+//! git or `co` is neither recorded nor restored. Blocking. Called by the tools that change files, the commands and the CLI.
+
+mod file;
+mod recording;
+mod request;
+mod restore;
+mod snapshot;
+mod state;
+mod words;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+pub use self::file::{Entry, EntryFilter, FILE};
+pub use self::recording::Recording;
+pub use self::request::{Scope, UndoOutcome, UndoWhat};
+pub use self::restore::{Direction, Restoration};
+pub use self::state::{State, UndoPlace};
+pub use self::words::listed;
+
+use self::file::UndoFile;
+use self::state::below;
+use crate::message::CallId;
+use crate::stdx::clock::Clock;
+use crate::store::beside::FileError;
+
+/// Where states of files are kept, and how many.
+#[derive(Clone)]
+pub struct UndoOptions {
+    /// The folder of the file.
+    pub data: PathBuf,
+    /// The size of the file in MiB, beyond which the oldest entries go.
+    pub max_mb: u32,
+    /// The size in MiB of a workspace that is kept before a command; 0: none is.
+    pub snapshot_mb: u32,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Why something cannot be kept or taken back.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    #[error("undo is off: `undo.max_mb` is 0")]
+    Off,
+    #[error("{}: {why}", path.display())]
+    File { path: PathBuf, why: FileError },
+    #[error("{}: {why}", path.display())]
+    Io { path: PathBuf, why: std::io::Error },
+    #[error("there is no change {id}; `co undo --list` shows them")]
+    NoEntry { id: i64 },
+    #[error("these changes are of different folders; take them back one by one")]
+    Folders,
+    #[error("nothing is there to take back")]
+    Nothing,
+}
+
+/// What changes files: a call.
+#[derive(Debug, Clone)]
+pub struct Deed {
+    pub call: CallId,
+    pub place: UndoPlace,
+    pub tool: String,
+    /// One line for lists.
+    pub label: String,
+}
+
+/// Whether a change destroys contents, or only moves them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    Contents,
+    Places,
+}
+
+impl std::fmt::Debug for UndoLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let file = self.0.as_ref().map(|inner| inner.options.data.join(FILE));
+        f.debug_tuple("UndoLog").field(&file).finish()
+    }
+}
+
+/// The changes of this user's sessions. Clones share the file; the default keeps nothing.
+#[derive(Clone, Default)]
+pub struct UndoLog(Option<Arc<Inner>>);
+
+struct Inner {
+    options: UndoOptions,
+    file: UndoFile,
+    /// Why nothing more is kept by this process.
+    broken: Mutex<Option<String>>,
+    fits: Mutex<Option<snapshot::Fits>>,
+}
+
+impl UndoLog {
+    /// The file is opened with the first change.
+    #[must_use]
+    pub fn new(options: UndoOptions) -> Self {
+        let file = UndoFile::new(options.data.join(FILE));
+        Self(Some(Arc::new(Inner { options, file, broken: Mutex::default(), fits: Mutex::default() })))
+    }
+
+    /// Why this process keeps nothing more.
+    #[must_use]
+    pub fn broken(&self) -> Option<String> {
+        self.0.as_ref()?.broken.lock().clone()
+    }
+
+    /// Whether a change of these paths, which are absolute, can be taken back exactly. Reads no contents.
+    #[must_use]
+    pub fn covers(&self, place: &UndoPlace, paths: &[&Path], keep: Keep) -> bool {
+        self.usable().is_some() && paths.iter().all(|path| can_keep(place, path, keep))
+    }
+
+    fn usable(&self) -> Option<&Arc<Inner>> {
+        let inner = self.0.as_ref()?;
+        if inner.broken.lock().is_some() {
+            return None;
+        }
+        if let Err(why) = inner.file.with(|_| Ok(())) {
+            inner.give_up(&why);
+            return None;
+        }
+        Some(inner)
+    }
+
+    fn inner(&self) -> Result<&Arc<Inner>, UndoError> {
+        self.0.as_ref().ok_or(UndoError::Off)
+    }
+
+    /// Returns the changes, the newest first.
+    pub fn entries(&self, filter: &EntryFilter) -> Result<Vec<Entry>, UndoError> {
+        self.inner()?.reading(|connection| file::entries(connection, filter))
+    }
+
+    /// Returns what a session's model has not been told yet. Nothing is created for it.
+    #[must_use]
+    pub fn notes(&self, session: &str) -> Vec<(i64, String)> {
+        let Some(inner) = &self.0 else { return Vec::new() };
+        if !inner.file.exists() {
+            return Vec::new();
+        }
+        // They are told once the file can be read.
+        inner.reading(|connection| file::notes(connection, session)).unwrap_or_default()
+    }
+
+    /// Notes that a session's model was told.
+    pub fn told(&self, notes: &[(i64, String)]) {
+        if let Some(inner) = &self.0 {
+            // If it fails, they are told again.
+            let _ = inner.reading(|connection| file::told(connection, notes));
+        }
+    }
+}
+
+/// Forgets the changes of a session, as kept in this data folder.
+pub fn forget(data: &Path, session: &str) -> Result<(), FileError> {
+    let file = UndoFile::new(data.join(FILE));
+    if !file.exists() {
+        return Ok(());
+    }
+    file.change(|connection| file::forget(connection, session))
+}
+
+impl Inner {
+    /// Works with the file, if it exists; otherwise as with an empty one.
+    fn reading<T: Default>(
+        &self,
+        work: impl FnOnce(&rusqlite::Connection) -> Result<T, FileError>,
+    ) -> Result<T, UndoError> {
+        if !self.file.exists() {
+            return Ok(T::default());
+        }
+        self.file.with(|connection| work(connection)).map_err(|why| self.failed(why))
+    }
+
+    fn failed(&self, why: FileError) -> UndoError {
+        UndoError::File { path: self.options.data.join(FILE), why }
+    }
+
+    fn give_up(&self, why: &FileError) {
+        *self.broken.lock() = Some(format!("{}: {why}", self.options.data.join(FILE).display()));
+    }
+
+    fn now(&self) -> i64 {
+        self.options.clock.now().as_millisecond()
+    }
+}
+
+fn can_keep(place: &UndoPlace, path: &Path, keep: Keep) -> bool {
+    let Ok(relative) = path.strip_prefix(&place.workspace) else { return false };
+    if place.is_protected(relative) {
+        return false;
+    }
+    let Ok(base) = place.open() else { return false };
+    let Ok(stat) = base.look(relative) else { return false };
+    let Some(stat) = stat else { return true };
+    let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+    match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
+        rustix::fs::FileType::RegularFile => keep == Keep::Places || place.may_copy(relative, size),
+        rustix::fs::FileType::Directory => {
+            keep == Keep::Contents || matches!(below(&base, place, relative), Ok(Some(_)))
+        }
+        rustix::fs::FileType::Symlink => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,184 @@
+//! Keeping: the states of files before a call, and after it.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::file::{self, Change};
+use super::state::{Content, Identify, State, States, UndoPlace, below, look};
+use super::{Deed, Inner, Keep, UndoError, UndoLog};
+use crate::stdx::beneath::BaseFolder;
+use crate::store::beside::FileError;
+
+/// The states before a call that runs. If it is dropped, the call counts as cut off.
+#[must_use]
+pub struct Recording {
+    log: UndoLog,
+    entry: i64,
+    place: UndoPlace,
+    began: i64,
+    before: States,
+    /// The paths at and below which files change; `None`: anywhere, by a command.
+    roots: Option<Vec<PathBuf>>,
+}
+
+impl UndoLog {
+    /// Keeps what a call is about to change at these paths, which are absolute. `None` if it cannot be taken back. Errs if
+    /// the file of changes fails; this process then keeps nothing more.
+    pub fn begin(&self, deed: &Deed, paths: &[&Path], keep: Keep) -> Result<Option<Recording>, UndoError> {
+        if !self.covers(&deed.place, paths, keep) {
+            return Ok(None);
+        }
+        let place = &deed.place;
+        let io = |why| UndoError::Io { path: place.workspace.clone(), why };
+        let base = place.open().map_err(io)?;
+        let roots = roots(&base, place, paths).map_err(io)?;
+        let (before, contents) = tree(&base, place, &roots, (&HashSet::new(), keep)).map_err(io)?;
+        self.write(|inner, connection| {
+            let began = inner.now();
+            let entry = file::begin(connection, deed, false, began)?;
+            for (path, state) in &before {
+                file::put_change(
+                    connection,
+                    entry,
+                    &Change { path: path.clone(), before: state.clone(), after: None },
+                )?;
+            }
+            contents.iter().try_for_each(|(hash, bytes)| file::put_blob(connection, hash, bytes))?;
+            Ok((entry, began))
+        })
+        .map(|(entry, began)| {
+            let (log, place, roots) = (self.clone(), place.clone(), Some(roots));
+            Some(Recording { log, entry, place, began, before, roots })
+        })
+    }
+
+    /// Keeps the whole workspace before a command. `None` if it is too large.
+    pub fn begin_command(&self, deed: &Deed) -> Result<Option<Recording>, UndoError> {
+        if self.usable().is_none() || self.0.as_ref().is_none_or(|inner| inner.options.snapshot_mb == 0) {
+            return Ok(None);
+        }
+        let kept = self.write(|inner, connection| {
+            inner.settle(connection, &deed.place)?;
+            let Some(before) = inner.snapshot(connection, &deed.place)? else { return Ok(None) };
+            let began = inner.now();
+            Ok(Some((file::begin(connection, deed, true, began)?, began, before)))
+        })?;
+        Ok(kept.map(|(entry, began, before)| {
+            let (log, place) = (self.clone(), deed.place.clone());
+            Recording { log, entry, place, began, before, roots: None }
+        }))
+    }
+
+    pub(super) fn write<T>(
+        &self,
+        work: impl FnOnce(&Inner, &rusqlite::Connection) -> Result<T, FileError>,
+    ) -> Result<T, UndoError> {
+        let inner = self.inner()?;
+        let done = inner.file.change(|connection| work(inner, connection));
+        done.map_err(|why| {
+            // A lock passes.
+            if !matches!(why, FileError::Locked) {
+                inner.give_up(&why);
+            }
+            inner.failed(why)
+        })
+    }
+}
+
+impl Recording {
+    /// Keeps what the call changed. If that fails, the call counts as cut off, and this process keeps nothing more.
+    pub fn end(self) {
+        let Self { log, entry, place, began, before, roots } = self;
+        let _ = log.write(|inner, connection| {
+            let after = match &roots {
+                None => match inner.snapshot(connection, &place)? {
+                    Some(after) => after,
+                    // It has become too large to be looked at.
+                    None => return Ok(()),
+                },
+                Some(roots) => {
+                    let known = before.values().filter_map(State::content).cloned().collect();
+                    tree(&place.open()?, &place, roots, (&known, Keep::Places))?.0
+                }
+            };
+            let mut changes = differences(&before, &after);
+            if roots.is_none() {
+                let mut own = Vec::new();
+                for change in changes {
+                    if !file::is_of_another(connection, entry, (began, &place.workspace), &change)? {
+                        own.push(change);
+                    }
+                }
+                changes = own;
+            }
+            file::end(connection, entry, &changes, inner.now())?;
+            file::prune(connection, inner.options.max_mb, &place.workspace)
+        });
+    }
+}
+
+/// Returns where changes begin: at a path, or at the first of its folders that is missing.
+fn roots(base: &BaseFolder, place: &UndoPlace, paths: &[&Path]) -> std::io::Result<Vec<PathBuf>> {
+    let mut roots = BTreeSet::new();
+    for path in paths {
+        let relative = path.strip_prefix(&place.workspace).unwrap_or(path);
+        let mut root = relative;
+        for folder in relative.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
+            if base.look(folder)?.is_none() {
+                root = folder;
+            }
+        }
+        roots.insert(root.to_path_buf());
+    }
+    Ok(roots.into_iter().collect())
+}
+
+/// Bytes of a folder beyond which its files are known by their numbers only.
+const MOST_READ: usize = 256 * 1024 * 1024;
+
+type Contents = Vec<(String, Vec<u8>)>;
+
+/// Returns the states of all that is at and below the roots, and the contents to keep. A file that is `known` by its number
+/// keeps that identity: it was moved.
+fn tree(
+    base: &BaseFolder,
+    place: &UndoPlace,
+    roots: &[PathBuf],
+    (known, keep): (&HashSet<Content>, Keep),
+) -> std::io::Result<(States, Contents)> {
+    let (mut states, mut contents) = (States::new(), Contents::new());
+    let mut read = 0;
+    for root in roots {
+        let Some(paths) = below(base, place, root)? else { continue };
+        if paths.is_empty() {
+            states.insert(root.clone(), State::Absent);
+        }
+        for path in paths {
+            let (by_inode, _) = look(base, place, &path, Identify::ByInode)?;
+            if by_inode.content().is_some_and(|content| known.contains(content)) {
+                states.insert(path, by_inode);
+                continue;
+            }
+            let identify = if read < MOST_READ { Identify::IfCopied } else { Identify::ByInode };
+            let (state, bytes) = look(base, place, &path, identify)?;
+            read += bytes.as_ref().map_or(0, Vec::len);
+            if let (Some(hash), Some(bytes), Keep::Contents) = (state.hash(), bytes, keep) {
+                contents.push((hash.to_owned(), bytes));
+            }
+            states.insert(path, state);
+        }
+    }
+    Ok((states, contents))
+}
+
+/// Returns the paths whose states differ.
+pub(super) fn differences(before: &States, after: &States) -> Vec<Change> {
+    let paths: BTreeSet<&PathBuf> = before.keys().chain(after.keys()).collect();
+    let state = |states: &States, path: &PathBuf| states.get(path).cloned().unwrap_or(State::Absent);
+    let changed = paths.into_iter().map(|path| Change {
+        path: path.clone(),
+        before: state(before, path),
+        after: Some(state(after, path)),
+    });
+    changed.filter(|change| change.after.as_ref() != Some(&change.before)).collect()
+}

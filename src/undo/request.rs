@@ -1,0 +1,125 @@
+//! What users ask for: by call, by turn, back to a message, and again.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::file::{Entry, EntryFilter};
+use super::{UndoError, UndoLog, words};
+
+/// What is to be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UndoWhat {
+    /// The last change.
+    Last,
+    /// All changes of the last turn that changed something.
+    Turn,
+    /// The change of this number.
+    Entry(i64),
+    /// What these calls changed, by their ids.
+    Calls(Vec<String>),
+    /// Does again what was taken back last.
+    Redo,
+}
+
+/// Whose changes are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    Session(String),
+    /// Those of all sessions in a folder.
+    Folder(PathBuf),
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UndoOutcome {
+    /// What was done.
+    Done(String),
+    /// Why nothing was changed.
+    Refused(String),
+    /// What would be done: the user has to agree.
+    Asks(String),
+}
+
+impl UndoLog {
+    /// Takes back, or does again, if nothing speaks against it; `agreed` is that the user saw the list of a change that asks.
+    pub fn carry_out(
+        &self,
+        scope: &Scope,
+        what: &UndoWhat,
+        agreed: bool,
+        own: &Arc<[PathBuf]>,
+    ) -> Result<UndoOutcome, UndoError> {
+        let filter = match (scope, what) {
+            (_, UndoWhat::Entry(id)) => EntryFilter { id: Some(*id), ..EntryFilter::default() },
+            (Scope::Session(id), _) => EntryFilter { session: Some(id.clone()), ..EntryFilter::default() },
+            (Scope::Folder(path), _) => {
+                EntryFilter { workspace: Some(path.clone()), ..EntryFilter::default() }
+            }
+        };
+        let all = self.entries(&filter)?;
+        let chosen = match chosen(&all, what) {
+            Ok(chosen) => chosen,
+            Err(why) => return Ok(UndoOutcome::Refused(self.with_reason(why))),
+        };
+        let restoration =
+            if *what == UndoWhat::Redo { self.redo(&chosen, own)? } else { self.undo(&chosen, own)? };
+        if let Some(refusal) = restoration.refusal() {
+            return Ok(UndoOutcome::Refused(refusal));
+        }
+        if restoration.needs_confirmation() && !agreed {
+            return Ok(UndoOutcome::Asks(restoration.question()));
+        }
+        restoration.apply()?;
+        let mut text = words::done(&restoration);
+        if let (UndoWhat::Last, Some(last)) = (what, restoration.entries.first()) {
+            let more = all
+                .iter()
+                .filter(|one| one.undone.is_none() && one.id != last.id && one.turn() == last.turn());
+            text.push_str(&words::more_of_turn(more.count()));
+        }
+        Ok(UndoOutcome::Done(text))
+    }
+
+    fn with_reason(&self, why: String) -> String {
+        match self.broken() {
+            Some(reason) => format!("{why} Nothing is kept at the moment: {reason}."),
+            None => why,
+        }
+    }
+}
+
+/// Returns the numbers of the changes that are meant; errs with a sentence.
+fn chosen(all: &[Entry], what: &UndoWhat) -> Result<Vec<i64>, String> {
+    let ids = |wanted: &dyn Fn(&&Entry) -> bool| -> Vec<i64> {
+        all.iter().filter(|one| one.undone.is_none()).filter(wanted).map(|one| one.id).collect()
+    };
+    let last = all.iter().find(|one| one.undone.is_none());
+    let (found, missing) = match what {
+        UndoWhat::Last => {
+            (last.map(|last| vec![last.id]).unwrap_or_default(), "There is nothing to take back.".to_owned())
+        }
+        UndoWhat::Turn => {
+            let turn = last.map(Entry::turn);
+            (ids(&|one| Some(one.turn()) == turn), "There is nothing to take back.".to_owned())
+        }
+        UndoWhat::Entry(id) => match all.first() {
+            Some(one) if one.undone.is_some() => (Vec::new(), format!("Change {id} was taken back already.")),
+            Some(_) => (vec![*id], String::new()),
+            None => (Vec::new(), format!("There is no change {id}. `/undo list` shows them.")),
+        },
+        UndoWhat::Calls(calls) => {
+            (ids(&|one| calls.contains(&one.call)), "Nothing changed files since then.".to_owned())
+        }
+        UndoWhat::Redo => {
+            let latest = all.iter().filter_map(|one| one.undone).max();
+            let mut again: Vec<i64> = all
+                .iter()
+                .filter(|one| one.undone.is_some() && one.undone == latest)
+                .map(|one| one.id)
+                .collect();
+            again.reverse();
+            (again, "There is nothing to do again.".to_owned())
+        }
+    };
+    if found.is_empty() { Err(missing) } else { Ok(found) }
+}
