@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
@@ -38,7 +39,7 @@ use crate::telemetry::file::FileOptions;
 use crate::telemetry::otlp::OtlpOptions;
 use crate::tool::builtin::{self, BuiltinOptions};
 use crate::tool::mcp::{ServerPlace, Servers};
-use crate::tool::{CallPlan, PlanContext, Registry};
+use crate::tool::{CallPlan, PlanContext, Registry, ToolSpec};
 use crate::tui::keys::Keymap;
 use crate::undo::{UndoLog, UndoOptions};
 use crate::workspace::{Permissions, World, check_content, load_settings};
@@ -421,6 +422,21 @@ pub fn known_tools(world: &World, settings: &Settings) -> Registry {
     let place = server_place(world, settings, &[], &sandbox);
     Servers::new(&settings.mcp_servers, place, registry.clone()).offer_kept();
     registry
+}
+
+/// Returns the descriptions of the built-in tools, as without settings.
+#[must_use]
+pub fn builtin_tools() -> Vec<ToolSpec> {
+    let options = BuiltinOptions {
+        shell_timeout: Duration::ZERO,
+        shell_max_timeout: Duration::ZERO,
+        safe_commands: Vec::new(),
+        env: Vec::new(),
+        output_limit: 0,
+        undo: UndoLog::default(),
+    };
+    let all = builtin::all(Arc::new(Subprocess::plain()), &Tasks::new(Arc::new(SystemClock)), options);
+    all.iter().map(|tool| tool.spec().clone()).collect()
 }
 
 /// Returns the JSON Schema of a tool's arguments; `None` if there is no tool of that name.

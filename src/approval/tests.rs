@@ -114,7 +114,9 @@ fn looking_shell() -> Case {
 fn ask_user() -> Case {
     let looks = SideEffect::None { cache_for: None };
     let ask = case("ask_user", Category::Search, looks, Access::Nothing, json!({ "path": "a" }));
-    ask.with(|case| case.plan.question = Some(Question { text: "Which?".to_owned(), options: Vec::new() }))
+    ask.with(|case| {
+        case.plan.question = Some(Question { text: "Which?".to_owned(), options: Vec::new(), many: false });
+    })
 }
 
 /// Every kind of call, as the table names it.

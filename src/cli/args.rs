@@ -178,6 +178,8 @@ pub(super) enum Sub {
     Sessions(Sessions),
     /// List, show and end commands in the background
     Tasks(Tasks),
+    /// List the tools that the model may call
+    Tools(AsJson),
     /// Take back what calls and commands changed in files of this folder
     Undo(UndoArgs),
     /// List, add, remove, switch and test tool servers (MCP)

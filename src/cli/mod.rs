@@ -32,6 +32,7 @@ mod status;
 mod table;
 mod tail;
 mod tasks;
+mod tools;
 mod traces;
 mod trust;
 mod undo;
@@ -205,6 +206,7 @@ async fn dispatch(
         Some(Sub::Status(what)) => status::run(what, &world, flags, console).await,
         Some(Sub::Mcp(what)) => Box::pin(mcp::run(what, &world, flags, console)).await,
         Some(Sub::Tasks(what)) => tasks::run(what, &world, flags, console),
+        Some(Sub::Tools(what)) => tools::run(what, &world, flags, console),
         Some(Sub::Undo(what)) => undo::run(&what, &world, flags, console),
         Some(Sub::Sessions(what)) => sessions::run(what, &world, flags, console).await,
         Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, console).await,

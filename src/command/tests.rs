@@ -239,7 +239,7 @@ fn commands_decide() {
         ),
         (&idle, "/login", "pick a service"),
         (&idle, "/status", "Plain status: - folder: ``/tmp/a`b``"),
-        (&idle, "/tools", "Plain tools: - `list_dir` (low risk, only reads): Lists a folder."),
+        (&idle, "/tools", "Plain tools: files:\n\n- `list_dir` (low risk, only reads): Lists a folder."),
         (&idle, "/tasks", "Plain tasks: - 1: `npm run dev`, running; output in `/tmp/task-1.txt`"),
         (
             &CommandView::default(),

@@ -75,15 +75,49 @@ pub enum Origin {
     Server(String),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
     Files,
     Search,
+    Git,
     Shell,
     /// Commands that run in the background.
     Tasks,
+    /// What is asked of the user, or kept for the user to see.
+    User,
     /// Tools of other programs.
     Server,
+}
+
+impl Category {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Search => "search",
+            Self::Git => "git",
+            Self::Shell => "shell",
+            Self::Tasks => "tasks",
+            Self::User => "user",
+            Self::Server => "server",
+        }
+    }
+}
+
+impl ToolSpec {
+    /// The first sentence of its description.
+    pub fn about(&self) -> &str {
+        self.description.split_inclusive(". ").next().unwrap_or_default().trim()
+    }
+
+    /// Says in a few words whether its calls ask.
+    pub fn asks(&self) -> &'static str {
+        match (self.category, self.side_effect) {
+            (Category::User, _) => "needs no approval",
+            (_, SideEffect::None { .. }) => "only reads",
+            (_, SideEffect::Local) => "asks first",
+            (_, SideEffect::External) => "asks first, leaves this machine",
+        }
+    }
 }
 
 /// How much harm a call can do (seed 000's tiers). Stored: variants may only be added.
@@ -258,6 +292,51 @@ impl Undo {
 pub struct Question {
     pub text: String,
     pub options: Vec<String>,
+    /// Whether several options may be chosen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub many: bool,
+}
+
+/// The argument of a question that the user fills in.
+const ANSWER: &str = "answer";
+
+impl Question {
+    /// Whether these arguments have an answer.
+    pub fn is_answered(args: &Value) -> bool {
+        args.get(ANSWER).and_then(Value::as_str).is_some_and(|answer| !answer.trim().is_empty())
+    }
+
+    /// Returns the arguments of a call with these options chosen, by their numbers from 1.
+    pub fn choosing(&self, args: &Value, numbers: &BTreeSet<usize>) -> Value {
+        let chosen = numbers.iter().filter_map(|number| self.options.get(number.checked_sub(1)?));
+        Self::answered(args, &chosen.map(String::as_str).collect::<Vec<_>>().join("; "))
+    }
+
+    /// The same with what was typed: numbers of options, or an answer in words. `None` if it is empty.
+    pub fn typed(&self, args: &Value, text: &str) -> Option<Value> {
+        let numbers: Option<BTreeSet<usize>> = text
+            .split([',', ' ', ';'])
+            .filter(|part| !part.is_empty())
+            .map(|part| part.parse().ok())
+            .collect();
+        let numbers = numbers.filter(|numbers| {
+            let are_options = numbers.iter().all(|number| (1..=self.options.len()).contains(number));
+            are_options && (numbers.len() == 1 || self.many && !numbers.is_empty())
+        });
+        match numbers {
+            Some(numbers) => Some(self.choosing(args, &numbers)),
+            None if text.trim().is_empty() => None,
+            None => Some(Self::answered(args, text.trim())),
+        }
+    }
+
+    fn answered(args: &Value, answer: &str) -> Value {
+        let mut args = args.clone();
+        if let Some(fields) = args.as_object_mut() {
+            fields.insert(ANSWER.to_owned(), Value::String(answer.to_owned()));
+        }
+        args
+    }
 }
 
 /// Versions of resources as last seen by the model, including those the program wrote.

@@ -3,6 +3,7 @@
 
 mod body;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 pub use self::body::{Body, BodyBasis, BodyForm, DEPTH};
@@ -64,6 +65,8 @@ pub struct Card {
     /// The body as last laid out.
     pub body: Body,
     pub hunks: Hunks,
+    /// The chosen options of a question, from 1.
+    pub chosen: BTreeSet<usize>,
     /// The form as it was left.
     form: Option<Box<Form>>,
     /// The rule as it was left.
@@ -111,6 +114,7 @@ impl Card {
     pub fn new(request: Request) -> Self {
         Self {
             hunks: Hunks::of(&request),
+            chosen: BTreeSet::new(),
             form: None,
             rule: None,
             reason: Editor::default(),
@@ -280,8 +284,16 @@ impl Card {
         }
     }
 
-    /// Returns the approval of what is shown, without skipped hunks; `None` if nothing is left.
+    /// Returns the approval of what is shown, without skipped hunks; `None` if nothing is left. Of a question: with the
+    /// chosen options; `None` if it has no answer yet.
     pub fn yes(&self) -> Option<Approval> {
+        if let Some(question) = &self.request.plan.question {
+            if self.chosen.is_empty() {
+                return crate::tool::Question::is_answered(&self.request.args).then(Approval::yes);
+            }
+            let args = question.choosing(&self.request.args, &self.chosen);
+            return Some(Approval::to(self.request.tool.clone(), args));
+        }
         match self.hunks.kept(&self.request.args) {
             Kept::All => Some(Approval::yes()),
             Kept::Some(args) => Some(Approval::to(self.request.tool.clone(), args)),

@@ -26,6 +26,7 @@ pub mod press;
 pub mod rule;
 pub mod selection;
 mod shell;
+pub mod steps;
 pub mod transcript;
 
 pub mod key;

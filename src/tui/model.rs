@@ -21,6 +21,7 @@ use super::msg::{Alert, Cmd, MouseMode, Window};
 use super::panel::{Panel, Screen};
 use super::press::Presses;
 use super::selection::Selection;
+use super::steps::Step;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
 use crate::frontend::dialogue::{Dialogue, GUARD_MS};
@@ -118,6 +119,8 @@ pub struct Model {
     pub retry: Option<Retry>,
     /// Lines entered while the turn ran and not yet taken.
     pub queue: Vec<String>,
+    /// The model's list of steps.
+    pub steps: Vec<Step>,
     /// The last prompt with pasted blocks, and the same in short; until its turn begins.
     pub sent_short: Option<(String, String)>,
     /// One line at the left of the status, until the given time.
@@ -373,6 +376,7 @@ impl Model {
             shell: Activity::Idle,
             retry: None,
             queue: Vec::new(),
+            steps: Vec::new(),
             sent_short: None,
             flash: None,
             armed_until: None,

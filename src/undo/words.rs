@@ -54,11 +54,17 @@ impl Restoration {
                 "A call was cut off here. These files would go back to what they were before it:\n".to_owned()
             }
         };
-        text.push_str(&lines(&self.steps));
+        text.push_str(&lines(&self.steps, &TO_DO));
         text.push_str(&lost(self));
         text
     }
 }
+
+/// What is said of a moved, a restored, a removed and a changed file.
+type Verbs = [&'static str; 4];
+
+const TO_DO: Verbs = ["to be moved here from", "to be restored", "to be removed", "to be changed back"];
+const DONE: Verbs = ["moved here from", "restored", "removed", "changed back"];
 
 /// Says what was done.
 pub fn done(restoration: &Restoration) -> String {
@@ -72,7 +78,7 @@ pub fn done(restoration: &Restoration) -> String {
         let _ = write!(text, " and {} more", restoration.entries.len() - LISTED);
     }
     text.push('\n');
-    text.push_str(&lines(&restoration.steps));
+    text.push_str(&lines(&restoration.steps, &DONE));
     text.push_str(&lost(restoration));
     text
 }
@@ -101,7 +107,7 @@ pub fn told(restoration: &Restoration) -> String {
     format!(
         "The user {verb}: {}. Files as they are now:{}\nRead a file again before you change it.",
         calls.join("; "),
-        lines(&restoration.steps)
+        lines(&restoration.steps, &DONE)
     )
 }
 
@@ -121,7 +127,7 @@ pub fn listed(entries: &[Entry]) -> String {
     entries.iter().map(line).collect()
 }
 
-fn lines(steps: &[Step]) -> String {
+fn lines(steps: &[Step], [moved, restored, removed, changed]: &Verbs) -> String {
     let mut text = String::new();
     let sources: Vec<_> = steps.iter().filter_map(|step| step.from.as_deref()).collect();
     let shown_steps: Vec<&Step> =
@@ -129,10 +135,10 @@ fn lines(steps: &[Step]) -> String {
     for step in shown_steps.iter().take(LISTED) {
         let path = shown(&step.path);
         let _ = match (&step.from, &step.now, &step.then) {
-            (Some(from), _, _) => write!(text, "\n- {path}: moved here from {}", shown(from)),
-            (None, State::Absent, _) => write!(text, "\n- {path}: restored"),
-            (None, _, State::Absent) => write!(text, "\n- {path}: removed"),
-            (None, _, _) => write!(text, "\n- {path}: changed back"),
+            (Some(from), _, _) => write!(text, "\n- {path}: {moved} {}", shown(from)),
+            (None, State::Absent, _) => write!(text, "\n- {path}: {restored}"),
+            (None, _, State::Absent) => write!(text, "\n- {path}: {removed}"),
+            (None, _, _) => write!(text, "\n- {path}: {changed}"),
         };
     }
     more(&mut text, shown_steps.len());

@@ -3,8 +3,10 @@
 //! Tables are made from those that the program itself uses: settings, keys, slash commands, services. Everything
 //! else is text beside this file. A topic has at most [`WIDTH`] columns.
 
+use crate::app::builtin_tools;
 use crate::approval::rules::EXAMPLE;
 use crate::cli::table::{WIDTH, columns};
+use crate::cli::tools::row;
 use crate::command::Commands;
 use crate::config::{INERT, ProjectTrust, SETTINGS};
 use crate::provider::catalog::{KeyNeed, PRESETS};
@@ -23,10 +25,11 @@ pub(in crate::cli) struct Topic {
 
 /// All topics, in the order in which help lists them.
 #[rustfmt::skip]
-pub(in crate::cli) const TOPICS: [Topic; 17] = [
+pub(in crate::cli) const TOPICS: [Topic; 18] = [
     topic("approvals", "decide requests, now or later, here or elsewhere", include_str!("approvals.txt"), String::new),
     topic("policy", "what decides each call, and the modes", include_str!("policy.txt"), String::new),
     topic("rules", "your rules for what runs, asks or is denied", include_str!("rules.txt"), || EXAMPLE.to_owned()),
+    topic("tools", "what the model may call, and undo", include_str!("tools.txt"), tools),
     topic("sandbox", "what commands can reach, and what was tried", include_str!("sandbox.txt"), || include_str!("sandbox_table.txt").to_owned()),
     topic("hooks", "your own programs that check or observe calls", include_str!("hooks.txt"), String::new),
     topic("mcp", "tools of other programs: servers, logins, approvals", include_str!("mcp.txt"), String::new),
@@ -111,6 +114,15 @@ fn services() -> String {
         ["No language model and no network.", "Key: none needed. Model: tour."],
     )])
     .collect()
+}
+
+fn tools() -> String {
+    let all = builtin_tools();
+    let rows = all.iter().map(|spec| {
+        let [name, category, risk, about] = row(spec);
+        [name, format!("{category}, {risk}"), about]
+    });
+    columns(&rows.collect::<Vec<_>>())
 }
 
 fn keys() -> String {

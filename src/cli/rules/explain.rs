@@ -17,7 +17,7 @@ use crate::config::Mode;
 use crate::message::ToolName;
 use crate::sandbox::Isolation;
 use crate::session::Session;
-use crate::stdx::text::{sanitize_line, truncate, width};
+use crate::stdx::text::{nearest, sanitize_line, truncate, width};
 use crate::tool::{CallPlan, Tool, ToolError};
 
 /// The most cells of the arguments shown.
@@ -50,9 +50,10 @@ pub(super) async fn run(
         }
         (Some(_), None) => {
             let tools = context.registry.tools();
-            let names: Vec<&str> = tools.specs().map(|spec| spec.name.as_str()).collect();
-            let known = format!("there is no tool `{what}`; there are {}", names.join(", "));
-            return Err(CliError::message(Kind::Usage, known).hint(HOW));
+            let near = nearest(what, tools.specs().map(|spec| spec.name.as_str()));
+            let near = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            let error = CliError::message(Kind::Usage, format!("there is no tool `{what}`{near}"));
+            return Err(error.hint("`co tools` lists them").hint(HOW));
         }
         (None, None) => of_request(context, what).await?,
     };

@@ -17,6 +17,8 @@ use crate::stdx::text::one_line_summary;
 
 const CHOICES: &str = "1 yes  2 no  3 edit  4 later  5 details. Choice: ";
 const CONFIRM: &str = "HIGH risk: type yes to approve: ";
+const ANSWER: &str = "Your answer, a number or words; an empty line goes back: ";
+
 const REASON: &str = "Reason for the model, or an empty line for none: ";
 
 const NO_CHOICE: &str =
@@ -234,6 +236,7 @@ impl Plain {
             }
             QuestionStage::Confirm => self.page.prompt(&format!("  {CONFIRM}")),
             QuestionStage::Reason => self.page.prompt(&format!("  {REASON}")),
+            QuestionStage::Answer => self.page.prompt(&format!("  {ANSWER}")),
             QuestionStage::Edit => self.page.prompt(&format!("  {}", edit::ARGUMENTS)),
             QuestionStage::Changed => self.page.prompt(&format!("  {}", edit::APPROVES)),
             QuestionStage::Away => {}
@@ -267,6 +270,16 @@ impl Plain {
                 self.page.line("Not approved.");
             }
             QuestionStage::Reason => self.decide(dialogue::no(text)),
+            QuestionStage::Answer => {
+                let question = open.request.plan.question.as_ref();
+                match question.and_then(|question| question.typed(&open.request.args, text)) {
+                    Some(args) => {
+                        let approval = dialogue::yes_to(&open.request, args, None);
+                        self.yes(approval);
+                    }
+                    None => self.stage(QuestionStage::Choice),
+                }
+            }
             QuestionStage::Edit => self.change(text),
             QuestionStage::Changed => self.approve_changed(&word),
             QuestionStage::Away => {}
@@ -290,6 +303,7 @@ impl Plain {
 
     fn choose(&mut self, word: &str) {
         match word {
+            "1" | "yes" if self.asks_for_words() => self.stage_anew(QuestionStage::Answer),
             "1" | "yes" => self.yes(Approval::yes()),
             "2" | "no" => self.stage(QuestionStage::Reason),
             "3" | "edit" => self.edit(),
@@ -304,6 +318,11 @@ impl Plain {
             "" => self.repeat(),
             _ => self.page.line(NO_CHOICE),
         }
+    }
+
+    /// Whether the open request is a question of the model, which needs an answer and no yes.
+    fn asks_for_words(&self) -> bool {
+        self.approvals.open.as_ref().is_some_and(|open| open.request.plan.question.is_some())
     }
 
     pub(super) fn stage(&mut self, stage: QuestionStage) {

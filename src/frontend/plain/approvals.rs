@@ -84,6 +84,8 @@ pub(super) enum QuestionStage {
     /// High risk: a `yes` sends the proposal that was approved once.
     Confirm,
     Reason,
+    /// The answer to a question of the model.
+    Answer,
     /// A change of the arguments.
     Edit,
     /// The arguments are in the user's editor.
@@ -104,6 +106,7 @@ impl OpenQuestion {
             // A reason leads only to a denial.
             QuestionStage::Reason => true,
             QuestionStage::Choice
+            | QuestionStage::Answer
             | QuestionStage::Confirm
             | QuestionStage::Edit
             | QuestionStage::Away

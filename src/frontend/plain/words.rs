@@ -61,6 +61,13 @@ pub(super) fn body(request: &Request) -> Vec<String> {
     if let Some(again) = &request.again {
         put(&mut rows, "Asked again: ", again);
     }
+    if let Some(question) = &request.plan.question {
+        put_lines(&mut rows, "", &question.text);
+        for (number, option) in (1..).zip(&question.options) {
+            put(&mut rows, &format!("{number} "), option);
+        }
+        return rows;
+    }
     match &request.plan.preview {
         Preview::None => arguments(request, &mut rows),
         Preview::Text { text } => put_lines(&mut rows, "", text),

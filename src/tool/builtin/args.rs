@@ -19,6 +19,7 @@ pub fn schema<T: JsonSchema>() -> Value {
         root.remove("$schema");
         root.remove("title");
         root.remove("description");
+        root.entry("properties").or_insert_with(|| Value::Object(Map::new()));
         if let Some(properties) = root.get_mut("properties").and_then(Value::as_object_mut) {
             properties.values_mut().filter_map(Value::as_object_mut).for_each(tidy);
         }

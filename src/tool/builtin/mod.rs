@@ -5,12 +5,17 @@
 //! A tool accesses only the workspace, the spill folder (to read it back) and, in `shell`, the given sandbox.
 //! It never asks the user, never prints and cannot access the session. Built by the composition root.
 
+mod action;
 mod apply_patch;
 mod args;
+mod ask_user;
 mod change;
 mod edit_file;
 mod files;
+mod find_definition;
 mod find_files;
+mod git;
+mod grep;
 mod list_dir;
 mod move_file;
 mod output;
@@ -19,6 +24,7 @@ mod read_file;
 mod search_text;
 mod shell;
 mod tasks;
+mod todo;
 mod typed;
 mod undoable;
 mod walk;
@@ -33,14 +39,19 @@ use crate::sandbox::tasks::Tasks;
 use crate::tool::Tool;
 use crate::undo::UndoLog;
 
+use action::ActionTool;
 use apply_patch::ApplyPatch;
+use ask_user::AskUser;
+use find_definition::FindDefinition;
 use find_files::FindFiles;
+use git::{Git, GitTool};
 use list_dir::ListDir;
 use move_file::{CopyFile, CreateDir, DeleteFile, MoveFile};
 use read_file::ReadFile;
 use search_text::SearchText;
 use shell::Shell;
 use tasks::{EndTask, ReadTask, WriteTask};
+use todo::Todo;
 
 pub use edit_file::EditFile;
 pub use output::{Spill, cap};
@@ -69,11 +80,14 @@ pub struct BuiltinOptions {
 #[must_use]
 pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) -> Vec<Arc<dyn Tool>> {
     let (limit, undo) = (options.output_limit, options.undo.clone());
+    let git = Git { sandbox: Arc::clone(&sandbox), env: options.env.clone() };
+    let shell = Arc::new(Shell::new(sandbox, tasks.clone(), options));
     vec![
         Arc::new(Typed::new(ReadFile, limit)),
         Arc::new(Typed::new(ListDir, limit)),
         Arc::new(Typed::new(FindFiles, limit)),
         Arc::new(Typed::new(SearchText, limit)),
+        Arc::new(Typed::new(FindDefinition, limit)),
         Arc::new(Typed::new(WriteFile, limit).undoable(&undo)),
         Arc::new(Typed::new(EditFile, limit).undoable(&undo)),
         Arc::new(Typed::new(ApplyPatch, limit).undoable(&undo)),
@@ -81,10 +95,23 @@ pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) ->
         Arc::new(Typed::new(CopyFile, limit).undoable(&undo)),
         Arc::new(Typed::new(DeleteFile, limit).undoable(&undo)),
         Arc::new(Typed::new(CreateDir, limit).undoable(&undo)),
-        Arc::new(Typed::new(Shell::new(sandbox, tasks.clone(), options), limit).undoable(&undo)),
+        Arc::new(Typed::new(GitTool::<git::Status>::new(&git), limit)),
+        Arc::new(Typed::new(GitTool::<git::Diff>::new(&git), limit)),
+        Arc::new(Typed::new(GitTool::<git::Log>::new(&git), limit)),
+        Arc::new(Typed::new(GitTool::<git::Show>::new(&git), limit)),
+        Arc::new(Typed::new(GitTool::<git::Branch>::new(&git), limit)),
+        Arc::new(Typed::new(ActionTool::<action::Add>::new(&shell), limit).undoable(&undo)),
+        Arc::new(Typed::new(ActionTool::<action::Commit>::new(&shell), limit).undoable(&undo)),
+        Arc::new(Typed::new(ActionTool::<action::Checkout>::new(&shell), limit).undoable(&undo)),
+        Arc::new(Typed::new(ActionTool::<action::Push>::new(&shell), limit).undoable(&undo)),
+        Arc::new(Typed::new(ActionTool::<action::Pull>::new(&shell), limit).undoable(&undo)),
+        Arc::new(Typed::new(ActionTool::<action::Tests>::new(&shell), limit).undoable(&undo)),
+        Arc::new(Typed::shared(shell, limit).undoable(&undo)),
         Arc::new(Typed::new(ReadTask(tasks.clone()), limit)),
         Arc::new(Typed::new(WriteTask(tasks.clone()), limit)),
         Arc::new(Typed::new(EndTask(tasks.clone()), limit)),
+        Arc::new(Typed::new(AskUser, limit)),
+        Arc::new(Typed::new(Todo, limit)),
     ]
 }
 

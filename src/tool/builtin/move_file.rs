@@ -164,6 +164,11 @@ fn pair(args: &FromTo, place: &ToolPath) -> Result<(Entry, Entry), ToolError> {
     Ok((from, to))
 }
 
+fn both(from: &Entry, to: &Entry) -> Preview {
+    let field = |name: &str, entry: &Entry| (name.to_owned(), entry.shown.clone());
+    Preview::Fields { fields: vec![field("from", from), field("to", to)] }
+}
+
 /// Moves a file, a link or a folder.
 pub struct MoveFile;
 
@@ -185,7 +190,10 @@ impl TypedTool for MoveFile {
         let secret = if hides_secrets(&from, &to) { " (may hold secrets)" } else { "" };
         let summary = format!("move {folder}{} to {}{secret}", from.shown, to.shown);
         let undo = place.undo_of(&[&from.path, &to.path], Keep::Places);
-        Ok(plan(place, (summary, Risk::High), (&[], &[&from, &to]), undo))
+        Ok(CallPlan {
+            preview: both(&from, &to),
+            ..plan(place, (summary, Risk::High), (&[], &[&from, &to]), undo)
+        })
     }
 
     async fn run(&self, args: FromTo, cx: RunContext) -> Result<ToolOutput, ToolError> {
@@ -230,7 +238,7 @@ impl TypedTool for CopyFile {
         };
         let summary = format!("copy {} to {}{secret}", from.shown, to.shown);
         let undo = place.undo_of(&[&to.path], Keep::Contents);
-        Ok(plan(place, (summary, risk), (&[&from], &[&to]), undo))
+        Ok(CallPlan { preview: both(&from, &to), ..plan(place, (summary, risk), (&[&from], &[&to]), undo) })
     }
 
     async fn run(&self, args: FromTo, cx: RunContext) -> Result<ToolOutput, ToolError> {

@@ -20,7 +20,10 @@ use crate::tool::{
 };
 use crate::undo::UndoOptions;
 
+mod git;
+mod specs;
 mod undo;
+mod user;
 
 /// Only turns a hang into a failure.
 const HANG: Duration = Duration::from_secs(20);
@@ -241,24 +244,6 @@ async fn wrong_arguments_get_hints() {
             ("shell", json!({"command": "ls", "timeout": 999}), "`timeout` is at most 20 seconds"),
         ])
         .await;
-}
-
-#[tokio::test]
-async fn schemas_are_flat_objects() {
-    let bench = Bench::new(&[]);
-    for spec in bench.tools.tools().specs() {
-        let schema = &spec.parameters;
-        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
-        for (field, property) in schema["properties"].as_object().unwrap() {
-            assert!(property["type"].is_string(), "{} {field}: {property}", spec.name);
-            assert!(property["description"].is_string(), "{} {field}", spec.name);
-        }
-        assert!(!schema.to_string().contains("null"), "{schema}");
-    }
-    assert_eq!(
-        bench.tool("search_text").spec().parameters["properties"]["case"]["enum"],
-        json!(["sensitive", "insensitive", "smart"])
-    );
 }
 
 #[tokio::test]

@@ -65,6 +65,8 @@ pub struct RunContext {
     pub call: CallId,
     pub place: ToolPath,
     pub seen: Arc<Seen>,
+    /// As in [`ToolContext`].
+    pub state: Option<Value>,
     pub cancel: CancellationToken,
     pub progress: mpsc::Sender<Progress>,
     /// For output that is longer than `output_limit` bytes.
@@ -115,6 +117,11 @@ pub struct Typed<T> {
 impl<T: TypedTool> Typed<T> {
     /// Creates a tool whose output for the model has at most `output_limit` bytes per call.
     pub fn new(tool: T, output_limit: usize) -> Self {
+        Self::shared(Arc::new(tool), output_limit)
+    }
+
+    /// The same, of a tool that others use too.
+    pub fn shared(tool: Arc<T>, output_limit: usize) -> Self {
         let spec = ToolSpec {
             name: ToolName::new(T::NAME),
             description: tool.description(),
@@ -126,7 +133,7 @@ impl<T: TypedTool> Typed<T> {
             output_limit,
             timeout: tool.timeout(),
         };
-        Self { tool: Arc::new(tool), spec, undo: UndoLog::default() }
+        Self { tool, spec, undo: UndoLog::default() }
     }
 
     /// Keeps here what the tool changes.
@@ -163,12 +170,12 @@ impl<T: TypedTool> Tool for Typed<T> {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let args = args::parse(&self.spec, args)?;
-            let ToolContext { call, workspace, spill, own, seen, state: _, tools, cancel, progress } =
+            let ToolContext { call, workspace, spill, own, seen, state, tools, cancel, progress } =
                 cx.clone();
             let (spilled, output_limit) = (Spill::new(&spill, &call), self.spec.output_limit);
             let place = ToolPath { workspace, spill, own, undo: self.undo.clone() };
             let spill = spilled;
-            let cx = RunContext { call, place, seen, cancel, progress, spill, output_limit, tools };
+            let cx = RunContext { call, place, seen, state, cancel, progress, spill, output_limit, tools };
             self.tool.run(args, cx).await
         })
     }

@@ -1,5 +1,7 @@
 //! The body of a request as last laid out, and its basis: `cells::card` lays it out again when the basis changes.
 
+use std::collections::BTreeSet;
+
 use crate::approval::Request;
 use crate::tui::cells::Fold;
 use crate::tui::cells::diff::Page;
@@ -44,6 +46,8 @@ pub struct BodyBasis {
     pub skipped: Vec<usize>,
     /// The current hunk.
     pub here: usize,
+    /// The chosen options of a question.
+    pub chosen: BTreeSet<usize>,
     /// The folder in which it would run.
     pub place: String,
     /// The names of the calls it runs after.

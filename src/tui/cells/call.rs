@@ -21,6 +21,7 @@ use crate::tool::diff::as_text;
 use crate::tui::copied::exactly;
 use crate::tui::line::{Exact, Line, Margin, Span, wrap_pieces, wrap_spans};
 use crate::tui::markdown::{Language, Languages};
+use crate::tui::steps::TODO;
 use crate::tui::theme::Role;
 
 /// Lines of output shown below a row while the call runs.
@@ -29,6 +30,9 @@ const TAIL: usize = 3;
 /// Lines of a change, or of the output of a call that failed, shown while folded; and of a change at most.
 const FOLDED: usize = 10;
 const MOST_CHANGE: usize = 5_000;
+
+/// Steps of a list that are shown.
+const STEPS: usize = 12;
 
 /// Lines and bytes of a return that are kept to be shown whole.
 const MOST_LINES: usize = 400;
@@ -367,6 +371,9 @@ impl CallRow {
         match (self.state, look.details) {
             (CallState::Running, _) => tail(&self.live, TAIL, look, &margin, lines),
             (CallState::Done(_), _) if !self.done.change.is_empty() => self.change(look, &margin, lines),
+            (CallState::Done(ReturnStatus::Ok), Fold::Folded) if self.name == TODO => {
+                tail(&self.returned, STEPS, look, &margin, lines);
+            }
             (CallState::Done(_), Fold::Open) => {
                 whole(&self.returned, look, &margin, lines);
             }
@@ -508,6 +515,10 @@ pub fn subject(args: &Value) -> String {
     let told = TELLING.iter().find_map(|key| object.get(*key)?.as_str());
     let any = || object.values().find_map(Value::as_str);
     let mut text = one_line_summary(told.or_else(any).unwrap_or(""), 200);
+    let text_of = |name: &str| object.get(name).and_then(Value::as_str);
+    if let (None, Some(from), Some(to)) = (told, text_of("from"), text_of("to")) {
+        text = one_line_summary(&format!("{from} to {to}"), 200);
+    }
     if let (Some(_), Some(place)) =
         (object.get("pattern").or_else(|| object.get("query")), object.get("path").and_then(Value::as_str))
     {
@@ -555,6 +566,7 @@ mod tests {
             (json!({"pattern": "fn", "path": "src"}), "fn in src"),
             (json!({"command": "ls\nrm -rf /"}), "ls …"),
             (json!({"n": 3, "who": "\u{1b}[2Jme"}), "␛[2Jme"),
+            (json!({"from": "a", "to": "b"}), "a to b"),
             (json!({"n": 3}), ""),
             (json!("no object"), ""),
         ];

@@ -18,6 +18,7 @@ use crate::tui::hunks::Sides;
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
+use std::collections::BTreeSet;
 
 const UNSEEN: &str = "part of it is still unread";
 
@@ -112,6 +113,9 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         | CardKey::HunkHere
         | CardKey::Hunk(_)
             if decided => {}
+        CardKey::Hunk(number) if card.request.plan.question.is_some() => {
+            choose(model, usize::from(number), cmds);
+        }
         CardKey::Hunk(hunk) => turn_hunk(card, usize::from(hunk), &model.keymap),
         CardKey::HunkHere if card.hunks.count() == 0 => {}
         CardKey::HunkHere => turn_hunk(card, card.hunks.here(), &model.keymap),
@@ -123,6 +127,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
                 let unread = key == CardKey::YesUnread && card.is_offered_unread;
                 yes(model, approval, unread.then_some(Seen::All), cmds);
             }
+            None if card.request.plan.question.is_some() => unanswered(model),
             None => {
                 let no = Action::Card(CardKey::No);
                 card.advice = Some(nothing_left(&model.keymap, Context::Card, no));
@@ -140,6 +145,36 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
     if model.cards.current().is_some_and(Card::is_decided) {
         // Return to the list if the card was opened from it.
         model.batch.opened = None;
+    }
+}
+
+/// Chooses an option of a question: the only one is the answer at once.
+fn choose(model: &mut Model, number: usize, cmds: &mut Vec<Cmd>) {
+    let Some(card) = model.cards.current_mut() else { return };
+    let Some(question) = &card.request.plan.question else { return };
+    if number > question.options.len() {
+        return unanswered(model);
+    }
+    if question.many {
+        if !card.chosen.remove(&number) {
+            card.chosen.insert(number);
+        }
+        return;
+    }
+    card.chosen = BTreeSet::from([number]);
+    if let Some(approval) = card.yes() {
+        yes(model, approval, None, cmds);
+    }
+}
+
+/// Says how a question is answered; one without options is answered in its form.
+fn unanswered(model: &mut Model) {
+    let Some(card) = model.cards.current_mut() else { return };
+    let Some(question) = &card.request.plan.question else { return };
+    match question.options.len() {
+        0 => form::open(model),
+        1 => card.advice = Some("1 is the only option; or write an answer".to_owned()),
+        many => card.advice = Some(format!("choose with 1 to {many}, or write an answer")),
     }
 }
 
@@ -229,7 +264,9 @@ fn turn_sides(model: &mut Model) {
 
 /// Sends an approval; a high-risk request needs it twice.
 fn yes(model: &mut Model, approval: Approval, seen: Option<Seen>, cmds: &mut Vec<Cmd>) {
+    let is_question = model.cards.current().is_some_and(|card| card.request.plan.question.is_some());
     let word = match &approval {
+        _ if is_question => "answered",
         _ if model.dialogue.is_approved_once() => "yes",
         Approval::Approve { instead: Some(_), .. } => "yes, without skipped hunks",
         Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => "yes",

@@ -14,6 +14,7 @@ use crate::tui::cells::{
 };
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model, Phase, Retry, RetryState, Void};
+use crate::tui::steps;
 
 pub fn take(model: &mut Model, event: Event) {
     if let Some(turn) = &mut model.turn {
@@ -280,6 +281,11 @@ fn tool_running(model: &mut Model, call: &ToolCall) {
 
 fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
     let now = model.now_ms;
+    if call.name.as_str() == steps::TODO
+        && let Some(steps) = steps::of_return(returned)
+    {
+        model.steps = steps;
+    }
     if model.transcript.call_mut(&call.id).is_none() {
         tool_call(model, call);
     }

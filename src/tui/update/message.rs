@@ -9,6 +9,7 @@ use crate::tui::cells::{Cell, CellKind, ShellCell, conversation};
 use crate::tui::model::{Activity, Focus, Known, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::panel::{Help, Panel};
+use crate::tui::steps;
 
 pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
     match notice {
@@ -139,6 +140,7 @@ fn transcript(model: &mut Model, messages: &[Message]) {
         }
     }
     model.transcript.replace(conversation::cells(messages));
+    model.steps = steps::of_messages(messages);
     batch::name(model);
     model.last_answer = None;
 }

@@ -10,6 +10,7 @@ use crate::tui::cells::{CallRow, CellKind};
 use crate::tui::keys::{Action, Context};
 use crate::tui::line::Line;
 use crate::tui::model::{Activity, Focus, Model, PANEL, Phase, Turn};
+use crate::tui::steps::StepState;
 use crate::tui::theme::Role;
 
 /// Cells of text, between the edge with its space and the screen's right end.
@@ -17,6 +18,9 @@ const INNER: usize = PANEL - 3;
 
 /// Most requests, calls and queued prompts listed; the rest is counted.
 const NAMED: usize = 6;
+
+/// Most steps listed.
+const STEPS: usize = 10;
 
 /// Most cells searched for running calls: a turn shows no more rows at once.
 const LOOKED_AT: usize = 200;
@@ -27,7 +31,7 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
         return Vec::new();
     }
     let mut body = waiting(model);
-    for section in [now(model), context(model), money(model), session(model)] {
+    for section in [now(model), steps(model), context(model), money(model), session(model)] {
         if !section.is_empty() {
             body.push(Line::new());
             body.extend(section);
@@ -106,6 +110,33 @@ fn now(model: &Model) -> Vec<Line> {
     lines.extend(more(model.queue.len()));
     if lines.len() == 1 {
         lines.push(entry("idle", Role::Dim));
+    }
+    lines
+}
+
+/// Shows the model's list; the steps around the one in progress, if there are too many.
+fn steps(model: &Model) -> Vec<Line> {
+    let all = &model.steps;
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let done = all.iter().filter(|step| step.state == StepState::Done).count();
+    let mut lines = vec![title("STEPS", Line::of(format!("{done} of {}", all.len()), Role::Dim))];
+    let at = all.iter().position(|step| step.state == StepState::InProgress).unwrap_or(done);
+    let from = at.saturating_sub(STEPS / 2).min(all.len().saturating_sub(STEPS));
+    if from > 0 {
+        lines.push(entry(&format!("{from} before"), Role::Dim));
+    }
+    for step in all.iter().skip(from).take(STEPS) {
+        let (mark, role) = match step.state {
+            StepState::Pending => (" ", Role::Text),
+            StepState::InProgress => (model.glyphs.folded, Role::Heading),
+            StepState::Done => (model.glyphs.ok, Role::Dim),
+        };
+        lines.push(entry(&format!("{mark} {}", one_line_summary(&step.text, INNER - 4)), role));
+    }
+    if let Some(after) = all.len().checked_sub(from + STEPS).filter(|after| *after > 0) {
+        lines.push(entry(&format!("{after} more"), Role::Dim));
     }
     lines
 }

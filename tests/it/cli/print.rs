@@ -55,7 +55,7 @@ const CASES: &[Case] = &[
         stdin: "",
         code: 0,
         out: "Then not.\n",
-        err: "✗ no_such_tool failed: There is no tool `no_such_tool`. Tools: apply_patch, copy_file, create_dir, delete_file, edit_file,…\n",
+        err: "✗ no_such_tool failed: There is no tool `no_such_tool`. Tools: apply_patch, ask_user, copy_file, create_dir, delete_file, …\n",
     },
     Case {
         script: "reply\n  thinking Hm.\n  text Yes.",

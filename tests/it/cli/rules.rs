@@ -216,10 +216,7 @@ fn what_cannot_be_explained_or_tested_says_what_to_do() {
     co.run(&["rules", "explain", "write_fil", "{}"]).check(
         2,
         "",
-        &format!(
-            "co: error: there is no tool `write_fil`; there are apply_patch, copy_file, create_dir, delete_file, edit_file, end_task, find_files, list_dir, move_file, read_file, \
-             read_task, search_text, shell, write_file, write_task\n{how}"
-        ),
+        &format!("co: error: there is no tool `write_fil`; did you mean `write_file`?\n    `co tools` lists them\n{how}"),
     );
     co.run(&["rules", "explain", "shell", "ls"]).check(
         2,

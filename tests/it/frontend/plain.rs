@@ -11,7 +11,7 @@ use co::frontend::protocol::{ClientRequest, Privacy, ServerMessage, SessionLine,
 use co::history::{Limit, SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, ToolName, UserPart};
 use co::provider::{ErrorClass, ProviderError};
-use co::tool::{Preview, Risk, Undo};
+use co::tool::{Preview, Question, Risk, Undo};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -379,6 +379,24 @@ fn write_request() -> Request {
     one.plan.undo = Undo::Exact;
     one.risk = Risk::Low;
     one
+}
+
+#[test]
+fn a_question_of_the_model_is_answered_in_words_or_by_number() {
+    let mut one = shell_request(1, "", Risk::Low);
+    one.tool = ToolName::new("ask_user");
+    one.args = json!({"question": "Which one?", "options": ["red", "green"]});
+    one.plan = plan("asks: Which one? (red / green)", Preview::None, Risk::Low);
+    let options = vec!["red".to_owned(), "green".to_owned()];
+    one.plan.question = Some(Question { text: "Which one?".to_owned(), options, many: false });
+    for (typed, answer) in [("2", "green"), ("blue, rather", "blue, rather")] {
+        let mut face = Face::asking(one.clone());
+        assert!(face.text.contains("Which one?\n    1 red\n    2 green\n"), "{}", face.text);
+        face.asks.clear();
+        let face = face.say("1").wait(600).say("").wait(600).say("1").wait(600).say(typed);
+        let sent = format!("{:?}", face.asks);
+        assert!(sent.contains(&format!("\"answer\": String({answer:?})")), "{}\n{sent}", face.text);
+    }
 }
 
 #[test]

@@ -138,7 +138,7 @@ const PITFALLS: &[(u32, &str, &[Kept])] = &[
     ),
     (46, "streaks read parallel batches newest first", &[Later("loop guard")]),
     (47, "counters start anew each turn", &[Turn("counters_start_anew_each_turn")]),
-    (48, "every tool dispatches", &[Test("src/tool/builtin/tests.rs", "schemas_are_flat_objects")]),
+    (48, "every tool dispatches", &[Test("src/tool/builtin/tests/specs.rs", "schemas_are_flat_objects")]),
     (49, "an empty result is no error", &[Turn("empty_result_is_no_error")]),
 ];
 

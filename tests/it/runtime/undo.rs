@@ -79,7 +79,7 @@ fn going_back_to_a_prompt_takes_the_files_along() {
         let (_, text, _) = face.local().await;
         assert!(
             text.contains("Others may have made some of the changes")
-                && text.contains("- `keep.txt`: restored"),
+                && text.contains("- `keep.txt`: to be restored"),
             "{text}"
         );
         assert_eq!(co.read("keep.txt"), None);

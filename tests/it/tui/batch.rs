@@ -441,6 +441,8 @@ pub struct Knowledge {
     /// When the queue last changed, and when `y` or Ctrl+S was pressed.
     pub changed_ms: u64,
     pub pressed: Vec<u64>,
+    /// When the queue had last changed as the last of these keys was pressed: one that is decided later counts from then.
+    pub changed_at_press: u64,
     pub heard: usize,
 }
 
@@ -461,10 +463,16 @@ impl Knowledge {
         self.changed_ms = now;
     }
 
-    pub fn approved(&self, request: &RequestId, now: u64) -> Result<(), TestCaseError> {
+    pub fn press(&mut self, now: u64) {
+        self.pressed.push(now);
+        self.changed_at_press = self.changed_ms;
+    }
+
+    pub fn approved(&self, request: &RequestId, now: u64, deferred: bool) -> Result<(), TestCaseError> {
+        let changed = if deferred { self.changed_at_press } else { self.changed_ms };
         let number = u32::from_str_radix(&request.0, 16).unwrap();
         let Some(known) = self.waiting.get(&number) else { return Ok(()) };
-        prop_assert!(now >= self.changed_ms + 500, "{number} within the guard time");
+        prop_assert!(now >= changed + 500, "{number} within the guard time");
         let Preview::Diff { lines, .. } = &known.plan.preview else { return Ok(()) };
         for at in 0..lines.len() {
             prop_assert!(
@@ -473,7 +481,7 @@ impl Knowledge {
             );
         }
         if known.risk == Risk::High {
-            let said = self.pressed.iter().filter(|at| **at >= self.changed_ms).collect::<Vec<_>>();
+            let said = self.pressed.iter().filter(|at| **at >= changed).collect::<Vec<_>>();
             prop_assert!(said.len() >= 2, "{number} by one key");
         }
         Ok(())
@@ -494,7 +502,7 @@ proptest! {
             match step {
                 Step::Key(key) => {
                     if matches!(key, "y" | "<c-s>") {
-                        known.pressed.push(now);
+                        known.press(now);
                     }
                     screen = screen.keys(key);
                 }
@@ -534,7 +542,7 @@ proptest! {
             let asks: Vec<ClientRequest> = screen.asks().into_iter().skip(known.heard).cloned().collect();
             for ask in &asks {
                 if let ClientRequest::Op(Op::Decide { request, approval: Approval::Approve { .. } }) = ask {
-                    known.approved(request, now)?;
+                    known.approved(request, now, false)?;
                 }
             }
             known.heard += asks.len();

@@ -399,9 +399,55 @@ fn question(screen: Screen) -> Screen {
             "the one of 3 November, 1,240 EUR".to_owned(),
             "the one of 9 November, 1,310 EUR".to_owned(),
         ],
+        many: false,
     });
     request.why = vec!["the model asks you".to_owned()];
     asking(screen, request)
+}
+
+/// The answers that were sent.
+fn answers(screen: &Screen) -> Vec<Value> {
+    let answer = |ask: &ClientRequest| match ask {
+        ClientRequest::Op(co::agent::port::Op::Decide {
+            approval: Approval::Approve { instead: Some((_, args)), .. },
+            ..
+        }) => Some(args["answer"].clone()),
+        _ => None,
+    };
+    screen.asks().into_iter().filter_map(answer).collect()
+}
+
+#[test]
+fn a_question_is_answered_by_numbers_or_words() {
+    let mut screen = question(Screen::open(80, 24)).keys("y");
+    assert!(screen.shot().contains("choose with 1 to 2, or write an answer"), "{}", screen.shot());
+    assert!(answers(&screen).is_empty() && answers(&screen.keys("3")).is_empty());
+    assert_eq!(
+        answers(&question(Screen::open(80, 24)).keys("2")),
+        [json!("the one of 9 November, 1,310 EUR")]
+    );
+    let many = |screen: Screen| {
+        let mut screen = question(screen);
+        let card = screen.model.cards.current_mut().unwrap();
+        card.request.plan.question.as_mut().unwrap().many = true;
+        screen.keys("122")
+    };
+    let mut screen = many(Screen::open(80, 24));
+    assert!(answers(&screen).is_empty());
+    assert!(
+        screen.shot().contains("1  [x] the one of 3") && screen.shot().contains("2  [ ] the one"),
+        "{}",
+        screen.shot()
+    );
+    assert_eq!(
+        answers(&many(Screen::open(80, 24)).keys("2y")),
+        [json!("the one of 3 November, 1,240 EUR; the one of 9 November, 1,310 EUR")]
+    );
+    // Without options, yes opens the form.
+    let mut screen = question(Screen::open(80, 24));
+    screen.model.cards.current_mut().unwrap().request.plan.question.as_mut().unwrap().options.clear();
+    let mut screen = screen.keys("y");
+    assert!(screen.shot().contains("Which invoice?"), "{}", screen.shot());
 }
 
 /// Draws one state at all sizes.

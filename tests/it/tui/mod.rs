@@ -27,6 +27,7 @@ pub mod screens;
 pub mod seen;
 pub mod select;
 pub mod servers;
+pub mod steps;
 pub mod terminal;
 pub mod terminal_edges;
 pub mod terminal_mouse;

@@ -289,7 +289,7 @@ impl Watched {
         match step {
             Step::Key(key) => {
                 if matches!(*key, "y" | "a" | "<c-s>") {
-                    known.pressed.push(*now);
+                    known.press(*now);
                 }
                 screen.press(key);
             }
@@ -367,13 +367,13 @@ impl Watched {
                 prop_assert!(matches!(step, Step::Key("y" | "<c-s>")) || deferred, "saved by {step:?}");
                 prop_assert_eq!(before, Focus::Card, "saved without the keys");
                 prop_assert_eq!(self.good.get(text), Some(&true), "a rule nobody called good: {:?}", text);
-                self.known.approved(request, self.now)?;
+                self.known.approved(request, self.now, deferred)?;
             }
             if let ClientRequest::Op(Op::Decide { request, approval: Approval::Approve { .. } }) = ask {
                 let by_key = matches!(step, Step::Key("y" | "<c-s>"));
                 prop_assert!(by_key || deferred, "approved by {step:?}");
                 prop_assert_eq!(before, Focus::Card, "approved without the keys");
-                self.known.approved(request, self.now)?;
+                self.known.approved(request, self.now, deferred)?;
             }
         }
         self.known.heard += asks.len();

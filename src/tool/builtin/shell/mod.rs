@@ -75,6 +75,12 @@ pub struct ShellArgs {
     background: bool,
 }
 
+impl ShellArgs {
+    fn line(command: String) -> Self {
+        Self { command, timeout: None, unsandboxed: None, background: false }
+    }
+}
+
 /// Runs commands.
 pub struct Shell {
     sandbox: Arc<dyn Sandbox>,
@@ -88,6 +94,16 @@ impl Shell {
     pub fn new(sandbox: Arc<dyn Sandbox>, tasks: Tasks, options: BuiltinOptions) -> Self {
         let safe = options.safe_commands.iter().filter_map(|text| command_words(text)).flatten().collect();
         Self { sandbox, tasks, options, safe }
+    }
+
+    /// Plans a command line of another tool.
+    pub fn plan_line(&self, command: String, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
+        self.plan(ShellArgs::line(command), place, seen)
+    }
+
+    /// Runs a command line of another tool.
+    pub async fn run_line(&self, command: String, cx: RunContext) -> Result<ToolOutput, ToolError> {
+        self.run(ShellArgs::line(command), cx).await
     }
 
     /// Checks the arguments; returns the command's timeout.

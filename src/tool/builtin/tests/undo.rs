@@ -288,7 +288,7 @@ async fn what_is_protected_or_secret_is_never_copied_nor_restored() {
         bench.undo.carry_out(&Scope::Session("s".to_owned()), &UndoWhat::Last, false, &bench.own()).unwrap();
     let UndoOutcome::Asks(asked) = asked else { panic!("{asked:?}") };
     assert!(
-        asked.contains("Others may have made some of the changes") && asked.contains("`a`: removed"),
+        asked.contains("Others may have made some of the changes") && asked.contains("`a`: to be removed"),
         "{asked}"
     );
     let said = bench.undo_last();

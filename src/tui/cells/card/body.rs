@@ -2,6 +2,7 @@
 //! layout before it draws a card or a list.
 
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 use super::facts::{place, reasons};
 use super::preview::{fields, verbatim};
@@ -56,6 +57,7 @@ pub fn lay_out(card: &mut Card, room: &Room<'_>) {
         why: card.why,
         skipped: card.hunks.skips().collect(),
         here: card.hunks.here(),
+        chosen: card.chosen.clone(),
         place: place(card, room.header),
         after: card.after.clone(),
         glyphs: room.glyphs,
@@ -74,7 +76,7 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
     let even = Margin::default();
     let mut lines = wrap_spans(&[Span::new(expand_tabs(&plan.summary), Role::Text)], width, &even);
     if let Some(question) = &plan.question {
-        lines = asked(question, width);
+        lines = asked(question, &card.chosen, width);
     }
     if room.form == BodyForm::Change && is_diff {
         lines.clear();
@@ -168,14 +170,18 @@ impl Head {
 }
 
 /// Returns the question for the user and its options.
-fn asked(question: &Question, width: usize) -> Vec<Line> {
+fn asked(question: &Question, chosen: &BTreeSet<usize>, width: usize) -> Vec<Line> {
     let mut lines =
         wrap_spans(&[Span::new(expand_tabs(&question.text), Role::Heading)], width, &Margin::default());
     if !question.options.is_empty() {
         lines.push(Line::new());
     }
     for (index, option) in question.options.iter().enumerate() {
-        let number = format!("{:>3}  ", index + 1);
+        let number = match (question.many, chosen.contains(&(index + 1))) {
+            (false, _) => format!("{:>3}  ", index + 1),
+            (true, true) => format!("{:>3}  [x] ", index + 1),
+            (true, false) => format!("{:>3}  [ ] ", index + 1),
+        };
         let margin =
             Margin::new(Line::of(&number, Role::Key), Line::of(" ".repeat(number.len()), Role::Text));
         lines.extend(wrap_spans(&[Span::new(expand_tabs(option), Role::Text)], width, &margin));

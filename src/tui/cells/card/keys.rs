@@ -2,6 +2,7 @@
 
 use super::sheet::{Holds, NARROW, Sheet, advice};
 use crate::frontend::dialogue::only_once;
+use crate::tool::Question;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, Nav};
@@ -97,6 +98,9 @@ impl Sheet<'_> {
 
 /// Returns the keys of a card that asks.
 fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
+    if let Some(question) = &card.request.plan.question {
+        return questioning(card, question, escape, keymap);
+    }
     let (context, yes) = (Context::Card, Action::Card(CardKey::Yes));
     let mut keys = keymap.hints(&[
         (context, yes, &yes_words(card, keymap)),
@@ -107,10 +111,25 @@ fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
         keys.extend(keymap.hints(&[(context, Action::Card(CardKey::Always), "session…")]));
     }
     keys.extend(skips(card, keymap));
-    if card.request.plan.question.is_none() {
-        keys.extend(keymap.hints(&[(context, Action::Card(CardKey::Rule), "rule…")]));
+    keys.extend(keymap.hints(&[
+        (context, Action::Card(CardKey::Rule), "rule…"),
+        (context, Action::Card(CardKey::Why), "why"),
+        (context, Action::Card(CardKey::Whole), "view"),
+        (Context::Global, Action::Escape, escape),
+    ]));
+    keys
+}
+
+/// Returns the keys of a question of the model.
+fn questioning(card: &Card, question: &Question, escape: &str, keymap: &Keymap) -> Vec<Hint> {
+    let context = Context::Card;
+    let mut keys: Vec<Hint> = skips(card, keymap).into_iter().collect();
+    if question.many || question.options.is_empty() {
+        keys.extend(keymap.hints(&[(context, Action::Card(CardKey::Yes), "answer")]));
     }
     keys.extend(keymap.hints(&[
+        (context, Action::Card(CardKey::Edit), "write"),
+        (context, Action::Card(CardKey::No), "no…"),
         (context, Action::Card(CardKey::Why), "why"),
         (context, Action::Card(CardKey::Whole), "view"),
         (Context::Global, Action::Escape, escape),
@@ -120,6 +139,14 @@ fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
 
 /// Returns the keys of a card that took the keys by itself.
 fn by_itself(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
+    if card.request.plan.question.is_some() {
+        return keymap.hints(&[
+            (Context::Global, Action::ToggleFocus, "answer"),
+            (Context::Card, Action::Card(CardKey::No), "no…"),
+            (Context::Card, Action::Card(CardKey::Whole), "view"),
+            (Context::Global, Action::Escape, escape),
+        ]);
+    }
     keymap.hints(&[
         (Context::Card, Action::Card(CardKey::Yes), &yes_words(card, keymap)),
         (Context::Card, Action::Card(CardKey::No), "no…"),
@@ -140,6 +167,11 @@ fn skips(card: &Card, keymap: &Keymap) -> Option<Hint> {
     let action = |hunk| Action::Card(CardKey::Hunk(hunk));
     let keys: Vec<String> = (1..=9).map(|hunk| keymap.shown(Context::Card, action(hunk))).collect();
     let are_digits = keys.iter().zip(1..).all(|(key, hunk)| *key == hunk.to_string());
+    let options = card.request.plan.question.as_ref().map_or(0, |question| question.options.len());
+    if options > 0 && are_digits {
+        let key = if options == 1 { "1".to_owned() } else { format!("1-{options}") };
+        return Some(Hint { action: action(1), key, words: "choose".to_owned() });
+    }
     let key = match card.hunks.count() {
         0 => return None,
         _ if are_digits => "1-9".to_owned(),

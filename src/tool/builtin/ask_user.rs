@@ -1,0 +1,89 @@
+//! `ask_user`: a question to the user. It waits like any other request, and the answer is the return.
+//!
+//! The answer is an argument that the user fills in; nothing but a person decides the call.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::output::untrusted;
+use super::place::ToolPath;
+use super::typed::{RunContext, TypedTool};
+use super::work::misuse;
+use crate::message::Source;
+use crate::stdx::text::one_line_summary;
+use crate::tool::{
+    Access, CallPlan, Category, Effect, Preview, Question, Risk, Seen, ToolError, ToolOutput, Undo,
+};
+
+/// The most options: each has a key.
+const MOST: usize = 9;
+
+/// The width of the summary, in terminal cells.
+const SUMMARY_WIDTH: usize = 160;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskUserArgs {
+    /// One question, with what the user needs to know to answer it.
+    question: String,
+    /// Answers to choose from, at most 9; without them the user writes.
+    #[serde(default)]
+    options: Vec<String>,
+    /// Whether several options may be chosen.
+    #[serde(default)]
+    many: bool,
+    /// Left out by you: the user fills it in.
+    answer: Option<String>,
+}
+
+/// Asks the user.
+pub struct AskUser;
+
+impl TypedTool for AskUser {
+    const NAME: &'static str = "ask_user";
+    const CATEGORY: Category = Category::User;
+
+    type Args = AskUserArgs;
+
+    fn description(&self) -> String {
+        "Asks the user a question and returns the answer: for a choice that only the user can make. Do not ask for permission: \
+         calls that need it ask by themselves."
+            .to_owned()
+    }
+
+    fn plan(&self, args: AskUserArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+        if args.question.trim().is_empty() {
+            return Err(misuse("`question` is empty"));
+        }
+        if args.options.len() > MOST || args.options.iter().any(|option| option.trim().is_empty()) {
+            return Err(misuse(format!("`options` are at most {MOST} texts, none of them empty")));
+        }
+        if args.many && args.options.is_empty() {
+            return Err(misuse("`many` needs `options`"));
+        }
+        let options = match args.options.as_slice() {
+            [] => String::new(),
+            options => format!(" ({})", options.join(" / ")),
+        };
+        Ok(CallPlan {
+            summary: one_line_summary(&format!("asks: {}{options}", args.question), SUMMARY_WIDTH),
+            preview: Preview::None,
+            risk: Risk::Low,
+            access: Access::Nothing,
+            basis: Vec::new(),
+            undo: Undo::None,
+            effect: Effect::OfTool,
+            question: Some(Question { text: args.question, options: args.options, many: args.many }),
+            needs_person: None,
+        })
+    }
+
+    async fn run(&self, args: AskUserArgs, _: RunContext) -> Result<ToolOutput, ToolError> {
+        let answer = args.answer.as_deref().map(str::trim).filter(|answer| !answer.is_empty());
+        let text = match answer {
+            Some(answer) => format!("The user answered: {answer}\n"),
+            None => "The user gave no answer.\n".to_owned(),
+        };
+        Ok(untrusted(text, Source::Program))
+    }
+}

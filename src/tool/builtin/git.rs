@@ -1,0 +1,343 @@
+//! `git_status`, `git_diff`, `git_log`, `git_show` and `git_branch`: what `git` tells, with overrides that keep a repository's
+//! settings from running anything.
+//!
+//! Programs that settings name are switched off: monitors, pagers, external diffs, converters, signature checks, and filters,
+//! which are asked for by name first. Nothing is fetched, and no lock is taken. In a sandbox it is held to reading as well.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::output::{Capture, untrusted};
+use super::place::ToolPath;
+use super::typed::{RunContext, TypedTool};
+use super::work::{look_plan, misuse, terminal};
+use crate::message::Source;
+use crate::sandbox::{Command, Confinement, ExecEvent, Exit, Sandbox};
+use crate::stdx::secret_files::may_hold_secrets;
+use crate::stdx::text::one_line_summary;
+use crate::tool::{CallPlan, Category, Risk, Seen, SideEffect, ToolError, ToolOutput};
+
+/// How long one command of git may run.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The width of arguments in a summary, in terminal cells.
+const SUMMARY_WIDTH: usize = 72;
+
+/// Settings that could name a program, and what they are set to.
+const OVERRIDES: [(&str, &str); 13] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.sshCommand", "false"),
+    ("core.alternateRefsCommand", ""),
+    ("diff.external", ""),
+    ("diff.trustExitCode", "false"),
+    ("log.showSignature", "false"),
+    ("gpg.program", "false"),
+    ("protocol.allow", "never"),
+    ("submodule.recurse", "false"),
+    ("advice.statusHints", "false"),
+    ("color.ui", "false"),
+];
+
+/// Variables that keep git from asking, waiting and looking around.
+const VARIABLES: [(&str, &str); 6] = [
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_EXTERNAL_DIFF", ""),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+];
+
+/// How filters are asked for; it runs nothing.
+const FILTERS: &str =
+    "git config --null --name-only --get-regexp '^filter[.].*[.](clean|smudge|process|required)$'";
+
+/// The most commits of one call.
+const MOST_COMMITS: u32 = 200;
+
+/// Runs `git` to read.
+#[derive(Clone)]
+pub struct Git {
+    pub sandbox: Arc<dyn Sandbox>,
+    /// The whole environment of commands.
+    pub env: Vec<(String, String)>,
+}
+
+impl Git {
+    fn command(&self, script: String, cx: &RunContext, settings: &[(String, String)]) -> Command {
+        let mut env = self.env.clone();
+        env.extend(VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        env.push(("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string()));
+        for (index, (key, value)) in settings.iter().enumerate() {
+            env.push((format!("GIT_CONFIG_KEY_{index}"), key.clone()));
+            env.push((format!("GIT_CONFIG_VALUE_{index}"), value.clone()));
+        }
+        Command {
+            script,
+            cwd: cx.place.workspace.clone(),
+            env,
+            timeout: TIMEOUT,
+            confinement: Confinement::ReadOnly,
+            input: None,
+            errors: None,
+            unlimited: Arc::default(),
+        }
+    }
+
+    /// Returns how it ended and what it said, within a limit.
+    async fn output(&self, command: Command, cx: &RunContext) -> Result<(Exit, String), ToolError> {
+        let mut events = self.sandbox.spawn(command, cx.cancel.clone());
+        let mut capture = Capture::new(cx.output_limit, cx.spill.clone());
+        let mut exit = None;
+        while let Some(event) = events.next().await {
+            match event.map_err(|error| terminal(format!("git could not be run: {error}")))? {
+                ExecEvent::Output(bytes) => capture.push(&bytes).await,
+                ExecEvent::Exited(how) => exit = Some(how),
+                ExecEvent::Survivors { .. } => {}
+            }
+        }
+        let exit = exit.ok_or_else(|| terminal("the sandbox did not report how git ended"))?;
+        Ok((exit, capture.finish().await))
+    }
+
+    /// Runs `git` with these words.
+    async fn read(&self, words: Vec<String>, cx: RunContext) -> Result<ToolOutput, ToolError> {
+        let mut settings: Vec<(String, String)> =
+            OVERRIDES.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let (_, names) = self.output(self.command(FILTERS.to_owned(), &cx, &[]), &cx).await?;
+        settings.extend(names.split('\0').filter(|name| name.starts_with("filter.")).map(|name| {
+            let value = if name.ends_with(".required") { "false" } else { "" };
+            (name.to_owned(), value.to_owned())
+        }));
+        let line = shlex::try_join(std::iter::once("git").chain(words.iter().map(String::as_str)))
+            .map_err(|error| misuse(format!("an argument cannot be used: {error}")))?;
+        let (exit, text) = self.output(self.command(line.clone(), &cx, &settings), &cx).await?;
+        let source = Source::Command { command: line };
+        match exit {
+            Exit::Code(0) if text.trim().is_empty() => Ok(untrusted("[nothing]\n".to_owned(), source)),
+            Exit::Code(0) => Ok(untrusted(text, source)),
+            Exit::Code(127) => Err(terminal("git is not installed")),
+            Exit::Code(code) => Err(terminal(format!("exit {code}\n{text}"))),
+            Exit::Signal(signal) => Err(terminal(format!("ended by signal {signal}\n{text}"))),
+            Exit::TimedOut => Err(terminal(format!("timed out after {} seconds\n{text}", TIMEOUT.as_secs()))),
+            Exit::Cancelled => Err(terminal("interrupted")),
+        }
+    }
+}
+
+/// What one of the tools asks git.
+pub trait GitQuestion: serde::de::DeserializeOwned + JsonSchema + Send + 'static {
+    const NAME: &'static str;
+    const ABOUT: &'static str;
+
+    /// The words after `git`. Errs with a hint.
+    fn words(&self) -> Result<Vec<String>, ToolError>;
+
+    /// Files that it names.
+    fn paths(&self) -> &[String] {
+        &[]
+    }
+}
+
+/// A tool that asks git.
+pub struct GitTool<Q> {
+    git: Git,
+    question: std::marker::PhantomData<fn() -> Q>,
+}
+
+impl<Q> GitTool<Q> {
+    pub fn new(git: &Git) -> Self {
+        Self { git: git.clone(), question: std::marker::PhantomData }
+    }
+}
+
+impl<Q: GitQuestion> TypedTool for GitTool<Q> {
+    const NAME: &'static str = Q::NAME;
+    const CATEGORY: Category = Category::Git;
+    const SIDE_EFFECT: SideEffect = SideEffect::None { cache_for: None };
+
+    type Args = Q;
+
+    fn description(&self) -> String {
+        Q::ABOUT.to_owned()
+    }
+
+    fn timeout(&self) -> Duration {
+        TIMEOUT * 2 + Duration::from_secs(5)
+    }
+
+    fn plan(&self, args: Q, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+        let words = args.words()?;
+        for path in args.paths() {
+            place.readable(path)?;
+        }
+        let shown = one_line_summary(&words.join(" "), SUMMARY_WIDTH);
+        let plan = look_plan(format!("git {shown}"), place.workspace.clone());
+        Ok(
+            match args.paths().iter().any(|path| may_hold_secrets(path)) || may_hold_secrets(&words.join(" "))
+            {
+                true => CallPlan {
+                    risk: Risk::Medium,
+                    summary: format!("{} (may hold secrets)", plan.summary),
+                    ..plan
+                },
+                false => plan,
+            },
+        )
+    }
+
+    async fn run(&self, args: Q, cx: RunContext) -> Result<ToolOutput, ToolError> {
+        self.git.read(args.words()?, cx).await
+    }
+}
+
+/// Checks that a word is a revision and no option.
+pub fn revision(word: &str) -> Result<&str, ToolError> {
+    if word.is_empty() || word.starts_with('-') || word.contains(['\0', '\n']) {
+        return Err(misuse(format!("{word:?} is no revision; give a branch, a tag or a commit")));
+    }
+    Ok(word)
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Takes no arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Status {}
+
+impl GitQuestion for Status {
+    const NAME: &'static str = "git_status";
+    const ABOUT: &'static str =
+        "Shows the branch, changed, staged and untracked files, and a merge or rebase that is under way.";
+
+    fn words(&self) -> Result<Vec<String>, ToolError> {
+        Ok(owned(&["status", "--branch", "--ignore-submodules=dirty"]))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Diff {
+    /// Show what is staged instead of what is not.
+    #[serde(default)]
+    staged: bool,
+    /// Compare with this revision, or two as `A..B`.
+    revision: Option<String>,
+    /// Only these files or folders.
+    #[serde(default)]
+    paths: Vec<String>,
+    /// Only how many lines of each file changed.
+    #[serde(default)]
+    stat: bool,
+}
+
+impl GitQuestion for Diff {
+    const NAME: &'static str = "git_diff";
+    const ABOUT: &'static str =
+        "Shows changes of tracked files: not staged ones, staged ones, or between revisions.";
+
+    fn words(&self) -> Result<Vec<String>, ToolError> {
+        let mut words = owned(&["diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"]);
+        words.extend(self.staged.then(|| "--cached".to_owned()));
+        words.extend(self.stat.then(|| "--stat".to_owned()));
+        if let Some(wanted) = &self.revision {
+            words.extend(["--end-of-options".to_owned(), revision(wanted)?.to_owned()]);
+        }
+        words.push("--".to_owned());
+        words.extend(self.paths.iter().cloned());
+        Ok(words)
+    }
+
+    fn paths(&self) -> &[String] {
+        &self.paths
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// The number of commits; 20 when absent.
+    #[schemars(range(min = 1))]
+    count: Option<u32>,
+    /// From this revision back, or `A..B`; the current branch when absent.
+    revision: Option<String>,
+    /// Only commits that changed these files or folders.
+    #[serde(default)]
+    paths: Vec<String>,
+    /// Only commits whose message contains this.
+    message: Option<String>,
+}
+
+impl GitQuestion for Log {
+    const NAME: &'static str = "git_log";
+    const ABOUT: &'static str = "Lists commits, the newest first: hash, date, author, subject.";
+
+    fn words(&self) -> Result<Vec<String>, ToolError> {
+        let count = self.count.unwrap_or(20).min(MOST_COMMITS);
+        let mut words = owned(&["log", "--no-show-signature", "--date=short", "--format=%h %ad %an%d: %s"]);
+        words.push(format!("--max-count={count}"));
+        words.extend(
+            self.message.iter().flat_map(|text| ["--fixed-strings".to_owned(), format!("--grep={text}")]),
+        );
+        if let Some(wanted) = &self.revision {
+            words.extend(["--end-of-options".to_owned(), revision(wanted)?.to_owned()]);
+        }
+        words.push("--".to_owned());
+        words.extend(self.paths.iter().cloned());
+        Ok(words)
+    }
+
+    fn paths(&self) -> &[String] {
+        &self.paths
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Show {
+    /// A commit, a tag, or a file in a commit as `COMMIT:PATH`.
+    revision: String,
+    /// Only how many lines of each file changed.
+    #[serde(default)]
+    stat: bool,
+}
+
+impl GitQuestion for Show {
+    const NAME: &'static str = "git_show";
+    const ABOUT: &'static str = "Shows a commit with its changes, or a file as it was in a commit.";
+
+    fn words(&self) -> Result<Vec<String>, ToolError> {
+        let mut words = owned(&["show", "--no-show-signature", "--no-ext-diff", "--no-textconv"]);
+        words.extend(self.stat.then(|| "--stat".to_owned()));
+        words.extend(["--end-of-options".to_owned(), revision(&self.revision)?.to_owned(), "--".to_owned()]);
+        Ok(words)
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Branch {
+    /// Also branches of remotes.
+    #[serde(default)]
+    all: bool,
+}
+
+impl GitQuestion for Branch {
+    const NAME: &'static str = "git_branch";
+    const ABOUT: &'static str = "Lists branches with their latest commit and what they follow.";
+
+    fn words(&self) -> Result<Vec<String>, ToolError> {
+        let mut words = owned(&["branch", "--list", "-vv"]);
+        words.extend(self.all.then(|| "--all".to_owned()));
+        Ok(words)
+    }
+}

@@ -1,0 +1,52 @@
+//! The model's list of steps, as the `todo` tool last returned it. Plain data, shown by the side panel.
+
+use std::collections::HashSet;
+
+use crate::message::{CallId, Message, ReturnStatus, ToolReturn};
+
+/// The tool that keeps the list.
+pub const TODO: &str = "todo";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    pub state: StepState,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepState {
+    Pending,
+    InProgress,
+    Done,
+}
+
+/// Returns the list in a return of the tool; `None` if the call did not succeed.
+pub fn of_return(returned: &ToolReturn) -> Option<Vec<Step>> {
+    (returned.status == ReturnStatus::Ok).then(|| returned.text().lines().filter_map(step).collect())
+}
+
+/// Returns the last list of a conversation.
+pub fn of_messages(messages: &[Message]) -> Vec<Step> {
+    let mut calls: HashSet<&CallId> = HashSet::new();
+    let mut steps = Vec::new();
+    for message in messages {
+        match message {
+            Message::User { .. } => {}
+            Message::Assistant(reply) => {
+                calls.extend(reply.calls().filter(|call| call.name.as_str() == TODO).map(|call| &call.id));
+            }
+            Message::ToolReturns { returns } => {
+                let mut lists = returns.iter().filter(|one| calls.contains(&one.call)).filter_map(of_return);
+                steps = lists.next_back().unwrap_or(steps);
+            }
+        }
+    }
+    steps
+}
+
+fn step(line: &str) -> Option<Step> {
+    let marks = [("[ ] ", StepState::Pending), ("[>] ", StepState::InProgress), ("[x] ", StepState::Done)];
+    marks
+        .iter()
+        .find_map(|(mark, state)| Some(Step { state: *state, text: line.strip_prefix(mark)?.to_owned() }))
+}
