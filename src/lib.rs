@@ -124,6 +124,11 @@
 //!   that goes on, with the times at which it was asked and decided. A link to another span is an event `link`, because the
 //!   table of the seed has no column for it.
 //! - The spans of an eval are in a file of its own and end in the report's page, so that statistics are of real work only.
+//! - Moving and deleting are HIGH, copying and making folders medium; of git, pushing and pulling are HIGH. Staging, committing,
+//!   switching and running tests are commands by other names: hooks, filters and build scripts decide what they do.
+//! - What a command changed is known only by two looks at the workspace: it is listed before it is taken back, and a secret
+//!   that appeared is not removed. A command that was cut off with its process cannot be taken back.
+//! - The answer to `ask_user` is an argument that the user fills in: it is edited, deferred and audited like any other.
 //! - Picture headers are read by our own code: the crate for it accepts broken files and misreads some sound ones.
 
 pub mod stdx;

@@ -43,7 +43,7 @@ pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags, console: &mut Co
             let error = CliError::message(Kind::Error, "nothing was changed");
             Err(error.hint("`co undo --list` shows what can be taken back"))
         }
-        UndoOutcome::Asks(text) => {
+        UndoOutcome::Asks { text, .. } => {
             console.note(&text);
             let error =
                 CliError::message(Kind::Usage, "nothing was changed: these files are to be agreed to");

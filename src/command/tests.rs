@@ -282,7 +282,7 @@ fn commands_decide() {
             "Warning rewind: `1 all` is not `NUMBER` or `NUMBER files`. Nothing was changed.",
         ),
         (&idle, "/undo", "undo Last false"),
-        (&idle, "/undo yes", "undo Last true"),
+        (&idle, "/undo yes", "undo Last false"),
         (&idle, "/undo turn yes", "undo Turn true"),
         (&idle, "/undo 12", "undo Entry(12) false"),
         (&running, "/undo list", "list changes"),

@@ -19,7 +19,8 @@ fn undo(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
         return CommandEffect::ListChanges;
     }
     let words = args.strip_suffix("yes").map(str::trim_end);
-    let agreed = words.is_some();
+    // Without a number it is not certain that the list was of what is last now.
+    let agreed = words.is_some_and(|words| !words.is_empty());
     let what = match words.unwrap_or(args) {
         "" => UndoWhat::Last,
         "turn" => UndoWhat::Turn,

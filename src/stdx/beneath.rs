@@ -27,6 +27,9 @@ pub struct BaseFolder {
     folder: OwnedFd,
 }
 
+/// The mode of a new file, less the umask.
+pub const NEW: u32 = 0o666;
+
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl BaseFolder {
@@ -44,8 +47,8 @@ impl BaseFolder {
     }
 
     /// Replaces a file below the folder as a whole, or creates it after its missing folders, as
-    /// [`super::fs::write_atomic`] does by path.
-    pub fn write(&self, relative: &Path, bytes: &[u8]) -> io::Result<()> {
+    /// [`super::fs::write_atomic`] does by path. A new one gets at most this mode.
+    pub fn write(&self, relative: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
         let (parent, name) = self.parent(relative, MissingFolders::Make)?;
         let existing = match self.file(relative) {
             Ok(file) => Some(file.metadata()?),
@@ -58,7 +61,7 @@ impl BaseFolder {
             check_writable(metadata)?;
         }
         let temporary = format!("{TEMPORARY}{}-{}.tmp", std::process::id(), Uuid::now_v7().simple());
-        let mode = Mode::from_raw_mode(if existing.is_some() { 0o600 } else { 0o666 });
+        let mode = Mode::from_raw_mode(if existing.is_some() { 0o600 } else { mode });
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(openat(&parent, &temporary, flags, mode)?);
         let written = fill(&mut file, bytes, existing.as_ref())
@@ -250,20 +253,22 @@ mod tests {
         symlink("a", inside.join("near")).unwrap();
         symlink(outside.join("secret"), inside.join("leaf")).unwrap();
         let root = BaseFolder::open(&inside).unwrap();
-        root.write(Path::new("a/b/c"), b"one").unwrap();
+        root.write(Path::new("a/b/c"), b"one", NEW).unwrap();
         fs::set_permissions(inside.join("a/b/c"), fs::Permissions::from_mode(0o754)).unwrap();
-        root.write(Path::new("a/b/c"), b"two").unwrap();
+        root.write(Path::new("a/b/c"), b"two", NEW).unwrap();
         assert_eq!(fs::read_to_string(inside.join("a/b/c")).unwrap(), "two");
         assert_eq!(fs::metadata(inside.join("a/b/c")).unwrap().mode() & 0o777, 0o754);
         assert_eq!(fs::read_dir(inside.join("a/b")).unwrap().count(), 1, "no temporary file stays");
         for path in ["link/secret", "near/b/c", "leaf", "../out/secret", "/etc/passwd", "", "."] {
             assert!(root.file(Path::new(path)).is_err(), "{path}");
-            assert!(root.write(Path::new(path), b"x").is_err(), "{path}");
+            assert!(root.write(Path::new(path), b"x", NEW).is_err(), "{path}");
         }
         assert_eq!(fs::read_to_string(outside.join("secret")).unwrap(), "s");
         fs::set_permissions(inside.join("a/b/c"), fs::Permissions::from_mode(0o444)).unwrap();
-        assert!(root.write(Path::new("a/b/c"), b"x").unwrap_err().to_string().contains("read-only"));
-        assert!(root.write(Path::new("a"), b"x").unwrap_err().to_string().contains("not a regular file"));
+        assert!(root.write(Path::new("a/b/c"), b"x", NEW).unwrap_err().to_string().contains("read-only"));
+        assert!(
+            root.write(Path::new("a"), b"x", NEW).unwrap_err().to_string().contains("not a regular file")
+        );
     }
 
     /// A folder and a link that leads outside are exchanged continuously.
@@ -293,7 +298,7 @@ mod tests {
                     assert_ne!(io::read_to_string(file).unwrap(), "outside");
                     read += 1;
                 }
-                written += usize::from(root.write(Path::new("d/f"), b"inside").is_ok());
+                written += usize::from(root.write(Path::new("d/f"), b"inside", NEW).is_ok());
             }
             over.store(true, Ordering::Relaxed);
             assert!(read > 0 && written > 0, "{read} read and {written} written of {tries}");

@@ -15,6 +15,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, par
 
 use super::state::{MAX_COPIED, State};
 use super::{Deed, UndoPlace};
+use crate::stdx::text::one_line_summary;
 use crate::store::beside::{FileError, open_beside};
 use crate::store::file_id;
 
@@ -22,6 +23,9 @@ use crate::store::file_id;
 pub const FILE: &str = "undo.db";
 
 const VERSION: i64 = 1;
+
+/// The width of a label, in terminal cells.
+const LABEL: usize = 300;
 
 /// How long a change waits for other processes.
 const BUSY: Duration = Duration::from_secs(5);
@@ -173,9 +177,10 @@ pub fn changes(connection: &Connection, entry: i64) -> Result<Vec<Change>, FileE
 
 pub fn begin(connection: &Connection, deed: &Deed, is_command: bool, began: i64) -> Result<i64, FileError> {
     let session = deed.call.0.split('/').next().unwrap_or_default();
+    let label = one_line_summary(&deed.label, LABEL);
     connection.execute(
         "INSERT INTO entries (session, call, workspace, tool, label, is_command, began) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        params![session, deed.call.0, bytes_of(&deed.place.workspace), deed.tool, deed.label, is_command, began],
+        params![session, deed.call.0, bytes_of(&deed.place.workspace), deed.tool, label, is_command, began],
     )?;
     Ok(connection.last_insert_rowid())
 }
@@ -199,6 +204,10 @@ pub fn put_change(connection: &Connection, entry: i64, change: &Change) -> Resul
 /// Ends an entry with these changes; without any it goes.
 pub fn end(connection: &Connection, entry: i64, changes: &[Change], ended: i64) -> Result<(), FileError> {
     connection.execute("DELETE FROM changes WHERE entry = ?1", [entry])?;
+    // It may have gone with the oldest ones.
+    if !connection.prepare_cached("SELECT 1 FROM entries WHERE id = ?1")?.exists([entry])? {
+        return Ok(());
+    }
     if changes.is_empty() {
         connection.execute("DELETE FROM entries WHERE id = ?1", [entry])?;
         return Ok(());
@@ -208,27 +217,18 @@ pub fn end(connection: &Connection, entry: i64, changes: &[Change], ended: i64) 
     Ok(())
 }
 
-/// Whether another entry, which was at work at the same time, made just this change.
+/// Whether another call, which was at work at the same time, made just this change.
 pub fn is_of_another(
     connection: &Connection,
-    entry: i64,
     (began, workspace): (i64, &Path),
     change: &Change,
 ) -> Result<bool, FileError> {
     let mut select = connection.prepare_cached(
         "SELECT 1 FROM changes JOIN entries ON entries.id = entry
-         WHERE path = ?1 AND after = ?2 AND id <> ?3 AND workspace = ?4 AND ended >= ?5 AND undone IS NULL AND NOT is_command",
+         WHERE path = ?1 AND after = ?2 AND workspace = ?3 AND ended >= ?4 AND undone IS NULL AND NOT is_command",
     )?;
     let after = change.after.as_ref().map(text_of);
-    Ok(select.exists(params![bytes_of(&change.path), after, entry, bytes_of(workspace), began])?)
-}
-
-/// The commands of a workspace that were cut off.
-pub fn cut_off(connection: &Connection, workspace: &Path) -> Result<Vec<i64>, FileError> {
-    let mut select = connection
-        .prepare_cached("SELECT id FROM entries WHERE workspace = ?1 AND is_command AND ended IS NULL")?;
-    let ids = select.query_map([bytes_of(workspace)], |row| row.get(0))?;
-    Ok(ids.collect::<rusqlite::Result<_>>()?)
+    Ok(select.exists(params![bytes_of(&change.path), after, bytes_of(workspace), began])?)
 }
 
 pub fn put_blob(connection: &Connection, hash: &str, bytes: &[u8]) -> Result<(), FileError> {
@@ -341,13 +341,12 @@ pub fn forget(connection: &Connection, session: &str) -> Result<(), FileError> {
     )?;
     connection.execute("DELETE FROM entries WHERE session = ?1", [session])?;
     connection.execute("DELETE FROM notes WHERE session = ?1", [session])?;
-    // Baselines are of folders, and hold what sessions did there.
-    connection.execute("DELETE FROM baseline", [])?;
     sweep(connection)
 }
 
 /// Deletes the contents that nothing needs any more.
 fn sweep(connection: &Connection) -> Result<(), FileError> {
+    connection.execute("DELETE FROM changes WHERE entry NOT IN (SELECT id FROM entries)", [])?;
     connection.execute(
         "DELETE FROM blobs WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before_hash = hash)
             AND NOT EXISTS (SELECT 1 FROM changes WHERE after_hash = hash)

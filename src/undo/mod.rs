@@ -15,6 +15,7 @@ mod words;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -30,6 +31,9 @@ use self::state::below;
 use crate::message::CallId;
 use crate::stdx::clock::Clock;
 use crate::store::beside::FileError;
+
+/// How long nothing is kept after the file failed: work goes on without a way back.
+const REST: Duration = Duration::from_secs(60);
 
 /// Where states of files are kept, and how many.
 #[derive(Clone)]
@@ -91,8 +95,8 @@ pub struct UndoLog(Option<Arc<Inner>>);
 struct Inner {
     options: UndoOptions,
     file: UndoFile,
-    /// Why nothing more is kept by this process.
-    broken: Mutex<Option<String>>,
+    /// Why nothing is kept for a while, and since when.
+    broken: Mutex<Option<(Instant, String)>>,
     fits: Mutex<Option<snapshot::Fits>>,
 }
 
@@ -104,10 +108,10 @@ impl UndoLog {
         Self(Some(Arc::new(Inner { options, file, broken: Mutex::default(), fits: Mutex::default() })))
     }
 
-    /// Why this process keeps nothing more.
+    /// Why nothing is kept at the moment.
     #[must_use]
     pub fn broken(&self) -> Option<String> {
-        self.0.as_ref()?.broken.lock().clone()
+        self.0.as_ref()?.broken.lock().as_ref().map(|(_, why)| why.clone())
     }
 
     /// Whether a change of these paths, which are absolute, can be taken back exactly. Reads no contents.
@@ -118,13 +122,14 @@ impl UndoLog {
 
     fn usable(&self) -> Option<&Arc<Inner>> {
         let inner = self.0.as_ref()?;
-        if inner.broken.lock().is_some() {
+        if inner.broken.lock().as_ref().is_some_and(|(since, _)| since.elapsed() < REST) {
             return None;
         }
         if let Err(why) = inner.file.with(|_| Ok(())) {
             inner.give_up(&why);
             return None;
         }
+        *inner.broken.lock() = None;
         Some(inner)
     }
 
@@ -183,7 +188,8 @@ impl Inner {
     }
 
     fn give_up(&self, why: &FileError) {
-        *self.broken.lock() = Some(format!("{}: {why}", self.options.data.join(FILE).display()));
+        let why = format!("{}: {why}", self.options.data.join(FILE).display());
+        *self.broken.lock() = Some((Instant::now(), why));
     }
 
     fn now(&self) -> i64 {

@@ -13,17 +13,23 @@ use crate::store::beside::FileError;
 #[must_use]
 pub struct Recording {
     log: UndoLog,
-    entry: i64,
-    place: UndoPlace,
+    deed: Deed,
     began: i64,
     before: States,
-    /// The paths at and below which files change; `None`: anywhere, by a command.
-    roots: Option<Vec<PathBuf>>,
+    scope: RecordedScope,
+}
+
+/// Where files may change.
+enum RecordedScope {
+    /// At and below these paths; the entry exists already.
+    Paths { entry: i64, roots: Vec<PathBuf> },
+    /// Anywhere in the workspace.
+    Workspace,
 }
 
 impl UndoLog {
     /// Keeps what a call is about to change at these paths, which are absolute. `None` if it cannot be taken back. Errs if
-    /// the file of changes fails; this process then keeps nothing more.
+    /// the file of changes fails; nothing is kept for a while then.
     pub fn begin(&self, deed: &Deed, paths: &[&Path], keep: Keep) -> Result<Option<Recording>, UndoError> {
         if !self.covers(&deed.place, paths, keep) {
             return Ok(None);
@@ -47,8 +53,8 @@ impl UndoLog {
             Ok((entry, began))
         })
         .map(|(entry, began)| {
-            let (log, place, roots) = (self.clone(), place.clone(), Some(roots));
-            Some(Recording { log, entry, place, began, before, roots })
+            let scope = RecordedScope::Paths { entry, roots };
+            Some(Recording { log: self.clone(), deed: deed.clone(), began, before, scope })
         })
     }
 
@@ -58,14 +64,15 @@ impl UndoLog {
             return Ok(None);
         }
         let kept = self.write(|inner, connection| {
-            inner.settle(connection, &deed.place)?;
-            let Some(before) = inner.snapshot(connection, &deed.place)? else { return Ok(None) };
             let began = inner.now();
-            Ok(Some((file::begin(connection, deed, true, began)?, began, before)))
+            Ok(inner.snapshot(connection, &deed.place)?.map(|before| (began, before)))
         })?;
-        Ok(kept.map(|(entry, began, before)| {
-            let (log, place) = (self.clone(), deed.place.clone());
-            Recording { log, entry, place, began, before, roots: None }
+        Ok(kept.map(|(began, before)| Recording {
+            log: self.clone(),
+            deed: deed.clone(),
+            began,
+            before,
+            scope: RecordedScope::Workspace,
         }))
     }
 
@@ -76,45 +83,79 @@ impl UndoLog {
         let inner = self.inner()?;
         let done = inner.file.change(|connection| work(inner, connection));
         done.map_err(|why| {
-            // A lock passes.
-            if !matches!(why, FileError::Locked) {
-                inner.give_up(&why);
-            }
+            inner.give_up(&why);
             inner.failed(why)
         })
     }
 }
 
 impl Recording {
-    /// Keeps what the call changed. If that fails, the call counts as cut off, and this process keeps nothing more.
+    /// Keeps what the call changed. If that fails, the call counts as cut off, and nothing is kept for a while.
     pub fn end(self) {
-        let Self { log, entry, place, began, before, roots } = self;
+        let Self { log, deed, began, before, scope } = self;
+        let place = &deed.place;
         let _ = log.write(|inner, connection| {
-            let after = match &roots {
-                None => match inner.snapshot(connection, &place)? {
-                    Some(after) => after,
-                    // It has become too large to be looked at.
-                    None => return Ok(()),
-                },
-                Some(roots) => {
+            match &scope {
+                RecordedScope::Paths { entry, roots } => {
                     let known = before.values().filter_map(State::content).cloned().collect();
-                    tree(&place.open()?, &place, roots, (&known, Keep::Places))?.0
+                    let after = tree(&place.open()?, place, roots, (&known, Keep::Places))?.0;
+                    file::end(connection, *entry, &differences(&before, &after), inner.now())?;
                 }
-            };
-            let mut changes = differences(&before, &after);
-            if roots.is_none() {
-                let mut own = Vec::new();
-                for change in changes {
-                    if !file::is_of_another(connection, entry, (began, &place.workspace), &change)? {
-                        own.push(change);
+                RecordedScope::Workspace => {
+                    // It may have become too large to be looked at.
+                    let Some(after) = inner.snapshot(connection, place)? else { return Ok(()) };
+                    let changes = by_command(connection, &before, &after, (place, began))?;
+                    if !changes.is_empty() {
+                        let entry = file::begin(connection, &deed, true, began)?;
+                        file::end(connection, entry, &changes, inner.now())?;
                     }
                 }
-                changes = own;
             }
-            file::end(connection, entry, &changes, inner.now())?;
             file::prune(connection, inner.options.max_mb, &place.workspace)
         });
     }
+}
+
+/// Returns what changed while a command ran, without what other calls did, and without files that only came into view or
+/// went out of it because the ignore rules changed.
+fn by_command(
+    connection: &rusqlite::Connection,
+    before: &States,
+    after: &States,
+    (place, began): (&UndoPlace, i64),
+) -> Result<Vec<Change>, FileError> {
+    let base = place.open()?;
+    let gone = before.iter().filter(|(path, _)| !after.contains_key(*path));
+    let gone: HashSet<&Content> = gone.filter_map(|(_, state)| state.content()).collect();
+    let mut own = Vec::new();
+    for mut change in differences(before, after) {
+        if !after.contains_key(&change.path) {
+            let (now, _) = look(&base, place, &change.path, Identify::ByHash)?;
+            if now == change.before {
+                continue;
+            }
+            change.after = Some(now);
+        }
+        // What a moved folder holds keeps its times.
+        let is_moved = change.after.as_ref().and_then(State::content).is_some_and(|one| gone.contains(one));
+        if change.before == State::Absent && !is_moved && was_there(&base, &change.path, began)? {
+            continue;
+        }
+        if !file::is_of_another(connection, (began, &place.workspace), &change)? {
+            own.push(change);
+        }
+    }
+    Ok(own)
+}
+
+/// Whether what is at a path has not changed since a time in milliseconds.
+fn was_there(base: &BaseFolder, path: &Path, began: i64) -> Result<bool, FileError> {
+    let Some(stat) = base.look(path)? else { return Ok(false) };
+    let is_folder = rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory;
+    let changed =
+        stat.st_ctime.saturating_mul(1_000) + i64::try_from(stat.st_ctime_nsec).unwrap_or(0) / 1_000_000;
+    // The clock of files is coarse.
+    Ok(!is_folder && changed + 50 < began)
 }
 
 /// Returns where changes begin: at a path, or at the first of its folders that is missing.

@@ -36,8 +36,8 @@ pub enum UndoOutcome {
     Done(String),
     /// Why nothing was changed.
     Refused(String),
-    /// What would be done: the user has to agree.
-    Asks(String),
+    /// What would be done with these changes: the user has to agree.
+    Asks { text: String, ids: Vec<i64> },
 }
 
 impl UndoLog {
@@ -49,16 +49,19 @@ impl UndoLog {
         agreed: bool,
         own: &Arc<[PathBuf]>,
     ) -> Result<UndoOutcome, UndoError> {
-        let filter = match (scope, what) {
-            (_, UndoWhat::Entry(id)) => EntryFilter { id: Some(*id), ..EntryFilter::default() },
-            (Scope::Session(id), _) => EntryFilter { session: Some(id.clone()), ..EntryFilter::default() },
-            (Scope::Folder(path), _) => {
-                EntryFilter { workspace: Some(path.clone()), ..EntryFilter::default() }
+        let id = if let UndoWhat::Entry(id) = what { Some(*id) } else { None };
+        let filter = match scope {
+            Scope::Session(session) => {
+                EntryFilter { session: Some(session.clone()), id, ..EntryFilter::default() }
+            }
+            Scope::Folder(path) => {
+                EntryFilter { workspace: Some(path.clone()), id, ..EntryFilter::default() }
             }
         };
         let all = self.entries(&filter)?;
         let chosen = match chosen(&all, what) {
             Ok(chosen) => chosen,
+            Err(why) if matches!(what, UndoWhat::Calls(_)) => return Ok(UndoOutcome::Done(why)),
             Err(why) => return Ok(UndoOutcome::Refused(self.with_reason(why))),
         };
         let restoration =
@@ -66,8 +69,8 @@ impl UndoLog {
         if let Some(refusal) = restoration.refusal() {
             return Ok(UndoOutcome::Refused(refusal));
         }
-        if restoration.needs_confirmation() && !agreed {
-            return Ok(UndoOutcome::Asks(restoration.question()));
+        if restoration.needs_confirmation() && !agreed && !restoration.steps.is_empty() {
+            return Ok(UndoOutcome::Asks { text: restoration.question(), ids: chosen });
         }
         restoration.apply()?;
         let mut text = words::done(&restoration);
@@ -105,7 +108,7 @@ fn chosen(all: &[Entry], what: &UndoWhat) -> Result<Vec<i64>, String> {
         UndoWhat::Entry(id) => match all.first() {
             Some(one) if one.undone.is_some() => (Vec::new(), format!("Change {id} was taken back already.")),
             Some(_) => (vec![*id], String::new()),
-            None => (Vec::new(), format!("There is no change {id}. `/undo list` shows them.")),
+            None => (Vec::new(), format!("There is no change {id} here. `/undo list` shows them.")),
         },
         UndoWhat::Calls(calls) => {
             (ids(&|one| calls.contains(&one.call)), "Nothing changed files since then.".to_owned())

@@ -108,10 +108,7 @@ impl UndoLog {
             place,
             log: self.clone(),
         };
-        let planned = inner.file.change(|connection| {
-            inner.settle(connection, &restoration.place)?;
-            restoration.plan(connection, &base)
-        });
+        let planned = inner.file.change(|connection| restoration.plan(connection, &base));
         planned.map_err(|why| inner.failed(why))?;
         Ok(restoration)
     }
@@ -204,6 +201,10 @@ impl Restoration {
             }
         }
         let mut lost = BTreeSet::new();
+        let by_command = self.entries.iter().any(|entry| entry.is_command);
+        // Where files are moved to comes first: it says which of those that leave are only moved.
+        let mut slots: Vec<(PathBuf, Slot)> = slots.into_iter().collect();
+        slots.sort_by_key(|(_, slot)| slot.then == State::Absent);
         for (path, Slot { now, then }) in slots {
             let mut from = None;
             if let Some(content) = then.content()
@@ -222,12 +223,25 @@ impl Restoration {
                 }
                 from = moved;
             }
+            // What others may have made, and what no redo could bring back, is not removed.
+            let is_moved = now
+                .content()
+                .is_some_and(|content| !leaving.get(content).is_some_and(|left| left.contains(&path)));
+            if then == State::Absent
+                && by_command
+                && matches!(now.content(), Some(Content::Inode(_)))
+                && !is_moved
+            {
+                lost.insert(path);
+                continue;
+            }
             if matches!(then, State::Other) || matches!(now, State::Other) {
                 lost.insert(path);
                 continue;
             }
             self.steps.push(Step { path, now, then, from });
         }
+        self.steps.sort_by(|a, b| a.path.cmp(&b.path));
         self.lost.extend(lost);
         Ok(())
     }
@@ -331,12 +345,20 @@ fn apply(base: &BaseFolder, steps: &[Step], contents: &BTreeMap<String, Vec<u8>>
             && !moved.contains(&step.path)
             && !(matches!(step.now, State::File { .. }) && matches!(step.then, State::File { .. }))
     };
+    // A folder that may not be written is opened up until all is done.
+    each(chosen(&|step| is_folder(&step.now) && is_folder(&step.then)), &|step| {
+        base.set_mode(&step.path, 0o700)
+    })?;
     each(chosen(&goes), &|step| or_gone(base.remove_file(&step.path)))?;
-    each(chosen(&|step| is_folder(&step.then) && !is_folder(&step.now)), &|step| match base
-        .make_folder(&step.path)
-    {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made,
+    each(chosen(&|step| is_folder(&step.then) && !is_folder(&step.now)), &|step| {
+        match base.make_folder(&step.path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made?,
+        }
+        match step.then {
+            State::Folder { mode } => base.set_mode(&step.path, mode | 0o700),
+            _ => Ok(()),
+        }
     })?;
     each(chosen(&|step| step.from.is_some()), &|step| match &step.from {
         Some(from) => base.rename(from, &step.path),
@@ -357,7 +379,11 @@ fn apply(base: &BaseFolder, steps: &[Step], contents: &BTreeMap<String, Vec<u8>>
                 && let Content::Hash(hash) = content
                 && let Some(bytes) = contents.get(hash)
             {
-                base.write(&step.path, bytes)?;
+                if matches!(step.now, State::File { mode, .. } if mode & 0o222 == 0) {
+                    // Its mode is set again below.
+                    base.set_mode(&step.path, 0o600)?;
+                }
+                base.write(&step.path, bytes, mode & 0o666)?;
             }
             base.set_mode(&step.path, *mode)
         }

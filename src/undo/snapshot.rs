@@ -2,7 +2,7 @@
 //!
 //! A file whose metadata is as it was is not read again. What git ignores is left out; the content of secrets is not copied.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::Connection;
@@ -111,22 +111,6 @@ impl Inner {
         known.keys().try_for_each(|gone| file::remove_base(connection, &place.workspace, gone))?;
         Ok(Some(states))
     }
-
-    /// Ends the commands of a workspace that were cut off: what changed since its baseline counts as theirs.
-    pub(super) fn settle(&self, connection: &Connection, place: &UndoPlace) -> Result<(), FileError> {
-        let cut_off = file::cut_off(connection, &place.workspace)?;
-        if cut_off.is_empty() {
-            return Ok(());
-        }
-        let before = known_states(connection, &place.workspace)?;
-        let Some(after) = self.snapshot(connection, place)? else { return Ok(()) };
-        let changes = super::recording::differences(&before, &after);
-        cut_off.iter().try_for_each(|id| file::end(connection, *id, &changes, self.now()))
-    }
-}
-
-fn known_states(connection: &Connection, workspace: &Path) -> Result<States, FileError> {
-    Ok(file::baseline(connection, workspace)?.into_iter().map(|(path, base)| (path, base.state)).collect())
 }
 
 /// Returns metadata that changes with the file; `None` if it changed only just now.

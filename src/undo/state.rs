@@ -160,8 +160,8 @@ pub fn is_now(base: &BaseFolder, place: &UndoPlace, relative: &Path, state: &Sta
     Ok(look(base, place, relative, identify)?.0 == *state)
 }
 
-/// Returns the paths at and below a path that exist, at most [`MAX_FILES`]; `None` if there are more. Parents come before
-/// what is in them; nothing of a folder of git or `co` is among them.
+/// Returns the paths at and below a path that exist, at most [`MAX_FILES`]; `None` if there are more, or if something
+/// of git or `co` is among them. Parents come before what is in them.
 pub fn below(base: &BaseFolder, place: &UndoPlace, root: &Path) -> io::Result<Option<Vec<PathBuf>>> {
     let mut found = Vec::new();
     let mut open = vec![root.to_path_buf()];
@@ -171,10 +171,12 @@ pub fn below(base: &BaseFolder, place: &UndoPlace, root: &Path) -> io::Result<Op
             return Ok(None);
         }
         if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            let names = base.names(&path)?;
-            open.extend(
-                names.into_iter().map(|name| path.join(name)).filter(|path| !place.is_protected(path)),
-            );
+            let inner: Vec<PathBuf> = base.names(&path)?.into_iter().map(|name| path.join(name)).collect();
+            // Without them it would be torn apart.
+            if inner.iter().any(|path| place.is_protected(path)) {
+                return Ok(None);
+            }
+            open.extend(inner);
         }
         found.push(path);
     }

@@ -20,7 +20,8 @@ impl Restoration {
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
         if self.conflicts.is_empty() {
-            return (self.steps.is_empty()).then(|| self.without_steps());
+            let is_stuck = self.steps.is_empty() && !self.lost.is_empty();
+            return is_stuck.then(|| format!("Nothing was changed.{}", lost(self)));
         }
         let mut text = "Nothing was changed, because this would overwrite later work:\n".to_owned();
         for conflict in self.conflicts.iter().take(LISTED) {
@@ -29,13 +30,6 @@ impl Restoration {
         }
         more(&mut text, self.conflicts.len());
         Some(text)
-    }
-
-    fn without_steps(&self) -> String {
-        if self.lost.is_empty() {
-            return "The files are as they were already. Nothing was changed.".to_owned();
-        }
-        format!("Nothing was changed.{}", lost(self))
     }
 
     /// Lists what would be done, for a user who has to agree to it first.
@@ -79,6 +73,9 @@ pub fn done(restoration: &Restoration) -> String {
     }
     text.push('\n');
     text.push_str(&lines(&restoration.steps, &DONE));
+    if restoration.steps.is_empty() {
+        text.push_str("\nThe files were as they are already.");
+    }
     text.push_str(&lost(restoration));
     text
 }
@@ -98,12 +95,8 @@ pub fn told(restoration: &Restoration) -> String {
         Direction::Undo => "took back",
         Direction::Redo => "did again what it had taken back of",
     };
-    let calls: Vec<String> = restoration
-        .entries
-        .iter()
-        .take(LISTED)
-        .map(|entry| sanitize_line(&entry.label).into_owned())
-        .collect();
+    let calls: Vec<String> =
+        restoration.entries.iter().take(LISTED).map(|entry| one_line_summary(&entry.label, LABEL)).collect();
     format!(
         "The user {verb}: {}. Files as they are now:{}\nRead a file again before you change it.",
         calls.join("; "),

@@ -26,6 +26,10 @@ const GRACE: Duration = Duration::from_millis(700);
 /// Pieces of live output queued for the screen; further ones are dropped.
 const PROGRESS_QUEUE: usize = 64;
 
+/// Pauses before a call without side effects is run again, if what kept it from its end may pass.
+const PAUSES: [Duration; 3] =
+    [Duration::from_millis(200), Duration::from_millis(600), Duration::from_millis(1800)];
+
 /// The running tools.
 pub(super) struct Running {
     tasks: JoinSet<Returned>,
@@ -201,7 +205,7 @@ async fn run_tool(
 ) -> Returned {
     let limit = tool.spec().timeout;
     let mut span = spans::RunningCall::new(tracing::Span::current());
-    let ended = match tokio::time::timeout(limit, tool.run(&call.args, &context)).await {
+    let ended = match tokio::time::timeout(limit, attempts(tool.as_ref(), &call.args, &context)).await {
         Ok(result) => Ended::Output(result),
         Err(_) => Ended::TimedOut(limit),
     };
@@ -211,6 +215,19 @@ async fn run_tool(
     after.look(call, &mut left.returned, &context.cancel).await;
     span.returned(&left.returned, content);
     left
+}
+
+/// Runs the tool; without side effects again while it fails for a reason that may pass.
+async fn attempts(tool: &dyn Tool, args: &Value, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let mut pauses = PAUSES.iter().filter(|_| tool.spec().side_effect.is_none());
+    loop {
+        let ended = tool.run(args, context).await;
+        let (Err(ToolError::Transient { .. }), Some(pause)) = (&ended, pauses.next()) else { return ended };
+        tokio::select! {
+            () = sleep(*pause) => {}
+            () = context.cancel.cancelled() => return ended,
+        }
+    }
 }
 
 /// Builds the return of a run that was not dropped.
@@ -279,10 +296,103 @@ async fn grace_over(deadline: &mut Option<Pin<Box<Sleep>>>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::future::BoxFuture;
     use serde_json::json;
 
     use super::*;
     use crate::message::ToolName;
+    use crate::tool::{CallPlan, Category, Origin, PlanContext, Risk, ToolSpec};
+
+    fn context_of(id: &CallId, running: &Running) -> ToolContext {
+        ToolContext {
+            call: id.clone(),
+            workspace: "/w".into(),
+            spill: "/spill".into(),
+            own: Arc::new([]),
+            seen: Arc::default(),
+            state: None,
+            tools: crate::tool::Toolset::default(),
+            cancel: running.cancel.clone(),
+            progress: running.progress_in.clone(),
+        }
+    }
+
+    /// Fails so many times, each time for a reason that may pass.
+    struct Flaky {
+        spec: ToolSpec,
+        failures: AtomicUsize,
+    }
+
+    impl Tool for Flaky {
+        fn spec(&self) -> &ToolSpec {
+            &self.spec
+        }
+
+        fn plan<'a>(
+            &'a self,
+            _: &'a Value,
+            _: &'a PlanContext,
+        ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
+            Box::pin(async { Err(ToolError::Misuse { hint: String::new() }) })
+        }
+
+        fn run<'a>(
+            &'a self,
+            _: &'a Value,
+            _: &'a ToolContext,
+        ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+            let left = self.failures.load(Ordering::Relaxed);
+            self.failures.store(left.saturating_sub(1), Ordering::Relaxed);
+            Box::pin(async move {
+                if left > 0 {
+                    return Err(ToolError::Transient { message: format!("{left} left") });
+                }
+                let content = vec![ReturnPart::Text { text: "done".to_owned() }];
+                let (source, trust) = (Source::Program, Trust::Untrusted);
+                Ok(ToolOutput { content, source, trust, seen: Vec::new(), state: None })
+            })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_may_pass_is_tried_again_without_side_effects_only() {
+        let none = SideEffect::None { cache_for: None };
+        for (side_effect, failures, expected, ms) in [
+            (none, 0, "done", 0),
+            (none, 3, "done", 2600),
+            (none, 4, "1 left", 2600),
+            (SideEffect::External, 1, "1 left", 0),
+        ] {
+            let running = Running::new();
+            let spec = ToolSpec {
+                name: ToolName::new("flaky"),
+                description: String::new(),
+                parameters: json!({}),
+                category: Category::Server,
+                risk: Risk::Low,
+                side_effect,
+                origin: Origin::Builtin,
+                output_limit: 100,
+                timeout: Duration::from_secs(9),
+            };
+            let tool = Flaky { spec, failures: AtomicUsize::new(failures) };
+            let began = tokio::time::Instant::now();
+            let context = context_of(&CallId("s/1.1.0".to_owned()), &running);
+            let said = match attempts(&tool, &json!({}), &context).await {
+                Ok(_) => "done".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            assert_eq!((said.as_str(), began.elapsed().as_millis()), (expected, ms), "{failures}");
+            // An interrupt ends the waiting.
+            running.cancel.cancel();
+            tool.failures.store(9, Ordering::Relaxed);
+            let began = tokio::time::Instant::now();
+            assert!(attempts(&tool, &json!({}), &context).await.is_err());
+            assert_eq!(began.elapsed(), Duration::ZERO);
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_call_of_a_tool_that_has_vanished_fails() {
@@ -294,17 +404,7 @@ mod tests {
             name: ToolName::new("gone"),
             args: json!({}),
         };
-        let context = ToolContext {
-            call: id.clone(),
-            workspace: "/w".into(),
-            spill: "/spill".into(),
-            own: Arc::new([]),
-            seen: Arc::default(),
-            state: None,
-            tools: crate::tool::Toolset::default(),
-            cancel: running.cancel.clone(),
-            progress: running.progress_in.clone(),
-        };
+        let context = context_of(&id, &running);
         running.spawn(None, call, context, AfterRun::default());
         let ended = tokio::time::timeout(Duration::from_secs(1), running.next()).await;
         let Ok(Happened::Ended(Input::ToolDone { returned, seen, .. })) = ended else {

@@ -18,7 +18,7 @@ impl SessionRuntime<'_> {
         let asked = match &what {
             UndoWhat::Turn => "/undo turn yes".to_owned(),
             UndoWhat::Entry(id) => format!("/undo {id} yes"),
-            UndoWhat::Last | UndoWhat::Calls(_) | UndoWhat::Redo => "/undo yes".to_owned(),
+            UndoWhat::Last | UndoWhat::Calls(_) | UndoWhat::Redo => "/undo".to_owned(),
         };
         let title = if what == UndoWhat::Redo { "redo" } else { "undo" };
         self.files_back(what, agreed, (title, &asked)).await;
@@ -34,7 +34,12 @@ impl SessionRuntime<'_> {
         let (say, is_done) = match done {
             Ok(Ok(UndoOutcome::Done(text))) => (Say::plain(title, text), true),
             Ok(Ok(UndoOutcome::Refused(text))) => (Say::warning(title, text), false),
-            Ok(Ok(UndoOutcome::Asks(text))) => {
+            Ok(Ok(UndoOutcome::Asks { text, ids })) => {
+                // What is agreed to is what was listed, whatever happens until then.
+                let again = match ids.as_slice() {
+                    [id] if title == "undo" => format!("/undo {id} yes"),
+                    _ => again.to_owned(),
+                };
                 (Say::warning(title, format!("{text}\n\n`{again}` takes them back.")), false)
             }
             Ok(Err(error)) => (Say::error(title, sentence(&error)), false),

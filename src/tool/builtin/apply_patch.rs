@@ -44,6 +44,8 @@ struct PatchedFile {
     old: Present,
     /// `None`: it goes.
     new: Option<String>,
+    /// The mode that it has, or gets from where it was.
+    mode: Option<u32>,
 }
 
 impl PatchedFile {
@@ -65,9 +67,11 @@ impl PatchedFile {
 
     /// Makes the file what it will be, or what it was.
     fn put(&self, place: &ToolPath, content: Option<&[u8]>) -> std::io::Result<()> {
-        match content {
-            Some(bytes) => place.write(&self.path, bytes),
-            None => place.remove(&self.path),
+        let Some(bytes) = content else { return place.remove(&self.path) };
+        place.write(&self.path, bytes)?;
+        match self.mode {
+            Some(mode) => place.base()?.set_mode(place.relative(&self.path), mode),
+            None => Ok(()),
         }
     }
 }
@@ -205,6 +209,8 @@ fn patched_one(one: &FilePatch, place: &ToolPath, seen: &Seen) -> Result<Vec<Pat
     let path = place.writable(&one.path)?;
     let shown = place.shown(&path);
     let old = present(place, &path)?;
+    let stat = place.base().and_then(|base| base.look(place.relative(&path))).ok().flatten();
+    let mode = stat.map(|stat| stat.st_mode & 0o7777);
     let new = match (&old, &one.kind) {
         (Present::File { .. }, PatchKind::Add) => {
             return Err(misuse(format!("{shown} exists already; change it instead of adding it")));
@@ -231,9 +237,9 @@ fn patched_one(one: &FilePatch, place: &ToolPath, seen: &Seen) -> Result<Vec<Pat
             if matches!(&old, Present::File { bytes, .. } if bytes == new.as_bytes()) {
                 return Err(misuse(format!("{shown}: the patch changes nothing")));
             }
-            vec![PatchedFile { path, shown, old, new: Some(new) }]
+            vec![PatchedFile { path, shown, old, new: Some(new), mode }]
         }
-        PatchKind::Delete => vec![PatchedFile { path, shown, old, new: None }],
+        PatchKind::Delete => vec![PatchedFile { path, shown, old, new: None, mode }],
         PatchKind::Move { to } => {
             let to = place.writable(to)?;
             let to_shown = place.shown(&to);
@@ -242,8 +248,8 @@ fn patched_one(one: &FilePatch, place: &ToolPath, seen: &Seen) -> Result<Vec<Pat
                 return Err(misuse(format!("{to_shown} exists already; nothing is moved there")));
             }
             vec![
-                PatchedFile { path: to, shown: to_shown, old: there, new: Some(new) },
-                PatchedFile { path, shown, old, new: None },
+                PatchedFile { path: to, shown: to_shown, old: there, new: Some(new), mode },
+                PatchedFile { path, shown, old, new: None, mode },
             ]
         }
     })

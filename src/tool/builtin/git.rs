@@ -28,7 +28,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const SUMMARY_WIDTH: usize = 72;
 
 /// Settings that could name a program, and what they are set to.
-const OVERRIDES: [(&str, &str); 13] = [
+const OVERRIDES: [(&str, &str); 20] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
@@ -38,25 +38,36 @@ const OVERRIDES: [(&str, &str); 13] = [
     ("diff.trustExitCode", "false"),
     ("log.showSignature", "false"),
     ("gpg.program", "false"),
+    ("gpg.openpgp.program", "false"),
+    ("gpg.x509.program", "false"),
+    ("gpg.ssh.program", "false"),
+    ("format.pretty", "medium"),
+    ("branch.sort", "refname"),
     ("protocol.allow", "never"),
     ("submodule.recurse", "false"),
+    ("status.submoduleSummary", "false"),
+    ("diff.submodule", "short"),
     ("advice.statusHints", "false"),
     ("color.ui", "false"),
 ];
 
 /// Variables that keep git from asking, waiting and looking around.
-const VARIABLES: [(&str, &str); 6] = [
+const VARIABLES: [(&str, &str); 8] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_PAGER", "cat"),
     ("GIT_EXTERNAL_DIFF", ""),
     ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("LC_ALL", "C"),
 ];
 
 /// How filters are asked for; it runs nothing.
-const FILTERS: &str =
-    "git config --null --name-only --get-regexp '^filter[.].*[.](clean|smudge|process|required)$'";
+const FILTERS: &str = "git config --null --name-only --get-regexp '^filter[.]' 2>/dev/null";
+
+/// The most bytes of their names.
+const MOST_NAMES: usize = 64 * 1024;
 
 /// The most commits of one call.
 const MOST_COMMITS: u32 = 200;
@@ -106,14 +117,41 @@ impl Git {
         Ok((exit, capture.finish().await))
     }
 
+    /// Returns the settings of all filters. Errs if one of them could be missed.
+    async fn filters(&self, cx: &RunContext) -> Result<Vec<String>, ToolError> {
+        let unknown = || {
+            terminal(
+                "the filters in the settings of git cannot be told, so git is not run; use a command instead",
+            )
+        };
+        let mut events = self.sandbox.spawn(self.command(FILTERS.to_owned(), cx, &[]), cx.cancel.clone());
+        let (mut bytes, mut exit) = (Vec::new(), None);
+        while let Some(event) = events.next().await {
+            match event.map_err(|error| terminal(format!("git could not be run: {error}")))? {
+                ExecEvent::Output(more) if bytes.len() + more.len() > MOST_NAMES => return Err(unknown()),
+                ExecEvent::Output(more) => bytes.extend(more),
+                ExecEvent::Exited(how) => exit = Some(how),
+                ExecEvent::Survivors { .. } => {}
+            }
+        }
+        match exit {
+            Some(Exit::Code(127)) => return Err(terminal("git is not installed")),
+            Some(Exit::Cancelled) => return Err(terminal("interrupted")),
+            // 1: there is none; 128: no repository, or settings that git itself refuses next.
+            Some(Exit::Code(0 | 1 | 128)) => {}
+            Some(_) | None => return Err(unknown()),
+        }
+        let names = String::from_utf8(bytes).map_err(|_| unknown())?;
+        Ok(names.split('\0').filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect())
+    }
+
     /// Runs `git` with these words.
     async fn read(&self, words: Vec<String>, cx: RunContext) -> Result<ToolOutput, ToolError> {
         let mut settings: Vec<(String, String)> =
             OVERRIDES.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        let (_, names) = self.output(self.command(FILTERS.to_owned(), &cx, &[]), &cx).await?;
-        settings.extend(names.split('\0').filter(|name| name.starts_with("filter.")).map(|name| {
+        settings.extend(self.filters(&cx).await?.into_iter().map(|name| {
             let value = if name.ends_with(".required") { "false" } else { "" };
-            (name.to_owned(), value.to_owned())
+            (name, value.to_owned())
         }));
         let line = shlex::try_join(std::iter::once("git").chain(words.iter().map(String::as_str)))
             .map_err(|error| misuse(format!("an argument cannot be used: {error}")))?;
@@ -220,7 +258,7 @@ impl GitQuestion for Status {
         "Shows the branch, changed, staged and untracked files, and a merge or rebase that is under way.";
 
     fn words(&self) -> Result<Vec<String>, ToolError> {
-        Ok(owned(&["status", "--branch", "--ignore-submodules=dirty"]))
+        Ok(owned(&["status", "--branch", "--ignore-submodules=all"]))
     }
 }
 
@@ -246,7 +284,13 @@ impl GitQuestion for Diff {
         "Shows changes of tracked files: not staged ones, staged ones, or between revisions.";
 
     fn words(&self) -> Result<Vec<String>, ToolError> {
-        let mut words = owned(&["diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"]);
+        let mut words = owned(&[
+            "diff",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--submodule=short",
+            "--ignore-submodules=dirty",
+        ]);
         words.extend(self.staged.then(|| "--cached".to_owned()));
         words.extend(self.stat.then(|| "--stat".to_owned()));
         if let Some(wanted) = &self.revision {
@@ -316,7 +360,8 @@ impl GitQuestion for Show {
     const ABOUT: &'static str = "Shows a commit with its changes, or a file as it was in a commit.";
 
     fn words(&self) -> Result<Vec<String>, ToolError> {
-        let mut words = owned(&["show", "--no-show-signature", "--no-ext-diff", "--no-textconv"]);
+        let mut words =
+            owned(&["show", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--submodule=short"]);
         words.extend(self.stat.then(|| "--stat".to_owned()));
         words.extend(["--end-of-options".to_owned(), revision(&self.revision)?.to_owned(), "--".to_owned()]);
         Ok(words)

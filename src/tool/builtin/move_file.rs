@@ -119,11 +119,11 @@ impl Entry {
 }
 
 impl ToolPath {
-    fn base(&self) -> io::Result<BaseFolder> {
+    pub fn base(&self) -> io::Result<BaseFolder> {
         BaseFolder::open(&self.workspace)
     }
 
-    fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+    pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.workspace).unwrap_or(path)
     }
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::stdx::beneath::BaseFolder;
+use crate::stdx::beneath::{BaseFolder, NEW};
 use crate::stdx::paths::{PathError, confine, display_relative};
 use crate::stdx::text::sanitize_line;
 use crate::tool::ToolError;
@@ -73,7 +73,7 @@ impl ToolPath {
         let Ok(relative) = path.strip_prefix(&self.workspace) else {
             return Err(io::Error::new(io::ErrorKind::NotFound, "it is no longer in the folder"));
         };
-        BaseFolder::open(&self.workspace)?.write(relative, bytes)
+        BaseFolder::open(&self.workspace)?.write(relative, bytes, NEW)
     }
 
     /// Removes a file that [`ToolPath::writable`] returned; what is gone already is no error.

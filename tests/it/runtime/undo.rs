@@ -120,7 +120,7 @@ fn nothing_is_kept_where_it_is_off_and_a_deleted_session_leaves_nothing() {
     let (co, _service) = with(script);
     let co = co.file(".config/co/rules.toml", ALLOWED);
     assert_eq!(co.run(&["-p", "write"]).code, Some(0));
-    assert!(co.run(&["undo", "7"]).err.starts_with("There is no change 7."));
+    assert!(co.run(&["undo", "7"]).err.starts_with("There is no change 7 here."));
     assert_eq!(co.run(&["undo", "--list"]).out, "- 1: `created a.txt` (1 file)\n");
     let ran = co.run(&["sessions", "delete", "0", "--yes"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");

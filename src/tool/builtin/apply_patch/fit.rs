@@ -200,6 +200,19 @@ mod tests {
                 Err("`*** End Patch` is missing"),
             ),
             ("a\n", "hello".to_owned(), Err("the patch names no file")),
+            (
+                "a\n",
+                format!(
+                    "{}diff --git a/e b/e\nnew file mode 100644\nindex 0..e\n",
+                    unified("@@ -1 +1 @@\n-a\n+b\n")
+                ),
+                Err("this part cannot be applied: new file mode"),
+            ),
+            (
+                "a\n",
+                format!("{}Binary files a/x and b/x differ\n", unified("@@ -1 +1 @@\n-a\n+b\n")),
+                Err("Binary files"),
+            ),
             ("a\n", unified(""), Err("there are no changes for f")),
             ("a\n", unified("@@ -1 +1 @@\n"), Err("may be cut off")),
             ("a\n", unified("@@ nonsense @@\n"), Err("this is not `@@ -LINE")),

@@ -114,6 +114,8 @@ struct Head {
     new: Option<String>,
     from: Option<String>,
     to: Option<String>,
+    /// A line that says what no hunk says; something must follow that does.
+    special: Option<String>,
 }
 
 fn unified(text: &str) -> Result<Vec<FilePatch>, String> {
@@ -144,8 +146,15 @@ fn unified(text: &str) -> Result<Vec<FilePatch>, String> {
             continue;
         }
         if line.starts_with("diff --git ") {
-            renamed(&mut head, &mut files);
+            renamed(&mut head, &mut files)?;
             head = Head::default();
+        } else if line.starts_with("old mode ")
+            || line.starts_with("Binary files ")
+            || line == "GIT binary patch"
+        {
+            return Err(cannot(line));
+        } else if line.starts_with("new file mode ") || line.starts_with("deleted file mode ") {
+            head.special = Some(line.to_owned());
         } else if let Some(path) = line.strip_prefix("rename from ") {
             head.from = Some(path.to_owned());
         } else if let Some(path) = line.strip_prefix("rename to ") {
@@ -171,7 +180,7 @@ fn unified(text: &str) -> Result<Vec<FilePatch>, String> {
             hunk.lines.push(hunk_line(line)?);
         }
     }
-    renamed(&mut head, &mut files);
+    renamed(&mut head, &mut files)?;
     if old > 0 || new > 0 {
         // As above; but at the end nothing may be missing that a cut-off call would have had.
         let short = files.last().and_then(|file| file.hunks.last()).is_none_or(|hunk| hunk.lines.is_empty());
@@ -182,11 +191,21 @@ fn unified(text: &str) -> Result<Vec<FilePatch>, String> {
     Ok(files)
 }
 
-/// Adds the file of a head that is a rename only.
-fn renamed(head: &mut Head, files: &mut Vec<FilePatch>) {
+fn cannot(line: &str) -> String {
+    format!(
+        "this part cannot be applied: {line}; empty and binary files and modes are changed with other tools"
+    )
+}
+
+/// Adds the file of a head that is a rename only. Errs if the head says something else that no hunk follows.
+fn renamed(head: &mut Head, files: &mut Vec<FilePatch>) -> Result<(), String> {
+    if let Some(line) = head.special.take() {
+        return Err(cannot(&line));
+    }
     if let (Some(path), Some(to)) = (head.from.take(), head.to.take()) {
         files.push(FilePatch { path, kind: PatchKind::Move { to }, hunks: Vec::new() });
     }
+    Ok(())
 }
 
 impl Head {

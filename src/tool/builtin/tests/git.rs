@@ -99,12 +99,16 @@ async fn the_settings_of_a_repository_run_nothing() {
         "filter.evil.smudge",
         "filter.evil.process",
         "gpg.program",
+        "gpg.x509.program",
+        "gpg.ssh.program",
         "core.sshCommand",
         "core.editor",
     ] {
         bench.git(&["config", key, &evil]);
     }
     bench.git(&["config", "log.showSignature", "true"]);
+    bench.git(&["config", "format.pretty", "%G?"]);
+    bench.git(&["config", "status.submoduleSummary", "true"]);
     bench.git(&["config", "filter.evil.required", "true"]);
     bench.put("a.txt", "TWO\n");
     for (name, args) in [
@@ -119,6 +123,18 @@ async fn the_settings_of_a_repository_run_nothing() {
         assert!(!said.contains("TERMINAL"), "{name}: {said}");
         assert!(!ran.exists(), "{name} {args} ran {:?}", fs::read_to_string(&ran));
     }
+    // A name that cannot be told apart is no way around it.
+    let config = bench.at(".git/config");
+    let kept = fs::read(&config).unwrap();
+    let odd = [&kept[..], b"[filter \"\xff\"]\n\tclean = x\n"].concat();
+    let many: String = (0..4_000).map(|n| format!("[filter \"f{n}\"]\n\tclean = x\n")).collect();
+    for hostile in [odd, [&kept[..], many.as_bytes()].concat()] {
+        fs::write(&config, hostile).unwrap();
+        bench
+            .check(&[("git_status", json!({}), "TERMINAL the filters in the settings of git cannot be told")])
+            .await;
+    }
+    fs::write(&config, kept).unwrap();
     // Without the overrides it does run.
     let plain = std::process::Command::new("git").current_dir(bench.at("")).arg("diff").output().unwrap();
     assert!(ran.exists(), "{plain:?}");

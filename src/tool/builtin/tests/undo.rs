@@ -9,6 +9,15 @@ use crate::undo::{EntryFilter, FILE, Restoration, Scope, UndoError, UndoOutcome,
 /// What is at each path: mode, and target or content.
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
+/// The paths that differ.
+fn keys_apart<'a>(a: &'a Tree, b: &'a Tree) -> Vec<&'a PathBuf> {
+    a.iter()
+        .filter(|one| !b.contains_key(one.0) || b[one.0] != *one.1)
+        .map(|one| one.0)
+        .chain(b.keys().filter(|key| !a.contains_key(*key)))
+        .collect()
+}
+
 impl Bench {
     fn tree(&self) -> Tree {
         let (mut tree, mut open) = (Tree::new(), vec![self.at("")]);
@@ -54,7 +63,7 @@ impl Bench {
     fn ask(&self, what: &UndoWhat) -> String {
         match self.undo.carry_out(&Scope::Session("s".to_owned()), what, true, &self.own()).unwrap() {
             UndoOutcome::Done(text) | UndoOutcome::Refused(text) => text,
-            UndoOutcome::Asks(text) => panic!("{text}"),
+            UndoOutcome::Asks { text, .. } => panic!("{text}"),
         }
     }
 
@@ -186,7 +195,7 @@ async fn a_long_session_is_undone_to_the_byte_and_redone() {
             1 => ("delete_file", json!({"path": path})),
             2 => (
                 "shell",
-                json!({"command": format!("printf 'x%s' {n} >> {path} && chmod 700 {path} && mkdir -p gen/{n} && cp {path} gen/{n}/copy")}),
+                json!({"command": format!("printf 'x%s' {n} >> {path} && chmod 700 {path} && cp {path} ro{n} && chmod 444 ro{n} {path} && mkdir -p gen/{n} && cp {path} gen/{n}/copy")}),
             ),
             3 => ("copy_file", json!({"from": path, "to": format!("copies/f{n}.rs")})),
             _ => {
@@ -224,9 +233,9 @@ async fn a_long_session_is_undone_to_the_byte_and_redone() {
     let mut undone = bench.tree();
     // What git ignores is not kept, and so not taken back.
     undone.retain(|path, _| !path.starts_with("target"));
-    assert_eq!(undone, before);
+    assert!(undone == before, "{:?}", keys_apart(&undone, &before));
     bench.redo();
-    assert_eq!(bench.tree(), after);
+    assert!(bench.tree() == after, "{:?}", keys_apart(&bench.tree(), &after));
     // Each on its own, to the start and back.
     while !bench.ids().is_empty() {
         let said = bench.undo_last();
@@ -234,12 +243,12 @@ async fn a_long_session_is_undone_to_the_byte_and_redone() {
     }
     let mut undone = bench.tree();
     undone.retain(|path, _| !path.starts_with("target"));
-    assert_eq!(undone, before);
+    assert!(undone == before, "{:?}", keys_apart(&undone, &before));
     for _ in &ids {
         let said = bench.redo();
         assert!(said.starts_with("Did again"), "{said}");
     }
-    assert_eq!(bench.tree(), after);
+    assert!(bench.tree() == after, "{:?}", keys_apart(&bench.tree(), &after));
 }
 
 #[tokio::test]
@@ -286,7 +295,7 @@ async fn what_is_protected_or_secret_is_never_copied_nor_restored() {
     assert_eq!(undoing.lost, [PathBuf::from(".env")]);
     let asked =
         bench.undo.carry_out(&Scope::Session("s".to_owned()), &UndoWhat::Last, false, &bench.own()).unwrap();
-    let UndoOutcome::Asks(asked) = asked else { panic!("{asked:?}") };
+    let UndoOutcome::Asks { text: asked, .. } = asked else { panic!("{asked:?}") };
     assert!(
         asked.contains("Others may have made some of the changes") && asked.contains("`a`: to be removed"),
         "{asked}"
@@ -370,6 +379,7 @@ async fn the_model_is_told_once() {
 async fn a_patch_changes_all_its_files_or_none() {
     let mut bench = Bench::new(&[("a.txt", "one\ntwo\n"), ("b.txt", "b\n"), ("old.txt", "x\ny\n")]);
     fs::set_permissions(bench.at("a.txt"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(bench.at("old.txt"), fs::Permissions::from_mode(0o750)).unwrap();
     let patch = |text: &str| json!({ "patch": text });
     let whole = "*** Begin Patch\n*** Update File: a.txt\n one\n-two\n+TWO\n*** Add File: n/new.txt\n+n\n*** Delete File: b.txt\n\
                  *** Update File: old.txt\n*** Move to: renamed.txt\n x\n-y\n+Y\n*** End Patch\n";
@@ -404,11 +414,12 @@ async fn a_patch_changes_all_its_files_or_none() {
         ("one\nTWO\n".into(), "x\nY\n".into(), "n\n".into())
     );
     assert!(!bench.at("b.txt").exists() && !bench.at("old.txt").exists());
+    assert_eq!(fs::metadata(bench.at("renamed.txt")).unwrap().mode() & 0o777, 0o750);
     let after = bench.tree();
     bench.undo_last();
     assert_eq!(bench.tree(), before);
     bench.redo();
-    assert_eq!(bench.tree(), after);
+    assert!(bench.tree() == after, "{:?}", keys_apart(&bench.tree(), &after));
     // A file that cannot be written: what was written before it gets its content back.
     bench.call("write_file", json!({"path": "q/z.txt", "content": "z"})).await;
     fs::set_permissions(bench.at("q/z.txt"), fs::Permissions::from_mode(0o444)).unwrap();
@@ -459,4 +470,70 @@ async fn the_oldest_changes_go_first_and_a_session_can_be_forgotten() {
     let database = rusqlite::Connection::open(bench.base.join("own").join(FILE)).unwrap();
     let blobs: i64 = database.query_row("SELECT COUNT(*) FROM blobs", [], |row| row.get(0)).unwrap();
     assert_eq!(blobs, 0);
+}
+
+#[tokio::test]
+async fn what_comes_into_view_or_goes_out_of_it_is_no_change() {
+    let files =
+        [(".gitignore", ".env\nlocal.db\n"), (".env", "KEY=1"), ("local.db", "data"), ("kept.txt", "k")];
+    let mut bench = Bench::new(&files);
+    // The command begins well after these files changed last.
+    bench.call("shell", json!({"command": "sleep 0.2"})).await;
+    bench.call("shell", json!({"command": "echo kept.txt > .gitignore; echo n > new"})).await;
+    let said = bench.undo_last();
+    assert!(said.contains("- `.gitignore`: changed back") && said.contains("- `new`: removed"), "{said}");
+    assert!(!said.contains("local.db") && !said.contains(".env") && !said.contains("`kept.txt`"), "{said}");
+    assert_eq!(
+        (bench.get(".env"), bench.get("local.db"), bench.get("kept.txt")),
+        ("KEY=1".into(), "data".into(), "k".into())
+    );
+    // A secret that a command made is listed, not removed: nothing could bring it back.
+    bench.put(".gitignore", "");
+    bench.call("shell", json!({"command": "echo s > server.pem; echo o > other"})).await;
+    let said = bench.undo_last();
+    assert!(
+        said.contains("stay as they are")
+            && said.contains("- `server.pem`")
+            && said.contains("- `other`: removed"),
+        "{said}"
+    );
+    assert!(bench.at("server.pem").exists());
+}
+
+#[tokio::test]
+async fn what_is_as_it_was_already_is_marked_and_what_runs_elsewhere_is_left_alone() {
+    let mut bench = Bench::new(&[("a", "1"), ("lib/.git/config", ""), ("lib/x", "x")]);
+    bench.call("read_file", json!({"path": "a"})).await;
+    bench.call("write_file", json!({"path": "a", "content": "2"})).await;
+    bench.put("a", "1");
+    assert!(bench.undo_last().contains("The files were as they are already."));
+    assert_eq!(bench.ids(), [] as [i64; 0]);
+    assert_eq!(
+        bench.undo_word("move_file", json!({"from": "lib", "to": "b"})).await,
+        Undo::None,
+        "a repository"
+    );
+    // Of another session or folder there is nothing to take back here.
+    bench.call("write_file", json!({"path": "n", "content": "2"})).await;
+    let other = Scope::Session("another".to_owned());
+    let outcome = bench.undo.carry_out(&other, &UndoWhat::Entry(2), true, &bench.own()).unwrap();
+    assert!(matches!(outcome, UndoOutcome::Refused(_)) && bench.at("n").exists(), "{outcome:?}");
+    // A command that runs in another process keeps its way back whatever happens here.
+    let other = UndoLog::new(UndoOptions {
+        data: bench.base.join("own"),
+        max_mb: 100,
+        snapshot_mb: 1,
+        clock: Arc::new(SystemClock),
+    });
+    let place = crate::undo::UndoPlace { workspace: bench.at("").canonicalize().unwrap(), own: bench.own() };
+    let (call, tool, label) = (CallId("o/1.1.0".to_owned()), "shell".to_owned(), "long".to_owned());
+    let recording = other.begin_command(&crate::undo::Deed { call, place, tool, label }).unwrap().unwrap();
+    bench.put("theirs", "t");
+    bench.call("shell", json!({"command": "true"})).await;
+    bench.undo_last();
+    recording.end();
+    let session = Scope::Session("o".to_owned());
+    let outcome = other.carry_out(&session, &UndoWhat::Last, true, &bench.own()).unwrap();
+    let UndoOutcome::Done(said) = outcome else { panic!("{outcome:?}") };
+    assert!(said.contains("- `theirs`: removed"), "{said}");
 }
