@@ -4,7 +4,7 @@ use super::args::{Flags, UndoArgs};
 use super::console::Console;
 use super::error::{CliError, Kind, Result};
 use crate::app::undo_log;
-use crate::undo::{EntryFilter, Scope, UndoError, UndoOutcome, UndoWhat, listed};
+use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoWhat, listed};
 use crate::workspace::{World, load_settings};
 
 /// Changes that are listed.
@@ -32,7 +32,7 @@ pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags, console: &mut Co
         UndoArgs { id: Some(id), .. } => UndoWhat::Entry(*id),
         UndoArgs { .. } => UndoWhat::Last,
     };
-    let scope = Scope::Folder(world.workspace.clone());
+    let scope = UndoScope::Folder(world.workspace.clone());
     match log
         .carry_out(&scope, &wanted, what.yes, &world.own_folders(&settings))
         .map_err(|error| failed(&error))?

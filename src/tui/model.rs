@@ -21,7 +21,7 @@ use super::msg::{Alert, Cmd, MouseMode, Window};
 use super::panel::{Panel, Screen};
 use super::press::Presses;
 use super::selection::Selection;
-use super::steps::Step;
+use super::steps::TodoStep;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
 use crate::frontend::dialogue::{Dialogue, GUARD_MS};
@@ -120,7 +120,7 @@ pub struct Model {
     /// Lines entered while the turn ran and not yet taken.
     pub queue: Vec<String>,
     /// The model's list of steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TodoStep>,
     /// The last prompt with pasted blocks, and the same in short; until its turn begins.
     pub sent_short: Option<(String, String)>,
     /// One line at the left of the status, until the given time.

@@ -8,7 +8,7 @@ use crate::message::{CallId, Message, ReturnStatus, ToolReturn};
 pub const TODO: &str = "todo";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct TodoStep {
     pub state: StepState,
     pub text: String,
 }
@@ -21,12 +21,12 @@ pub enum StepState {
 }
 
 /// Returns the list in a return of the tool; `None` if the call did not succeed.
-pub fn of_return(returned: &ToolReturn) -> Option<Vec<Step>> {
+pub fn of_return(returned: &ToolReturn) -> Option<Vec<TodoStep>> {
     (returned.status == ReturnStatus::Ok).then(|| returned.text().lines().filter_map(step).collect())
 }
 
 /// Returns the last list of a conversation.
-pub fn of_messages(messages: &[Message]) -> Vec<Step> {
+pub fn of_messages(messages: &[Message]) -> Vec<TodoStep> {
     let mut calls: HashSet<&CallId> = HashSet::new();
     let mut steps = Vec::new();
     for message in messages {
@@ -44,9 +44,9 @@ pub fn of_messages(messages: &[Message]) -> Vec<Step> {
     steps
 }
 
-fn step(line: &str) -> Option<Step> {
+fn step(line: &str) -> Option<TodoStep> {
     let marks = [("[ ] ", StepState::Pending), ("[>] ", StepState::InProgress), ("[x] ", StepState::Done)];
     marks
         .iter()
-        .find_map(|(mark, state)| Some(Step { state: *state, text: line.strip_prefix(mark)?.to_owned() }))
+        .find_map(|(mark, state)| Some(TodoStep { state: *state, text: line.strip_prefix(mark)?.to_owned() }))
 }

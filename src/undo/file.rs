@@ -13,8 +13,9 @@ use flate2::write::ZlibEncoder;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
-use super::state::{MAX_COPIED, State};
-use super::{Deed, UndoPlace};
+use super::deed::Deed;
+use super::state::UndoPlace;
+use super::state::{FileState, MAX_COPIED};
 use crate::stdx::text::one_line_summary;
 use crate::store::beside::{FileError, open_beside};
 use crate::store::file_id;
@@ -86,7 +87,7 @@ impl UndoFile {
 
 /// One call that changed files, or one command.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Entry {
+pub struct UndoEntry {
     pub id: i64,
     pub session: String,
     /// The id of the call: session, turn, attempt, index.
@@ -105,7 +106,7 @@ pub struct Entry {
     pub files: usize,
 }
 
-impl Entry {
+impl UndoEntry {
     /// The session and the turn of its call.
     #[must_use]
     pub fn turn(&self) -> &str {
@@ -139,7 +140,7 @@ pub struct EntryFilter {
     pub limit: usize,
 }
 
-pub fn entries(connection: &Connection, filter: &EntryFilter) -> Result<Vec<Entry>, FileError> {
+pub fn entries(connection: &Connection, filter: &EntryFilter) -> Result<Vec<UndoEntry>, FileError> {
     let mut select = connection.prepare_cached(
         "SELECT id, session, call, workspace, tool, label, is_command, began, ended, undone,
             (SELECT COUNT(*) FROM changes WHERE entry = entries.id)
@@ -148,20 +149,20 @@ pub fn entries(connection: &Connection, filter: &EntryFilter) -> Result<Vec<Entr
     )?;
     let limit = if filter.limit == 0 { -1 } else { i64::try_from(filter.limit).unwrap_or(-1) };
     let workspace = filter.workspace.as_deref().map(bytes_of);
-    let rows = select.query_map(params![filter.session, workspace, filter.id, limit], Entry::of)?;
+    let rows = select.query_map(params![filter.session, workspace, filter.id, limit], UndoEntry::of)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// A change of one path, relative to the workspace.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct FileChange {
     pub path: PathBuf,
-    pub before: State,
+    pub before: FileState,
     /// `None` if the call was cut off.
-    pub after: Option<State>,
+    pub after: Option<FileState>,
 }
 
-pub fn changes(connection: &Connection, entry: i64) -> Result<Vec<Change>, FileError> {
+pub fn changes(connection: &Connection, entry: i64) -> Result<Vec<FileChange>, FileError> {
     let mut select = connection
         .prepare_cached("SELECT path, before, after FROM changes WHERE entry = ?1 ORDER BY path")?;
     let rows = select.query_map([entry], |row| {
@@ -170,7 +171,7 @@ pub fn changes(connection: &Connection, entry: i64) -> Result<Vec<Change>, FileE
     rows.map(|row| {
         let (path, before, after) = row?;
         let after = after.map(|after| state_of(&after)).transpose()?;
-        Ok(Change { path: path_of(&path), before: state_of(&before)?, after })
+        Ok(FileChange { path: path_of(&path), before: state_of(&before)?, after })
     })
     .collect()
 }
@@ -185,7 +186,7 @@ pub fn begin(connection: &Connection, deed: &Deed, is_command: bool, began: i64)
     Ok(connection.last_insert_rowid())
 }
 
-pub fn put_change(connection: &Connection, entry: i64, change: &Change) -> Result<(), FileError> {
+pub fn put_change(connection: &Connection, entry: i64, change: &FileChange) -> Result<(), FileError> {
     let mut insert = connection.prepare_cached(
         "INSERT OR REPLACE INTO changes (entry, path, before, after, before_hash, after_hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
@@ -196,13 +197,13 @@ pub fn put_change(connection: &Connection, entry: i64, change: &Change) -> Resul
         text_of(&change.before),
         after.map(text_of),
         change.before.hash(),
-        after.and_then(State::hash),
+        after.and_then(FileState::hash),
     ])?;
     Ok(())
 }
 
 /// Ends an entry with these changes; without any it goes.
-pub fn end(connection: &Connection, entry: i64, changes: &[Change], ended: i64) -> Result<(), FileError> {
+pub fn end(connection: &Connection, entry: i64, changes: &[FileChange], ended: i64) -> Result<(), FileError> {
     connection.execute("DELETE FROM changes WHERE entry = ?1", [entry])?;
     // It may have gone with the oldest ones.
     if !connection.prepare_cached("SELECT 1 FROM entries WHERE id = ?1")?.exists([entry])? {
@@ -221,7 +222,7 @@ pub fn end(connection: &Connection, entry: i64, changes: &[Change], ended: i64) 
 pub fn is_of_another(
     connection: &Connection,
     (began, workspace): (i64, &Path),
-    change: &Change,
+    change: &FileChange,
 ) -> Result<bool, FileError> {
     let mut select = connection.prepare_cached(
         "SELECT 1 FROM changes JOIN entries ON entries.id = entry
@@ -263,7 +264,7 @@ pub fn blob(connection: &Connection, hash: &str) -> Result<Option<Vec<u8>>, File
 /// A file of a baseline: what its metadata was, and its state.
 pub struct Base {
     pub stat: String,
-    pub state: State,
+    pub state: FileState,
 }
 
 pub fn baseline(connection: &Connection, workspace: &Path) -> Result<HashMap<PathBuf, Base>, FileError> {
@@ -383,7 +384,7 @@ pub fn prune(connection: &Connection, max_mb: u32, workspace: &Path) -> Result<(
 }
 
 /// Returns the place of an entry, for which the folders of `co` are given.
-pub fn place_of(entry: &Entry, own: &std::sync::Arc<[PathBuf]>) -> UndoPlace {
+pub fn place_of(entry: &UndoEntry, own: &std::sync::Arc<[PathBuf]>) -> UndoPlace {
     UndoPlace { workspace: entry.workspace.clone(), own: std::sync::Arc::clone(own) }
 }
 
@@ -395,10 +396,10 @@ fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
-fn text_of(state: &State) -> String {
+fn text_of(state: &FileState) -> String {
     serde_json::to_string(state).unwrap_or_default()
 }
 
-fn state_of(text: &str) -> Result<State, FileError> {
+fn state_of(text: &str) -> Result<FileState, FileError> {
     serde_json::from_str(text).map_err(|_| FileError::Damaged)
 }

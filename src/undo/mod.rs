@@ -5,6 +5,7 @@
 //! damaged or deleted costs the way back, never the work. Secrets, and what git ignores, are never copied; what belongs to
 //! git or `co` is neither recorded nor restored. Blocking. Called by the tools that change files, the commands and the CLI.
 
+mod deed;
 mod file;
 mod recording;
 mod request;
@@ -19,16 +20,16 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-pub use self::file::{Entry, EntryFilter, FILE};
+pub use self::deed::Deed;
+pub use self::file::{EntryFilter, FILE, UndoEntry};
 pub use self::recording::Recording;
-pub use self::request::{Scope, UndoOutcome, UndoWhat};
+pub use self::request::{UndoOutcome, UndoScope, UndoWhat};
 pub use self::restore::{Direction, Restoration};
-pub use self::state::{State, UndoPlace};
+pub use self::state::{FileState, UndoPlace};
 pub use self::words::listed;
 
 use self::file::UndoFile;
 use self::state::below;
-use crate::message::CallId;
 use crate::stdx::clock::Clock;
 use crate::store::beside::FileError;
 
@@ -64,16 +65,6 @@ pub enum UndoError {
     Nothing,
 }
 
-/// What changes files: a call.
-#[derive(Debug, Clone)]
-pub struct Deed {
-    pub call: CallId,
-    pub place: UndoPlace,
-    pub tool: String,
-    /// One line for lists.
-    pub label: String,
-}
-
 /// Whether a change destroys contents, or only moves them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
@@ -90,9 +81,9 @@ impl std::fmt::Debug for UndoLog {
 
 /// The changes of this user's sessions. Clones share the file; the default keeps nothing.
 #[derive(Clone, Default)]
-pub struct UndoLog(Option<Arc<Inner>>);
+pub struct UndoLog(Option<Arc<OpenLog>>);
 
-struct Inner {
+struct OpenLog {
     options: UndoOptions,
     file: UndoFile,
     /// Why nothing is kept for a while, and since when.
@@ -105,7 +96,7 @@ impl UndoLog {
     #[must_use]
     pub fn new(options: UndoOptions) -> Self {
         let file = UndoFile::new(options.data.join(FILE));
-        Self(Some(Arc::new(Inner { options, file, broken: Mutex::default(), fits: Mutex::default() })))
+        Self(Some(Arc::new(OpenLog { options, file, broken: Mutex::default(), fits: Mutex::default() })))
     }
 
     /// Why nothing is kept at the moment.
@@ -120,7 +111,7 @@ impl UndoLog {
         self.usable().is_some() && paths.iter().all(|path| can_keep(place, path, keep))
     }
 
-    fn usable(&self) -> Option<&Arc<Inner>> {
+    fn usable(&self) -> Option<&Arc<OpenLog>> {
         let inner = self.0.as_ref()?;
         if inner.broken.lock().as_ref().is_some_and(|(since, _)| since.elapsed() < REST) {
             return None;
@@ -133,12 +124,12 @@ impl UndoLog {
         Some(inner)
     }
 
-    fn inner(&self) -> Result<&Arc<Inner>, UndoError> {
+    fn inner(&self) -> Result<&Arc<OpenLog>, UndoError> {
         self.0.as_ref().ok_or(UndoError::Off)
     }
 
     /// Returns the changes, the newest first.
-    pub fn entries(&self, filter: &EntryFilter) -> Result<Vec<Entry>, UndoError> {
+    pub fn entries(&self, filter: &EntryFilter) -> Result<Vec<UndoEntry>, UndoError> {
         self.inner()?.reading(|connection| file::entries(connection, filter))
     }
 
@@ -171,7 +162,7 @@ pub fn forget(data: &Path, session: &str) -> Result<(), FileError> {
     file.change(|connection| file::forget(connection, session))
 }
 
-impl Inner {
+impl OpenLog {
     /// Works with the file, if it exists; otherwise as with an empty one.
     fn reading<T: Default>(
         &self,

@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::file::{self, Change};
-use super::state::{Content, Identify, State, States, UndoPlace, below, look};
-use super::{Deed, Inner, Keep, UndoError, UndoLog};
+use super::file::{self, FileChange};
+use super::state::{Content, FileState, FileStates, Identify, UndoPlace, below, look};
+use super::{Deed, Keep, OpenLog, UndoError, UndoLog};
 use crate::stdx::beneath::BaseFolder;
 use crate::store::beside::FileError;
 
@@ -15,7 +15,7 @@ pub struct Recording {
     log: UndoLog,
     deed: Deed,
     began: i64,
-    before: States,
+    before: FileStates,
     scope: RecordedScope,
 }
 
@@ -46,7 +46,7 @@ impl UndoLog {
                 file::put_change(
                     connection,
                     entry,
-                    &Change { path: path.clone(), before: state.clone(), after: None },
+                    &FileChange { path: path.clone(), before: state.clone(), after: None },
                 )?;
             }
             contents.iter().try_for_each(|(hash, bytes)| file::put_blob(connection, hash, bytes))?;
@@ -78,7 +78,7 @@ impl UndoLog {
 
     pub(super) fn write<T>(
         &self,
-        work: impl FnOnce(&Inner, &rusqlite::Connection) -> Result<T, FileError>,
+        work: impl FnOnce(&OpenLog, &rusqlite::Connection) -> Result<T, FileError>,
     ) -> Result<T, UndoError> {
         let inner = self.inner()?;
         let done = inner.file.change(|connection| work(inner, connection));
@@ -97,7 +97,7 @@ impl Recording {
         let _ = log.write(|inner, connection| {
             match &scope {
                 RecordedScope::Paths { entry, roots } => {
-                    let known = before.values().filter_map(State::content).cloned().collect();
+                    let known = before.values().filter_map(FileState::content).cloned().collect();
                     let after = tree(&place.open()?, place, roots, (&known, Keep::Places))?.0;
                     file::end(connection, *entry, &differences(&before, &after), inner.now())?;
                 }
@@ -120,10 +120,10 @@ impl Recording {
 /// went out of it because the ignore rules changed.
 fn by_command(
     connection: &rusqlite::Connection,
-    before: &States,
-    after: &States,
+    before: &FileStates,
+    after: &FileStates,
     (place, began): (&UndoPlace, i64),
-) -> Result<Vec<Change>, FileError> {
+) -> Result<Vec<FileChange>, FileError> {
     let base = place.open()?;
     let gone = before.iter().filter(|(path, _)| !after.contains_key(*path));
     let gone: HashSet<&Content> = gone.filter_map(|(_, state)| state.content()).collect();
@@ -137,8 +137,9 @@ fn by_command(
             change.after = Some(now);
         }
         // What a moved folder holds keeps its times.
-        let is_moved = change.after.as_ref().and_then(State::content).is_some_and(|one| gone.contains(one));
-        if change.before == State::Absent && !is_moved && was_there(&base, &change.path, began)? {
+        let is_moved =
+            change.after.as_ref().and_then(FileState::content).is_some_and(|one| gone.contains(one));
+        if change.before == FileState::Absent && !is_moved && was_there(&base, &change.path, began)? {
             continue;
         }
         if !file::is_of_another(connection, (began, &place.workspace), &change)? {
@@ -186,13 +187,13 @@ fn tree(
     place: &UndoPlace,
     roots: &[PathBuf],
     (known, keep): (&HashSet<Content>, Keep),
-) -> std::io::Result<(States, Contents)> {
-    let (mut states, mut contents) = (States::new(), Contents::new());
+) -> std::io::Result<(FileStates, Contents)> {
+    let (mut states, mut contents) = (FileStates::new(), Contents::new());
     let mut read = 0;
     for root in roots {
         let Some(paths) = below(base, place, root)? else { continue };
         if paths.is_empty() {
-            states.insert(root.clone(), State::Absent);
+            states.insert(root.clone(), FileState::Absent);
         }
         for path in paths {
             let (by_inode, _) = look(base, place, &path, Identify::ByInode)?;
@@ -213,10 +214,10 @@ fn tree(
 }
 
 /// Returns the paths whose states differ.
-pub(super) fn differences(before: &States, after: &States) -> Vec<Change> {
+pub(super) fn differences(before: &FileStates, after: &FileStates) -> Vec<FileChange> {
     let paths: BTreeSet<&PathBuf> = before.keys().chain(after.keys()).collect();
-    let state = |states: &States, path: &PathBuf| states.get(path).cloned().unwrap_or(State::Absent);
-    let changed = paths.into_iter().map(|path| Change {
+    let state = |states: &FileStates, path: &PathBuf| states.get(path).cloned().unwrap_or(FileState::Absent);
+    let changed = paths.into_iter().map(|path| FileChange {
         path: path.clone(),
         before: state(before, path),
         after: Some(state(after, path)),

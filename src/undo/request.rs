@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::file::{Entry, EntryFilter};
+use super::file::{EntryFilter, UndoEntry};
 use super::{UndoError, UndoLog, words};
 
 /// What is to be taken back.
@@ -23,7 +23,7 @@ pub enum UndoWhat {
 
 /// Whose changes are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
+pub enum UndoScope {
     Session(String),
     /// Those of all sessions in a folder.
     Folder(PathBuf),
@@ -44,17 +44,17 @@ impl UndoLog {
     /// Takes back, or does again, if nothing speaks against it; `agreed` is that the user saw the list of a change that asks.
     pub fn carry_out(
         &self,
-        scope: &Scope,
+        scope: &UndoScope,
         what: &UndoWhat,
         agreed: bool,
         own: &Arc<[PathBuf]>,
     ) -> Result<UndoOutcome, UndoError> {
         let id = if let UndoWhat::Entry(id) = what { Some(*id) } else { None };
         let filter = match scope {
-            Scope::Session(session) => {
+            UndoScope::Session(session) => {
                 EntryFilter { session: Some(session.clone()), id, ..EntryFilter::default() }
             }
-            Scope::Folder(path) => {
+            UndoScope::Folder(path) => {
                 EntryFilter { workspace: Some(path.clone()), id, ..EntryFilter::default() }
             }
         };
@@ -72,7 +72,7 @@ impl UndoLog {
         if restoration.needs_confirmation() && !agreed && !restoration.steps.is_empty() {
             return Ok(UndoOutcome::Asks { text: restoration.question(), ids: chosen });
         }
-        restoration.apply()?;
+        restoration.apply(&words::told(&restoration))?;
         let mut text = words::done(&restoration);
         if let (UndoWhat::Last, Some(last)) = (what, restoration.entries.first()) {
             let more = all
@@ -92,8 +92,8 @@ impl UndoLog {
 }
 
 /// Returns the numbers of the changes that are meant; errs with a sentence.
-fn chosen(all: &[Entry], what: &UndoWhat) -> Result<Vec<i64>, String> {
-    let ids = |wanted: &dyn Fn(&&Entry) -> bool| -> Vec<i64> {
+fn chosen(all: &[UndoEntry], what: &UndoWhat) -> Result<Vec<i64>, String> {
+    let ids = |wanted: &dyn Fn(&&UndoEntry) -> bool| -> Vec<i64> {
         all.iter().filter(|one| one.undone.is_none()).filter(wanted).map(|one| one.id).collect()
     };
     let last = all.iter().find(|one| one.undone.is_none());
@@ -102,11 +102,13 @@ fn chosen(all: &[Entry], what: &UndoWhat) -> Result<Vec<i64>, String> {
             (last.map(|last| vec![last.id]).unwrap_or_default(), "There is nothing to take back.".to_owned())
         }
         UndoWhat::Turn => {
-            let turn = last.map(Entry::turn);
+            let turn = last.map(UndoEntry::turn);
             (ids(&|one| Some(one.turn()) == turn), "There is nothing to take back.".to_owned())
         }
         UndoWhat::Entry(id) => match all.first() {
-            Some(one) if one.undone.is_some() => (Vec::new(), format!("Change {id} was taken back already.")),
+            Some(one) if one.undone.is_some() => {
+                (Vec::new(), format!("FileChange {id} was taken back already."))
+            }
             Some(_) => (vec![*id], String::new()),
             None => (Vec::new(), format!("There is no change {id} here. `/undo list` shows them.")),
         },

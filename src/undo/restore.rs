@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::file::{self, Change, Entry, EntryFilter};
-use super::state::{Content, Identify, State, UndoPlace, bytes_of, is_now, look};
-use super::{Inner, UndoError, UndoLog, words};
+use super::file::{self, EntryFilter, FileChange, UndoEntry};
+use super::state::{Content, FileState, Identify, UndoPlace, bytes_of, is_now, look};
+use super::{OpenLog, UndoError, UndoLog};
 use crate::message::DiffLine;
 use crate::stdx::beneath::BaseFolder;
 use crate::store::beside::FileError;
@@ -30,8 +30,8 @@ pub enum Direction {
 pub struct Restoration {
     pub direction: Direction,
     /// In the order in which they are taken back or done again.
-    pub entries: Vec<Entry>,
-    pub steps: Vec<Step>,
+    pub entries: Vec<UndoEntry>,
+    pub steps: Vec<RestoreStep>,
     /// Paths that were changed since: nothing is done while there is one.
     pub conflicts: Vec<Conflict>,
     /// Paths that stay as they are, because their content was never kept.
@@ -42,10 +42,10 @@ pub struct Restoration {
 
 /// The change of one path, relative to the workspace.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct RestoreStep {
     pub path: PathBuf,
-    pub now: State,
-    pub then: State,
+    pub now: FileState,
+    pub then: FileState,
     /// The file that is moved here.
     pub from: Option<PathBuf>,
 }
@@ -61,8 +61,8 @@ pub struct Conflict {
 
 /// What becomes of a path over several changes.
 struct Slot {
-    now: State,
-    then: State,
+    now: FileState,
+    then: FileState,
 }
 
 impl UndoLog {
@@ -125,13 +125,13 @@ impl Restoration {
     fn plan(&mut self, connection: &Connection, base: &BaseFolder) -> Result<(), FileError> {
         let mut slots: BTreeMap<PathBuf, Slot> = BTreeMap::new();
         for entry in &self.entries {
-            for Change { path, before, after } in file::changes(connection, entry.id)? {
+            for FileChange { path, before, after } in file::changes(connection, entry.id)? {
                 if self.place.is_protected(&path) {
                     continue;
                 }
                 let (from, to) = match self.direction {
                     Direction::Undo => (after, before),
-                    Direction::Redo => (Some(before), after.unwrap_or(State::Absent)),
+                    Direction::Redo => (Some(before), after.unwrap_or(FileState::Absent)),
                 };
                 let fits = match slots.get(&path) {
                     Some(slot) => from.as_ref().is_none_or(|from| slot.then == *from) || slot.then == to,
@@ -175,9 +175,9 @@ impl Restoration {
         &self,
         base: &BaseFolder,
         path: &Path,
-        from: &State,
-        to: &State,
-    ) -> Result<Option<State>, FileError> {
+        from: &FileState,
+        to: &FileState,
+    ) -> Result<Option<FileState>, FileError> {
         for known in [from, to] {
             match is_now(base, &self.place, path, known) {
                 Ok(true) => return Ok(Some(known.clone())),
@@ -195,7 +195,7 @@ impl Restoration {
         slots: BTreeMap<PathBuf, Slot>,
     ) -> Result<(), FileError> {
         let mut leaving: BTreeMap<Content, Vec<PathBuf>> = BTreeMap::new();
-        for (path, slot) in slots.iter().filter(|(_, slot)| slot.then == State::Absent) {
+        for (path, slot) in slots.iter().filter(|(_, slot)| slot.then == FileState::Absent) {
             if let Some(content) = slot.now.content() {
                 leaving.entry(content.clone()).or_default().push(path.clone());
             }
@@ -204,7 +204,7 @@ impl Restoration {
         let by_command = self.entries.iter().any(|entry| entry.is_command);
         // Where files are moved to comes first: it says which of those that leave are only moved.
         let mut slots: Vec<(PathBuf, Slot)> = slots.into_iter().collect();
-        slots.sort_by_key(|(_, slot)| slot.then == State::Absent);
+        slots.sort_by_key(|(_, slot)| slot.then == FileState::Absent);
         for (path, Slot { now, then }) in slots {
             let mut from = None;
             if let Some(content) = then.content()
@@ -212,7 +212,7 @@ impl Restoration {
             {
                 // A file that is moved keeps its number and its times.
                 let moved =
-                    (now == State::Absent).then(|| leaving.get_mut(content).and_then(Vec::pop)).flatten();
+                    (now == FileState::Absent).then(|| leaving.get_mut(content).and_then(Vec::pop)).flatten();
                 let is_kept = match content {
                     Content::Hash(hash) => file::has_blob(connection, hash)?,
                     Content::Inode(_) => false,
@@ -227,7 +227,7 @@ impl Restoration {
             let is_moved = now
                 .content()
                 .is_some_and(|content| !leaving.get(content).is_some_and(|left| left.contains(&path)));
-            if then == State::Absent
+            if then == FileState::Absent
                 && by_command
                 && matches!(now.content(), Some(Content::Inode(_)))
                 && !is_moved
@@ -235,11 +235,11 @@ impl Restoration {
                 lost.insert(path);
                 continue;
             }
-            if matches!(then, State::Other) || matches!(now, State::Other) {
+            if matches!(then, FileState::Other) || matches!(now, FileState::Other) {
                 lost.insert(path);
                 continue;
             }
-            self.steps.push(Step { path, now, then, from });
+            self.steps.push(RestoreStep { path, now, then, from });
         }
         self.steps.sort_by(|a, b| a.path.cmp(&b.path));
         self.lost.extend(lost);
@@ -247,8 +247,8 @@ impl Restoration {
     }
 
     /// Does it. Errs if there is a conflict, or if a file cannot be changed: what was done until then stays, and the same can
-    /// be called again.
-    pub fn apply(&self) -> Result<(), UndoError> {
+    /// be called again. `told` is for the models of the sessions.
+    pub fn apply(&self, told: &str) -> Result<(), UndoError> {
         let inner = self.log.inner()?;
         if !self.conflicts.is_empty() {
             return Err(UndoError::Nothing);
@@ -260,11 +260,10 @@ impl Restoration {
         apply(&base, &self.steps, &contents)
             .map_err(|(path, why)| UndoError::Io { path: self.place.workspace.join(path), why })?;
         let ids: Vec<i64> = self.entries.iter().map(|entry| entry.id).collect();
-        let told = words::told(self);
         self.log.write(|_, connection| {
             file::mark_undone(connection, &ids, self.direction == Direction::Undo)?;
             let sessions: BTreeSet<&str> = self.entries.iter().map(|entry| entry.session.as_str()).collect();
-            sessions.iter().try_for_each(|session| file::put_note(connection, session, &told))
+            sessions.iter().try_for_each(|session| file::put_note(connection, session, told))
         })
     }
 
@@ -291,7 +290,7 @@ impl Restoration {
         Ok(())
     }
 
-    fn contents(&self, inner: &Inner) -> Result<BTreeMap<String, Vec<u8>>, UndoError> {
+    fn contents(&self, inner: &OpenLog) -> Result<BTreeMap<String, Vec<u8>>, UndoError> {
         let mut contents = BTreeMap::new();
         let written =
             self.steps.iter().filter(|step| step.from.is_none() && step.now.content() != step.then.content());
@@ -310,11 +309,11 @@ fn would_change(
     connection: &Connection,
     base: &BaseFolder,
     path: &Path,
-    then: &State,
+    then: &FileState,
 ) -> Result<Vec<DiffLine>, FileError> {
     let text = |bytes: Option<Vec<u8>>| bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     let new = match then {
-        State::Absent => Some(String::new()),
+        FileState::Absent => Some(String::new()),
         _ => match then.hash() {
             Some(hash) => text(file::blob(connection, hash)?),
             None => None,
@@ -330,20 +329,24 @@ fn would_change(
 type Failed = (PathBuf, io::Error);
 
 /// Makes the steps in an order in which none stands in the way of another. Doing it again does no harm.
-fn apply(base: &BaseFolder, steps: &[Step], contents: &BTreeMap<String, Vec<u8>>) -> Result<(), Failed> {
-    let each = |steps: Vec<&Step>, work: &dyn Fn(&Step) -> io::Result<()>| {
+fn apply(
+    base: &BaseFolder,
+    steps: &[RestoreStep],
+    contents: &BTreeMap<String, Vec<u8>>,
+) -> Result<(), Failed> {
+    let each = |steps: Vec<&RestoreStep>, work: &dyn Fn(&RestoreStep) -> io::Result<()>| {
         steps.into_iter().try_for_each(|step| work(step).map_err(|why| (step.path.clone(), why)))
     };
     let moved: BTreeSet<&PathBuf> = steps.iter().filter_map(|step| step.from.as_ref()).collect();
-    let is_file = |state: &State| matches!(state, State::File { .. } | State::Link { .. });
-    let is_folder = |state: &State| matches!(state, State::Folder { .. });
+    let is_file = |state: &FileState| matches!(state, FileState::File { .. } | FileState::Link { .. });
+    let is_folder = |state: &FileState| matches!(state, FileState::Folder { .. });
     let chosen =
-        |wanted: &dyn Fn(&Step) -> bool| steps.iter().filter(|step| wanted(step)).collect::<Vec<_>>();
+        |wanted: &dyn Fn(&RestoreStep) -> bool| steps.iter().filter(|step| wanted(step)).collect::<Vec<_>>();
     // Files are replaced as a whole, below; what is of another kind goes first.
-    let goes = |step: &Step| {
+    let goes = |step: &RestoreStep| {
         is_file(&step.now)
             && !moved.contains(&step.path)
-            && !(matches!(step.now, State::File { .. }) && matches!(step.then, State::File { .. }))
+            && !(matches!(step.now, FileState::File { .. }) && matches!(step.then, FileState::File { .. }))
     };
     // A folder that may not be written is opened up until all is done.
     each(chosen(&|step| is_folder(&step.now) && is_folder(&step.then)), &|step| {
@@ -356,7 +359,7 @@ fn apply(base: &BaseFolder, steps: &[Step], contents: &BTreeMap<String, Vec<u8>>
             made => made?,
         }
         match step.then {
-            State::Folder { mode } => base.set_mode(&step.path, mode | 0o700),
+            FileState::Folder { mode } => base.set_mode(&step.path, mode | 0o700),
             _ => Ok(()),
         }
     })?;
@@ -372,14 +375,14 @@ fn apply(base: &BaseFolder, steps: &[Step], contents: &BTreeMap<String, Vec<u8>>
         removed => or_gone(removed),
     })?;
     each(chosen(&|step| is_file(&step.then)), &|step| match &step.then {
-        State::Link { target } => base.make_link(target, &step.path),
-        State::File { content, mode } => {
+        FileState::Link { target } => base.make_link(target, &step.path),
+        FileState::File { content, mode } => {
             if step.from.is_none()
                 && step.now.content() != Some(content)
                 && let Content::Hash(hash) = content
                 && let Some(bytes) = contents.get(hash)
             {
-                if matches!(step.now, State::File { mode, .. } if mode & 0o222 == 0) {
+                if matches!(step.now, FileState::File { mode, .. } if mode & 0o222 == 0) {
                     // Its mode is set again below.
                     base.set_mode(&step.path, 0o600)?;
                 }
@@ -387,13 +390,13 @@ fn apply(base: &BaseFolder, steps: &[Step], contents: &BTreeMap<String, Vec<u8>>
             }
             base.set_mode(&step.path, *mode)
         }
-        State::Absent | State::Folder { .. } | State::Other => Ok(()),
+        FileState::Absent | FileState::Folder { .. } | FileState::Other => Ok(()),
     })?;
     // A folder that may not be written must have all that is in it.
     let mut folders = chosen(&|step| is_folder(&step.then));
     folders.reverse();
     each(folders, &|step| match step.then {
-        State::Folder { mode } => base.set_mode(&step.path, mode),
+        FileState::Folder { mode } => base.set_mode(&step.path, mode),
         _ => Ok(()),
     })
 }

@@ -9,8 +9,8 @@ use rusqlite::Connection;
 use rustix::fs::Stat;
 
 use super::file::{self, Base};
-use super::state::{Identify, MAX_FILES, State, States, UndoPlace, look};
-use super::{Inner, UndoLog};
+use super::state::{FileState, FileStates, Identify, MAX_FILES, UndoPlace, look};
+use super::{OpenLog, UndoLog};
 use crate::stdx::ignored::walker;
 use crate::store::beside::FileError;
 
@@ -71,17 +71,17 @@ fn paths(place: &UndoPlace, max_mb: u32) -> Option<Vec<PathBuf>> {
     Some(found)
 }
 
-impl Inner {
+impl OpenLog {
     /// Returns the state of each file, and makes it the baseline; `None` if the workspace is too large.
     pub(super) fn snapshot(
         &self,
         connection: &Connection,
         place: &UndoPlace,
-    ) -> Result<Option<States>, FileError> {
+    ) -> Result<Option<FileStates>, FileError> {
         let Some(paths) = paths(place, self.options.snapshot_mb) else { return Ok(None) };
         let base = place.open()?;
         let mut known = file::baseline(connection, &place.workspace)?;
-        let mut states = States::new();
+        let mut states = FileStates::new();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         for path in paths {
             // It may be gone since.
@@ -104,7 +104,7 @@ impl Inner {
                     new.state
                 }
             };
-            if state != State::Absent {
+            if state != FileState::Absent {
                 states.insert(path, state);
             }
         }

@@ -30,7 +30,7 @@ pub struct UndoPlace {
 /// What is at a path. Stored: variants may only be added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum State {
+pub enum FileState {
     Absent,
     File {
         content: Content,
@@ -56,7 +56,7 @@ pub enum Content {
     Inode(String),
 }
 
-impl State {
+impl FileState {
     /// The hash of a file whose bytes may be kept.
     pub fn hash(&self) -> Option<&str> {
         match self {
@@ -120,12 +120,12 @@ pub fn look(
     place: &UndoPlace,
     relative: &Path,
     identify: Identify,
-) -> io::Result<(State, Option<Vec<u8>>)> {
-    let Some(stat) = base.look(relative)? else { return Ok((State::Absent, None)) };
+) -> io::Result<(FileState, Option<Vec<u8>>)> {
+    let Some(stat) = base.look(relative)? else { return Ok((FileState::Absent, None)) };
     let mode = stat.st_mode & 0o7777;
     let state = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Directory => State::Folder { mode },
-        FileType::Symlink => State::Link { target: base.link_target(relative)? },
+        FileType::Directory => FileState::Folder { mode },
+        FileType::Symlink => FileState::Link { target: base.link_target(relative)? },
         FileType::RegularFile => {
             let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
             let reads = match identify {
@@ -143,15 +143,15 @@ pub fn look(
                 Some(bytes) => Content::Hash(fingerprint(bytes)),
                 None => Content::Inode(inode(&stat)),
             };
-            return Ok((State::File { content, mode }, bytes));
+            return Ok((FileState::File { content, mode }, bytes));
         }
-        _ => State::Other,
+        _ => FileState::Other,
     };
     Ok((state, None))
 }
 
 /// Whether a path is in this state now.
-pub fn is_now(base: &BaseFolder, place: &UndoPlace, relative: &Path, state: &State) -> io::Result<bool> {
+pub fn is_now(base: &BaseFolder, place: &UndoPlace, relative: &Path, state: &FileState) -> io::Result<bool> {
     let identify = match state.content() {
         Some(Content::Inode(_)) => Identify::ByInode,
         Some(Content::Hash(_)) => Identify::ByHash,
@@ -184,4 +184,4 @@ pub fn below(base: &BaseFolder, place: &UndoPlace, root: &Path) -> io::Result<Op
 }
 
 /// The states of paths; those that are absent are left out.
-pub type States = BTreeMap<PathBuf, State>;
+pub type FileStates = BTreeMap<PathBuf, FileState>;

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::file::Entry;
-use super::restore::{Conflict, Direction, Restoration, Step};
-use super::state::State;
+use super::file::UndoEntry;
+use super::restore::{Conflict, Direction, Restoration, RestoreStep};
+use super::state::FileState;
 use crate::stdx::text::{code, one_line_summary, sanitize_line};
 use crate::tool::diff::as_text;
 
@@ -106,8 +106,8 @@ pub fn told(restoration: &Restoration) -> String {
 
 /// Lists changes, the newest first.
 #[must_use]
-pub fn listed(entries: &[Entry]) -> String {
-    let line = |entry: &Entry| {
+pub fn listed(entries: &[UndoEntry]) -> String {
+    let line = |entry: &UndoEntry| {
         let files = if entry.files == 1 { "1 file".to_owned() } else { format!("{} files", entry.files) };
         let state = match (entry.undone, entry.ended, entry.is_command) {
             (Some(_), _, _) => ", taken back",
@@ -120,17 +120,17 @@ pub fn listed(entries: &[Entry]) -> String {
     entries.iter().map(line).collect()
 }
 
-fn lines(steps: &[Step], [moved, restored, removed, changed]: &Verbs) -> String {
+fn lines(steps: &[RestoreStep], [moved, restored, removed, changed]: &Verbs) -> String {
     let mut text = String::new();
     let sources: Vec<_> = steps.iter().filter_map(|step| step.from.as_deref()).collect();
-    let shown_steps: Vec<&Step> =
+    let shown_steps: Vec<&RestoreStep> =
         steps.iter().filter(|step| !sources.contains(&step.path.as_path())).collect();
     for step in shown_steps.iter().take(LISTED) {
         let path = shown(&step.path);
         let _ = match (&step.from, &step.now, &step.then) {
             (Some(from), _, _) => write!(text, "\n- {path}: {moved} {}", shown(from)),
-            (None, State::Absent, _) => write!(text, "\n- {path}: {restored}"),
-            (None, _, State::Absent) => write!(text, "\n- {path}: {removed}"),
+            (None, FileState::Absent, _) => write!(text, "\n- {path}: {restored}"),
+            (None, _, FileState::Absent) => write!(text, "\n- {path}: {removed}"),
             (None, _, _) => write!(text, "\n- {path}: {changed}"),
         };
     }

@@ -6,11 +6,11 @@
 use crate::app::builtin_tools;
 use crate::approval::rules::EXAMPLE;
 use crate::cli::table::{WIDTH, columns};
-use crate::cli::tools::row;
 use crate::command::Commands;
 use crate::config::{INERT, ProjectTrust, SETTINGS};
 use crate::provider::catalog::{KeyNeed, PRESETS};
-use crate::stdx::text::wrap;
+use crate::stdx::text::{one_line_summary, wrap};
+use crate::tool::{Origin, ToolSpec};
 use crate::tui::keys::Keymap;
 
 /// One topic of the reference.
@@ -119,10 +119,23 @@ fn services() -> String {
 fn tools() -> String {
     let all = builtin_tools();
     let rows = all.iter().map(|spec| {
-        let [name, category, risk, about] = row(spec);
+        let [name, category, risk, about] = tool_cells(spec);
         [name, format!("{category}, {risk}"), about]
     });
     columns(&rows.collect::<Vec<_>>())
+}
+
+/// The width of a description, in terminal cells.
+const TOOL_ABOUT: usize = 200;
+
+/// Returns the cells of a tool.
+pub(in crate::cli) fn tool_cells(spec: &ToolSpec) -> [String; 4] {
+    let about = format!("{} ({})", spec.about().trim_end_matches('.'), spec.asks());
+    let category = match &spec.origin {
+        Origin::Builtin => spec.category.word().to_owned(),
+        Origin::Server(name) => format!("server {name}"),
+    };
+    [spec.name.to_string(), category, spec.risk.word().to_owned(), one_line_summary(&about, TOOL_ABOUT)]
 }
 
 fn keys() -> String {

@@ -7,7 +7,7 @@ use crate::command::{FilesToo, Say};
 use crate::frontend::protocol::ServerMessage;
 use crate::history::{Durability, Record, RecordNo};
 use crate::message::NoteKind;
-use crate::undo::{EntryFilter, Scope, UndoError, UndoOutcome, UndoWhat, listed};
+use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoWhat, listed};
 
 /// Changes that `/undo list` shows.
 const LISTED: usize = 30;
@@ -29,7 +29,7 @@ impl SessionRuntime<'_> {
     async fn files_back(&mut self, what: UndoWhat, agreed: bool, (title, again): (&str, &str)) -> bool {
         let app = std::sync::Arc::clone(&self.client.app);
         let (log, own) = (app.undo.clone(), app.world.own_folders(&app.settings));
-        let scope = Scope::Session(self.session.id().to_string());
+        let scope = UndoScope::Session(self.session.id().to_string());
         let done = tokio::task::spawn_blocking(move || log.carry_out(&scope, &what, agreed, &own)).await;
         let (say, is_done) = match done {
             Ok(Ok(UndoOutcome::Done(text))) => (Say::plain(title, text), true),

@@ -40,7 +40,7 @@ pub struct OnePath {
 }
 
 /// Something at a path that is not followed if it is a link.
-struct Entry {
+struct PathEntry {
     /// Absolute.
     path: PathBuf,
     shown: String,
@@ -50,7 +50,7 @@ struct Entry {
     version: Version,
 }
 
-impl Entry {
+impl PathEntry {
     fn of(place: &ToolPath, given: &str) -> Result<Self, ToolError> {
         let path = place.entry(given)?;
         let shown = place.shown(&path);
@@ -132,10 +132,10 @@ impl ToolPath {
 fn plan(
     place: &ToolPath,
     (summary, risk): (String, Risk),
-    (reads, writes): (&[&Entry], &[&Entry]),
+    (reads, writes): (&[&PathEntry], &[&PathEntry]),
     undo: Undo,
 ) -> CallPlan {
-    let paths = |entries: &[&Entry]| entries.iter().map(|entry| entry.path.clone()).collect();
+    let paths = |entries: &[&PathEntry]| entries.iter().map(|entry| entry.path.clone()).collect();
     let guards: Vec<_> = writes.iter().map(|entry| guard(place, &entry.path)).collect();
     CallPlan {
         summary,
@@ -151,12 +151,12 @@ fn plan(
 }
 
 /// Whether a file would get a name that no longer tells that it holds secrets.
-fn hides_secrets(from: &Entry, to: &Entry) -> bool {
+fn hides_secrets(from: &PathEntry, to: &PathEntry) -> bool {
     may_hold_secrets(&from.shown) && !may_hold_secrets(&to.shown)
 }
 
-fn pair(args: &FromTo, place: &ToolPath) -> Result<(Entry, Entry), ToolError> {
-    let (from, to) = (Entry::existing(place, &args.from)?, Entry::vacant(place, &args.to)?);
+fn pair(args: &FromTo, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
+    let (from, to) = (PathEntry::existing(place, &args.from)?, PathEntry::vacant(place, &args.to)?);
     from.check_movable()?;
     if to.path.starts_with(&from.path) {
         return Err(misuse(format!("{} lies inside of {}", to.shown, from.shown)));
@@ -164,8 +164,8 @@ fn pair(args: &FromTo, place: &ToolPath) -> Result<(Entry, Entry), ToolError> {
     Ok((from, to))
 }
 
-fn both(from: &Entry, to: &Entry) -> Preview {
-    let field = |name: &str, entry: &Entry| (name.to_owned(), entry.shown.clone());
+fn both(from: &PathEntry, to: &PathEntry) -> Preview {
+    let field = |name: &str, entry: &PathEntry| (name.to_owned(), entry.shown.clone());
     Preview::Fields { fields: vec![field("from", from), field("to", to)] }
 }
 
@@ -254,7 +254,7 @@ impl TypedTool for CopyFile {
     }
 }
 
-fn copied(args: &FromTo, place: &ToolPath) -> Result<(Entry, Entry), ToolError> {
+fn copied(args: &FromTo, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
     let (from, to) = pair(args, place)?;
     match from.kind {
         Some(FileType::RegularFile) => Ok((from, to)),
@@ -315,8 +315,8 @@ impl TypedTool for DeleteFile {
     }
 }
 
-fn deleted(args: &OnePath, place: &ToolPath) -> Result<Entry, ToolError> {
-    let entry = Entry::existing(place, &args.path)?;
+fn deleted(args: &OnePath, place: &ToolPath) -> Result<PathEntry, ToolError> {
+    let entry = PathEntry::existing(place, &args.path)?;
     entry.check_movable()?;
     if entry.is_folder() {
         let names = place.base().and_then(|base| base.names(place.relative(&entry.path)));
@@ -334,7 +334,7 @@ fn deleted(args: &OnePath, place: &ToolPath) -> Result<Entry, ToolError> {
     Ok(entry)
 }
 
-fn text_of(place: &ToolPath, entry: &Entry) -> Option<String> {
+fn text_of(place: &ToolPath, entry: &PathEntry) -> Option<String> {
     if entry.size > MAX_CHANGED {
         return None;
     }
@@ -378,8 +378,8 @@ impl TypedTool for CreateDir {
     }
 }
 
-fn created(args: &OnePath, place: &ToolPath) -> Result<Entry, ToolError> {
-    let entry = Entry::of(place, &args.path)?;
+fn created(args: &OnePath, place: &ToolPath) -> Result<PathEntry, ToolError> {
+    let entry = PathEntry::of(place, &args.path)?;
     match entry.kind {
         None => Ok(entry),
         Some(FileType::Directory) => Err(misuse(format!("the folder {} exists already", entry.shown))),

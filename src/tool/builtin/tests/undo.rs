@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use super::*;
 use crate::tool::Undo;
-use crate::undo::{EntryFilter, FILE, Restoration, Scope, UndoError, UndoOutcome, UndoWhat};
+use crate::undo::{EntryFilter, FILE, Restoration, UndoError, UndoOutcome, UndoScope, UndoWhat};
 
 /// What is at each path: mode, and target or content.
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
@@ -61,7 +61,7 @@ impl Bench {
     }
 
     fn ask(&self, what: &UndoWhat) -> String {
-        match self.undo.carry_out(&Scope::Session("s".to_owned()), what, true, &self.own()).unwrap() {
+        match self.undo.carry_out(&UndoScope::Session("s".to_owned()), what, true, &self.own()).unwrap() {
             UndoOutcome::Done(text) | UndoOutcome::Refused(text) => text,
             UndoOutcome::Asks { text, .. } => panic!("{text}"),
         }
@@ -229,7 +229,7 @@ async fn a_long_session_is_undone_to_the_byte_and_redone() {
     let undoing = bench.undoing(&ids);
     assert_eq!(undoing.refusal(), None);
     assert!(undoing.lost.is_empty(), "{:?}", undoing.lost);
-    undoing.apply().unwrap();
+    undoing.apply("").unwrap();
     let mut undone = bench.tree();
     // What git ignores is not kept, and so not taken back.
     undone.retain(|path, _| !path.starts_with("target"));
@@ -269,7 +269,7 @@ async fn later_work_is_not_trampled() {
     let said = refused.refusal().unwrap();
     assert!(said.contains("`a.txt`: it was changed since. Taking it back would do this"), "{said}");
     assert!(said.contains("-three") && said.contains("-another b"), "{said}");
-    assert!(matches!(refused.apply(), Err(UndoError::Nothing)));
+    assert!(matches!(refused.apply(""), Err(UndoError::Nothing)));
     assert_eq!(bench.get("a.txt"), "one\nTWO\nthree\n");
     // What nobody touched can be taken back; a folder with files of others stays.
     let said = bench.ask(&UndoWhat::Entry(ids[1]));
@@ -293,8 +293,10 @@ async fn what_is_protected_or_secret_is_never_copied_nor_restored() {
     bench.call("shell", json!({"command": "echo more >> .env; echo more >> x.log; mkdir -p .git .co; echo h > .git/h; echo r > .co/r; echo a > a"})).await;
     let undoing = bench.undoing(&bench.ids());
     assert_eq!(undoing.lost, [PathBuf::from(".env")]);
-    let asked =
-        bench.undo.carry_out(&Scope::Session("s".to_owned()), &UndoWhat::Last, false, &bench.own()).unwrap();
+    let asked = bench
+        .undo
+        .carry_out(&UndoScope::Session("s".to_owned()), &UndoWhat::Last, false, &bench.own())
+        .unwrap();
     let UndoOutcome::Asks { text: asked, .. } = asked else { panic!("{asked:?}") };
     assert!(
         asked.contains("Others may have made some of the changes") && asked.contains("`a`: to be removed"),
@@ -515,7 +517,7 @@ async fn what_is_as_it_was_already_is_marked_and_what_runs_elsewhere_is_left_alo
     );
     // Of another session or folder there is nothing to take back here.
     bench.call("write_file", json!({"path": "n", "content": "2"})).await;
-    let other = Scope::Session("another".to_owned());
+    let other = UndoScope::Session("another".to_owned());
     let outcome = bench.undo.carry_out(&other, &UndoWhat::Entry(2), true, &bench.own()).unwrap();
     assert!(matches!(outcome, UndoOutcome::Refused(_)) && bench.at("n").exists(), "{outcome:?}");
     // A command that runs in another process keeps its way back whatever happens here.
@@ -532,7 +534,7 @@ async fn what_is_as_it_was_already_is_marked_and_what_runs_elsewhere_is_left_alo
     bench.call("shell", json!({"command": "true"})).await;
     bench.undo_last();
     recording.end();
-    let session = Scope::Session("o".to_owned());
+    let session = UndoScope::Session("o".to_owned());
     let outcome = other.carry_out(&session, &UndoWhat::Last, true, &bench.own()).unwrap();
     let UndoOutcome::Done(said) = outcome else { panic!("{outcome:?}") };
     assert!(said.contains("- `theirs`: removed"), "{said}");
