@@ -14,8 +14,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
 use super::deed::Deed;
-use super::state::UndoPlace;
-use super::state::{FileState, MAX_COPIED};
+use super::state::{FileState, MAX_COPIED, UndoPlace};
 use crate::stdx::text::one_line_summary;
 use crate::store::beside::{FileError, open_beside};
 use crate::store::file_id;

@@ -106,9 +106,7 @@ fn chosen(all: &[UndoEntry], what: &UndoWhat) -> Result<Vec<i64>, String> {
             (ids(&|one| Some(one.turn()) == turn), "There is nothing to take back.".to_owned())
         }
         UndoWhat::Entry(id) => match all.first() {
-            Some(one) if one.undone.is_some() => {
-                (Vec::new(), format!("FileChange {id} was taken back already."))
-            }
+            Some(one) if one.undone.is_some() => (Vec::new(), format!("Change {id} was taken back already.")),
             Some(_) => (vec![*id], String::new()),
             None => (Vec::new(), format!("There is no change {id} here. `/undo list` shows them.")),
         },

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::git::revision;
+use super::git::{owned, revision};
 use super::place::ToolPath;
 use super::shell::Shell;
 use super::typed::{RunContext, TypedTool};
@@ -83,10 +83,6 @@ impl<A: Action> TypedTool for ActionTool<A> {
 /// Checks that a text is a name of a branch or a remote, and no option.
 fn name<'a>(text: &'a str, what: &str) -> Result<&'a str, ToolError> {
     revision(text).map_err(|_| misuse(format!("{text:?} is no name of a {what}")))
-}
-
-fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -8,12 +8,10 @@ use serde::Deserialize;
 use super::output::untrusted;
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::work::misuse;
+use super::work::{misuse, plan_without_access};
 use crate::message::Source;
 use crate::stdx::text::one_line_summary;
-use crate::tool::{
-    Access, CallPlan, Category, Effect, Preview, Question, Risk, Seen, ToolError, ToolOutput, Undo,
-};
+use crate::tool::{CallPlan, Category, Question, Risk, Seen, ToolError, ToolOutput};
 
 /// The most options: each has a key.
 const MOST: usize = 9;
@@ -65,17 +63,9 @@ impl TypedTool for AskUser {
             [] => String::new(),
             options => format!(" ({})", options.join(" / ")),
         };
-        Ok(CallPlan {
-            summary: one_line_summary(&format!("asks: {}{options}", args.question), SUMMARY_WIDTH),
-            preview: Preview::None,
-            risk: Risk::Low,
-            access: Access::Nothing,
-            basis: Vec::new(),
-            undo: Undo::None,
-            effect: Effect::OfTool,
-            question: Some(Question { text: args.question, options: args.options, many: args.many }),
-            needs_person: None,
-        })
+        let summary = one_line_summary(&format!("asks: {}{options}", args.question), SUMMARY_WIDTH);
+        let question = Some(Question { text: args.question, options: args.options, many: args.many });
+        Ok(CallPlan { question, ..plan_without_access(summary, Risk::Low) })
     }
 
     async fn run(&self, args: AskUserArgs, _: RunContext) -> Result<ToolOutput, ToolError> {

@@ -243,8 +243,22 @@ pub fn revision(word: &str) -> Result<&str, ToolError> {
     Ok(word)
 }
 
-fn owned(words: &[&str]) -> Vec<String> {
+pub fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Returns the words with a revision and paths, neither of which can be an option.
+fn narrowed(
+    mut words: Vec<String>,
+    wanted: Option<&str>,
+    paths: &[String],
+) -> Result<Vec<String>, ToolError> {
+    if let Some(wanted) = wanted {
+        words.extend(["--end-of-options".to_owned(), revision(wanted)?.to_owned()]);
+    }
+    words.push("--".to_owned());
+    words.extend(paths.iter().cloned());
+    Ok(words)
 }
 
 /// Takes no arguments.
@@ -293,12 +307,7 @@ impl GitQuestion for Diff {
         ]);
         words.extend(self.staged.then(|| "--cached".to_owned()));
         words.extend(self.stat.then(|| "--stat".to_owned()));
-        if let Some(wanted) = &self.revision {
-            words.extend(["--end-of-options".to_owned(), revision(wanted)?.to_owned()]);
-        }
-        words.push("--".to_owned());
-        words.extend(self.paths.iter().cloned());
-        Ok(words)
+        narrowed(words, self.revision.as_deref(), &self.paths)
     }
 
     fn paths(&self) -> &[String] {
@@ -332,12 +341,7 @@ impl GitQuestion for Log {
         words.extend(
             self.message.iter().flat_map(|text| ["--fixed-strings".to_owned(), format!("--grep={text}")]),
         );
-        if let Some(wanted) = &self.revision {
-            words.extend(["--end-of-options".to_owned(), revision(wanted)?.to_owned()]);
-        }
-        words.push("--".to_owned());
-        words.extend(self.paths.iter().cloned());
-        Ok(words)
+        narrowed(words, self.revision.as_deref(), &self.paths)
     }
 
     fn paths(&self) -> &[String] {
@@ -363,8 +367,7 @@ impl GitQuestion for Show {
         let mut words =
             owned(&["show", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--submodule=short"]);
         words.extend(self.stat.then(|| "--stat".to_owned()));
-        words.extend(["--end-of-options".to_owned(), revision(&self.revision)?.to_owned(), "--".to_owned()]);
-        Ok(words)
+        narrowed(words, Some(&self.revision), &[])
     }
 }
 

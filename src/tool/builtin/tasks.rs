@@ -8,13 +8,11 @@ use serde::Deserialize;
 use super::output::{cap, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::work::{misuse, off_thread, terminal};
+use super::work::{misuse, off_thread, plan_without_access, terminal};
 use crate::message::Source;
 use crate::sandbox::tasks::{TaskOutput, Tasks};
 use crate::stdx::text::one_line_summary;
-use crate::tool::{
-    Access, CallPlan, Category, Effect, Preview, Risk, Seen, SideEffect, ToolError, ToolOutput, Undo,
-};
+use crate::tool::{CallPlan, Category, Preview, Risk, Seen, SideEffect, ToolError, ToolOutput};
 
 /// The longest time that one call waits for the end of a task, in seconds.
 const LONGEST_WAIT: u64 = 600;
@@ -81,7 +79,7 @@ impl TypedTool for ReadTask {
         if args.wait.is_some_and(|seconds| seconds > LONGEST_WAIT) {
             return Err(misuse(format!("`wait` is at most {LONGEST_WAIT} seconds; call again")));
         }
-        Ok(plan(format!("read task {}", args.task), Risk::Low))
+        Ok(plan_without_access(format!("read task {}", args.task), Risk::Low))
     }
 
     async fn run(&self, args: ReadTaskArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
@@ -119,7 +117,7 @@ impl TypedTool for WriteTask {
             preview: Preview::Text { text: args.text },
             // It may be the answer to any question of the program.
             needs_person: Some("it types into a running program".to_owned()),
-            ..plan(format!("write to task {}: {shown}", args.task), Risk::Medium)
+            ..plan_without_access(format!("write to task {}: {shown}", args.task), Risk::Medium)
         })
     }
 
@@ -146,27 +144,13 @@ impl TypedTool for EndTask {
     }
 
     fn plan(&self, args: EndTaskArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
-        Ok(plan(format!("end task {}", args.task), Risk::Low))
+        Ok(plan_without_access(format!("end task {}", args.task), Risk::Low))
     }
 
     async fn run(&self, args: EndTaskArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
         self.0.end(&cx.place.spill, args.task).map_err(terminal)?;
         self.0.wait(&cx.place.spill, args.task).await;
         output(&self.0, cx, args.task).await
-    }
-}
-
-fn plan(summary: String, risk: Risk) -> CallPlan {
-    CallPlan {
-        summary,
-        risk,
-        access: Access::Nothing,
-        basis: Vec::new(),
-        preview: Preview::None,
-        undo: Undo::None,
-        effect: Effect::OfTool,
-        question: None,
-        needs_person: None,
     }
 }
 

@@ -9,10 +9,10 @@ use serde_json::json;
 use super::output::untrusted;
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::work::{misuse, terminal};
+use super::work::{misuse, plan_without_access, terminal};
 use crate::message::{ReturnStatus, Source};
 use crate::stdx::text::{one_line_summary, sanitize_line};
-use crate::tool::{Access, CallPlan, Category, Effect, Preview, Risk, Seen, ToolError, ToolOutput, Undo};
+use crate::tool::{CallPlan, Category, Risk, Seen, ToolError, ToolOutput};
 
 /// The most items.
 const MOST: usize = 50;
@@ -71,17 +71,7 @@ impl TypedTool for Todo {
                 one_line_summary(&format!("steps, {done} of {} done{now}", items.len()), WIDTH)
             }
         };
-        Ok(CallPlan {
-            summary,
-            preview: Preview::None,
-            risk: Risk::Low,
-            access: Access::Nothing,
-            basis: Vec::new(),
-            undo: Undo::None,
-            effect: Effect::OfTool,
-            question: None,
-            needs_person: None,
-        })
+        Ok(plan_without_access(summary, Risk::Low))
     }
 
     async fn run(&self, args: TodoArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {

@@ -29,6 +29,11 @@ pub fn look_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
     }
 }
 
+/// Returns the plan of a call that touches no file.
+pub fn plan_without_access(summary: String, risk: Risk) -> CallPlan {
+    CallPlan { access: Access::Nothing, risk, ..look_plan(summary, std::path::PathBuf::new()) }
+}
+
 /// Returns the plan of a call that reads file contents: a path that may hold secrets raises the risk.
 pub fn read_plan(place: &ToolPath, summary: String, path: std::path::PathBuf) -> CallPlan {
     if may_hold_secrets(&display_relative(&place.workspace, &path)) {

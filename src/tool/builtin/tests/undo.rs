@@ -515,6 +515,7 @@ async fn what_is_as_it_was_already_is_marked_and_what_runs_elsewhere_is_left_alo
         Undo::None,
         "a repository"
     );
+    assert_eq!(bench.ask(&UndoWhat::Entry(1)), "Change 1 was taken back already.");
     // Of another session or folder there is nothing to take back here.
     bench.call("write_file", json!({"path": "n", "content": "2"})).await;
     let other = UndoScope::Session("another".to_owned());
