@@ -383,6 +383,8 @@ pub enum Source {
     Tool { name: ToolName },
     /// A tool server: a resource or a prompt of it.
     Server { name: String },
+    /// A web page, or results of a search, by its address.
+    Web { url: String },
 }
 
 /// Whether text may be treated as the user's own; untrusted text never satisfies an allow rule.

@@ -1,5 +1,7 @@
 //! Figures without a terminal.
 
+use std::time::Duration;
+
 use super::report::{Goal, Report};
 use super::service::{Answer, Service};
 use super::stage::{Stage, Who, ms};
@@ -103,4 +105,19 @@ pub fn rounds(report: &mut Report) {
     let co: Vec<f64> = (0..5).flat_map(|_| take(Who::Co, &["-p", "look around"])).collect();
     let floor: Vec<f64> = (0..5).flat_map(|_| take(Who::Floor, &["ask", "URL"])).collect();
     report.add("between tool rounds", "ms", &co, &floor, Goal::Times(6.0));
+}
+
+/// Twenty independent reads of one reply, of 100 ms each: from its last byte to the next request.
+pub fn reads(report: &mut Report) {
+    const EACH: Duration = Duration::from_millis(100);
+    let service = Service::start(Answer::Searches { searches: 20, each: EACH });
+    let own = service.url.trim_end_matches("/v1").to_owned();
+    let stage = Stage::new(Some(&service.url)).env("CO_WEB_SEARXNG_URL", &own);
+    let take = |_| {
+        stage.run(Who::Co, &["-p", "search"]);
+        let served = service.served();
+        ms(served[1].asked.saturating_duration_since(served[0].answered))
+    };
+    let co: Vec<f64> = (0..9).map(take).collect();
+    report.add("20 reads of 100 ms in one reply", "ms", &co, &[], Goal::Most(150.0));
 }

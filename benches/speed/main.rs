@@ -36,14 +36,16 @@ const FIGURES: &[Figure] = &[
     ("echo", screen::echo),
     ("session", session::four_hundred),
     ("long", session::ten_thousand),
+    ("reads", headless::reads),
     ("decided", approvals::decided),
     ("waiting", approvals::waiting),
     ("sessions", history::sessions),
 ];
 
 /// What a check takes: those that say how fast the program is, in a few minutes.
-const CHECKED: &[&str] =
-    &["start", "headless", "rounds", "first", "idle", "servers", "flood", "stream", "echo", "session"];
+const CHECKED: &[&str] = &[
+    "start", "headless", "rounds", "reads", "first", "idle", "servers", "flood", "stream", "echo", "session",
+];
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();

@@ -18,6 +18,8 @@ pub enum Answer {
     Paced { tokens: Vec<String>, a_second: u32 },
     /// So many rounds of a call that only looks, then a text.
     Rounds { rounds: usize },
+    /// So many searches in one reply, each of which is answered after a while, then a text.
+    Searches { searches: usize, each: Duration },
 }
 
 /// When a request came in whole, and when the last byte of its answer had been written.
@@ -59,8 +61,15 @@ impl Service {
 fn serve(stream: &TcpStream, answer: &Answer, next: &AtomicUsize, tell: &Sender<Served>) {
     stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(stream);
-    while request(&mut reader).is_some() {
+    while let Some(wanted) = request(&mut reader) {
         let asked = Instant::now();
+        if let (Answer::Searches { each, .. }, Wanted::Search) = (answer, wanted) {
+            thread::sleep(*each);
+            if found(stream).is_none() {
+                return;
+            }
+            continue;
+        }
         let number = next.fetch_add(1, Ordering::SeqCst);
         if respond(stream, answer, number).is_none() {
             return;
@@ -70,13 +79,33 @@ fn serve(stream: &TcpStream, answer: &Answer, next: &AtomicUsize, tell: &Sender<
     }
 }
 
+/// What a request is for.
+enum Wanted {
+    Reply,
+    Search,
+}
+
+/// Answers a search as a SearXNG server does.
+fn found(mut stream: &TcpStream) -> Option<()> {
+    let body = r#"{"results":[{"title":"A","url":"https://a.invalid/","content":"about a"}]}"#;
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + body).as_bytes()).ok()
+}
+
 /// Reads one request; `None` at the end of the connection.
-fn request(reader: &mut BufReader<&TcpStream>) -> Option<()> {
+fn request(reader: &mut BufReader<&TcpStream>) -> Option<Wanted> {
     let mut length = 0;
+    let mut wanted = Wanted::Reply;
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).ok()? == 0 {
             return None;
+        }
+        if line.starts_with("GET /search?") {
+            wanted = Wanted::Search;
         }
         let line = line.trim_end().to_ascii_lowercase();
         if let Some(value) = line.strip_prefix("content-length:") {
@@ -86,7 +115,7 @@ fn request(reader: &mut BufReader<&TcpStream>) -> Option<()> {
             break;
         }
     }
-    std::io::copy(&mut reader.take(length), &mut std::io::sink()).ok().map(drop)
+    std::io::copy(&mut reader.take(length), &mut std::io::sink()).ok().map(|_| wanted)
 }
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -102,7 +131,11 @@ fn respond(mut stream: &TcpStream, answer: &Answer, number: usize) -> Option<()>
         Answer::Rounds { rounds } if number % (rounds + 1) < *rounds => {
             stream.write_all(&chunk(&call(number))).ok()?;
         }
-        Answer::Rounds { .. } => stream.write_all(&whole("done")).ok()?,
+        Answer::Searches { searches, .. } if number.is_multiple_of(2) => {
+            let calls: String = (0..*searches).map(|at| search(number, at)).collect();
+            stream.write_all(&chunk(&(calls + &end("tool_calls")))).ok()?;
+        }
+        Answer::Searches { .. } | Answer::Rounds { .. } => stream.write_all(&whole("done")).ok()?,
         Answer::Paced { tokens, a_second } => {
             let start = Instant::now();
             for (at, token) in tokens.iter().enumerate() {
@@ -139,6 +172,14 @@ fn call(number: usize) -> String {
         "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{call}]}}}}]}}\n\n{}",
         end("tool_calls")
     )
+}
+
+/// One of several searches; no two ask for the same.
+fn search(number: usize, at: usize) -> String {
+    let call = format!(
+        "{{\"index\":{at},\"id\":\"c{number}-{at}\",\"type\":\"function\",\"function\":{{\"name\":\"web_search\",\"arguments\":\"{{\\\"query\\\":\\\"{number} {at}\\\"}}\"}}}}"
+    );
+    format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{call}]}}}}]}}\n\n")
 }
 
 fn end(reason: &str) -> String {

@@ -117,6 +117,8 @@ pub enum Effect {
     HookStop,
     StartTool {
         call: ToolCall,
+        /// What its plan depends on.
+        basis: Vec<(Resource, Version)>,
     },
     /// Cancel everything that runs and drop plans and hooks; each running call still ends with `ToolDone`.
     CancelTools,

@@ -20,7 +20,7 @@ use crate::approval::{AutoApprove, Decider, Place, Policy};
 use crate::command::code;
 use crate::config::{
     ConfigError, ConfigWarning, Loaded, Mode, Secret, ServerSettings, Settings, SpanContent,
-    TelemetrySettings, UndoSettings,
+    TelemetrySettings, UndoSettings, WebAccess,
 };
 use crate::history::{Limits, SessionId};
 use crate::message::ToolName;
@@ -37,7 +37,8 @@ use crate::store::{Store, StoreError, StoreOptions};
 use crate::telemetry::TelemetryOptions;
 use crate::telemetry::file::FileOptions;
 use crate::telemetry::otlp::OtlpOptions;
-use crate::tool::builtin::{self, BuiltinOptions};
+use crate::tool::builtin::{self, BuiltinOptions, Domains, Engine, WebOptions};
+use crate::tool::cache::ResultCache;
 use crate::tool::mcp::{ServerPlace, Servers};
 use crate::tool::{CallPlan, PlanContext, Registry, ToolSpec};
 use crate::tui::keys::Keymap;
@@ -130,6 +131,8 @@ pub struct App {
     pub child_env: Vec<(String, String)>,
     /// What calls changed in files.
     pub undo: UndoLog,
+    /// Results of tools that are used again.
+    pub cache: ResultCache,
     pub models: Arc<Models>,
     pub permissions: Permissions,
     /// Programs and addresses that offer more tools; not connected yet.
@@ -174,6 +177,7 @@ impl App {
             sandbox_remarks,
             child_env,
             undo,
+            cache: ResultCache::default(),
             models,
             permissions,
             caps,
@@ -251,6 +255,7 @@ impl App {
             spill: self.spill(session.id()),
             own: self.world.own_folders(&self.settings),
             undo: self.undo.clone(),
+            cache: self.cache.clone(),
             decider,
             trace: TraceSettings {
                 // What goes nowhere is not made.
@@ -383,10 +388,43 @@ fn registry(
         env: child_env.to_vec(),
         output_limit: settings.tool_output_limit,
         undo: undo.clone(),
+        web: web_options(settings),
     };
     let mut registry = Registry::new(builtin::all(Arc::clone(sandbox), tasks, options));
     registry.patience = settings.mcp_wait;
     registry
+}
+
+/// Returns how the web is reached; its searches are answered by an own server before a public one.
+fn web_options(settings: &Settings) -> WebOptions {
+    let web = &settings.web;
+    let own = web.searxng_url.as_deref().and_then(Engine::searxng);
+    let brave = || web.brave_api_key.as_ref().and_then(|key| Engine::brave(key.expose()));
+    WebOptions {
+        fetch: web.fetch,
+        search: web.search,
+        domains: Domains { allowed: web.allowed_domains.clone(), blocked: web.blocked_domains.clone() },
+        engine: own.or_else(brave),
+        network: Network { proxy: None, ca_file: settings.ca_file.clone() },
+        ..WebOptions::pages()
+    }
+}
+
+/// Says in one line how the web is reached, and what is missing for searches.
+#[must_use]
+pub fn web_words(settings: &Settings) -> String {
+    let web = &settings.web;
+    let asks = |access| if access == WebAccess::Ask { ", asks" } else { "" };
+    let pages = match web.fetch {
+        WebAccess::Deny => "no pages".to_owned(),
+        access => format!("pages{}", asks(access)),
+    };
+    let searches = match (web.search, web_options(settings).engine) {
+        (WebAccess::Deny, _) => "no searches".to_owned(),
+        (_, None) => "no searches: set `web.searxng_url` or `web.brave_api_key`".to_owned(),
+        (access, Some(engine)) => format!("searches by {}{}", engine.name(), asks(access)),
+    };
+    format!("{pages}; {searches}")
 }
 
 /// Returns where tool servers run, and what they are given.
@@ -434,6 +472,7 @@ pub fn builtin_tools() -> Vec<ToolSpec> {
         env: Vec::new(),
         output_limit: 0,
         undo: UndoLog::default(),
+        web: WebOptions { engine: Engine::searxng("http://localhost"), ..WebOptions::pages() },
     };
     let all = builtin::all(Arc::new(Subprocess::plain()), &Tasks::new(Arc::new(SystemClock)), options);
     all.iter().map(|tool| tool.spec().clone()).collect()
@@ -501,6 +540,9 @@ fn concealing_keys(store: Store, world: &World, settings: &Settings) -> Store {
     let place = server_place(world, settings, &[], &sandbox);
     conceal_servers(&store, &place, &settings.mcp_servers);
     let concealing = store.clone();
+    if let Some(key) = &settings.web.brave_api_key {
+        store.conceal(key.expose());
+    }
     Keys::of(settings).listen(move |secret| concealing.conceal(secret.expose()));
     store
 }

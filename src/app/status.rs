@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::build::otlp_options;
+use super::build::{otlp_options, web_words};
 use crate::accounts::{Models, Origin};
 use crate::approval::WorkspaceKind;
 use crate::config::{Settings, user_file};
@@ -35,6 +35,8 @@ pub struct Status {
     data: PathBuf,
     /// The tool servers of the settings.
     servers: Vec<ServerStatus>,
+    /// How the web is reached.
+    web: String,
     spans: SpansStatus,
     /// `null` if the database cannot be used.
     store: Option<StoreStatus>,
@@ -186,6 +188,7 @@ impl Status {
             settings: user_file(&world.env),
             data,
             servers,
+            web: web_words(settings),
             spans: SpansStatus::of(world, settings),
             store,
             error,
@@ -213,6 +216,7 @@ impl Status {
             rows.push(row("store", format!("{} KiB, sessions: {sessions}", bytes.div_ceil(1024))));
             rows.push(row("waiting", format!("{waiting} for your approval")));
         }
+        rows.push(row("web", self.web.as_str()));
         rows.push(row("spans", self.spans.words()));
         rows.extend(self.error.as_ref().map(|error| row("store", error.as_str())));
         rows

@@ -82,6 +82,8 @@ pub struct CallFacts<'a> {
     pub place: &'a Place,
     pub hook: Option<&'a HookVerdict>,
     pub repetition: Repetition,
+    /// Whether the web address that it requests stands in what the user wrote, or in what the web returned.
+    pub is_named: bool,
 }
 
 impl<'a> CallFacts<'a> {
@@ -111,6 +113,21 @@ impl<'a> CallFacts<'a> {
             && !self.spec.side_effect.is_none()
     }
 
+    /// Says why a request to the web asks, if it does.
+    pub(super) fn why_web_asks(&self) -> Option<String> {
+        match &self.plan.access {
+            Access::Web { asks: true, .. } => Some("the settings ask about the web".to_owned()),
+            Access::Web { host, url: Some(_), .. } if !self.is_named => {
+                Some(format!("neither you nor a web page named this address of {host}"))
+            }
+            Access::Web { .. }
+            | Access::Paths { .. }
+            | Access::External { .. }
+            | Access::Anything
+            | Access::Nothing => None,
+        }
+    }
+
     /// Whether the call is a command that a sandbox holds to the workspace.
     pub(super) fn is_held_command(&self) -> bool {
         self.runs_commands() && !self.is_unheld()
@@ -136,7 +153,7 @@ impl<'a> CallFacts<'a> {
     pub(super) fn edits_workspace(&self) -> bool {
         let inside = match &self.plan.access {
             Access::Paths { writes, .. } => writes.iter().all(|path| path.starts_with(&self.place.folder)),
-            Access::External { .. } | Access::Anything | Access::Nothing => false,
+            Access::External { .. } | Access::Web { .. } | Access::Anything | Access::Nothing => false,
         };
         let local = matches!(self.spec.side_effect, SideEffect::Local);
         inside && local && self.place.kind == WorkspaceKind::Project

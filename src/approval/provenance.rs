@@ -12,6 +12,7 @@
 mod addresses;
 mod encoded;
 mod grams;
+mod named;
 mod span;
 mod spelling;
 #[cfg(test)]
@@ -68,6 +69,16 @@ impl Provenance {
     /// Adds a message of the conversation, in order.
     pub fn hear(&mut self, message: Arc<Message>) {
         self.messages.push(message);
+    }
+
+    /// Whether the user wrote this whole web address, or a search or a page of the web returned it.
+    #[must_use]
+    pub fn names(&self, url: &str) -> bool {
+        voices(&self.messages).iter().any(|voice| match (voice.side, &voice.source) {
+            (Side::Person, _) => named::by_person(voice.text, url),
+            (Side::Outside, Source::Web { .. }) => named::in_text(voice.text, url),
+            (Side::Outside | Side::Files, _) => false,
+        })
     }
 
     /// Returns long spans of `args` that come from untrusted sources and not from the user; each once, in the

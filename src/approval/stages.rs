@@ -7,7 +7,7 @@ use super::rules::{Fit, Rule, RuleEffect, RulesHealth};
 use super::{AutoApprove, CallFacts, Decider, Decision, Grants, Policy, Repetition, Verdict, WorkspaceKind};
 use crate::config::Mode;
 use crate::hook::HookVerdict;
-use crate::tool::Risk;
+use crate::tool::{Access, Risk};
 
 /// A stage of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -400,6 +400,11 @@ impl Weighing<'_> {
         }
         if !self.call.only_looks() {
             return ask(format!("{name} changes something"));
+        }
+        if let Access::Web { .. } = self.call.plan.access {
+            let because = "you or a web page named this address".to_owned();
+            let allowed = || self.decided(Verdict::Allow, Decider::Risk, because);
+            return self.call.why_web_asks().map_or_else(allowed, ask);
         }
         if self.risk > Risk::Low {
             return ask(format!("{name} is {} risk", self.risk.word()));

@@ -28,6 +28,7 @@ struct Case {
     isolation: Isolation,
     hook: Option<HookVerdict>,
     repetition: Repetition,
+    is_named: bool,
 }
 
 const FOLDER: &str = "/work/notes";
@@ -64,6 +65,7 @@ fn case(name: &str, category: Category, side_effect: SideEffect, access: Access,
         isolation: Isolation::NONE,
         hook: None,
         repetition: Repetition::No,
+        is_named: false,
     }
 }
 
@@ -119,6 +121,13 @@ fn ask_user() -> Case {
     })
 }
 
+fn fetch() -> Case {
+    let url = "https://a.example/x";
+    let access = Access::Web { host: "a.example".to_owned(), url: Some(url.to_owned()), asks: false };
+    let looks = SideEffect::None { cache_for: None };
+    case(crate::tool::WEB_FETCH, Category::Web, looks, access, json!({ "path": "a", "url": url }))
+}
+
 /// Every kind of call, as the table names it.
 fn calls() -> Vec<(&'static str, Case)> {
     vec![
@@ -133,6 +142,8 @@ fn calls() -> Vec<(&'static str, Case)> {
         ("run a command, HIGH", make().risk(Risk::High)),
         ("run a command that uses the network", shell("curl a.example")),
         ("run a command that looks", looking_shell()),
+        ("fetch a page that was named", fetch().with(|case| case.is_named = true)),
+        ("fetch a page that nobody named", fetch()),
         ("ask the person", ask_user()),
     ]
 }
@@ -270,6 +281,7 @@ impl Case {
 
     fn facts(&self) -> CallFacts<'_> {
         CallFacts {
+            is_named: self.is_named,
             spec: &self.spec,
             plan: &self.plan,
             args: &self.args,

@@ -7,7 +7,7 @@ use super::console::Console;
 use super::error::Result;
 use super::help::topics::tool_cells;
 use super::table::table;
-use crate::app::known_tools;
+use crate::app::{known_tools, web_words};
 use crate::tool::{Origin, ToolSpec};
 use crate::workspace::{World, load_settings};
 
@@ -19,7 +19,8 @@ pub(super) fn run(what: AsJson, world: &World, flags: Flags, console: &mut Conso
         return console.json(&all);
     }
     let rows: Vec<[String; 4]> = tools.specs().map(tool_cells).collect();
-    console.out(&table(["TOOL", "CATEGORY", "RISK", "WHAT IT DOES"], &rows))
+    console.out(&table(["TOOL", "CATEGORY", "RISK", "WHAT IT DOES"], &rows))?;
+    console.out(&format!("Web: {}.\n", web_words(&settings)))
 }
 
 fn as_json(spec: &ToolSpec) -> serde_json::Value {

@@ -12,6 +12,7 @@ mod view;
 mod words;
 
 mod approvals;
+mod cache;
 mod clear;
 mod compact;
 mod context;
@@ -60,6 +61,7 @@ pub enum Needs {
     Status,
     Tools,
     Tasks,
+    Cache,
     Servers,
     Models,
     Conversation,
@@ -126,6 +128,7 @@ impl Commands {
                 compact::command(),
                 tools::command(),
                 tasks::command(),
+                cache::command(),
                 mcp::command(),
                 trust::command(),
                 history::command(),

@@ -50,6 +50,7 @@ fn task() -> Task {
 fn view() -> CommandView {
     CommandView {
         cost: Vec::new(),
+        cache: Vec::new(),
         stats: Default::default(),
         stats_broken: None,
         context: ContextView {
@@ -163,6 +164,7 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::PickSession { query } => format!("pick a session like {query:?}"),
         CommandEffect::Rename(title) => format!("rename to {title:?}"),
         CommandEffect::Export(form) => format!("export {form:?}"),
+        CommandEffect::ClearCache(pattern) => format!("clear cache {pattern:?}"),
         CommandEffect::EndTask(number) => format!("end task {number}"),
         CommandEffect::OpenServers(text) => format!("servers: {text}"),
         CommandEffect::ReconnectServer(name) => format!("reconnect {name}"),
@@ -390,6 +392,7 @@ fn commands_name_what_there_is() {
         "compact",
         "tools",
         "tasks",
+        "cache",
         "mcp",
         "trust",
         "history",

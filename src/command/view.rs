@@ -9,6 +9,7 @@ use crate::sandbox::tasks::Task;
 use crate::store::{Total, UsedModel};
 use crate::telemetry::stats::Stats;
 use crate::tool::ToolSpec;
+use crate::tool::cache::CachedResult;
 use crate::tool::mcp::ServerStatus;
 use crate::undo::UndoWhat;
 
@@ -28,6 +29,8 @@ pub struct CommandView {
     pub tools: Vec<ToolSpec>,
     /// The tasks of this session, the oldest first, each with the file of its output.
     pub tasks: Vec<(Task, String)>,
+    /// Results of tools that would be used again.
+    pub cache: Vec<CachedResult>,
     /// The tool servers of the settings.
     pub servers: Vec<ServerStatus>,
     pub models: Vec<ModelLine>,
@@ -231,6 +234,8 @@ pub enum CommandEffect {
     Export(ExportForm),
     /// End a command that runs in the background.
     EndTask(usize),
+    /// Drop the kept results of tools that match this pattern, or all.
+    ClearCache(Option<String>),
     /// Open the list of tool servers; the text is for front ends without lists.
     OpenServers(String),
     /// Connect the tool server of this name again.

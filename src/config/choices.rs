@@ -43,6 +43,18 @@ pub enum SpanContent {
 
 names! { SpanContent, all { Full = "full", Redacted = "redacted", None = "none", } }
 
+/// Whether the web is reached without asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WebAccess {
+    #[default]
+    Allow,
+    Ask,
+    /// The tool is not offered.
+    Deny,
+}
+
+names! { WebAccess { Allow = "allow", Ask = "ask", Deny = "deny", } }
+
 /// What isolates commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SandboxChoice {

@@ -41,7 +41,6 @@ pub static INERT: &[InertSetting] = &[
     },
     later(&["notes.vault", "obsidian_vault_path"], &["OBSIDIAN_VAULT_PATH"], "the notes tools", "Folder of Markdown notes"),
     later(&["slack.bot_token", "slack_bot_token"], &["SLACK_BOT_TOKEN"], "the Slack tools", "Token for Slack"),
-    later(&["web.brave_api_key", "brave_search_api_key"], &["BRAVE_SEARCH_API_KEY"], "the web tools", "Key for Brave web search"),
     later(&["google.credentials", "google_credentials_path"], &["GOOGLE_CREDENTIALS_PATH"], "the Google tools", "File with Google credentials"),
     later(&["personality"], &["CO_PERSONALITY", "CO_CLI_PERSONALITY"], "personalities", "Tone of the answers"),
     later(&["memory.max_count", "memory_max_count"], &["CO_CLI_MEMORY_MAX_COUNT"], "memory", "Maximum number of memories"),
@@ -49,8 +48,4 @@ pub static INERT: &[InertSetting] = &[
     later(&["memory.dedup_threshold", "memory_dedup_threshold"], &["CO_CLI_MEMORY_DEDUP_THRESHOLD"], "memory", "Similarity at which memories are merged"),
     later(&["memory.decay_strategy", "memory_decay_strategy"], &["CO_CLI_MEMORY_DECAY_STRATEGY"], "memory", "What happens to the oldest memories"),
     later(&["memory.decay_percentage", "memory_decay_percentage"], &["CO_CLI_MEMORY_DECAY_PERCENTAGE"], "memory", "Share of memories that decays at a time"),
-    later(&["web.allowed_domains", "web_fetch_allowed_domains"], &["CO_CLI_WEB_FETCH_ALLOWED_DOMAINS"], "the web tools", "Only domains that may be fetched"),
-    later(&["web.blocked_domains", "web_fetch_blocked_domains"], &["CO_CLI_WEB_FETCH_BLOCKED_DOMAINS"], "the web tools", "Domains that are never fetched"),
-    later(&["web.search", "web_policy.search"], &["CO_CLI_WEB_POLICY_SEARCH"], "the web tools", "Whether web searches ask"),
-    later(&["web.fetch", "web_policy.fetch"], &["CO_CLI_WEB_POLICY_FETCH"], "the web tools", "Whether web pages are fetched without asking"),
 ];

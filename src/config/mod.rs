@@ -29,7 +29,7 @@ pub use cap::{Cap, Scope, Unit};
 pub use check::{Kind, SectionsOf, checked_url};
 pub use choices::{
     Codec, ContainerNetwork, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice, ThinkingLevel,
-    ThinkingStyle,
+    ThinkingStyle, WebAccess,
 };
 pub use describe::{SettingsAsJson, as_json, describe};
 pub use inert::{INERT, InertSetting};

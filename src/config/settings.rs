@@ -7,7 +7,7 @@
 use super::cap::Cap;
 use super::check::{self, Kind, SectionsOf};
 use super::choices::{
-    ContainerNetwork, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice, ThinkingLevel,
+    ContainerNetwork, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice, ThinkingLevel, WebAccess,
 };
 use super::inert::{INERT, InertSetting};
 use super::models;
@@ -399,6 +399,29 @@ pub static SETTINGS: &[SettingRow] = &[
         "Processors of the docker sandbox",
         |s, v| s.sandbox.cpus = v.integer()).aliases(&["sandbox_cpus"])
         .default("1").project(ProjectTrust::Never),
+    // --- the web
+    row("web.fetch", &["CO_WEB_FETCH", "CO_CLI_WEB_POLICY_FETCH"], Kind::Choice(WebAccess::NAMES),
+        "Web pages: `allow` fetches an address that you, a search or a page named and asks about others; `ask`, `deny`",
+        |s, v| s.web.fetch = v.choice(WebAccess::named)).aliases(&["web_policy.fetch"])
+        .default("allow").project(ProjectTrust::Never),
+    row("web.search", &["CO_WEB_SEARCH", "CO_CLI_WEB_POLICY_SEARCH"], Kind::Choice(WebAccess::NAMES),
+        "Web searches, with `web.searxng_url` or `web.brave_api_key`: `allow`, `ask`, `deny`",
+        |s, v| s.web.search = v.choice(WebAccess::named)).aliases(&["web_policy.search"])
+        .default("allow").project(ProjectTrust::Never),
+    row("web.allowed_domains", &["CO_WEB_ALLOWED_DOMAINS", "CO_CLI_WEB_FETCH_ALLOWED_DOMAINS"], Kind::List,
+        "The only domains, with their subdomains, whose pages are fetched; unset: all",
+        |s, v| s.web.allowed_domains = v.list().unwrap_or_default()).aliases(&["web_fetch_allowed_domains"])
+        .project(ProjectTrust::Never),
+    row("web.blocked_domains", &["CO_WEB_BLOCKED_DOMAINS", "CO_CLI_WEB_FETCH_BLOCKED_DOMAINS"], Kind::List,
+        "Domains, with their subdomains, whose pages are never fetched",
+        |s, v| s.web.blocked_domains = v.list().unwrap_or_default()).aliases(&["web_fetch_blocked_domains"])
+        .project(ProjectTrust::Never),
+    row("web.brave_api_key", &["BRAVE_SEARCH_API_KEY"], Kind::Secret,
+        "Key for Brave's web search",
+        |s, v| s.web.brave_api_key = v.secret()).aliases(&["brave_search_api_key"]).project(ProjectTrust::Never),
+    row("web.searxng_url", &["CO_WEB_SEARXNG_URL"], Kind::Url,
+        "Address of a SearXNG server that searches instead; its settings must allow the format `json`",
+        |s, v| s.web.searxng_url = v.text()).project(ProjectTrust::Never),
     // --- undo
     row("undo.max_mb", &["CO_UNDO_MAX_MB"], int(0, 1_000_000),
         "Size in MiB of what is kept of changed files for `/undo`, beyond which the oldest changes go; 0: nothing is kept",

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::cap::Cap;
 use super::choices::{
-    ContainerNetwork, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice, ThinkingLevel,
+    ContainerNetwork, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice, ThinkingLevel, WebAccess,
 };
 use super::models::ModelOverride;
 use super::providers::ProviderSettings;
@@ -117,6 +117,7 @@ with_blank! {
         pub telemetry: TelemetrySettings,
         pub undo: UndoSettings,
         pub shell: ShellSettings,
+        pub web: WebSettings,
         pub sandbox: SandboxSettings,
         /// Maximum bytes of one tool's output that the model receives; the rest is written to a file.
         pub tool_output_limit: usize,
@@ -125,6 +126,20 @@ with_blank! {
         /// Absolute. Each covers only the folder itself, with the content that the user trusted.
         pub trusted_folders: Vec<PathBuf>,
     }
+}
+
+/// How the web is reached.
+#[derive(Clone, PartialEq, Default)]
+pub struct WebSettings {
+    pub fetch: WebAccess,
+    pub search: WebAccess,
+    /// If there are any, only pages of these domains are fetched.
+    pub allowed_domains: Vec<String>,
+    /// Pages of these are never fetched.
+    pub blocked_domains: Vec<String>,
+    pub brave_api_key: Option<Secret>,
+    /// A SearXNG server; it counts before the key.
+    pub searxng_url: Option<String>,
 }
 
 /// Where spans are kept.

@@ -85,6 +85,12 @@ pub struct Call {
     pub status: Option<ReturnStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+    /// How long it ran, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ms: Option<u64>,
+    /// The age in seconds of the kept result that it returned instead of running.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached_seconds: Option<u64>,
 }
 
 /// One model that was given up, and its replacement.
@@ -353,6 +359,8 @@ impl SeenCall {
                 summary: None,
                 status: None,
                 output: None,
+                ms: None,
+                cached_seconds: None,
             });
             self.calls.len() - 1
         });
@@ -370,6 +378,8 @@ impl SeenCall {
         let known = self.call(call);
         known.status = Some(returned.status);
         known.output = Some(returned.text());
+        known.ms = returned.done.as_ref().and_then(|done| done.took_ms);
+        known.cached_seconds = returned.done.as_ref().and_then(|done| done.cached_age);
     }
 }
 

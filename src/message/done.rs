@@ -20,6 +20,12 @@ pub struct Done {
     /// The hunks of the change as it was asked, if only some of them were approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hunks_asked: Option<usize>,
+    /// How long it ran, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
+    /// The age in seconds of the kept result that it returned, if it did not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_age: Option<u64>,
     /// The tool and the arguments that ran, if they are not those of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran: Option<(ToolName, Value)>,
@@ -29,7 +35,11 @@ impl Done {
     /// Says what came of the call: "+4 -4, 3 of 4 hunks applied", "12 files", "exit 3"; empty if nothing is known.
     pub fn outcome(&self) -> String {
         if self.change.is_empty() {
-            return self.words.clone();
+            return match self.cached_age {
+                Some(age) if self.words.is_empty() => format!("kept result, {age} s old"),
+                Some(age) => format!("{}, kept result, {age} s old", self.words),
+                None => self.words.clone(),
+            };
         }
         let of = |kind: DiffKind| self.change.iter().filter(|line| line.kind == kind).count();
         let lines = format!("+{} -{}", of(DiffKind::Added), of(DiffKind::Removed));

@@ -15,6 +15,7 @@ pub mod json_stream;
 
 pub mod moment;
 pub mod paths;
+pub mod public_address;
 
 pub mod beneath;
 pub mod fs;

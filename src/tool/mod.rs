@@ -4,6 +4,7 @@
 //! may run is decided between the two, elsewhere. Implementations are in `tool/builtin` (layer 5).
 
 pub mod builtin;
+pub mod cache;
 pub mod diff;
 pub mod hunks;
 pub mod mcp;
@@ -26,6 +27,9 @@ pub use crate::message::{DiffKind, DiffLine};
 
 /// The name of the tool that finds tools of servers.
 pub const FIND_TOOLS: &str = "find_tools";
+
+/// The name of the tool that fetches web pages.
+pub const WEB_FETCH: &str = "web_fetch";
 
 /// A tool that the model may call.
 pub trait Tool: Send + Sync {
@@ -80,6 +84,7 @@ pub enum Category {
     Files,
     Search,
     Git,
+    Web,
     Shell,
     /// Commands that run in the background.
     Tasks,
@@ -95,6 +100,7 @@ impl Category {
             Self::Files => "files",
             Self::Search => "search",
             Self::Git => "git",
+            Self::Web => "web",
             Self::Shell => "shell",
             Self::Tasks => "tasks",
             Self::User => "user",
@@ -113,6 +119,7 @@ impl ToolSpec {
     pub fn asks(&self) -> &'static str {
         match (self.category, self.side_effect) {
             (Category::User, _) => "needs no approval",
+            (Category::Web, _) => "reads what you or a page named, else asks",
             (_, SideEffect::None { .. }) => "only reads",
             (_, SideEffect::Local) => "asks first",
             (_, SideEffect::External) => "asks first, leaves this machine",
@@ -229,6 +236,15 @@ pub enum Access {
         /// Whether it is a program that no sandbox holds.
         #[serde(default)]
         unsandboxed: bool,
+    },
+    /// Sends a request to a host on the web.
+    Web {
+        host: String,
+        /// The whole address, if the model chose it: it is requested unasked only where somebody else named it.
+        url: Option<String>,
+        /// Whether the settings say that it asks.
+        #[serde(default)]
+        asks: bool,
     },
     Anything,
     Nothing,
@@ -404,6 +420,9 @@ pub enum ToolError {
     /// The call began, and whether it took effect is unknown.
     #[error("{message}")]
     Unknown { message: String },
+    /// The tool cannot work until the settings change, so it is not offered again in this session.
+    #[error("{message}")]
+    Unavailable { message: String },
     /// The call will not succeed; `message` has everything the model should know, including partial output.
     #[error("{message}")]
     Terminal { message: String },

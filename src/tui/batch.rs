@@ -81,7 +81,7 @@ fn is_overtaken(other: &Card, card: &Card) -> bool {
     let is_read_only = match &card.request.plan.access {
         Access::Paths { writes, .. } => writes.is_empty(),
         Access::External { .. } | Access::Anything => false,
-        Access::Nothing => true,
+        Access::Nothing | Access::Web { .. } => true,
     };
     reply == other_reply
         && other_place < place

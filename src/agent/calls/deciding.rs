@@ -187,9 +187,19 @@ impl Calls {
 
 /// Returns what is known about a planned call by itself.
 fn facts<'a>(one: &'a Tracked, rules: &'a Rules) -> Option<CallFacts<'a>> {
+    let plan = one.plan.as_ref()?;
+    let is_named = match &plan.access {
+        Access::Web { url: Some(url), .. } => rules.heard.names(url),
+        Access::Web { url: None, .. }
+        | Access::Paths { .. }
+        | Access::External { .. }
+        | Access::Anything
+        | Access::Nothing => false,
+    };
     Some(CallFacts {
         spec: one.spec.as_ref()?,
-        plan: one.plan.as_ref()?,
+        plan,
+        is_named,
         args: &one.args,
         taint: &[],
         isolation: rules.isolation,
@@ -203,7 +213,7 @@ fn facts<'a>(one: &'a Tracked, rules: &'a Rules) -> Option<CallFacts<'a>> {
 fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Place) -> Reach {
     let inside = match &plan.access {
         Access::Paths { writes, .. } => writes.iter().all(|path| path.starts_with(&place.folder)),
-        Access::External { .. } | Access::Anything | Access::Nothing => false,
+        Access::External { .. } | Access::Web { .. } | Access::Anything | Access::Nothing => false,
     };
     if inside && spec.side_effect == SideEffect::Local { Reach::Workspace } else { Reach::Beyond }
 }

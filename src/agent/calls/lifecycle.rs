@@ -178,6 +178,7 @@ impl Calls {
         if self.stage != Stage::Early {
             out.push(Effect::Show(Event::ToolRunning { call: call.clone() }));
         }
-        out.push(Effect::StartTool { call });
+        let basis = self.calls[at].plan.as_ref().map(|plan| plan.basis.clone()).unwrap_or_default();
+        out.push(Effect::StartTool { call, basis });
     }
 }

@@ -172,7 +172,7 @@ impl AccessSummary {
         match access {
             None => self.unplanned = true,
             Some(Access::Anything) => self.anything = true,
-            Some(Access::Nothing) => self.bounded = true,
+            Some(Access::Nothing | Access::Web { .. }) => self.bounded = true,
             Some(Access::External { server, .. }) => {
                 self.bounded = true;
                 self.servers.insert(server.clone());
@@ -189,7 +189,7 @@ impl AccessSummary {
     fn blocks(&self, then: Option<&Access>) -> bool {
         match then {
             None | Some(Access::Anything) => self.unplanned || self.anything || self.bounded,
-            Some(Access::Nothing) => self.unplanned || self.anything,
+            Some(Access::Nothing | Access::Web { .. }) => self.unplanned || self.anything,
             Some(Access::Paths { .. } | Access::External { .. }) => {
                 self.unplanned || self.anything || self.paths_block(then)
             }
@@ -202,7 +202,7 @@ impl AccessSummary {
         match then {
             None => self.anything || self.bounded,
             Some(Access::Anything) => self.bounded,
-            Some(Access::Nothing) => false,
+            Some(Access::Nothing | Access::Web { .. }) => false,
             Some(Access::External { server, .. }) => self.servers.contains(server),
             Some(Access::Paths { reads, writes }) => {
                 writes.iter().any(|path| overlaps(&self.writes, path) || overlaps(&self.reads, path))

@@ -20,6 +20,7 @@ use crate::provider::{ParallelCalls, Profile, Provider};
 use crate::sandbox::Isolation;
 use crate::stdx::clock::Clock;
 use crate::tool::Registry;
+use crate::tool::cache::ResultCache;
 use crate::undo::UndoLog;
 
 /// Everything a turn needs besides its session and its front end. Immutable while a turn runs, except for the
@@ -60,6 +61,8 @@ pub struct AgentEnv {
     pub spill: PathBuf,
     /// `co`'s own folders, which its tools must not touch.
     pub own: Arc<[PathBuf]>,
+    /// Results of tools that are used again.
+    pub cache: ResultCache,
     /// What was taken back, of which the model is told.
     pub undo: UndoLog,
     /// The decider recorded for this front end's answers.

@@ -430,9 +430,9 @@ impl<'a> Driver<'a> {
                     let subject = HookSubject::Stop { answer: self.text.clone() };
                     self.last_word.ask(self.env, self.session, subject);
                 }
-                Effect::StartTool { call } => {
+                Effect::StartTool { call, basis } => {
                     let tool = self.offered_tool(&call.name);
-                    self.running.start(call, tool, self.env, self.session);
+                    self.running.start((call, basis), tool, self.env, self.session);
                 }
                 Effect::CancelTools => {
                     self.looking.drop_all();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinSet};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -19,7 +19,10 @@ use crate::agent::effect::Input;
 use crate::config::SpanContent;
 use crate::message::{CallId, Done, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust};
 use crate::session::Session;
-use crate::tool::{Progress, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, Version};
+use crate::tool::cache::ResultCache;
+use crate::tool::{
+    Progress, Registry, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, Version,
+};
 
 /// A cancelled tool that has not returned after this time is dropped.
 const GRACE: Duration = Duration::from_millis(700);
@@ -47,8 +50,17 @@ struct Started {
     abort: AbortHandle,
 }
 
-/// The hooks that follow a run, and what its span holds.
-type AfterRun = (After, SpanContent);
+/// What one run has besides its call: what follows it, and what it is kept in.
+#[derive(Default)]
+struct RunSettings {
+    after: After,
+    /// What its span holds.
+    content: SpanContent,
+    registry: Registry,
+    cache: ResultCache,
+    /// What its plan depends on.
+    basis: Vec<(Resource, Version)>,
+}
 
 /// What a run leaves.
 struct Returned {
@@ -83,26 +95,39 @@ impl Running {
         }
     }
 
-    /// Starts a call of `tool`; without it the call fails.
+    /// Starts a call of `tool`, whose plan depends on a basis; without the tool the call fails.
     pub(super) fn start(
         &mut self,
-        call: ToolCall,
+        (call, basis): (ToolCall, Vec<(Resource, Version)>),
         tool: Option<Arc<dyn Tool>>,
         env: &AgentEnv,
         session: &Session,
     ) {
         let context = context(&call, env, session, self.cancel.clone(), self.progress_in.clone());
-        self.spawn(tool, call, context, (After::new(env, session), env.trace.content));
+        let settings = RunSettings {
+            after: After::new(env, session),
+            content: env.trace.content,
+            registry: env.registry.clone(),
+            cache: env.cache.clone(),
+            basis,
+        };
+        self.spawn(tool, call, context, settings);
     }
 
     /// Runs a call; without its tool it fails.
-    fn spawn(&mut self, tool: Option<Arc<dyn Tool>>, call: ToolCall, context: ToolContext, after: AfterRun) {
+    fn spawn(
+        &mut self,
+        tool: Option<Arc<dyn Tool>>,
+        call: ToolCall,
+        context: ToolContext,
+        settings: RunSettings,
+    ) {
         let (id, name) = (call.id.clone(), call.name.0.clone());
         let (side_effect, abort) = match tool {
             Some(tool) => {
                 let side_effect = tool.spec().side_effect;
-                let span = spans::execute_tool(&call, after.1);
-                (side_effect, self.tasks.spawn(run_tool(tool, call, context, after).instrument(span)))
+                let span = spans::execute_tool(&call, settings.content);
+                (side_effect, self.tasks.spawn(run_tool(tool, call, context, settings).instrument(span)))
             }
             None => {
                 let text = format!("Not run: there is no tool `{name}` any more.");
@@ -201,20 +226,56 @@ async fn run_tool(
     tool: Arc<dyn Tool>,
     call: ToolCall,
     context: ToolContext,
-    (after, content): AfterRun,
+    settings: RunSettings,
 ) -> Returned {
-    let limit = tool.spec().timeout;
+    let began = Instant::now();
+    let spec = tool.spec();
     let mut span = spans::RunningCall::new(tracing::Span::current());
-    let ended = match tokio::time::timeout(limit, attempts(tool.as_ref(), &call.args, &context)).await {
+    let (ended, age) = run_or_repeat(tool.as_ref(), &call.args, &context, &settings).await;
+    if let Ended::Output(Err(ToolError::Unavailable { .. })) = ended {
+        settings.registry.remove(&spec.name);
+    }
+    let was_cancelled = context.cancel.is_cancelled();
+    let mut left = returned(&call.id, spec.side_effect, ended, was_cancelled);
+    left.returned.done = Some(Box::new(Done {
+        words: tool.outcome(left.returned.status, &left.returned.text()),
+        took_ms: Some(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)),
+        cached_age: age.map(|age| age.as_secs()),
+        ..Done::default()
+    }));
+    settings.after.look(call, &mut left.returned, &context.cancel).await;
+    span.returned(&left.returned, settings.content);
+    left
+}
+
+/// Returns a result that is kept, with its age, or runs the tool and keeps what it returns.
+async fn run_or_repeat(
+    tool: &dyn Tool,
+    args: &Value,
+    context: &ToolContext,
+    settings: &RunSettings,
+) -> (Ended, Option<Duration>) {
+    let (spec, cache) = (tool.spec(), &settings.cache);
+    let question = cache.question(spec, args, context.workspace.clone(), settings.basis.clone());
+    if let Some((output, age)) = question.as_ref().and_then(|(key, _)| cache.get(key)) {
+        return (Ended::Output(Ok(output)), Some(age));
+    }
+    let changes_files = !spec.side_effect.is_none();
+    if changes_files {
+        cache.files_changed();
+    }
+    let limit = spec.timeout;
+    let ended = match tokio::time::timeout(limit, attempts(tool, args, context)).await {
         Ok(result) => Ended::Output(result),
         Err(_) => Ended::TimedOut(limit),
     };
-    let was_cancelled = context.cancel.is_cancelled();
-    let mut left = returned(&call.id, tool.spec().side_effect, ended, was_cancelled);
-    left.returned.done = Done::said(tool.outcome(left.returned.status, &left.returned.text()));
-    after.look(call, &mut left.returned, &context.cancel).await;
-    span.returned(&left.returned, content);
-    left
+    if changes_files {
+        cache.files_changed();
+    }
+    if let (Some(question), Ended::Output(Ok(output))) = (question, &ended) {
+        cache.put(question, output);
+    }
+    (ended, None)
 }
 
 /// Runs the tool; without side effects again while it fails for a reason that may pass.
@@ -251,7 +312,14 @@ fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled:
                 _ if was_cancelled => ReturnStatus::Interrupted,
                 _ => ReturnStatus::Failed,
             };
-            let content = vec![ReturnPart::Text { text: error.to_string() }];
+            let rests = match error {
+                ToolError::Unavailable { .. } => " This tool is not offered again in this session.",
+                ToolError::Misuse { .. }
+                | ToolError::Transient { .. }
+                | ToolError::Unknown { .. }
+                | ToolError::Terminal { .. } => "",
+            };
+            let content = vec![ReturnPart::Text { text: format!("{error}{rests}") }];
             // An error's text may contain the output of a command, so it is not trusted.
             let (source, trust) = (Source::Program, Trust::Untrusted);
             Returned::only(ToolReturn { call: call.clone(), status, content, source, trust, done: None })
@@ -405,7 +473,7 @@ mod tests {
             args: json!({}),
         };
         let context = context_of(&id, &running);
-        running.spawn(None, call, context, AfterRun::default());
+        running.spawn(None, call, context, RunSettings::default());
         let ended = tokio::time::timeout(Duration::from_secs(1), running.next()).await;
         let Ok(Happened::Ended(Input::ToolDone { returned, seen, .. })) = ended else {
             panic!("the call does not end");

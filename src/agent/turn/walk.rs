@@ -304,7 +304,7 @@ impl Walk {
                 Effect::CancelModel => self.stream = None,
                 Effect::Plan { call, round } => self.plans.push((call, round)),
                 Effect::Hook { call, round } => self.hooks.push((call, round)),
-                Effect::StartTool { call } => self.start(call),
+                Effect::StartTool { call, .. } => self.start(call),
                 Effect::CancelTools => {
                     self.plans.clear();
                     self.hooks.clear();

@@ -88,9 +88,11 @@ fn returned<'a>(one: &'a ToolReturn, tools: &Tools<'a>, found: &mut Vec<Voice<'a
     let (source, side) = match &one.source {
         // Files outside the workspace are only stored outputs of other tools.
         Source::File { path } if Path::new(path).is_relative() => (one.source.clone(), Side::Files),
-        Source::File { .. } | Source::Command { .. } | Source::Tool { .. } | Source::Server { .. } => {
-            (one.source.clone(), Side::Outside)
-        }
+        Source::File { .. }
+        | Source::Command { .. }
+        | Source::Tool { .. }
+        | Source::Server { .. }
+        | Source::Web { .. } => (one.source.clone(), Side::Outside),
         Source::Program => match tool(&one.call, tools) {
             Source::Tool { name } if FILE_TOOLS.contains(&name.as_str()) => {
                 (Source::Tool { name }, Side::Files)

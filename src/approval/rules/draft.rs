@@ -151,7 +151,7 @@ impl DraftPlace<'_> {
         let path = normalize(&self.folder.join(text));
         let touched = match self.access {
             Access::Paths { reads, writes } => reads.contains(&path) || writes.contains(&path),
-            Access::External { .. } | Access::Anything | Access::Nothing => false,
+            Access::External { .. } | Access::Web { .. } | Access::Anything | Access::Nothing => false,
         };
         (touched || PATHS.contains(&name)).then_some(path)
     }
@@ -179,7 +179,7 @@ impl DraftPlace<'_> {
         }
         let writes = match self.access {
             Access::Paths { writes, .. } => writes.iter().any(|write| write == path),
-            Access::External { .. } | Access::Anything | Access::Nothing => false,
+            Access::External { .. } | Access::Web { .. } | Access::Anything | Access::Nothing => false,
         };
         let extension = path.extension().and_then(|extension| extension.to_str());
         match (extension, path.parent()) {

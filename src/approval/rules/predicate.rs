@@ -199,7 +199,7 @@ impl Argument<'_> {
     fn touched(&self) -> Vec<&PathBuf> {
         match self.subject.access {
             Access::Paths { reads, writes } => reads.iter().chain(writes).collect(),
-            Access::External { .. } | Access::Anything | Access::Nothing => Vec::new(),
+            Access::External { .. } | Access::Web { .. } | Access::Anything | Access::Nothing => Vec::new(),
         }
     }
 

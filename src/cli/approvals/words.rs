@@ -112,6 +112,7 @@ pub(super) fn source(source: &Source) -> String {
         Source::File { path } => format!("the file {path}"),
         Source::Command { command } => format!("the output of `{command}`"),
         Source::Tool { name } => format!("the tool {name}"),
+        Source::Web { url } => format!("the web page {url}"),
         Source::Server { name } => format!("the tool server {name}"),
     }
 }

@@ -87,6 +87,7 @@ async fn plan(context: &CommandContext<'_>, call: &Call) -> Result<CallPlan> {
         }
         ToolError::Transient { message }
         | ToolError::Unknown { message }
+        | ToolError::Unavailable { message }
         | ToolError::Terminal { message } => {
             CliError::message(Kind::Error, format!("the call cannot be planned: {message}"))
         }
@@ -110,6 +111,7 @@ impl<'a> Explained<'a> {
         let place = Place { folder: call.folder.clone(), kind: context.world.kind_of(&call.folder), trust };
         let isolation = tools(context.world, &context.settings).sandbox.isolation();
         let facts = CallFacts {
+            is_named: false,
             spec: call.tool.spec(),
             plan,
             args: &call.args,

@@ -4,6 +4,7 @@
 //! system's; `NO_PROXY` applies to both. Called by the HTTP layer.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -101,6 +102,19 @@ impl Network {
         Ok(Some(Via { intercept, shown }))
     }
 
+    /// Creates a client for any addresses, reached directly, whose hosts `resolver` finds. It follows no redirect and keeps
+    /// no cookies.
+    pub fn web_client(
+        &self,
+        connect: Duration,
+        resolver: Arc<dyn reqwest::dns::Resolve>,
+    ) -> Result<reqwest::Client, SetupError> {
+        let builder = builder(connect).dns_resolver(resolver);
+        let own = self.ca_file.as_deref().map(certificates).transpose()?;
+        let builder = own.into_iter().fold(builder, reqwest::ClientBuilder::tls_certs_merge);
+        builder.build().map_err(|error| SetupError::Client { reason: deepest(&error) })
+    }
+
     /// Creates a client for one address. It follows no redirect: the key must not be sent to another host.
     pub(super) fn client(
         &self,
@@ -109,14 +123,7 @@ impl Network {
         tls: Tls,
         connects: &Connects,
     ) -> Result<reqwest::Client, SetupError> {
-        // Without a crypto provider the TLS library panics; installing it twice is harmless.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .connect_timeout(connect)
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("co/", env!("CARGO_PKG_VERSION")))
-            .connector_layer(connects.clone())
-            .no_proxy();
+        let mut builder = builder(connect).connector_layer(connects.clone());
         if let Some(via) = via {
             builder = builder.proxy(proxy(&via.intercept)?);
         }
@@ -128,6 +135,16 @@ impl Network {
         };
         builder.build().map_err(|error| SetupError::Client { reason: deepest(&error) })
     }
+}
+
+fn builder(connect: Duration) -> reqwest::ClientBuilder {
+    // Without a crypto provider the TLS library panics; installing it twice is harmless.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .connect_timeout(connect)
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("co/", env!("CARGO_PKG_VERSION")))
+        .no_proxy()
 }
 
 fn proxy(intercept: &Intercept) -> Result<reqwest::Proxy, SetupError> {

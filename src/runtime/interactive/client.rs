@@ -474,6 +474,7 @@ impl ClientHandler {
             }
             CommandEffect::Export(form) => self.export(form, known).await,
             CommandEffect::EndTask(number) => self.end_task(number).await,
+            CommandEffect::ClearCache(pattern) => self.clear_cache(pattern.as_deref()).await,
             CommandEffect::OpenServers(text) => {
                 let servers = server_list(&self.app);
                 self.tell(ServerMessage::OpenServers { servers, text }).await;
@@ -550,6 +551,7 @@ impl ClientHandler {
             };
             self.tell(ServerMessage::ShellBegan { command: shown, privacy }).await;
             let started = UserCommand { command, privacy, confinement };
+            self.app.cache.files_changed();
             self.shell.start(&self.app, &self.session, &self.folder, started);
         }
     }
@@ -560,6 +562,7 @@ impl ClientHandler {
             ShellEvent::Output(text) => self.tell(ServerMessage::ShellOutput { text }).await,
             ShellEvent::Said(text) => self.say(Say::warning("shell", text)).await,
             ShellEvent::Ended { outcome, took, note } => {
+                self.app.cache.files_changed();
                 if let Some(text) = note {
                     self.notes.push(Record::Noted { kind: NoteKind::CommandOutput, text });
                 }
@@ -607,6 +610,19 @@ impl ClientHandler {
             Err(_) => Say::error("export", "This is a bug in co; nothing was written."),
         };
         self.say(say).await;
+    }
+
+    /// Drops kept results of tools.
+    async fn clear_cache(&mut self, pattern: Option<&str>) {
+        self.say(match self.app.cache.clear(pattern) {
+            Ok(0) => Say::plain("cache", "No kept result matches."),
+            Ok(1) => Say::plain("cache", "1 kept result was dropped."),
+            Ok(many) => Say::plain("cache", format!("{many} kept results were dropped.")),
+            Err(why) => {
+                Say::warning("cache", format!("The pattern cannot be used: {why}. Nothing was dropped."))
+            }
+        })
+        .await;
     }
 
     async fn end_task(&mut self, number: usize) {

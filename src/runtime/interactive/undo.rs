@@ -31,6 +31,7 @@ impl SessionRuntime<'_> {
         let (log, own) = (app.undo.clone(), app.world.own_folders(&app.settings));
         let scope = UndoScope::Session(self.session.id().to_string());
         let done = tokio::task::spawn_blocking(move || log.carry_out(&scope, &what, agreed, &own)).await;
+        app.cache.files_changed();
         let (say, is_done) = match done {
             Ok(Ok(UndoOutcome::Done(text))) => (Say::plain(title, text), true),
             Ok(Ok(UndoOutcome::Refused(text))) => (Say::warning(title, text), false),

@@ -67,6 +67,7 @@ impl ClientHandler {
                 let tasks = app.tasks.of(&folder).into_iter();
                 view.tasks = tasks.map(|task| (task.clone(), file(task.number))).collect();
             }
+            Needs::Cache => view.cache = app.cache.list(),
             Needs::Models => view.models = app.models.lines(&self.used_models().await),
             Needs::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
             Needs::Cost => view.cost = cost(self, &*self.known(known).await).await,

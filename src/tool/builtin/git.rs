@@ -4,8 +4,9 @@
 //! Programs that settings name are switched off: monitors, pagers, external diffs, converters, signature checks, and filters,
 //! which are asked for by name first. Nothing is fetched, and no lock is taken. In a sandbox it is held to reading as well.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use futures::StreamExt as _;
 use schemars::JsonSchema;
@@ -19,7 +20,7 @@ use crate::message::Source;
 use crate::sandbox::{Command, Confinement, ExecEvent, Exit, Sandbox};
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::stdx::text::one_line_summary;
-use crate::tool::{CallPlan, Category, Risk, Seen, SideEffect, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, Resource, Risk, Seen, SideEffect, ToolError, ToolOutput, Version};
 
 /// How long one command of git may run.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -173,6 +174,8 @@ impl Git {
 pub trait GitQuestion: serde::de::DeserializeOwned + JsonSchema + Send + 'static {
     const NAME: &'static str;
     const ABOUT: &'static str;
+    /// For how many seconds an answer is kept.
+    const CACHE_FOR: u64;
 
     /// The words after `git`. Errs with a hint.
     fn words(&self) -> Result<Vec<String>, ToolError>;
@@ -198,7 +201,7 @@ impl<Q> GitTool<Q> {
 impl<Q: GitQuestion> TypedTool for GitTool<Q> {
     const NAME: &'static str = Q::NAME;
     const CATEGORY: Category = Category::Git;
-    const SIDE_EFFECT: SideEffect = SideEffect::None { cache_for: None };
+    const SIDE_EFFECT: SideEffect = SideEffect::None { cache_for: Some(Duration::from_secs(Q::CACHE_FOR)) };
 
     type Args = Q;
 
@@ -216,7 +219,10 @@ impl<Q: GitQuestion> TypedTool for GitTool<Q> {
             place.readable(path)?;
         }
         let shown = one_line_summary(&words.join(" "), SUMMARY_WIDTH);
-        let plan = look_plan(format!("git {shown}"), place.workspace.clone());
+        let plan = CallPlan {
+            basis: repository(&place.workspace),
+            ..look_plan(format!("git {shown}"), place.workspace.clone())
+        };
         Ok(
             match args.paths().iter().any(|path| may_hold_secrets(path)) || may_hold_secrets(&words.join(" "))
             {
@@ -233,6 +239,19 @@ impl<Q: GitQuestion> TypedTool for GitTool<Q> {
     async fn run(&self, args: Q, cx: RunContext) -> Result<ToolOutput, ToolError> {
         self.git.read(args.words()?, cx).await
     }
+}
+
+/// Returns the state of a repository as far as commits and staging change it, by times and sizes; nothing for a work tree
+/// whose repository is elsewhere.
+fn repository(workspace: &Path) -> Vec<(Resource, Version)> {
+    let state = |name: &str| {
+        let path = workspace.join(".git").join(name);
+        let metadata = path.symlink_metadata().ok()?;
+        let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        let version = format!("{}-{}", modified.as_nanos(), metadata.len());
+        Some((Resource(path.display().to_string()), Version(version)))
+    };
+    ["HEAD", "index", "logs/HEAD"].into_iter().filter_map(state).collect()
 }
 
 /// Checks that a word is a revision and no option.
@@ -268,6 +287,7 @@ pub struct Status {}
 
 impl GitQuestion for Status {
     const NAME: &'static str = "git_status";
+    const CACHE_FOR: u64 = 5;
     const ABOUT: &'static str =
         "Shows the branch, changed, staged and untracked files, and a merge or rebase that is under way.";
 
@@ -294,6 +314,7 @@ pub struct Diff {
 
 impl GitQuestion for Diff {
     const NAME: &'static str = "git_diff";
+    const CACHE_FOR: u64 = 5;
     const ABOUT: &'static str =
         "Shows changes of tracked files: not staged ones, staged ones, or between revisions.";
 
@@ -332,6 +353,7 @@ pub struct Log {
 
 impl GitQuestion for Log {
     const NAME: &'static str = "git_log";
+    const CACHE_FOR: u64 = 60;
     const ABOUT: &'static str = "Lists commits, the newest first: hash, date, author, subject.";
 
     fn words(&self) -> Result<Vec<String>, ToolError> {
@@ -361,6 +383,7 @@ pub struct Show {
 
 impl GitQuestion for Show {
     const NAME: &'static str = "git_show";
+    const CACHE_FOR: u64 = 60;
     const ABOUT: &'static str = "Shows a commit with its changes, or a file as it was in a commit.";
 
     fn words(&self) -> Result<Vec<String>, ToolError> {
@@ -381,6 +404,7 @@ pub struct Branch {
 
 impl GitQuestion for Branch {
     const NAME: &'static str = "git_branch";
+    const CACHE_FOR: u64 = 10;
     const ABOUT: &'static str = "Lists branches with their latest commit and what they follow.";
 
     fn words(&self) -> Result<Vec<String>, ToolError> {

@@ -28,12 +28,17 @@ mod todo;
 mod typed;
 mod undoable;
 mod walk;
+mod web;
+mod web_fetch;
+mod web_search;
 mod work;
 mod write_file;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::config::WebAccess;
+use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
 use crate::sandbox::tasks::Tasks;
 use crate::tool::Tool;
@@ -52,15 +57,19 @@ use search_text::SearchText;
 use shell::Shell;
 use tasks::{EndTask, ReadTask, WriteTask};
 use todo::Todo;
+use web::WebClient;
+use web_fetch::WebFetch;
+use web_search::WebSearch;
 
 pub use edit_file::EditFile;
 pub use output::{Spill, cap};
 pub use place::ToolPath;
 pub use typed::{RunContext, Typed, TypedTool};
+pub use web::{AnyHost, Domains, Engine, HostResolver, PublicHosts};
 pub use write_file::WriteFile;
 
 /// The user's settings for the tools.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct BuiltinOptions {
     /// How long a command may run if the model requests no other time.
     pub shell_timeout: Duration,
@@ -74,15 +83,68 @@ pub struct BuiltinOptions {
     pub output_limit: usize,
     /// What is changed is kept here.
     pub undo: UndoLog,
+    pub web: WebOptions,
+}
+
+/// How long a page may take, redirects included.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How the tools reach the web.
+#[derive(Clone)]
+pub struct WebOptions {
+    pub fetch: WebAccess,
+    pub search: WebAccess,
+    pub domains: Domains,
+    /// The service that searches; without one, searches are not offered.
+    pub engine: Option<Engine>,
+    /// Which hosts pages are fetched from.
+    pub hosts: Arc<dyn HostResolver>,
+    pub network: Network,
+    /// How long a page may take.
+    pub patience: Duration,
+}
+
+impl WebOptions {
+    /// Public pages, and no searches.
+    #[must_use]
+    pub fn pages() -> Self {
+        Self {
+            fetch: WebAccess::Allow,
+            search: WebAccess::Allow,
+            domains: Domains::default(),
+            engine: None,
+            hosts: Arc::new(PublicHosts),
+            network: Network::default(),
+            patience: PATIENCE,
+        }
+    }
+
+    /// Returns the tools that the settings offer.
+    fn tools(self, limit: usize) -> Vec<Arc<dyn Tool>> {
+        let client = |hosts| Arc::new(WebClient::new(hosts, self.network.clone(), self.patience));
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        let asks = |access| access == WebAccess::Ask;
+        if self.fetch != WebAccess::Deny {
+            let client = client(Arc::clone(&self.hosts));
+            let fetch = WebFetch { client, domains: self.domains.clone(), asks: asks(self.fetch) };
+            tools.push(Arc::new(Typed::new(fetch, limit)));
+        }
+        if let Some(engine) = self.engine.clone().filter(|_| self.search != WebAccess::Deny) {
+            let hosts = engine.hosts(&self.hosts);
+            let search = WebSearch { client: client(hosts), engine, asks: asks(self.search) };
+            tools.push(Arc::new(Typed::new(search, limit)));
+        }
+        tools
+    }
 }
 
 /// Returns all tools, in the order in which they are listed.
 #[must_use]
 pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) -> Vec<Arc<dyn Tool>> {
-    let (limit, undo) = (options.output_limit, options.undo.clone());
+    let (limit, undo, web) = (options.output_limit, options.undo.clone(), options.web.clone());
     let git = Git { sandbox: Arc::clone(&sandbox), env: options.env.clone() };
     let shell = Arc::new(Shell::new(sandbox, tasks.clone(), options));
-    vec![
+    let mut all: Vec<Arc<dyn Tool>> = vec![
         Arc::new(Typed::new(ReadFile, limit)),
         Arc::new(Typed::new(ListDir, limit)),
         Arc::new(Typed::new(FindFiles, limit)),
@@ -112,7 +174,9 @@ pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) ->
         Arc::new(Typed::new(EndTask(tasks.clone()), limit)),
         Arc::new(Typed::new(AskUser, limit)),
         Arc::new(Typed::new(Todo, limit)),
-    ]
+    ];
+    all.extend(web.tools(limit));
+    all
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod git;
 mod specs;
 mod undo;
 mod user;
+mod web;
 
 /// Only turns a hang into a failure.
 const HANG: Duration = Duration::from_secs(20);
@@ -49,6 +50,7 @@ impl Bench {
         let base = dir.path().canonicalize().unwrap();
         fs::create_dir(base.join("ws")).unwrap();
         let options = BuiltinOptions {
+            web: super::WebOptions::pages(),
             shell_timeout: HANG,
             shell_max_timeout: HANG,
             safe_commands: Vec::new(),
@@ -143,6 +145,7 @@ impl Bench {
             Err(ToolError::Misuse { hint }) => format!("MISUSE {hint}"),
             Err(ToolError::Transient { message }) => format!("TRANSIENT {message}"),
             Err(ToolError::Unknown { message }) => format!("UNKNOWN {message}"),
+            Err(ToolError::Unavailable { message }) => format!("UNAVAILABLE {message}"),
             Err(ToolError::Terminal { message }) => format!("TERMINAL {message}"),
         };
         text.replace(&self.base.display().to_string(), "BASE")

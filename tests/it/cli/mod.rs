@@ -27,3 +27,4 @@ pub mod sessions;
 pub mod spans;
 pub mod trust;
 pub mod usage;
+pub mod web;

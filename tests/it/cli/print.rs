@@ -125,13 +125,14 @@ fn json_is_one_object_at_the_end() {
         let mut told = ran.json();
         let call = &mut told["tool_calls"][0];
         assert_eq!(call["id"].take(), "[SESSION]/1.1.1");
+        assert!(call["ms"].take().is_u64());
         assert_eq!(call["output"].take().as_str().map(|text| text.contains("hi")), Some(true));
         assert_eq!(
             told,
             serde_json::json!({
                 "session": "[SESSION]", "end": "completed", "text": "Done.", "model": "replay",
                 "tool_calls": [{"id": null, "name": "read_file", "arguments": {"path": "notes.md"},
-                    "summary": "read notes.md", "status": "ok", "output": null}],
+                    "summary": "read notes.md", "status": "ok", "output": null, "ms": null}],
                 "usage": {"requests": 2, "input": 50, "output": 10, "cached_input": told["usage"]["cached_input"],
                     "cache_write": told["usage"]["cache_write"], "reasoning": told["usage"]["reasoning"],
                     "cost_usd": null, "requests_of_unknown_price": 2},

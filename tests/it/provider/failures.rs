@@ -363,6 +363,7 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
     AgentEnv {
         own: Arc::new([]),
         undo: co::undo::UndoLog::default(),
+        cache: co::tool::cache::ResultCache::default(),
         caps: watch::Sender::new(Caps::default()),
         registry: Registry::new(Vec::new()),
         hooks: Vec::new(),

@@ -142,7 +142,7 @@ pub(super) fn place(card: &Card, header: Option<&Header>) -> String {
 fn isolation(card: &Card, header: Option<&Header>) -> &'static str {
     match card.request.plan.access {
         Access::Anything => header.map_or("", |header| header.isolation),
-        Access::Paths { .. } | Access::External { .. } | Access::Nothing => "",
+        Access::Paths { .. } | Access::External { .. } | Access::Web { .. } | Access::Nothing => "",
     }
 }
 
@@ -152,6 +152,7 @@ fn undo(card: &Card) -> &'static str {
     let changes = match &plan.access {
         Access::Paths { writes, .. } => !writes.is_empty(),
         Access::Anything => plan.effect != Effect::LooksOnly,
+        Access::Web { .. } => false,
         Access::External { .. } | Access::Nothing => true,
     };
     match plan.undo {

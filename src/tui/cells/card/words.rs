@@ -16,6 +16,7 @@ pub fn source(source: &Source) -> String {
         Source::File { path } => format!("file {}", one_line_summary(path, SOURCE)),
         Source::Command { command } => format!("output of `{}`", one_line_summary(command, SOURCE)),
         Source::Tool { name } => one_line_summary(name.as_str(), SOURCE),
+        Source::Web { url } => one_line_summary(url, SOURCE),
         Source::Server { name } => format!("server {}", one_line_summary(name, SOURCE)),
     }
 }

@@ -256,6 +256,7 @@ fn environment(
     AgentEnv {
         own: Arc::new([]),
         undo: co::undo::UndoLog::default(),
+        cache: co::tool::cache::ResultCache::default(),
         registry,
         hooks,
         model: watch::channel(Arc::new(model)).1,

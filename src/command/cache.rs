@@ -1,0 +1,42 @@
+//! `/cache`: lists results of tools that are used again, and drops them.
+
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use crate::stdx::text::{grouped, one_line_summary};
+
+/// The width of arguments in the list, in terminal cells.
+const ARGS: usize = 60;
+
+pub(super) fn command() -> Command {
+    let about = "list results of tools that are used again for a short time, or drop them";
+    Command::new("cache", "[clear [PATTERN]]", about, Needs::Cache, decide)
+}
+
+fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let words: Vec<&str> = args.split_whitespace().collect();
+    match words.as_slice() {
+        [] => CommandEffect::Say(Say::plain("cache", list(view))),
+        ["clear"] => CommandEffect::ClearCache(None),
+        ["clear", pattern] => CommandEffect::ClearCache(Some((*pattern).to_owned())),
+        _ => CommandEffect::Say(Say::warning(
+            "cache",
+            "`/cache` lists results, `/cache clear` drops all, `/cache clear 'git_*'` those of some tools.",
+        )),
+    }
+}
+
+fn list(view: &CommandView) -> String {
+    if view.cache.is_empty() {
+        return "No result is kept. Those of `git` and the web are, for 5 to 60 seconds.".to_owned();
+    }
+    let lines = view.cache.iter().map(|one| {
+        let args = one_line_summary(&one.args, ARGS);
+        let (age, left) = (one.age.as_secs(), one.left.as_secs());
+        format!(
+            "- {} {}: {age} s old, used for {left} s more, {} bytes",
+            one.tool,
+            code(&args),
+            grouped(one.bytes)
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,175 @@
+//! Requests to the web: redirects by hand, sizes and times bounded while a body arrives.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Response, StatusCode};
+use url::Url;
+
+use super::super::work::{misuse, terminal};
+use super::address::{Domains, shown};
+use super::resolver::{ForLibrary, HostResolver};
+use crate::provider::http::Network;
+use crate::stdx::text::one_line_summary;
+use crate::tool::ToolError;
+
+/// Until a connection stands.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// The most bytes of a body, unpacked.
+pub const LONGEST_BODY: usize = 4 * 1024 * 1024;
+
+/// Redirects that are followed.
+const MOST_REDIRECTS: usize = 5;
+
+/// The width of a server's own words in an error, in terminal cells.
+const WORDS: usize = 300;
+
+/// What is asked for; a server may send something else.
+const WANTED: &str =
+    "text/html,application/xhtml+xml,text/markdown,text/plain,application/json;q=0.9,*/*;q=0.5";
+
+/// A client that reaches only hosts that its resolver allows. Opens nothing before the first request.
+pub struct WebClient {
+    resolver: Arc<dyn HostResolver>,
+    network: Network,
+    /// From the first request to the last byte, redirects included.
+    patience: Duration,
+    client: OnceLock<Result<reqwest::Client, String>>,
+}
+
+/// A body and what is known about it.
+#[derive(Debug)]
+pub struct Fetched {
+    /// After redirects.
+    pub url: Url,
+    pub content_type: String,
+    pub body: Vec<u8>,
+    /// Why the body is not whole, if it is not.
+    pub cut: Option<String>,
+}
+
+impl WebClient {
+    pub fn new(resolver: Arc<dyn HostResolver>, network: Network, patience: Duration) -> Self {
+        Self { resolver, network, patience, client: OnceLock::new() }
+    }
+
+    /// Gets a page, through at most five redirects, each of which must pass `domains` and the resolver. Cancel-safe.
+    pub async fn get(&self, url: Url, domains: &Domains) -> Result<Fetched, ToolError> {
+        let asked = shown(&url);
+        let whole = async {
+            let (response, url) = self.follow(url, domains).await?;
+            read(checked(response, &url).await?, url).await
+        };
+        self.in_time(asked, whole).await
+    }
+
+    /// Asks an API at an address of the program's or the user's own; follows no redirect. Cancel-safe.
+    pub async fn ask(&self, url: Url, headers: HeaderMap) -> Result<(StatusCode, Vec<u8>), ToolError> {
+        let asked = shown(&url);
+        let whole = async {
+            let response = self.send(&url, headers).await?;
+            let status = response.status();
+            Ok((status, read(response, url).await?.body))
+        };
+        self.in_time(asked, whole).await
+    }
+
+    async fn in_time<T>(
+        &self,
+        asked: String,
+        whole: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, ToolError> {
+        let seconds = self.patience.as_secs();
+        let late = |_| terminal(format!("{asked} took longer than {seconds} s and was given up"));
+        tokio::time::timeout(self.patience, whole).await.map_err(late)?
+    }
+
+    async fn follow(&self, mut url: Url, domains: &Domains) -> Result<(Response, Url), ToolError> {
+        let began = shown(&url);
+        for _ in 0..=MOST_REDIRECTS {
+            domains.check(&url)?;
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, reqwest::header::HeaderValue::from_static(WANTED));
+            let response = self.send(&url, headers).await?;
+            let target = response.headers().get(LOCATION).filter(|_| is_redirect(response.status()));
+            let Some(target) = target else { return Ok((response, url)) };
+            let target = target.to_str().ok().and_then(|target| url.join(target).ok());
+            url = target.ok_or_else(|| terminal(format!("{} redirects to no web address", shown(&url))))?;
+            url.set_fragment(None);
+        }
+        Err(terminal(format!(
+            "{began} redirects more than {MOST_REDIRECTS} times; the last was to {}",
+            shown(&url)
+        )))
+    }
+
+    /// Sends one request to an address whose host may be reached.
+    async fn send(&self, url: &Url, headers: HeaderMap) -> Result<Response, ToolError> {
+        let host = url.host_str().unwrap_or_default().to_owned();
+        // The library does not ask a resolver about literal addresses; about names it asks again as it connects.
+        self.resolver.addresses(host).await.map_err(terminal)?;
+        let client = self.client().map_err(terminal)?;
+        client.get(url.clone()).headers(headers).send().await.map_err(|error| failed(url, &error))
+    }
+
+    fn client(&self) -> Result<reqwest::Client, String> {
+        let create = || {
+            let resolver = Arc::new(ForLibrary(Arc::clone(&self.resolver)));
+            self.network.web_client(CONNECT, resolver).map_err(|error| error.to_string())
+        };
+        self.client.get_or_init(create).clone()
+    }
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+/// Returns the response if it has what was asked for.
+async fn checked(response: Response, url: &Url) -> Result<Response, ToolError> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let name = status.canonical_reason().unwrap_or("unknown status");
+    let message = format!("{} answered {} ({name})", shown(url), status.as_u16());
+    if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+        return Err(ToolError::Transient { message });
+    }
+    let words = read(response, url.clone()).await.ok().and_then(|fetched| super::page(&fetched).ok());
+    let words = words.map(|page| one_line_summary(&page.text, WORDS)).filter(|words| !words.is_empty());
+    Err(terminal(words.map_or(message.clone(), |words| format!("{message}: {words}"))))
+}
+
+/// Reads a body as far as it may go. What arrived before a failure counts.
+async fn read(mut response: Response, url: Url) -> Result<Fetched, ToolError> {
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
+    let mut body = Vec::new();
+    let cut = loop {
+        match response.chunk().await {
+            Ok(Some(more)) if body.len() + more.len() > LONGEST_BODY => {
+                body.extend_from_slice(&more[..LONGEST_BODY - body.len()]);
+                break Some(format!("only the first {} MiB were read", LONGEST_BODY / 1024 / 1024));
+            }
+            Ok(Some(more)) => body.extend_from_slice(&more),
+            Ok(None) => break None,
+            Err(error) if body.is_empty() => return Err(failed(&url, &error)),
+            Err(_) => break Some("the server closed the connection before the end".to_owned()),
+        }
+    };
+    Ok(Fetched { url, content_type, body, cut })
+}
+
+/// Says why a request failed: by its deepest cause, which names what the system said.
+fn failed(url: &Url, error: &reqwest::Error) -> ToolError {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    let message =
+        format!("{} could not be fetched: {}", shown(url), one_line_summary(&cause.to_string(), WORDS));
+    if error.is_builder() { misuse(message) } else { ToolError::Transient { message } }
+}

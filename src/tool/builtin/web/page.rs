@@ -1,0 +1,193 @@
+//! Makes text of a body: the readable part of a web page as Markdown, other text as it is. Blocking: a long page takes
+//! some hundred milliseconds.
+
+use dom_smoothie::{Config, ParsePolicy, Readability, TextMode};
+use encoding_rs::{Encoding, UTF_8};
+use url::Url;
+
+use super::super::work::terminal;
+use super::address::shown;
+use super::client::Fetched;
+use crate::stdx::text::sanitize_line;
+use crate::tool::ToolError;
+
+/// Deeper pages are taken as plain text: conversions go down a page by recursion.
+const DEEPEST: usize = 400;
+
+/// Pages with more elements are taken as plain text.
+const MOST_ELEMENTS: usize = 100_000;
+
+/// Where a page may say in itself how it is encoded, in bytes.
+const HEAD: usize = 1024;
+
+/// Less text than this is not the readable part of a page, in bytes.
+const SHORTEST: usize = 200;
+
+/// The text of what was fetched.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Page {
+    /// One line; empty if it has none.
+    pub title: String,
+    pub text: String,
+}
+
+/// Returns the readable text of a body. Errs if it is no text.
+pub fn page(fetched: &Fetched) -> Result<Page, ToolError> {
+    let text = decoded(fetched)?;
+    if !is_html(&fetched.content_type, &text) {
+        return Ok(Page { title: String::new(), text });
+    }
+    Ok(readable(&text, &fetched.url).unwrap_or_else(|| Page { title: String::new(), text: plain(&text) }))
+}
+
+/// Returns a text body as it came. Errs if it is no text.
+pub fn raw(fetched: &Fetched) -> Result<Page, ToolError> {
+    Ok(Page { title: String::new(), text: decoded(fetched)? })
+}
+
+/// Decodes a body as its header, its first bytes, or the page itself say; else as UTF-8.
+fn decoded(fetched: &Fetched) -> Result<String, ToolError> {
+    let Fetched { body, content_type, url, .. } = fetched;
+    let head = body.get(..HEAD).unwrap_or(body);
+    let in_header = charset(content_type);
+    let in_page = || charset(&String::from_utf8_lossy(head).to_ascii_lowercase());
+    let encoding = Encoding::for_bom(body).map(|(encoding, _)| encoding).or(in_header).or_else(in_page);
+    let encoding = encoding.unwrap_or(UTF_8);
+    let is_wide = encoding != UTF_8 && !encoding.is_ascii_compatible();
+    if !is_wide && body.contains(&0) {
+        let kind = content_type.split(';').next().unwrap_or_default().trim();
+        let kind =
+            if kind.is_empty() { "no type given".to_owned() } else { sanitize_line(kind).into_owned() };
+        return Err(terminal(format!(
+            "{} is not text ({kind}, {} bytes); its content is not shown",
+            shown(url),
+            body.len()
+        )));
+    }
+    Ok(encoding.decode(body).0.into_owned())
+}
+
+/// Returns the encoding that a text in lower case names as its `charset`.
+fn charset(text: &str) -> Option<&'static Encoding> {
+    let (_, rest) = text.split_once("charset")?;
+    let rest = rest.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
+    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')));
+    Encoding::for_label(rest.get(..end.unwrap_or(rest.len()))?.as_bytes())
+}
+
+/// Whether a body is a web page: by its type, or by its beginning if the type says nothing.
+fn is_html(content_type: &str, text: &str) -> bool {
+    let kind = content_type.split(';').next().unwrap_or_default().trim();
+    match kind {
+        "text/html" | "application/xhtml+xml" => true,
+        "" | "application/octet-stream" => {
+            let start: String = text.trim_start().chars().take(15).collect::<String>().to_ascii_lowercase();
+            start.starts_with("<!doctype html") || start.starts_with("<html")
+        }
+        _ => false,
+    }
+}
+
+/// Returns the part of a page that is for readers, as Markdown with whole links; else all of it, without its menus.
+fn readable(html: &str, url: &Url) -> Option<Page> {
+    if is_too_deep(html) {
+        return None;
+    }
+    let config = || Config {
+        text_mode: TextMode::Markdown,
+        max_elements_to_parse: MOST_ELEMENTS,
+        ..Config::default()
+    };
+    let parsed = |policy| {
+        let mut page = Readability::new(html, Some(url.as_str()), Some(config())).ok()?;
+        let article = page.parse_with_policy(policy).ok()?;
+        let title = sanitize_line(article.title.trim()).into_owned();
+        let text = article.text_content.trim().to_owned();
+        (!text.is_empty()).then_some(Page { title, text })
+    };
+    let [strict, raw] = [ParsePolicy::Strict, ParsePolicy::Raw];
+    parsed(strict).filter(|page| page.text.len() >= SHORTEST).or_else(|| parsed(raw))
+}
+
+/// Whether elements stand in each other deeper than a page for readers has them, or are too many.
+fn is_too_deep(html: &str) -> bool {
+    let (mut depth, mut count) = (0_usize, 0_usize);
+    for (at, _) in html.match_indices('<') {
+        match html.as_bytes().get(at + 1) {
+            Some(b'/') => depth = depth.saturating_sub(1),
+            Some(first) if first.is_ascii_alphabetic() => {
+                count += 1;
+                depth += usize::from(!is_void(html.get(at + 1..).unwrap_or_default()));
+            }
+            Some(_) | None => {}
+        }
+        if depth > DEEPEST || count > MOST_ELEMENTS {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether an element has no end of its own, or one that is mostly left out.
+fn is_void(tag: &str) -> bool {
+    let name =
+        tag.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().to_ascii_lowercase();
+    matches!(
+        name.as_str(),
+        "area"
+            | "base"
+            | "br"
+            | "col"
+            | "dd"
+            | "dt"
+            | "embed"
+            | "hr"
+            | "img"
+            | "input"
+            | "li"
+            | "link"
+            | "meta"
+            | "option"
+            | "p"
+            | "path"
+            | "param"
+            | "rect"
+            | "source"
+            | "tbody"
+            | "td"
+            | "th"
+            | "tr"
+            | "track"
+            | "use"
+            | "wbr"
+    )
+}
+
+/// Returns the text between the tags of a page, without scripts and styles.
+fn plain(html: &str) -> String {
+    let mut text = String::new();
+    let mut rest = html;
+    while let Some((before, tag)) = rest.split_once('<') {
+        text.push_str(before);
+        let skipped = ["script", "style"]
+            .into_iter()
+            .find(|name| tag.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)));
+        rest = match skipped {
+            Some(name) => after_end(tag, name),
+            None => tag.split_once('>').map_or("", |(_, rest)| rest),
+        };
+        text.push(' ');
+    }
+    text.push_str(rest);
+    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns what follows the end of an element of this name.
+fn after_end<'a>(text: &'a str, name: &str) -> &'a str {
+    let ends = text.match_indices("</").find(|(at, _)| {
+        text.get(at + 2..at + 2 + name.len()).is_some_and(|end| end.eq_ignore_ascii_case(name))
+    });
+    let rest = ends.and_then(|(at, _)| text.get(at..)).unwrap_or_default();
+    rest.split_once('>').map_or("", |(_, rest)| rest)
+}
