@@ -89,6 +89,7 @@ pub fn advice_at_start(loaded: &Loaded) -> Vec<String> {
         .chain(rebound)
         .chain(misnamed(&loaded.settings))
         .chain(unidentified(&loaded.settings))
+        .chain(no_domains(&loaded.settings))
         .chain(accounts::unused(&loaded.settings))
         .chain(accounts::mistaken(&loaded.settings))
         .collect()
@@ -112,6 +113,17 @@ fn unidentified(settings: &Settings) -> Vec<String> {
         format!("`shell.safe_commands`: {} is not identified by its words, and has no effect.", code(text))
     };
     all.map(sentence).collect()
+}
+
+/// Returns a sentence for each entry of the lists of domains that is none.
+fn no_domains(settings: &Settings) -> Vec<String> {
+    let web = &settings.web;
+    let allowed = web.allowed_domains.iter().map(|text| ("allowed", text));
+    let all = allowed.chain(web.blocked_domains.iter().map(|text| ("blocked", text)));
+    let wrong = all.filter(|(_, text)| builtin::domain(text).is_none());
+    wrong
+        .map(|(list, text)| format!("`web.{list}_domains`: {} is no domain, and has no effect.", code(text)))
+        .collect()
 }
 
 /// The parts shared by all sessions of this process.
@@ -159,6 +171,8 @@ impl App {
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
         let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo } = tools(&world, &settings);
+        let background = tasks.clone();
+        let cache = ResultCache::beside(move || background.any_runs());
         let permissions = Permissions::new(&world, &settings, &store, &child_env);
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
         let mut place = server_place(&world, &settings, &child_env, &sandbox);
@@ -177,7 +191,7 @@ impl App {
             sandbox_remarks,
             child_env,
             undo,
-            cache: ResultCache::default(),
+            cache,
             models,
             permissions,
             caps,

@@ -23,8 +23,8 @@ pub enum Grant {
     Tool(ToolName),
     /// Programs called with these words, in this folder.
     Words { words: CommandWords, folder: PathBuf },
-    /// Calls of this tool to this host.
-    Host { tool: ToolName, host: String },
+    /// Calls of this tool to this scheme, host and port.
+    Origin { tool: ToolName, origin: String },
     /// Exactly this command text in this folder, for commands whose words do not say what they do.
     Command { text: String, folder: PathBuf },
     /// A rule that the user wrote.
@@ -95,10 +95,10 @@ impl Grants {
 
     /// Returns the grant that covers this call, if any; for a command line, the grant of its first program.
     pub fn covering(&self, tool: &ToolName, args: &Value, workspace: &Path) -> Option<&Grant> {
-        if let Some(host) = host_of(tool, args) {
+        if let Some(origin) = origin_of(tool, args) {
             return self
                 .iter()
-                .find(|grant| **grant == Grant::Host { tool: tool.clone(), host: host.clone() });
+                .find(|grant| **grant == Grant::Origin { tool: tool.clone(), origin: origin.clone() });
         }
         if tool.as_str() != SHELL {
             return self.iter().find(|grant| **grant == Grant::Tool(tool.clone()));
@@ -117,7 +117,7 @@ impl Grants {
                 Grant::Words { words, folder } => {
                     folder == workspace && words.cover(invocation, &invocations)
                 }
-                Grant::Tool(_) | Grant::Host { .. } | Grant::Command { .. } | Grant::Rule(_) => false,
+                Grant::Tool(_) | Grant::Origin { .. } | Grant::Command { .. } | Grant::Rule(_) => false,
             })
         };
         let all: Option<Vec<&Grant>> = invocations.iter().map(granted).collect();
@@ -127,8 +127,8 @@ impl Grants {
     /// Describes what an approval for the session would cover; shown to the user before the decision.
     #[must_use]
     pub fn coverage(tool: &ToolName, args: &Value) -> String {
-        if let Some(host) = host_of(tool, args) {
-            return format!("{tool} from {host}");
+        if let Some(origin) = origin_of(tool, args) {
+            return format!("{tool} from {origin}");
         }
         if tool.as_str() != SHELL {
             return tool.to_string();
@@ -136,7 +136,7 @@ impl Grants {
         let grants = grants_for(tool, args, Path::new(""));
         let of_words = |grant: &Grant| match grant {
             Grant::Words { words, .. } => Some((words.extent, format!("`{words}`"))),
-            Grant::Command { .. } | Grant::Host { .. } | Grant::Tool(_) | Grant::Rule(_) => None,
+            Grant::Command { .. } | Grant::Origin { .. } | Grant::Tool(_) | Grant::Rule(_) => None,
         };
         let words: Vec<(Extent, String)> = grants.iter().filter_map(of_words).collect();
         if words.iter().all(|(extent, _)| *extent == Extent::Exact) {
@@ -154,7 +154,7 @@ impl Grants {
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.iter().filter_map(|grant| match grant {
             Grant::Rule(rule) => Some(&**rule),
-            Grant::Tool(_) | Grant::Host { .. } | Grant::Words { .. } | Grant::Command { .. } => None,
+            Grant::Tool(_) | Grant::Origin { .. } | Grant::Words { .. } | Grant::Command { .. } => None,
         })
     }
 
@@ -165,26 +165,26 @@ impl Grants {
             Grant::Rule(rule) if rule.id == *id => rule.use_up(),
             Grant::Rule(_)
             | Grant::Tool(_)
-            | Grant::Host { .. }
+            | Grant::Origin { .. }
             | Grant::Words { .. }
             | Grant::Command { .. } => true,
         });
     }
 }
 
-/// Returns the host of a call that fetches a web page: any address of it may carry anything away, so that the tool alone is
+/// Returns the scheme, host and port of a call that fetches a web page: any address of it may carry anything away, so that the tool alone is
 /// never allowed.
-fn host_of(tool: &ToolName, args: &Value) -> Option<String> {
+fn origin_of(tool: &ToolName, args: &Value) -> Option<String> {
     if tool.as_str() != WEB_FETCH {
         return None;
     }
     let url = args.get("url").and_then(Value::as_str).and_then(|url| Url::parse(url.trim()).ok());
-    Some(url.and_then(|url| url.host_str().map(ToOwned::to_owned)).unwrap_or_default())
+    Some(url.map(|url| url.origin().ascii_serialization()).unwrap_or_default())
 }
 
 fn grants_for(tool: &ToolName, args: &Value, workspace: &Path) -> Vec<Grant> {
-    if let Some(host) = host_of(tool, args) {
-        return vec![Grant::Host { tool: tool.clone(), host }];
+    if let Some(origin) = origin_of(tool, args) {
+        return vec![Grant::Origin { tool: tool.clone(), origin }];
     }
     if tool.as_str() != SHELL {
         return vec![Grant::Tool(tool.clone())];
@@ -202,7 +202,7 @@ impl std::fmt::Display for Grant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Tool(name) => write!(f, "{name} (except HIGH)"),
-            Self::Host { tool, host } => write!(f, "{tool} from {host}"),
+            Self::Origin { tool, origin } => write!(f, "{tool} from {origin}"),
             Self::Words { words, folder } => write!(f, "shell `{words}` in {}", folder.display()),
             Self::Command { text, folder } => write!(f, "shell `{text}` in {}", folder.display()),
             Self::Rule(rule) => match &rule.reason {

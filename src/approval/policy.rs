@@ -113,12 +113,22 @@ impl<'a> CallFacts<'a> {
             && !self.spec.side_effect.is_none()
     }
 
+    /// Whether it requests an address that the model made up, in which anything may leave this machine.
+    pub(super) fn sends_out(&self) -> bool {
+        !self.is_named && matches!(self.plan.access, Access::Web { url: Some(_), .. })
+    }
+
+    /// Whether untrusted text in its arguments does no harm.
+    pub fn may_be_tainted(&self) -> bool {
+        self.only_looks() && !self.sends_out()
+    }
+
     /// Says why a request to the web asks, if it does.
     pub(super) fn why_web_asks(&self) -> Option<String> {
         match &self.plan.access {
             Access::Web { asks: true, .. } => Some("the settings ask about the web".to_owned()),
             Access::Web { host, url: Some(_), .. } if !self.is_named => {
-                Some(format!("neither you nor a web page named this address of {host}"))
+                Some(format!("it asks about an address of {host} that neither you nor a web page named"))
             }
             Access::Web { .. }
             | Access::Paths { .. }
@@ -172,7 +182,7 @@ impl<'a> CallFacts<'a> {
             Effect::LooksOnly => self.plan.risk,
             Effect::OfTool | Effect::Confined => self.plan.risk.max(self.spec.risk),
         };
-        if self.taint.is_empty() || self.only_looks() {
+        if self.taint.is_empty() || self.may_be_tainted() {
             return base;
         }
         match base {

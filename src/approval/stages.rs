@@ -309,7 +309,7 @@ impl Weighing<'_> {
     }
 
     fn taint(&self) -> Found {
-        match (self.is_tainted(), self.call.only_looks()) {
+        match (self.is_tainted(), self.call.may_be_tainted()) {
             (true, false) => {
                 self.decided(Verdict::Ask, Decider::Risk, "its arguments contain untrusted text")
             }
@@ -402,7 +402,10 @@ impl Weighing<'_> {
             return ask(format!("{name} changes something"));
         }
         if let Access::Web { .. } = self.call.plan.access {
-            let because = "you or a web page named this address".to_owned();
+            let because = match self.call.is_named {
+                true => "you or a web page named this address".to_owned(),
+                false => format!("the settings allow {name}"),
+            };
             let allowed = || self.decided(Verdict::Allow, Decider::Risk, because);
             return self.call.why_web_asks().map_or_else(allowed, ask);
         }

@@ -201,6 +201,12 @@ impl Tasks {
         running(&self.0.all.lock(), folder) < MOST
     }
 
+    /// Whether a task of any session runs.
+    #[must_use]
+    pub fn any_runs(&self) -> bool {
+        self.0.all.lock().iter().any(|entry| entry.task.end.is_none())
+    }
+
     /// Returns the tasks of a session, the oldest first.
     #[must_use]
     pub fn of(&self, folder: &Path) -> Vec<Task> {

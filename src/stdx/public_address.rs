@@ -38,7 +38,10 @@ pub fn why_not_public(address: IpAddr) -> Option<&'static str> {
 }
 
 fn not_public_v4(address: Ipv4Addr) -> Option<&'static str> {
-    let [a, b, c, _] = address.octets();
+    let [a, b, c, d] = address.octets();
+    if (a, b, c, d) == (168, 63, 129, 16) {
+        return Some("a cloud's service for its machines");
+    }
     Some(match (a, b, c) {
         (0, ..) => "an unspecified address",
         (127, ..) => "this machine",
@@ -120,6 +123,7 @@ mod tests {
             ("198.19.255.1", "reserved"),
             ("192.0.2.1", "documentation"),
             ("203.0.113.9", "documentation"),
+            ("168.63.129.16", "cloud"),
             ("224.0.0.1", "multicast"),
             ("240.0.0.1", "reserved"),
             ("255.255.255.255", "reserved"),

@@ -6,11 +6,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant as StdInstant};
 
 use globset::Glob;
 use moka::Expiry;
+use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -29,6 +30,10 @@ struct Inner {
     kept: Cache<Key, Arc<Kept>>,
     /// Counts what may have changed files.
     changes: AtomicU64,
+    /// How many calls and commands that may change files are under way.
+    writers: AtomicUsize,
+    /// Whether commands in the background, which may change files too, run now.
+    tasks_run: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
 /// What a result answers.
@@ -38,6 +43,8 @@ pub struct Key {
     /// JSON with sorted fields.
     args: String,
     folder: PathBuf,
+    /// Where the rest of a long result is: it belongs to one session.
+    spill: PathBuf,
     basis: Vec<(Resource, Version)>,
     /// The number of changes of files before the question; `None` for results that depend on none.
     changes: Option<u64>,
@@ -73,25 +80,49 @@ impl Expiry<Key, Arc<Kept>> for OwnTime {
 impl Default for ResultCache {
     fn default() -> Self {
         let weight = |_: &Key, kept: &Arc<Kept>| kept.bytes;
-        let kept = Cache::builder().max_capacity(LARGEST).weigher(weight).expire_after(OwnTime).build();
-        Self(Arc::new(Inner { kept, changes: AtomicU64::new(0) }))
+        let kept = Cache::builder().eviction_policy(EvictionPolicy::lru()).max_capacity(LARGEST);
+        let kept = kept.weigher(weight).expire_after(OwnTime).build();
+        let (changes, writers) = (AtomicU64::new(0), AtomicUsize::new(0));
+        Self(Arc::new(Inner { kept, changes, writers, tasks_run: None }))
+    }
+}
+
+/// Something that may change files is under way, until this is dropped.
+pub struct ChangingFiles(ResultCache);
+
+impl Drop for ChangingFiles {
+    fn drop(&mut self) {
+        self.0.files_changed();
+        self.0.0.writers.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 impl ResultCache {
+    /// Creates a cache that asks whether commands run in the background.
+    #[must_use]
+    pub fn beside(tasks_run: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        let kept = Self::default().0.kept.clone();
+        let (changes, writers) = (AtomicU64::new(0), AtomicUsize::new(0));
+        Self(Arc::new(Inner { kept, changes, writers, tasks_run: Some(Box::new(tasks_run)) }))
+    }
+
     /// Returns the question of a call, and for how long its result may be used; `None` if it is not to be kept.
     #[must_use]
     pub fn question(
         &self,
         spec: &ToolSpec,
         args: &Value,
-        folder: PathBuf,
+        (folder, spill): (PathBuf, PathBuf),
         basis: Vec<(Resource, Version)>,
     ) -> Option<(Key, Duration)> {
         let SideEffect::None { cache_for: Some(lasts) } = spec.side_effect else { return None };
         let depends = spec.category != Category::Web;
+        if depends && (basis.is_empty() || self.is_changing()) {
+            return None;
+        }
         let changes = depends.then(|| self.0.changes.load(Ordering::Acquire));
-        let key = Key { tool: spec.name.clone(), args: sorted(args).to_string(), folder, basis, changes };
+        let key =
+            Key { tool: spec.name.clone(), args: sorted(args).to_string(), folder, spill, basis, changes };
         Some((key, lasts))
     }
 
@@ -114,7 +145,20 @@ impl ResultCache {
         self.0.kept.insert(key, Arc::new(kept));
     }
 
-    /// Notes that files may have changed: a call or a command begins or ends, or changes are taken back.
+    /// Whether something that may change files is under way.
+    fn is_changing(&self) -> bool {
+        self.0.writers.load(Ordering::Acquire) > 0 || self.0.tasks_run.as_ref().is_some_and(|run| run())
+    }
+
+    /// Notes that a call or a command that may change files begins; it ends when the returned value is dropped.
+    #[must_use]
+    pub fn changing_files(&self) -> ChangingFiles {
+        self.0.writers.fetch_add(1, Ordering::AcqRel);
+        self.files_changed();
+        ChangingFiles(self.clone())
+    }
+
+    /// Notes that files were changed.
     pub fn files_changed(&self) {
         self.0.changes.fetch_add(1, Ordering::AcqRel);
     }
@@ -193,6 +237,14 @@ mod tests {
         }
     }
 
+    fn places() -> (PathBuf, PathBuf) {
+        ("/w".into(), "/spill".into())
+    }
+
+    fn head() -> Vec<(Resource, Version)> {
+        vec![(Resource("/w/.git/HEAD".into()), Version("1".into()))]
+    }
+
     fn output(text: &str) -> ToolOutput {
         ToolOutput {
             content: vec![ReturnPart::Text { text: text.to_owned() }],
@@ -210,7 +262,7 @@ mod tests {
             (spec("git_log", Category::Git, Some(60)), spec("web_fetch", Category::Web, Some(60)));
         let basis = |version: &str| vec![(Resource("/w/.git/HEAD".into()), Version(version.into()))];
         let ask = |spec: &ToolSpec, args: Value, folder: &str, version: &str| {
-            cache.question(spec, &args, folder.into(), basis(version)).unwrap()
+            cache.question(spec, &args, (folder.into(), "/spill".into()), basis(version)).unwrap()
         };
         let asked = ask(&git, json!({"a": 1, "b": {"d": 1, "c": [2]}}), "/w", "1");
         cache.put(asked, &output("log"));
@@ -240,8 +292,15 @@ mod tests {
     #[test]
     fn only_what_says_so_is_kept() {
         let cache = ResultCache::default();
-        let question = |spec: &ToolSpec| cache.question(spec, &json!({}), "/w".into(), Vec::new());
+        let question = |spec: &ToolSpec| cache.question(spec, &json!({}), places(), head());
         assert!(question(&spec("read_file", Category::Files, None)).is_none());
+        // Without a basis nobody can tell whether it changed; while something changes files, nothing lasts.
+        let git = spec("git_log", Category::Git, Some(60));
+        assert!(cache.question(&git, &json!({}), places(), Vec::new()).is_none());
+        let changing = cache.changing_files();
+        assert!(question(&git).is_none() && question(&spec("web_fetch", Category::Web, Some(60))).is_some());
+        drop(changing);
+        assert!(question(&git).is_some());
         for side_effect in [SideEffect::Local, SideEffect::External] {
             assert!(question(&ToolSpec { side_effect, ..spec("shell", Category::Shell, None) }).is_none());
         }
@@ -263,7 +322,7 @@ mod tests {
                 ("git_status", Category::Git, json!({})),
                 ("web_fetch", Category::Web, json!({"url": "https://docs.rs/x"})),
             ] {
-                let asked = cache.question(&spec(name, category, Some(60)), &args, "/w".into(), Vec::new());
+                let asked = cache.question(&spec(name, category, Some(60)), &args, places(), head());
                 cache.put(asked.unwrap(), &output("x"));
             }
             assert_eq!(cache.clear(pattern), expected, "{pattern:?}");

@@ -119,7 +119,8 @@ impl ToolSpec {
     pub fn asks(&self) -> &'static str {
         match (self.category, self.side_effect) {
             (Category::User, _) => "needs no approval",
-            (Category::Web, _) => "reads what you or a page named, else asks",
+            (Category::Web, _) if self.name.as_str() == WEB_FETCH => "asks unless you or a page named it",
+            (Category::Web, _) => "only reads",
             (_, SideEffect::None { .. }) => "only reads",
             (_, SideEffect::Local) => "asks first",
             (_, SideEffect::External) => "asks first, leaves this machine",

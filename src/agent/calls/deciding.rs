@@ -52,7 +52,7 @@ impl Calls {
     pub(super) fn trace_words(&mut self, at: usize, rules: &Rules) {
         let one = &self.calls[at];
         let (Some(facts), Some(spec), Some(plan)) = (facts(one, rules), &one.spec, &one.plan) else { return };
-        let taint = if facts.only_looks() {
+        let taint = if facts.may_be_tainted() {
             Vec::new()
         } else {
             rules.heard.taints(&one.args, reach(spec, plan, &rules.place))
@@ -170,6 +170,10 @@ impl Calls {
             let decision = self.judge(at, rules)?;
             let unheard = one.hook.is_none() && rules.hooked.contains(&one.tool);
             if let Decider::Mode { .. } = decision.by {
+                return None;
+            }
+            // That an address is named later, in whatever way, is no answer to what was asked.
+            if decision.by == Decider::Risk && decision.verdict == Verdict::Allow {
                 return None;
             }
             match decision.verdict {

@@ -382,6 +382,9 @@ impl RunningCall {
             let text = if content == SpanContent::None { String::new() } else { content::summary(returned) };
             spans::fail(&self.span, kind, text);
         }
+        if let Some(age) = returned.done.as_ref().and_then(|done| done.cached_age) {
+            spans::set(&self.span, "co.cache.age", i64::try_from(age).unwrap_or(i64::MAX));
+        }
         if content != SpanContent::None {
             spans::set(&self.span, "gen_ai.tool.call.result", content::result(returned));
         }

@@ -50,9 +50,10 @@ struct Started {
     abort: AbortHandle,
 }
 
-/// What one run has besides its call: what follows it, and what it is kept in.
+/// What one run needs besides its call and context.
 #[derive(Default)]
 struct RunSettings {
+    /// The hooks that follow it.
     after: After,
     /// What its span holds.
     content: SpanContent,
@@ -230,6 +231,8 @@ async fn run_tool(
 ) -> Returned {
     let began = Instant::now();
     let spec = tool.spec();
+    // Until the hooks that follow have ended, however this ends.
+    let _changing = (!spec.side_effect.is_none()).then(|| settings.cache.changing_files());
     let mut span = spans::RunningCall::new(tracing::Span::current());
     let (ended, age) = run_or_repeat(tool.as_ref(), &call.args, &context, &settings).await;
     if let Ended::Output(Err(ToolError::Unavailable { .. })) = ended {
@@ -256,22 +259,20 @@ async fn run_or_repeat(
     settings: &RunSettings,
 ) -> (Ended, Option<Duration>) {
     let (spec, cache) = (tool.spec(), &settings.cache);
-    let question = cache.question(spec, args, context.workspace.clone(), settings.basis.clone());
+    let question = cache.question(
+        spec,
+        args,
+        (context.workspace.clone(), context.spill.clone()),
+        settings.basis.clone(),
+    );
     if let Some((output, age)) = question.as_ref().and_then(|(key, _)| cache.get(key)) {
         return (Ended::Output(Ok(output)), Some(age));
-    }
-    let changes_files = !spec.side_effect.is_none();
-    if changes_files {
-        cache.files_changed();
     }
     let limit = spec.timeout;
     let ended = match tokio::time::timeout(limit, attempts(tool, args, context)).await {
         Ok(result) => Ended::Output(result),
         Err(_) => Ended::TimedOut(limit),
     };
-    if changes_files {
-        cache.files_changed();
-    }
     if let (Some(question), Ended::Output(Ok(output))) = (question, &ended) {
         cache.put(question, output);
     }
@@ -313,7 +314,7 @@ fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled:
                 _ => ReturnStatus::Failed,
             };
             let rests = match error {
-                ToolError::Unavailable { .. } => " This tool is not offered again in this session.",
+                ToolError::Unavailable { .. } => " The tool is not offered again until `co` is started anew.",
                 ToolError::Misuse { .. }
                 | ToolError::Transient { .. }
                 | ToolError::Unknown { .. }

@@ -35,6 +35,7 @@ use crate::message::{Message, NoteKind, Usage, UserPart};
 use crate::sandbox::Confinement;
 use crate::stdx::fs::write_new_private;
 use crate::store::{AuditNote, InputScope, RequestFilter};
+use crate::tool::cache::ChangingFiles;
 use crate::undo::UndoWhat;
 
 /// Maximum number of requests sent to a front end at once.
@@ -50,6 +51,8 @@ pub(super) struct ClientHandler {
     /// The decider recorded for decisions at this front end.
     pub(super) decider: Decider,
     pub(super) shell: Shell,
+    /// While the user's command runs.
+    changing: Option<ChangingFiles>,
     /// Notes of finished commands that the session does not contain yet.
     pub(super) notes: Vec<Record>,
     /// The composer's text, if the session was not free to store it.
@@ -156,6 +159,7 @@ impl ClientHandler {
             asks,
             decider,
             shell,
+            changing: None,
             notes: Vec::new(),
             copied: false,
             draft: None,
@@ -551,7 +555,7 @@ impl ClientHandler {
             };
             self.tell(ServerMessage::ShellBegan { command: shown, privacy }).await;
             let started = UserCommand { command, privacy, confinement };
-            self.app.cache.files_changed();
+            self.changing = Some(self.app.cache.changing_files());
             self.shell.start(&self.app, &self.session, &self.folder, started);
         }
     }
@@ -562,7 +566,7 @@ impl ClientHandler {
             ShellEvent::Output(text) => self.tell(ServerMessage::ShellOutput { text }).await,
             ShellEvent::Said(text) => self.say(Say::warning("shell", text)).await,
             ShellEvent::Ended { outcome, took, note } => {
-                self.app.cache.files_changed();
+                self.changing = None;
                 if let Some(text) = note {
                     self.notes.push(Record::Noted { kind: NoteKind::CommandOutput, text });
                 }

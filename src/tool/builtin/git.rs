@@ -4,7 +4,7 @@
 //! Programs that settings name are switched off: monitors, pagers, external diffs, converters, signature checks, and filters,
 //! which are asked for by name first. Nothing is fetched, and no lock is taken. In a sandbox it is held to reading as well.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -69,6 +69,9 @@ const FILTERS: &str = "git config --null --name-only --get-regexp '^filter[.]' 2
 
 /// The most bytes of their names.
 const MOST_NAMES: usize = 64 * 1024;
+
+/// The longest file that names where a repository is, in bytes.
+const LONGEST_LINK: u64 = 4096;
 
 /// The most commits of one call.
 const MOST_COMMITS: u32 = 200;
@@ -136,7 +139,9 @@ impl Git {
             }
         }
         match exit {
-            Some(Exit::Code(127)) => return Err(terminal("git is not installed")),
+            Some(Exit::Code(127)) => {
+                return Err(ToolError::Unavailable { message: "git is not installed".to_owned() });
+            }
             Some(Exit::Cancelled) => return Err(terminal("interrupted")),
             // 1: there is none; 128: no repository, or settings that git itself refuses next.
             Some(Exit::Code(0 | 1 | 128)) => {}
@@ -161,7 +166,7 @@ impl Git {
         match exit {
             Exit::Code(0) if text.trim().is_empty() => Ok(untrusted("[nothing]\n".to_owned(), source)),
             Exit::Code(0) => Ok(untrusted(text, source)),
-            Exit::Code(127) => Err(terminal("git is not installed")),
+            Exit::Code(127) => Err(ToolError::Unavailable { message: "git is not installed".to_owned() }),
             Exit::Code(code) => Err(terminal(format!("exit {code}\n{text}"))),
             Exit::Signal(signal) => Err(terminal(format!("ended by signal {signal}\n{text}"))),
             Exit::TimedOut => Err(terminal(format!("timed out after {} seconds\n{text}", TIMEOUT.as_secs()))),
@@ -241,11 +246,25 @@ impl<Q: GitQuestion> TypedTool for GitTool<Q> {
     }
 }
 
-/// Returns the state of a repository as far as commits and staging change it, by times and sizes; nothing for a work tree
-/// whose repository is elsewhere.
+/// Returns the folder in which git keeps the state of a work tree.
+fn git_folder(top: &Path) -> Option<PathBuf> {
+    let path = top.join(".git");
+    let metadata = path.symlink_metadata().ok()?;
+    if metadata.is_dir() {
+        return Some(path);
+    }
+    if !metadata.is_file() || metadata.len() > LONGEST_LINK {
+        return None;
+    }
+    let link = std::fs::read_to_string(&path).ok()?;
+    link.trim().strip_prefix("gitdir:").map(|folder| top.join(folder.trim()))
+}
+
+/// Returns the state of a repository as far as commits and staging change it, by times and sizes.
 fn repository(workspace: &Path) -> Vec<(Resource, Version)> {
+    let Some(folder) = workspace.ancestors().find_map(git_folder) else { return Vec::new() };
     let state = |name: &str| {
-        let path = workspace.join(".git").join(name);
+        let path = folder.join(name);
         let metadata = path.symlink_metadata().ok()?;
         let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
         let version = format!("{}-{}", modified.as_nanos(), metadata.len());

@@ -10,7 +10,7 @@ use super::output::{amount, cap, counted_lines, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::web::{Domains, Fetched, Page, WebClient, page, parse, raw, source};
-use super::work::{interrupted, off_thread, plan_without_access};
+use super::work::{interrupted, plan_without_access};
 use crate::message::ReturnStatus;
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tool::{Access, CallPlan, Category, Preview, Risk, Seen, SideEffect, ToolError, ToolOutput};
@@ -76,7 +76,7 @@ impl TypedTool for WebFetch {
             () = cx.cancel.cancelled() => return Err(interrupted()),
             fetched = self.client.get(url, &self.domains) => fetched?,
         };
-        off_thread(move || {
+        cx.read(move |cx| {
             let read = if args.raw { raw(&fetched)? } else { page(&fetched)? };
             Ok(untrusted(cap(text(&fetched, &read), cx.output_limit, &cx.spill), source(&fetched.url)))
         })

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::output::{amount, cap, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::web::{Engine, SearchResult, WebClient, source};
+use super::web::{Engine, SearchResult, WebClient, domain, source};
 use super::work::{interrupted, misuse, plan_without_access};
 use crate::message::ReturnStatus;
 use crate::stdx::text::one_line_summary;
@@ -43,9 +43,7 @@ pub struct WebSearchArgs {
 
 impl WebSearchArgs {
     fn check(&self) -> Result<(), ToolError> {
-        let is_domain = |domain: &String| {
-            domain.contains('.') && domain.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-'))
-        };
+        let is_domain = |text: &String| !text.contains(char::is_whitespace) && domain(text).is_some();
         if self.query.trim().is_empty() {
             return Err(misuse("`query` is empty; say what to search for"));
         }
@@ -106,11 +104,12 @@ impl TypedTool for WebSearch {
 
     async fn run(&self, args: WebSearchArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
         args.check()?;
+        let domains: Vec<String> = args.domains.iter().filter_map(|text| domain(text)).collect();
         let most = args.max_results.unwrap_or(USUAL).clamp(1, MOST);
         let found = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => return Err(interrupted()),
-            found = self.engine.search(&self.client, args.query.trim(), &args.domains, most) => found?,
+            found = self.engine.search(&self.client, args.query.trim(), &domains, most) => found?,
         };
         Ok(untrusted(cap(text(&found), cx.output_limit, &cx.spill), source(self.engine.address())))
     }

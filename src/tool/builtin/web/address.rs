@@ -20,6 +20,13 @@ pub struct Domains {
 }
 
 impl Domains {
+    /// Creates the lists of the settings; what is no domain is left out.
+    #[must_use]
+    pub fn of(allowed: &[String], blocked: &[String]) -> Self {
+        let all = |list: &[String]| list.iter().filter_map(|text| domain(text)).collect();
+        Self { allowed: all(allowed), blocked: all(blocked) }
+    }
+
     /// Says which setting excludes a host.
     fn excluding(&self, host: &str) -> Option<&'static str> {
         let is_in = |list: &[String]| list.iter().any(|domain| covers(domain, host));
@@ -70,21 +77,32 @@ pub fn parse(text: &str) -> Result<Url, ToolError> {
     Ok(url)
 }
 
-/// Formats an address without its query, for errors.
+/// Formats an address without its query and login, for errors.
 pub fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
-    // What cannot have a password has none.
-    let _ = url.set_password(None);
+    // What cannot have a name or a password has none.
+    let _ = (url.set_username(""), url.set_password(None));
     sanitize_line(url.as_str()).into_owned()
+}
+
+/// Reads a domain as people write it: `docs.rs`, `*.docs.rs`, `https://docs.rs/x`; in the form in which addresses have it.
+#[must_use]
+pub fn domain(text: &str) -> Option<String> {
+    let text = text.trim();
+    let text = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let text = text.split(['/', '?', '#', ':']).next().unwrap_or_default();
+    match Host::parse(text.trim_start_matches("*.").trim_matches('.')).ok()? {
+        Host::Domain(name) if name.contains('.') => Some(name),
+        Host::Domain(_) | Host::Ipv6(_) => None,
+        Host::Ipv4(address) => Some(address.to_string()),
+    }
 }
 
 /// Whether a host is this domain or below it.
 pub fn covers(domain: &str, host: &str) -> bool {
-    let domain = domain.trim().trim_start_matches("*.").trim_matches('.').to_ascii_lowercase();
     let host = host.trim_end_matches('.').to_ascii_lowercase();
-    !domain.is_empty()
-        && host.strip_suffix(&domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
 #[cfg(test)]
@@ -109,7 +127,7 @@ mod tests {
             ("", "! \"\" is not a web address"),
             ("file:///etc/passwd", "! file:///etc/passwd cannot be fetched: only http"),
             ("ftp://example.com/", "! ftp://example.com/ cannot be fetched: only http"),
-            ("https://me:pw@example.com/", "! https://me@example.com/ cannot be fetched: it holds a name"),
+            ("https://me:pw@example.com/", "! https://example.com/ cannot be fetched: it holds a name"),
             (
                 "http://127.0.0.1:8080/x?key=1",
                 "! http://127.0.0.1:8080/x cannot be fetched: its host is this machine",
@@ -145,11 +163,13 @@ mod tests {
 
     #[test]
     fn lists_of_domains_cover_subdomains_and_nothing_else() {
-        let domains = |allowed: &[&str], blocked: &[&str]| Domains {
-            allowed: allowed.iter().map(|one| (*one).to_owned()).collect(),
-            blocked: blocked.iter().map(|one| (*one).to_owned()).collect(),
+        let domains = |allowed: &[&str], blocked: &[&str]| {
+            let all = |list: &[&str]| list.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+            Domains::of(&all(allowed), &all(blocked))
         };
-        let lists = domains(&["docs.rs", "*.Example.com"], &["bad.example.com"]);
+        let allowed = ["docs.rs", "*.Example.com", "b\u{fc}cher.de"];
+        let lists = domains(&allowed, &["https://bad.example.com:443/x", "no domain", "localhost"]);
+        assert_eq!(lists.blocked, ["bad.example.com"]);
         for (host, is_allowed) in [
             ("docs.rs", true),
             ("DOCS.RS.", true),
@@ -161,6 +181,7 @@ mod tests {
             ("bad.example.com", false),
             ("x.bad.example.com", false),
             ("other.org", false),
+            ("xn--bcher-kva.de", true),
         ] {
             assert_eq!(lists.excluding(host).is_none(), is_allowed, "{host}");
         }

@@ -9,7 +9,8 @@ use url::Url;
 
 use super::super::work::{misuse, terminal};
 use super::address::{Domains, shown};
-use super::resolver::{ForLibrary, HostResolver};
+use super::page::plain;
+use super::resolver::{ForLibrary, HostResolver, ONLY_PUBLIC};
 use crate::provider::http::Network;
 use crate::stdx::text::one_line_summary;
 use crate::tool::ToolError;
@@ -25,6 +26,9 @@ const MOST_REDIRECTS: usize = 5;
 
 /// The width of a server's own words in an error, in terminal cells.
 const WORDS: usize = 300;
+
+/// How much of the body of an error is read, in bytes.
+const ERROR_BODY: usize = 16 * 1024;
 
 /// What is asked for; a server may send something else.
 const WANTED: &str =
@@ -111,7 +115,7 @@ impl WebClient {
         // The library does not ask a resolver about literal addresses; about names it asks again as it connects.
         self.resolver.addresses(host).await.map_err(terminal)?;
         let client = self.client().map_err(terminal)?;
-        client.get(url.clone()).headers(headers).send().await.map_err(|error| failed(url, &error))
+        client.get(url.clone()).headers(headers).send().await.map_err(|error| failed(url, error))
     }
 
     fn client(&self) -> Result<reqwest::Client, String> {
@@ -138,8 +142,9 @@ async fn checked(response: Response, url: &Url) -> Result<Response, ToolError> {
     if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
         return Err(ToolError::Transient { message });
     }
-    let words = read(response, url.clone()).await.ok().and_then(|fetched| super::page(&fetched).ok());
-    let words = words.map(|page| one_line_summary(&page.text, WORDS)).filter(|words| !words.is_empty());
+    let body = read(response, url.clone()).await.map(|fetched| fetched.body).unwrap_or_default();
+    let said = plain(&String::from_utf8_lossy(body.get(..ERROR_BODY).unwrap_or(&body)));
+    let words = Some(one_line_summary(&said, WORDS)).filter(|words| !words.is_empty());
     Err(terminal(words.map_or(message.clone(), |words| format!("{message}: {words}"))))
 }
 
@@ -156,7 +161,7 @@ async fn read(mut response: Response, url: Url) -> Result<Fetched, ToolError> {
             }
             Ok(Some(more)) => body.extend_from_slice(&more),
             Ok(None) => break None,
-            Err(error) if body.is_empty() => return Err(failed(&url, &error)),
+            Err(error) if body.is_empty() => return Err(failed(&url, error)),
             Err(_) => break Some("the server closed the connection before the end".to_owned()),
         }
     };
@@ -164,12 +169,19 @@ async fn read(mut response: Response, url: Url) -> Result<Fetched, ToolError> {
 }
 
 /// Says why a request failed: by its deepest cause, which names what the system said.
-fn failed(url: &Url, error: &reqwest::Error) -> ToolError {
-    let mut cause: &dyn std::error::Error = error;
+fn failed(url: &Url, error: reqwest::Error) -> ToolError {
+    // The address is said without its query.
+    let error = error.without_url();
+    let mut cause: &dyn std::error::Error = &error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
     let message =
         format!("{} could not be fetched: {}", shown(url), one_line_summary(&cause.to_string(), WORDS));
-    if error.is_builder() { misuse(message) } else { ToolError::Transient { message } }
+    if error.is_builder() {
+        return misuse(message);
+    }
+    // What a certificate or an address is does not pass.
+    let is_final = ["certificate", ONLY_PUBLIC].iter().any(|word| message.contains(word));
+    if is_final { terminal(message) } else { ToolError::Transient { message } }
 }

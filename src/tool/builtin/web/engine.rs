@@ -134,6 +134,10 @@ impl Engine {
                 return Err(ToolError::Transient { message: format!("{name} is asked too often (429)") });
             }
             (500.., _) => return Err(ToolError::Transient { message: format!("{name} failed ({status})") }),
+            (422, Self::Brave { .. }) if is_about_key(body) => {
+                let message = format!("{name} does not know the key; correct `web.brave_api_key`");
+                return Err(ToolError::Unavailable { message });
+            }
             (400 | 422, _) => {
                 return Err(misuse(format!("{name} does not accept this search ({status}); ask for less")));
             }
@@ -149,6 +153,13 @@ impl Engine {
         let list = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         Ok(list.iter().filter_map(|one| result(one, snippet)).collect())
     }
+}
+
+/// Whether an error of Brave is about the key.
+fn is_about_key(body: &[u8]) -> bool {
+    let error: Option<Value> = serde_json::from_slice(body).ok();
+    let code = error.as_ref().and_then(|error| error.pointer("/error/code")).and_then(Value::as_str);
+    code == Some("SUBSCRIPTION_TOKEN_INVALID")
 }
 
 fn result(one: &Value, snippet: &str) -> Option<SearchResult> {
@@ -223,6 +234,12 @@ mod tests {
             ),
             (&brave, 429, "{}", "! Brave Search is asked too often (429)"),
             (&brave, 503, "", "! Brave Search failed (503)"),
+            (
+                &brave,
+                422,
+                r#"{"error":{"code":"SUBSCRIPTION_TOKEN_INVALID"}}"#,
+                "! Brave Search does not know the key; correct `web.brave_api_key`",
+            ),
             (&brave, 422, "", "! Brave Search does not accept this search (422); ask for less"),
             (&brave, 404, "", "! Brave Search answered 404"),
         ] {

@@ -10,8 +10,9 @@ mod client;
 mod engine;
 mod page;
 mod resolver;
+mod shape;
 
-pub use self::address::{Domains, parse};
+pub use self::address::{Domains, domain, parse};
 pub use self::client::{Fetched, WebClient};
 pub use self::engine::{Engine, SearchResult};
 pub use self::page::{Page, page, raw};

@@ -1,6 +1,8 @@
 //! Makes text of a body: the readable part of a web page as Markdown, other text as it is. Blocking: a long page takes
 //! some hundred milliseconds.
 
+use std::time::Duration;
+
 use dom_smoothie::{Config, ParsePolicy, Readability, TextMode};
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
@@ -8,14 +10,13 @@ use url::Url;
 use super::super::work::terminal;
 use super::address::shown;
 use super::client::Fetched;
+use super::shape::{after_end, is_convertible};
 use crate::stdx::text::sanitize_line;
 use crate::tool::ToolError;
 
-/// Deeper pages are taken as plain text: conversions go down a page by recursion.
-const DEEPEST: usize = 400;
-
-/// Pages with more elements are taken as plain text.
-const MOST_ELEMENTS: usize = 100_000;
+/// The stack of a conversion in bytes, which goes down a page by recursion, and how long it may take.
+const STACK: usize = 64 * 1024 * 1024;
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where a page may say in itself how it is encoded, in bytes.
 const HEAD: usize = 1024;
@@ -88,83 +89,38 @@ fn is_html(content_type: &str, text: &str) -> bool {
     }
 }
 
-/// Returns the part of a page that is for readers, as Markdown with whole links; else all of it, without its menus.
+/// Returns the part of a page that is for readers, as Markdown with whole links; else all of it, without its menus. `None` if
+/// it has no such part, or if converting it could do harm or takes too long.
 fn readable(html: &str, url: &Url) -> Option<Page> {
-    if is_too_deep(html) {
+    if !is_convertible(html) {
         return None;
     }
-    let config = || Config {
-        text_mode: TextMode::Markdown,
-        max_elements_to_parse: MOST_ELEMENTS,
-        ..Config::default()
+    let (html, url) = (html.to_owned(), url.to_string());
+    let (send, converted) = std::sync::mpsc::sync_channel(1);
+    let convert = move || {
+        // Nobody may wait any more.
+        let _ = send.send(markdown(&html, &url));
     };
+    let thread = std::thread::Builder::new().name("web page".to_owned()).stack_size(STACK);
+    thread.spawn(convert).ok()?;
+    converted.recv_timeout(PATIENCE).ok()?
+}
+
+fn markdown(html: &str, url: &str) -> Option<Page> {
     let parsed = |policy| {
-        let mut page = Readability::new(html, Some(url.as_str()), Some(config())).ok()?;
+        let config = Config { text_mode: TextMode::Markdown, ..Config::default() };
+        let mut page = Readability::new(html, Some(url), Some(config)).ok()?;
         let article = page.parse_with_policy(policy).ok()?;
         let title = sanitize_line(article.title.trim()).into_owned();
         let text = article.text_content.trim().to_owned();
         (!text.is_empty()).then_some(Page { title, text })
     };
-    let [strict, raw] = [ParsePolicy::Strict, ParsePolicy::Raw];
-    parsed(strict).filter(|page| page.text.len() >= SHORTEST).or_else(|| parsed(raw))
-}
-
-/// Whether elements stand in each other deeper than a page for readers has them, or are too many.
-fn is_too_deep(html: &str) -> bool {
-    let (mut depth, mut count) = (0_usize, 0_usize);
-    for (at, _) in html.match_indices('<') {
-        match html.as_bytes().get(at + 1) {
-            Some(b'/') => depth = depth.saturating_sub(1),
-            Some(first) if first.is_ascii_alphabetic() => {
-                count += 1;
-                depth += usize::from(!is_void(html.get(at + 1..).unwrap_or_default()));
-            }
-            Some(_) | None => {}
-        }
-        if depth > DEEPEST || count > MOST_ELEMENTS {
-            return true;
-        }
-    }
-    false
-}
-
-/// Whether an element has no end of its own, or one that is mostly left out.
-fn is_void(tag: &str) -> bool {
-    let name =
-        tag.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().to_ascii_lowercase();
-    matches!(
-        name.as_str(),
-        "area"
-            | "base"
-            | "br"
-            | "col"
-            | "dd"
-            | "dt"
-            | "embed"
-            | "hr"
-            | "img"
-            | "input"
-            | "li"
-            | "link"
-            | "meta"
-            | "option"
-            | "p"
-            | "path"
-            | "param"
-            | "rect"
-            | "source"
-            | "tbody"
-            | "td"
-            | "th"
-            | "tr"
-            | "track"
-            | "use"
-            | "wbr"
-    )
+    let is_article = |page: &Page| page.text.len() >= SHORTEST;
+    parsed(ParsePolicy::Strict).filter(is_article).or_else(|| parsed(ParsePolicy::Raw))
 }
 
 /// Returns the text between the tags of a page, without scripts and styles.
-fn plain(html: &str) -> String {
+pub fn plain(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html;
     while let Some((before, tag)) = rest.split_once('<') {
@@ -181,13 +137,4 @@ fn plain(html: &str) -> String {
     text.push_str(rest);
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
-}
-
-/// Returns what follows the end of an element of this name.
-fn after_end<'a>(text: &'a str, name: &str) -> &'a str {
-    let ends = text.match_indices("</").find(|(at, _)| {
-        text.get(at + 2..at + 2 + name.len()).is_some_and(|end| end.eq_ignore_ascii_case(name))
-    });
-    let rest = ends.and_then(|(at, _)| text.get(at..)).unwrap_or_default();
-    rest.split_once('>').map_or("", |(_, rest)| rest)
 }

@@ -11,6 +11,9 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::stdx::public_address::why_not_public;
 
+/// Why others are not.
+pub const ONLY_PUBLIC: &str = "only public hosts are reached";
+
 /// Finds the addresses of a host; literal addresses are hosts too.
 pub trait HostResolver: Send + Sync + 'static {
     /// Returns at least one address, or why the host may not or cannot be reached. Cancel-safe.
@@ -28,9 +31,9 @@ impl HostResolver for PublicHosts {
         Box::pin(async move {
             let found = by_system(&host).await?;
             match found.iter().find_map(|address| why_not_public(*address).map(|what| (*address, what))) {
-                Some((address, what)) => Err(format!(
-                    "{host} resolves to {address}, which is {what}; only public hosts are reached"
-                )),
+                Some((address, what)) => {
+                    Err(format!("{host} resolves to {address}, which is {what}; {ONLY_PUBLIC}"))
+                }
                 None => Ok(found),
             }
         })
