@@ -8,7 +8,7 @@
 ///
 /// Strings below the top level, keys named inside string values, and a text that is not an object yield
 /// nothing. If a key is repeated, the last value counts, as in a full parse.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StringReader {
     wanted: Vec<WantedField>,
     depth: usize,
@@ -18,13 +18,16 @@ pub struct StringReader {
     key: String,
     text: Option<Text>,
     escape: Escape,
+    is_closed: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct WantedField {
     key: String,
     value: Option<String>,
     complete: bool,
+    /// How often a value began.
+    begun: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,7 +70,7 @@ enum Escape {
 impl StringReader {
     /// Returns a reader of the values of `keys`.
     pub fn new<'a>(keys: impl IntoIterator<Item = &'a str>) -> Self {
-        let wanted = |key: &str| WantedField { key: key.to_owned(), value: None, complete: false };
+        let wanted = |key: &str| WantedField { key: key.to_owned(), value: None, complete: false, begun: 0 };
         Self {
             wanted: keys.into_iter().map(wanted).collect(),
             depth: 0,
@@ -76,6 +79,7 @@ impl StringReader {
             key: String::new(),
             text: None,
             escape: Escape::None,
+            is_closed: false,
         }
     }
 
@@ -101,6 +105,18 @@ impl StringReader {
         self.wanted.iter().any(|wanted| wanted.key == key && wanted.complete)
     }
 
+    /// Returns how often a string value of `key` began: more than once if the key is repeated.
+    #[must_use]
+    pub fn times_begun(&self, key: &str) -> usize {
+        self.wanted.iter().find(|wanted| wanted.key == key).map_or(0, |wanted| wanted.begun)
+    }
+
+    /// Whether the end of the object was read.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
     fn in_structure(&mut self, c: char) {
         match c {
             '{' | '[' => {
@@ -112,6 +128,7 @@ impl StringReader {
             '}' | ']' => {
                 self.depth = self.depth.saturating_sub(1);
                 if self.depth == 0 {
+                    self.is_closed |= self.root == Root::Object;
                     self.root = Root::Other;
                 }
             }
@@ -131,8 +148,10 @@ impl StringReader {
             (Root::Object, 1, ParsePlace::Value) => {
                 match self.wanted.iter().position(|wanted| wanted.key == self.key) {
                     Some(index) => {
-                        self.wanted[index].value = Some(String::new());
-                        self.wanted[index].complete = false;
+                        let wanted = &mut self.wanted[index];
+                        wanted.value = Some(String::new());
+                        wanted.complete = false;
+                        wanted.begun += 1;
                         Text::WantedField(index)
                     }
                     None => Text::Ignored,
@@ -296,6 +315,16 @@ mod tests {
             [(r#"{"path":"a"#, false), (r#"{"path":"a\""#, false), (r#"{"path":"a""#, true)]
         {
             assert_eq!(read([text]).is_complete("path"), complete, "{text}");
+        }
+        for (text, closed, begun) in [
+            (r#"{"path":"}""#, false, 1),
+            (r#"{"path":"a","x":{}"#, false, 1),
+            (r#"{"path":"a","path":"b"}"#, true, 2),
+            (r#"{"x":{"path":"a"}} {"#, true, 0),
+            (r#"[{}]"#, false, 0),
+        ] {
+            let reader = read([text]);
+            assert_eq!((reader.is_closed(), reader.times_begun("path")), (closed, begun), "{text}");
         }
     }
 

@@ -512,6 +512,7 @@ impl Model {
         let beside = usize::from(self.pane_columns() < usize::from(self.columns));
         Look {
             width: (self.pane_columns() - beside).min(WIDEST_TEXT),
+            rows: usize::from(self.rows),
             glyphs: self.glyphs,
             details: self.details,
             thinking: self.thinking,

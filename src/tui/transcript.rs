@@ -316,6 +316,7 @@ mod tests {
     fn look(width: usize) -> Look {
         Look {
             width,
+            rows: 24,
             glyphs: &Glyphs::UNICODE,
             details: Fold::Folded,
             thinking: Fold::Folded,

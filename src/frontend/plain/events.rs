@@ -26,9 +26,16 @@ impl Plain {
             }
             Event::ThinkingDelta { text } => self.thinking(&text),
             Event::ThinkingCommitted { .. } => self.end_thinking(),
-            Event::ToolArgs { .. } | Event::ToolProgress { .. } | Event::Usage { .. } => {}
+            Event::ToolArgs { index, name, delta } => {
+                if let Some(line) = self.arguments.take(index, &name, &delta) {
+                    self.end_thinking();
+                    self.page.line(&line);
+                }
+            }
+            Event::ToolProgress { .. } | Event::Usage { .. } => {}
             Event::ToolCall { call } => {
                 self.end_thinking();
+                self.arguments.clear();
                 self.calls.entry(call.id).or_default();
             }
             Event::ToolPlanned { call, plan } => {
@@ -61,6 +68,7 @@ impl Plain {
             Event::Refused { why } => self.page.line(&why),
             Event::PartialReset => {
                 self.page.flow_end();
+                self.arguments.clear();
                 self.thinking_since = None;
                 self.page.line("The reply was cut off here.");
             }
@@ -179,6 +187,7 @@ impl Plain {
     fn turn_ended(&mut self, end: &TurnEnd) {
         self.end_thinking();
         self.page.flow_end();
+        self.arguments.clear();
         self.calls.clear();
         self.stand_in = None;
         self.cap = None;

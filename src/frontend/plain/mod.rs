@@ -9,6 +9,7 @@
 
 mod answers;
 mod approvals;
+mod arguments;
 mod cap;
 mod edit;
 mod events;

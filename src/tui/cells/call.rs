@@ -4,18 +4,17 @@
 //! text that the model got about a change is shown on request only.
 
 use std::borrow::Cow;
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use super::args_preview::ArgsPreview;
 use super::diff::{self, AppliedLayout};
 use super::sgr::Sgr;
 use super::{Fold, Look};
 use crate::frontend::protocol::Tone;
 use crate::message::{CallId, DiffKind, Done, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::stdx::ansi::bare;
-use crate::stdx::json_stream::StringReader;
 use crate::stdx::text::{one_line_summary, width};
 use crate::tool::diff::as_text;
 use crate::tui::copied::exactly;
@@ -42,7 +41,7 @@ const MOST_BYTES: usize = 64 * 1024;
 const LIVE_BYTES: usize = 8 * 1024;
 
 /// The most informative arguments of calls, best first.
-const TELLING: [&str; 8] = ["path", "command", "pattern", "query", "url", "file", "name", "text"];
+pub(super) const TELLING: [&str; 8] = ["path", "command", "pattern", "query", "url", "file", "name", "text"];
 
 /// Cells of the words of a tool and of a decision, at most.
 const LONGEST_RESULT: usize = 30;
@@ -53,38 +52,6 @@ const MARGIN: usize = 3;
 
 /// Below this width a row has no time and narrower columns.
 const NARROW: usize = 60;
-
-/// A call whose arguments still stream in.
-#[derive(Debug, Clone)]
-pub struct CallDraft {
-    pub index: usize,
-    name: String,
-    bytes: usize,
-    reader: StringReader,
-}
-
-impl PartialEq for CallDraft {
-    fn eq(&self, other: &Self) -> bool {
-        (self.index, &self.name, self.bytes) == (other.index, &other.name, other.bytes)
-    }
-}
-
-impl CallDraft {
-    pub fn new(index: usize, name: String) -> Self {
-        Self { index, name, bytes: 0, reader: StringReader::new(TELLING) }
-    }
-
-    pub fn push(&mut self, delta: &str) {
-        self.bytes += delta.len();
-        self.reader.feed(delta);
-    }
-
-    pub(super) fn lines(&self, look: &Look) -> Vec<Line> {
-        let subject = TELLING.iter().find_map(|key| self.reader.get(key)).unwrap_or("");
-        let result = Line::of(format!("{} {}", look.spinner(), size(self.bytes)), Role::Dim);
-        vec![columns(look, (look.glyphs.tool, Role::Dim), &self.name, subject, result, None)]
-    }
-}
 
 /// A call of a committed reply.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,6 +80,8 @@ pub struct CallRow {
     language: Option<Language>,
     /// Whether the text for the model is shown below a change.
     for_model: Fold,
+    /// What it is about to write or run, as it was shown while it arrived, until it waits or has ended.
+    preview: Option<Box<ArgsPreview>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +112,26 @@ impl CallRow {
             done: Done::default(),
             language: None,
             for_model: Fold::Folded,
+            preview: None,
         }
+    }
+
+    /// Keeps what was shown while the call arrived.
+    #[must_use]
+    pub fn previewed(self, preview: Option<ArgsPreview>) -> Self {
+        Self { preview: preview.map(Box::new), ..self }
+    }
+
+    /// Drops what was shown while the call arrived.
+    pub fn end_preview(&mut self) {
+        self.preview = None;
+    }
+
+    /// Shows that the call waits for the user, with these arguments: its card shows what it would do.
+    pub fn wait(&mut self, args: &Value) {
+        self.state = CallState::Waiting;
+        self.subject = subject(args);
+        self.end_preview();
     }
 
     /// Shows the call as it runs: with other arguments, or another one.
@@ -151,6 +139,7 @@ impl CallRow {
         name.as_str().clone_into(&mut self.name);
         self.subject = subject(args);
         self.command = command(name, args);
+        self.preview.take_if(|preview| !preview.shows(&self.name, args));
     }
 
     pub fn run(&mut self, now_ms: u64) {
@@ -171,6 +160,7 @@ impl CallRow {
     /// Records the return; without a clock (a replay) no duration is recorded.
     pub fn finish(&mut self, returned: &ToolReturn, now_ms: Option<u64>) {
         self.state = CallState::Done(returned.status);
+        self.end_preview();
         self.returned = returned.text();
         self.live.clear();
         self.runs_after = None;
@@ -179,8 +169,7 @@ impl CallRow {
             self.becomes(&name, &args);
         }
         if !self.done.change.is_empty() {
-            let extension = Path::new(&self.subject).extension().and_then(|extension| extension.to_str());
-            self.language = extension.and_then(Language::named);
+            self.language = Language::of_file(&self.subject);
         }
         if returned.status == ReturnStatus::Denied && self.decision.is_none() && !self.done.words.is_empty() {
             self.decision = Some(one_line_summary(&self.done.words, LONGEST_DECISION));
@@ -233,9 +222,10 @@ impl CallRow {
         text
     }
 
-    /// Returns the language of its code.
+    /// Returns the languages of its code.
     pub fn named_languages(&self) -> Languages {
-        self.language.map_or(Languages::NONE, Languages::of)
+        let previewed = self.preview.as_ref().map_or(Languages::NONE, |preview| preview.named_languages());
+        self.language.map_or(Languages::NONE, Languages::of) | previewed
     }
 
     /// Shows the text for the model, if the whole change is shown already; hides it otherwise. Returns whether it is
@@ -253,7 +243,7 @@ impl CallRow {
         self.for_model = Fold::Folded;
     }
 
-    pub(super) fn lines(&self, look: &Look) -> Vec<Line> {
+    pub(super) fn lines(&mut self, look: &Look) -> Vec<Line> {
         let mark = match (self.state, &self.decision) {
             (CallState::Waiting, _) => (look.glyphs.waiting, Role::Waiting),
             (_, Some(_)) => (look.glyphs.waiting, Role::Tool),
@@ -269,6 +259,10 @@ impl CallRow {
         };
         let mut lines = vec![columns(look, mark, &self.name, &self.subject, self.result(look), took)];
         self.below(look, &mut lines);
+        // The first output takes its place.
+        if let Some(preview) = self.preview.as_mut().filter(|_| self.live.is_empty()) {
+            lines.extend(preview.lines(look, &below_row(look)));
+        }
         lines
     }
 
@@ -360,7 +354,7 @@ impl CallRow {
 
     /// Adds the lines under the row.
     fn below(&self, look: &Look, lines: &mut Vec<Line>) {
-        let margin = Margin::even(look.barred(look.glyphs.side, Role::Dim).rest.with("  ", Role::Text));
+        let margin = below_row(look);
         if let Some(decision) = self.decision.as_ref().filter(|_| !self.says_decision(look)) {
             let span = [Span::new(decision, Role::Dim)];
             lines.extend(wrap_spans(&span, look.width, &margin));
@@ -477,7 +471,12 @@ pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, look
     columns(look, (look.glyphs.waiting, Role::Tool), tool, subject, result, None)
 }
 
-fn columns(
+/// Returns the margin of the lines below a row.
+pub(super) fn below_row(look: &Look) -> Margin {
+    Margin::even(look.barred(look.glyphs.side, Role::Dim).rest.with("  ", Role::Text))
+}
+
+pub(super) fn columns(
     look: &Look,
     mark: (&str, Role),
     name: &str,

@@ -136,10 +136,41 @@ pub fn applied(diff: &[DiffLine], layout: AppliedLayout) -> Applied {
 
 /// The texts that a line of a diff belongs to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Side {
+pub(super) enum Side {
     Old,
     New,
     Both,
+}
+
+impl Side {
+    /// Returns the background of a line, and that of words in it that differ.
+    pub(super) fn grounds(self) -> [Ground; 2] {
+        match self {
+            Self::Old => [Ground::Removed, Ground::RemovedWord],
+            Self::New => [Ground::Added, Ground::AddedWord],
+            Self::Both => [Ground::None, Ground::None],
+        }
+    }
+}
+
+/// Lays out a line of code behind its number and its sign.
+pub(super) fn code_lines(pieces: Vec<Span>, number: &str, side: Side, width: usize) -> Vec<Line> {
+    let (sign, role) = match side {
+        Side::Old => ("- ", Role::Removed),
+        Side::New => ("+ ", Role::Added),
+        Side::Both => ("  ", Role::Text),
+    };
+    let [ground, _] = side.grounds();
+    let mut first = Line::new();
+    first.push(Span::inked(number, Ink::of(Role::Dim).on(ground)));
+    first.push(Span::inked(sign, Ink::of(role).on(ground)));
+    let mut rest = Line::new();
+    rest.push(Span::inked(" ".repeat(first.width()), Ink::of(Role::Dim).on(ground)));
+    let lines = wrap_pieces(pieces, width, &Margin::new(first, rest)).into_iter();
+    match ground {
+        Ground::None => lines.collect(),
+        ground => lines.map(|line| line.filled_to(width, ground)).collect(),
+    }
 }
 
 impl Applied {
@@ -148,26 +179,13 @@ impl Applied {
             self.hidden += 1;
             return;
         }
-        let (sign, role, ground, marked) = match side {
-            Side::Old => ("-", Role::Removed, Ground::Removed, Ground::RemovedWord),
-            Side::New => ("+", Role::Added, Ground::Added, Ground::AddedWord),
-            Side::Both => (" ", Role::Text, Ground::None, Ground::None),
-        };
+        let [ground, marked] = side.grounds();
         let text: String = words.iter().map(|word| word.text.as_str()).collect();
         let span = Span::inked(text, Ink::of(Role::CodeText).on(ground));
         let roles = self.roles(span.text(), side);
         let pieces = span.in_pieces(&inks(words, &roles, [ground, marked]));
-        let mut first = Line::new();
-        first.push(Span::inked(format!("{:>1$} ", line.number, self.digits), Ink::of(Role::Dim).on(ground)));
-        first.push(Span::inked(format!("{sign} "), Ink::of(role).on(ground)));
-        let mut rest = Line::new();
-        rest.push(Span::inked(" ".repeat(first.width()), Ink::of(Role::Dim).on(ground)));
-        let lines = wrap_pieces(pieces, self.layout.width, &Margin::new(first, rest));
-        let fill = |line: Line| match ground {
-            Ground::None => line,
-            ground => line.filled_to(self.layout.width, ground),
-        };
-        self.lines.extend(exactly(lines.into_iter().map(fill).collect(), &line.text));
+        let number = format!("{:>1$} ", line.number, self.digits);
+        self.lines.extend(exactly(code_lines(pieces, &number, side, self.layout.width), &line.text));
     }
 
     /// Returns the roles of a line of code; each text is highlighted in its own order.

@@ -4,12 +4,14 @@
 //! or the cell changes. Called by the transcript.
 
 mod answer;
+mod args_preview;
 pub mod batch;
 pub mod call;
 pub mod cap;
 pub mod card;
 pub mod conversation;
 pub mod diff;
+mod draft;
 mod flow;
 pub mod form;
 pub mod list;
@@ -22,7 +24,8 @@ mod text;
 mod thinking;
 
 pub use self::answer::Answer;
-pub use self::call::{CallDraft, CallRow, CallState};
+pub use self::call::{CallRow, CallState};
+pub use self::draft::CallDraft;
 pub use self::reading::Words;
 pub use self::shell::ShellCell;
 pub use self::thinking::Thinking;
@@ -38,6 +41,8 @@ use crate::message::ReturnStatus;
 pub struct Look {
     /// The width of a line, in cells.
     pub width: usize,
+    /// The rows of the screen.
+    pub rows: usize,
     pub glyphs: &'static Glyphs,
     /// Whether the output of tools and commands is folded.
     pub details: Fold,
@@ -132,7 +137,7 @@ pub enum Permanence {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Cached {
-    look: (usize, Fold, Fold, Languages),
+    look: ([usize; 2], Fold, Fold, Languages),
     lines: Vec<Line>,
 }
 
@@ -273,7 +278,7 @@ impl Cell {
         {
             return height;
         }
-        let key = (look.width, look.details, look.thinking, look.languages);
+        let key = ([look.width, look.rows], look.details, look.thinking, look.languages);
         let fresh = self.cache.as_ref().is_some_and(|cached| cached.look == key) && !self.moves();
         if !fresh {
             let lines = self.render(look);
@@ -299,10 +304,10 @@ impl Cell {
     pub fn named_languages(&self) -> Languages {
         match &self.kind {
             CellKind::Answer(answer) => answer.named_languages(),
+            CellKind::CallDraft(draft) => draft.named_languages(),
             CellKind::Call(row) => row.named_languages(),
             CellKind::User { .. }
             | CellKind::Thinking(_)
-            | CellKind::CallDraft(_)
             | CellKind::Settled { .. }
             | CellKind::Local { .. }
             | CellKind::Shell(_)

@@ -5,7 +5,9 @@
 //! language at a time, when an answer on the screen contains code in it. Called by the Markdown renderer and,
 //! for loading, by the shell.
 
+use std::ffi::OsStr;
 use std::ops::BitOr;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxSet};
@@ -30,6 +32,11 @@ impl Language {
         let name = name.to_lowercase();
         let row = TABLE.iter().position(|(_, names)| names.split(' ').any(|known| known == name))?;
         u8::try_from(row).ok().map(Self)
+    }
+
+    /// Returns the language of a file, by its extension.
+    pub fn of_file(path: &str) -> Option<Self> {
+        Path::new(path).extension().and_then(OsStr::to_str).and_then(Self::named)
     }
 
     /// Returns the parser state at the beginning of a text in this language.

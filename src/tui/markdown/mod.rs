@@ -41,7 +41,7 @@ pub fn render(source: &str, page: &Page) -> Vec<Line> {
 
 /// Counts work for the tests, which never measure time.
 #[cfg(test)]
-mod count {
+pub(super) mod count {
     use std::cell::Cell;
 
     thread_local! {

@@ -13,7 +13,7 @@ use crate::frontend::protocol::ClientRequest;
 use crate::tool::Risk;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, CardPlace, Cards};
-use crate::tui::cells::{CallState, call};
+use crate::tui::cells::CallState;
 use crate::tui::keys::{Action, Context, ListKey, Nav};
 use crate::tui::list::{ListStage, OpenRequest};
 use crate::tui::model::{Focus, Model};
@@ -69,8 +69,7 @@ pub fn name(model: &mut Model) {
         // A reloaded conversation marks such a call as planned only.
         let row = transcript.call_mut(&card.request.call).filter(|row| row.state == CallState::Planned);
         if let Some(row) = row {
-            row.state = CallState::Waiting;
-            row.subject = call::subject(&card.request.args);
+            row.wait(&card.request.args);
         }
     }
     cards.name(|request| {

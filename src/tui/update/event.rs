@@ -10,7 +10,7 @@ use crate::history::{Limit, TurnEnd};
 use crate::message::{ToolCall, ToolReturn, Usd, UserPart};
 use crate::stdx::text::grouped;
 use crate::tui::cells::{
-    Answer, CallDraft, CallRow, CallState, Cell, CellKind, Permanence, Thinking, call, conversation,
+    Answer, CallDraft, CallRow, CallState, Cell, CellKind, Permanence, Thinking, conversation,
 };
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model, Phase, Retry, RetryState, Void};
@@ -42,8 +42,7 @@ pub fn take(model: &mut Model, event: Event) {
         Event::ToolReturn { call, returned } => tool_return(model, &call, &returned),
         Event::ApprovalNeeded { request } => {
             if let Some(row) = model.transcript.call_mut(&request.call) {
-                row.state = CallState::Waiting;
-                row.subject = call::subject(&request.args);
+                row.wait(&request.args);
             }
             model.cards.add(request);
             if model.focus != Focus::Card || model.auto_focus.is_on {
@@ -255,13 +254,15 @@ fn tool_call(model: &mut Model, call: &ToolCall) {
     if model.transcript.call_mut(&call.id).is_some() {
         return;
     }
-    let row = CellKind::Call(Box::new(CallRow::new(call)));
+    let row = |preview| CellKind::Call(Box::new(CallRow::new(call).previewed(preview)));
     // Drafts and calls arrive in the same order, so the oldest draft belongs to this call.
-    let draft = model.transcript.fresh_mut().find(|cell| matches!(cell.kind, CellKind::CallDraft(_)));
-    match draft {
-        Some(cell) => cell.replace(row),
-        None => model.transcript.push(Cell::new(row)),
+    for cell in model.transcript.fresh_mut() {
+        if let CellKind::CallDraft(draft) = &cell.kind {
+            let preview = draft.preview_of(call);
+            return cell.replace(row(preview));
+        }
     }
+    model.transcript.push(Cell::new(row(None)));
 }
 
 fn tool_running(model: &mut Model, call: &ToolCall) {

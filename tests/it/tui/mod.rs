@@ -22,6 +22,7 @@ pub mod markdown;
 pub mod one_key;
 pub mod panel;
 pub mod pickers;
+pub mod previews;
 pub mod random;
 pub mod screens;
 pub mod seen;

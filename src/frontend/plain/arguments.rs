@@ -1,0 +1,83 @@
+//! The arguments of calls while they stream in: one line at the end of those that write or run a text.
+
+use std::collections::BTreeMap;
+
+use crate::stdx::json_stream::StringReader;
+use crate::stdx::text::one_line_summary;
+
+/// Width of a path or a command in the line, in cells.
+const WIDTH: usize = 100;
+
+/// The tools that write or run a text: the argument that names the place, and the one that holds the text.
+const TOOLS: [(&str, &str, &str); 4] = [
+    ("write_file", "path", "content"),
+    ("edit_file", "path", "new"),
+    ("shell", "command", "command"),
+    ("apply_patch", "", "patch"),
+];
+
+/// The calls of the reply that streams, by their index in it.
+#[derive(Debug, Default)]
+pub(super) struct Arguments(BTreeMap<usize, StringReader>);
+
+impl Arguments {
+    /// Takes a piece of a call's arguments. Returns a line at their end, once.
+    pub(super) fn take(&mut self, index: usize, tool: &str, delta: &str) -> Option<String> {
+        let (tool, place, text) = TOOLS.iter().find(|(name, ..)| *name == tool)?;
+        let reader = self.0.entry(index).or_insert_with(|| StringReader::new([*place, *text]));
+        let was_closed = reader.is_closed();
+        reader.feed(delta);
+        if was_closed || !reader.is_closed() {
+            return None;
+        }
+        let lines = match reader.get(text)?.lines().count() {
+            1 => "1 line".to_owned(),
+            lines => format!("{lines} lines"),
+        };
+        let named = reader.get(place).map_or_else(String::new, |place| one_line_summary(place, WIDTH));
+        let gap = if named.is_empty() { "" } else { " " };
+        Some(format!("Received {tool}{gap}{named}: {lines}."))
+    }
+
+    /// Forgets the calls: the reply is committed, or starts again.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_is_told_at_the_end_however_the_arguments_are_cut() {
+        for (tool, args, expected) in [
+            (
+                "write_file",
+                r#"{"content":"a\nb\n","path":"n\u001b.md"}"#,
+                Some("Received write_file n␛.md: 2 lines."),
+            ),
+            ("write_file", r#"{"path":"x\"}","content":""}"#, Some("Received write_file x\"}: 0 lines.")),
+            (
+                "edit_file",
+                r#"{"path":"a","old":"x\ny","new":"z","all":true}"#,
+                Some("Received edit_file a: 1 line."),
+            ),
+            ("shell", r#"{"command":"ls\nrm x"}"#, Some("Received shell ls …: 2 lines.")),
+            ("apply_patch", r#"{"patch":"--- a\n+++ b\n"}"#, Some("Received apply_patch: 2 lines.")),
+            ("read_file", r#"{"path":"a"}"#, None),
+            ("shell", r#"{"command":"ls"#, None),
+            ("shell", r#"{}"#, None),
+        ] {
+            for step in [1, 3, args.len()] {
+                let mut arguments = Arguments::default();
+                let chars: Vec<char> = args.chars().collect();
+                let told: Vec<String> = chars
+                    .chunks(step)
+                    .filter_map(|piece| arguments.take(0, tool, &piece.iter().collect::<String>()))
+                    .collect();
+                assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{args} by {step}");
+            }
+        }
+    }
+}
