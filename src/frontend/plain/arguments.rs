@@ -18,9 +18,9 @@ const TOOLS: [(&str, &str, &str); 4] = [
 
 /// The calls of the reply that streams, by their index in it.
 #[derive(Debug, Default)]
-pub(super) struct Arguments(BTreeMap<usize, StringReader>);
+pub(super) struct StreamedArguments(BTreeMap<usize, StringReader>);
 
-impl Arguments {
+impl StreamedArguments {
     /// Takes a piece of a call's arguments. Returns a line at their end, once.
     pub(super) fn take(&mut self, index: usize, tool: &str, delta: &str) -> Option<String> {
         let (tool, place, text) = TOOLS.iter().find(|(name, ..)| *name == tool)?;
@@ -70,7 +70,7 @@ mod tests {
             ("shell", r#"{}"#, None),
         ] {
             for step in [1, 3, args.len()] {
-                let mut arguments = Arguments::default();
+                let mut arguments = StreamedArguments::default();
                 let chars: Vec<char> = args.chars().collect();
                 let told: Vec<String> = chars
                     .chunks(step)

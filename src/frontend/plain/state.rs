@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::approvals::{Approvals, State};
-use super::arguments::Arguments;
+use super::arguments::StreamedArguments;
 use super::page::{At, Page};
 use super::words;
 use crate::agent::caps::CapQuestion;
@@ -179,7 +179,7 @@ pub struct Plain {
     pub(super) turn: Activity,
     pub(super) shell: Activity,
     pub(super) calls: HashMap<CallId, KnownCall>,
-    pub(super) arguments: Arguments,
+    pub(super) arguments: StreamedArguments,
     pub(super) thinking_since: Option<u64>,
     /// Whether the turn showed changes that it would make.
     pub(super) has_plan: bool,
@@ -228,7 +228,7 @@ impl Plain {
             turn: Activity::Running,
             shell: Activity::Idle,
             calls: HashMap::new(),
-            arguments: Arguments::default(),
+            arguments: StreamedArguments::default(),
             thinking_since: None,
             has_plan: false,
             stand_in: None,

@@ -25,15 +25,15 @@ const OTHER_ROWS: usize = 9;
 /// Bytes of a line that are laid out at most: its end, since that is what grows.
 const LONGEST_LINE: usize = 4 * 1024;
 
-/// Cells of a call's row for what is not its command.
-const BESIDE_COMMAND: usize = 44;
+/// Tenths of a call's row that have room for a command on every screen.
+const ROOM_FOR_COMMAND: usize = 3;
 
 /// Cells of a line number.
 const DIGITS: usize = 3;
 
 /// What an argument holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TextKind {
+enum ArgKind {
     File,
     Old,
     New,
@@ -42,11 +42,11 @@ enum TextKind {
 }
 
 /// The arguments that are shown, by tool, from top to bottom.
-const TOOLS: &[(&str, &[(&str, TextKind)])] = &[
-    ("write_file", &[("content", TextKind::File)]),
-    ("edit_file", &[("old", TextKind::Old), ("new", TextKind::New)]),
-    ("shell", &[("command", TextKind::Command)]),
-    ("apply_patch", &[("patch", TextKind::Patch)]),
+const TOOLS: &[(&str, &[(&str, ArgKind)])] = &[
+    ("write_file", &[("content", ArgKind::File)]),
+    ("edit_file", &[("old", ArgKind::Old), ("new", ArgKind::New)]),
+    ("shell", &[("command", ArgKind::Command)]),
+    ("apply_patch", &[("patch", ArgKind::Patch)]),
 ];
 
 /// The growing texts of one call.
@@ -91,13 +91,13 @@ impl ArgsPreview {
         languages.fold(Languages::NONE, |all, one| all | Languages::of(one))
     }
 
-    fn language(&self, kind: TextKind) -> Option<Language> {
+    fn language(&self, kind: ArgKind) -> Option<Language> {
         match kind {
-            TextKind::File | TextKind::Old | TextKind::New => {
+            ArgKind::File | ArgKind::Old | ArgKind::New => {
                 self.get("path").filter(|_| self.reader.is_complete("path")).and_then(Language::of_file)
             }
-            TextKind::Command => Language::named("sh"),
-            TextKind::Patch => Language::named("diff"),
+            ArgKind::Command => Language::named("sh"),
+            ArgKind::Patch => Language::named("diff"),
         }
     }
 
@@ -141,7 +141,7 @@ impl ArgsPreview {
 #[derive(Debug, Clone, PartialEq)]
 struct GrowingText {
     key: &'static str,
-    kind: TextKind,
+    kind: ArgKind,
     /// How often it began: once, unless its key is repeated.
     begun: usize,
     /// The bytes of its whole lines, and those that were searched for the end of the next one.
@@ -155,7 +155,7 @@ struct GrowingText {
 }
 
 impl GrowingText {
-    fn new(key: &'static str, kind: TextKind) -> Self {
+    fn new(key: &'static str, kind: ArgKind) -> Self {
         Self {
             key,
             kind,
@@ -206,8 +206,8 @@ impl GrowingText {
 
     /// Whether it is shown: a command is not if the call's row has room for it.
     fn is_shown(&self, value: &str, look: &Look) -> bool {
-        let room = look.width.saturating_sub(BESIDE_COMMAND);
-        self.kind != TextKind::Command || self.ended > 0 || value.len() > LONGEST_LINE || width(value) > room
+        let room = look.width * ROOM_FOR_COMMAND / 10;
+        self.kind != ArgKind::Command || self.ended > 0 || value.len() > LONGEST_LINE || width(value) > room
     }
 }
 
@@ -219,7 +219,7 @@ struct CodeLine {
 }
 
 impl CodeLine {
-    fn new(text: &str, kind: TextKind, code: &mut Highlighter) -> Self {
+    fn new(text: &str, kind: ArgKind, code: &mut Highlighter) -> Self {
         let [ground, _] = kind.side().grounds();
         let span = Span::inked(expand_tabs(&end_of(text)), Ink::of(Role::CodeText).on(ground));
         let mut line = Self { span, inks: Vec::new() };
@@ -233,16 +233,16 @@ impl CodeLine {
         self.inks = roles.map(|(end, role)| (end, Ink::of(role).on(ground))).collect();
     }
 
-    fn rows(&self, kind: TextKind, number: usize, width: usize) -> Vec<Line> {
+    fn rows(&self, kind: ArgKind, number: usize, width: usize) -> Vec<Line> {
         let number = match kind {
-            TextKind::File => format!("{number:>DIGITS$} "),
-            TextKind::Old | TextKind::New | TextKind::Command | TextKind::Patch => String::new(),
+            ArgKind::File => format!("{number:>DIGITS$} "),
+            ArgKind::Old | ArgKind::New | ArgKind::Command | ArgKind::Patch => String::new(),
         };
         code_lines(self.span.in_pieces(&self.inks), &number, kind.side(), width)
     }
 }
 
-impl TextKind {
+impl ArgKind {
     fn side(self) -> Side {
         match self {
             Self::Old => Side::Old,

@@ -3,6 +3,7 @@
 //! Each module is a table of cases and one check. Every case has its own home, data and workspace; nothing is shared,
 //! nothing sleeps, and nothing leaves the machine.
 
+mod arriving;
 mod bad_answers;
 mod bad_places;
 mod changes;
