@@ -134,6 +134,11 @@
 //! - Results are kept for `git` and the web only, by tool, arguments, folder and basis; a change of files by this program
 //!   ends what depends on files at once, one by others when its seconds are over.
 //! - The answer to `ask_user` is an argument that the user fills in: it is edited, deferred and audited like any other.
+//! - Of arguments that stream, the last lines of the text are shown, each highlighted once, and never decide anything. Its row
+//!   keeps them until the call waits or ends, if its arguments are those that were shown.
+//! - `read_file` decodes UTF-16 with a mark, and Windows-1252 where no character is UTF-8. Changes keep the encoding and the line
+//!   ends of a file, or are refused: a file never comes back half in another encoding.
+//! - A PDF document is read by `pdftotext` in the sandbox, from its standard input: it learns no name and no environment.
 //! - Picture headers are read by our own code: the crate for it accepts broken files and misreads some sound ones.
 
 pub mod stdx;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::guard;
+use super::change::{NewText, guard};
 use super::files::{MAX_CHANGED, Present, check_seen, not_found, present, resource, version};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
@@ -43,18 +43,14 @@ struct PatchedFile {
     shown: String,
     old: Present,
     /// `None`: it goes.
-    new: Option<String>,
+    new: Option<NewText>,
     /// The mode that it has, or gets from where it was.
     mode: Option<u32>,
 }
 
 impl PatchedFile {
     fn lines(&self) -> Vec<DiffLine> {
-        let old = match &self.old {
-            Present::Absent => String::new(),
-            Present::File { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
-        };
-        diff(&old, self.new.as_deref().unwrap_or_default())
+        diff(&self.old.text_for_diff(), self.new.as_ref().map_or("", |new| &new.text))
     }
 
     fn verb(&self) -> &'static str {
@@ -143,7 +139,7 @@ impl TypedTool for ApplyPatch {
             let mut output = cx.output_from(&first.path, report);
             for file in &files {
                 let now = match &file.new {
-                    Some(new) => version(new.as_bytes()),
+                    Some(new) => version(&new.bytes),
                     None => Present::Absent.version(),
                 };
                 output = output.seeing(resource(&file.path), now);
@@ -157,7 +153,7 @@ impl TypedTool for ApplyPatch {
 /// Writes all files; if one fails, those before it get their old content back.
 fn write_all(files: &[PatchedFile], place: &ToolPath) -> Result<(), ToolError> {
     for (done, file) in files.iter().enumerate() {
-        let Err(error) = file.put(place, file.new.as_ref().map(String::as_bytes)) else { continue };
+        let Err(error) = file.put(place, file.new.as_ref().map(|new| new.bytes.as_slice())) else { continue };
         let mut broken = Vec::new();
         for earlier in files.iter().take(done).rev() {
             let old = match &earlier.old {
@@ -217,24 +213,22 @@ fn patched_one(one: &FilePatch, place: &ToolPath, seen: &Seen) -> Result<Vec<Pat
         }
         (Present::Absent, PatchKind::Add) => fit::applied("", &one.hunks),
         (Present::Absent, _) => return Err(not_found(&path, &shown)),
-        (Present::File { bytes, .. }, kind) => {
+        (Present::File { .. }, kind) => {
             check_seen(seen, &path, &old, &shown)?;
-            let text = std::str::from_utf8(bytes).map_err(|_| {
-                misuse(format!("{shown} is not UTF-8 text; change it with a command instead"))
-            })?;
             match kind {
                 PatchKind::Delete => Ok(String::new()),
-                _ => fit::applied(text, &one.hunks),
+                _ => fit::applied(&old.text(&shown)?.0, &one.hunks),
             }
         }
     };
     let new = new.map_err(|fault| misuse(format!("{shown}: {fault}")))?;
-    if new.len() as u64 > MAX_CHANGED {
+    let new = NewText::new(new, old.text(&shown)?.1, &shown)?;
+    if new.bytes.len() as u64 > MAX_CHANGED {
         return Err(misuse(format!("{shown} would have more than {MAX_CHANGED} bytes")));
     }
     Ok(match &one.kind {
         PatchKind::Add | PatchKind::Change => {
-            if matches!(&old, Present::File { bytes, .. } if bytes == new.as_bytes()) {
+            if matches!(&old, Present::File { bytes, .. } if *bytes == new.bytes) {
                 return Err(misuse(format!("{shown}: the patch changes nothing")));
             }
             vec![PatchedFile { path, shown, old, new: Some(new), mode }]

@@ -1,36 +1,68 @@
 //! A permitted change of one file: its plan, and its making.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::files::{Present, resource, version};
 use super::place::ToolPath;
+use super::text_file::{Encoding, decode};
 use super::typed::RunContext;
-use super::work::{interrupted, terminal};
+use super::work::{interrupted, misuse, terminal};
 use crate::tool::diff::{Untouched, counts, diff_inside};
 use crate::tool::{Access, CallPlan, DiffLine, Effect, Preview, Risk, ToolError, ToolOutput};
 use crate::undo::Keep;
+
+/// What a file is to hold: a text, and its bytes in the encoding of the file.
+pub struct NewText {
+    pub text: String,
+    pub bytes: Vec<u8>,
+}
+
+impl NewText {
+    /// Errs if the encoding lacks a character of the text.
+    pub fn new(text: String, encoding: Encoding, shown: &str) -> Result<Self, ToolError> {
+        let bytes = encoding.encode(&text).map_err(|fault| misuse(format!("{shown}: {fault}")))?;
+        Ok(Self { text, bytes })
+    }
+}
+
+impl Present {
+    /// Returns the content as text, and its encoding. Errs if it is no text that could be written back.
+    pub fn text(&self, shown: &str) -> Result<(Cow<'_, str>, Encoding), ToolError> {
+        match self {
+            Self::Absent => Ok((Cow::Borrowed(""), Encoding::Utf8)),
+            Self::File { bytes, .. } => decode(bytes).ok_or_else(|| {
+                misuse(format!(
+                    "{shown} is no text in UTF-8, UTF-16 or Windows-1252; change it with a command instead"
+                ))
+            }),
+        }
+    }
+
+    /// Returns the content for people to compare; what is no text is replaced.
+    pub fn text_for_diff(&self) -> Cow<'_, str> {
+        match self {
+            Self::Absent => Cow::Borrowed(""),
+            Self::File { bytes, .. } => {
+                decode(bytes).map_or_else(|| String::from_utf8_lossy(bytes), |(text, _)| text)
+            }
+        }
+    }
+}
 
 /// A permitted change of one file.
 pub struct Change {
     pub path: PathBuf,
     pub shown: String,
     pub old: Present,
-    pub new: String,
+    pub new: NewText,
     /// The parts of the old content that certainly stay unchanged.
     pub untouched: Untouched,
 }
 
 impl Change {
-    /// Returns the old content as text; invalid UTF-8 is replaced.
-    fn old_text(&self) -> String {
-        match &self.old {
-            Present::Absent => String::new(),
-            Present::File { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
-        }
-    }
-
     pub fn lines(&self) -> Vec<DiffLine> {
-        diff_inside(&self.old_text(), &self.new, self.untouched)
+        diff_inside(&self.old.text_for_diff(), &self.new.text, self.untouched)
     }
 
     pub fn plan(&self, place: &ToolPath) -> CallPlan {
@@ -65,9 +97,9 @@ impl Change {
         let verb = if self.old == Present::Absent { "created" } else { "changed" };
         let label = format!("{verb} {}", self.shown);
         cx.recorded((tool, &label), (&[&self.path], Keep::Contents), || {
-            cx.place.write(&self.path, self.new.as_bytes()).map_err(failed)
+            cx.place.write(&self.path, &self.new.bytes).map_err(failed)
         })?;
-        let version = version(self.new.as_bytes());
+        let version = version(&self.new.bytes);
         Ok(cx.output_from(&self.path, report).seeing(resource(&self.path), version))
     }
 }

@@ -1,12 +1,12 @@
 //! `edit_file`: replaces a piece of text in a file that the model has read.
 //!
 //! It never guesses: the piece must occur exactly, and only once unless all occurrences are requested. Line
-//! ends and mode of the file are kept.
+//! ends, encoding and mode of the file are kept.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::Change;
+use super::change::{Change, NewText};
 use super::files::{Present, check_seen, not_found, present};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
@@ -64,16 +64,15 @@ fn change(args: &EditFileArgs, place: &ToolPath, seen: &Seen) -> Result<Change, 
     let path = place.writable(&args.path)?;
     let shown = place.shown(&path);
     let old = present(place, &path)?;
-    let Present::File { bytes, .. } = &old else {
+    if old == Present::Absent {
         return Err(not_found(&path, &shown));
-    };
+    }
     check_seen(seen, &path, &old, &shown)?;
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return Err(misuse(format!("{shown} is not UTF-8 text; change it with a command instead")));
-    };
+    let (text, encoding) = old.text(&shown)?;
     let occurrences = if args.all == Some(true) { Occurrences::All } else { Occurrences::One };
-    let new = replace(text, &args.old, &args.new, occurrences)
+    let new = replace(&text, &args.old, &args.new, occurrences)
         .map_err(|fault| misuse(format!("{shown}: {fault}")))?;
-    let untouched = untouched(text, &args.old);
+    let untouched = untouched(&text, &args.old);
+    let new = NewText::new(new, encoding, &shown)?;
     Ok(Change { new, path, shown, old, untouched })
 }

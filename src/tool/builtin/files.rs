@@ -3,6 +3,7 @@
 //!
 //! Blocking. Called by the tools that read and change files.
 
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -67,7 +68,7 @@ pub fn check_regular(metadata: &Metadata, shown: &str) -> Result<(), ToolError> 
         return Err(misuse(format!("{shown} is a folder; list_dir shows what is in it")));
     }
     if !metadata.is_file() {
-        return Err(misuse(format!("{shown} is not a regular file (a pipe, a socket or a device)")));
+        return Err(not_regular(shown));
     }
     Ok(())
 }
@@ -88,14 +89,18 @@ pub fn check_seen(seen: &Seen, path: &Path, present: &Present, shown: &str) -> R
 pub fn not_found(path: &Path, shown: &str) -> ToolError {
     let wanted = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let folder = path.parent().map(fs::read_dir);
-    let mut names: Vec<String> = match folder {
-        Some(Ok(entries)) => {
-            entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect()
-        }
+    let names: Vec<OsString> = match folder {
+        Some(Ok(entries)) => entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect(),
         Some(Err(_)) | None => Vec::new(),
     };
+    if names.iter().any(|name| name.to_str().is_none() && name.to_string_lossy() == wanted) {
+        return misuse(format!(
+            "there is no {shown}; a name beside it is not UTF-8 and only looks like it: rename it with a command"
+        ));
+    }
+    let mut names: Vec<&str> = names.iter().filter_map(|name| name.to_str()).collect();
     names.sort_unstable();
-    match nearest(&wanted, names.iter().map(String::as_str)) {
+    match nearest(&wanted, names) {
         Some(near) => {
             misuse(format!("there is no {shown}; did you mean `{}` beside it?", sanitize_line(near)))
         }
@@ -103,6 +108,14 @@ pub fn not_found(path: &Path, shown: &str) -> ToolError {
     }
 }
 
+fn not_regular(shown: &str) -> ToolError {
+    misuse(format!("{shown} is not a regular file (a pipe, a socket or a device)"))
+}
+
 pub fn unreadable(shown: &str, error: &io::Error) -> ToolError {
+    // Sockets and some devices cannot even be opened.
+    if rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::NXIO) {
+        return not_regular(shown);
+    }
     terminal(format!("{shown} cannot be read: {error}"))
 }

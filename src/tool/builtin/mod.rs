@@ -24,6 +24,7 @@ mod read_file;
 mod search_text;
 mod shell;
 mod tasks;
+mod text_file;
 mod todo;
 mod typed;
 mod undoable;
@@ -145,7 +146,7 @@ pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) ->
     let git = Git { sandbox: Arc::clone(&sandbox), env: options.env.clone() };
     let shell = Arc::new(Shell::new(sandbox, tasks.clone(), options));
     let mut all: Vec<Arc<dyn Tool>> = vec![
-        Arc::new(Typed::new(ReadFile, limit)),
+        Arc::new(Typed::new(ReadFile::new(&git), limit)),
         Arc::new(Typed::new(ListDir, limit)),
         Arc::new(Typed::new(FindFiles, limit)),
         Arc::new(Typed::new(SearchText, limit)),

@@ -1,39 +1,42 @@
-//! `read_file`: returns numbered lines of one file, within the limit for one call.
+//! `read_file`: returns numbered lines of one file, within the limit for one call; or an image.
 //!
-//! It never holds more than one chunk and the result in memory, never outputs binary data, and opens nothing
+//! It holds a file in memory only if it is small enough to be changed, never outputs other binary data, and opens nothing
 //! that could block it. After reading a file the model may change it: the result has the version.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::files::{check_regular, not_found, resource, unreadable};
+use super::files::{MAX_CHANGED, check_regular, not_found, resource, unreadable, version};
+use super::git::Git;
 use super::output::{amount, counted_lines, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::work::{interrupted, misuse, read_plan};
-use crate::message::{ReturnStatus, Source};
+use super::work::{interrupted, read_plan};
+use crate::message::{ReturnPart, ReturnStatus, Source};
 use crate::stdx::fs::Fingerprinter;
-use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput, Version};
+use crate::tool::{CallPlan, Category, Resource, Seen, ToolError, ToolOutput, Version};
 
 mod kind;
-
 mod lines;
+mod notebook;
+mod pdf;
+mod whole;
 
 use lines::{Lines, Wanted};
+use pdf::{PdfReader, PdfText};
+use whole::{FileContent, IMAGE, NO_TEXT, not_shown, numbered};
 
 /// The number of lines to read if the model gives none.
 const DEFAULT_LINES: u64 = 2000;
 
 /// Larger files, in bytes, are read only as far as requested: their version and length in lines stay unknown.
 const MAX_WHOLE: u64 = 64 * 1024 * 1024;
-
-/// Part of the report on a file that is not shown.
-const NO_TEXT: &str = " is not text: ";
 
 /// Maximum bytes per read.
 const CHUNK: usize = 64 * 1024;
@@ -70,7 +73,45 @@ impl ReadFileArgs {
 }
 
 /// Reads one file of the workspace, or a spilled output.
-pub struct ReadFile;
+pub struct ReadFile {
+    pdf: PdfReader,
+}
+
+impl ReadFile {
+    /// Creates the tool; documents are read by programs of the same sandbox and `PATH` as git.
+    pub fn new(git: &Git) -> Self {
+        let path = git.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
+        Self { pdf: PdfReader { sandbox: Arc::clone(&git.sandbox), path: path.unwrap_or_default() } }
+    }
+
+    /// Returns lines of the text of a PDF document.
+    async fn pdf(
+        &self,
+        mut file: File,
+        (shown, bytes): (&str, u64),
+        wanted: Wanted,
+        cx: &RunContext,
+    ) -> Result<String, ToolError> {
+        let what = not_shown(shown, kind::PDF, bytes);
+        file.rewind().map_err(|error| unreadable(shown, &error))?;
+        Ok(match self.pdf.read(file, shown, cx).await? {
+            PdfText::NotInstalled => {
+                format!(
+                    "{what}: that needs pdftotext, which is not installed (package poppler-utils or poppler)"
+                )
+            }
+            PdfText::Pages { text, .. } if text.is_empty() => {
+                format!("{what}: there is no text in it, only pictures of pages")
+            }
+            PdfText::Pages { text, is_whole } => {
+                let lines = numbered(text.as_bytes(), shown, wanted)?;
+                let rest =
+                    if is_whole { "" } else { "[the text goes on; it is too long to be read whole]\n" };
+                format!("{lines}{rest}[the text of a PDF document; its layout is approximate]\n")
+            }
+        })
+    }
+}
 
 impl TypedTool for ReadFile {
     const NAME: &'static str = "read_file";
@@ -79,8 +120,8 @@ impl TypedTool for ReadFile {
     type Args = ReadFileArgs;
 
     fn description(&self) -> String {
-        "Reads a text file and returns its lines with their numbers. Long files are read in parts with offset and \
-         limit. Read a file before you change it."
+        "Reads a file and returns its lines with their numbers; of a notebook the cells, of a PDF the text, of an image \
+         the image. Long files are read in parts with offset and limit. Read a file before you change it."
             .to_owned()
     }
 
@@ -90,59 +131,77 @@ impl TypedTool for ReadFile {
     }
 
     async fn run(&self, args: ReadFileArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
-        cx.read(move |cx| {
+        let wanted = args.wanted(cx.output_limit);
+        let found = cx.clone().read(move |cx| {
             let path = cx.place.readable(&args.path)?;
-            read(&cx.place, &path, args.wanted(cx.output_limit), &cx.cancel)
-        })
-        .await
+            find(&cx.place, &path, wanted, &cx.cancel)
+        });
+        let FoundFile { file, shown, bytes, content, seen } = found.await?;
+        let source = Source::File { path: shown.clone() };
+        let content = match content {
+            FileContent::Parts(parts) => parts,
+            FileContent::Pdf => {
+                let text = self.pdf(file, (&shown, bytes), wanted, &cx).await?;
+                vec![ReturnPart::Text { text }]
+            }
+        };
+        Ok(ToolOutput { content, seen, ..untrusted(String::new(), source) })
     }
 
     fn outcome(status: ReturnStatus, text: &str) -> String {
         if status != ReturnStatus::Ok {
             return String::new();
         }
-        if text.contains(NO_TEXT) && !text.contains('\n') {
-            "no text".to_owned()
-        } else {
-            amount(counted_lines(text), "line", "lines")
+        // The lines of a text have their numbers before them, and a tab.
+        let report = (!text.contains(['\n', '\t'])).then_some(text);
+        match report.and_then(|report| report.rsplit_once(IMAGE)) {
+            Some((_, size)) => format!("image {}", size.split(',').next().unwrap_or_default()),
+            None if report.is_some_and(|report| report.contains(NO_TEXT)) => "no text".to_owned(),
+            None => amount(counted_lines(text), "line", "lines"),
         }
     }
 }
 
-fn read(
+/// A file that was found.
+struct FoundFile {
+    file: File,
+    shown: String,
+    bytes: u64,
+    content: FileContent,
+    /// Its version, if all of it was read.
+    seen: Vec<(Resource, Version)>,
+}
+
+fn find(
     place: &ToolPath,
     path: &Path,
     wanted: Wanted,
     cancel: &CancellationToken,
-) -> Result<ToolOutput, ToolError> {
-    let shown = &place.shown(path);
-    let file = match place.open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(not_found(path, shown)),
-        Err(error) => return Err(unreadable(shown, &error)),
+) -> Result<FoundFile, ToolError> {
+    let shown = place.shown(path);
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => not_found(path, &shown),
+        _ => unreadable(&shown, &error),
     };
-    let metadata = file.metadata().map_err(|error| unreadable(shown, &error))?;
-    check_regular(&metadata, shown)?;
-    let extent = if metadata.len() <= MAX_WHOLE { Extent::Whole } else { Extent::AsAsked };
-    let scanned = scan(file, wanted, extent, cancel).map_err(|error| unreadable(shown, &error))?;
-    let Some(Scanned { binary, mut lines, version }) = scanned else { return Err(interrupted()) };
-    let length = lines.finish();
-    let text = match (binary, extent) {
-        (Some(kind), _) => {
-            format!("{shown}{NO_TEXT}{kind}, {} bytes; its content is not shown", metadata.len())
-        }
-        (None, Extent::Whole) if wanted.first > length.max(1) => {
-            let first = wanted.first;
-            return Err(misuse(format!("{shown} has {length} lines; offset {first} is past its end")));
-        }
-        (None, Extent::Whole) => lines.text(Some(length)),
-        (None, Extent::AsAsked) => lines.text(None),
+    let mut file = place.open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    check_regular(&metadata, &shown)?;
+    let bytes = metadata.len();
+    let mut all = Vec::new();
+    if bytes <= MAX_CHANGED {
+        (&mut file).take(MAX_CHANGED + 1).read_to_end(&mut all).map_err(failed)?;
+    }
+    // One that grew, or that tells no length, is read like a large one.
+    let (content, version) = if bytes <= MAX_CHANGED && all.len() as u64 <= MAX_CHANGED {
+        (whole::read(&all, &shown, wanted)?, Some(version(&all)))
+    } else {
+        file.rewind().map_err(failed)?;
+        let extent = if bytes <= MAX_WHOLE { Extent::Whole } else { Extent::AsAsked };
+        let scanned = scan(&mut file, wanted, extent, cancel).map_err(failed)?;
+        scanned.ok_or_else(interrupted)?.content(&shown, bytes, extent)?
     };
-    let output = untrusted(text, Source::File { path: shown.to_owned() });
-    Ok(match extent {
-        Extent::Whole => output.seeing(resource(path), version),
-        Extent::AsAsked => output,
-    })
+    let seen = version.into_iter().map(|version| (resource(path), version)).collect();
+    Ok(FoundFile { file, shown, bytes, content, seen })
 }
 
 /// How far a file is read.
@@ -162,9 +221,27 @@ struct Scanned {
     version: Version,
 }
 
+impl Scanned {
+    /// Returns what is shown of it, and its version if it was read to its end.
+    fn content(
+        self,
+        shown: &str,
+        bytes: u64,
+        extent: Extent,
+    ) -> Result<(FileContent, Option<Version>), ToolError> {
+        let is_whole = extent == Extent::Whole;
+        let content = match self.binary {
+            Some(kind::PDF) if is_whole => FileContent::Pdf,
+            Some(kind) => FileContent::text(not_shown(shown, kind, bytes)),
+            None => FileContent::text(self.lines.shown(shown, is_whole)?),
+        };
+        Ok((content, is_whole.then_some(self.version)))
+    }
+}
+
 /// Reads chunk by chunk; `None` if it was cancelled.
 fn scan(
-    mut file: File,
+    file: &mut File,
     wanted: Wanted,
     extent: Extent,
     cancel: &CancellationToken,

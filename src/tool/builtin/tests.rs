@@ -20,7 +20,9 @@ use crate::tool::{
 };
 use crate::undo::UndoOptions;
 
+mod bad_files;
 mod git;
+mod reading;
 mod specs;
 mod undo;
 mod user;
@@ -46,15 +48,28 @@ struct Bench {
 
 impl Bench {
     fn new(files: &[(&str, &str)]) -> Self {
+        Self::with_programs(files, None)
+    }
+
+    /// Creates one whose commands find this program first: its name and its script.
+    fn with_programs(files: &[(&str, &str)], program: Option<(&str, &str)>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();
         fs::create_dir(base.join("ws")).unwrap();
+        let mut path = std::env::var("PATH").unwrap();
+        if let Some((name, script)) = program {
+            let programs = base.join("programs");
+            fs::create_dir(&programs).unwrap();
+            fs::write(programs.join(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+            path.insert_str(0, &format!("{}:", programs.display()));
+        }
         let options = BuiltinOptions {
             web: super::WebOptions::pages(),
             shell_timeout: HANG,
             shell_max_timeout: HANG,
             safe_commands: Vec::new(),
-            env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
+            env: vec![("PATH".to_owned(), path)],
             output_limit: LIMIT,
             undo: UndoLog::new(UndoOptions {
                 data: base.join("own"),
@@ -187,7 +202,7 @@ async fn read_file_shows_numbered_lines() {
         ),
         (json!({"path": "./sub/../a.txt", "limit": null}), "one"),
         (json!({"path": "empty"}), "=[the file is empty]\n"),
-        (json!({"path": "bad.txt"}), "caf\u{fffd}\n[bytes that are not UTF-8"),
+        (json!({"path": "bad.txt"}), "café\n[decoded from Windows-1252"),
         (json!({"path": "pic.png"}), "=pic.png is not text: a PNG image, 10 bytes; its content is not shown"),
         (json!({"path": "long.txt"}), "[1000 lines in all; go on with offset "),
         (json!({"path": "a.txt", "offset": 9}), "MISUSE a.txt has 3 lines; offset 9 is past its end"),
@@ -442,7 +457,7 @@ async fn edit_file_keeps_line_ends_and_mode() {
             ("edit_file", edit("b", "x", "y"), "MISUSE b: `old` occurs 2 times (at lines 1, 1)"),
             ("edit_file", json!({"path": "b", "old": "x", "new": "y", "all": true}), "+y y"),
             ("read_file", json!({"path": "latin"}), "caf"),
-            ("edit_file", edit("latin", "caf", "x"), "MISUSE latin is not UTF-8 text"),
+            ("edit_file", edit("latin", "caf", "x"), "changed latin"),
             ("edit_file", edit("c", "x", "y"), "MISUSE there is no c"),
             ("edit_file", edit("../c", "x", "y"), "leads outside"),
         ])

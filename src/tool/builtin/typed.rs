@@ -79,10 +79,10 @@ pub struct RunContext {
 impl RunContext {
     /// Runs a blocking read, which is abandoned on cancel; `work` checks `cancel`, so that its thread ends soon
     /// too.
-    pub async fn read(
+    pub async fn read<T: Send + 'static>(
         self,
-        work: impl FnOnce(&Self) -> Result<ToolOutput, ToolError> + Send + 'static,
-    ) -> Result<ToolOutput, ToolError> {
+        work: impl FnOnce(&Self) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
         let cancel = self.cancel.clone();
         tokio::select! {
             biased;
@@ -93,10 +93,10 @@ impl RunContext {
 
     /// Runs a blocking change, which is never abandoned halfway: a cancel may prevent it, but a later one lets
     /// it complete.
-    pub async fn change(
+    pub async fn change<T: Send + 'static>(
         self,
-        work: impl FnOnce(&Self) -> Result<ToolOutput, ToolError> + Send + 'static,
-    ) -> Result<ToolOutput, ToolError> {
+        work: impl FnOnce(&Self) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
         off_thread(move || work(&self)).await
     }
 

@@ -1,14 +1,15 @@
 //! `write_file`: creates a file, or replaces the whole content of one that the model has read.
 //!
 //! It never overwrites content that the model has not seen, never leaves a partial file, and never writes
-//! outside the workspace.
+//! outside the workspace. Encoding, line ends and mode of a file that it replaces are kept.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::{Change, counted};
+use super::change::{Change, NewText, counted};
 use super::files::{MAX_CHANGED, Present, check_seen, present};
 use super::place::ToolPath;
+use super::text_file::{Encoding, decode, with_ends_of};
 use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
 use crate::tool::diff::Untouched;
@@ -50,7 +51,7 @@ impl TypedTool for WriteFile {
                 Present::Absent => "created",
                 Present::File { .. } => "replaced",
             };
-            let (lines, bytes) = (counted(change.new.lines().count()), change.new.len());
+            let (lines, bytes) = (counted(change.new.text.lines().count()), change.new.bytes.len());
             change.make(cx, Self::NAME, format!("{done} {}: {lines}, {bytes} bytes", change.shown))
         })
         .await
@@ -65,8 +66,24 @@ fn change(args: WriteFileArgs, place: &ToolPath, seen: &Seen) -> Result<Change, 
     }
     let old = present(place, &path)?;
     check_seen(seen, &path, &old, &shown)?;
-    if matches!(&old, Present::File { bytes, .. } if bytes == args.content.as_bytes()) {
+    let new = new_text(args.content, &old, &shown)?;
+    if matches!(&old, Present::File { bytes, .. } if *bytes == new.bytes) {
         return Err(misuse(format!("{shown} already has exactly this content; nothing to write")));
     }
-    Ok(Change { path, shown, old, new: args.content, untouched: Untouched::default() })
+    Ok(Change { path, shown, old, new, untouched: Untouched::default() })
+}
+
+/// Returns the content in the form of the file that it replaces; what is no text has none.
+fn new_text(content: String, old: &Present, shown: &str) -> Result<NewText, ToolError> {
+    let form = match old {
+        Present::Absent => None,
+        Present::File { bytes, .. } => decode(bytes),
+    };
+    match form {
+        None => NewText::new(content, Encoding::Utf8, shown),
+        Some((text, encoding)) => {
+            let content = with_ends_of(&text, encoding.without_mark(&content)).into_owned();
+            NewText::new(content, encoding, shown)
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Places that fail: data folders, databases, sessions of others, a workspace that goes away. Each ends with words that
 //! say what to do, and nothing that was there is touched.
 
-use super::kit::{USUAL, approve, each, on_terminal, run, run_through, say};
+use super::kit::{USUAL, approve, each, heard, on_terminal, replies, run, run_through, say, serve};
 use crate::co::{Co, Service, Wire};
 use crate::skip::skipped;
 
@@ -186,4 +186,45 @@ fn a_workspace_that_goes_away_is_told() {
     screen.keys("<c-c><c-c>");
     assert_eq!(screen.wait_exit().code, 0);
     assert!(screen.screen().contains("saved"), "{}", screen.screen());
+}
+
+/// A disk that gets full in mid-write: the model is told, the files are as they were, and nothing else stays.
+#[test]
+fn a_workspace_that_gets_full_keeps_its_files() {
+    if !may_mount() {
+        return skipped("a workspace on a full disk (this user may not mount in a namespace of its own)");
+    }
+    let (large, some) = ("x".repeat(60_000), "x".repeat(20_000));
+    let patch = format!(
+        "--- a/b.txt\\n+++ b/b.txt\\n@@ -1 +1 @@\\n-b\\n+{some}\\n--- a/a.txt\\n+++ b/a.txt\\n@@ -1 +1 @@\\n-old\\n+{large}\\n"
+    );
+    let calls = [
+        r#"read_file {"path":"a.txt"}"#.to_owned(),
+        r#"read_file {"path":"b.txt"}"#.to_owned(),
+        format!(r#"write_file {{"path":"a.txt","content":"{large}{large}"}}"#),
+        format!(r#"write_file {{"path":"new/c.txt","content":"{large}{large}"}}"#),
+        format!(r#"edit_file {{"path":"a.txt","old":"old","new":"{large}{large}"}}"#),
+        format!(r#"apply_patch {{"patch":"{patch}"}}"#),
+        r#"copy_file {"from":"half","to":"copy"}"#.to_owned(),
+    ];
+    let script: String = calls.iter().map(|call| format!("reply\n  call {call}\n")).collect();
+    let service = serve(replies(&(script + "reply\n  text Done.\n")));
+    let rules = "[[rule]]\neffect = \"allow\"\ntool = \"*\"\n";
+    let co = Co::new().file(".config/co/rules.toml", rules).with(&service, Wire::Anthropic);
+    let script = "exec unshare -rm sh -c 'mount -t tmpfs -o size=100k none \"$HOME/work\" && cd \"$HOME/work\" && \
+                  echo old > a.txt && echo b > b.txt && head -c 50000 /dev/zero > half && \"$@\"; code=$?; \
+                  find . -type f | sort; cat a.txt b.txt; exit $code' sh \"$@\"";
+    let ran = run_through(&co, script, &["-p", "fill it"], "");
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (Some(0), "Done.\n./a.txt\n./b.txt\n./half\nold\nb\n"),
+        "{ran:?}"
+    );
+    let last = heard(&service, calls.len() + 1);
+    let returns: Vec<&String> = last.iter().filter(|line| line.starts_with("return ")).collect();
+    assert_eq!(returns.len(), calls.len(), "{last:?}");
+    for told in &returns[2..] {
+        assert!(told.contains("No space left on device"), "{told}");
+    }
+    assert!(returns[5].contains("nothing was changed"), "{}", returns[5]);
 }

@@ -1,7 +1,6 @@
 //! Exact replacement in a text, and hints for a model whose piece of text does not match. Pure.
 
-use std::borrow::Cow;
-
+use crate::tool::builtin::text_file::with_ends_of;
 use crate::tool::diff::Untouched;
 
 /// How many occurrences to replace.
@@ -60,17 +59,6 @@ pub fn untouched(text: &str, old: &str) -> Untouched {
     let old = with_ends_of(text, old);
     let (Some(head), Some(last)) = (text.find(&*old), text.rfind(&*old)) else { return Untouched::default() };
     Untouched { head, tail: text.len() - last - old.len() }
-}
-
-/// Returns `piece` with the line ends of `text`, since models write LF regardless of what they read.
-fn with_ends_of<'a>(text: &str, piece: &'a str) -> Cow<'a, str> {
-    let ends = text.matches('\n').count();
-    let all_crlf = ends > 0 && ends == text.matches("\r\n").count();
-    if all_crlf && !piece.contains('\r') {
-        Cow::Owned(piece.replace('\n', "\r\n"))
-    } else {
-        Cow::Borrowed(piece)
-    }
 }
 
 fn line_of(text: &str, at: usize) -> usize {

@@ -1,12 +1,16 @@
 //! Distinguishes text from binary data by the first bytes of a file. Pure.
 
+/// Kinds that are read after all.
+pub const PDF: &str = "a PDF document";
+pub const UTF_16: &str = "UTF-16 text";
+
 /// Signatures of common formats.
 const SIGNATURES: [(&[u8], &str); 14] = [
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
     (b"RIFF", "a RIFF file (WebP, WAV or AVI)"),
-    (b"%PDF-", "a PDF document"),
+    (b"%PDF-", PDF),
     (b"PK\x03\x04", "a ZIP archive (or an office document, or a JAR)"),
     (b"\x1f\x8b", "gzip data"),
     (b"\xfd7zXZ\x00", "xz data"),
@@ -14,8 +18,8 @@ const SIGNATURES: [(&[u8], &str); 14] = [
     (b"BZh", "bzip2 data"),
     (b"\x7fELF", "an ELF program or library"),
     (b"SQLite format 3\x00", "a SQLite database"),
-    (b"\xff\xfe", "UTF-16 text"),
-    (b"\xfe\xff", "UTF-16 text"),
+    (b"\xff\xfe", UTF_16),
+    (b"\xfe\xff", UTF_16),
 ];
 
 /// The number of bytes to search for a NUL byte.

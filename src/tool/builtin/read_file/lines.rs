@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::tool::ToolError;
+use crate::tool::builtin::work::misuse;
+
 /// The maximum bytes to show of one line; a longer one is cut and marked.
 const MAX_LINE: usize = 2000;
 
@@ -70,7 +73,7 @@ impl Lines {
     }
 
     /// Ends the stream; returns the number of lines in everything that was fed.
-    pub fn finish(&mut self) -> u64 {
+    fn finish(&mut self) -> u64 {
         if self.length > 0 {
             self.end_line();
         }
@@ -78,7 +81,7 @@ impl Lines {
     }
 
     /// Returns the lines, and notes on anything unusual. `length` is the file's number of lines, if known.
-    pub fn text(self, length: Option<u64>) -> String {
+    fn text(self, length: Option<u64>) -> String {
         let mut text = self.text;
         if length == Some(0) {
             text.push_str("[the file is empty]\n");
@@ -101,6 +104,18 @@ impl Lines {
             text.push_str("[lines end in CR LF]\n");
         }
         text
+    }
+
+    /// Ends the stream, and returns the lines; errs if the wanted ones are past the end of everything that was fed.
+    pub fn shown(mut self, shown: &str, is_whole: bool) -> Result<String, ToolError> {
+        let (length, first) = (self.finish(), self.wanted.first);
+        match is_whole {
+            true if first > length.max(1) => {
+                Err(misuse(format!("{shown} has {length} lines; offset {first} is past its end")))
+            }
+            true => Ok(self.text(Some(length))),
+            false => Ok(self.text(None)),
+        }
     }
 
     fn is_wanted(&self) -> bool {
