@@ -1,7 +1,6 @@
 //! How a file keeps its text: its encoding and its line ends, which a change must leave as they are. Pure.
 //!
-//! Only what can be written back to the byte is decoded. A file that is neither Unicode nor certainly not something else is
-//! no text here.
+//! Only what can be written back to the byte is decoded: a file whose encoding is not certain has no text here.
 
 use std::borrow::Cow;
 
@@ -134,7 +133,8 @@ mod tests {
     #[test]
     fn encodings_are_told_apart_or_refused() {
         use Encoding::{Utf8, Utf8Bom, Utf16Be, Utf16Le, Windows1252};
-        let cases: &[(&[u8], Option<(&str, Encoding)>)] = &[
+        type Case<'a> = (&'a [u8], Option<(&'a str, Encoding)>);
+        let cases: &[Case<'_>] = &[
             (b"", Some(("", Utf8))),
             ("grün".as_bytes(), Some(("grün", Utf8))),
             (b"\xef\xbb\xbfa", Some(("a", Utf8Bom))),

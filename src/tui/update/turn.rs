@@ -1,6 +1,6 @@
 //! The course of a turn: its phase, begin and end, and its notes in the transcript.
 
-use crate::tui::cells::{CallState, Cell, CellKind, Permanence};
+use crate::tui::cells::{Cell, CellKind, Permanence};
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Model, Phase, Turn};
 
@@ -75,9 +75,7 @@ pub fn end_turn(model: &mut Model) {
     keep(model);
     model.transcript.retain(|cell| !matches!(cell.kind, CellKind::CallDraft(_)));
     for cell in model.transcript.fresh_mut() {
-        if let CellKind::Call(row) = &mut cell.kind
-            && row.state == CallState::Planned
-        {
+        if let CellKind::Call(row) = &mut cell.kind {
             row.end_preview();
             cell.touch();
         }

@@ -9,6 +9,7 @@ mod bad_places;
 mod changes;
 mod contract;
 mod conversation;
+mod documents;
 mod edited;
 mod endings;
 mod five;

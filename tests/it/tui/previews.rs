@@ -127,7 +127,7 @@ fn nothing_of_it_stays() {
             let mut request = shell_request(1, "ls", Risk::Medium);
             request.call = one.id.clone();
             let committed = |screen: Screen| screen.event(Event::ToolCall { call: one.clone() });
-            let mut ends = vec![
+            let mut ends = [
                 screen().event(Event::PartialReset).text("anew"),
                 screen().event(Event::TurnEnded { end: co::history::TurnEnd::Interrupted }),
                 committed(screen()).event(Event::TurnEnded { end: co::history::TurnEnd::Interrupted }),
