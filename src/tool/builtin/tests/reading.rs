@@ -214,3 +214,39 @@ async fn what_is_in_no_encoding_is_shown_and_not_edited() {
         ])
         .await;
 }
+
+#[tokio::test]
+async fn read_file_shows_numbered_lines() {
+    let mut bench = Bench::new(&[("a.txt", "one\ntwo\nthree\n"), ("empty", ""), ("sub/x", "")]);
+    bench.put("bad.txt", b"caf\xe9\n");
+    bench.put("pic.png", b"\x89PNG\r\n\x1a\n\x00\x00");
+    bench.put("long.txt", "a line of some length\n".repeat(1000));
+    let pipe = std::process::Command::new("mkfifo").arg(bench.at("pipe")).status().unwrap();
+    assert!(pipe.success());
+    let cases = [
+        (json!({"path": "a.txt"}), "=     1\tone\n     2\ttwo\n     3\tthree\n"),
+        (
+            json!({"path": "a.txt", "offset": 2, "limit": 1}),
+            "=     2\ttwo\n[3 lines in all; go on with offset 3]\n",
+        ),
+        (json!({"path": "./sub/../a.txt", "limit": null}), "one"),
+        (json!({"path": "empty"}), "=[the file is empty]\n"),
+        (json!({"path": "bad.txt"}), "café\n[decoded from Windows-1252"),
+        (json!({"path": "pic.png"}), "=pic.png is not text: a PNG image, 10 bytes; its content is not shown"),
+        (json!({"path": "long.txt"}), "[1000 lines in all; go on with offset "),
+        (json!({"path": "a.txt", "offset": 9}), "MISUSE a.txt has 3 lines; offset 9 is past its end"),
+        (json!({"path": "sub"}), "MISUSE sub is a folder; list_dir"),
+        (json!({"path": "pipe"}), "MISUSE pipe is not a regular file"),
+        (json!({"path": "b.txt"}), "MISUSE there is no b.txt; did you mean `a.txt` beside it?"),
+        (json!({"path": "nowhere/at/all"}), "MISUSE there is no nowhere/at/all; find_files"),
+        (json!({"path": "../other"}), "MISUSE `../other` leads outside BASE/ws, to BASE/other"),
+        (json!({"path": "/etc/passwd"}), "MISUSE `/etc/passwd` leads outside"),
+    ];
+    let cases: Vec<_> = cases.into_iter().map(|(args, expected)| ("read_file", args, expected)).collect();
+    bench.check(&cases).await;
+    let output = bench.run("read_file", &json!({"path": "a.txt", "limit": 1})).await.unwrap();
+    assert_eq!(output.source, Source::File { path: "a.txt".to_owned() });
+    let resource = Resource(bench.at("a.txt").display().to_string());
+    let version = Version(crate::stdx::fs::fingerprint(b"one\ntwo\nthree\n"));
+    assert_eq!(output.seen, [(resource, version)]);
+}
