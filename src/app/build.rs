@@ -20,9 +20,10 @@ use crate::approval::{AutoApprove, Decider, Place, Policy};
 use crate::command::code;
 use crate::config::{
     ConfigError, ConfigWarning, Loaded, Mode, Secret, ServerSettings, Settings, SpanContent,
-    TelemetrySettings, UndoSettings,
+    TelemetrySettings, UndoSettings, user_file,
 };
 use crate::history::{Limits, SessionId};
+use crate::memory::{Memories, MemoryOptions};
 use crate::message::ToolName;
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
@@ -42,7 +43,10 @@ use crate::tool::mcp::{ServerPlace, Servers};
 use crate::tool::{CallPlan, PlanContext, Registry, ToolSpec};
 use crate::tui::keys::Keymap;
 use crate::undo::{UndoLog, UndoOptions};
-use crate::workspace::{Permissions, World, check_content, load_settings};
+use crate::workspace::{Permissions, TrustedProjects, World, check_content, load_settings};
+
+/// The user's folder of knowledge, beside the settings.
+const KNOWLEDGE: &str = "knowledge";
 
 /// Why the program cannot do what was requested.
 #[derive(Debug, thiserror::Error)]
@@ -130,6 +134,7 @@ pub struct App {
     pub child_env: Vec<(String, String)>,
     /// What calls changed in files.
     pub undo: UndoLog,
+    pub memories: Memories,
     pub models: Arc<Models>,
     pub permissions: Permissions,
     /// Programs and addresses that offer more tools; not connected yet.
@@ -155,7 +160,8 @@ impl App {
         start_telemetry(&world, &settings, &store);
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
-        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo } = tools(&world, &settings);
+        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo, memories } =
+            tools(&world, &settings);
         let permissions = Permissions::new(&world, &settings, &store, &child_env);
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
         let mut place = server_place(&world, &settings, &child_env, &sandbox);
@@ -174,6 +180,7 @@ impl App {
             sandbox_remarks,
             child_env,
             undo,
+            memories,
             models,
             permissions,
             caps,
@@ -251,6 +258,7 @@ impl App {
             spill: self.spill(session.id()),
             own: self.world.own_folders(&self.settings),
             undo: self.undo.clone(),
+            memories: self.memories.clone(),
             decider,
             trace: TraceSettings {
                 // What goes nowhere is not made.
@@ -326,6 +334,7 @@ pub struct Tools {
     pub child_env: Vec<(String, String)>,
     /// What calls changed in files.
     pub undo: UndoLog,
+    pub memories: Memories,
 }
 
 /// Returns what calls changed in files, and keeps it from now on. A session that is not kept leaves nothing.
@@ -339,6 +348,19 @@ pub fn undo_log(world: &World, settings: &Settings) -> UndoLog {
     UndoLog::new(UndoOptions { data, max_mb, snapshot_mb, clock: Arc::clone(&world.clock) })
 }
 
+/// Returns the memories of this user. What is remembered in a session that is not kept stays; of what was used, nothing does.
+#[must_use]
+pub fn memories(world: &World, settings: &Settings) -> Memories {
+    let knowledge = user_file(&world.env).and_then(|file| Some(file.parent()?.join(KNOWLEDGE)));
+    Memories::new(MemoryOptions {
+        knowledge,
+        data: world.sessions(settings).to_path_buf(),
+        settings: settings.memory.clone(),
+        clock: Arc::clone(&world.clock),
+        projects: Arc::new(TrustedProjects { world: world.clone(), settings: settings.clone() }),
+    })
+}
+
 /// Returns the tools of these settings.
 #[must_use]
 pub fn tools(world: &World, settings: &Settings) -> Tools {
@@ -346,8 +368,9 @@ pub fn tools(world: &World, settings: &Settings) -> Tools {
     let Chosen { sandbox, remarks } = choose(&sandbox_options(world, settings));
     let tasks = Tasks::new(Arc::clone(&world.clock));
     let undo = undo_log(world, settings);
-    let registry = registry(settings, &sandbox, &tasks, (&child_env, &undo));
-    Tools { registry, sandbox, tasks, sandbox_remarks: remarks, child_env, undo }
+    let memories = memories(world, settings);
+    let registry = registry(settings, &sandbox, &tasks, (&child_env, &undo, &memories));
+    Tools { registry, sandbox, tasks, sandbox_remarks: remarks, child_env, undo, memories }
 }
 
 fn sandbox_options(world: &World, settings: &Settings) -> SandboxOptions {
@@ -374,7 +397,7 @@ fn registry(
     settings: &Settings,
     sandbox: &Arc<dyn Sandbox>,
     tasks: &Tasks,
-    (child_env, undo): (&[(String, String)], &UndoLog),
+    (child_env, undo, memories): (&[(String, String)], &UndoLog, &Memories),
 ) -> Registry {
     let options = BuiltinOptions {
         shell_timeout: settings.shell.timeout,
@@ -383,6 +406,7 @@ fn registry(
         env: child_env.to_vec(),
         output_limit: settings.tool_output_limit,
         undo: undo.clone(),
+        memories: memories.clone(),
     };
     let mut registry = Registry::new(builtin::all(Arc::clone(sandbox), tasks, options));
     registry.patience = settings.mcp_wait;
@@ -417,8 +441,9 @@ pub fn server_place(
 #[must_use]
 pub fn known_tools(world: &World, settings: &Settings) -> Registry {
     let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
+    let tasks = Tasks::new(Arc::new(SystemClock));
     let registry =
-        registry(settings, &sandbox, &Tasks::new(Arc::new(SystemClock)), (&[], &UndoLog::default()));
+        registry(settings, &sandbox, &tasks, (&[], &UndoLog::default(), &memories(world, settings)));
     let place = server_place(world, settings, &[], &sandbox);
     Servers::new(&settings.mcp_servers, place, registry.clone()).offer_kept();
     registry
@@ -434,6 +459,7 @@ pub fn builtin_tools() -> Vec<ToolSpec> {
         env: Vec::new(),
         output_limit: 0,
         undo: UndoLog::default(),
+        memories: Memories::none(Arc::new(SystemClock)),
     };
     let all = builtin::all(Arc::new(Subprocess::plain()), &Tasks::new(Arc::new(SystemClock)), options);
     all.iter().map(|tool| tool.spec().clone()).collect()

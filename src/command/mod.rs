@@ -21,6 +21,7 @@ mod history;
 mod keys;
 mod login;
 mod mcp;
+mod memory;
 mod mode;
 mod model;
 mod quit;
@@ -142,6 +143,8 @@ impl Commands {
                 export::command(),
                 fork::command(),
                 fork::rewind(),
+                memory::command(),
+                memory::forget(),
                 undo::command(),
                 undo::redo(),
                 resume::command(),

@@ -21,7 +21,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolName, Trust};
+use crate::message::{Authorship, CallId, ReturnPart, ReturnStatus, Source, ToolName, Trust};
 pub use crate::message::{DiffKind, DiffLine};
 
 /// The name of the tool that finds tools of servers.
@@ -85,6 +85,8 @@ pub enum Category {
     Tasks,
     /// What is asked of the user, or kept for the user to see.
     User,
+    /// What is kept beyond a session.
+    Memory,
     /// Tools of other programs.
     Server,
 }
@@ -98,6 +100,7 @@ impl Category {
             Self::Shell => "shell",
             Self::Tasks => "tasks",
             Self::User => "user",
+            Self::Memory => "memory",
             Self::Server => "server",
         }
     }
@@ -367,6 +370,8 @@ pub struct ToolContext {
     pub state: Option<Value>,
     /// The tools of now that no rule hides.
     pub tools: Toolset,
+    /// Whose words the arguments are, for a tool that keeps them.
+    pub authorship: Authorship,
     /// Fires on interrupt; the tool returns soon after.
     pub cancel: CancellationToken,
     /// Live output for the screen; bounded, and dropped when the channel is full (`try_send`).

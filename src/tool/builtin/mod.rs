@@ -17,6 +17,7 @@ mod find_files;
 mod git;
 mod grep;
 mod list_dir;
+mod memory;
 mod move_file;
 mod output;
 mod place;
@@ -34,6 +35,7 @@ mod write_file;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::memory::Memories;
 use crate::sandbox::Sandbox;
 use crate::sandbox::tasks::Tasks;
 use crate::tool::Tool;
@@ -46,6 +48,7 @@ use find_definition::FindDefinition;
 use find_files::FindFiles;
 use git::{Git, GitTool};
 use list_dir::ListDir;
+use memory::{ForgetMemory, ListMemories, RecallMemory, SaveMemory, UpdateMemory};
 use move_file::{CopyFile, CreateDir, DeleteFile, MoveFile};
 use read_file::ReadFile;
 use search_text::SearchText;
@@ -74,12 +77,13 @@ pub struct BuiltinOptions {
     pub output_limit: usize,
     /// What is changed is kept here.
     pub undo: UndoLog,
+    pub memories: Memories,
 }
 
 /// Returns all tools, in the order in which they are listed.
 #[must_use]
 pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) -> Vec<Arc<dyn Tool>> {
-    let (limit, undo) = (options.output_limit, options.undo.clone());
+    let (limit, undo, memories) = (options.output_limit, options.undo.clone(), options.memories.clone());
     let git = Git { sandbox: Arc::clone(&sandbox), env: options.env.clone() };
     let shell = Arc::new(Shell::new(sandbox, tasks.clone(), options));
     vec![
@@ -110,6 +114,11 @@ pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) ->
         Arc::new(Typed::new(ReadTask(tasks.clone()), limit)),
         Arc::new(Typed::new(WriteTask(tasks.clone()), limit)),
         Arc::new(Typed::new(EndTask(tasks.clone()), limit)),
+        Arc::new(Typed::new(SaveMemory(memories.clone()), limit)),
+        Arc::new(Typed::new(RecallMemory(memories.clone()), limit)),
+        Arc::new(Typed::new(ListMemories(memories.clone()), limit)),
+        Arc::new(Typed::new(UpdateMemory(memories.clone()), limit)),
+        Arc::new(Typed::new(ForgetMemory(memories), limit)),
         Arc::new(Typed::new(AskUser, limit)),
         Arc::new(Typed::new(Todo, limit)),
     ]

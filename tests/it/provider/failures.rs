@@ -363,6 +363,7 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
     AgentEnv {
         own: Arc::new([]),
         undo: co::undo::UndoLog::default(),
+        memories: co::memory::Memories::none(std::sync::Arc::new(co::stdx::clock::SystemClock)),
         caps: watch::Sender::new(Caps::default()),
         registry: Registry::new(Vec::new()),
         hooks: Vec::new(),

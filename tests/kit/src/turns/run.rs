@@ -256,6 +256,7 @@ fn environment(
     AgentEnv {
         own: Arc::new([]),
         undo: co::undo::UndoLog::default(),
+        memories: co::memory::Memories::none(std::sync::Arc::new(co::stdx::clock::SystemClock)),
         registry,
         hooks,
         model: watch::channel(Arc::new(model)).1,
