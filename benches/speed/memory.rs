@@ -1,12 +1,11 @@
 //! Figures of what is remembered: recall and search in 100,000 memories, and a save.
 
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use co::config::MemorySettings;
-use co::memory::{Memories, MemoryOptions, NewMemory, ProjectTrust, Scope};
+use co::memory::{Memories, MemoryOptions, NewMemory, Scope};
 use co::message::Authorship;
 use co::stdx::clock::SystemClock;
 
@@ -15,19 +14,6 @@ use super::stage::{Stage, ms};
 
 const MEMORIES: usize = 100_000;
 const ROUNDS: usize = 400;
-
-/// Trusts no project.
-struct Nobody;
-
-impl ProjectTrust for Nobody {
-    fn is_trusted(&self, _: &Path) -> bool {
-        false
-    }
-
-    fn written(&self, _: &Path, _: &str, _: Option<&str>) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Words of which some are in most memories and most in few.
 const COMMON: [&str; 8] =
@@ -62,8 +48,9 @@ pub fn memory(report: &mut Report) {
         dedup_threshold: 85,
         ..MemorySettings::default()
     };
-    let (clock, projects) = (Arc::new(SystemClock), Arc::new(Nobody));
-    let options = MemoryOptions { knowledge: Some(knowledge), data: stage.data(), settings, clock, projects };
+    let clock = Arc::new(SystemClock);
+    let options =
+        MemoryOptions { knowledge: Some(knowledge), data: stage.data(), settings, clock, projects: None };
     let memories = Memories::new(options);
     let project = stage.workspace();
     let start = Instant::now();

@@ -357,7 +357,7 @@ pub fn memories(world: &World, settings: &Settings) -> Memories {
         data: world.sessions(settings).to_path_buf(),
         settings: settings.memory.clone(),
         clock: Arc::clone(&world.clock),
-        projects: Arc::new(TrustedProjects { world: world.clone(), settings: settings.clone() }),
+        projects: Some(Arc::new(TrustedProjects { world: world.clone(), settings: settings.clone() })),
     })
 }
 

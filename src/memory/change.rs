@@ -99,7 +99,7 @@ impl Memories {
     fn folder_for(&self, project: &Path, scope: Scope) -> Result<Folder, MemoryError> {
         match scope {
             Scope::User => self.user_folder().ok_or(MemoryError::NoFolder),
-            Scope::Project if self.0.options.projects.is_trusted(project) => {
+            Scope::Project if self.is_trusted(project) => {
                 let [folder, _] = Folder::of_project(project);
                 Ok(folder)
             }
@@ -259,11 +259,12 @@ impl Memories {
         name: &str,
         text: Option<&str>,
     ) -> Result<(), MemoryError> {
-        if folder.scope == Scope::User {
-            return Ok(());
+        match &self.0.options.projects {
+            Some(projects) if folder.scope == Scope::Project => projects
+                .written(project, &folder.relative(name), text)
+                .map_err(|why| MemoryError::Io { path: folder.path(), why }),
+            Some(_) | None => Ok(()),
         }
-        let told = self.0.options.projects.written(project, &folder.relative(name), text);
-        told.map_err(|why| MemoryError::Io { path: folder.path(), why })
     }
 
     /// Deletes a memory that is still of the version that was looked at.

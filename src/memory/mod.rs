@@ -146,7 +146,8 @@ pub struct MemoryOptions {
     pub data: PathBuf,
     pub settings: MemorySettings,
     pub clock: Arc<dyn Clock>,
-    pub projects: Arc<dyn ProjectTrust>,
+    /// Without it, no project's memories count.
+    pub projects: Option<Arc<dyn ProjectTrust>>,
 }
 
 /// The memories of this user. Clones share the index.
@@ -175,18 +176,8 @@ impl Memories {
     /// Returns those of nobody: nothing is found, and nothing can be kept.
     #[must_use]
     pub fn none(clock: Arc<dyn Clock>) -> Self {
-        struct Untrusted;
-        impl ProjectTrust for Untrusted {
-            fn is_trusted(&self, _: &Path) -> bool {
-                false
-            }
-
-            fn written(&self, _: &Path, _: &str, _: Option<&str>) -> std::io::Result<()> {
-                Ok(())
-            }
-        }
         let (data, settings) = (PathBuf::new(), MemorySettings::default());
-        Self::new(MemoryOptions { knowledge: None, data, settings, clock, projects: Arc::new(Untrusted) })
+        Self::new(MemoryOptions { knowledge: None, data, settings, clock, projects: None })
     }
 
     #[must_use]
@@ -198,6 +189,10 @@ impl Memories {
         self.0.options.clock.now()
     }
 
+    fn is_trusted(&self, project: &Path) -> bool {
+        self.0.options.projects.as_ref().is_some_and(|projects| projects.is_trusted(project))
+    }
+
     fn user_folder(&self) -> Option<Folder> {
         self.0.options.knowledge.as_deref().map(Folder::of_user)
     }
@@ -207,7 +202,7 @@ impl Memories {
         let mut folders: Vec<Folder> = self.user_folder().into_iter().collect();
         let own: Vec<Folder> =
             Folder::of_project(project).into_iter().filter(|folder| folder.path().is_dir()).collect();
-        if !own.is_empty() && self.0.options.projects.is_trusted(project) {
+        if !own.is_empty() && self.is_trusted(project) {
             folders.extend(own);
         }
         folders

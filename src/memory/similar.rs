@@ -8,56 +8,23 @@ use std::collections::BTreeSet;
 /// The characters of each text that are compared.
 const COMPARED: usize = 2_000;
 
-const NEGATIONS: &[&str] = &[
-    "not", "no", "never", "none", "nothing", "without", "cannot", "dont", "doesnt", "didnt", "isnt", "arent",
-    "wasnt", "wont", "cant", "shouldnt", "nor", "neither", "nicht", "kein", "keine", "nie", "ohne", "pas",
-    "jamais", "sans",
-];
+/// Words that turn a statement round.
+const NEGATIONS: &str = "not no never none nothing without cannot dont doesnt didnt isnt arent wasnt wont cant shouldnt nor \
+    neither nicht kein keine nie ohne pas jamais sans";
 
 /// Words of which a statement has one where its opposite has the other.
-const OPPOSITES: &[(&str, &str)] = &[
-    ("like", "dislike"),
-    ("likes", "dislikes"),
-    ("like", "hate"),
-    ("likes", "hates"),
-    ("love", "hate"),
-    ("loves", "hates"),
-    ("prefer", "avoid"),
-    ("prefers", "avoids"),
-    ("use", "avoid"),
-    ("uses", "avoids"),
-    ("always", "never"),
-    ("enable", "disable"),
-    ("enabled", "disabled"),
-    ("on", "off"),
-    ("true", "false"),
-    ("yes", "no"),
-    ("allow", "deny"),
-    ("allowed", "forbidden"),
-    ("with", "without"),
-    ("more", "less"),
-    ("before", "after"),
-    ("start", "stop"),
-    ("open", "closed"),
-    ("public", "private"),
-    ("min", "max"),
-    ("minimum", "maximum"),
-    ("old", "new"),
-    ("left", "right"),
-    ("light", "dark"),
-    ("up", "down"),
-    ("remote", "local"),
-    ("add", "remove"),
-    ("first", "last"),
-    ("tabs", "spaces"),
-    ("morning", "evening"),
-];
+const OPPOSITES: &str = "like/dislike likes/dislikes like/hate likes/hates love/hate loves/hates prefer/avoid prefers/avoids \
+    use/avoid uses/avoids always/never enable/disable enabled/disabled on/off true/false yes/no allow/deny allowed/forbidden \
+    with/without more/less before/after start/stop open/closed public/private min/max minimum/maximum old/new left/right \
+    light/dark up/down remote/local add/remove first/last tabs/spaces morning/evening";
 
 /// Words around which the order of the others says who comes first.
-const ORDERS: &[&str] = &[
-    "over", "than", "instead", "rather", "before", "after", "from", "to", "versus", "vs", "above", "below",
-    "under", "not", "of", "for", "by", "into", "as", "is", "are",
-];
+const ORDERS: &str =
+    "over than instead rather before after from to versus vs above below under not of for by into as is are";
+
+fn is_in(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|one| one == word)
+}
 
 /// Returns how alike two texts are, from 0 to 100; 0 for statements that contradict each other.
 #[must_use]
@@ -90,7 +57,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn contradict(one: &[String], other: &[String]) -> bool {
-    let negations = |words: &[String]| words.iter().filter(|word| NEGATIONS.contains(&word.as_str())).count();
+    let negations = |words: &[String]| words.iter().filter(|word| is_in(NEGATIONS, word)).count();
     if negations(one) != negations(other) {
         return true;
     }
@@ -98,7 +65,8 @@ fn contradict(one: &[String], other: &[String]) -> bool {
         (one.iter().map(String::as_str).collect(), other.iter().map(String::as_str).collect());
     let differ =
         |a: &str, b: &str| ours.contains(a) && !ours.contains(b) && theirs.contains(b) && !theirs.contains(a);
-    if OPPOSITES.iter().any(|(a, b)| differ(a, b) || differ(b, a)) {
+    let mut pairs = OPPOSITES.split_ascii_whitespace().filter_map(|pair| pair.split_once('/'));
+    if pairs.any(|(a, b)| differ(a, b) || differ(b, a)) {
         return true;
     }
     let numbers = |words: &BTreeSet<&str>| -> Vec<String> {
@@ -116,12 +84,12 @@ fn contradict(one: &[String], other: &[String]) -> bool {
 
 /// Whether the words that both have are in another order, and the order says something.
 fn is_turned_round(one: &[String], other: &[String], ours: &BTreeSet<&str>, theirs: &BTreeSet<&str>) -> bool {
-    let says_order = |words: &BTreeSet<&str>| ORDERS.iter().any(|word| words.contains(word));
+    let says_order = |words: &BTreeSet<&str>| words.iter().any(|word| is_in(ORDERS, word));
     if !says_order(ours) && !says_order(theirs) {
         return false;
     }
     let shared = |words: &[String], others: &BTreeSet<&str>| -> Vec<String> {
-        let is_shared = |word: &&String| others.contains(word.as_str()) && !ORDERS.contains(&word.as_str());
+        let is_shared = |word: &&String| others.contains(word.as_str()) && !is_in(ORDERS, word);
         words.iter().filter(is_shared).cloned().collect()
     };
     shared(one, theirs) != shared(other, ours)

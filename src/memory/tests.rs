@@ -81,7 +81,7 @@ impl Bench {
         projects: &Arc<Projects>,
     ) -> Memories {
         let (clock, projects) =
-            (Arc::clone(clock) as Arc<dyn Clock>, Arc::clone(projects) as Arc<dyn ProjectTrust>);
+            (Arc::clone(clock) as Arc<dyn Clock>, Some(Arc::clone(projects) as Arc<dyn ProjectTrust>));
         let knowledge = Some(dir.join("knowledge"));
         Memories::new(MemoryOptions { knowledge, data: dir.join("data"), settings, clock, projects })
     }
@@ -368,10 +368,10 @@ fn too_many_are_proposed_to_go_or_go_and_nothing_is_lost() {
 #[test]
 fn use_and_expiry_count_and_no_file_changes_by_use() {
     let bench = Bench::new(|_, _| {});
-    let stored = bench.save("zebra one").stored;
-    bench.save("zebra two");
+    let stored = bench.save("zebra alpha").stored;
+    bench.save("zebra beta");
     assert_eq!(bench.find("1").unwrap().uses, 0);
-    bench.search("one");
+    bench.search("alpha");
     let used = bench.find("1").unwrap();
     assert_eq!((used.uses, used.used, used.version), (1, Some(bench.memories.now()), stored.version));
     let expires = Some(Some("2026-11-26T00:00:00Z".parse().unwrap()));
