@@ -435,6 +435,8 @@ fn commands_name_what_there_is() {
         "export",
         "fork",
         "rewind",
+        "memory",
+        "forget",
         "undo",
         "redo",
         "resume",

@@ -150,20 +150,13 @@ impl Memories {
     fn replace_by(
         &self,
         project: &Path,
-        old: StoredMemory,
+        mut old: StoredMemory,
         new: NewMemory,
     ) -> Result<StoredMemory, MemoryError> {
-        let tags: Vec<String> = old.memory.tags.iter().cloned().chain(new.tags).collect();
-        let change = MemoryChange {
-            text: Some(new.text),
-            authorship: new.authorship,
-            tags: Some(check::tags(&tags)?),
-            ..MemoryChange::default()
-        };
-        let mut memory = old.memory.clone();
-        memory.session = new.session.or(memory.session);
-        memory.call = new.call.or(memory.call);
-        self.apply(project, &StoredMemory { memory, ..old }, change)
+        old.memory.session = new.session.clone().or(old.memory.session);
+        old.memory.call = new.call.clone().or(old.memory.call);
+        let change = replacement(&old.memory, new);
+        self.apply(project, &old, change)
     }
 
     /// Changes a memory that is still of the version that was looked at.
@@ -344,6 +337,19 @@ impl Memories {
         }
         Ok(decayed)
     }
+}
+
+/// Returns the change by which a new memory replaces one that says the same: its text, and the tags of both.
+#[must_use]
+pub fn replacement(old: &Memory, new: NewMemory) -> MemoryChange {
+    let mut tags = old.tags.clone();
+    for tag in new.tags {
+        if !tags.contains(&tag) && tags.len() < check::MOST_TAGS {
+            tags.push(tag);
+        }
+    }
+    let (text, authorship) = (Some(new.text), new.authorship);
+    MemoryChange { text, authorship, tags: Some(tags), ..MemoryChange::default() }
 }
 
 impl Decayed {

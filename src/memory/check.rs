@@ -8,7 +8,7 @@ use crate::stdx::secrecy::masked;
 /// The longest text, in bytes.
 pub const MOST_TEXT: usize = 8_000;
 
-const MOST_TAGS: usize = 20;
+pub const MOST_TAGS: usize = 20;
 const LONGEST_TAG: usize = 40;
 
 /// Returns a text as it is kept.

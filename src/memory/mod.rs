@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-pub use self::change::{Decayed, MemoryChange, NewMemory, Saved};
+pub use self::change::{Decayed, MemoryChange, NewMemory, Saved, replacement};
 pub use self::decay::DecayPlan;
 pub use self::entry::{CONSOLIDATED, Memory, time_of};
 pub use self::find::{Listing, Recalled, Review};
@@ -199,7 +199,8 @@ impl Memories {
 
     /// Returns the folders that count in a project.
     fn folders(&self, project: &Path) -> Vec<Folder> {
-        let mut folders: Vec<Folder> = self.user_folder().into_iter().collect();
+        let mut folders: Vec<Folder> =
+            self.user_folder().into_iter().filter(|folder| folder.path().is_dir()).collect();
         let own: Vec<Folder> =
             Folder::of_project(project).into_iter().filter(|folder| folder.path().is_dir()).collect();
         if !own.is_empty() && self.is_trusted(project) {

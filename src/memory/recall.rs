@@ -12,11 +12,7 @@ const MOST: usize = 12;
 pub const HITS: usize = 400;
 
 /// Words that say nothing of what a text is about.
-const STOP: &str = " a about after all also am an and any are as at be because been before but by can could did do does done for \
-    from get give go had has have he help her here him his how i if in into is it its just know let like look make may me might \
-    more most my need no not now of on one only or other our out over please put say see she should show so some take tell than \
-    that the their them then there these they this those to too up us use using want was way we well were what when where which \
-    while who why will with would yes yet you your der die das und ist ein eine nicht mit auf les des une est ";
+const STOP: &str = include_str!("stop.txt");
 
 /// Returns the words that a text is searched by, in lower case, each once.
 #[must_use]
@@ -26,7 +22,7 @@ pub fn words(text: &str) -> Vec<String> {
     let words = lower.split(|c: char| !c.is_alphanumeric());
     let is_meant = |word: &&str| {
         let is_long = word.chars().nth(1).is_some() || word.chars().any(|c| !c.is_ascii());
-        is_long && !STOP.contains(&format!(" {word} "))
+        is_long && !STOP.split_ascii_whitespace().any(|one| one == *word)
     };
     let mut found: Vec<String> =
         words.filter(is_meant).filter(|word| seen.insert((*word).to_owned())).map(str::to_owned).collect();

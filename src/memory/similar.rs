@@ -13,10 +13,7 @@ const NEGATIONS: &str = "not no never none nothing without cannot dont doesnt di
     neither nicht kein keine nie ohne pas jamais sans";
 
 /// Words of which a statement has one where its opposite has the other.
-const OPPOSITES: &str = "like/dislike likes/dislikes like/hate likes/hates love/hate loves/hates prefer/avoid prefers/avoids \
-    use/avoid uses/avoids always/never enable/disable enabled/disabled on/off true/false yes/no allow/deny allowed/forbidden \
-    with/without more/less before/after start/stop open/closed public/private min/max minimum/maximum old/new left/right \
-    light/dark up/down remote/local add/remove first/last tabs/spaces morning/evening";
+const OPPOSITES: &str = include_str!("opposites.txt");
 
 /// Words around which the order of the others says who comes first.
 const ORDERS: &str =

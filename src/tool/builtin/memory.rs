@@ -14,7 +14,7 @@ use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access, terminal};
 use crate::memory::{
     Listing, Memories, Memory, MemoryChange, MemoryError, MemoryId, NewMemory, Recalled, Scope, StoredMemory,
-    line, listed, time_of,
+    line, listed, replacement, time_of,
 };
 use crate::message::{Authorship, ReturnStatus, Source, Trust};
 use crate::stdx::text::one_line_summary;
@@ -187,10 +187,7 @@ impl TypedTool for SaveMemory {
         let similar =
             self.0.similar(&place.workspace, new.scope, &new.text).map_err(|error| failed(&error))?;
         if let Some((old, alike)) = similar {
-            let tags = old.memory.tags.iter().cloned().chain(new.tags).collect();
-            let mut after = Memory { text: new.text, ..old.memory.clone() };
-            after.set_tags(tags);
-            after.tags.dedup();
+            let after = self.0.changed(&old.memory, replacement(&old.memory, new));
             return Ok(change_plan(
                 &format!("replace memory #{}, {alike} % alike", old.id),
                 &old,

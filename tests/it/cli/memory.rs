@@ -113,7 +113,7 @@ fn the_settings_of_the_seed_are_in_effect() {
     assert_eq!(memories(&co).len(), 6);
     assert_eq!(done(&co, &["memory", "review"]), "There is nothing to do about memories.\n");
     let bad = Co::new().env("CO_CLI_MEMORY_MAX_COUNT", "9").run(&["memory"]);
-    assert!(bad.code == Some(2) && bad.err.contains("CO_CLI_MEMORY_MAX_COUNT"), "{bad:?}");
+    assert!(bad.code == Some(1) && bad.err.contains("CO_CLI_MEMORY_MAX_COUNT"), "{bad:?}");
 }
 
 const SEED: &str = "---\nid: 3\ncreated: '2026-01-01T10:00:00+00:00'\ntags:\n- build\nsource: detected\n---\n\nBuild with make.\n";
