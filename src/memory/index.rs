@@ -380,11 +380,11 @@ fn usage(connection: &Connection, key: &str, number: i64) -> Result<Usage, FileE
         .map_or_else(Usage::default, |(uses, used)| Usage { uses, used: Timestamp::from_second(used).ok() }))
 }
 
-/// Returns the rows that match, the latest first, at most [`HITS`].
+/// Returns the rows that match, the latest first, at most [`HITS`]. The words are looked up first: by folder, all rows would be.
 fn rows(connection: &Connection, keys: &[String], query: &str) -> Result<Vec<i64>, FileError> {
     let folders = vec!["?"; keys.len()].join(", ");
     let mut select = connection.prepare_cached(&format!(
-        "SELECT w.rowid FROM words w JOIN entries e ON e.id = w.rowid
+        "SELECT w.rowid FROM words w CROSS JOIN entries e ON e.id = w.rowid
          WHERE words MATCH ? AND e.folder IN ({folders}) ORDER BY w.rowid DESC LIMIT {HITS}"
     ))?;
     let params = std::iter::once(query.to_owned()).chain(keys.iter().cloned()).map(Sql::Text);

@@ -58,10 +58,11 @@ pub struct Corpus {
     pub length: f64,
 }
 
-/// Returns the weight of a word that this many memories have.
+/// Returns the weight of a word that this many memories have. Of a common word, a tenth of all is assumed.
 #[must_use]
 pub fn weight(hits: usize, corpus: Corpus) -> f64 {
-    let hits = hits as f64;
+    let common = if hits >= HITS { corpus.memories / 10.0 } else { 0.0 };
+    let hits = (hits as f64).max(common);
     (1.0 + (corpus.memories - hits + 0.5).max(0.0) / (hits + 0.5)).ln()
 }
 
