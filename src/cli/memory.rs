@@ -102,7 +102,7 @@ impl MemoryCommand<'_> {
         }
         let replaced = match ended {
             Ok(()) => {
-                self.memories.rewrite(&self.world.workspace, &old, &saved).map_err(|error| error.to_string())
+                self.memories.rewrite(&self.world.workspace, &old, &saved).map_err(|error| format!("{error}"))
             }
             Err(why) => Err(why),
         };

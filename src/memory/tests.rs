@@ -166,8 +166,9 @@ fn what_is_saved_is_found_by_words_in_any_order_and_by_their_beginnings() {
 fn files_may_be_edited_added_and_deleted_by_hand() {
     let bench = Bench::new(|_, _| {});
     bench.save("The server is called apollo");
-    let name = fs::read_dir(bench.folder()).unwrap().flatten().map(|one| one.file_name());
-    let name = name.map(|name| name.into_string().unwrap()).find(|name| name.ends_with(".md")).unwrap();
+    let name = fs::read_dir(bench.folder()).unwrap().flatten();
+    let name =
+        name.map(|one| one.file_name().into_string().unwrap()).find(|name| name.ends_with(".md")).unwrap();
     assert_eq!(name, "001-the-server-is-called-apollo.md");
     let text = fs::read_to_string(bench.folder().join(&name)).unwrap();
     bench.write(&name, &text.replace("apollo", "hermes"));
