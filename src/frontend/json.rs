@@ -338,7 +338,7 @@ impl SeenCall {
                 self.memories.extend(parts.into_iter().flat_map(|part| match part {
                     UserPart::Note { kind: NoteKind::Memory { used, .. }, .. } => used,
                     UserPart::Note { .. } | UserPart::Text { .. } | UserPart::Image { .. } => Vec::new(),
-                }))
+                }));
             }
             Event::TextDelta { .. }
             | Event::TextCommitted { .. }

@@ -192,11 +192,9 @@ impl Memories {
 
     /// Returns a change as it would be made, or why it would not.
     pub fn checked_change(&self, change: MemoryChange) -> Result<MemoryChange, MemoryError> {
-        Ok(MemoryChange {
-            text: change.text.as_deref().map(check::text).transpose()?,
-            tags: change.tags.as_deref().map(check::tags).transpose()?,
-            ..change
-        })
+        let text = change.text.map(|text| check::text(&text)).transpose()?;
+        let tags = change.tags.map(|tags| check::tags(&tags)).transpose()?;
+        Ok(MemoryChange { text, tags, ..change })
     }
 
     /// Returns a memory as it would be after a change.

@@ -21,7 +21,7 @@ pub fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric());
     let is_meant = |word: &&str| {
-        let is_long = word.chars().nth(1).is_some() || word.chars().any(|c| !c.is_ascii());
+        let is_long = word.chars().nth(1).is_some() || !word.is_ascii();
         is_long && !STOP.split_ascii_whitespace().any(|one| one == *word)
     };
     let mut found: Vec<String> =
