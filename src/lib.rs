@@ -14,7 +14,7 @@
 //! | L0 | [`stdx`] |
 //! | L1 | [`bash`], [`message`], [`config`] |
 //! | L2 | [`sandbox`], [`tool`], [`hook`], [`approval`], [`provider`], [`history`]: the seams |
-//! | L3 | [`store`], [`session`], [`telemetry`], [`undo`] |
+//! | L3 | [`store`], [`session`], [`telemetry`], [`undo`], [`memory`] |
 //! | L4 | [`agent`] |
 //! | L5 | `provider/*`, `sandbox/*`, `hook/*`, `tool/builtin/*`, `tool/mcp/*`: implementations of the seams |
 //! | L6 | [`command`], [`frontend`], [`tui`] |
@@ -44,6 +44,8 @@
 //! - [`telemetry`]: spans of turns: a SQLite file of their own and an OTLP collector, written by threads that nothing waits for;
 //!   reading and counting them.
 //! - [`undo`]: what calls and commands changed in files: states and contents in a SQLite file of their own, and the way back.
+//! - [`memory`]: what the user told to keep beyond a session: Markdown files that may be edited by hand, a full-text index that
+//!   follows from them, what says the same, what applies to a prompt, and what goes when there are too many.
 //! - [`agent`]: one user turn: `turn/` is the machine, `calls/` its calls and their schedule, `context/` what the model
 //!   sees and what a summary keeps, `driver/` the one place that awaits.
 //! - [`command`]: slash commands, one file each: what they may know, and what they want done.
@@ -139,6 +141,11 @@
 //! - `read_file` decodes UTF-16 with a mark, and Windows-1252 where no character is UTF-8. Changes keep the encoding and the line
 //!   ends of a file, or are refused: a file never comes back half in another encoding.
 //! - A PDF document is read by `pdftotext` in the sandbox, from its standard input: it learns no name and no environment.
+//! - A memory is a file and is not changed by being used: when it was used is kept with the index. A project's memories count like
+//!   its rules, and one of them that others changed suspends the trust in the folder; what `co` writes there does not.
+//! - Whose words a memory is, is what the program finds in the conversation, never what the model says; in a turn that read
+//!   untrusted text a memory asks a person, and is marked. Opposites, other numbers and turned-round statements are never merged.
+//! - Memories that apply stand behind the prompt they were found for, once in a conversation; nothing of them is in the prefix.
 //! - Picture headers are read by our own code: the crate for it accepts broken files and misreads some sound ones.
 
 pub mod stdx;
@@ -154,6 +161,7 @@ pub mod provider;
 pub mod sandbox;
 pub mod tool;
 
+pub mod memory;
 pub mod session;
 pub mod store;
 pub mod telemetry;

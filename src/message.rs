@@ -6,6 +6,7 @@
 
 mod done;
 pub mod images;
+mod memory;
 
 use std::fmt;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::done::{DiffKind, DiffLine, Done};
+pub use self::memory::{Authorship, UsedMemory};
 
 /// This program's id of a tool call, unique in the store: `<session>/<turn>.<attempt>.<index>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -187,6 +189,8 @@ pub enum NoteKind {
     ServerPrompt { server: String },
     /// The user took back what calls did to files, or did it again.
     Undone,
+    /// Memories that apply to the prompt. Untrusted if they are from untrusted text.
+    Memory { used: Vec<UsedMemory>, trust: Trust },
 }
 
 impl NoteKind {
@@ -205,6 +209,7 @@ impl NoteKind {
             Self::Resource { .. } => Some("a resource of a tool server"),
             Self::ServerPrompt { .. } => Some("a prompt of a tool server"),
             Self::Undone => Some("note to the model: you took back changes"),
+            Self::Memory { .. } => Some("from memory"),
         }
     }
 }

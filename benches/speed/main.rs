@@ -12,6 +12,7 @@ mod approvals;
 mod floor;
 mod headless;
 mod history;
+mod memory;
 mod report;
 mod screen;
 mod service;
@@ -40,6 +41,7 @@ const FIGURES: &[Figure] = &[
     ("decided", approvals::decided),
     ("waiting", approvals::waiting),
     ("sessions", history::sessions),
+    ("memory", memory::memory),
 ];
 
 /// What a check takes: those that say how fast the program is, in a few minutes.

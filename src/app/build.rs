@@ -20,9 +20,10 @@ use crate::approval::{AutoApprove, Decider, Place, Policy};
 use crate::command::code;
 use crate::config::{
     ConfigError, ConfigWarning, Loaded, Mode, Secret, ServerSettings, Settings, SpanContent,
-    TelemetrySettings, UndoSettings, WebAccess,
+    TelemetrySettings, UndoSettings, WebAccess, user_file,
 };
 use crate::history::{Limits, SessionId};
+use crate::memory::{Memories, MemoryOptions};
 use crate::message::ToolName;
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
@@ -43,7 +44,10 @@ use crate::tool::mcp::{ServerPlace, Servers};
 use crate::tool::{CallPlan, PlanContext, Registry, ToolSpec};
 use crate::tui::keys::Keymap;
 use crate::undo::{UndoLog, UndoOptions};
-use crate::workspace::{Permissions, World, check_content, load_settings};
+use crate::workspace::{Permissions, TrustedProjects, World, check_content, load_settings};
+
+/// The user's folder of knowledge, beside the settings.
+const KNOWLEDGE: &str = "knowledge";
 
 /// Why the program cannot do what was requested.
 #[derive(Debug, thiserror::Error)]
@@ -145,6 +149,7 @@ pub struct App {
     pub undo: UndoLog,
     /// Results of tools that are used again.
     pub cache: ResultCache,
+    pub memories: Memories,
     pub models: Arc<Models>,
     pub permissions: Permissions,
     /// Programs and addresses that offer more tools; not connected yet.
@@ -170,7 +175,8 @@ impl App {
         start_telemetry(&world, &settings, &store);
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
-        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo } = tools(&world, &settings);
+        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo, memories } =
+            tools(&world, &settings);
         let background = tasks.clone();
         let cache = ResultCache::beside(move || background.any_runs());
         let permissions = Permissions::new(&world, &settings, &store, &child_env);
@@ -192,6 +198,7 @@ impl App {
             child_env,
             undo,
             cache,
+            memories,
             models,
             permissions,
             caps,
@@ -270,6 +277,7 @@ impl App {
             own: self.world.own_folders(&self.settings),
             undo: self.undo.clone(),
             cache: self.cache.clone(),
+            memories: self.memories.clone(),
             decider,
             trace: TraceSettings {
                 // What goes nowhere is not made.
@@ -345,6 +353,7 @@ pub struct Tools {
     pub child_env: Vec<(String, String)>,
     /// What calls changed in files.
     pub undo: UndoLog,
+    pub memories: Memories,
 }
 
 /// Returns what calls changed in files, and keeps it from now on. A session that is not kept leaves nothing.
@@ -358,6 +367,19 @@ pub fn undo_log(world: &World, settings: &Settings) -> UndoLog {
     UndoLog::new(UndoOptions { data, max_mb, snapshot_mb, clock: Arc::clone(&world.clock) })
 }
 
+/// Returns the memories of this user. What is remembered in a session that is not kept stays; of what was used, nothing does.
+#[must_use]
+pub fn memories(world: &World, settings: &Settings) -> Memories {
+    let knowledge = user_file(&world.env).and_then(|file| Some(file.parent()?.join(KNOWLEDGE)));
+    Memories::new(MemoryOptions {
+        knowledge,
+        data: world.sessions(settings).to_path_buf(),
+        settings: settings.memory.clone(),
+        clock: Arc::clone(&world.clock),
+        projects: Some(Arc::new(TrustedProjects { world: world.clone(), settings: settings.clone() })),
+    })
+}
+
 /// Returns the tools of these settings.
 #[must_use]
 pub fn tools(world: &World, settings: &Settings) -> Tools {
@@ -365,8 +387,9 @@ pub fn tools(world: &World, settings: &Settings) -> Tools {
     let Chosen { sandbox, remarks } = choose(&sandbox_options(world, settings));
     let tasks = Tasks::new(Arc::clone(&world.clock));
     let undo = undo_log(world, settings);
-    let registry = registry(settings, &sandbox, &tasks, (&child_env, &undo));
-    Tools { registry, sandbox, tasks, sandbox_remarks: remarks, child_env, undo }
+    let memories = memories(world, settings);
+    let registry = registry(settings, &sandbox, &tasks, (&child_env, &undo, &memories));
+    Tools { registry, sandbox, tasks, sandbox_remarks: remarks, child_env, undo, memories }
 }
 
 fn sandbox_options(world: &World, settings: &Settings) -> SandboxOptions {
@@ -393,7 +416,7 @@ fn registry(
     settings: &Settings,
     sandbox: &Arc<dyn Sandbox>,
     tasks: &Tasks,
-    (child_env, undo): (&[(String, String)], &UndoLog),
+    (child_env, undo, memories): (&[(String, String)], &UndoLog, &Memories),
 ) -> Registry {
     let options = BuiltinOptions {
         shell_timeout: settings.shell.timeout,
@@ -403,6 +426,7 @@ fn registry(
         output_limit: settings.tool_output_limit,
         undo: undo.clone(),
         web: web_options(settings),
+        memories: memories.clone(),
     };
     let mut registry = Registry::new(builtin::all(Arc::clone(sandbox), tasks, options));
     registry.patience = settings.mcp_wait;
@@ -469,8 +493,9 @@ pub fn server_place(
 #[must_use]
 pub fn known_tools(world: &World, settings: &Settings) -> Registry {
     let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
+    let tasks = Tasks::new(Arc::new(SystemClock));
     let registry =
-        registry(settings, &sandbox, &Tasks::new(Arc::new(SystemClock)), (&[], &UndoLog::default()));
+        registry(settings, &sandbox, &tasks, (&[], &UndoLog::default(), &memories(world, settings)));
     let place = server_place(world, settings, &[], &sandbox);
     Servers::new(&settings.mcp_servers, place, registry.clone()).offer_kept();
     registry
@@ -487,6 +512,7 @@ pub fn builtin_tools() -> Vec<ToolSpec> {
         output_limit: 0,
         undo: UndoLog::default(),
         web: WebOptions { engine: Engine::searxng("http://localhost"), ..WebOptions::pages() },
+        memories: Memories::none(Arc::new(SystemClock)),
     };
     let all = builtin::all(Arc::new(Subprocess::plain()), &Tasks::new(Arc::new(SystemClock)), options);
     all.iter().map(|tool| tool.spec().clone()).collect()

@@ -10,6 +10,7 @@
 //! marks. Words in base64 or hexadecimal digits are decoded on both sides.
 
 mod addresses;
+mod authorship;
 mod encoded;
 mod grams;
 mod named;

@@ -1,6 +1,7 @@
 //! The parsed arguments. Nothing is looked up or decided here.
 
 mod eval;
+mod memory;
 mod spans;
 mod undo;
 
@@ -11,6 +12,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Parser, Subcommand, ValueEnum};
 
 pub(super) use self::eval::EvalArgs;
+pub(super) use self::memory::{MemoryArgs, MemoryWhat};
 pub(super) use self::spans::{LogsArgs, StatsArgs, TailArgs, TracesArgs};
 pub(super) use self::undo::UndoArgs;
 use super::approvals::typed::Approvals;
@@ -182,6 +184,8 @@ pub(super) enum Sub {
     Tools(AsJson),
     /// Take back what calls and commands changed in files of this folder
     Undo(UndoArgs),
+    /// List, find, add, change and forget what is remembered
+    Memory(MemoryArgs),
     /// List, add, remove, switch and test tool servers (MCP)
     Mcp(Mcp),
     /// Show tokens and cost, by day, model or session

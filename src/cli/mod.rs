@@ -13,6 +13,7 @@ mod console;
 mod day;
 mod debug;
 mod doctor;
+mod editor;
 mod error;
 mod eval;
 mod help;
@@ -20,6 +21,7 @@ mod hooks;
 mod input;
 mod keys;
 mod mcp;
+mod memory;
 mod models;
 mod print;
 mod rules;
@@ -207,6 +209,7 @@ async fn dispatch(
         Some(Sub::Mcp(what)) => Box::pin(mcp::run(what, &world, flags, console)).await,
         Some(Sub::Tasks(what)) => tasks::run(what, &world, flags, console),
         Some(Sub::Tools(what)) => tools::run(what, &world, flags, console),
+        Some(Sub::Memory(what)) => memory::run(what, &world, flags, console).await,
         Some(Sub::Undo(what)) => undo::run(&what, &world, flags, console),
         Some(Sub::Sessions(what)) => sessions::run(what, &world, flags, console).await,
         Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, console).await,

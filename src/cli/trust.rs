@@ -72,6 +72,10 @@ fn brings(folder: &Path, found: &Belongings) -> String {
         0 => {}
         many => line(format!("rules    {many}; `co rules list` shows them")),
     }
+    match found.memories {
+        0 => {}
+        many => line(format!("memories {many}")),
+    }
     for (name, events, command) in &found.hooks {
         line(format!("hook     {name} at {events}: {command} (runs after `co hooks trust {name}`)"));
     }

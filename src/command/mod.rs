@@ -22,6 +22,7 @@ mod history;
 mod keys;
 mod login;
 mod mcp;
+mod memory;
 mod mode;
 mod model;
 mod quit;
@@ -145,6 +146,8 @@ impl Commands {
                 export::command(),
                 fork::command(),
                 fork::rewind(),
+                memory::command(),
+                memory::forget(),
                 undo::command(),
                 undo::redo(),
                 resume::command(),

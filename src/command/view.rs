@@ -3,6 +3,7 @@
 use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
 use crate::history::RecordNo;
+use crate::memory::{MemoryId, MemoryRequest};
 use crate::message::Usage;
 use crate::sandbox::Isolation;
 use crate::sandbox::tasks::Task;
@@ -218,6 +219,10 @@ pub enum CommandEffect {
     },
     /// List what can be taken back.
     ListChanges,
+    /// Do this with memories.
+    Memory(MemoryRequest),
+    /// Put the text of a memory into the composer.
+    EditMemory(MemoryId),
     /// Send the last prompt again.
     Retry,
     /// Let the user set up a service.

@@ -55,6 +55,29 @@ pub enum WebAccess {
 
 names! { WebAccess { Allow = "allow", Ask = "ask", Deny = "deny", } }
 
+/// What happens to the oldest memories when there are too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DecayStrategy {
+    /// They are joined into one, then deleted.
+    #[default]
+    Summarize,
+    /// They are deleted.
+    Cut,
+}
+
+names! { DecayStrategy { Summarize = "summarize", Cut = "cut", } }
+
+/// Whether that happens by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DecayConsent {
+    /// It is proposed, and waits for the user.
+    #[default]
+    Propose,
+    Allow,
+}
+
+names! { DecayConsent { Propose = "propose", Allow = "allow", } }
+
 /// What isolates commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SandboxChoice {

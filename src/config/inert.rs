@@ -43,9 +43,4 @@ pub static INERT: &[InertSetting] = &[
     later(&["slack.bot_token", "slack_bot_token"], &["SLACK_BOT_TOKEN"], "the Slack tools", "Token for Slack"),
     later(&["google.credentials", "google_credentials_path"], &["GOOGLE_CREDENTIALS_PATH"], "the Google tools", "File with Google credentials"),
     later(&["personality"], &["CO_PERSONALITY", "CO_CLI_PERSONALITY"], "personalities", "Tone of the answers"),
-    later(&["memory.max_count", "memory_max_count"], &["CO_CLI_MEMORY_MAX_COUNT"], "memory", "Maximum number of memories"),
-    later(&["memory.dedup_window_days", "memory_dedup_window_days"], &["CO_CLI_MEMORY_DEDUP_WINDOW_DAYS"], "memory", "Days in which similar memories are merged"),
-    later(&["memory.dedup_threshold", "memory_dedup_threshold"], &["CO_CLI_MEMORY_DEDUP_THRESHOLD"], "memory", "Similarity at which memories are merged"),
-    later(&["memory.decay_strategy", "memory_decay_strategy"], &["CO_CLI_MEMORY_DECAY_STRATEGY"], "memory", "What happens to the oldest memories"),
-    later(&["memory.decay_percentage", "memory_decay_percentage"], &["CO_CLI_MEMORY_DECAY_PERCENTAGE"], "memory", "Share of memories that decays at a time"),
 ];

@@ -28,8 +28,8 @@ mod value;
 pub use cap::{Cap, Scope, Unit};
 pub use check::{Kind, SectionsOf, checked_url};
 pub use choices::{
-    Codec, ContainerNetwork, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice, ThinkingLevel,
-    ThinkingStyle, WebAccess,
+    Codec, ContainerNetwork, DecayConsent, DecayStrategy, Mode, Notify, SandboxChoice, SpanContent,
+    ThemeChoice, ThinkingLevel, ThinkingStyle, WebAccess,
 };
 pub use describe::{SettingsAsJson, as_json, describe};
 pub use inert::{INERT, InertSetting};
@@ -46,10 +46,10 @@ pub use servers::{
 };
 pub use settings::{ProjectTrust, SETTINGS, SettingRow, Target};
 pub use trust::{
-    Contents, FolderTrust, PROJECT_FILES, TrustRecord, contents_of, is_as_trusted, is_readable,
-    is_readable_text, names_folder, read_bounded,
+    Contents, FolderTrust, PROJECT_FILES, PROJECT_MEMORIES, TrustRecord, contents_of, is_as_trusted,
+    is_readable, is_readable_text, names_folder, read_bounded,
 };
-pub use typed::{Settings, ShellSettings, TelemetrySettings, UndoSettings};
+pub use typed::{MemorySettings, Settings, ShellSettings, TelemetrySettings, UndoSettings};
 pub use value::{Key, Secret, SectionEntry, TableEntry, Value};
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 use super::cap::Cap;
 use super::check::{self, Kind, SectionsOf};
 use super::choices::{
-    ContainerNetwork, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice, ThinkingLevel, WebAccess,
+    ContainerNetwork, DecayConsent, DecayStrategy, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice,
+    ThinkingLevel, WebAccess,
 };
 use super::inert::{INERT, InertSetting};
 use super::models;
@@ -429,6 +430,28 @@ pub static SETTINGS: &[SettingRow] = &[
     row("undo.snapshot_mb", &["CO_UNDO_SNAPSHOT_MB"], int(0, 100_000),
         "Size in MiB up to which a workspace is kept before a command runs in it, so that changes of its files can be taken back; files that git ignores do not count; 0: never",
         |s, v| s.undo.snapshot_mb = v.integer()).default("64").project(ProjectTrust::Never),
+    // --- memory
+    row("memory.recall_tokens", &["CO_MEMORY_RECALL_TOKENS"], int(0, 100_000),
+        "Estimated tokens of the memories that are put beside a prompt because they apply to it; 0: none are",
+        |s, v| s.memory.recall_tokens = v.integer()).default("800"),
+    row("memory.max_count", &["CO_MEMORY_MAX_COUNT", "CO_CLI_MEMORY_MAX_COUNT"], int(10, 10_000_000),
+        "Memories in one place, yours or a project's, beyond which the oldest decay",
+        |s, v| s.memory.max_count = v.integer()).aliases(&["memory_max_count"]).default("200").project(ProjectTrust::Never),
+    row("memory.dedup_window_days", &["CO_MEMORY_DEDUP_WINDOW_DAYS", "CO_CLI_MEMORY_DEDUP_WINDOW_DAYS"], int(1, 36_500),
+        "Days in which a new memory replaces one that says the same",
+        |s, v| s.memory.dedup_window_days = v.integer()).aliases(&["memory_dedup_window_days"]).default("7").project(ProjectTrust::Never),
+    row("memory.dedup_threshold", &["CO_MEMORY_DEDUP_THRESHOLD", "CO_CLI_MEMORY_DEDUP_THRESHOLD"], int(0, 100),
+        "How alike two memories must be, in percent, to say the same; opposites never do",
+        |s, v| s.memory.dedup_threshold = v.integer()).aliases(&["memory_dedup_threshold"]).default("85").project(ProjectTrust::Never),
+    row("memory.decay", &["CO_MEMORY_DECAY"], Kind::Choice(DecayConsent::NAMES),
+        "Whether memories decay by themselves: `propose` waits for `/memory review`, `allow` does not",
+        |s, v| s.memory.decay = v.choice(DecayConsent::named)).default("propose").project(ProjectTrust::Never),
+    row("memory.decay_strategy", &["CO_MEMORY_DECAY_STRATEGY", "CO_CLI_MEMORY_DECAY_STRATEGY"], Kind::Choice(DecayStrategy::NAMES),
+        "What decay does: `summarize` joins the oldest memories into one before they go, `cut` deletes them",
+        |s, v| s.memory.decay_strategy = v.choice(DecayStrategy::named)).aliases(&["memory_decay_strategy"]).default("summarize").project(ProjectTrust::Never),
+    row("memory.decay_percentage", &["CO_MEMORY_DECAY_PERCENTAGE", "CO_CLI_MEMORY_DECAY_PERCENTAGE"], Kind::Number { min: 0.0, max: 1.0 },
+        "The share of memories that decays at a time, from 0 to 1; at least one does",
+        |s, v| s.memory.decay_percentage = v.optional_number().map_or(0.2, f64::from)).aliases(&["memory_decay_percentage"]).default("0.2").project(ProjectTrust::Never),
     // --- spans
     row("telemetry.content", &["CO_TELEMETRY_CONTENT"], Kind::Choice(SpanContent::NAMES),
         "Messages, arguments and results in the spans of `co traces`: `full`, `redacted` without keys and tokens, `none`",

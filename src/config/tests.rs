@@ -358,8 +358,8 @@ fn what_has_no_effect_is_warned_about() {
             format!("environment CO_CLI_AUTO_CONFIRM: `auto_confirm` {yolo}"),
         ),
         (
-            sources().user("memory_max_count = 0"),
-            "/home/u/.config/co/config.toml:1: `memory_max_count` is reserved for memory and has no effect yet"
+            sources().user("slack_bot_token = ''"),
+            "/home/u/.config/co/config.toml:1: `slack_bot_token` is reserved for the Slack tools and has no effect yet"
                 .to_owned(),
         ),
         (

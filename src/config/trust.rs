@@ -12,6 +12,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::places::user_file;
+use crate::stdx::beneath::BaseFolder;
 use crate::stdx::fs::{create_private_dir, write_private};
 
 /// Whether the user trusts the settings, rules and hooks of the folder in which `co` works.
@@ -25,13 +26,20 @@ pub enum FolderTrust {
 /// The files in a folder that configure `co`.
 pub const PROJECT_FILES: [&str; 3] = [".co/config.toml", ".co/rules.toml", ".co/hooks.toml"];
 
+/// The folders in it that hold memories, which count like those files. Those of the second are of seed 004.
+pub const PROJECT_MEMORIES: [&str; 2] = [".co/knowledge/memories", ".co-cli/knowledge/memories"];
+
+/// Files of memories that can be trusted, and their size in bytes, all together.
+const MOST_MEMORIES: usize = 1_000;
+const MOST_OF_MEMORIES: usize = 4 * 1024 * 1024;
+
 /// Maximum size of such a file, in bytes.
 pub const LARGEST: u64 = 256 * 1024;
 
 /// File name of the record of trusted content, beside the user's settings.
 const RECORD: &str = "trusted.json";
 
-/// The texts of existing files, by their names in [`PROJECT_FILES`].
+/// The texts of existing files, by their paths in the folder: those of [`PROJECT_FILES`], and memories.
 pub type Contents = BTreeMap<String, String>;
 
 /// Reads a file's text; `None` if there is no file. Fails if it is not a regular file, is too large, or is
@@ -84,17 +92,56 @@ pub fn names_folder(list: &[PathBuf], folder: &Path) -> bool {
 /// content that is never trusted.
 pub fn contents_of(folder: &Path) -> (Contents, Vec<String>) {
     let (mut contents, mut problems) = (Contents::new(), Vec::new());
-    for name in PROJECT_FILES {
-        match read_bounded(&folder.join(name)) {
+    let mut unreadable = |contents: &mut Contents, name: &str, why: String| {
+        problems.push(format!("{name}: {why}"));
+        contents.insert(name.to_owned(), format!("{UNREADABLE}{why}"));
+    };
+    let (memories, too_many) = memory_files(folder);
+    if let Some((name, why)) = too_many {
+        unreadable(&mut contents, name, why);
+    }
+    let mut room = MOST_OF_MEMORIES;
+    for name in PROJECT_FILES.map(str::to_owned).into_iter().chain(memories) {
+        let is_memory = !PROJECT_FILES.contains(&name.as_str());
+        match read_bounded(&folder.join(&name)) {
             Ok(None) => {}
-            Ok(Some(text)) => drop(contents.insert(name.to_owned(), text)),
-            Err(error) => {
-                problems.push(format!("{name}: {error}"));
-                contents.insert(name.to_owned(), format!("{UNREADABLE}{error}"));
+            Ok(Some(text)) if is_memory && text.len() > room => {
+                let why = format!(
+                    "the memories of the folder are larger than {} MB in all",
+                    MOST_OF_MEMORIES >> 20
+                );
+                unreadable(&mut contents, &name, why);
+                break;
             }
+            Ok(Some(text)) => {
+                room -= if is_memory { text.len() } else { 0 };
+                contents.insert(name, text);
+            }
+            Err(error) => unreadable(&mut contents, &name, error.to_string()),
         }
     }
     (contents, problems)
+}
+
+/// Returns the paths of a folder's memories, sorted; and the folder that has too many of them, with the reason. None that
+/// are reached through a link, which are no memories.
+fn memory_files(folder: &Path) -> (Vec<String>, Option<(&'static str, String)>) {
+    let mut found = Vec::new();
+    for name in PROJECT_MEMORIES {
+        let opened = BaseFolder::open(folder).and_then(|base| base.inside(Path::new(name))?.all_names());
+        let names = opened.unwrap_or_default();
+        let names = names
+            .iter()
+            .filter_map(|one| one.to_str())
+            .filter(|one| one.ends_with(".md") && !one.starts_with('.'));
+        found.extend(names.map(|one| format!("{name}/{one}")).filter(|path| !folder.join(path).is_symlink()));
+        if found.len() > MOST_MEMORIES {
+            let why = format!("it has more than {MOST_MEMORIES} memories; keep some with your own");
+            return (Vec::new(), Some((name, why)));
+        }
+    }
+    found.sort_unstable();
+    (found, None)
 }
 
 /// The contents that the user trusted, by folder.

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::cap::Cap;
 use super::choices::{
-    ContainerNetwork, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice, ThinkingLevel, WebAccess,
+    ContainerNetwork, DecayConsent, DecayStrategy, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice,
+    ThinkingLevel, WebAccess,
 };
 use super::models::ModelOverride;
 use super::providers::ProviderSettings;
@@ -116,6 +117,7 @@ with_blank! {
         pub ca_file: Option<PathBuf>,
         pub telemetry: TelemetrySettings,
         pub undo: UndoSettings,
+        pub memory: MemorySettings,
         pub shell: ShellSettings,
         pub web: WebSettings,
         pub sandbox: SandboxSettings,
@@ -164,6 +166,23 @@ pub struct UndoSettings {
     pub max_mb: u32,
     /// Size in MiB up to which a workspace is kept before a command; 0: none is.
     pub snapshot_mb: u32,
+}
+
+/// What is remembered, and what of it is put beside a prompt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MemorySettings {
+    /// How many there may be in one place before the oldest decay.
+    pub max_count: usize,
+    /// Days in which a memory that says the same replaces an older one.
+    pub dedup_window_days: u32,
+    /// How alike they must be, from 0 to 100.
+    pub dedup_threshold: u8,
+    pub decay_strategy: DecayStrategy,
+    /// The share that decays at a time.
+    pub decay_percentage: f64,
+    pub decay: DecayConsent,
+    /// Estimated tokens of the memories that are put beside a prompt; 0: none are.
+    pub recall_tokens: u32,
 }
 
 /// Isolation of commands.

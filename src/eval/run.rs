@@ -53,6 +53,8 @@ impl Lab {
         loaded.settings.data_dir = data;
         // Servers of the user would act in the world.
         loaded.settings.mcp_servers.clear();
+        // The memories of the user would change what is scored.
+        loaded.settings.memory.recall_tokens = 0;
         let app = App::open(world.clone(), loaded, Arc::clone(&models)).await?;
         let model = models.active().borrow().clone();
         let model = ActiveModel {

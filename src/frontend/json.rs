@@ -14,7 +14,9 @@ use crate::agent::port::{Closed, Event, Frontend, Op, Settled};
 use crate::approval::{Request, RequestId, Taint};
 use crate::config::Unit;
 use crate::history::{Limit, SessionId, TurnEnd, is_unpriced};
-use crate::message::{CallId, ReturnStatus, ToolCall, ToolReturn, Usage, Usd};
+use crate::message::{
+    CallId, NoteKind, ReturnStatus, ToolCall, ToolReturn, Usage, Usd, UsedMemory, UserPart,
+};
 use crate::provider::{ErrorClass, ProviderError};
 use crate::tool::{CallPlan, Risk};
 
@@ -29,6 +31,7 @@ struct SeenCall {
     calls: Vec<Call>,
     waiting: Vec<Request>,
     notes: Vec<String>,
+    memories: Vec<UsedMemory>,
     fallbacks: Vec<FellBack>,
     compactions: Vec<Compaction>,
     refusal: Option<String>,
@@ -68,6 +71,9 @@ pub struct Outcome {
     /// Notices besides the reply, e.g. about a limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The memories that were put beside the prompt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<UsedMemory>,
     /// Requests that wait for a decision; `co approvals` decides them.
     pub waiting: Vec<Waits>,
     pub error: Option<Failure>,
@@ -221,6 +227,7 @@ impl JsonFrontend {
                 requests_of_unknown_price: seen.unpriced,
             },
             notes: seen.notes.clone(),
+            memories: seen.memories.clone(),
             compactions: seen.compactions.clone(),
             waiting: seen.waiting.iter().map(Waits::of).collect(),
             error: None,
@@ -333,8 +340,13 @@ impl SeenCall {
             Event::CapReached { question } => self.capped = Some(question),
             Event::Compacted { compacted } => self.compactions.push(Compaction::of(compacted)),
             Event::Status { text } => self.notes.push(text),
-            Event::Prompted { .. }
-            | Event::TextDelta { .. }
+            Event::Prompted { parts } => {
+                self.memories.extend(parts.into_iter().flat_map(|part| match part {
+                    UserPart::Note { kind: NoteKind::Memory { used, .. }, .. } => used,
+                    UserPart::Note { .. } | UserPart::Text { .. } | UserPart::Image { .. } => Vec::new(),
+                }));
+            }
+            Event::TextDelta { .. }
             | Event::TextCommitted { .. }
             | Event::ThinkingDelta { .. }
             | Event::ThinkingCommitted { .. }

@@ -15,7 +15,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::rows;
 use crate::agent::port::{Closed, Event, Frontend, Op};
-use crate::message::{CallId, ToolCall, ToolReturn};
+use crate::message::{CallId, NoteKind, ToolCall, ToolReturn, UsedMemory, UserPart};
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 
 /// An output for text.
@@ -163,10 +163,15 @@ impl PrintedPage {
                 self.reply_ended = true;
                 Ok(())
             }
-            Event::Prompted { .. }
-            | Event::ToolArgs { .. }
-            | Event::ToolProgress { .. }
-            | Event::CapAnswered { .. } => Ok(()),
+            Event::Prompted { parts } => {
+                for part in parts {
+                    if let UserPart::Note { kind: NoteKind::Memory { used, .. }, .. } = part {
+                        self.row(&sanitize_line(&UsedMemory::line(&used))).await?;
+                    }
+                }
+                Ok(())
+            }
+            Event::ToolArgs { .. } | Event::ToolProgress { .. } | Event::CapAnswered { .. } => Ok(()),
             // Calls are reported after their reply is committed.
             Event::ToolCall { .. } => {
                 self.begin().await?;

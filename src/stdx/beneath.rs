@@ -39,6 +39,19 @@ impl BaseFolder {
         Ok(Self { folder: rustix::fs::open(root, flags, Mode::empty())? })
     }
 
+    /// Opens a folder below this one.
+    pub fn inside(&self, relative: &Path) -> io::Result<Self> {
+        let (parent, name) = self.parent(relative, MissingFolders::Fail)?;
+        Ok(Self { folder: openat(&parent, name, FOLDER, Mode::empty())? })
+    }
+
+    /// Waits until no other process holds the folder locked, and locks it until the returned file is dropped.
+    pub fn lock(&self) -> io::Result<File> {
+        let folder = File::from(openat(&self.folder, ".", FOLDER, Mode::empty())?);
+        folder.lock()?;
+        Ok(folder)
+    }
+
     /// Opens a file below the folder for reading. It never blocks on anything other than a regular file.
     pub fn file(&self, relative: &Path) -> io::Result<File> {
         let (parent, name) = self.parent(relative, MissingFolders::Fail)?;
@@ -94,9 +107,13 @@ impl BaseFolder {
 
     /// Returns the names in a folder, in no order.
     pub fn names(&self, relative: &Path) -> io::Result<Vec<OsString>> {
-        let (parent, name) = self.parent(relative, MissingFolders::Fail)?;
+        self.inside(relative)?.all_names()
+    }
+
+    /// Returns the names in the folder itself, in no order.
+    pub fn all_names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
-        for entry in Dir::new(openat(&parent, name, FOLDER, Mode::empty())?)? {
+        for entry in Dir::new(openat(&self.folder, ".", FOLDER, Mode::empty())?)? {
             let name = entry?.file_name().to_bytes().to_vec();
             if name != b"." && name != b".." {
                 names.push(OsString::from_vec(name));

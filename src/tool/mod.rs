@@ -22,7 +22,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolName, Trust};
+use crate::message::{Authorship, CallId, ReturnPart, ReturnStatus, Source, ToolName, Trust};
 pub use crate::message::{DiffKind, DiffLine};
 
 /// The name of the tool that finds tools of servers.
@@ -90,6 +90,8 @@ pub enum Category {
     Tasks,
     /// What is asked of the user, or kept for the user to see.
     User,
+    /// What is kept beyond a session.
+    Memory,
     /// Tools of other programs.
     Server,
 }
@@ -104,6 +106,7 @@ impl Category {
             Self::Shell => "shell",
             Self::Tasks => "tasks",
             Self::User => "user",
+            Self::Memory => "memory",
             Self::Server => "server",
         }
     }
@@ -384,6 +387,8 @@ pub struct ToolContext {
     pub state: Option<Value>,
     /// The tools of now that no rule hides.
     pub tools: Toolset,
+    /// Whose words the arguments are, for a tool that keeps them.
+    pub authorship: Authorship,
     /// Fires on interrupt; the tool returns soon after.
     pub cancel: CancellationToken,
     /// Live output for the screen; bounded, and dropped when the channel is full (`try_send`).

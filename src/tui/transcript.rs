@@ -329,7 +329,7 @@ mod tests {
 
     fn note(number: usize, lines: usize) -> Cell {
         let text: Vec<String> = (0..lines).map(|line| format!("c{number}l{line}")).collect();
-        Cell::new(CellKind::Note { text: text.join("\n") })
+        Cell::new(CellKind::Note { text: text.join("\n"), more: String::new() })
     }
 
     fn screen(transcript: &mut Transcript, rows: usize) -> Vec<String> {
@@ -374,7 +374,10 @@ mod tests {
     fn another_width_keeps_the_cell_at_the_top() {
         let mut transcript = Transcript::default();
         for number in 0..9 {
-            transcript.push(Cell::new(CellKind::Note { text: format!("c{number} {}", "word ".repeat(60)) }));
+            transcript.push(Cell::new(CellKind::Note {
+                text: format!("c{number} {}", "word ".repeat(60)),
+                more: String::new(),
+            }));
         }
         transcript.layout(&look(40), 6, Vec::new());
         transcript.up(23, &look(40));

@@ -4,6 +4,7 @@
 mod hooks;
 mod memory;
 mod permissions;
+mod project_memories;
 pub mod rules;
 mod servers;
 mod settings;
@@ -14,6 +15,7 @@ mod world;
 pub use self::hooks::{FoundHook, FoundHooks, HookFiles};
 pub use self::memory::MemoryFolder;
 pub use self::permissions::Permissions;
+pub use self::project_memories::TrustedProjects;
 pub use self::servers::{agree_to_server, check_content, held_notice};
 pub use self::settings::load_settings;
 pub use self::world::World;

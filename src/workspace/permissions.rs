@@ -17,7 +17,7 @@ use super::trust::{Belongings, PROJECT, TOLD, TrustChange, TrustError, trust_by,
 use crate::agent::driver::AgentEnv;
 use crate::approval::rules::{RuleSet, RulesHealth};
 use crate::approval::{AutoApprove, Policy};
-use crate::config::{Contents, FolderTrust, Mode, PROJECT_SERVERS, Settings};
+use crate::config::{Contents, FolderTrust, Mode, PROJECT_MEMORIES, PROJECT_SERVERS, Settings};
 use crate::hook::Hook;
 use crate::hook::command::Missing;
 use crate::hook::notices::HookNotices;
@@ -199,7 +199,9 @@ impl Permissions {
 
     /// Returns a notice about the contents of an untrusted folder that are not in effect, once for each content.
     pub async fn untrusted_notice(&self, folder: &Path) -> Option<String> {
-        let is_there = folder.join(PROJECT).is_dir() || folder.join(PROJECT_SERVERS).is_file();
+        let has_memories = PROJECT_MEMORIES.iter().any(|memories| folder.join(memories).is_dir());
+        let is_there =
+            folder.join(PROJECT).is_dir() || folder.join(PROJECT_SERVERS).is_file() || has_memories;
         if self.trust_of(folder) == FolderTrust::Trusted || !is_there {
             return None;
         }

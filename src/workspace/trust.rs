@@ -1,6 +1,7 @@
 //! Trusted folders, whose settings, rules and hooks are in effect. The user's own settings list
 //! the folders, and a record has the contents that the user was shown. An untrusted folder is reported once.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -16,8 +17,8 @@ use crate::approval::WorkspaceKind;
 use crate::approval::rules::{RuleSet, RuleSource};
 use crate::command::code;
 use crate::config::{
-    ConfigWarning, Contents, FolderTrust, PROJECT_FILES, Settings, TrustRecord, contents_of, is_readable,
-    is_readable_text, read_bounded, user_file,
+    ConfigWarning, Contents, FolderTrust, PROJECT_FILES, PROJECT_MEMORIES, Settings, TrustRecord,
+    contents_of, is_readable, is_readable_text, read_bounded, user_file,
 };
 use crate::hook::file::HookScope;
 use crate::stdx::fs::{Fingerprinter, create_private_dir, write_atomic};
@@ -77,6 +78,8 @@ pub struct Belongings {
     /// Keys of settings.
     pub settings: Vec<String>,
     pub rules: usize,
+    /// Files of memories.
+    pub memories: usize,
     /// Each with its name, events and command.
     pub hooks: Vec<(String, String, String)>,
     /// Tool servers, each with its name and its command or address.
@@ -102,6 +105,8 @@ impl Belongings {
         found.is_known = before.is_some();
         found.changes = changes(&before.unwrap_or_default(), &contents);
         found.keys = contents.get(PROJECT_SETTINGS).map(|text| wanted_keys(text)).unwrap_or_default();
+        let is_memory = |name: &&String| PROJECT_MEMORIES.iter().any(|folder| name.starts_with(folder));
+        found.memories = contents.keys().filter(is_memory).count();
         found.contents = contents;
         let there = World { workspace: folder.to_owned(), ..world.clone() };
         // Errors in the settings are reported when they are used.
@@ -138,6 +143,7 @@ impl Belongings {
     pub fn is_empty(&self) -> bool {
         self.settings.is_empty()
             && self.rules == 0
+            && self.memories == 0
             && self.hooks.is_empty()
             && self.servers.is_empty()
             && self.problems.is_empty()
@@ -154,6 +160,11 @@ impl Belongings {
             0 => {}
             1 => parts.push("1 rule".to_owned()),
             many => parts.push(format!("{many} rules")),
+        }
+        match self.memories {
+            0 => {}
+            1 => parts.push("1 memory".to_owned()),
+            many => parts.push(format!("{many} memories")),
         }
         if !self.hooks.is_empty() {
             let names: Vec<_> = self.hooks.iter().map(|(name, _, _)| code(name)).collect();
@@ -190,7 +201,8 @@ impl Belongings {
 /// Returns the differences between two contents, file by file.
 fn changes(before: &Contents, now: &Contents) -> Vec<String> {
     let mut lines = Vec::new();
-    for name in PROJECT_FILES {
+    let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    for name in names {
         // An unreadable file is reported as a problem.
         let shown = |text: &&String| is_readable_text(text);
         let text = |contents: &Contents| contents.get(name).filter(shown).cloned().unwrap_or_default();

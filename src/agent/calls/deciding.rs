@@ -12,7 +12,7 @@ use crate::approval::{
 };
 use crate::config::Mode;
 use crate::history::Record;
-use crate::tool::{Access, CallPlan, SideEffect, ToolSpec};
+use crate::tool::{Access, CallPlan, Category, SideEffect, ToolSpec};
 
 /// A decision on a request without the user.
 pub(in crate::agent) type Covered = (RequestId, Approval, Decider);
@@ -52,11 +52,15 @@ impl Calls {
     pub(super) fn trace_words(&mut self, at: usize, rules: &Rules) {
         let one = &self.calls[at];
         let (Some(facts), Some(spec), Some(plan)) = (facts(one, rules), &one.spec, &one.plan) else { return };
-        let taint = if facts.may_be_tainted() {
+        let mut taint = if facts.may_be_tainted() {
             Vec::new()
         } else {
             rules.heard.taints(&one.args, reach(spec, plan, &rules.place))
         };
+        // What is remembered acts on later sessions, and a model may say in its own words what others told it to keep.
+        if taint.is_empty() && spec.category == Category::Memory && !facts.only_looks() {
+            taint.extend(rules.heard.read_in_turn());
+        }
         self.calls[at].taint = taint;
     }
 

@@ -16,6 +16,7 @@ use crate::approval::{Decider, Place, Policy};
 use crate::config::{SpanContent, ThinkingLevel};
 use crate::history::{Limits, TurnEnd};
 use crate::hook::Hook;
+use crate::memory::Memories;
 use crate::provider::{ParallelCalls, Profile, Provider};
 use crate::sandbox::Isolation;
 use crate::stdx::clock::Clock;
@@ -65,6 +66,8 @@ pub struct AgentEnv {
     pub cache: ResultCache,
     /// What was taken back, of which the model is told.
     pub undo: UndoLog,
+    /// Of which those that apply to a prompt are put beside it.
+    pub memories: Memories,
     /// The decider recorded for this front end's answers.
     pub decider: Decider,
     pub trace: TraceSettings,

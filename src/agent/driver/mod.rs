@@ -10,6 +10,7 @@ mod env;
 mod hooks;
 mod looking;
 mod news;
+mod recalling;
 mod run;
 mod spans;
 mod tools;
@@ -30,7 +31,7 @@ use crate::session::Session;
 use crate::store::StoreError;
 use crate::tool::Toolset;
 
-/// Runs one user turn to its end. Waiting notes are put before the prompt. A turn that was left open is
+/// Runs one user turn to its end. Waiting notes are put before the prompt, memories that apply to it behind it. A turn that was left open is
 /// closed first; its requests stay in the inbox. Errs only if the store cannot be written: provider and tool
 /// failures become turn ends and returns. Firing `cancel` closes the turn: running calls are interrupted,
 /// waiting ones deferred. Not cancel-safe: dropping it kills tools and leaves a cut-off turn.
@@ -47,7 +48,8 @@ pub async fn run_turn(
     tell_undone(session, env).await?;
     let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
     let mut parts = news::news(session, env, |_| true);
-    parts.extend(prompt);
+    let recalled = recalling::recalled(session, env, &prompt).await;
+    parts.extend(prompt.into_iter().chain(recalled));
     let toolset = ready_tools(session, env, frontend, &cancel).await;
     let spans = TurnSpans::begin(session, env, TurnStart::Prompt);
     let setup = run::setup(session, env, frontend, (&toolset, &spans));

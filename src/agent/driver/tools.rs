@@ -16,12 +16,15 @@ use tracing::Instrument;
 use super::hooks::After;
 use super::{AgentEnv, spans};
 use crate::agent::effect::Input;
+use crate::approval::Provenance;
 use crate::config::SpanContent;
-use crate::message::{CallId, Done, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust};
+use crate::message::{
+    Authorship, CallId, Done, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust,
+};
 use crate::session::Session;
 use crate::tool::cache::ResultCache;
 use crate::tool::{
-    Progress, Registry, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, Version,
+    Category, Progress, Registry, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, Version,
 };
 
 /// A cancelled tool that has not returned after this time is dropped.
@@ -217,6 +220,14 @@ pub(super) fn context(
             let (policy, folder) = (env.policy.borrow(), session.history().workspace());
             env.registry.tools().filtered(|spec| !policy.rules.hides(spec, folder))
         },
+        authorship: match env.registry.get(&call.name).map(|tool| tool.spec().category) {
+            Some(Category::Memory) => {
+                let mut heard = Provenance::default();
+                session.history().entries().iter().for_each(|(_, message)| heard.hear(Arc::clone(message)));
+                heard.authorship(&call.args)
+            }
+            Some(_) | None => Authorship::Inferred,
+        },
         cancel,
         progress,
     }
@@ -372,7 +383,7 @@ mod tests {
 
     use super::*;
     use crate::message::ToolName;
-    use crate::tool::{CallPlan, Category, Origin, PlanContext, Risk, ToolSpec};
+    use crate::tool::{CallPlan, Origin, PlanContext, Risk, ToolSpec};
 
     fn context_of(id: &CallId, running: &Running) -> ToolContext {
         ToolContext {
@@ -383,6 +394,7 @@ mod tests {
             seen: Arc::default(),
             state: None,
             tools: crate::tool::Toolset::default(),
+            authorship: crate::message::Authorship::Inferred,
             cancel: running.cancel.clone(),
             progress: running.progress_in.clone(),
         }

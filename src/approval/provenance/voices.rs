@@ -13,6 +13,9 @@ use crate::message::{CallId, Message, NoteKind, ReturnPart, Source, ToolName, To
 const FILE_TOOLS: [&str; 6] =
     ["read_file", "list_dir", "find_files", "search_text", "edit_file", "write_file"];
 
+/// The tool that finds memories: the source of those that are put beside a prompt.
+const RECALL: &str = "recall_memory";
+
 /// One text and its source.
 pub(super) struct Voice<'a> {
     pub text: &'a str,
@@ -66,7 +69,14 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
                 NoteKind::Hook | NoteKind::Summary | NoteKind::Abort | NoteKind::Undone => {
                     (Source::Program, None)
                 }
-                NoteKind::Reflection | NoteKind::Budget | NoteKind::Repetition | NoteKind::Situation => {
+                NoteKind::Memory { trust: Trust::Untrusted, .. } => {
+                    (Source::Tool { name: ToolName::new(RECALL) }, None)
+                }
+                NoteKind::Reflection
+                | NoteKind::Budget
+                | NoteKind::Repetition
+                | NoteKind::Situation
+                | NoteKind::Memory { trust: Trust::Trusted, .. } => {
                     return None;
                 }
             };

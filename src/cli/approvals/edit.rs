@@ -4,35 +4,27 @@
 //! to no decision is kept in its file, which only its owner can read.
 
 use std::fs;
-use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use serde_json::Value;
 use tempfile::{Builder, NamedTempFile};
-use tokio::process::Command;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::decide::Done;
 use super::{CommandContext, Format, words};
 use crate::app::schema_of;
+use crate::cli::editor::{self, editor};
 use crate::cli::error::{CliError, Kind, Result};
 use crate::frontend::dialogue::yes_to;
 use crate::frontend::fields;
-use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::sanitize_line;
 use crate::store::StoredRequest;
-use crate::workspace::World;
 
 /// The prefix of this program's own lines, which are only above the arguments.
 const OURS: char = '#';
 
 pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, note: Option<String>) -> Result<()> {
-    let Some(editor) = editor(context.world) else {
-        let error = CliError::message(Kind::Error, "no editor is set");
-        return Err(error
-            .hint("install vi or nano, or set $VISUAL or $EDITOR, e.g. EDITOR=nano")
-            .hint("or change arguments with `co approvals yes ID --set field=value`"));
-    };
+    let editor = editor(context.world)
+        .map_err(|error| error.hint("or change arguments with `co approvals yes ID --set field=value`"))?;
     let one = context.store.find_request(id).await?;
     check_open(&one)?;
     let mut draft = Draft::of(&one)?;
@@ -46,15 +38,6 @@ pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, note: Option
     let lost = done.failed();
     let told = done.tell(context, Format::Words).await;
     if lost { told.map_err(|error| error.hint(draft.kept())) } else { told }
-}
-
-/// Without a terminal only an editor that is named can be meant.
-fn editor(world: &World) -> Option<String> {
-    if io::stdin().is_terminal() && io::stdout().is_terminal() {
-        world.text_editor()
-    } else {
-        world.named_editor()
-    }
 }
 
 /// Errs if the request can no longer be decided, before the user starts to edit.
@@ -147,22 +130,7 @@ impl Draft {
 
     /// Runs the editor and waits for its end.
     async fn edit(&mut self, editor: &str, before: &str) -> Result<()> {
-        // The command is split by a shell, so that `code -w` and quotes work; `env` also accepts `NAME=value
-        // vim`. While the editor has the terminal, it handles Ctrl+C.
-        let _theirs = signal(SignalKind::interrupt())?;
-        let script = format!("exec env {editor} \"$@\"");
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", &script, editor]).arg(self.path());
-        give_environment(command.as_std_mut());
-        let status = command.status().await?;
-        if status.success() {
-            return Ok(());
-        }
-        let why = match status.code() {
-            Some(126 | 127) => "the editor could not be started: see $VISUAL and $EDITOR".to_owned(),
-            Some(code) => format!("the editor exited with {code}"),
-            None => "the editor was killed".to_owned(),
-        };
+        let Err(why) = editor::edit(editor, &self.path()).await? else { return Ok(()) };
         let error = CliError::message(Kind::Error, format!("nothing was decided: {why}"));
         let changed = self.read().is_ok_and(|text| text != before || text != self.first);
         Err(if changed { error.hint(self.kept()) } else { error })

@@ -25,11 +25,12 @@ pub(in crate::cli) struct Topic {
 
 /// All topics, in the order in which help lists them.
 #[rustfmt::skip]
-pub(in crate::cli) const TOPICS: [Topic; 18] = [
+pub(in crate::cli) const TOPICS: [Topic; 19] = [
     topic("approvals", "decide requests, now or later, here or elsewhere", include_str!("approvals.txt"), String::new),
     topic("policy", "what decides each call, and the modes", include_str!("policy.txt"), String::new),
     topic("rules", "your rules for what runs, asks or is denied", include_str!("rules.txt"), || EXAMPLE.to_owned()),
     topic("tools", "what the model may call, and undo", include_str!("tools.txt"), tools),
+    topic("memory", "what is kept beyond a session", include_str!("memory.txt"), String::new),
     topic("sandbox", "what commands can reach, and what was tried", include_str!("sandbox.txt"), || include_str!("sandbox_table.txt").to_owned()),
     topic("hooks", "your own programs that check or observe calls", include_str!("hooks.txt"), String::new),
     topic("mcp", "tools of other programs: servers, logins, approvals", include_str!("mcp.txt"), String::new),

@@ -10,7 +10,7 @@ use crate::approval::{Approval, Request};
 use crate::frontend::protocol::Header;
 use crate::history::{Limit, TurnEnd};
 use crate::message::images::Pictured;
-use crate::message::{NoteKind, ReturnStatus, ToolReturn};
+use crate::message::{NoteKind, ReturnStatus, ToolReturn, UsedMemory};
 use crate::provider::ErrorClass;
 use crate::stdx::ansi::bare;
 use crate::stdx::text::{one_line_summary, sanitize};
@@ -335,6 +335,10 @@ pub(super) fn picture(number: usize, picture: &Pictured) -> String {
 
 /// Describes a note of the program to the model; `None` if it is not shown.
 pub(super) fn note(kind: &NoteKind, text: &str) -> Option<String> {
+    if let NoteKind::Memory { used, .. } = kind {
+        let why: Vec<String> = used.iter().map(UsedMemory::why).collect();
+        return Some(format!("Note: {} ({}).", UsedMemory::line(used), why.join("; ")));
+    }
     let mut label = kind.label()?.chars();
     let first = label.next()?.to_uppercase();
     Some(format!("{first}{}: {}", label.as_str(), one_line_summary(text, WIDTH)))

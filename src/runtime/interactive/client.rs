@@ -462,6 +462,8 @@ impl ClientHandler {
             }
             CommandEffect::Undo { what, agreed } => return OwnerAction::Undo { what, agreed },
             CommandEffect::ListChanges => self.list_changes().await,
+            CommandEffect::Memory(request) => self.memory(request).await,
+            CommandEffect::EditMemory(id) => self.edit_memory(id).await,
             CommandEffect::CarryOut(mode) => {
                 self.set_mode(mode).await;
                 return self.prompt(Prompt::written(CARRY_OUT.to_owned())).await;

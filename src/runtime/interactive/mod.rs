@@ -3,7 +3,7 @@
 //!
 //! It holds the session while the front end is open, starts turns, and executes slash commands. The front end receives
 //! updates only; nothing here draws. `client` handles requests that are possible at any time, `lists`, `models`, `servers`
-//! and `files` what it lists, `rules` its rules, `turn` a running turn, `reader` a session that another process owns, `inbox` the
+//! and `files` what it lists, `memory` what is remembered, `rules` its rules, `turn` a running turn, `reader` a session that another process owns, `inbox` the
 //! requests of all sessions, `questions` what tool servers ask, `shell` the user's commands, `submit` and `pending` the hooks, `trust` the folder's trust.
 
 mod background;
@@ -13,6 +13,7 @@ mod goodbye;
 mod inbox;
 mod lists;
 mod login;
+mod memory;
 mod models;
 mod pending;
 mod questions;

@@ -17,6 +17,7 @@ mod find_files;
 mod git;
 mod grep;
 mod list_dir;
+mod memory;
 mod move_file;
 mod output;
 mod place;
@@ -39,6 +40,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::WebAccess;
+use crate::memory::Memories;
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
 use crate::sandbox::tasks::Tasks;
@@ -52,6 +54,7 @@ use find_definition::FindDefinition;
 use find_files::FindFiles;
 use git::{Git, GitTool};
 use list_dir::ListDir;
+use memory::{ForgetMemory, ListMemories, RecallMemory, SaveMemory, UpdateMemory};
 use move_file::{CopyFile, CreateDir, DeleteFile, MoveFile};
 use read_file::ReadFile;
 use search_text::SearchText;
@@ -85,6 +88,7 @@ pub struct BuiltinOptions {
     /// What is changed is kept here.
     pub undo: UndoLog,
     pub web: WebOptions,
+    pub memories: Memories,
 }
 
 /// How long a page may take, redirects included.
@@ -143,6 +147,7 @@ impl WebOptions {
 #[must_use]
 pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) -> Vec<Arc<dyn Tool>> {
     let (limit, undo, web) = (options.output_limit, options.undo.clone(), options.web.clone());
+    let memories = options.memories.clone();
     let git = Git { sandbox: Arc::clone(&sandbox), env: options.env.clone() };
     let shell = Arc::new(Shell::new(sandbox, tasks.clone(), options));
     let mut all: Vec<Arc<dyn Tool>> = vec![
@@ -173,6 +178,11 @@ pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) ->
         Arc::new(Typed::new(ReadTask(tasks.clone()), limit)),
         Arc::new(Typed::new(WriteTask(tasks.clone()), limit)),
         Arc::new(Typed::new(EndTask(tasks.clone()), limit)),
+        Arc::new(Typed::new(SaveMemory(memories.clone()), limit)),
+        Arc::new(Typed::new(RecallMemory(memories.clone()), limit)),
+        Arc::new(Typed::new(ListMemories(memories.clone()), limit)),
+        Arc::new(Typed::new(UpdateMemory(memories.clone()), limit)),
+        Arc::new(Typed::new(ForgetMemory(memories), limit)),
         Arc::new(Typed::new(AskUser, limit)),
         Arc::new(Typed::new(Todo, limit)),
     ];

@@ -71,6 +71,7 @@ impl Bench {
             safe_commands: Vec::new(),
             env: vec![("PATH".to_owned(), path)],
             output_limit: LIMIT,
+            memories: crate::memory::Memories::none(Arc::new(crate::stdx::clock::SystemClock)),
             undo: UndoLog::new(UndoOptions {
                 data: base.join("own"),
                 max_mb: 100,
@@ -132,6 +133,7 @@ impl Bench {
     async fn run(&mut self, name: &str, args: &Value) -> Result<ToolOutput, ToolError> {
         self.calls += 1;
         let cx = ToolContext {
+            authorship: crate::message::Authorship::Inferred,
             call: CallId(format!("s/1.1.{}-{}", self.calls, self.base.display())),
             workspace: self.at(""),
             spill: self.base.join("spill"),

@@ -15,7 +15,7 @@ use super::args;
 use super::output::{Spill, cap, untrusted};
 use super::place::ToolPath;
 use super::work::{interrupted, off_thread};
-use crate::message::{CallId, ReturnStatus, Source, ToolName};
+use crate::message::{Authorship, CallId, ReturnStatus, Source, ToolName};
 use crate::tool::{
     CallPlan, Category, Origin, PlanContext, Progress, Risk, Seen, SideEffect, Tool, ToolContext, ToolError,
     ToolOutput, ToolSpec, Toolset,
@@ -74,6 +74,7 @@ pub struct RunContext {
     pub output_limit: usize,
     /// As in [`ToolContext`].
     pub tools: Toolset,
+    pub authorship: Authorship,
 }
 
 impl RunContext {
@@ -170,12 +171,23 @@ impl<T: TypedTool> Tool for Typed<T> {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let args = args::parse(&self.spec, args)?;
-            let ToolContext { call, workspace, spill, own, seen, state, tools, cancel, progress } =
+            let ToolContext { call, workspace, spill, own, seen, state, tools, authorship, cancel, progress } =
                 cx.clone();
             let (spilled, output_limit) = (Spill::new(&spill, &call), self.spec.output_limit);
             let place = ToolPath { workspace, spill, own, undo: self.undo.clone() };
             let spill = spilled;
-            let cx = RunContext { call, place, seen, state, cancel, progress, spill, output_limit, tools };
+            let cx = RunContext {
+                call,
+                place,
+                seen,
+                state,
+                cancel,
+                progress,
+                spill,
+                output_limit,
+                tools,
+                authorship,
+            };
             self.tool.run(args, cx).await
         })
     }

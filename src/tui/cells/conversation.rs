@@ -1,7 +1,7 @@
 //! Converts the messages of a conversation to cells.
 
 use super::{Answer, CallRow, Cell, CellKind, Thinking};
-use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart, images};
+use crate::message::{AssistantMessage, CallId, Message, NoteKind, PartKind, UsedMemory, UserPart, images};
 use crate::stdx::text::one_line_summary;
 
 /// Returns the cells of earlier messages.
@@ -56,10 +56,14 @@ pub fn user_cells(parts: &[UserPart]) -> Vec<Cell> {
         }
         UserPart::Text { text } => Some(CellKind::User { text: text.clone(), short: None }),
         UserPart::Image { .. } => None,
+        UserPart::Note { kind: NoteKind::Memory { used, .. }, text: _ } => {
+            let why: Vec<String> = used.iter().map(UsedMemory::why).collect();
+            Some(CellKind::Note { text: UsedMemory::line(used), more: why.join("\n") })
+        }
         UserPart::Note { kind, text } => {
             let label = kind.label()?;
             let text = format!("{label}: {}", one_line_summary(text, 300));
-            Some(CellKind::Note { text })
+            Some(CellKind::Note { text, more: String::new() })
         }
     };
     parts.iter().filter_map(cell).map(Cell::new).collect()

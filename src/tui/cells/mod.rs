@@ -176,9 +176,10 @@ pub enum CellKind {
     Waits {
         text: String,
     },
-    /// One or a few dim lines by the program itself.
+    /// One or a few dim lines by the program itself; `more` is shown unfolded.
     Note {
         text: String,
+        more: String,
     },
 }
 
@@ -352,7 +353,10 @@ impl Cell {
             CellKind::Local { title, text, tone } => text::local(title, text, *tone, look),
             CellKind::Shell(shell) => shell.lines(look),
             CellKind::Failure { message, advice } => text::failure(message, advice, look),
-            CellKind::Waits { text } | CellKind::Note { text } => text::note(text, look),
+            CellKind::Note { text, more } if look.details == Fold::Open && !more.is_empty() => {
+                text::note(&format!("{text}\n{more}"), look)
+            }
+            CellKind::Waits { text } | CellKind::Note { text, more: _ } => text::note(text, look),
         }
     }
 }

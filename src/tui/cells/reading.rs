@@ -30,13 +30,13 @@ impl Cell {
             CellKind::Call(row) => !row.moves() && !row.output().is_empty(),
             CellKind::Shell(shell) => shell.is_long(),
             CellKind::User { text, short } => short.is_some() || text::is_long(text),
+            CellKind::Note { text: _, more } => !more.is_empty(),
             CellKind::Answer(_)
             | CellKind::CallDraft(_)
             | CellKind::Settled { .. }
             | CellKind::Local { .. }
             | CellKind::Failure { .. }
-            | CellKind::Waits { .. }
-            | CellKind::Note { .. } => false,
+            | CellKind::Waits { .. } => false,
         }
     }
 
@@ -90,7 +90,8 @@ impl Cell {
     /// Returns the text for copying the whole cell.
     pub fn source(&self) -> Cow<'_, str> {
         match &self.kind {
-            CellKind::User { text, .. } | CellKind::Waits { text } | CellKind::Note { text } => {
+            CellKind::Note { text, more } if !more.is_empty() => Cow::Owned(format!("{text}\n{more}")),
+            CellKind::User { text, .. } | CellKind::Waits { text } | CellKind::Note { text, .. } => {
                 Cow::Borrowed(text)
             }
             CellKind::Answer(answer) => answer.source(),
@@ -125,14 +126,16 @@ impl Cell {
             CellKind::Shell(shell) => {
                 Words { shown: Cow::Borrowed(shell.command()), folded: bare(shell.output()) }
             }
+            CellKind::Note { text, more } => {
+                Words { shown: Cow::Borrowed(text), folded: Cow::Borrowed(more) }
+            }
             CellKind::Settled { tool, subject, .. } => shown(Cow::Owned(format!("{tool}\n{subject}"))),
             CellKind::User { .. }
             | CellKind::Answer(_)
             | CellKind::CallDraft(_)
             | CellKind::Local { .. }
             | CellKind::Failure { .. }
-            | CellKind::Waits { .. }
-            | CellKind::Note { .. } => shown(self.source()),
+            | CellKind::Waits { .. } => shown(self.source()),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Model, Phase, Turn};
 
 pub fn note(model: &mut Model, text: &str) {
-    model.transcript.push(Cell::new(CellKind::Note { text: text.to_owned() }));
+    model.transcript.push(Cell::new(CellKind::Note { text: text.to_owned(), more: String::new() }));
 }
 
 pub fn phase(model: &mut Model, phase: Phase) {
@@ -58,7 +58,10 @@ pub fn end_live(model: &mut Model) {
 pub fn no_wait(model: &mut Model) {
     let waits = |kind: &CellKind| matches!(kind, CellKind::Waits { .. });
     while let Some(cell) = model.transcript.newest_mut(waits) {
-        cell.replace(CellKind::Note { text: "the turn waited for your decision".to_owned() });
+        cell.replace(CellKind::Note {
+            text: "the turn waited for your decision".to_owned(),
+            more: String::new(),
+        });
     }
 }
 

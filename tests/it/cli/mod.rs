@@ -17,6 +17,7 @@ pub mod http_kit;
 pub mod keys;
 pub mod lists_json;
 pub mod mcp;
+pub mod memory;
 pub mod misuse;
 pub mod models;
 pub mod offline;

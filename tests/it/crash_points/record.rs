@@ -105,6 +105,7 @@ fn note(kind: &NoteKind) -> &'static str {
         NoteKind::Situation => "situation",
         NoteKind::Resource { .. } => "resource",
         NoteKind::ServerPrompt { .. } => "prompt",
+        NoteKind::Memory { .. } => "memory",
     }
 }
 

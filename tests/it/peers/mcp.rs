@@ -219,6 +219,7 @@ async fn run(
 ) -> Result<ToolOutput, ToolError> {
     let (progress, _none) = tokio::sync::mpsc::channel(8);
     let cx = ToolContext {
+        authorship: co::message::Authorship::Inferred,
         call: CallId("c.0".to_owned()),
         workspace: place.folder.path().to_owned(),
         spill: place.folder.path().join("spill"),

@@ -364,6 +364,7 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
         own: Arc::new([]),
         undo: co::undo::UndoLog::default(),
         cache: co::tool::cache::ResultCache::default(),
+        memories: co::memory::Memories::none(std::sync::Arc::new(co::stdx::clock::SystemClock)),
         caps: watch::Sender::new(Caps::default()),
         registry: Registry::new(Vec::new()),
         hooks: Vec::new(),

@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L3", &["session"]),
     ("L3", &["telemetry"]),
     ("L3", &["undo"]),
+    ("L3", &["memory"]),
     ("L4", &["agent/context"]),
     ("L4", &["agent/caps"]),
     ("L4", &["agent/port"]),

@@ -42,8 +42,8 @@ const BANS: &[Ban] = &[
     Ban {
         names: &["rusqlite"],
         within: &[],
-        except: &["store", "telemetry", "undo"],
-        why: "only store, telemetry and undo know SQLite",
+        except: &["store", "telemetry", "undo", "memory"],
+        why: "only store, telemetry, undo and memory know SQLite",
     },
     Ban {
         names: &["unsafe"],

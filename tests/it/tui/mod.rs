@@ -19,6 +19,7 @@ pub mod kit;
 pub mod local_output;
 pub mod login;
 pub mod markdown;
+pub mod memory;
 pub mod one_key;
 pub mod panel;
 pub mod pickers;

@@ -257,6 +257,7 @@ fn environment(
         own: Arc::new([]),
         undo: co::undo::UndoLog::default(),
         cache: co::tool::cache::ResultCache::default(),
+        memories: co::memory::Memories::none(std::sync::Arc::new(co::stdx::clock::SystemClock)),
         registry,
         hooks,
         model: watch::channel(Arc::new(model)).1,

@@ -1,0 +1,118 @@
+//! Memories that apply to a prompt, put behind it as notes: at the end of the conversation, so that what is before stays cached.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use super::AgentEnv;
+use crate::memory::{Recalled, Scope};
+use crate::message::{Authorship, Message, NoteKind, Trust, UsedMemory, UserPart, images};
+use crate::session::Session;
+use crate::stdx::text::one_line_summary;
+
+/// How long a turn waits for them: for a slow disk, or another process that changes many.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The most that are put beside a prompt.
+const MOST: usize = 5;
+
+/// The width of a memory in the line about it, in terminal cells.
+const WIDTH: usize = 60;
+
+const HEAD: &str = "Kept from earlier sessions; it may be out of date. Name the id of a memory that you use.";
+
+/// Returns the notes of memories that apply to a prompt and that the conversation does not hold as they are now.
+pub(super) async fn recalled(session: &Session, env: &AgentEnv, prompt: &[UserPart]) -> Vec<UserPart> {
+    let budget = env.memories.settings().recall_tokens as usize;
+    let words = images::words(prompt);
+    if budget == 0 || words.is_empty() {
+        return Vec::new();
+    }
+    let (memories, project) = (env.memories.clone(), env.place.folder.clone());
+    let known = known(session);
+    let task = tokio::task::spawn_blocking(move || {
+        let found = memories.recall(&project, &words, MOST + known.len());
+        let found = found.unwrap_or_else(|error| {
+            tracing::warn!("no memories were recalled: {error}");
+            Vec::new()
+        });
+        let used = within(found.into_iter().filter(|one| !known.contains(&key(one))), budget);
+        memories.note_use(&used);
+        used
+    });
+    let found = match tokio::time::timeout(PATIENCE, task).await {
+        Ok(Ok(found)) => found,
+        Ok(Err(_)) | Err(_) => Vec::new(),
+    };
+    let (memories, project) = (env.memories.clone(), env.place.folder.clone());
+    // Of a large folder, changes by others are found for the next turn.
+    drop(tokio::task::spawn_blocking(move || memories.scan(&project)));
+    let (external, own): (Vec<Recalled>, Vec<Recalled>) =
+        found.into_iter().partition(|one| one.found.memory.authorship == Authorship::External);
+    [(own, Trust::Trusted), (external, Trust::Untrusted)].into_iter().filter_map(note).collect()
+}
+
+/// The id and the version of a memory.
+fn key(one: &Recalled) -> (String, String) {
+    (one.found.id.to_string(), one.found.version.clone())
+}
+
+/// Returns the memories that the conversation holds.
+fn known(session: &Session) -> HashSet<(String, String)> {
+    let parts = session.history().entries().iter().filter_map(|(_, message)| match &**message {
+        Message::User { parts } => Some(parts),
+        Message::Assistant(_) | Message::ToolReturns { .. } => None,
+    });
+    let used = parts.flatten().filter_map(|part| match part {
+        UserPart::Note { kind: NoteKind::Memory { used, .. }, .. } => Some(used),
+        UserPart::Note { .. } | UserPart::Text { .. } | UserPart::Image { .. } => None,
+    });
+    used.flatten().map(|one| (one.id.clone(), one.version.clone())).collect()
+}
+
+/// Takes the best ones that fit in so many estimated tokens.
+fn within(found: impl Iterator<Item = Recalled>, budget: usize) -> Vec<Recalled> {
+    let mut room = budget.saturating_mul(4).saturating_sub(HEAD.len());
+    let mut taken = Vec::new();
+    for one in found {
+        let size = quoted(&one).len();
+        if taken.len() < MOST && size <= room {
+            room -= size;
+            taken.push(one);
+        }
+    }
+    taken
+}
+
+fn note((memories, trust): (Vec<Recalled>, Trust)) -> Option<UserPart> {
+    if memories.is_empty() {
+        return None;
+    }
+    let text = format!("{HEAD}\n{}", memories.iter().map(quoted).collect::<String>());
+    let used = memories.iter().map(|one| UsedMemory {
+        id: one.found.id.to_string(),
+        about: one_line_summary(&one.found.memory.text, WIDTH),
+        words: one.words.clone(),
+        version: one.found.version.clone(),
+    });
+    let kind = NoteKind::Memory { used: used.collect(), trust };
+    Some(UserPart::Note { kind, text: text.trim_end().to_owned() })
+}
+
+/// Quotes a memory, each line marked, so that nothing in it looks like the end of the note.
+fn quoted(one: &Recalled) -> String {
+    let memory = &one.found.memory;
+    let place = match one.found.id.scope {
+        Scope::User => "",
+        Scope::Project => ", of this project",
+    };
+    let mut text = format!(
+        "#{} ({}{place}, {})\n",
+        one.found.id,
+        memory.authorship.word(),
+        memory.touched().strftime("%Y-%m-%d")
+    );
+    for line in memory.text.lines() {
+        text.push_str(&format!("> {line}\n"));
+    }
+    text
+}

@@ -1,0 +1,147 @@
+//! `co memory`: lists, finds, changes and forgets what is kept beyond sessions.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::Builder;
+
+use super::args::{Flags, MemoryArgs, MemoryWhat};
+use super::console::Console;
+use super::editor::{edit, editor};
+use super::error::{CliError, Kind, Result};
+use crate::app;
+use crate::memory::{Memories, MemoryError, MemoryId, MemoryRequest, Scope, StoredMemory};
+use crate::workspace::{World, load_settings};
+
+/// How the commands begin that are named in texts.
+const COMMAND: &str = "co memory";
+
+pub(super) async fn run(what: MemoryArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+    let settings = load_settings(world, flags)?.settings;
+    let memories = app::memories(world, &settings);
+    // Here it may take as long as it takes.
+    memories.scan(&world.workspace);
+    let context = MemoryCommand { memories, world };
+    let request = match what.what.unwrap_or(MemoryWhat::List { json: what.json }) {
+        MemoryWhat::List { json: true } => return context.list(console),
+        MemoryWhat::Search { words, json: true } => return context.search(&words.join(" "), console),
+        MemoryWhat::Show { id, json: true } => {
+            let found = context.found(&id)?;
+            return console.json(&as_json(&found));
+        }
+        MemoryWhat::Review { json: true, .. } => return context.review(console),
+        MemoryWhat::Edit { id } => return context.edit(&id, console).await,
+        MemoryWhat::List { json: false } => MemoryRequest::List,
+        MemoryWhat::Search { words, json: false } => MemoryRequest::Search(words.join(" ")),
+        MemoryWhat::Add { text, tags, project } => {
+            let scope = if project { Scope::Project } else { Scope::User };
+            MemoryRequest::Add { text: text.join(" "), tags, scope }
+        }
+        MemoryWhat::Show { id, json: false } => MemoryRequest::Show(id_of(&id)?),
+        MemoryWhat::Forget { id } => MemoryRequest::Forget(id_of(&id)?),
+        MemoryWhat::Review { yes: false, json: false } => MemoryRequest::Review,
+        MemoryWhat::Review { yes: true, json: false } => MemoryRequest::Decay,
+    };
+    let done = context.memories.carry_out(&world.workspace, request, COMMAND);
+    console.out(&done.map_err(|error| failed(&error))?)
+}
+
+struct MemoryCommand<'a> {
+    memories: Memories,
+    world: &'a World,
+}
+
+impl MemoryCommand<'_> {
+    fn found(&self, id: &str) -> Result<StoredMemory> {
+        self.memories.find(&self.world.workspace, id_of(id)?).map_err(|error| failed(&error))
+    }
+
+    fn list(&self, console: &mut Console) -> Result<()> {
+        let listing =
+            self.memories.list(&self.world.workspace, usize::MAX).map_err(|error| failed(&error))?;
+        let memories: Vec<Value> = listing.memories.iter().map(as_json).collect();
+        console.json(&json!({ "memories": memories, "problems": listing.problems }))
+    }
+
+    fn search(&self, words: &str, console: &mut Console) -> Result<()> {
+        let found =
+            self.memories.search(&self.world.workspace, words, usize::MAX).map_err(|error| failed(&error))?;
+        let rows = found.iter().map(|one| {
+            let mut row = as_json(&one.found);
+            row["words"] = json!(one.words);
+            row
+        });
+        console.json(&rows.collect::<Vec<_>>())
+    }
+
+    fn review(&self, console: &mut Console) -> Result<()> {
+        let review = self.memories.review(&self.world.workspace).map_err(|error| failed(&error))?;
+        let rows = |memories: &[StoredMemory]| memories.iter().map(as_json).collect::<Vec<_>>();
+        console.json(&json!({
+            "going": rows(&review.going),
+            "expired": rows(&review.expired),
+            "unused": rows(&review.unused),
+            "problems": review.problems,
+        }))
+    }
+
+    /// Opens a copy of the file, and replaces the file by what was saved, if it is a memory and the file is as it was.
+    async fn edit(&self, id: &str, console: &mut Console) -> Result<()> {
+        let editor = editor(self.world)?;
+        let old = self.found(id)?;
+        let copy = Builder::new().prefix("co-memory-").suffix(".md").tempfile()?;
+        let before = old.memory.written();
+        fs::write(copy.path(), &before)?;
+        let ended = edit(&editor, copy.path()).await?;
+        let saved = fs::read(copy.path())?;
+        if saved == before.as_bytes() {
+            return match ended {
+                Ok(()) => console.out("Nothing changed.\n"),
+                Err(why) => Err(CliError::message(Kind::Error, format!("nothing was changed: {why}"))),
+            };
+        }
+        let replaced = match ended {
+            Ok(()) => {
+                self.memories.rewrite(&self.world.workspace, &old, &saved).map_err(|error| format!("{error}"))
+            }
+            Err(why) => Err(why),
+        };
+        match replaced {
+            Ok(stored) => console.out(&format!("Changed {}\n", crate::memory::line(&stored))),
+            Err(why) => {
+                let (_, path) = copy.keep().map_err(|error| error.error)?;
+                let error = CliError::message(Kind::Error, format!("nothing was changed: {why}"));
+                Err(error.hint(format!("your text was saved in {}", path.display())))
+            }
+        }
+    }
+}
+
+fn id_of(text: &str) -> Result<MemoryId> {
+    text.parse().map_err(|error: MemoryError| CliError::message(Kind::Usage, error.to_string()))
+}
+
+fn failed(error: &MemoryError) -> CliError {
+    CliError::message(Kind::Error, error.to_string())
+}
+
+/// Returns a memory in the form for programs.
+fn as_json(one: &StoredMemory) -> Value {
+    let memory = &one.memory;
+    json!({
+        "id": one.id.to_string(),
+        "text": memory.text,
+        "tags": memory.tags,
+        "category": memory.category,
+        "source": memory.authorship,
+        "session": memory.session,
+        "call": memory.call,
+        "created": memory.created.to_string(),
+        "updated": memory.updated.map(|at| at.to_string()),
+        "expires": memory.expires.map(|at| at.to_string()),
+        "protected": memory.is_protected,
+        "used": one.used.map(|at| at.to_string()),
+        "uses": one.uses,
+        "file": one.path,
+    })
+}

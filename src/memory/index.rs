@@ -1,0 +1,472 @@
+//! The full-text index of memories: a SQLite file that follows from the files of memories and is made again at any time.
+//!
+//! A file that is damaged is replaced; where none can be kept (a full disk, a data folder that cannot be written), there is one
+//! in memory. Blocking.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params, params_from_iter};
+
+use super::MemoryError;
+use super::folder::{Folder, FoundFile, Stamp};
+use super::recall::{Candidate, Corpus, HITS, rank, weight};
+use crate::store::beside::{FileError, open_beside};
+use crate::store::file_id;
+
+/// The name of the file in the data folder.
+pub const FILE: &str = "memory.db";
+
+const VERSION: i64 = 1;
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// How long a change waits for other processes.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// Files that are looked at each time; of folders with more, changes by others are found in the background.
+pub const LOOKED_AT: usize = 2_000;
+
+/// Files that are read in one transaction.
+const BATCH: usize = 500;
+
+/// Memories that are ranked in full.
+const RANKED: usize = 64;
+
+/// The index. It is opened when it is first used, and again if the file was replaced.
+pub struct Index {
+    path: PathBuf,
+    open: Mutex<Option<OpenIndex>>,
+}
+
+struct OpenIndex {
+    connection: Connection,
+    /// Device and number of the file; `None` in memory.
+    id: Option<(u64, u64)>,
+}
+
+/// A memory that a search found, best first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    pub folder: String,
+    pub name: String,
+    pub number: u64,
+    pub candidate: Candidate,
+    /// Of each word of the query.
+    pub hits: Vec<usize>,
+    pub corpus: Corpus,
+    pub rank: f64,
+}
+
+/// How often a memory was used, and when last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub uses: u32,
+    pub used: Option<Timestamp>,
+}
+
+impl Index {
+    pub fn new(data: &Path) -> Self {
+        Self { path: data.join(FILE), open: Mutex::default() }
+    }
+
+    /// Works with the index; if it is damaged, again with a new one.
+    fn with<T>(&self, work: impl Fn(&mut Connection) -> Result<T, FileError>) -> Result<T, MemoryError> {
+        let failed = |why| MemoryError::Index { path: self.path.clone(), why };
+        let mut open = self.open.lock();
+        if open.as_ref().is_some_and(|open| open.id.is_some() && open.id != file_id(&self.path)) {
+            *open = None;
+        }
+        let mut is_renewed = false;
+        loop {
+            let index = match &mut *open {
+                Some(index) => index,
+                none => none.insert(self.opened().map_err(failed)?),
+            };
+            let was_kept = index.id.is_some();
+            match work(&mut index.connection) {
+                Err(FileError::Damaged) if !is_renewed => {
+                    is_renewed = true;
+                    *open = None;
+                    self.remove();
+                }
+                Err(FileError::Full | FileError::Io(_) | FileError::Other(_)) if was_kept => {
+                    *open = Some(in_memory().map_err(failed)?);
+                }
+                done => return done.map_err(failed),
+            }
+        }
+    }
+
+    fn opened(&self) -> Result<OpenIndex, FileError> {
+        let open = || open_beside(&self.path, VERSION, SCHEMA, BUSY);
+        let opened = match open() {
+            Err(FileError::Damaged) => {
+                self.remove();
+                open()
+            }
+            opened => opened,
+        };
+        match opened {
+            Ok(connection) => Ok(OpenIndex { connection, id: file_id(&self.path) }),
+            Err(why) => {
+                tracing::warn!("{}: {why}; memories are indexed in memory", self.path.display());
+                in_memory()
+            }
+        }
+    }
+
+    fn remove(&self) {
+        for end in ["", "-wal", "-shm"] {
+            let mut path = self.path.clone().into_os_string();
+            path.push(end);
+            // Opening it tells what is wrong.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    /// Brings the index up to date with a small folder; of a large one nothing is looked at. Returns whether it was.
+    pub fn look(&self, folder: &Folder) -> Result<bool, MemoryError> {
+        let key = key(folder);
+        let is_large = self.with(|connection| {
+            let mut select =
+                connection.prepare_cached("SELECT 1 FROM entries WHERE folder = ?1 LIMIT 1 OFFSET ?2")?;
+            Ok(select.exists(params![key, LOOKED_AT as i64])?)
+        })?;
+        if is_large {
+            return Ok(false);
+        }
+        let names = folder.names(LOOKED_AT + 1)?;
+        let is_small = names.len() <= LOOKED_AT;
+        if is_small {
+            self.with(|connection| take(connection, folder, &names))?;
+        }
+        Ok(is_small)
+    }
+
+    /// Brings the index up to date with all of a folder, batch by batch, through a connection of its own.
+    pub fn scan(&self, folder: &Folder) -> Result<(), MemoryError> {
+        let names = folder.names(usize::MAX)?;
+        let apart = open_beside(&self.path, VERSION, SCHEMA, BUSY);
+        match apart.and_then(|mut connection| take(&mut connection, folder, &names)) {
+            Ok(()) => Ok(()),
+            Err(_) => self.with(|connection| take(connection, folder, &names)),
+        }
+    }
+
+    /// Takes one file as it is now; `None`: it is gone.
+    pub fn take_file(
+        &self,
+        folder: &Folder,
+        name: &str,
+        file: Option<&FoundFile>,
+    ) -> Result<(), MemoryError> {
+        let key = key(folder);
+        self.with(|connection| {
+            let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            remove(&step, &key, name)?;
+            if let Some(file) = file {
+                insert(&step, &key, file)?;
+            }
+            Ok(step.commit()?)
+        })
+    }
+
+    /// Returns the best memories of these folders that have words of a query. `prefixes`: also longer words.
+    pub fn search(
+        &self,
+        folders: &[Folder],
+        words: &[String],
+        (prefixes, now): (Prefixes, Timestamp),
+    ) -> Result<Vec<Ranked>, MemoryError> {
+        let keys: Vec<String> = folders.iter().map(key).collect();
+        self.with(|connection| search(connection, &keys, words, (prefixes, now)))
+    }
+
+    /// Returns the names of the files of a folder with this number.
+    pub fn named(&self, folder: &Folder, number: u64) -> Result<Vec<String>, MemoryError> {
+        self.strings("SELECT name FROM entries WHERE folder = ?1 AND number = ?2", folder, number)
+    }
+
+    /// Returns the names of the memories of a folder that were written last, at most `limit`.
+    pub fn latest(&self, folder: &Folder, limit: usize) -> Result<Vec<String>, MemoryError> {
+        let sql = "SELECT name FROM entries WHERE folder = ?1 AND number IS NOT NULL ORDER BY touched DESC, number DESC LIMIT ?2";
+        self.strings(sql, folder, limit as u64)
+    }
+
+    /// Returns what is wrong with files of a folder: sentences that begin with their paths.
+    pub fn problems(&self, folder: &Folder, limit: usize) -> Result<Vec<String>, MemoryError> {
+        let sql = "SELECT name || ': ' || problem FROM entries WHERE folder = ?1 AND problem IS NOT NULL ORDER BY name LIMIT ?2";
+        let path = folder.path();
+        let found = self.strings(sql, folder, limit as u64)?;
+        let mut found: Vec<String> = found.iter().map(|text| format!("{}/{text}", path.display())).collect();
+        let sql = "SELECT 'the id ' || number || ' is in ' || COUNT(*) || ' files: ' || group_concat(name, ', ')
+                   FROM entries WHERE folder = ?1 AND number IS NOT NULL GROUP BY number HAVING COUNT(*) > 1 LIMIT ?2";
+        let twice = self.strings(sql, folder, limit as u64)?;
+        found.extend(
+            twice.iter().map(|text| format!("{}: {text}; give one of them another id", path.display())),
+        );
+        Ok(found)
+    }
+
+    fn strings(&self, sql: &str, folder: &Folder, number: u64) -> Result<Vec<String>, MemoryError> {
+        let (key, number) = (key(folder), i64::try_from(number).unwrap_or(i64::MAX));
+        self.with(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            let rows = select.query_map(params![key, number], |row| row.get(0))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// Returns how many memories a folder has.
+    pub fn count(&self, folder: &Folder) -> Result<usize, MemoryError> {
+        let keys = [key(folder)];
+        Ok(self.with(|connection| corpus(connection, &keys))?.memories as usize)
+    }
+
+    /// Returns the highest number of a folder.
+    pub fn highest(&self, folder: &Folder) -> Result<u64, MemoryError> {
+        let key = key(folder);
+        self.with(|connection| {
+            let mut select = connection
+                .prepare_cached("SELECT COALESCE(MAX(number), 0) FROM entries WHERE folder = ?1")?;
+            Ok(select.query_row([&key], |row| row.get::<_, i64>(0))?.cast_unsigned())
+        })
+    }
+
+    /// Notes that memories were used.
+    pub fn used(&self, memories: &[(&Folder, u64)], now: Timestamp) -> Result<(), MemoryError> {
+        self.with(|connection| {
+            let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for (folder, number) in memories {
+                step.prepare_cached(
+                    "INSERT INTO uses VALUES (?1, ?2, 1, ?3) ON CONFLICT DO UPDATE SET uses = uses + 1, used = ?3",
+                )?
+                .execute(params![key(folder), number.cast_signed(), now.as_second()])?;
+            }
+            Ok(step.commit()?)
+        })
+    }
+
+    pub fn usage(&self, folder: &Folder, number: u64) -> Result<Usage, MemoryError> {
+        let key = key(folder);
+        self.with(|connection| usage(connection, &key, number.cast_signed()))
+    }
+
+    /// Forgets the use of a memory that is gone.
+    pub fn forget_use(&self, folder: &Folder, number: u64) -> Result<(), MemoryError> {
+        let key = key(folder);
+        self.with(|connection| {
+            connection.execute(
+                "DELETE FROM uses WHERE folder = ?1 AND number = ?2",
+                params![key, number.cast_signed()],
+            )?;
+            Ok(())
+        })
+    }
+}
+
+/// Whether words that only begin with those of a query count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefixes {
+    Count,
+    DoNot,
+}
+
+fn in_memory() -> Result<OpenIndex, FileError> {
+    let connection = Connection::open_in_memory()?;
+    connection.execute_batch(SCHEMA)?;
+    Ok(OpenIndex { connection, id: None })
+}
+
+fn key(folder: &Folder) -> String {
+    folder.path().display().to_string()
+}
+
+/// Brings the index up to date with the files of a folder, which have these stamps.
+fn take(connection: &mut Connection, folder: &Folder, names: &[(String, Stamp)]) -> Result<(), FileError> {
+    let key = key(folder);
+    let mut known: HashMap<String, Stamp> = {
+        let mut select =
+            connection.prepare_cached("SELECT name, mtime, size, inode FROM entries WHERE folder = ?1")?;
+        let rows =
+            select.query_map([&key], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?))))?;
+        rows.collect::<rusqlite::Result<_>>()?
+    };
+    let is_new = |(name, stamp): &&(String, Stamp)| known.get(name) != Some(stamp);
+    let changed: Vec<&str> = names.iter().filter(is_new).map(|(name, _)| name.as_str()).collect();
+    for (name, _) in names {
+        known.remove(name);
+    }
+    let gone: Vec<String> = known.into_keys().collect();
+    for batch in changed.chunks(BATCH) {
+        // Read before others have to wait.
+        let files: Vec<(&str, Option<FoundFile>)> =
+            batch.iter().map(|name| (*name, folder.read(name).ok().flatten())).collect();
+        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (name, file) in files {
+            remove(&step, &key, name)?;
+            if let Some(file) = file {
+                insert(&step, &key, &file)?;
+            }
+        }
+        step.commit()?;
+    }
+    if !gone.is_empty() {
+        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        gone.iter().try_for_each(|name| remove(&step, &key, name))?;
+        step.commit()?;
+    }
+    Ok(())
+}
+
+fn remove(connection: &Connection, key: &str, name: &str) -> Result<(), FileError> {
+    let id: Option<i64> = connection
+        .prepare_cached("SELECT id FROM entries WHERE folder = ?1 AND name = ?2")?
+        .query_row(params![key, name], |row| row.get(0))
+        .optional()?;
+    if let Some(id) = id {
+        connection.prepare_cached("DELETE FROM entries WHERE id = ?1")?.execute([id])?;
+        connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([id])?;
+    }
+    Ok(())
+}
+
+fn insert(connection: &Connection, key: &str, file: &FoundFile) -> Result<(), FileError> {
+    let (mtime, size, inode) = file.stamp;
+    let (number, touched, tags, text, problem) = match &file.memory {
+        Ok(memory) => {
+            let (number, touched) = (i64::try_from(memory.number).ok(), memory.touched().as_second());
+            (number, touched, memory.tags.join(" "), memory.text.as_str(), None)
+        }
+        Err(problem) => (None, 0, String::new(), "", Some(problem.to_string())),
+    };
+    let length = i64::try_from(text.split_whitespace().count()).unwrap_or(i64::MAX);
+    connection
+        .prepare_cached(
+            "INSERT INTO entries (folder, name, number, mtime, size, inode, touched, length, tags, problem)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .execute(params![key, file.name, number, mtime, size, inode, touched, length, tags, problem])?;
+    if problem.is_none() {
+        connection
+            .prepare_cached("INSERT INTO words (rowid, text, tags) VALUES (?1, ?2, ?3)")?
+            .execute(params![connection.last_insert_rowid(), text, tags])?;
+    }
+    Ok(())
+}
+
+fn corpus(connection: &Connection, keys: &[String]) -> Result<Corpus, FileError> {
+    let mut select = connection.prepare_cached("SELECT memories, length FROM totals WHERE folder = ?1")?;
+    let (mut memories, mut length) = (0_i64, 0_i64);
+    for key in keys {
+        let row =
+            select.query_row([key], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).optional()?;
+        let (more, longer) = row.unwrap_or_default();
+        (memories, length) = (memories + more, length + longer);
+    }
+    Ok(Corpus { memories: memories as f64, length: length as f64 / (memories.max(1) as f64) })
+}
+
+fn usage(connection: &Connection, key: &str, number: i64) -> Result<Usage, FileError> {
+    let row = connection
+        .prepare_cached("SELECT uses, used FROM uses WHERE folder = ?1 AND number = ?2")?
+        .query_row(params![key, number], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(row
+        .map_or_else(Usage::default, |(uses, used)| Usage { uses, used: Timestamp::from_second(used).ok() }))
+}
+
+/// Returns the rows that match, the latest first, at most [`HITS`]. The words are looked up first: by folder, all rows would be.
+fn rows(connection: &Connection, keys: &[String], query: &str) -> Result<Vec<i64>, FileError> {
+    let folders = vec!["?"; keys.len()].join(", ");
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT w.rowid FROM words w CROSS JOIN entries e ON e.id = w.rowid
+         WHERE words MATCH ? AND e.folder IN ({folders}) ORDER BY w.rowid DESC LIMIT {HITS}"
+    ))?;
+    let params = std::iter::once(query.to_owned()).chain(keys.iter().cloned()).map(Sql::Text);
+    let rows = select.query_map(params_from_iter(params), |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn search(
+    connection: &Connection,
+    keys: &[String],
+    words: &[String],
+    (prefixes, now): (Prefixes, Timestamp),
+) -> Result<Vec<Ranked>, FileError> {
+    let quoted = |word: &String| format!("\"{word}\"");
+    let mut found: BTreeMap<i64, BTreeSet<usize>> = BTreeMap::new();
+    let mut hits = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let mut ids = rows(connection, keys, &quoted(word))?;
+        if prefixes == Prefixes::Count && ids.len() < HITS && word.chars().nth(2).is_some() {
+            ids = rows(connection, keys, &format!("{}*", quoted(word)))?;
+        }
+        hits.push(ids.len());
+        for id in ids {
+            found.entry(id).or_default().insert(at);
+        }
+    }
+    // Of common words, the latest that have one may not be those that have all.
+    if words.len() > 1 && hits.contains(&HITS) && !hits.contains(&0) {
+        let all: Vec<String> = words.iter().map(quoted).collect();
+        for id in rows(connection, keys, &all.join(" "))? {
+            found.entry(id).or_default().extend(0..words.len());
+        }
+    }
+    let corpus = corpus(connection, keys)?;
+    let weights: Vec<f64> = hits.iter().map(|hits| weight(*hits, corpus)).collect();
+    let sum = |words: &BTreeSet<usize>| words.iter().filter_map(|at| weights.get(*at)).sum::<f64>();
+    let mut found: Vec<(i64, BTreeSet<usize>)> = found.into_iter().collect();
+    found.sort_by(|(id, one), (other_id, other)| sum(other).total_cmp(&sum(one)).then(other_id.cmp(id)));
+    found.truncate(RANKED);
+    let mut ranked = Vec::new();
+    for (id, has) in found {
+        let mut one = candidate(connection, id, has, (words, now))?;
+        one.rank = rank(&one.candidate, &weights, corpus);
+        ranked.push(Ranked { hits: hits.clone(), corpus, ..one });
+    }
+    ranked.sort_by(|one, other| other.rank.total_cmp(&one.rank));
+    Ok(ranked)
+}
+
+fn candidate(
+    connection: &Connection,
+    id: i64,
+    has: BTreeSet<usize>,
+    (words, now): (&[String], Timestamp),
+) -> Result<Ranked, FileError> {
+    let mut select = connection
+        .prepare_cached("SELECT folder, name, number, touched, length, tags FROM entries WHERE id = ?1")?;
+    let (folder, name, number, touched, length, tags): (String, String, i64, i64, u32, String) = select
+        .query_row([id], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+        })?;
+    let usage = usage(connection, &folder, number)?;
+    let last = usage.used.map_or(touched, |used| used.as_second().max(touched));
+    let is_tag = |at: &usize| {
+        let word = words.get(*at).map_or("", String::as_str);
+        tags.split(|c: char| !c.is_alphanumeric()).any(|tag| tag == word)
+    };
+    let candidate = Candidate {
+        tagged: has.iter().copied().filter(is_tag).collect(),
+        words: has,
+        length,
+        days: (now.as_second() - last) as f64 / 86_400.0,
+        uses: usage.uses,
+    };
+    let corpus = Corpus { memories: 0.0, length: 0.0 };
+    Ok(Ranked {
+        folder,
+        name,
+        number: number.cast_unsigned(),
+        candidate,
+        hits: Vec::new(),
+        corpus,
+        rank: 0.0,
+    })
+}

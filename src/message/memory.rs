@@ -1,0 +1,63 @@
+//! What a conversation holds of memories: whose words they are, and which of them were put beside a prompt.
+
+use serde::{Deserialize, Serialize};
+
+use crate::stdx::text::one_line_summary;
+
+/// Whose words a text is, as far as the program can tell. Stored: variants may only be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Authorship {
+    /// The user's own.
+    Said,
+    /// The model's, in a turn in which it read nothing that is untrusted.
+    #[default]
+    Inferred,
+    /// Of untrusted text, or written by the model after it read some.
+    External,
+}
+
+impl Authorship {
+    /// Says it in lists.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Said => "said by you",
+            Self::Inferred => "noted by the model",
+            Self::External => "from untrusted text",
+        }
+    }
+}
+
+/// A memory that was put beside a prompt. Stored: fields may only be added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedMemory {
+    /// As the user types it.
+    pub id: String,
+    /// Its beginning, on one line.
+    pub about: String,
+    /// The words of the prompt for which it was found.
+    pub words: Vec<String>,
+    /// The fingerprint of its file.
+    pub version: String,
+}
+
+/// The width of a memory in a list, in terminal cells.
+const WIDTH: usize = 60;
+
+impl UsedMemory {
+    /// Says on one line which memories were used: `used 2 memories: #12 Prefers tabs, #31 …`.
+    #[must_use]
+    pub fn line(used: &[Self]) -> String {
+        let named = |one: &Self| format!("#{} {}", one.id, one_line_summary(&one.about, WIDTH));
+        let named: Vec<String> = used.iter().map(named).collect();
+        let count = if used.len() == 1 { "1 memory".to_owned() } else { format!("{} memories", used.len()) };
+        format!("used {count}: {}", named.join(", "))
+    }
+
+    /// Says why it was used.
+    #[must_use]
+    pub fn why(&self) -> String {
+        format!("#{} for: {}", self.id, one_line_summary(&self.words.join(", "), WIDTH))
+    }
+}

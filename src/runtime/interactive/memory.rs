@@ -1,0 +1,47 @@
+//! `/memory`: carried out beside the session, also while a turn runs.
+
+use super::client::ClientHandler;
+use crate::command::Say;
+use crate::frontend::protocol::ServerMessage;
+use crate::memory::{Memories, MemoryError, MemoryId, MemoryRequest};
+
+/// The title of what is said.
+const TITLE: &str = "memory";
+
+impl ClientHandler {
+    /// Does what the user wants with memories, and says what came of it.
+    pub(super) async fn memory(&self, request: MemoryRequest) {
+        let folder = self.folder.clone();
+        let done = self.with_memories(move |memories| memories.carry_out(&folder, request, "/memory")).await;
+        if let Some(text) = done {
+            // Each line stands for itself, and what a memory says is no Markdown of ours.
+            let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+            self.say(Say::plain(TITLE, lines.join("\n"))).await;
+        }
+    }
+
+    /// Puts the text of a memory into the composer, as the command that changes it.
+    pub(super) async fn edit_memory(&self, id: MemoryId) {
+        let folder = self.folder.clone();
+        if let Some(found) = self.with_memories(move |memories| memories.find(&folder, id)).await {
+            let text = format!("/memory edit {} {}", found.id, found.memory.text);
+            self.tell(ServerMessage::Draft { text }).await;
+        }
+    }
+
+    async fn with_memories<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Memories) -> Result<T, MemoryError> + Send + 'static,
+    ) -> Option<T> {
+        let memories = self.app.memories.clone();
+        let say = match tokio::task::spawn_blocking(move || work(&memories)).await {
+            Ok(Ok(done)) => return Some(done),
+            Ok(Err(error)) => Say::warning(TITLE, format!("{error}.")),
+            Err(_) => {
+                Say::error(TITLE, "This is a bug in co; look at the files of memories before you go on.")
+            }
+        };
+        self.say(say).await;
+        None
+    }
+}
