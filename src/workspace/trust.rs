@@ -1,4 +1,4 @@
-//! Trusted folders, whose settings, rules and hooks are in effect. The user's own settings list
+//! Trusted folders, whose settings, rules, hooks, texts and commands are in effect. The user's own settings list
 //! the folders, and a record has the contents that the user was shown. An untrusted folder is reported once.
 
 use std::io;
@@ -16,8 +16,9 @@ use crate::approval::WorkspaceKind;
 use crate::approval::rules::{RuleSet, RuleSource};
 use crate::command::code;
 use crate::config::{
-    ConfigWarning, Contents, FolderTrust, PROJECT_FILES, Settings, TrustRecord, contents_of, is_readable,
-    is_readable_text, read_bounded, user_file,
+    ConfigWarning, Contents, FolderTrust, INSTRUCTIONS, PROJECT_COMMANDS, PROJECT_FILES, PROJECT_KNOWLEDGE,
+    PROJECT_SERVERS, Settings, TrustRecord, changed_names, contents_of, is_readable, is_readable_text,
+    read_bounded, user_file,
 };
 use crate::hook::file::HookScope;
 use crate::stdx::fs::{Fingerprinter, create_private_dir, write_atomic};
@@ -81,6 +82,10 @@ pub struct Belongings {
     pub hooks: Vec<(String, String, String)>,
     /// Tool servers, each with its name and its command or address.
     pub servers: Vec<(String, String)>,
+    /// Files with knowledge or instructions for the model.
+    pub texts: Vec<String>,
+    /// Files of commands.
+    pub commands: usize,
     /// Files that cannot be read correctly.
     pub problems: Vec<String>,
     /// Variables that its settings use as keys or headers, and the hosts to which they would be sent.
@@ -102,6 +107,9 @@ impl Belongings {
         found.is_known = before.is_some();
         found.changes = changes(&before.unwrap_or_default(), &contents);
         found.keys = contents.get(PROJECT_SETTINGS).map(|text| wanted_keys(text)).unwrap_or_default();
+        let is_text = |name: &&String| PROJECT_KNOWLEDGE.iter().chain(&INSTRUCTIONS).any(|text| text == name);
+        found.texts = contents.keys().filter(is_text).cloned().collect();
+        found.commands = contents.keys().filter(|name| is_command(name)).count();
         found.contents = contents;
         let there = World { workspace: folder.to_owned(), ..world.clone() };
         // Errors in the settings are reported when they are used.
@@ -140,6 +148,8 @@ impl Belongings {
             && self.rules == 0
             && self.hooks.is_empty()
             && self.servers.is_empty()
+            && self.texts.is_empty()
+            && self.commands == 0
             && self.problems.is_empty()
     }
 
@@ -162,6 +172,15 @@ impl Belongings {
         if !self.servers.is_empty() {
             let names: Vec<_> = self.servers.iter().map(|(name, _)| code(name)).collect();
             parts.push(format!("tool servers ({})", names.join(", ")));
+        }
+        if !self.texts.is_empty() {
+            let names: Vec<_> = self.texts.iter().map(|name| code(name)).collect();
+            parts.push(format!("texts for the model ({})", names.join(", ")));
+        }
+        match self.commands {
+            0 => {}
+            1 => parts.push("1 command".to_owned()),
+            many => parts.push(format!("{many} commands")),
         }
         if !self.problems.is_empty() {
             parts.push("files that cannot be read".to_owned());
@@ -187,10 +206,27 @@ impl Belongings {
     }
 }
 
+/// Whether a file of a project's contents is a command.
+pub fn is_command(name: &str) -> bool {
+    PROJECT_COMMANDS.iter().any(|folder| Path::new(name).starts_with(folder))
+}
+
+/// Whether a folder has texts for the model.
+pub fn has_texts(folder: &Path) -> bool {
+    PROJECT_KNOWLEDGE.iter().chain(&INSTRUCTIONS).any(|name| folder.join(name).is_file())
+}
+
+/// Whether a folder has files that are in effect only if it is trusted.
+pub(super) fn has_belongings(folder: &Path) -> bool {
+    folder.join(PROJECT_SERVERS).is_file()
+        || has_texts(folder)
+        || PROJECT_COMMANDS.iter().chain(&[PROJECT]).any(|name| folder.join(name).is_dir())
+}
+
 /// Returns the differences between two contents, file by file.
 fn changes(before: &Contents, now: &Contents) -> Vec<String> {
     let mut lines = Vec::new();
-    for name in PROJECT_FILES {
+    for name in changed_names(before, now) {
         // An unreadable file is reported as a problem.
         let shown = |text: &&String| is_readable_text(text);
         let text = |contents: &Contents| contents.get(name).filter(shown).cloned().unwrap_or_default();
@@ -341,10 +377,18 @@ pub fn trust_in(settings: &Settings, world: &World, folder: &Path) -> FolderTrus
 }
 
 pub(super) fn trust_by(list: &[PathBuf], world: &World, folder: &Path) -> FolderTrust {
-    match TrustRecord::of(&world.env).trusts(list, folder) {
-        true => FolderTrust::Trusted,
-        false => FolderTrust::Untrusted,
+    match trusted_contents(list, world, folder) {
+        Some(_) => FolderTrust::Trusted,
+        None => FolderTrust::Untrusted,
     }
+}
+
+/// The contents of a trusted folder, and what is wrong with other files there; `None` of any other folder.
+pub type TrustedTexts = Option<(Contents, Vec<String>)>;
+
+/// Returns what counts of a folder if this list trusts it with its current contents. Blocking.
+pub fn trusted_contents(list: &[PathBuf], world: &World, folder: &Path) -> TrustedTexts {
+    TrustRecord::of(&world.env).trusted(list, folder)
 }
 
 /// Whether the folder's settings, read again, make it trusted.
