@@ -187,6 +187,8 @@ pub enum NoteKind {
     ServerPrompt { server: String },
     /// The user took back what calls did to files, or did it again.
     Undone,
+    /// A project's instructions for a folder in which the model read or wrote a file; the path of their file.
+    Instructions { path: String },
 }
 
 impl NoteKind {
@@ -205,6 +207,7 @@ impl NoteKind {
             Self::Resource { .. } => Some("a resource of a tool server"),
             Self::ServerPrompt { .. } => Some("a prompt of a tool server"),
             Self::Undone => Some("note to the model: you took back changes"),
+            Self::Instructions { .. } => Some("instructions for a folder"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The parsed arguments. Nothing is looked up or decided here.
 
 mod eval;
+mod prompt;
 mod spans;
 mod undo;
 
@@ -11,6 +12,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Parser, Subcommand, ValueEnum};
 
 pub(super) use self::eval::EvalArgs;
+pub(super) use self::prompt::{PromptArgs, PromptWhat};
 pub(super) use self::spans::{LogsArgs, StatsArgs, TailArgs, TracesArgs};
 pub(super) use self::undo::UndoArgs;
 use super::approvals::typed::Approvals;
@@ -180,6 +182,8 @@ pub(super) enum Sub {
     Tasks(Tasks),
     /// List the tools that the model may call
     Tools(AsJson),
+    /// Show what models are told before the conversation
+    Prompt(PromptArgs),
     /// Take back what calls and commands changed in files of this folder
     Undo(UndoArgs),
     /// List, add, remove, switch and test tool servers (MCP)

@@ -22,6 +22,7 @@ mod keys;
 mod mcp;
 mod models;
 mod print;
+mod prompt;
 mod rules;
 mod secret;
 mod sessions;
@@ -207,6 +208,7 @@ async fn dispatch(
         Some(Sub::Mcp(what)) => Box::pin(mcp::run(what, &world, flags, console)).await,
         Some(Sub::Tasks(what)) => tasks::run(what, &world, flags, console),
         Some(Sub::Tools(what)) => tools::run(what, &world, flags, console),
+        Some(Sub::Prompt(what)) => Box::pin(prompt::run(what, &world, flags, console)).await,
         Some(Sub::Undo(what)) => undo::run(&what, &world, flags, console),
         Some(Sub::Sessions(what)) => sessions::run(what, &world, flags, console).await,
         Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, console).await,

@@ -18,11 +18,13 @@ mod context;
 mod cost;
 mod help;
 mod history;
+mod init;
 mod keys;
 mod login;
 mod mcp;
 mod mode;
 mod model;
+mod personality;
 mod quit;
 mod rename;
 mod resume;
@@ -69,6 +71,8 @@ pub enum Needs {
     Prompts,
     Approvals,
     Rules,
+    Personality,
+    Guide,
 }
 
 type Decide = dyn Fn(&str, &Commands, &CommandView) -> CommandEffect + Send + Sync;
@@ -131,6 +135,8 @@ impl Commands {
                 history::command(),
                 model::command(),
                 thinking::command(),
+                personality::command(),
+                init::command(),
                 retry::command(),
                 mode::command(),
                 go::command(),

@@ -43,7 +43,6 @@ pub static INERT: &[InertSetting] = &[
     later(&["slack.bot_token", "slack_bot_token"], &["SLACK_BOT_TOKEN"], "the Slack tools", "Token for Slack"),
     later(&["web.brave_api_key", "brave_search_api_key"], &["BRAVE_SEARCH_API_KEY"], "the web tools", "Key for Brave web search"),
     later(&["google.credentials", "google_credentials_path"], &["GOOGLE_CREDENTIALS_PATH"], "the Google tools", "File with Google credentials"),
-    later(&["personality"], &["CO_PERSONALITY", "CO_CLI_PERSONALITY"], "personalities", "Tone of the answers"),
     later(&["memory.max_count", "memory_max_count"], &["CO_CLI_MEMORY_MAX_COUNT"], "memory", "Maximum number of memories"),
     later(&["memory.dedup_window_days", "memory_dedup_window_days"], &["CO_CLI_MEMORY_DEDUP_WINDOW_DAYS"], "memory", "Days in which similar memories are merged"),
     later(&["memory.dedup_threshold", "memory_dedup_threshold"], &["CO_CLI_MEMORY_DEDUP_THRESHOLD"], "memory", "Similarity at which memories are merged"),

@@ -1,9 +1,12 @@
-//! The workspace of a session: the environment of the process ([`World`]), the trust in its folder, its rules, hooks
-//! and tool servers, and the resulting policy ([`Permissions`]).
+//! The workspace of a session: the environment of the process ([`World`]), the trust in its folder, its rules, hooks,
+//! tool servers, texts for the model ([`Prompts`]), and the resulting policy ([`Permissions`]).
 
+mod entered;
 mod hooks;
+mod knowledge;
 mod memory;
 mod permissions;
+mod prompts;
 pub mod rules;
 mod servers;
 mod settings;
@@ -11,9 +14,11 @@ mod told;
 pub mod trust;
 mod world;
 
+pub use self::entered::TrustedFolders;
 pub use self::hooks::{FoundHook, FoundHooks, HookFiles};
 pub use self::memory::MemoryFolder;
 pub use self::permissions::Permissions;
+pub use self::prompts::Prompts;
 pub use self::servers::{agree_to_server, check_content, held_notice};
 pub use self::settings::load_settings;
 pub use self::world::World;

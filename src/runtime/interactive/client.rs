@@ -21,8 +21,8 @@ use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, images, mentions};
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
-    Activity, Command, CommandEffect, Commands, Entry, ExportForm, FilesToo, Privacy, Say, UNSANDBOXED, code,
-    dispatch,
+    Activity, Command, CommandEffect, Commands, Entry, ExportForm, FilesToo, Privacy, Say,
+    UNSANDBOXED, code, dispatch,
 };
 use crate::config::{Contents, Mode};
 use crate::frontend::channel::{ChannelFrontend, Updates};
@@ -445,6 +445,16 @@ impl ClientHandler {
             CommandEffect::PickModel(text) => {
                 self.pick_model(view.models, text).await;
             }
+            CommandEffect::SetPersonality(name, say) => {
+                self.app.prompts.set_personality(&name);
+                self.say(say).await;
+            }
+            CommandEffect::Send { say, text } => {
+                if let Some(say) = say {
+                    self.say(say).await;
+                }
+                return self.prompt(Prompt::written(text)).await;
+            }
             CommandEffect::SetThinking(level, say) => {
                 self.app.models.set_thinking(level);
                 self.say(say).await;
@@ -668,6 +678,7 @@ impl ClientHandler {
             about: command.about.clone(),
             source: "built-in".to_owned(),
             args: match command.name.as_str() {
+                "personality" => self.app.prompts.names(),
                 "model" => self.app.models.lines(&used).into_iter().map(|line| line.name).collect(),
                 _ => command.choices().map(str::to_owned).collect(),
             },

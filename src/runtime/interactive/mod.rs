@@ -15,6 +15,7 @@ mod lists;
 mod login;
 mod models;
 mod pending;
+mod prompts;
 mod questions;
 mod reader;
 mod rules;
@@ -346,6 +347,7 @@ impl<'a> SessionRuntime<'a> {
         }
         self.client.waiting().await;
         self.client.tell_of_folder().await;
+        self.client.tell_of_prompt().await;
         if self.session.history().turns() == 0 {
             self.client.recent().await;
         }

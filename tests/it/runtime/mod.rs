@@ -6,6 +6,7 @@ pub mod hooks;
 pub mod inbox;
 pub mod interactive;
 pub mod login;
+pub mod prompts;
 pub mod rules;
 pub mod servers;
 pub mod session_rules;
