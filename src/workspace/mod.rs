@@ -1,6 +1,7 @@
 //! The workspace of a session: the environment of the process ([`World`]), the trust in its folder, its rules, hooks,
-//! tool servers, texts for the model ([`Prompts`]), and the resulting policy ([`Permissions`]).
+//! tool servers, texts for the model ([`Prompts`]) and commands, and the resulting policy ([`Permissions`]).
 
+mod commands;
 mod entered;
 mod hooks;
 mod knowledge;
@@ -14,6 +15,7 @@ mod told;
 pub mod trust;
 mod world;
 
+pub use self::commands::command_files;
 pub use self::entered::TrustedFolders;
 pub use self::hooks::{FoundHook, FoundHooks, HookFiles};
 pub use self::memory::MemoryFolder;

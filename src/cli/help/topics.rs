@@ -35,7 +35,7 @@ pub(in crate::cli) const TOPICS: [Topic; 19] = [
     topic("mcp", "tools of other programs: servers, logins, approvals", include_str!("mcp.txt"), String::new),
     topic("audit", "the record of decisions, and database backups", include_str!("audit.txt"), String::new),
     topic("models", "services, their keys, models, retries", include_str!("models.txt"), services),
-    topic("prompts", "what models are told, and personalities", include_str!("prompts.txt"), String::new),
+    topic("prompts", "what models are told, personalities, your own commands", include_str!("prompts.txt"), String::new),
     topic("money", "tokens, prices and caps", include_str!("money.txt"), String::new),
     topic("spans", "what turns did: traces, statistics, collectors, logs", include_str!("spans.txt"), String::new),
     topic("eval", "score how a model calls tools", include_str!("eval.txt"), String::new),

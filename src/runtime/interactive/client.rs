@@ -1,6 +1,7 @@
 //! Handles requests that are possible at any time, whether a turn runs or not: lines, slash commands, shell commands,
 //! models. It never touches the session; anything that only its owner may do is returned as [`OwnerAction`].
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, images, mentions};
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
-    Activity, Command, CommandEffect, Commands, Entry, ExportForm, FilesToo, Privacy, Say,
+    Activity, Command, CommandEffect, CommandFile, Commands, Entry, ExportForm, FilesToo, Privacy, Say,
     UNSANDBOXED, code, dispatch,
 };
 use crate::config::{Contents, Mode};
@@ -72,6 +73,8 @@ pub(super) struct ClientHandler {
     /// Why this process has the session read-only.
     pub(super) read_only: Option<String>,
     pub(super) commands: Commands,
+    /// The files of the custom ones among them.
+    pub(super) command_files: Vec<CommandFile>,
     /// The activity last sent. The front end starts in the state of a running turn.
     told: Activity,
     pub(super) model: watch::Receiver<ModelChoice>,
@@ -83,6 +86,8 @@ pub(super) struct ClientHandler {
     pub(super) copied: bool,
     /// The discovered server that was reported to the user.
     told_server: Option<String>,
+    /// What was said of files of commands.
+    pub(super) told_commands: BTreeSet<String>,
     /// The storing of the last typed line.
     remembering: Option<tokio::task::JoinHandle<()>>,
     /// The folder's contents shown to the user before they trust it.
@@ -167,11 +172,13 @@ impl ClientHandler {
             questions: Questions::default(),
             read_only: None,
             commands: Commands::builtin(),
+            command_files: Vec::new(),
             told: Activity::Running,
             model,
             login: None,
             welcomed: false,
             told_server: None,
+            told_commands: BTreeSet::new(),
             remembering: None,
             spent: Arc::default(),
             shown_of_folder: None,
@@ -354,6 +361,9 @@ impl ClientHandler {
 
     async fn line(&mut self, text: &str, known: SessionView<'_>) -> OwnerAction {
         let entry = dispatch(text);
+        if let Entry::Command { .. } = entry {
+            self.refresh_commands().await;
+        }
         self.remember(&entry, text);
         match entry {
             Entry::Quit => OwnerAction::Close,
@@ -676,7 +686,7 @@ impl ClientHandler {
             name: command.name.clone(),
             usage: command.usage.clone(),
             about: command.about.clone(),
-            source: "built-in".to_owned(),
+            source: command.source.clone(),
             args: match command.name.as_str() {
                 "personality" => self.app.prompts.names(),
                 "model" => self.app.models.lines(&used).into_iter().map(|line| line.name).collect(),

@@ -136,6 +136,7 @@ async fn live(
     loop {
         client.enter(opened.id().clone(), opened.history().workspace().to_owned());
         client.refresh_rules().await;
+        client.refresh_commands().await;
         let left = match opened {
             Opened::Owned(owned) => {
                 let (session, env) = *owned;

@@ -1,4 +1,4 @@
-//! The prompt of a session: what changes its prefix and what does not.
+//! The prompt of a session: what changes its prefix and what does not; custom commands.
 
 use co::app::Opening;
 use co::frontend::protocol::{ServerMessage, Tone, Update};
@@ -86,6 +86,54 @@ fn the_prefix_changes_when_it_is_said_to() {
             && !all[4].0.contains("Use tabs.")
             && !all[4].0.contains("Use spaces.")
     );
+}
+
+#[test]
+fn commands_of_files_are_sent_as_text() {
+    let (co, service) = with("reply\n  text One.\nreply\n  text Two.\nreply\n  text Three.");
+    let co = co
+        .file(
+            ".config/co/commands/greet.md",
+            "---\ndescription: Say hello\nargument-hint: <name>\n---\nGreet $1 {{ x }}.",
+        )
+        .file(".config/co/commands/help.md", "not this")
+        .file("work/.claude/commands/git/tidy.md", "---\nallowed-tools: Bash\n---\nTidy up.")
+        .file("work/.co/commands/greet.md", "the project's");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let (_, text, _) = face.local().await;
+        assert!(text.contains("help.md` has no effect: `/help` is `built-in` already; rename it."), "{text}");
+        assert!(!text.contains("tidy.md"), "the folder is not trusted: {text}");
+        face.idle().await;
+        turn(&mut face, "/greet 'Ada $1'").await;
+        face.line("/git:tidy").await;
+        assert!(face.local().await.1.starts_with("`/git:tidy` is not a command"));
+        // Trusted while the program runs: what it was shown counts.
+        face.line("/trust").await;
+        assert!(face.local().await.1.contains("2 commands"));
+        face.line("/trust yes").await;
+        face.local().await;
+        face.line("/help").await;
+        let (_, said, _) = face.local().await;
+        assert!(
+            said.contains(
+                "`.claude/commands/git/tidy.md` is only sent as text; this has no effect: `allowed-tools`."
+            ),
+            "{said}"
+        );
+        assert!(said.contains("`.co/commands/greet.md` has no effect: `/greet` is "), "{said}");
+        let (_, list, _) = face.local().await;
+        assert!(list.contains("- `/git:tidy`: Tidy up. (from `.claude/commands/git/tidy.md`)"), "{list}");
+        assert!(list.contains("- `/greet <name>`: Say hello (from "), "{list}");
+        turn(&mut face, "/git:tidy now").await;
+        // A file that is new counts at once.
+        std::fs::write(co.home().join(".config/co/commands/fresh.md"), "I am new.").unwrap();
+        turn(&mut face, "/FRESH").await;
+        face.close().await;
+    });
+    assert!(service.asked(1).contains("Greet Ada $1 {{ x }}."));
+    assert!(service.asked(2).contains("Tidy up.\\n\\nnow"));
+    assert!(service.asked(3).contains("I am new."));
 }
 
 #[test]
