@@ -47,15 +47,16 @@
 //! - [`memory`]: what the user told to keep beyond a session: Markdown files that may be edited by hand, a full-text index that
 //!   follows from them, what says the same, what applies to a prompt, and what goes when there are too many.
 //! - [`agent`]: one user turn: `turn/` is the machine, `calls/` its calls and their schedule, `context/` what the model
-//!   sees and what a summary keeps, `driver/` the one place that awaits.
-//! - [`command`]: slash commands, one file each: what they may know, and what they want done.
+//!   sees and what a summary keeps, `prompt/` the texts before the conversation, their order and what single models need,
+//!   `driver/` the one place that awaits.
+//! - [`command`]: slash commands, one file each: what they may know, and what they want done; and those of Markdown files.
 //! - [`frontend`]: print, JSON, exports and imports, the plain face, the rules of an approval dialogue for all faces, and the link between an
 //!   interactive face and its session.
 //! - [`tui`]: the full screen: model, update, view, the panels over the transcript (`panel/`, a file each), and a thin
 //!   shell, which alone knows the terminal.
 //! - [`accounts`]: accounts with model services: keys, logging in, what they offer, and which model answers.
-//! - [`workspace`]: the folder of a session: what the process was given there, its rules, hooks, tool servers and trust, and
-//!   the policy that follows.
+//! - [`workspace`]: the folder of a session: what the process was given there, its rules, hooks, tool servers, texts for
+//!   the model, commands and trust, and the policy that follows.
 //! - [`app`]: the composition root: builds what the others are given.
 //! - [`runtime`]: what owns a session: behind an interactive face, in headless turns, beside the session at hand.
 //! - [`eval`]: golden cases of tool calling: scores, comparisons and reports, pure; and the runs.
@@ -146,6 +147,12 @@
 //! - Whose words a memory is, is what the program finds in the conversation, never what the model says; in a turn that read
 //!   untrusted text a memory asks a person, and is marked. Opposites, other numbers and turned-round statements are never merged.
 //! - Memories that apply stand behind the prompt they were found for, once in a conversation; nothing of them is in the prefix.
+//! - What a project tells the model is part of the trusted content, so that a changed text does not count until it was seen.
+//!   Instructions of folders below it come with the first call there, as notes that count as text of a file.
+//! - Models with known habits get words by habit, a tier and sampling settings by one table. The window that Ollama is asked
+//!   for stays what the machine can hold, not what the seed's table says.
+//! - A text of the user that cannot be used leaves the built-in one in its place; it does not end the program.
+//! - Custom commands bring text only: what other programs let such files run or allow has no effect, and that is said.
 //! - Picture headers are read by our own code: the crate for it accepts broken files and misreads some sound ones.
 
 pub mod stdx;

@@ -191,6 +191,8 @@ pub enum NoteKind {
     Undone,
     /// Memories that apply to the prompt. Untrusted if they are from untrusted text.
     Memory { used: Vec<UsedMemory>, trust: Trust },
+    /// A project's instructions for a folder in which the model read or wrote a file; the path of their file.
+    Instructions { path: String },
 }
 
 impl NoteKind {
@@ -210,6 +212,7 @@ impl NoteKind {
             Self::ServerPrompt { .. } => Some("a prompt of a tool server"),
             Self::Undone => Some("note to the model: you took back changes"),
             Self::Memory { .. } => Some("from memory"),
+            Self::Instructions { .. } => Some("instructions for a folder"),
         }
     }
 }

@@ -22,6 +22,7 @@ use super::login::{self, Entered, TryError};
 use super::profiles;
 use super::services::{self, Service, Wiring};
 use crate::agent::driver::ActiveModel;
+use crate::agent::prompt::Steering;
 use crate::config::{Settings, ThinkingLevel};
 use crate::provider::catalog::{self, Probe};
 use crate::provider::offline::Pace;
@@ -330,20 +331,25 @@ const SUMMARIZER: (&str, &str) = ("history.summary_model", "the model in use wri
 fn make(wiring: &Wiring, service: &Service, model: &str, told: Profile) -> Result<ActiveModel, ModelError> {
     let settings = &wiring.settings;
     let profile = profiles::profile(service, model, settings, told);
+    let steering = Steering::of(service.name(), model);
     Ok(ActiveModel {
-        max_output_tokens: most_output(settings, &profile),
+        max_output_tokens: most_output(settings, steering, &profile),
         thinking: settings.thinking,
         parallel_calls: if settings.parallel_calls { ParallelCalls::Allowed } else { ParallelCalls::One },
-        temperature: settings.temperature,
-        top_p: settings.top_p,
+        temperature: settings.temperature.or(steering.and_then(|one| one.temperature)),
+        top_p: settings.top_p.or(steering.and_then(|one| one.top_p)),
         profile,
         ..ActiveModel::new(service.connect(wiring)?, model)
     })
 }
 
-/// Returns the configured limit, or the model's own if that is lower: services reject more.
-fn most_output(settings: &Settings, profile: &Profile) -> Option<u32> {
-    settings.max_output_tokens.map(|limit| limit.min(profile.max_output.unwrap_or(limit)))
+/// Returns the configured limit, or else the one that suits the model, which leaves most of its window to the
+/// conversation; never more than the model's own: services reject more.
+fn most_output(settings: &Settings, steering: Option<&Steering>, profile: &Profile) -> Option<u32> {
+    let quarter = profile.window.map_or(u32::MAX, |window| window / 4);
+    let suits = steering.and_then(|one| one.max_output).map(|limit| limit.min(quarter));
+    let limit = settings.max_output_tokens.or(suits)?;
+    Some(limit.min(profile.max_output.unwrap_or(limit)))
 }
 
 fn describe(service: &Service, made: &ActiveModel, origin: Origin) -> ModelChoice {

@@ -1,7 +1,6 @@
 //! Tests of the small pure parts: assembling, budget, trimming, the prompt.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -153,12 +152,7 @@ fn policy(mode: Mode, auto_approve: AutoApprove) -> Policy {
 }
 
 #[test]
-fn the_prompt_is_filled_in_and_holds_nothing_that_changes() {
-    let sections = prompt::sections(Path::new("/w"));
-    let names: Vec<&str> = sections.iter().map(|section| section.name).collect();
-    assert_eq!(names, ["identity", "approvals", "tools", "folder"]);
-    assert!(sections.iter().all(|section| !section.text.contains('{')), "{sections:#?}");
-    assert!(sections.iter().any(|section| section.text.contains("/w")));
+fn the_situation_is_filled_in() {
     let day = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
     for mode in Mode::ALL {
         for auto_approve in [AutoApprove::Asking, AutoApprove::Yolo] {

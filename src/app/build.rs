@@ -14,12 +14,13 @@ use crate::accounts::keys::Keys;
 use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
 use crate::agent::context::ViewSettings;
-use crate::agent::driver::{AgentEnv, FallbackModel, TraceSettings};
+use crate::agent::driver::{AgentEnv, EnteredFolders, FallbackModel, TraceSettings};
+use crate::agent::prompt::{DEFAULT_PERSONALITY, PromptBook};
 use crate::approval::words::command_words;
 use crate::approval::{AutoApprove, Decider, Place, Policy};
 use crate::command::code;
 use crate::config::{
-    ConfigError, ConfigWarning, Loaded, Mode, Secret, ServerSettings, Settings, SpanContent,
+    ConfigError, ConfigWarning, FolderTrust, Loaded, Mode, Secret, ServerSettings, Settings, SpanContent,
     TelemetrySettings, UndoSettings, WebAccess, user_file,
 };
 use crate::history::{Limits, SessionId};
@@ -44,7 +45,9 @@ use crate::tool::mcp::{ServerPlace, Servers};
 use crate::tool::{CallPlan, PlanContext, Registry, ToolSpec};
 use crate::tui::keys::Keymap;
 use crate::undo::{UndoLog, UndoOptions};
-use crate::workspace::{Permissions, TrustedProjects, World, check_content, load_settings};
+use crate::workspace::{
+    Permissions, Prompts, TrustedFolders, TrustedProjects, World, check_content, load_settings,
+};
 
 /// The user's folder of knowledge, beside the settings.
 const KNOWLEDGE: &str = "knowledge";
@@ -152,6 +155,8 @@ pub struct App {
     pub memories: Memories,
     pub models: Arc<Models>,
     pub permissions: Permissions,
+    /// The texts of prompts.
+    pub prompts: Arc<Prompts>,
     /// Programs and addresses that offer more tools; not connected yet.
     pub servers: Servers,
     caps: watch::Sender<Caps>,
@@ -180,6 +185,7 @@ impl App {
         let background = tasks.clone();
         let cache = ResultCache::beside(move || background.any_runs());
         let permissions = Permissions::new(&world, &settings, &store, &child_env);
+        let prompts = Arc::new(Prompts::new(&world, &settings));
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
         let mut place = server_place(&world, &settings, &child_env, &sandbox);
         let concealing = store.clone();
@@ -200,6 +206,7 @@ impl App {
             cache,
             memories,
             models,
+            prompts,
             permissions,
             caps,
         })
@@ -253,10 +260,13 @@ impl App {
         let folder = session.history().workspace().to_owned();
         let trust = self.permissions.trust_of(&folder);
         let hooks = self.permissions.hooks_of(&folder).await;
+        let prompt = self.prompt_book(&folder).await;
         let place = Place { kind: self.world.kind_of(&folder), folder, trust };
         AgentEnv {
             registry: self.registry.clone(),
             hooks,
+            prompt,
+            entered: entered_by(trust),
             model: self.models.active(),
             // Errors in it were reported when the program started.
             fallback: self.models.fallback().map(FallbackModel::new),
@@ -290,18 +300,56 @@ impl App {
         }
     }
 
+    /// Reads the texts of the prompt for a folder.
+    pub async fn prompt_book(&self, folder: &Path) -> Arc<PromptBook> {
+        let (prompts, folder) = (Arc::clone(&self.prompts), folder.to_owned());
+        let trusted = self.permissions.trusted_contents(&folder);
+        let read = tokio::task::spawn_blocking({
+            let folder = folder.clone();
+            move || prompts.read(&folder, trusted)
+        });
+        // Only a panic fails the task.
+        read.await.unwrap_or_else(|_| Arc::new(PromptBook::builtin(&folder, DEFAULT_PERSONALITY)))
+    }
+
+    /// Updates the texts of a session's prompt as its files are now.
+    pub async fn refresh_prompt(&self, env: &mut AgentEnv) {
+        let book = self.prompt_book(&env.place.folder).await;
+        self.prompts.tell_changes(&env.prompt, &book);
+        if book != env.prompt {
+            env.prompt = book;
+        }
+        env.entered = entered_by(env.place.trust);
+    }
+
     /// Returns how much of a conversation the model sees, as far as it is set.
     #[must_use]
     pub fn view_settings(&self) -> ViewSettings {
-        let Settings { trim_tool_output: tool_output, max_messages: messages, mcp_tool_budget, .. } =
-            self.settings;
-        ViewSettings { tool_output, messages, server_tools: Some(mcp_tool_budget) }
+        view_settings(&self.settings)
     }
 
     /// Returns the folder for long outputs and tasks of a session.
     #[must_use]
     pub fn spill(&self, session: &SessionId) -> PathBuf {
         self.world.sessions(&self.settings).join("spill").join(&session.0)
+    }
+}
+
+/// Returns how much of a conversation the model sees, as far as it is set.
+#[must_use]
+pub fn view_settings(settings: &Settings) -> ViewSettings {
+    ViewSettings {
+        tool_output: settings.trim_tool_output,
+        messages: settings.max_messages,
+        server_tools: Some(settings.mcp_tool_budget),
+    }
+}
+
+/// Returns what finds instructions below a folder.
+fn entered_by(trust: FolderTrust) -> Arc<dyn EnteredFolders> {
+    match trust {
+        FolderTrust::Trusted => Arc::new(TrustedFolders),
+        FolderTrust::Untrusted => Arc::new(()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod eval;
 mod memory;
+mod prompt;
 mod spans;
 mod undo;
 
@@ -13,6 +14,7 @@ use clap::{Arg, Command, Parser, Subcommand, ValueEnum};
 
 pub(super) use self::eval::EvalArgs;
 pub(super) use self::memory::{MemoryArgs, MemoryWhat};
+pub(super) use self::prompt::{PromptArgs, PromptWhat};
 pub(super) use self::spans::{LogsArgs, StatsArgs, TailArgs, TracesArgs};
 pub(super) use self::undo::UndoArgs;
 use super::approvals::typed::Approvals;
@@ -182,6 +184,8 @@ pub(super) enum Sub {
     Tasks(Tasks),
     /// List the tools that the model may call
     Tools(AsJson),
+    /// Show what models are told before the conversation
+    Prompt(PromptArgs),
     /// Take back what calls and commands changed in files of this folder
     Undo(UndoArgs),
     /// List, find, add, change and forget what is remembered

@@ -24,6 +24,7 @@ mod mcp;
 mod memory;
 mod models;
 mod print;
+mod prompt;
 mod rules;
 mod secret;
 mod sessions;
@@ -210,6 +211,7 @@ async fn dispatch(
         Some(Sub::Tasks(what)) => tasks::run(what, &world, flags, console),
         Some(Sub::Tools(what)) => tools::run(what, &world, flags, console),
         Some(Sub::Memory(what)) => memory::run(what, &world, flags, console).await,
+        Some(Sub::Prompt(what)) => Box::pin(prompt::run(what, &world, flags, console)).await,
         Some(Sub::Undo(what)) => undo::run(&what, &world, flags, console),
         Some(Sub::Sessions(what)) => sessions::run(what, &world, flags, console).await,
         Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, console).await,

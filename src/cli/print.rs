@@ -160,6 +160,9 @@ async fn turn(
     if let Some(text) = held_notice(&app.world, &app.settings) {
         console.note(&format!("co: {text}"));
     }
+    for text in app.prompts.take_news() {
+        console.note(&format!("co: {text}"));
+    }
     let mut words = app.permissions.hook_messages();
     say_words(&mut words, console);
     let json = JsonFrontend::default();

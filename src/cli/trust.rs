@@ -63,7 +63,7 @@ fn brings(folder: &Path, found: &Belongings) -> String {
     let mut line =
         |words: String| text.push_str(&format!("  {}\n", crate::stdx::text::sanitize_line(&words)));
     if found.is_empty() {
-        line("no project settings, rules or hooks found".to_owned());
+        line("no project settings, rules, hooks, texts or commands found".to_owned());
     }
     for key in &found.settings {
         line(format!("setting  {key}"));
@@ -81,6 +81,13 @@ fn brings(folder: &Path, found: &Belongings) -> String {
     }
     for (name, place) in &found.servers {
         line(format!("server   {name}: {place} (used after `co mcp enable {name}`)"));
+    }
+    for name in &found.texts {
+        line(format!("text     {name} (goes to the model)"));
+    }
+    match found.commands {
+        0 => {}
+        many => line(format!("commands {many}")),
     }
     for key in &found.keys {
         line(format!("key      {key}"));

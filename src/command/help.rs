@@ -1,6 +1,7 @@
 //! `/help`: lists the commands and the prefixes of a line.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use crate::stdx::text::sanitize_line;
 
 pub(super) fn command() -> Command {
     Command::new("help", "", "list the commands", Needs::Nothing, decide)
@@ -10,7 +11,10 @@ fn decide(_args: &str, commands: &Commands, _view: &CommandView) -> CommandEffec
     let mut text = String::new();
     for command in commands.iter() {
         let gap = if command.usage.is_empty() { "" } else { " " };
-        text.push_str(&format!("- `/{}{gap}{}`: {}\n", command.name, command.usage, command.about));
+        let from =
+            if command.is_builtin() { String::new() } else { format!(" (from {})", code(&command.source)) };
+        let (usage, about) = (sanitize_line(&command.usage), sanitize_line(&command.about));
+        text.push_str(&format!("- `/{}{gap}{usage}`: {about}{from}\n", command.name));
     }
     text.push_str(
         "\nA line that begins with `!` runs as your own shell command, without approval; its output goes with \

@@ -4,6 +4,7 @@
 //! [`CommandEffect`], which `app` carries out. Nothing here awaits, prints, or calls a model. Called by the
 //! owner of an interactive session; the composer also uses the list of names for completion.
 
+mod custom;
 mod dispatch;
 mod export;
 mod fork;
@@ -19,12 +20,14 @@ mod context;
 mod cost;
 mod help;
 mod history;
+mod init;
 mod keys;
 mod login;
 mod mcp;
 mod memory;
 mod mode;
 mod model;
+mod personality;
 mod quit;
 mod rename;
 mod resume;
@@ -42,6 +45,7 @@ mod yolo;
 #[cfg(test)]
 mod tests;
 
+pub use self::custom::CommandFile;
 pub use self::dispatch::{Entry, Privacy, UNSANDBOXED, dispatch};
 pub use self::mode::about as about_mode;
 pub use self::rename::TITLE_WIDTH;
@@ -72,7 +76,12 @@ pub enum Needs {
     Prompts,
     Approvals,
     Rules,
+    Personality,
+    Guide,
 }
+
+/// The source of commands that are part of the program.
+const BUILTIN: &str = "built-in";
 
 type Decide = dyn Fn(&str, &Commands, &CommandView) -> CommandEffect + Send + Sync;
 
@@ -85,6 +94,8 @@ pub struct Command {
     pub usage: String,
     /// A one-line description for lists.
     pub about: String,
+    /// `built-in`, or what is shown of the file that it comes from.
+    pub source: String,
     pub needs: Needs,
     decide: Arc<Decide>,
 }
@@ -96,7 +107,17 @@ impl Command {
         D: Fn(&str, &Commands, &CommandView) -> CommandEffect + Send + Sync + 'static,
     {
         let (name, usage, about) = (name.to_owned(), usage.to_owned(), about.to_owned());
-        Self { name, usage, about, needs, decide: Arc::new(decide) }
+        Self { name, usage, about, source: BUILTIN.to_owned(), needs, decide: Arc::new(decide) }
+    }
+
+    /// The same from a file.
+    fn from(self, source: &str) -> Self {
+        Self { source: source.to_owned(), ..self }
+    }
+
+    /// Whether it is part of the program.
+    pub fn is_builtin(&self) -> bool {
+        self.source == BUILTIN
     }
 
     /// Returns the possible arguments if its usage lists them all, as in `[on|off]`.
@@ -135,6 +156,8 @@ impl Commands {
                 history::command(),
                 model::command(),
                 thinking::command(),
+                personality::command(),
+                init::command(),
                 retry::command(),
                 mode::command(),
                 go::command(),

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::agent::prompt::{PromptPart, PromptPlace};
 use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
 use crate::history::RecordNo;
@@ -49,6 +50,16 @@ fn task() -> Task {
 
 fn view() -> CommandView {
     CommandView {
+        personality: "finch".to_owned(),
+        personalities: vec!["finch".to_owned(), "pirate".to_owned()],
+        prompt: vec![PromptPart {
+            name: "identity".to_owned(),
+            place: PromptPlace::Prefix,
+            source: "built-in x.md".to_owned(),
+            tokens: 1_200,
+            text: "You are co.\n~~~\u{1b}".to_owned(),
+        }],
+        guide: None,
         cost: Vec::new(),
         cache: Vec::new(),
         stats: Default::default(),
@@ -151,6 +162,11 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::SwitchModel(name) => format!("switch to {name}"),
         CommandEffect::PickModel(text) => format!("Plain models: {text}"),
         CommandEffect::SetThinking(level, say) => format!("{level:?} {:?} {}", say.tone, say.title),
+        CommandEffect::SetPersonality(name, say) => format!("be {name}: {}", say.text),
+        CommandEffect::Send { say, text } => {
+            let say = say.map(|say| format!("{} ", say.text)).unwrap_or_default();
+            format!("{say}send {}", text.lines().next().unwrap_or_default())
+        }
         CommandEffect::Retry => "retry".to_owned(),
         CommandEffect::Compact { focus } => format!("compact {focus:?}"),
         CommandEffect::UndoCompaction => "undo compaction".to_owned(),
@@ -180,6 +196,7 @@ fn commands_decide() {
     let running = CommandView { activity: Activity::Running, auto_approve: AutoApprove::Yolo, ..view() };
     let plan = CommandView { mode: Mode::Plan, ..view() };
     let open = CommandView { isolation: Isolation::NONE, ..view() };
+    let guided = CommandView { guide: Some("CLAUDE.md".to_owned()), ..view() };
     let guest = CommandView { read_only: Some("process 7".to_owned()), ..view() };
     for (view, line, expected) in [
         (&idle, "/clear", "clear"),
@@ -201,6 +218,44 @@ fn commands_decide() {
             "/thinking 0",
             "Warning thinking: The levels are `default`, `off`, `low`, `medium`, `high` and a number of tokens. Nothing was changed.",
         ),
+        (
+            &idle,
+            "/personality",
+            "Plain personality: The personality is `finch`; there are `finch`, `pirate`. The setting `personality` keeps one.",
+        ),
+        (
+            &running,
+            "/personality Pirate",
+            "be pirate: The personality is `pirate` from the next turn on. The prefix of the prompt changes with it, so \
+             that the provider reads the conversation anew once.",
+        ),
+        (
+            &idle,
+            "/personality bird",
+            "Warning personality: There is no personality `bird`; there are `finch`, `pirate`. Nothing was changed.",
+        ),
+        (
+            &idle,
+            "/init",
+            "send Write an AGENTS.md for this project: the short guide that a new colleague, or an assistant, needs to work here.",
+        ),
+        (
+            &guided,
+            "/init",
+            "There is `CLAUDE.md` already, so the model is asked to update it. send This project has CLAUDE.md. Read it, \
+             compare it with the project as it is now (README, manifests, build files, layout, tests, CI), and propose \
+             changes with edit_file: correct what is wrong, add what is missing and would not be guessed, remove what no \
+             longer holds or holds for every project. Keep its form and its author's words otherwise. If nothing has to \
+             change, say so and change nothing.",
+        ),
+        (
+            &idle,
+            "/status prompt",
+            "Plain prompt: The prompt of the next turn has about 1,200 tokens besides the conversation. A change in the \
+             prefix makes the provider read the conversation anew; one at the tail does not.\n\n**`identity`** (prefix, \
+             1,200 tokens) from `built-in x.md`\n\n~~~~text\nYou are co.\n~~~␛\n~~~~\n",
+        ),
+        (&idle, "/status all", "Warning status: `all` is unknown: write `/status` or `/status prompt`."),
         (&idle, "/QUIT", "quit"),
         (&running, "/keys", "keys \"\""),
         (&idle, "/keys  fold  all", "keys \"fold  all\""),
@@ -427,6 +482,8 @@ fn commands_name_what_there_is() {
         "history",
         "model",
         "thinking",
+        "personality",
+        "init",
         "retry",
         "mode",
         "go",

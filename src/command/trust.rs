@@ -1,4 +1,4 @@
-//! `/trust`: puts the settings, rules and hooks of the session's folder into effect.
+//! `/trust`: puts the settings, rules, hooks, texts and commands of the session's folder into effect.
 
 use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, Trusting};
 

@@ -1,5 +1,6 @@
 //! The input and the results of commands: plain values exchanged between `command` and `app`.
 
+use crate::agent::prompt::PromptPart;
 use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
 use crate::history::RecordNo;
@@ -55,6 +56,13 @@ pub struct CommandView {
     pub rules: Vec<RuleLine>,
     /// What is wrong with the rule files, as a sentence.
     pub rules_broken: Option<String>,
+    /// The personality in use, and all that there are.
+    pub personality: String,
+    pub personalities: Vec<String>,
+    /// The parts of the prompt that the next turn sends.
+    pub prompt: Vec<PromptPart>,
+    /// The file with instructions that the session's folder has.
+    pub guide: Option<String>,
 }
 
 /// The size of the next request.
@@ -194,6 +202,13 @@ pub enum CommandEffect {
     SwitchModel(String),
     /// Let the user pick one of the available models; the text is for front ends without lists.
     PickModel(String),
+    /// Change the personality from the next turn on, then display the message.
+    SetPersonality(String, Say),
+    /// Send this text as the user's prompt, after the message.
+    Send {
+        say: Option<Say>,
+        text: String,
+    },
     /// Change how much the model thinks, then display the message.
     SetThinking(ThinkingLevel, Say),
     /// Replace older messages by a summary that keeps above all what the user names.

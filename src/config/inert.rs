@@ -42,5 +42,4 @@ pub static INERT: &[InertSetting] = &[
     later(&["notes.vault", "obsidian_vault_path"], &["OBSIDIAN_VAULT_PATH"], "the notes tools", "Folder of Markdown notes"),
     later(&["slack.bot_token", "slack_bot_token"], &["SLACK_BOT_TOKEN"], "the Slack tools", "Token for Slack"),
     later(&["google.credentials", "google_credentials_path"], &["GOOGLE_CREDENTIALS_PATH"], "the Google tools", "File with Google credentials"),
-    later(&["personality"], &["CO_PERSONALITY", "CO_CLI_PERSONALITY"], "personalities", "Tone of the answers"),
 ];

@@ -12,7 +12,7 @@ use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
 use super::providers;
 use super::servers;
 use super::settings::{self, KnownKey, ProjectTrust, SETTINGS, SettingRow};
-use super::trust::{Contents, FolderTrust, PROJECT_FILES, is_as_trusted, names_folder};
+use super::trust::{Contents, FolderTrust, changed_names, is_as_trusted, names_folder};
 use super::typed::Settings;
 use super::value::{Key, SectionEntry, TableEntry, Value};
 use crate::stdx::text;
@@ -419,9 +419,8 @@ impl<'a> Loading<'a> {
         if is_listed && trusted.is_none() && !agrees {
             self.warnings.push(ConfigWarning::TrustUnconfirmed { folder: workspace.clone() });
         } else if is_listed && !agrees {
-            let changed = |name: &&str| contents.get(*name) != before.get(*name);
-            let files: Vec<&str> = PROJECT_FILES.into_iter().filter(changed).collect();
-            let (folder, files) = (workspace.clone(), files.join(", "));
+            let files = text::sanitize_line(&changed_names(before, contents).join(", ")).into_owned();
+            let folder = workspace.clone();
             self.warnings.push(ConfigWarning::TrustSuspended { folder, files });
         }
         if is_listed && agrees { FolderTrust::Trusted } else { FolderTrust::Untrusted }

@@ -21,6 +21,7 @@ mod read;
 mod save;
 mod servers;
 mod settings;
+mod texts;
 mod trust;
 mod typed;
 mod value;
@@ -45,9 +46,12 @@ pub use servers::{
     ServerScope, ServerSettings, ServerTransport, filled_in, project_servers, variables,
 };
 pub use settings::{ProjectTrust, SETTINGS, SettingRow, Target};
+pub use texts::{
+    INSTRUCTIONS, PROJECT_COMMANDS, PROJECT_KNOWLEDGE, markdown_below, read_bounded, read_inside,
+};
 pub use trust::{
-    Contents, FolderTrust, PROJECT_FILES, PROJECT_MEMORIES, TrustRecord, contents_of, is_as_trusted,
-    is_readable, is_readable_text, names_folder, read_bounded,
+    Contents, FolderTrust, PROJECT_FILES, PROJECT_MEMORIES, TrustRecord, changed_names, contents_of,
+    is_as_trusted, is_readable, is_readable_text, names_folder,
 };
 pub use typed::{MemorySettings, Settings, ShellSettings, TelemetrySettings, UndoSettings};
 pub use value::{Key, Secret, SectionEntry, TableEntry, Value};

@@ -118,8 +118,8 @@ pub enum ConfigWarning {
     #[error("{source_of}: `{key}` is {wrong}; it has no effect")]
     BadEntry { source_of: Source, key: String, wrong: Box<Wrong> },
     #[error(
-        "{} changed since you trusted it ({files}): its settings, rules and hooks are ignored until you review them; \
-         `co trust` shows what changed",
+        "{} changed since you trusted it ({files}): its settings, rules, hooks, texts and commands are ignored \
+         until you review them; `co trust` shows what changed",
         shown(folder)
     )]
     TrustSuspended { folder: PathBuf, files: String },

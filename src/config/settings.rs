@@ -307,6 +307,10 @@ pub static SETTINGS: &[SettingRow] = &[
     row("audit_head", &["CO_AUDIT_HEAD"], Kind::Bool,
         "At the end of the screen, print the head of the audit, which `co audit verify` takes",
         |s, v| s.audit_head = v.bool()).default("false").project(ProjectTrust::Never),
+    // --- the prompt
+    row("personality", &["CO_PERSONALITY", "CO_CLI_PERSONALITY"], Kind::Text,
+        "Tone of the answers: `finch`, `jeff`, `friendly`, `terse`, `inquisitive`, or one of your own in `prompts/personalities` beside the settings",
+        |s, v| s.personality = v.text().map(|name| name.trim().to_lowercase()).unwrap_or_default()).default("finch"),
     // --- the turn
     row("mode", &["CO_MODE"], Kind::Choice(Mode::NAMES),
         "What asks: `ask` changes and commands; `auto` all but edits in the workspace; `plan` nothing, it only reads; `dry-run` nothing, it only previews; `defer-all` everything. Project files may not set `auto`",

@@ -1,19 +1,22 @@
-//! Trust in a folder's `.co` files: their current content, and the content that the user trusted.
+//! Trust in a folder's files: those of `.co`, the texts for the model and the commands; their current content, and the
+//! content that the user trusted.
 //!
 //! Trust is bound to content: the list of trusted folders is a setting of the user, and a record beside the
 //! settings keeps the files' content when they were trusted. Content that has changed since (by a pull, by
 //! another program) is ignored until the user has looked at it. Used by the loader, and by `app`, which shows
 //! differences and writes the record.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::places::user_file;
+use super::texts::{
+    INSTRUCTIONS, PROJECT_COMMANDS, PROJECT_KNOWLEDGE, markdown_below, read_bounded, read_inside,
+};
 use crate::stdx::beneath::BaseFolder;
 use crate::stdx::fs::{create_private_dir, write_private};
+use crate::stdx::paths::{PathError, confine};
 
 /// Whether the user trusts the settings, rules and hooks of the folder in which `co` works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,37 +36,11 @@ pub const PROJECT_MEMORIES: [&str; 2] = [".co/knowledge/memories", ".co-cli/know
 const MOST_MEMORIES: usize = 1_000;
 const MOST_OF_MEMORIES: usize = 4 * 1024 * 1024;
 
-/// Maximum size of such a file, in bytes.
-pub const LARGEST: u64 = 256 * 1024;
-
 /// File name of the record of trusted content, beside the user's settings.
 const RECORD: &str = "trusted.json";
 
-/// The texts of existing files, by their paths in the folder: those of [`PROJECT_FILES`], and memories.
+/// The texts of existing files, by their paths in the folder: those of [`PROJECT_FILES`], memories, and texts for the model.
 pub type Contents = BTreeMap<String, String>;
-
-/// Reads a file's text; `None` if there is no file. Fails if it is not a regular file, is too large, or is
-/// not UTF-8, because the author of a folder may have put anything there.
-pub fn read_bounded(path: &Path) -> io::Result<Option<String>> {
-    // Without this, opening a pipe would wait for a writer.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = match File::options().read(true).custom_flags(flags).open(path) {
-        Ok(file) => file,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
-    };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let mut text = String::new();
-    file.take(LARGEST + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LARGEST {
-        return Err(io::Error::other(format!("it is larger than {} kB", LARGEST / 1024)));
-    }
-    Ok(Some(text))
-}
 
 /// Marks the content of a file that cannot be read; no trusted text begins with it.
 const UNREADABLE: char = '\0';
@@ -88,8 +65,8 @@ pub fn names_folder(list: &[PathBuf], folder: &Path) -> bool {
     list.iter().any(|one| one == folder || one.canonicalize().is_ok_and(|one| one == folder))
 }
 
-/// Returns the current content of a folder's files. An unreadable file is reported as a problem, and gets a
-/// content that is never trusted.
+/// Returns the current content of a folder's files, and what is wrong with them. A file that configures `co` and is
+/// unreadable gets a content that is never trusted; a text that is unreadable counts as missing, because it is never used.
 pub fn contents_of(folder: &Path) -> (Contents, Vec<String>) {
     let (mut contents, mut problems) = (Contents::new(), Vec::new());
     let mut unreadable = |contents: &mut Contents, name: &str, why: String| {
@@ -120,6 +97,29 @@ pub fn contents_of(folder: &Path) -> (Contents, Vec<String>) {
             Err(error) => unreadable(&mut contents, &name, error.to_string()),
         }
     }
+    let mut texts: Vec<String> =
+        PROJECT_KNOWLEDGE.iter().chain(&INSTRUCTIONS).map(|&name| name.to_owned()).collect();
+    for commands in PROJECT_COMMANDS {
+        match confine(folder, commands) {
+            Ok(root) => {
+                let (names, problem) = markdown_below(&root);
+                texts.extend(names.into_iter().map(|name| format!("{commands}/{name}")));
+                problems.extend(problem.map(|problem| format!("{commands}: {problem}")));
+            }
+            Err(PathError::Outside { .. }) => {
+                problems.push(format!("{commands}: it is a link that leads out of the folder"));
+            }
+            // Then there are none.
+            Err(_) => {}
+        }
+    }
+    for name in texts {
+        match read_inside(folder, &name) {
+            Ok(None) => {}
+            Ok(Some(text)) => drop(contents.insert(name, text)),
+            Err(error) => problems.push(format!("{name}: {error}")),
+        }
+    }
     (contents, problems)
 }
 
@@ -144,6 +144,12 @@ fn memory_files(folder: &Path) -> (Vec<String>, Option<(&'static str, String)>) 
     (found, None)
 }
 
+/// Returns the names of the files that differ between two contents, sorted.
+pub fn changed_names<'a>(before: &'a Contents, now: &'a Contents) -> Vec<&'a str> {
+    let names: BTreeSet<&str> = before.keys().chain(now.keys()).map(String::as_str).collect();
+    names.into_iter().filter(|name| before.get(*name) != now.get(*name)).collect()
+}
+
 /// The contents that the user trusted, by folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustRecord {
@@ -164,11 +170,15 @@ impl TrustRecord {
         self.folders.get(folder).cloned()
     }
 
-    /// Whether a folder of the list is trusted with its current content. This covers only the folder itself,
-    /// because folders below it may be from anyone.
-    pub fn trusts(&self, list: &[PathBuf], folder: &Path) -> bool {
-        names_folder(list, folder)
-            && is_as_trusted(&contents_of(folder).0, &self.contents(folder).unwrap_or_default())
+    /// Returns the content of a folder of the list that is trusted with its current content, and what is wrong with other
+    /// files there; `None` for any other folder. This covers only the folder itself, because folders below it may be from
+    /// anyone.
+    pub fn trusted(&self, list: &[PathBuf], folder: &Path) -> Option<(Contents, Vec<String>)> {
+        if !names_folder(list, folder) {
+            return None;
+        }
+        let (contents, problems) = contents_of(folder);
+        is_as_trusted(&contents, &self.contents(folder).unwrap_or_default()).then_some((contents, problems))
     }
 
     /// Saves the trusted content of a folder; `None` removes it.

@@ -94,6 +94,8 @@ with_blank! {
         pub plain: bool,
         /// Whether the end of a conversation prints the head of the audit.
         pub audit_head: bool,
+        /// The name of the personality at program start.
+        pub personality: String,
         /// The approval mode at program start.
         pub mode: Mode,
         /// How long a request can be decided. `None`: without limit.

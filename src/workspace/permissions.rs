@@ -13,11 +13,14 @@ use super::World;
 use super::hooks::HookFiles;
 use super::rules::{RuleBook, counting};
 use super::told::is_new;
-use super::trust::{Belongings, PROJECT, TOLD, TrustChange, TrustError, trust_by, trustable, write_trust};
+use super::trust::{
+    Belongings, TOLD, TrustChange, TrustError, TrustedTexts, has_belongings, trust_by, trustable,
+    trusted_contents, write_trust,
+};
 use crate::agent::driver::AgentEnv;
 use crate::approval::rules::{RuleSet, RulesHealth};
 use crate::approval::{AutoApprove, Policy};
-use crate::config::{Contents, FolderTrust, Mode, PROJECT_MEMORIES, PROJECT_SERVERS, Settings};
+use crate::config::{Contents, FolderTrust, Mode, Settings};
 use crate::hook::Hook;
 use crate::hook::command::Missing;
 use crate::hook::notices::HookNotices;
@@ -182,6 +185,12 @@ impl Permissions {
         trust_by(&trusted, &self.world, folder)
     }
 
+    /// Returns the contents of a folder that is trusted now, and what is wrong with other files there. Blocking.
+    pub fn trusted_contents(&self, folder: &Path) -> TrustedTexts {
+        let trusted = self.trusted_folders.lock().clone();
+        trusted_contents(&trusted, &self.world, folder)
+    }
+
     /// Trusts a folder with the contents shown to the user, permanently; returns the file in which that is stored.
     pub async fn trust_folder(&self, folder: &Path, shown: Contents) -> Result<PathBuf, TrustError> {
         let (world, folder) = (self.world.clone(), folder.to_owned());
@@ -199,10 +208,7 @@ impl Permissions {
 
     /// Returns a notice about the contents of an untrusted folder that are not in effect, once for each content.
     pub async fn untrusted_notice(&self, folder: &Path) -> Option<String> {
-        let has_memories = PROJECT_MEMORIES.iter().any(|memories| folder.join(memories).is_dir());
-        let is_there =
-            folder.join(PROJECT).is_dir() || folder.join(PROJECT_SERVERS).is_file() || has_memories;
-        if self.trust_of(folder) == FolderTrust::Trusted || !is_there {
+        if self.trust_of(folder) == FolderTrust::Trusted || !has_belongings(folder) {
             return None;
         }
         let (world, folder) = (self.world.clone(), folder.to_owned());

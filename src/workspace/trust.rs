@@ -1,7 +1,6 @@
-//! Trusted folders, whose settings, rules and hooks are in effect. The user's own settings list
+//! Trusted folders, whose settings, rules, hooks, texts and commands are in effect. The user's own settings list
 //! the folders, and a record has the contents that the user was shown. An untrusted folder is reported once.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -17,8 +16,9 @@ use crate::approval::WorkspaceKind;
 use crate::approval::rules::{RuleSet, RuleSource};
 use crate::command::code;
 use crate::config::{
-    ConfigWarning, Contents, FolderTrust, PROJECT_FILES, PROJECT_MEMORIES, Settings, TrustRecord,
-    contents_of, is_readable, is_readable_text, read_bounded, user_file,
+    ConfigWarning, Contents, FolderTrust, INSTRUCTIONS, PROJECT_COMMANDS, PROJECT_FILES, PROJECT_KNOWLEDGE,
+    PROJECT_MEMORIES, PROJECT_SERVERS, Settings, TrustRecord, changed_names, contents_of, is_readable,
+    is_readable_text, read_bounded, user_file,
 };
 use crate::hook::file::HookScope;
 use crate::stdx::fs::{Fingerprinter, create_private_dir, write_atomic};
@@ -84,6 +84,10 @@ pub struct Belongings {
     pub hooks: Vec<(String, String, String)>,
     /// Tool servers, each with its name and its command or address.
     pub servers: Vec<(String, String)>,
+    /// Files with knowledge or instructions for the model.
+    pub texts: Vec<String>,
+    /// Files of commands.
+    pub commands: usize,
     /// Files that cannot be read correctly.
     pub problems: Vec<String>,
     /// Variables that its settings use as keys or headers, and the hosts to which they would be sent.
@@ -107,6 +111,9 @@ impl Belongings {
         found.keys = contents.get(PROJECT_SETTINGS).map(|text| wanted_keys(text)).unwrap_or_default();
         let is_memory = |name: &&String| PROJECT_MEMORIES.iter().any(|folder| name.starts_with(folder));
         found.memories = contents.keys().filter(is_memory).count();
+        let is_text = |name: &&String| PROJECT_KNOWLEDGE.iter().chain(&INSTRUCTIONS).any(|text| text == name);
+        found.texts = contents.keys().filter(is_text).cloned().collect();
+        found.commands = contents.keys().filter(|name| is_command(name)).count();
         found.contents = contents;
         let there = World { workspace: folder.to_owned(), ..world.clone() };
         // Errors in the settings are reported when they are used.
@@ -146,6 +153,8 @@ impl Belongings {
             && self.memories == 0
             && self.hooks.is_empty()
             && self.servers.is_empty()
+            && self.texts.is_empty()
+            && self.commands == 0
             && self.problems.is_empty()
     }
 
@@ -174,6 +183,15 @@ impl Belongings {
             let names: Vec<_> = self.servers.iter().map(|(name, _)| code(name)).collect();
             parts.push(format!("tool servers ({})", names.join(", ")));
         }
+        if !self.texts.is_empty() {
+            let names: Vec<_> = self.texts.iter().map(|name| code(name)).collect();
+            parts.push(format!("texts for the model ({})", names.join(", ")));
+        }
+        match self.commands {
+            0 => {}
+            1 => parts.push("1 command".to_owned()),
+            many => parts.push(format!("{many} commands")),
+        }
         if !self.problems.is_empty() {
             parts.push("files that cannot be read".to_owned());
         }
@@ -198,11 +216,31 @@ impl Belongings {
     }
 }
 
+/// Whether a file of a project's contents is a command.
+pub fn is_command(name: &str) -> bool {
+    PROJECT_COMMANDS.iter().any(|folder| Path::new(name).starts_with(folder))
+}
+
+/// Whether a folder has texts for the model.
+pub fn has_texts(folder: &Path) -> bool {
+    PROJECT_KNOWLEDGE.iter().chain(&INSTRUCTIONS).any(|name| folder.join(name).is_file())
+}
+
+/// Whether a folder has files that are in effect only if it is trusted.
+pub(super) fn has_belongings(folder: &Path) -> bool {
+    folder.join(PROJECT_SERVERS).is_file()
+        || has_texts(folder)
+        || PROJECT_COMMANDS
+            .iter()
+            .chain(&PROJECT_MEMORIES)
+            .chain(&[PROJECT])
+            .any(|name| folder.join(name).is_dir())
+}
+
 /// Returns the differences between two contents, file by file.
 fn changes(before: &Contents, now: &Contents) -> Vec<String> {
     let mut lines = Vec::new();
-    let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-    for name in names {
+    for name in changed_names(before, now) {
         // An unreadable file is reported as a problem.
         let shown = |text: &&String| is_readable_text(text);
         let text = |contents: &Contents| contents.get(name).filter(shown).cloned().unwrap_or_default();
@@ -353,10 +391,18 @@ pub fn trust_in(settings: &Settings, world: &World, folder: &Path) -> FolderTrus
 }
 
 pub(super) fn trust_by(list: &[PathBuf], world: &World, folder: &Path) -> FolderTrust {
-    match TrustRecord::of(&world.env).trusts(list, folder) {
-        true => FolderTrust::Trusted,
-        false => FolderTrust::Untrusted,
+    match trusted_contents(list, world, folder) {
+        Some(_) => FolderTrust::Trusted,
+        None => FolderTrust::Untrusted,
     }
+}
+
+/// The contents of a trusted folder, and what is wrong with other files there; `None` of any other folder.
+pub type TrustedTexts = Option<(Contents, Vec<String>)>;
+
+/// Returns what counts of a folder if this list trusts it with its current contents. Blocking.
+pub fn trusted_contents(list: &[PathBuf], world: &World, folder: &Path) -> TrustedTexts {
+    TrustRecord::of(&world.env).trusted(list, folder)
 }
 
 /// Whether the folder's settings, read again, make it trusted.

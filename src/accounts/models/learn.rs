@@ -6,6 +6,7 @@ use super::{ModelChoice, Models, most_output};
 use crate::accounts::offers;
 use crate::accounts::profiles;
 use crate::agent::driver::ActiveModel;
+use crate::agent::prompt::Steering;
 use crate::provider::Profile;
 
 impl Models {
@@ -41,7 +42,7 @@ impl Models {
                 *active = Arc::new(ActiveModel {
                     provider: Arc::clone(&active.provider),
                     name: model.clone(),
-                    max_output_tokens: most_output(settings, &profile),
+                    max_output_tokens: most_output(settings, Steering::of(&provider, &model), &profile),
                     profile,
                     ..**active
                 });

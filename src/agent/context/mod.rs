@@ -72,6 +72,11 @@ pub fn limit(set: Option<u32>, window: Option<u32>, reply: Option<u32>, preamble
     set.or_else(|| window.map(|window| room(window, reply)))
 }
 
+/// Estimates the tokens of a text, rounded up.
+pub fn text_tokens(text: &str) -> u64 {
+    u64::try_from(text.len()).unwrap_or(u64::MAX).div_ceil(BYTES_PER_TOKEN)
+}
+
 /// Estimates the tokens of what stands before the conversation: the system prompt and the tools.
 pub fn preamble_tokens(system: &str, tools: &[ToolSchema]) -> u64 {
     u64::try_from(preamble_bytes(system, tools)).unwrap_or(u64::MAX) / BYTES_PER_TOKEN

@@ -1,6 +1,6 @@
 //! The environment in which turns run, built once by `app`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use crate::agent::caps::{CapQuestion, Caps};
 use crate::agent::context::ViewSettings;
 use crate::agent::port::Op;
+use crate::agent::prompt::PromptBook;
 use crate::agent::turn::Patience;
 use crate::approval::{Decider, Place, Policy};
 use crate::config::{SpanContent, ThinkingLevel};
@@ -36,6 +37,10 @@ pub struct AgentEnv {
     pub fallback: Option<FallbackModel>,
     /// The model that writes summaries, if one is set; else the one that answers does.
     pub summarizer: Option<Arc<ActiveModel>>,
+    /// The texts of the system prompt.
+    pub prompt: Arc<PromptBook>,
+    /// Finds instructions in the subfolders that calls enter.
+    pub entered: Arc<dyn EnteredFolders>,
     /// How calls are decided; a change applies immediately, also to the running turn.
     pub policy: watch::Receiver<Policy>,
     pub isolation: Isolation,
@@ -71,6 +76,20 @@ pub struct AgentEnv {
     /// The decider recorded for this front end's answers.
     pub decider: Decider,
     pub trace: TraceSettings,
+}
+
+/// Finds the instructions of subfolders.
+pub trait EnteredFolders: Send + Sync {
+    /// Returns the instructions that hold for these files of a folder and are not in its prompt, each as the path of its
+    /// file in the folder and the text; those of outer folders first. Blocking.
+    fn instructions(&self, folder: &Path, files: &[PathBuf]) -> Vec<(String, String)>;
+}
+
+/// There are none.
+impl EnteredFolders for () {
+    fn instructions(&self, _: &Path, _: &[PathBuf]) -> Vec<(String, String)> {
+        Vec::new()
+    }
 }
 
 /// What the spans of turns hold, and what they are a part of.

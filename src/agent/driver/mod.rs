@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TraceSettings, TurnResult};
+pub use self::env::{ActiveModel, AgentEnv, EnteredFolders, FallbackModel, TraceSettings, TurnResult};
 pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
 use self::spans::{TurnSpans, TurnStart};
 use super::port::{Event, Frontend, Op};

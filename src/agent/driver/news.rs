@@ -1,9 +1,13 @@
-//! What the next request tells the model beside the prompt: outcomes of late calls, notes, the situation.
+//! What the next request tells the model beside the prompt: outcomes of late calls, notes, instructions of the folders
+//! that its calls entered, the situation.
+
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::AgentEnv;
 use crate::agent::port::{Event, Frontend};
 use crate::agent::prompt;
-use crate::history::{Durability, Record};
+use crate::history::{Durability, History, Record};
 use crate::message::{Message, NoteKind, UserPart};
 use crate::session::Session;
 use crate::store::StoreError;
@@ -21,7 +25,8 @@ pub(super) async fn say_news(
     env: &AgentEnv,
     frontend: &dyn Frontend,
 ) -> Result<(), StoreError> {
-    let parts = news(session, env, |kind| matches!(kind, NoteKind::LateOutcome { .. }));
+    let mut parts = news(session, env, |kind| matches!(kind, NoteKind::LateOutcome { .. }));
+    parts.extend(entered(session.history(), env).await);
     if parts.is_empty() {
         return Ok(());
     }
@@ -30,4 +35,25 @@ pub(super) async fn say_news(
     // The turn itself detects a closed front end.
     let _closed = frontend.show(Event::Prompted { parts }).await;
     Ok(())
+}
+
+/// Returns the instructions of folders in which the model read or wrote a file, those that the conversation does not hold
+/// as they are now.
+async fn entered(history: &History, env: &AgentEnv) -> Vec<UserPart> {
+    let folder = history.workspace().to_owned();
+    let seen = history.seen().keys().map(|resource| PathBuf::from(&resource.0));
+    let is_deeper = |file: &PathBuf| file.starts_with(&folder) && file.parent() != Some(folder.as_path());
+    let files: Vec<PathBuf> = seen.filter(is_deeper).collect();
+    if files.is_empty() {
+        return Vec::new();
+    }
+    let finder = Arc::clone(&env.entered);
+    // Only a panic fails the task.
+    let found = tokio::task::spawn_blocking(move || finder.instructions(&folder, &files)).await;
+    let notes = found.unwrap_or_default().into_iter().map(|(path, text)| {
+        let text = format!("{path}, for what is below its folder:\n\n{text}");
+        (NoteKind::Instructions { path }, text)
+    });
+    let new = notes.filter(|(kind, text)| prompt::last_note(history, kind) != Some(text.as_str()));
+    new.map(|(kind, text)| UserPart::Note { kind, text }).collect()
 }

@@ -188,7 +188,8 @@ impl<'a> Driver<'a> {
         let wakeups = session.store().wakeups();
         let heard_to = RecordNo(session.history().len());
         let room = tool_room(env, session);
-        let preamble = Preamble::of(session.history().workspace(), &env.policy.borrow(), &toolset, &room);
+        let folder = session.history().workspace();
+        let preamble = Preamble::of(&env.prompt, folder, &env.policy.borrow(), (&toolset, &room));
         Self {
             session,
             env,
@@ -578,7 +579,8 @@ impl<'a> Driver<'a> {
             self.turn.offer(specs, hooked);
         }
         let folder = self.session.history().workspace();
-        self.preamble = Preamble::of(folder, &self.env.policy.borrow(), &toolset, &room);
+        let policy = self.env.policy.borrow();
+        self.preamble = Preamble::of(&self.env.prompt, folder, &policy, (&toolset, &room));
         (self.toolset, self.room) = (toolset, room);
     }
 
@@ -645,7 +647,7 @@ impl<'a> Driver<'a> {
     /// Estimates whether the next request fits the configured size, else the window of the model that answers.
     fn fit(&self, who: ModelRole) -> Fit {
         let (_, model, _) = self.answering(who);
-        let preamble = context::preamble_tokens(&self.preamble.system(), &self.preamble.tools);
+        let preamble = self.preamble.estimated(&model);
         let history = self.session.history();
         let size = match self.limits(&model) {
             limits if limits == ViewLimits::default() => context::estimated_tokens(history, preamble),
@@ -665,7 +667,7 @@ impl<'a> Driver<'a> {
     /// Plans a compaction for the model that answers.
     fn plan_compaction(&self, why: Overfull, who: ModelRole) -> Option<CompactionPlan> {
         let (_, model, _) = self.answering(who);
-        let preamble = context::preamble_tokens(&self.preamble.system(), &self.preamble.tools);
+        let preamble = self.preamble.estimated(&model);
         let room = self.room(&model, preamble).map(|room| room.saturating_sub(preamble));
         // Whichever model writes the summary must be able to read what is quoted.
         let summarizer = self.env.summarizer.as_ref().and_then(|model| self.room(model, 0));

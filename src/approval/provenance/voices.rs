@@ -58,6 +58,11 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
         UserPart::Image { .. } => None,
         UserPart::Note { kind, text } => {
             let (source, from) = match kind {
+                // Text of a file of the workspace, as if a tool had read it.
+                NoteKind::Instructions { path } => {
+                    let source = Source::File { path: path.clone() };
+                    return Some(Voice { text, side: Side::Files, source, from: None });
+                }
                 NoteKind::CommandOutput => {
                     (Source::Command { command: text.lines().next().unwrap_or_default().to_owned() }, None)
                 }

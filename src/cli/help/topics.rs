@@ -25,7 +25,7 @@ pub(in crate::cli) struct Topic {
 
 /// All topics, in the order in which help lists them.
 #[rustfmt::skip]
-pub(in crate::cli) const TOPICS: [Topic; 19] = [
+pub(in crate::cli) const TOPICS: [Topic; 20] = [
     topic("approvals", "decide requests, now or later, here or elsewhere", include_str!("approvals.txt"), String::new),
     topic("policy", "what decides each call, and the modes", include_str!("policy.txt"), String::new),
     topic("rules", "your rules for what runs, asks or is denied", include_str!("rules.txt"), || EXAMPLE.to_owned()),
@@ -36,6 +36,7 @@ pub(in crate::cli) const TOPICS: [Topic; 19] = [
     topic("mcp", "tools of other programs: servers, logins, approvals", include_str!("mcp.txt"), String::new),
     topic("audit", "the record of decisions, and database backups", include_str!("audit.txt"), String::new),
     topic("models", "services, their keys, models, retries", include_str!("models.txt"), services),
+    topic("prompts", "what models are told, personalities, your own commands", include_str!("prompts.txt"), String::new),
     topic("money", "tokens, prices and caps", include_str!("money.txt"), String::new),
     topic("spans", "what turns did: traces, statistics, collectors, logs", include_str!("spans.txt"), String::new),
     topic("eval", "score how a model calls tools", include_str!("eval.txt"), String::new),

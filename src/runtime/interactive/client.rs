@@ -1,6 +1,7 @@
 //! Handles requests that are possible at any time, whether a turn runs or not: lines, slash commands, shell commands,
 //! models. It never touches the session; anything that only its owner may do is returned as [`OwnerAction`].
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, images, mentions};
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
-    Activity, Command, CommandEffect, Commands, Entry, ExportForm, FilesToo, Privacy, Say, UNSANDBOXED, code,
-    dispatch,
+    Activity, Command, CommandEffect, CommandFile, Commands, Entry, ExportForm, FilesToo, Privacy, Say,
+    UNSANDBOXED, code, dispatch,
 };
 use crate::config::{Contents, Mode};
 use crate::frontend::channel::{ChannelFrontend, Updates};
@@ -75,6 +76,8 @@ pub(super) struct ClientHandler {
     /// Why this process has the session read-only.
     pub(super) read_only: Option<String>,
     pub(super) commands: Commands,
+    /// The files of the custom ones among them.
+    pub(super) command_files: Vec<CommandFile>,
     /// The activity last sent. The front end starts in the state of a running turn.
     told: Activity,
     pub(super) model: watch::Receiver<ModelChoice>,
@@ -86,6 +89,8 @@ pub(super) struct ClientHandler {
     pub(super) copied: bool,
     /// The discovered server that was reported to the user.
     told_server: Option<String>,
+    /// What was said of files of commands.
+    pub(super) told_commands: BTreeSet<String>,
     /// The storing of the last typed line.
     remembering: Option<tokio::task::JoinHandle<()>>,
     /// The folder's contents shown to the user before they trust it.
@@ -171,11 +176,13 @@ impl ClientHandler {
             questions: Questions::default(),
             read_only: None,
             commands: Commands::builtin(),
+            command_files: Vec::new(),
             told: Activity::Running,
             model,
             login: None,
             welcomed: false,
             told_server: None,
+            told_commands: BTreeSet::new(),
             remembering: None,
             spent: Arc::default(),
             shown_of_folder: None,
@@ -358,6 +365,9 @@ impl ClientHandler {
 
     async fn line(&mut self, text: &str, known: SessionView<'_>) -> OwnerAction {
         let entry = dispatch(text);
+        if let Entry::Command { .. } = entry {
+            self.refresh_commands().await;
+        }
         self.remember(&entry, text);
         match entry {
             Entry::Quit => OwnerAction::Close,
@@ -448,6 +458,16 @@ impl ClientHandler {
             CommandEffect::SwitchModel(name) => self.switch(&name).await,
             CommandEffect::PickModel(text) => {
                 self.pick_model(view.models, text).await;
+            }
+            CommandEffect::SetPersonality(name, say) => {
+                self.app.prompts.set_personality(&name);
+                self.say(say).await;
+            }
+            CommandEffect::Send { say, text } => {
+                if let Some(say) = say {
+                    self.say(say).await;
+                }
+                return self.prompt(Prompt::written(text)).await;
             }
             CommandEffect::SetThinking(level, say) => {
                 self.app.models.set_thinking(level);
@@ -688,8 +708,9 @@ impl ClientHandler {
             name: command.name.clone(),
             usage: command.usage.clone(),
             about: command.about.clone(),
-            source: "built-in".to_owned(),
+            source: command.source.clone(),
             args: match command.name.as_str() {
+                "personality" => self.app.prompts.names(),
                 "model" => self.app.models.lines(&used).into_iter().map(|line| line.name).collect(),
                 _ => command.choices().map(str::to_owned).collect(),
             },

@@ -16,6 +16,7 @@ mod login;
 mod memory;
 mod models;
 mod pending;
+mod prompts;
 mod questions;
 mod reader;
 mod rules;
@@ -136,6 +137,7 @@ async fn live(
     loop {
         client.enter(opened.id().clone(), opened.history().workspace().to_owned());
         client.refresh_rules().await;
+        client.refresh_commands().await;
         let left = match opened {
             Opened::Owned(owned) => {
                 let (session, env) = *owned;
@@ -347,6 +349,7 @@ impl<'a> SessionRuntime<'a> {
         }
         self.client.waiting().await;
         self.client.tell_of_folder().await;
+        self.client.tell_of_prompt().await;
         if self.session.history().turns() == 0 {
             self.client.recent().await;
         }

@@ -30,6 +30,8 @@ impl SessionRuntime<'_> {
         self.client.refresh_rules().await;
         let app = std::sync::Arc::clone(&self.client.app);
         app.permissions.refresh(&mut self.env).await;
+        app.refresh_prompt(&mut self.env).await;
+        self.client.tell_of_prompt().await;
         if let Work::Prompt(prompt) = &work {
             self.client.name_found_server().await;
             self.client.header_with(self.session.history(), prompt).await;

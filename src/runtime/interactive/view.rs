@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::client::{ClientHandler, SessionView};
 use crate::agent::context::{self, CompactionPlan};
-use crate::agent::prompt::{self, Preamble};
+use crate::agent::prompt;
 use crate::app::{SandboxStatus, Status};
 use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
 use crate::command::{Activity, CommandView, ContextView, CostPart, Needs, RuleLine, Totals};
@@ -58,6 +58,7 @@ impl ClientHandler {
                 view.status = status.rows();
                 view.status.push(("session".to_owned(), self.session.to_string()));
                 view.status.push(("tools".to_owned(), app.registry.tools().specs().count().to_string()));
+                view.prompt = self.prompt_parts(&*self.known(known).await).await;
             }
             Needs::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
             Needs::Servers => view.servers = app.servers.status(),
@@ -94,6 +95,11 @@ impl ClientHandler {
                     |rule: &Rule| RuleLine { text: format!("{rule}, {}", rule.source), ..rule_line(rule) };
                 view.rules = allowing.map(sourced).collect();
             }
+            Needs::Personality => {
+                view.personality = app.prompts.personality();
+                view.personalities = app.prompts.names();
+            }
+            Needs::Guide => view.guide = self.guide(),
             Needs::Rules => {
                 let history = self.known(known).await;
                 let rules = policy.rules.rules.iter().chain(history.grants().rules());
@@ -184,14 +190,8 @@ async fn stats(client: &ClientHandler) -> Result<Stats, String> {
 /// Returns the size of the next request to the model in use.
 async fn context(client: &ClientHandler, history: &History) -> ContextView {
     let app = &client.app;
-    let model = app.models.active().borrow().clone();
-    let room = context::ToolBudget::of(
-        app.view_settings(),
-        app.settings.context_tokens.or(model.profile.window),
-        history,
-    );
-    let preamble = Preamble::of(history.workspace(), &app.permissions.policy(), &app.registry.tools(), &room);
-    let before = context::preamble_tokens(&preamble.system(), &preamble.tools);
+    let (preamble, model) = client.preamble(history).await;
+    let before = preamble.estimated(&model);
     let (view, set) = (app.view_settings(), app.settings.context_tokens);
     let limits = prompt::view_limits(view, set, &model);
     let request = prompt::request(&client.session, history, limits, &preamble, &model, ToolChoice::Auto);

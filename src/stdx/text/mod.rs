@@ -5,6 +5,7 @@
 
 mod code;
 mod cut;
+mod front_matter;
 mod measure;
 mod nearest;
 mod sanitize;
@@ -12,6 +13,7 @@ mod tokens;
 
 pub use code::code;
 pub use cut::{HeadTail, head_tail, one_line_summary};
+pub use front_matter::front_matter;
 pub use measure::{expand_tabs, grouped, is_plain, truncate, width, wrap};
 pub use nearest::nearest;
 pub use sanitize::{sanitize, sanitize_line};

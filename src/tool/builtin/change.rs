@@ -105,13 +105,17 @@ impl Change {
 }
 
 /// Returns the risk of a write to a path, and why only the user may approve it, if so. Files in `.git` can
-/// run as a program when git is used next. Settings, rules and hooks of `co` decide what it asks for: only
-/// the user may change those. Letter case is ignored, as on some file systems.
+/// run as a program when git is used next. Settings, rules and hooks of `co` decide what it asks for, and instructions
+/// and commands what the model is told: only the user may change those. Letter case is ignored, as on some file systems.
 pub fn guard(place: &ToolPath, path: &Path) -> (Risk, Option<String>) {
     let inner = path.strip_prefix(&place.workspace).unwrap_or(path);
     let has = |name: &str| inner.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
-    if place.is_own(path) || has(".co") {
+    let is_file = |name: &str| inner.file_name().is_some_and(|file| file.eq_ignore_ascii_case(name));
+    let is_command = has(".claude") && has("commands");
+    if place.is_own(path) || has(".co") || has(".co-cli") {
         (Risk::High, Some("it changes settings, rules, hooks or data of co".to_owned()))
+    } else if is_file("AGENTS.md") || is_file("CLAUDE.md") || is_command {
+        (Risk::High, Some("it changes what models are told in this project".to_owned()))
     } else if has(".git") {
         (Risk::High, None)
     } else {

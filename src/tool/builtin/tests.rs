@@ -567,9 +567,16 @@ async fn plans_look_at_links_scripts_and_places_of_our_own() {
     let deep = "{a,".repeat(200);
     let refused = bench.plan("find_files", &json!({ "pattern": deep })).await.unwrap_err().to_string();
     assert!(refused.contains("braces more than 8 deep"), "{refused}");
-    for (path, person) in
-        [(".co/rules.toml", true), (".CO/hooks.toml", true), (".GIT/config", false), ("a", false)]
-    {
+    for (path, person) in [
+        (".co/rules.toml", true),
+        (".CO/hooks.toml", true),
+        (".co-cli/knowledge/context.md", true),
+        ("AGENTS.md", true),
+        ("sub/claude.md", true),
+        (".claude/commands/fix.md", true),
+        (".GIT/config", false),
+        ("a", false),
+    ] {
         let plan = bench.plan("write_file", &json!({"path": path, "content": "x"})).await.unwrap();
         assert_eq!((plan.risk == Risk::High, plan.needs_person.is_some()), (path != "a", person), "{path}");
     }

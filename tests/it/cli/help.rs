@@ -8,13 +8,14 @@ use co::tui::keys::Keymap;
 
 use crate::co::Co;
 
-const TOPICS: [&str; 13] = [
+const TOPICS: [&str; 14] = [
     "approvals",
     "policy",
     "rules",
     "hooks",
     "audit",
     "models",
+    "prompts",
     "money",
     "settings",
     "keys",
@@ -24,7 +25,7 @@ const TOPICS: [&str; 13] = [
     "exit-codes",
 ];
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "chat",
     "resume",
     "approvals",
@@ -40,6 +41,7 @@ const COMMANDS: [&str; 18] = [
     "models",
     "auth",
     "keys",
+    "prompt",
     "help",
     "completions",
     "man",

@@ -22,6 +22,7 @@ pub mod misuse;
 pub mod models;
 pub mod offline;
 pub mod print;
+pub mod prompts;
 pub mod rules;
 pub mod screen;
 pub mod sessions;

@@ -100,7 +100,7 @@ fn trust_is_in_what_the_folder_said() {
     let write = "reply\n  call write_file {\"path\":\"a\",\"content\":\"x\"}\n";
     let service = Service::new(&format!("{write}{writes}{write}"));
     let co = Co::new().with(&service, Wire::Anthropic).trusting();
-    let suspended = "changed since you trusted it (.co/rules.toml): its settings, rules and hooks are ignored until you review them";
+    let suspended = "changed since you trusted it (.co/rules.toml): its settings, rules, hooks, texts and commands are ignored until you review them";
     // Trusted while it said nothing: what came since was not looked at.
     let co = co.file("work/.co/rules.toml", rule);
     let ran = co.run(&["-p", "go"]);

@@ -99,6 +99,7 @@ fn note(kind: &NoteKind) -> &'static str {
         NoteKind::LateOutcome { .. } => "late",
         NoteKind::Budget => "budget",
         NoteKind::Undone => "undone",
+        NoteKind::Instructions { .. } => "instructions",
         NoteKind::Hook => "hook",
         NoteKind::Repetition => "repetition",
         NoteKind::Summary => "summary",

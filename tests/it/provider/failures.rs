@@ -15,6 +15,7 @@ use co::agent::caps::Caps;
 use co::agent::context::ViewSettings;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel, TraceSettings};
 use co::agent::port::Event;
+use co::agent::prompt::{DEFAULT_PERSONALITY, PromptBook};
 use co::approval::{Decider, Place, Policy};
 use co::history::{Limits, Record, TurnEnd};
 use co::message::{Message, StopKind, StopReason, Usage, UserPart};
@@ -370,6 +371,8 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
         hooks: Vec::new(),
         model,
         fallback,
+        prompt: Arc::new(PromptBook::builtin(Path::new("/w"), DEFAULT_PERSONALITY)),
+        entered: Arc::new(()),
         policy: watch::channel(policy).1,
         isolation: Isolation::NONE,
         place: Place { folder: "/w".into(), ..Place::default() },

@@ -7,6 +7,7 @@ pub mod inbox;
 pub mod interactive;
 pub mod login;
 pub mod memory;
+pub mod prompts;
 pub mod rules;
 pub mod servers;
 pub mod session_rules;

@@ -1,6 +1,7 @@
 //! Runs one script through the real driver, a real session and a real database.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use crate::replay::{Closing, ReplayGate, ReplayProvider};
 use co::agent::caps::Caps;
 use co::agent::context::ViewSettings;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel, TraceSettings};
+use co::agent::prompt::{DEFAULT_PERSONALITY, PromptBook};
 use co::approval::rules::{Rule, RuleSet};
 use co::approval::{
     Approval, AutoApprove, Decider, Judgement, Place, Policy, Request, Verdict, WorkspaceKind,
@@ -264,6 +266,8 @@ fn environment(
         fallback: setting("fallback").map(|name| {
             FallbackModel::new(Arc::new(ActiveModel::new(Arc::new(ReplayProvider::clone(provider)), name)))
         }),
+        prompt: Arc::new(PromptBook::builtin(Path::new("/w"), DEFAULT_PERSONALITY)),
+        entered: Arc::new(()),
         policy,
         isolation: Isolation::NONE,
         place: Place { folder: "/w".into(), kind, trust: FolderTrust::Untrusted },

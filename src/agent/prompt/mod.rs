@@ -1,7 +1,13 @@
 //! The system prompt and the tools that the model receives.
 //!
-//! The texts are in `prompts/` and are only filled in here. Everything before the conversation is byte-stable
-//! within a day, so that providers can cache it.
+//! `book` has the texts and their order, `steering` what single models need, `template` fills texts in. Everything before
+//! the conversation stays the same, byte for byte, until the book, the model or the tools change, so that providers can
+//! cache it.
+
+mod book;
+mod shown;
+mod steering;
+mod template;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +15,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::context::{OmittedTools, ToolBudget, ViewLimits, ViewSettings, fit_tools, view};
+use super::context::{OmittedTools, ToolBudget, ViewLimits, ViewSettings, fit_tools, preamble_tokens, view};
 use super::driver::{ActiveModel, AgentEnv};
 use crate::approval::{AutoApprove, Policy};
 use crate::config::Mode;
@@ -21,38 +27,50 @@ use crate::session::Session;
 use crate::stdx::clock::system_zone;
 use crate::tool::{ToolSpec, Toolset};
 
-const IDENTITY: &str = include_str!("../../prompts/identity.md");
-const APPROVALS: &str = include_str!("../../prompts/approvals.md");
-const TOOLS: &str = include_str!("../../prompts/tools.md");
-const FOLDER: &str = include_str!("../../prompts/folder.md");
-const SUMMARY: &str = include_str!("../../prompts/summary.md");
-const SITUATION: &str = include_str!("../../prompts/situation.md");
+pub use self::book::{
+    ASPECTS, Aspect, DEFAULT_PERSONALITY, PERSONALITIES, PersonalityPart, PromptBook, Section, SectionSource,
+    TemplateValues,
+};
+pub use self::shown::{PromptPart, PromptPlace, parts};
+pub use self::steering::{Steering, Tier};
+pub use self::template::TemplateError;
 
-/// A named text of the system prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
-    pub name: &'static str,
-    pub text: String,
-}
+const SUMMARY: &str = include_str!("../../../prompts/summary.md");
+const SITUATION: &str = include_str!("../../../prompts/situation.md");
 
-/// What precedes the conversation, the same for every request of a turn: nothing in it changes with time or mode, so
-/// that providers can cache it together with the conversation.
+/// What precedes the conversation, the same for every request of a turn to one model: nothing in it changes with time or
+/// mode, so that providers can cache it together with the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preamble {
-    pub sections: Vec<Section>,
+    pub book: Arc<PromptBook>,
     pub tools: Vec<ToolSchema>,
 }
 
 impl Preamble {
     /// Builds it for the turn that begins, in this folder.
-    pub fn of(folder: &Path, policy: &Policy, offered: &Toolset, room: &ToolBudget) -> Self {
+    pub fn of(
+        book: &Arc<PromptBook>,
+        folder: &Path,
+        policy: &Policy,
+        (offered, room): (&Toolset, &ToolBudget),
+    ) -> Self {
         let (tools, _) = tools(offered, policy, folder, room);
-        Self { sections: sections(folder), tools }
+        Self { book: Arc::clone(book), tools }
     }
 
-    /// Returns the system prompt.
-    pub fn system(&self) -> String {
-        self.sections.iter().map(|section| section.text.as_str()).collect::<Vec<_>>().join("\n\n")
+    /// Returns the sections of the system prompt for a model, in order.
+    pub fn sections(&self, model: &ActiveModel) -> Vec<Section> {
+        self.book.sections(Steering::of(model.provider.name(), &model.name))
+    }
+
+    /// Returns the system prompt for a model.
+    pub fn system(&self, model: &ActiveModel) -> String {
+        self.sections(model).into_iter().map(|section| section.text).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// Estimates the tokens of what precedes the conversation with a model.
+    pub fn estimated(&self, model: &ActiveModel) -> u64 {
+        preamble_tokens(&self.system(model), &self.tools)
     }
 }
 
@@ -71,7 +89,7 @@ pub fn request(
     ModelRequest {
         provider: String::new(),
         model: model.name.clone(),
-        system: preamble.system(),
+        system: preamble.system(model),
         messages: patch_dangling_tool_calls(&said),
         tools: preamble.tools.clone(),
         tool_choice,
@@ -109,16 +127,18 @@ pub fn summary_request(model: &ActiveModel, quoted: &str, focus: Option<&str>) -
 /// Returns the note on what applies now, if the conversation does not contain it yet.
 pub fn new_situation(session: &Session, env: &AgentEnv) -> Option<UserPart> {
     let text = situation(&env.policy.borrow(), env.isolation, env.clock.now());
-    let notes = session.history().entries().iter().rev().filter_map(|(_, message)| situation_in(message));
-    let known = notes.into_iter().next().is_some_and(|known| known == text);
+    let known = last_note(session.history(), &NoteKind::Situation) == Some(text.as_str());
     (!known).then_some(UserPart::Note { kind: NoteKind::Situation, text })
 }
 
-fn situation_in(message: &Message) -> Option<&str> {
-    let Message::User { parts } = message else { return None };
-    parts.iter().rev().find_map(|part| match part {
-        UserPart::Note { kind: NoteKind::Situation, text } => Some(text.as_str()),
-        UserPart::Note { .. } | UserPart::Text { .. } | UserPart::Image { .. } => None,
+/// Returns the last note of a kind in the conversation.
+pub(super) fn last_note<'a>(history: &'a History, wanted: &NoteKind) -> Option<&'a str> {
+    history.entries().iter().rev().find_map(|(_, message)| {
+        let Message::User { parts } = &**message else { return None };
+        parts.iter().rev().find_map(|part| match part {
+            UserPart::Note { kind, text } if kind == wanted => Some(text.as_str()),
+            UserPart::Note { .. } | UserPart::Text { .. } | UserPart::Image { .. } => None,
+        })
     })
 }
 
@@ -129,13 +149,6 @@ fn visible(message: &Arc<Message>, profile: &Profile) -> Arc<Message> {
         Some(false) => images::left_out(message).map_or_else(|| Arc::clone(message), Arc::new),
         Some(true) | None => Arc::clone(message),
     }
-}
-
-/// Returns the sections of the system prompt, in order.
-pub fn sections(workspace: &Path) -> Vec<Section> {
-    let folder = FOLDER.replace("{folder}", &workspace.display().to_string());
-    let texts = [("identity", IDENTITY), ("approvals", APPROVALS), ("tools", TOOLS), ("folder", &folder)];
-    texts.into_iter().map(|(name, text)| Section { name, text: text.trim().to_owned() }).collect()
 }
 
 /// Returns what applies now: the date, the mode and the sandbox.

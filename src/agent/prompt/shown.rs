@@ -1,0 +1,71 @@
+//! The assembled prompt as it is shown: each part with its source, its tokens and its place.
+
+use serde::Serialize;
+
+use super::Preamble;
+use crate::agent::context::{preamble_tokens, text_tokens};
+use crate::agent::driver::ActiveModel;
+use crate::provider::ToolSchema;
+
+/// Where a part stands in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptPlace {
+    /// In the system prompt, before the conversation: a provider's cache holds it, and a change of it is read anew.
+    Prefix,
+    /// Beside the system prompt, also before the conversation.
+    Tools,
+    /// A note in the conversation: a change of it leaves the prefix as it is.
+    Tail,
+}
+
+impl PromptPlace {
+    /// The word for lists.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Prefix => "prefix",
+            Self::Tools => "prefix, beside the text",
+            Self::Tail => "tail",
+        }
+    }
+}
+
+/// One part of the prompt. Its JSON form is that of `co prompt show --json`: fields may only be added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PromptPart {
+    pub name: String,
+    pub place: PromptPlace,
+    pub source: String,
+    /// Estimated.
+    pub tokens: u64,
+    /// As it is sent; of tools the names.
+    pub text: String,
+}
+
+/// Returns the parts of the prompt that a model gets now, in order. Joined by an empty line, the texts of
+/// [`PromptPlace::Prefix`] are the system prompt.
+pub fn parts(preamble: &Preamble, model: &ActiveModel, situation: String) -> Vec<PromptPart> {
+    let section = |one: super::Section| PromptPart {
+        tokens: one.tokens(),
+        place: PromptPlace::Prefix,
+        source: one.source.to_string(),
+        name: one.name,
+        text: one.text,
+    };
+    let names: Vec<&str> = preamble.tools.iter().map(|tool: &ToolSchema| tool.name.as_str()).collect();
+    let tools = PromptPart {
+        name: "tools".to_owned(),
+        place: PromptPlace::Tools,
+        source: "co tools describes them".to_owned(),
+        tokens: preamble_tokens("", &preamble.tools),
+        text: names.join(", "),
+    };
+    let now = PromptPart {
+        name: "situation".to_owned(),
+        place: PromptPlace::Tail,
+        source: "date, mode and sandbox of now".to_owned(),
+        tokens: text_tokens(&situation),
+        text: situation,
+    };
+    preamble.sections(model).into_iter().map(section).chain([tools, now]).collect()
+}

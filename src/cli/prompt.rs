@@ -1,0 +1,84 @@
+//! `co prompt show`: the prompt that the next turn in this folder would send, without a session.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::args::{Flags, PromptArgs, PromptWhat};
+use super::console::Console;
+use super::error::Result;
+use crate::accounts::{Models, Pace};
+use crate::agent::context::ToolBudget;
+use crate::agent::prompt::{self, Preamble, PromptPart, PromptPlace};
+use crate::app::{AppError, Tools, server_place, tools, view_settings};
+use crate::approval::Policy;
+use crate::config::FolderTrust;
+use crate::history::History;
+use crate::stdx::text::{grouped, sanitize, sanitize_line};
+use crate::tool::mcp::Servers;
+use crate::workspace::rules::RuleBook;
+use crate::workspace::trust::{has_texts, trusted_contents};
+use crate::workspace::{Prompts, World, load_settings};
+
+/// Prints the prompt; what is wrong with its files goes to standard error.
+pub(super) async fn run(
+    PromptArgs { what: PromptWhat::Show { json } }: PromptArgs,
+    world: &World,
+    flags: Flags,
+    console: &mut Console,
+) -> Result<()> {
+    let loaded = load_settings(world, flags)?;
+    let settings = &loaded.settings;
+    let models = Models::choose(settings, Arc::clone(&world.clock), Pace::Instant).map_err(AppError::from)?;
+    if models.may_discover() {
+        models.discover().await;
+    }
+    let model = models.active().borrow().clone();
+    let Tools { registry, sandbox, child_env, .. } = tools(world, settings);
+    let place = server_place(world, settings, &child_env, &sandbox);
+    Servers::new(&settings.mcp_servers, place, registry.clone()).offer_kept();
+    let folder = &world.workspace;
+    let rules = RuleBook::new(world, settings).read(folder, loaded.trust);
+    let policy = Policy { mode: settings.mode, rules: Arc::new(rules), ..Policy::default() };
+    let prompts = Prompts::new(world, settings);
+    let book = prompts.read(folder, trusted_contents(&settings.trusted_folders, world, folder));
+    let window = settings.context_tokens.or(model.profile.window);
+    let room = ToolBudget::of(view_settings(settings), window, &History::default());
+    let preamble = Preamble::of(&book, folder, &policy, (&registry.tools(), &room));
+    let now = prompt::situation(&policy, sandbox.isolation(), world.clock.now());
+    let parts = prompt::parts(&preamble, &model, now);
+    let tokens: u64 = parts.iter().map(|part| part.tokens).sum();
+    if json {
+        let system = preamble.system(&model);
+        console
+            .json(&json!({"model": model.full_name(), "tokens": tokens, "system": system, "parts": parts}))?;
+    } else {
+        console.out(&shown(&parts, tokens))?;
+    }
+    if loaded.trust == FolderTrust::Untrusted && has_texts(folder) {
+        console.note(
+            "co: this folder has texts for the model, which are not used, because you do not trust it as it is now; \
+             `co trust` shows them",
+        );
+    }
+    for text in prompts.take_news() {
+        console.note(&format!("co: {text}"));
+    }
+    Ok(())
+}
+
+fn shown(parts: &[PromptPart], whole: u64) -> String {
+    let mut text = String::new();
+    for PromptPart { name, place, source, tokens, text: words } in parts {
+        let head = format!("── {name} ({}, {} tokens) {source}", place.word(), grouped(*tokens));
+        text.push_str(&format!("{}\n{}\n\n", sanitize_line(&head), sanitize(words)));
+    }
+    let prefix: u64 =
+        parts.iter().filter(|part| part.place != PromptPlace::Tail).map(|part| part.tokens).sum();
+    text.push_str(&format!(
+        "── {} tokens, {} of them in the prefix, which stays the same until a part of it changes\n",
+        grouped(whole),
+        grouped(prefix)
+    ));
+    text
+}

@@ -1,0 +1,21 @@
+//! `/init`: lets the model draft the project's `AGENTS.md`, or update what is there.
+
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+
+const NEW: &str = include_str!("../../prompts/init.md");
+const UPDATE: &str = include_str!("../../prompts/init_update.md");
+
+pub(super) fn command() -> Command {
+    Command::new("init", "", "let the model draft or update this project's AGENTS.md", Needs::Guide, decide)
+}
+
+fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    match &view.guide {
+        None => CommandEffect::Send { say: None, text: NEW.trim().to_owned() },
+        Some(file) => {
+            let text = format!("There is {} already, so the model is asked to update it.", code(file));
+            let update = UPDATE.trim().replace("{file}", file);
+            CommandEffect::Send { say: Some(Say::plain("init", text)), text: update }
+        }
+    }
+}

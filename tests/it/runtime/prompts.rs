@@ -1,0 +1,166 @@
+//! The prompt of a session: what changes its prefix and what does not; custom commands.
+
+use co::app::Opening;
+use co::frontend::protocol::{ServerMessage, Tone, Update};
+use serde_json::Value;
+
+use super::interactive::{Face, open, run, with};
+use crate::cli::prompts::system;
+use crate::co::{Service, Wire};
+
+/// Sends a line and waits for the answer.
+async fn turn(face: &mut Face, line: &str) {
+    face.line(line).await;
+    face.reply().await;
+    face.idle().await;
+}
+
+fn sent(service: &Service, number: usize) -> (String, Value) {
+    let body: Value = serde_json::from_str(&service.asked(number)).unwrap();
+    (system(Wire::Anthropic, &body), body["tools"].clone())
+}
+
+/// What `/status prompt` says of the places of some parts.
+async fn places(face: &mut Face) -> String {
+    face.line("/status prompt").await;
+    let (title, text, _) = face.local().await;
+    assert_eq!(title, "prompt");
+    text
+}
+
+#[test]
+fn the_prefix_changes_when_it_is_said_to() {
+    let (co, service) = with(&"reply\n  text Ok.\n".repeat(5));
+    let co = co.file("work/AGENTS.md", "Use tabs.").trusting();
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.idle().await;
+        let text = places(&mut face).await;
+        for line in [
+            "**`identity`** (prefix, ",
+            "**`style`** (prefix, ",
+            "**`AGENTS.md`** (prefix, ",
+            "**`tools`** (prefix, beside the text, ",
+            "**`situation`** (tail, ",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+        turn(&mut face, "one").await;
+        // What is at the tail leaves the prefix as it is.
+        face.line("/mode auto").await;
+        face.local().await;
+        turn(&mut face, "two").await;
+        face.line("/personality Parrot").await;
+        let (_, text, tone) = face.local().await;
+        assert_eq!(tone, Tone::Warning);
+        assert!(text.contains("`finch`, `jeff`, `friendly`, `terse`, `inquisitive`"), "{text}");
+        face.line("/personality terse").await;
+        assert!(face.local().await.1.contains("The prefix of the prompt changes with it"));
+        turn(&mut face, "three").await;
+        turn(&mut face, "four").await;
+        // A file that was changed suspends the trust in the folder, so that its text is gone.
+        std::fs::write(co.workspace().join("AGENTS.md"), "Use spaces.").unwrap();
+        face.line("five").await;
+        let said = face
+            .until("the change", |update| match update {
+                Update::Message(ServerMessage::Local { title, text, .. }) if title == "prompt" => {
+                    Some(text.clone())
+                }
+                Update::Event(_) | Update::Message(_) => None,
+            })
+            .await;
+        assert_eq!(said, "The prompt changed (`AGENTS.md`): its prefix is sent anew with the next request.");
+        face.reply().await;
+        face.idle().await;
+        face.close().await;
+    });
+    let all: Vec<_> = (1..=5).map(|number| sent(&service, number)).collect();
+    assert_eq!(all[0], all[1], "the mode is no part of the prefix");
+    assert!(service.asked(2).contains("- Mode: auto"));
+    assert_ne!(all[1].0, all[2].0);
+    assert_eq!(all[1].1, all[2].1);
+    assert!(all[2].0.contains("As few words as possible") && !all[2].0.contains("patient mentor"));
+    assert_eq!(all[2], all[3]);
+    assert!(
+        all[3].0.contains("Use tabs.")
+            && !all[4].0.contains("Use tabs.")
+            && !all[4].0.contains("Use spaces.")
+    );
+}
+
+#[test]
+fn commands_of_files_are_sent_as_text() {
+    let (co, service) = with("reply\n  text One.\nreply\n  text Two.\nreply\n  text Three.");
+    let co = co
+        .file(
+            ".config/co/commands/greet.md",
+            "---\ndescription: Say hello\nargument-hint: <name>\n---\nGreet $1 {{ x }}.",
+        )
+        .file(".config/co/commands/help.md", "not this")
+        .file("work/.claude/commands/git/tidy.md", "---\nallowed-tools: Bash\n---\nTidy up.")
+        .file("work/.co/commands/greet.md", "the project's");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let (_, text, _) = face.local().await;
+        assert!(text.contains("help.md` has no effect: `/help` is `built-in` already; rename it."), "{text}");
+        assert!(!text.contains("tidy.md"), "the folder is not trusted: {text}");
+        face.idle().await;
+        turn(&mut face, "/greet 'Ada $1'").await;
+        face.line("/git:tidy").await;
+        assert!(face.local().await.1.starts_with("`/git:tidy` is not a command"));
+        // Trusted while the program runs: what it was shown counts.
+        face.line("/trust").await;
+        assert!(face.local().await.1.contains("2 commands"));
+        face.line("/trust yes").await;
+        face.local().await;
+        face.line("/help").await;
+        let (_, said, _) = face.local().await;
+        assert!(
+            said.contains(
+                "`.claude/commands/git/tidy.md` is only sent as text; this has no effect: `allowed-tools`."
+            ),
+            "{said}"
+        );
+        assert!(said.contains("`.co/commands/greet.md` has no effect: `/greet` is "), "{said}");
+        let (_, list, _) = face.local().await;
+        assert!(list.contains("- `/git:tidy`: Tidy up. (from `.claude/commands/git/tidy.md`)"), "{list}");
+        assert!(list.contains("- `/greet <name>`: Say hello (from "), "{list}");
+        turn(&mut face, "/git:tidy now").await;
+        // A file that is new counts at once.
+        std::fs::write(co.home().join(".config/co/commands/fresh.md"), "I am new.").unwrap();
+        turn(&mut face, "/FRESH").await;
+        face.close().await;
+    });
+    assert!(service.asked(1).contains("Greet Ada $1 {{ x }}."));
+    assert!(service.asked(2).contains("Tidy up.\\n\\nnow"));
+    assert!(service.asked(3).contains("I am new."));
+}
+
+#[test]
+fn a_guide_is_drafted_by_the_model_and_asks() {
+    let (co, service) = with(
+        "reply\n  call write_file {\"path\":\"AGENTS.md\",\"content\":\"# x\\n\"} | id=w1\nreply\n  text Ok.\nreply\n  text Updated.",
+    );
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.idle().await;
+        // Not even automatic approval answers what changes the words to the model.
+        face.line("/yolo").await;
+        face.local().await;
+        face.line("/init").await;
+        let request = face.asked().await;
+        assert_eq!(co.read("AGENTS.md"), None);
+        face.decide(&request, co::approval::Approval::yes()).await;
+        face.reply().await;
+        face.idle().await;
+        assert_eq!(co.read("AGENTS.md").as_deref(), Some("# x\n"));
+        face.line("/init").await;
+        let (_, text, _) = face.local().await;
+        assert_eq!(text, "There is `AGENTS.md` already, so the model is asked to update it.");
+        face.reply().await;
+        face.idle().await;
+        face.close().await;
+    });
+    assert!(service.asked(1).contains("Write an AGENTS.md for this project"));
+    assert!(service.asked(3).contains("This project has AGENTS.md. Read it"));
+}
