@@ -128,7 +128,7 @@ impl<'a> CallFacts<'a> {
         match &self.plan.access {
             Access::Web { asks: true, .. } => Some("the settings ask about the web".to_owned()),
             Access::Web { host, url: Some(_), .. } if !self.is_named => {
-                Some(format!("it asks about an address of {host} that neither you nor a web page named"))
+                Some(format!("not named by you or a web page: an address of {host}"))
             }
             Access::Web { .. }
             | Access::Paths { .. }

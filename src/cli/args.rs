@@ -4,6 +4,7 @@ mod eval;
 mod memory;
 mod prompt;
 mod spans;
+mod tasks;
 mod undo;
 
 use std::ffi::OsStr;
@@ -16,6 +17,7 @@ pub(super) use self::eval::EvalArgs;
 pub(super) use self::memory::{MemoryArgs, MemoryWhat};
 pub(super) use self::prompt::{PromptArgs, PromptWhat};
 pub(super) use self::spans::{LogsArgs, StatsArgs, TailArgs, TracesArgs};
+pub(super) use self::tasks::{Tasks, TasksDo};
 pub(super) use self::undo::UndoArgs;
 use super::approvals::typed::Approvals;
 use super::error::{CliError, Kind, Result};
@@ -530,35 +532,6 @@ pub(super) enum McpDo {
     Conformance {
         /// The address that the suite gives
         url: String,
-    },
-}
-
-#[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(super) struct Tasks {
-    #[command(subcommand)]
-    pub what: Option<TasksDo>,
-    /// Tasks that ended, too
-    #[arg(long, short)]
-    pub all: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum TasksDo {
-    /// Print what a task has printed
-    Show {
-        /// SESSION/NUMBER, or the number alone
-        #[arg(value_name = "TASK")]
-        id: String,
-    },
-    /// End a task with all its processes
-    End {
-        /// SESSION/NUMBER, or the number alone
-        #[arg(value_name = "TASK")]
-        id: String,
     },
 }
 

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use crate::message::Authorship;
+use crate::stdx::text::front_matter;
 
 /// The largest file of a memory, in bytes.
 pub const LARGEST: usize = 64 * 1024;
@@ -180,15 +181,10 @@ pub fn file_name(number: u64, text: &str) -> String {
 
 /// Splits a text into its front matter, if it has one, and the rest.
 fn split(text: &str) -> Result<(Option<&str>, &str), EntryError> {
-    let Some(rest) = text.strip_prefix("---\n") else { return Ok((None, text)) };
-    let mut at = 0;
-    for line in rest.split_inclusive('\n') {
-        if line.trim_end() == FENCE {
-            return Ok((rest.get(..at), rest.get(at + line.len()..).unwrap_or_default()));
-        }
-        at += line.len();
+    match front_matter(text) {
+        (None, rest) if rest.starts_with("---\n") => Err(EntryError::NoEnd),
+        found => Ok(found),
     }
-    Err(EntryError::NoEnd)
 }
 
 fn fields_of(front: &str) -> Result<Map<String, Value>, EntryError> {
