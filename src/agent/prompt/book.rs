@@ -11,7 +11,7 @@ use crate::agent::context::text_tokens;
 /// A built-in aspect: how the model behaves in one respect.
 pub struct Aspect {
     pub name: &'static str,
-    /// A template; it knows the values of [`values`].
+    /// A template; it knows the values of [`TemplateValues`].
     pub text: &'static str,
     /// The lowest tier that has it.
     pub tier: Tier,
