@@ -131,9 +131,10 @@
 //!   switching and running tests are commands by other names: hooks, filters and build scripts decide what they do.
 //! - What a command changed is known only by two looks at the workspace: it is listed before it is taken back, and a secret
 //!   that appeared is not removed. A command that was cut off with its process cannot be taken back.
-//! - A web page is read unasked only if its whole address stands in what the user typed or in what the web returned: an address
-//!   that a model makes up can carry away what it knows. Pages can still list addresses from which a model chooses. The guard checks names and literal addresses before each hop, and
-//!   the addresses that a connection is made to; proxies are not used for it. `a` covers one origin, never the tool.
+//! - A web page is read unasked only if its whole address stands in what the user typed or in what the web returned: an
+//!   address that a model makes up can carry away what it knows. Pages can still list addresses from which a model chooses.
+//!   The guard checks names and literal addresses before each hop, and the addresses that a connection is made to; proxies
+//!   are not used for it. `a` covers one origin, never the tool.
 //! - Results are kept for `git` and the web only, by tool, arguments, folder and basis; a change of files by this program
 //!   ends what depends on files at once, one by others when its seconds are over.
 //! - The answer to `ask_user` is an argument that the user fills in: it is edited, deferred and audited like any other.
