@@ -74,7 +74,7 @@ fn custom(file: &CommandFile) -> Result<(Command, Vec<String>), String> {
     let about = about.unwrap_or_else(|| one_line_summary(&body, ABOUT));
     let title = name.clone();
     let decide = move |args: &str, _: &Commands, _: &CommandView| match expand(&body, args) {
-        Some(text) => CommandEffect::Send { say: None, text },
+        Some(text) => CommandEffect::Send { say: None, text, typed: args.to_owned() },
         None => {
             let text = format!(
                 "With these arguments the text is longer than {} KiB. Nothing was sent.",
@@ -225,6 +225,9 @@ mod tests {
         let remarks = commands.add_custom(&[file("go-on.md", "first $1"), file("GO-ON.md", "second")]);
         assert_eq!(remarks, ["`/c/GO-ON.md` has no effect: `/go-on` is `/c/go-on.md` already; rename it."]);
         let effect = commands.decide("Go-On", " now ", &CommandView::default());
-        assert_eq!(effect, CommandEffect::Send { say: None, text: "first now".to_owned() });
+        assert_eq!(
+            effect,
+            CommandEffect::Send { say: None, text: "first now".to_owned(), typed: "now".to_owned() }
+        );
     }
 }

@@ -163,7 +163,7 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::PickModel(text) => format!("Plain models: {text}"),
         CommandEffect::SetThinking(level, say) => format!("{level:?} {:?} {}", say.tone, say.title),
         CommandEffect::SetPersonality(name, say) => format!("be {name}: {}", say.text),
-        CommandEffect::Send { say, text } => {
+        CommandEffect::Send { say, text, .. } => {
             let say = say.map(|say| format!("{} ", say.text)).unwrap_or_default();
             format!("{say}send {}", text.lines().next().unwrap_or_default())
         }

@@ -208,6 +208,8 @@ pub enum CommandEffect {
     Send {
         say: Option<Say>,
         text: String,
+        /// What the user typed of it: only files named there are attached.
+        typed: String,
     },
     /// Change how much the model thinks, then display the message.
     SetThinking(ThinkingLevel, Say),

@@ -326,7 +326,10 @@ impl Memories {
             self.create(project, new)?;
         }
         let by_id: BTreeMap<MemoryId, &StoredMemory> = all.iter().map(|one| (one.id, one)).collect();
-        for old in plan.going.iter().filter_map(|id| by_id.get(id)) {
+        // An id that two files have does not say which of them is meant.
+        let is_one = |id: &&MemoryId| all.iter().filter(|one| one.id == **id).count() == 1;
+        decayed.kept += plan.going.len() - plan.going.iter().filter(is_one).count();
+        for old in plan.going.iter().filter(is_one).filter_map(|id| by_id.get(id)) {
             match self.forget(project, old) {
                 Ok(()) => decayed.gone += 1,
                 Err(MemoryError::Changed { .. }) => decayed.kept += 1,

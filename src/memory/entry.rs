@@ -13,6 +13,9 @@ use crate::stdx::text::front_matter;
 /// The largest file of a memory, in bytes.
 pub const LARGEST: usize = 64 * 1024;
 
+/// The largest number of a memory: the index holds numbers with a sign, and one more must fit.
+pub const LARGEST_NUMBER: u64 = i64::MAX as u64 - 1;
+
 /// The category of a memory is the first of these that is one of its tags.
 pub const CATEGORIES: [&str; 5] = ["preference", "correction", "decision", "context", "pattern"];
 
@@ -85,7 +88,10 @@ impl Memory {
         let number = match fields.remove("id") {
             None if front.is_none() => number_of(name).ok_or(EntryError::NoId)?,
             None => return Err(EntryError::NoId),
-            Some(id) => id.as_u64().filter(|id| *id > 0).ok_or(wrong("id", "a number above 0"))?,
+            Some(id) => id
+                .as_u64()
+                .filter(|id| (1..=LARGEST_NUMBER).contains(id))
+                .ok_or(wrong("id", "a number above 0"))?,
         };
         let body = body.trim();
         if body.is_empty() {
@@ -165,7 +171,7 @@ impl Memory {
 #[must_use]
 pub fn number_of(name: &str) -> Option<u64> {
     let digits = name.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-    digits.parse().ok().filter(|number| *number > 0)
+    digits.parse().ok().filter(|number| (1..=LARGEST_NUMBER).contains(number))
 }
 
 /// Returns the name of a new file: `012-prefers-tabs.md`.
@@ -321,6 +327,9 @@ mod tests {
             ("plain words", "012-x.md", Ok(12)),
             ("\u{feff}---\r\nid: 4\r\n---\r\nwords\r\n", "a.md", Ok(4)),
             ("plain words", "notes.md", Err("no id")),
+            ("---\nid: 18446744073709551615\n---\nx", "1.md", Err("`id` is not")),
+            ("---\nid: 9223372036854775807\n---\nx", "1.md", Err("`id` is not")),
+            ("plain words", "18446744073709551615-x.md", Err("no id")),
             ("---\ntags: []\n---\nx", "001.md", Err("no id")),
             ("---\nid: 1\nx", "1.md", Err("does not end")),
             ("---\nid: [1\n---\nx", "1.md", Err("cannot be read")),

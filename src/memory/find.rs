@@ -148,11 +148,12 @@ impl Memories {
         }
     }
 
-    /// Returns the memory of an id. A bare number that only the project has is the project's.
+    /// Returns the memory of an id. A bare number that only the project ever had is the project's.
     pub fn find(&self, project: &Path, id: MemoryId) -> Result<StoredMemory, MemoryError> {
         let (folders, _) = self.ready(project);
         let scopes = match id.scope {
-            Scope::User => &[Scope::User, Scope::Project][..],
+            Scope::User if is_the_users(&folders, id.number) => &[Scope::User][..],
+            Scope::User => &[Scope::User, Scope::Project],
             Scope::Project => &[Scope::Project],
         };
         for scope in scopes {
@@ -231,4 +232,9 @@ impl Recalled {
     pub fn about(&self, width: usize) -> String {
         one_line_summary(&self.found.memory.text, width)
     }
+}
+
+/// Whether the user's own memories ever had this number: what is deleted is not found again elsewhere.
+fn is_the_users(folders: &[Folder], number: u64) -> bool {
+    folders.iter().any(|folder| folder.scope == Scope::User && folder.has_given(number))
 }

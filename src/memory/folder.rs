@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use rustix::fs::{FileType, Stat};
 
 use super::MemoryError;
-use super::entry::{EntryError, LARGEST, Memory, file_name, number_of};
+use super::entry::{EntryError, LARGEST, LARGEST_NUMBER, Memory, file_name, number_of};
 use crate::config::PROJECT_MEMORIES;
 use crate::stdx::beneath::BaseFolder;
 use crate::stdx::fs::{create_private_dir, fingerprint};
@@ -180,6 +180,11 @@ impl Folder {
         Ok((name, memory))
     }
 
+    /// Whether this number was given to a memory of the folder, deleted or not.
+    pub fn has_given(&self, number: u64) -> bool {
+        matches!(self.open(), Ok(Some(folder)) if last_given(&folder) >= number)
+    }
+
     /// Replaces a file that is still of this version. Errs without a change if it was changed or deleted since.
     pub fn replace(&self, name: &str, version: &str, memory: &Memory) -> Result<(), MemoryError> {
         let (folder, _lock) = self.unchanged(name, version)?;
@@ -220,7 +225,7 @@ fn last_given(folder: &BaseFolder) -> u64 {
     let mut text = String::new();
     let read = folder.file(Path::new(LAST)).and_then(|file| file.take(32).read_to_string(&mut text));
     // Without it, the numbers of the files count.
-    read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or(0)
+    read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or(0).min(LARGEST_NUMBER)
 }
 
 fn stamp(stat: &Stat) -> Stamp {

@@ -223,7 +223,9 @@ pub(super) fn context(
         authorship: match env.registry.get(&call.name).map(|tool| tool.spec().category) {
             Some(Category::Memory) => {
                 let mut heard = Provenance::default();
-                session.history().entries().iter().for_each(|(_, message)| heard.hear(Arc::clone(message)));
+                let history = session.history();
+                let all = history.archived().chain(history.entries().iter().map(|(_, message)| message));
+                all.for_each(|message| heard.hear(Arc::clone(message)));
                 heard.authorship(&call.args)
             }
             Some(_) | None => Authorship::Inferred,

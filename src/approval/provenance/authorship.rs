@@ -29,21 +29,32 @@ impl Provenance {
             return Authorship::External;
         }
         let content = args.get(CONTENT).and_then(Value::as_str).unwrap_or_default();
-        let said: HashSet<String> = self.prompts().flat_map(stems).collect();
+        let has_read = self.read_in_turn().is_some();
+        // What was read may turn round what was said in other turns.
+        let from = if has_read { self.turn_begins() } else { 0 };
+        let said: HashSet<String> = self.prompts(from).flat_map(stems).collect();
         let stems = stems(content);
         let own = stems.iter().filter(|stem| said.contains(*stem)).count();
         // Counts of words.
         if !stems.is_empty() && own as f64 >= stems.len() as f64 * SAID {
             return Authorship::Said;
         }
-        match self.read_in_turn() {
-            Some(_) => Authorship::External,
-            None => Authorship::Inferred,
-        }
+        if has_read { Authorship::External } else { Authorship::Inferred }
     }
 
-    fn prompts(&self) -> impl Iterator<Item = &str> {
-        let parts = self.messages.iter().filter_map(|message| match &**message {
+    /// Returns the index of the message with which the turn began.
+    fn turn_begins(&self) -> usize {
+        let is_return = |message: &Arc<Message>| matches!(**message, Message::ToolReturns { .. });
+        // A prompt that follows returns was typed while the turn ran.
+        let begins = |at: usize| {
+            self.messages[at].is_prompt()
+                && !at.checked_sub(1).is_some_and(|before| is_return(&self.messages[before]))
+        };
+        (0..self.messages.len()).rev().find(|at| begins(*at)).unwrap_or(0)
+    }
+
+    fn prompts(&self, from: usize) -> impl Iterator<Item = &str> {
+        let parts = self.messages.iter().skip(from).filter_map(|message| match &**message {
             Message::User { parts } => Some(parts),
             Message::Assistant(_) | Message::ToolReturns { .. } => None,
         });
@@ -57,13 +68,7 @@ impl Provenance {
     /// in other words.
     #[must_use]
     pub fn read_in_turn(&self) -> Option<Taint> {
-        let is_return = |message: &Arc<Message>| matches!(**message, Message::ToolReturns { .. });
-        // A prompt that follows returns was typed while the turn ran.
-        let begins = |at: usize| {
-            self.messages[at].is_prompt()
-                && !at.checked_sub(1).is_some_and(|before| is_return(&self.messages[before]))
-        };
-        let from = (0..self.messages.len()).rev().find(|at| begins(*at)).unwrap_or(0);
+        let from = self.turn_begins();
         let is_read = |voice: &Voice<'_>| match (&voice.side, &voice.source) {
             (Side::Person, _) => false,
             (Side::Files | Side::Outside, Source::Tool { name }) => !OWN.contains(&name.as_str()),

@@ -32,6 +32,7 @@ use crate::frontend::images::Prompt;
 use crate::frontend::json::sum;
 use crate::frontend::protocol::{ClientRequest, CommandLine, Header, NEW_SESSION, ServerMessage, Update};
 use crate::history::{History, Record, RecordNo, SessionId};
+use crate::message::images::mentions as named_files;
 use crate::message::{Message, NoteKind, Usage, UserPart};
 use crate::sandbox::Confinement;
 use crate::stdx::fs::write_new_private;
@@ -463,11 +464,12 @@ impl ClientHandler {
                 self.app.prompts.set_personality(&name);
                 self.say(say).await;
             }
-            CommandEffect::Send { say, text } => {
+            CommandEffect::Send { say, text, typed } => {
                 if let Some(say) = say {
                     self.say(say).await;
                 }
-                return self.prompt(Prompt::written(text)).await;
+                // Files are attached that the user named, not those of the command.
+                return self.prompt(Prompt { named: named_files(&typed), text }).await;
             }
             CommandEffect::SetThinking(level, say) => {
                 self.app.models.set_thinking(level);
