@@ -367,6 +367,37 @@ fn too_many_are_proposed_to_go_or_go_and_nothing_is_lost() {
 }
 
 #[test]
+fn a_doubtful_id_deletes_nothing() {
+    // Two files share an id, the older of them protected: decay leaves both.
+    let bench = Bench::new(|settings, _| settings.max_count = 10);
+    let file =
+        |day: usize, more: &str| format!("---\nid: 5\ncreated: 2026-01-{day:02}\n{more}---\nshared {day}\n");
+    bench.write("a.md", &file(1, "decay_protected: true\n"));
+    bench.write("b.md", &file(2, ""));
+    for name in ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen", "ibis"] {
+        bench.save(&format!("{name} {name} {name}"));
+        bench.clock.advance(Duration::from_secs(60));
+    }
+    bench.memories.decay(&bench.project()).unwrap();
+    let shared = |all: Vec<String>| all.iter().filter(|one| one.contains("shared")).count();
+    assert!(
+        bench.folder().join("a.md").exists() && bench.folder().join("b.md").exists(),
+        "{:?}",
+        bench.all()
+    );
+    assert!(shared(bench.all()) >= 2);
+
+    // A number that the user's memories had is not the project's once it is deleted.
+    let bench = Bench::new(|_, _| {});
+    bench.save("mine");
+    let project = Bench::new_memory("of the project", Scope::Project);
+    bench.memories.save(&bench.project(), project).unwrap();
+    bench.memories.forget(&bench.project(), &bench.find("1").unwrap()).unwrap();
+    assert!(matches!(bench.find("1"), Err(MemoryError::None { .. })));
+    assert_eq!(bench.find("p1").unwrap().memory.text, "of the project");
+}
+
+#[test]
 fn use_and_expiry_count_and_no_file_changes_by_use() {
     let bench = Bench::new(|_, _| {});
     let stored = bench.save("zebra alpha").stored;
