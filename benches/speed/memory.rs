@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use co::config::MemorySettings;
-use co::memory::{Memories, MemoryOptions, NewMemory, Scope};
+use co::memory::{Memories, MemoryOptions, MemoryScope, NewMemory};
 use co::message::Authorship;
 use co::stdx::clock::SystemClock;
 
@@ -87,7 +87,7 @@ pub fn memory(report: &mut Report) {
             let new = NewMemory {
                 text: format!("A new fact of round {round}, {}", text(round * 31)),
                 tags: Vec::new(),
-                scope: Scope::User,
+                scope: MemoryScope::User,
                 authorship: Authorship::Said,
                 session: None,
                 call: None,

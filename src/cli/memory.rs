@@ -10,7 +10,7 @@ use super::console::Console;
 use super::editor::{edit, editor};
 use super::error::{CliError, Kind, Result};
 use crate::app;
-use crate::memory::{Memories, MemoryError, MemoryId, MemoryRequest, Scope, StoredMemory};
+use crate::memory::{Memories, MemoryError, MemoryId, MemoryRequest, MemoryScope, StoredMemory};
 use crate::workspace::{World, load_settings};
 
 /// How the commands begin that are named in texts.
@@ -34,7 +34,7 @@ pub(super) async fn run(what: MemoryArgs, world: &World, flags: Flags, console: 
         MemoryWhat::List { json: false } => MemoryRequest::List,
         MemoryWhat::Search { words, json: false } => MemoryRequest::Search(words.join(" ")),
         MemoryWhat::Add { text, tags, project } => {
-            let scope = if project { Scope::Project } else { Scope::User };
+            let scope = if project { MemoryScope::Project } else { MemoryScope::User };
             MemoryRequest::Add { text: text.join(" "), tags, scope }
         }
         MemoryWhat::Show { id, json: false } => MemoryRequest::Show(id_of(&id)?),

@@ -1,7 +1,7 @@
 //! `/memory` and `/forget`: what is kept beyond a session.
 
 use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
-use crate::memory::{MemoryId, MemoryRequest, Scope};
+use crate::memory::{MemoryId, MemoryRequest, MemoryScope};
 
 /// What the command takes.
 const USAGE: &str = "list, search WORDS, add TEXT, edit ID, why ID, forget ID, review";
@@ -21,7 +21,7 @@ fn memory(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffec
         ("" | "list", "") => MemoryRequest::List,
         ("search", words) if !words.is_empty() => MemoryRequest::Search(words.to_owned()),
         ("add", text) if !text.is_empty() => {
-            MemoryRequest::Add { text: text.to_owned(), tags: Vec::new(), scope: Scope::User }
+            MemoryRequest::Add { text: text.to_owned(), tags: Vec::new(), scope: MemoryScope::User }
         }
         ("edit", rest) if !rest.is_empty() => return edit(rest),
         ("why" | "show", id) if !id.is_empty() => return with_id(id, MemoryRequest::Show),

@@ -8,7 +8,7 @@ use serde_json::Map;
 
 use super::decay::DecayPlan;
 use super::entry::Memory;
-use super::folder::{Folder, Scope};
+use super::folder::{Folder, MemoryScope};
 use super::similar::similarity;
 use super::{Memories, MemoryError, MemoryId, StoredMemory, check};
 use crate::config::{DecayConsent, DecayStrategy};
@@ -22,7 +22,7 @@ const COMPARED: usize = 100;
 pub struct NewMemory {
     pub text: String,
     pub tags: Vec<String>,
-    pub scope: Scope,
+    pub scope: MemoryScope,
     pub authorship: Authorship,
     pub session: Option<String>,
     pub call: Option<String>,
@@ -64,7 +64,7 @@ impl Memories {
     pub fn similar(
         &self,
         project: &Path,
-        scope: Scope,
+        scope: MemoryScope,
         text: &str,
     ) -> Result<Option<(StoredMemory, u8)>, MemoryError> {
         let settings = self.settings();
@@ -96,14 +96,14 @@ impl Memories {
         Ok(new)
     }
 
-    fn folder_for(&self, project: &Path, scope: Scope) -> Result<Folder, MemoryError> {
+    fn folder_for(&self, project: &Path, scope: MemoryScope) -> Result<Folder, MemoryError> {
         match scope {
-            Scope::User => self.user_folder().ok_or(MemoryError::NoFolder),
-            Scope::Project if self.is_trusted(project) => {
+            MemoryScope::User => self.user_folder().ok_or(MemoryError::NoFolder),
+            MemoryScope::Project if self.is_trusted(project) => {
                 let [folder, _] = Folder::of_project(project);
                 Ok(folder)
             }
-            Scope::Project => Err(MemoryError::Untrusted),
+            MemoryScope::Project => Err(MemoryError::Untrusted),
         }
     }
 
@@ -251,7 +251,7 @@ impl Memories {
         text: Option<&str>,
     ) -> Result<(), MemoryError> {
         match &self.0.options.projects {
-            Some(projects) if folder.scope == Scope::Project => projects
+            Some(projects) if folder.scope == MemoryScope::Project => projects
                 .written(project, &folder.relative(name), text)
                 .map_err(|why| MemoryError::Io { path: folder.path(), why }),
             Some(_) | None => Ok(()),
@@ -270,7 +270,7 @@ impl Memories {
     fn after_save(
         &self,
         project: &Path,
-        scope: Scope,
+        scope: MemoryScope,
     ) -> Result<Option<(DecayConsent, Decayed)>, MemoryError> {
         let (folders, _) = self.ready(project);
         let mut count = 0;
@@ -291,7 +291,7 @@ impl Memories {
         }))
     }
 
-    fn of_scope(&self, project: &Path, scope: Scope) -> Result<Vec<StoredMemory>, MemoryError> {
+    fn of_scope(&self, project: &Path, scope: MemoryScope) -> Result<Vec<StoredMemory>, MemoryError> {
         let all = self.list(project, usize::MAX)?.memories;
         Ok(all.into_iter().filter(|one| one.id.scope == scope).collect())
     }
@@ -299,7 +299,7 @@ impl Memories {
     /// Carries out the decay that a review proposes.
     pub fn decay(&self, project: &Path) -> Result<Decayed, MemoryError> {
         let mut all_decayed = Decayed::default();
-        for scope in [Scope::User, Scope::Project] {
+        for scope in [MemoryScope::User, MemoryScope::Project] {
             let all = self.of_scope(project, scope)?;
             if let Some(plan) = self.planned(&all) {
                 let Decayed { gone, written, kept } = self.let_go(project, scope, &all, plan)?;
@@ -315,7 +315,7 @@ impl Memories {
     fn let_go(
         &self,
         project: &Path,
-        scope: Scope,
+        scope: MemoryScope,
         all: &[StoredMemory],
         plan: DecayPlan,
     ) -> Result<Decayed, MemoryError> {

@@ -85,13 +85,13 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::memory::Scope;
+    use crate::memory::MemoryScope;
 
     fn stored(number: u64, text: &str, change: impl FnOnce(&mut StoredMemory)) -> StoredMemory {
         let front =
             format!("---\nid: {number}\ncreated: 2026-01-{number:02}\ntags: [t{number}]\n---\n{text}");
         let memory = Memory::read(front.as_bytes(), "x.md", Timestamp::UNIX_EPOCH).unwrap();
-        let id = MemoryId { scope: Scope::User, number };
+        let id = MemoryId { scope: MemoryScope::User, number };
         let mut one = StoredMemory::test(id, memory);
         change(&mut one);
         one

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::decay::{self, DecayPlan};
-use super::folder::{Folder, Scope};
+use super::folder::{Folder, MemoryScope};
 use super::index::Prefixes;
 use super::{Memories, MemoryError, MemoryId, StoredMemory, recall};
 use crate::stdx::text::one_line_summary;
@@ -39,7 +39,7 @@ pub struct Listing {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Review {
     /// What would go because there are too many, with the memories.
-    pub decay: Vec<(Scope, DecayPlan)>,
+    pub decay: Vec<(MemoryScope, DecayPlan)>,
     pub going: Vec<StoredMemory>,
     pub expired: Vec<StoredMemory>,
     /// Not used or written for long.
@@ -152,9 +152,9 @@ impl Memories {
     pub fn find(&self, project: &Path, id: MemoryId) -> Result<StoredMemory, MemoryError> {
         let (folders, _) = self.ready(project);
         let scopes = match id.scope {
-            Scope::User if is_the_users(&folders, id.number) => &[Scope::User][..],
-            Scope::User => &[Scope::User, Scope::Project],
-            Scope::Project => &[Scope::Project],
+            MemoryScope::User if is_the_users(&folders, id.number) => &[MemoryScope::User][..],
+            MemoryScope::User => &[MemoryScope::User, MemoryScope::Project],
+            MemoryScope::Project => &[MemoryScope::Project],
         };
         for scope in scopes {
             let mut found = Vec::new();
@@ -196,7 +196,7 @@ impl Memories {
         let now = self.now();
         let Listing { memories, problems, .. } = self.list(project, usize::MAX)?;
         let mut review = Review { problems, ..Review::default() };
-        for scope in [Scope::User, Scope::Project] {
+        for scope in [MemoryScope::User, MemoryScope::Project] {
             let own: Vec<StoredMemory> =
                 memories.iter().filter(|one| one.id.scope == scope).cloned().collect();
             if let Some(plan) = self.planned(&own) {
@@ -236,5 +236,5 @@ impl Recalled {
 
 /// Whether the user's own memories ever had this number: what is deleted is not found again elsewhere.
 fn is_the_users(folders: &[Folder], number: u64) -> bool {
-    folders.iter().any(|folder| folder.scope == Scope::User && folder.has_given(number))
+    folders.iter().any(|folder| folder.scope == MemoryScope::User && folder.has_given(number))
 }

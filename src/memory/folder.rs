@@ -25,12 +25,12 @@ const LAST: &str = ".last-id";
 
 /// Whose folder it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+pub enum MemoryScope {
     User,
     Project,
 }
 
-impl Scope {
+impl MemoryScope {
     /// Says where its memories are kept.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -44,7 +44,7 @@ impl Scope {
 /// A folder of memories. It may not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
-    pub scope: Scope,
+    pub scope: MemoryScope,
     /// Absolute; links on the way to it are followed.
     base: PathBuf,
     /// Below it, through no link; empty if it is the base.
@@ -81,14 +81,14 @@ impl Folder {
     /// Returns the user's folder, in their folder of knowledge.
     #[must_use]
     pub fn of_user(knowledge: &Path) -> Self {
-        Self { scope: Scope::User, base: knowledge.join(MEMORIES), inner: PathBuf::new() }
+        Self { scope: MemoryScope::User, base: knowledge.join(MEMORIES), inner: PathBuf::new() }
     }
 
     /// Returns the folders of a project; new memories go to the first.
     #[must_use]
     pub fn of_project(project: &Path) -> [Self; 2] {
         PROJECT_MEMORIES.map(|inner| Self {
-            scope: Scope::Project,
+            scope: MemoryScope::Project,
             base: project.to_owned(),
             inner: inner.into(),
         })

@@ -25,7 +25,7 @@ pub use self::change::{Decayed, MemoryChange, NewMemory, Saved, replacement};
 pub use self::decay::DecayPlan;
 pub use self::entry::{CONSOLIDATED, Memory, time_of};
 pub use self::find::{Listing, Recalled, Review};
-pub use self::folder::Scope;
+pub use self::folder::MemoryScope;
 pub use self::index::FILE;
 pub use self::request::MemoryRequest;
 pub use self::words::{line, listed};
@@ -75,15 +75,15 @@ pub enum MemoryError {
 /// The id of a memory, as it is shown and typed: `12`, or `p12` of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemoryId {
-    pub scope: Scope,
+    pub scope: MemoryScope,
     pub number: u64,
 }
 
 impl std::fmt::Display for MemoryId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.scope {
-            Scope::User => write!(f, "{}", self.number),
-            Scope::Project => write!(f, "p{}", self.number),
+            MemoryScope::User => write!(f, "{}", self.number),
+            MemoryScope::Project => write!(f, "p{}", self.number),
         }
     }
 }
@@ -94,8 +94,8 @@ impl std::str::FromStr for MemoryId {
     fn from_str(text: &str) -> Result<Self, MemoryError> {
         let bare = text.trim().trim_start_matches('#');
         let (scope, number) = match bare.strip_prefix(['p', 'P']) {
-            Some(number) => (Scope::Project, number),
-            None => (Scope::User, bare),
+            Some(number) => (MemoryScope::Project, number),
+            None => (MemoryScope::User, bare),
         };
         match number.parse() {
             Ok(number) if number > 0 => Ok(Self { scope, number }),

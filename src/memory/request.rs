@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::change::{MemoryChange, NewMemory, Saved};
-use super::folder::Scope;
+use super::folder::MemoryScope;
 use super::words::{details, line, listed, reviewed};
 use super::{Memories, MemoryError, MemoryId};
 use crate::config::DecayConsent;
@@ -23,7 +23,7 @@ pub enum MemoryRequest {
     Add {
         text: String,
         tags: Vec<String>,
-        scope: Scope,
+        scope: MemoryScope,
     },
     /// Shows all of it: its source, and when it was used.
     Show(MemoryId),

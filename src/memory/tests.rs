@@ -94,13 +94,13 @@ impl Bench {
         self.dir.path().join("knowledge/memories")
     }
 
-    fn new_memory(text: &str, scope: Scope) -> NewMemory {
+    fn new_memory(text: &str, scope: MemoryScope) -> NewMemory {
         let authorship = Authorship::Said;
         NewMemory { text: text.to_owned(), tags: Vec::new(), scope, authorship, session: None, call: None }
     }
 
     fn save(&self, text: &str) -> Saved {
-        self.memories.save(&self.project(), Self::new_memory(text, Scope::User)).unwrap()
+        self.memories.save(&self.project(), Self::new_memory(text, MemoryScope::User)).unwrap()
     }
 
     fn ids(&self, found: &[Recalled]) -> String {
@@ -276,7 +276,7 @@ fn a_project_counts_only_if_it_is_trusted_and_its_trust_follows_what_co_writes()
         "---\nid: 4\ncreated: '2026-01-01T00:00:00'\n---\nzebra of the project",
     )
     .unwrap();
-    let new = Bench::new_memory("Built with make", Scope::Project);
+    let new = Bench::new_memory("Built with make", MemoryScope::Project);
     assert!(matches!(bench.memories.save(&bench.project(), new.clone()), Err(MemoryError::Untrusted)));
     assert_eq!(bench.search("zebra"), "");
     assert!(!bench.project().join(".co").exists());
@@ -289,7 +289,7 @@ fn a_project_counts_only_if_it_is_trusted_and_its_trust_follows_what_co_writes()
     assert_eq!(saved.id.to_string(), "p5", "numbers are of both folders");
     assert!(saved.path.starts_with(bench.project().join(".co/knowledge/memories")));
     bench.save("Zebra of mine");
-    assert_eq!(bench.find("1").unwrap().id.scope, Scope::User);
+    assert_eq!(bench.find("1").unwrap().id.scope, MemoryScope::User);
     // The seed's `/forget 4`.
     let old = bench.find("4").unwrap();
     bench.memories.forget(&bench.project(), &old).unwrap();
@@ -390,7 +390,7 @@ fn a_doubtful_id_deletes_nothing() {
     // A number that the user's memories had is not the project's once it is deleted.
     let bench = Bench::new(|_, _| {});
     bench.save("mine");
-    let project = Bench::new_memory("of the project", Scope::Project);
+    let project = Bench::new_memory("of the project", MemoryScope::Project);
     bench.memories.save(&bench.project(), project).unwrap();
     bench.memories.forget(&bench.project(), &bench.find("1").unwrap()).unwrap();
     assert!(matches!(bench.find("1"), Err(MemoryError::None { .. })));

@@ -5,8 +5,8 @@
 //! Whether a call may run is decided before, each time. Shared by all sessions of a process; never stored.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant as StdInstant};
 
 use globset::Glob;
@@ -24,10 +24,11 @@ const LARGEST: u64 = 32 * 1024 * 1024;
 
 /// The kept results. Clones share them.
 #[derive(Clone)]
-pub struct ResultCache(Arc<Inner>);
+pub struct ResultCache(Arc<CacheState>);
 
-struct Inner {
-    kept: Cache<Key, Arc<Kept>>,
+struct CacheState {
+    /// Made for the first result: making it costs more than a short turn should.
+    kept: OnceLock<Cache<Key, Arc<KeptResult>>>,
     /// Counts what may have changed files.
     changes: AtomicU64,
     /// How many calls and commands that may change files are under way.
@@ -50,7 +51,7 @@ pub struct Key {
     changes: Option<u64>,
 }
 
-struct Kept {
+struct KeptResult {
     output: ToolOutput,
     since: Instant,
     lasts: Duration,
@@ -71,19 +72,15 @@ pub struct CachedResult {
 
 struct OwnTime;
 
-impl Expiry<Key, Arc<Kept>> for OwnTime {
-    fn expire_after_create(&self, _: &Key, kept: &Arc<Kept>, _: StdInstant) -> Option<Duration> {
+impl Expiry<Key, Arc<KeptResult>> for OwnTime {
+    fn expire_after_create(&self, _: &Key, kept: &Arc<KeptResult>, _: StdInstant) -> Option<Duration> {
         Some(kept.lasts)
     }
 }
 
 impl Default for ResultCache {
     fn default() -> Self {
-        let weight = |_: &Key, kept: &Arc<Kept>| kept.bytes;
-        let kept = Cache::builder().eviction_policy(EvictionPolicy::lru()).max_capacity(LARGEST);
-        let kept = kept.weigher(weight).expire_after(OwnTime).build();
-        let (changes, writers) = (AtomicU64::new(0), AtomicUsize::new(0));
-        Self(Arc::new(Inner { kept, changes, writers, tasks_run: None }))
+        Self::with(None)
     }
 }
 
@@ -101,9 +98,12 @@ impl ResultCache {
     /// Creates a cache that asks whether commands run in the background.
     #[must_use]
     pub fn beside(tasks_run: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        let kept = Self::default().0.kept.clone();
+        Self::with(Some(Box::new(tasks_run)))
+    }
+
+    fn with(tasks_run: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> Self {
         let (changes, writers) = (AtomicU64::new(0), AtomicUsize::new(0));
-        Self(Arc::new(Inner { kept, changes, writers, tasks_run: Some(Box::new(tasks_run)) }))
+        Self(Arc::new(CacheState { kept: OnceLock::new(), changes, writers, tasks_run }))
     }
 
     /// Returns the question of a call, and for how long its result may be used; `None` if it is not to be kept.
@@ -129,7 +129,7 @@ impl ResultCache {
     /// Returns the result for this question and its age.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<(ToolOutput, Duration)> {
-        let kept = self.0.kept.get(key)?;
+        let kept = self.0.kept.get()?.get(key)?;
         let age = kept.since.elapsed();
         (age < kept.lasts).then(|| (kept.output.clone(), age))
     }
@@ -141,8 +141,13 @@ impl ResultCache {
             ReturnPart::Image { data, .. } => data.len(),
         });
         let bytes = u32::try_from(bytes.sum::<usize>()).unwrap_or(u32::MAX);
-        let kept = Kept { output: output.clone(), since: Instant::now(), lasts, bytes };
-        self.0.kept.insert(key, Arc::new(kept));
+        let kept = KeptResult { output: output.clone(), since: Instant::now(), lasts, bytes };
+        let make = || {
+            let weight = |_: &Key, kept: &Arc<KeptResult>| kept.bytes;
+            let made = Cache::builder().eviction_policy(EvictionPolicy::lru()).max_capacity(LARGEST);
+            made.weigher(weight).expire_after(OwnTime).build()
+        };
+        self.0.kept.get_or_init(make).insert(key, Arc::new(kept));
     }
 
     /// Whether something that may change files is under way.
@@ -169,7 +174,7 @@ impl ResultCache {
         let now = self.0.changes.load(Ordering::Acquire);
         let is_current = |key: &Key| key.changes.is_none_or(|changes| changes == now);
         let mut found: Vec<CachedResult> = Vec::new();
-        for (key, kept) in &self.0.kept {
+        for (key, kept) in self.0.kept.get().into_iter().flatten() {
             let age = kept.since.elapsed();
             if is_current(&key) && age < kept.lasts {
                 let Key { tool, args, .. } = &*key;
@@ -186,13 +191,14 @@ impl ResultCache {
         let matcher = pattern.map(|pattern| Glob::new(pattern).map(|glob| glob.compile_matcher()));
         let matcher = matcher.transpose().map_err(|error| error.kind().to_string())?;
         let mut dropped = 0;
-        for (key, _) in &self.0.kept {
+        let Some(all) = self.0.kept.get() else { return Ok(0) };
+        for (key, _) in all {
             let name = format!("{}:{}", key.tool, key.args);
             let is_meant = |matcher: &globset::GlobMatcher| {
                 matcher.is_match(&name) || matcher.is_match(key.tool.as_str())
             };
             if matcher.as_ref().is_none_or(is_meant) {
-                self.0.kept.invalidate(&*key);
+                all.invalidate(&*key);
                 dropped += 1;
             }
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::AgentEnv;
-use crate::memory::{Recalled, Scope};
+use crate::memory::{MemoryScope, Recalled};
 use crate::message::{Authorship, Message, NoteKind, Trust, UsedMemory, UserPart, images};
 use crate::session::Session;
 use crate::stdx::text::one_line_summary;
@@ -102,8 +102,8 @@ fn note((memories, trust): (Vec<Recalled>, Trust)) -> Option<UserPart> {
 fn quoted(one: &Recalled) -> String {
     let memory = &one.found.memory;
     let place = match one.found.id.scope {
-        Scope::User => "",
-        Scope::Project => ", of this project",
+        MemoryScope::User => "",
+        MemoryScope::Project => ", of this project",
     };
     let mut text = format!(
         "#{} ({}{place}, {})\n",

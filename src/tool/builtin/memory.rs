@@ -13,8 +13,8 @@ use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access, terminal};
 use crate::memory::{
-    Listing, Memories, Memory, MemoryChange, MemoryError, MemoryId, NewMemory, Recalled, Scope, StoredMemory,
-    line, listed, replacement, time_of,
+    Listing, Memories, Memory, MemoryChange, MemoryError, MemoryId, MemoryScope, NewMemory, Recalled,
+    StoredMemory, line, listed, replacement, time_of,
 };
 use crate::message::{Authorship, ReturnStatus, Source, Trust};
 use crate::stdx::text::one_line_summary;
@@ -39,7 +39,7 @@ pub enum ScopeArg {
     Project,
 }
 
-impl From<ScopeArg> for Scope {
+impl From<ScopeArg> for MemoryScope {
     fn from(scope: ScopeArg) -> Self {
         match scope {
             ScopeArg::User => Self::User,
@@ -222,7 +222,7 @@ impl TypedTool for SaveMemory {
 
 impl SaveArgs {
     fn kept(self, authorship: Authorship) -> NewMemory {
-        let scope = self.scope.map_or(Scope::User, Scope::from);
+        let scope = self.scope.map_or(MemoryScope::User, MemoryScope::from);
         NewMemory { text: self.content, tags: self.tags, scope, authorship, session: None, call: None }
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::output::{amount, cap, counted_lines, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::web::{Domains, Fetched, Page, WebClient, page, parse, raw, source};
+use super::web::{Domains, Fetched, PageText, WebClient, page, parse, raw, source};
 use super::work::{interrupted, plan_without_access};
 use crate::message::ReturnStatus;
 use crate::stdx::text::{one_line_summary, sanitize_line};
@@ -91,7 +91,7 @@ impl TypedTool for WebFetch {
     }
 }
 
-fn text(fetched: &Fetched, read: &Page) -> String {
+fn text(fetched: &Fetched, read: &PageText) -> String {
     let mut out = format!("[{}]\n", sanitize_line(fetched.url.as_str()));
     if !read.title.is_empty() {
         out.push_str(&format!("# {}\n", read.title));

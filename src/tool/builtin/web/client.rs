@@ -9,8 +9,8 @@ use url::Url;
 
 use super::super::work::{misuse, terminal};
 use super::address::{Domains, shown};
-use super::page::plain;
 use super::resolver::{ForLibrary, HostResolver, ONLY_PUBLIC};
+use super::shape::plain;
 use crate::provider::http::Network;
 use crate::stdx::text::one_line_summary;
 use crate::tool::ToolError;

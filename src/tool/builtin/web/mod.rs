@@ -15,7 +15,7 @@ mod shape;
 pub use self::address::{Domains, domain, parse};
 pub use self::client::{Fetched, WebClient};
 pub use self::engine::{Engine, SearchResult};
-pub use self::page::{Page, page, raw};
+pub use self::page::{PageText, page, raw};
 pub use self::resolver::{AnyHost, HostResolver, PublicHosts};
 
 use crate::message::Source;

@@ -10,7 +10,7 @@ use url::Url;
 use super::super::work::terminal;
 use super::address::shown;
 use super::client::Fetched;
-use super::shape::{after_end, is_convertible};
+use super::shape::{is_convertible, plain};
 use crate::stdx::text::sanitize_line;
 use crate::tool::ToolError;
 
@@ -26,24 +26,24 @@ const SHORTEST: usize = 200;
 
 /// The text of what was fetched.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct PageText {
     /// One line; empty if it has none.
     pub title: String,
     pub text: String,
 }
 
 /// Returns the readable text of a body. Errs if it is no text.
-pub fn page(fetched: &Fetched) -> Result<Page, ToolError> {
+pub fn page(fetched: &Fetched) -> Result<PageText, ToolError> {
     let text = decoded(fetched)?;
     if !is_html(&fetched.content_type, &text) {
-        return Ok(Page { title: String::new(), text });
+        return Ok(PageText { title: String::new(), text });
     }
-    Ok(readable(&text, &fetched.url).unwrap_or_else(|| Page { title: String::new(), text: plain(&text) }))
+    Ok(readable(&text, &fetched.url).unwrap_or_else(|| PageText { title: String::new(), text: plain(&text) }))
 }
 
 /// Returns a text body as it came. Errs if it is no text.
-pub fn raw(fetched: &Fetched) -> Result<Page, ToolError> {
-    Ok(Page { title: String::new(), text: decoded(fetched)? })
+pub fn raw(fetched: &Fetched) -> Result<PageText, ToolError> {
+    Ok(PageText { title: String::new(), text: decoded(fetched)? })
 }
 
 /// Decodes a body as its header, its first bytes, or the page itself say; else as UTF-8.
@@ -91,7 +91,7 @@ fn is_html(content_type: &str, text: &str) -> bool {
 
 /// Returns the part of a page that is for readers, as Markdown with whole links; else all of it, without its menus. `None` if
 /// it has no such part, or if converting it could do harm or takes too long.
-fn readable(html: &str, url: &Url) -> Option<Page> {
+fn readable(html: &str, url: &Url) -> Option<PageText> {
     if !is_convertible(html) {
         return None;
     }
@@ -106,35 +106,15 @@ fn readable(html: &str, url: &Url) -> Option<Page> {
     converted.recv_timeout(PATIENCE).ok()?
 }
 
-fn markdown(html: &str, url: &str) -> Option<Page> {
+fn markdown(html: &str, url: &str) -> Option<PageText> {
     let parsed = |policy| {
         let config = Config { text_mode: TextMode::Markdown, ..Config::default() };
         let mut page = Readability::new(html, Some(url), Some(config)).ok()?;
         let article = page.parse_with_policy(policy).ok()?;
         let title = sanitize_line(article.title.trim()).into_owned();
         let text = article.text_content.trim().to_owned();
-        (!text.is_empty()).then_some(Page { title, text })
+        (!text.is_empty()).then_some(PageText { title, text })
     };
-    let is_article = |page: &Page| page.text.len() >= SHORTEST;
+    let is_article = |page: &PageText| page.text.len() >= SHORTEST;
     parsed(ParsePolicy::Strict).filter(is_article).or_else(|| parsed(ParsePolicy::Raw))
-}
-
-/// Returns the text between the tags of a page, without scripts and styles.
-pub fn plain(html: &str) -> String {
-    let mut text = String::new();
-    let mut rest = html;
-    while let Some((before, tag)) = rest.split_once('<') {
-        text.push_str(before);
-        let skipped = ["script", "style"]
-            .into_iter()
-            .find(|name| tag.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)));
-        rest = match skipped {
-            Some(name) => after_end(tag, name),
-            None => tag.split_once('>').map_or("", |(_, rest)| rest),
-        };
-        text.push(' ');
-    }
-    text.push_str(rest);
-    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! Whether a page can be converted without harm: a conversion goes down a page by recursion, and a parser opens formatting
+//! Whether a page can be converted without harm, and its plain text where it cannot: a conversion goes down a page by recursion, and a parser opens formatting
 //! elements anew in each paragraph, so that a short page can become a very large tree. Pure; one pass over the bytes.
 
 /// Elements that stand in each other, formatting elements that are open, and all elements.
@@ -40,7 +40,7 @@ const RAW: [&str; 6] = ["script", "style", "textarea", "title", "xmp", "iframe"]
 
 /// Whether a page is within the bounds.
 pub fn is_convertible(html: &str) -> bool {
-    let mut shape = Shape::default();
+    let mut shape = MarkupShape::default();
     let mut rest = html;
     while let Some((_, tag)) = rest.split_once('<') {
         let Some(after) = shape.take(tag) else { return false };
@@ -50,13 +50,13 @@ pub fn is_convertible(html: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Shape {
+struct MarkupShape {
     open: Vec<String>,
     formatting: usize,
     count: usize,
 }
 
-impl Shape {
+impl MarkupShape {
     /// Takes what follows a `<`; returns what is left. `None` if the page is beyond a bound.
     fn take<'a>(&mut self, tag: &'a str) -> Option<&'a str> {
         if let Some(comment) = tag.strip_prefix("!--") {
@@ -140,12 +140,32 @@ fn tag_end(tag: &str) -> Option<(usize, &str)> {
 }
 
 /// Returns what follows the end of an element of this name.
-pub fn after_end<'a>(text: &'a str, name: &str) -> &'a str {
+fn after_end<'a>(text: &'a str, name: &str) -> &'a str {
     let is_end = |(at, _): &(usize, &str)| {
         text.get(at + 2..at + 2 + name.len()).is_some_and(|end| end.eq_ignore_ascii_case(name))
     };
     let rest = text.match_indices("</").find(is_end).and_then(|(at, _)| text.get(at..)).unwrap_or_default();
     rest.split_once('>').map_or("", |(_, rest)| rest)
+}
+
+/// Returns the text between the tags of a page, without scripts and styles.
+pub fn plain(html: &str) -> String {
+    let mut text = String::new();
+    let mut rest = html;
+    while let Some((before, tag)) = rest.split_once('<') {
+        text.push_str(before);
+        let skipped = ["script", "style"]
+            .into_iter()
+            .find(|name| tag.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)));
+        rest = match skipped {
+            Some(name) => after_end(tag, name),
+            None => tag.split_once('>').map_or("", |(_, rest)| rest),
+        };
+        text.push(' ');
+    }
+    text.push_str(rest);
+    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
