@@ -173,6 +173,13 @@ fn write_all(files: &[PatchedFile], place: &ToolPath) -> Result<(), ToolError> {
     Ok(())
 }
 
+/// Returns the files that a patch names, for people; `None` if it is no patch.
+#[must_use]
+pub fn patched_files(patch: &str) -> Option<String> {
+    let files = parse::parse(patch).ok()?;
+    Some(files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(", "))
+}
+
 /// Returns all files as they will be. Errs with every fault of the patch.
 fn patched(patch: &str, place: &ToolPath, seen: &Seen) -> Result<Vec<PatchedFile>, ToolError> {
     let parsed = parse::parse(patch).map_err(misuse)?;

@@ -9,7 +9,7 @@ use super::output::untrusted;
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access};
-use crate::message::Source;
+use crate::message::{ReturnStatus, Source};
 use crate::stdx::text::one_line_summary;
 use crate::tool::{CallPlan, Category, Question, Risk, Seen, ToolError, ToolOutput};
 
@@ -18,6 +18,12 @@ const MOST: usize = 9;
 
 /// The width of the summary, in terminal cells.
 const SUMMARY_WIDTH: usize = 160;
+
+/// The width of an answer in its row, in terminal cells.
+const OUTCOME_WIDTH: usize = 30;
+
+/// Precedes an answer in the return.
+const ANSWERED: &str = "The user answered: ";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -71,9 +77,14 @@ impl TypedTool for AskUser {
     async fn run(&self, args: AskUserArgs, _: RunContext) -> Result<ToolOutput, ToolError> {
         let answer = args.answer.as_deref().map(str::trim).filter(|answer| !answer.is_empty());
         let text = match answer {
-            Some(answer) => format!("The user answered: {answer}\n"),
+            Some(answer) => format!("{ANSWERED}{answer}\n"),
             None => "The user gave no answer.\n".to_owned(),
         };
         Ok(untrusted(text, Source::Program))
+    }
+
+    fn outcome(status: ReturnStatus, text: &str) -> String {
+        let answer = text.trim_end().strip_prefix(ANSWERED).filter(|_| status == ReturnStatus::Ok);
+        answer.map_or_else(String::new, |answer| one_line_summary(answer, OUTCOME_WIDTH))
     }
 }

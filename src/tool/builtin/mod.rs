@@ -65,6 +65,7 @@ use web::WebClient;
 use web_fetch::WebFetch;
 use web_search::WebSearch;
 
+pub use apply_patch::patched_files;
 pub use edit_file::EditFile;
 pub use output::{Spill, cap};
 pub use place::ToolPath;

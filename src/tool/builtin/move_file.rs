@@ -362,7 +362,9 @@ impl TypedTool for CreateDir {
     fn plan(&self, args: OnePath, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let entry = created(&args, place)?;
         let undo = place.undo_of(&[&entry.path], Keep::Contents);
-        Ok(plan(place, (format!("make folder {}", entry.shown), Risk::Medium), (&[], &[&entry]), undo))
+        let summary = format!("make folder {}", entry.shown);
+        let preview = Preview::Fields { fields: vec![("folder".to_owned(), entry.shown.clone())] };
+        Ok(CallPlan { preview, ..plan(place, (summary, Risk::Medium), (&[], &[&entry]), undo) })
     }
 
     async fn run(&self, args: OnePath, cx: RunContext) -> Result<ToolOutput, ToolError> {

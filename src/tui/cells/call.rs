@@ -16,6 +16,7 @@ use crate::frontend::protocol::Tone;
 use crate::message::{CallId, DiffKind, Done, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::stdx::ansi::bare;
 use crate::stdx::text::{one_line_summary, width};
+use crate::tool::builtin::patched_files;
 use crate::tool::diff::as_text;
 use crate::tui::copied::exactly;
 use crate::tui::line::{Exact, Line, Margin, Span, wrap_pieces, wrap_spans};
@@ -518,6 +519,9 @@ pub fn subject(args: &Value) -> String {
     if let (None, Some(from), Some(to)) = (told, text_of("from"), text_of("to")) {
         text = one_line_summary(&format!("{from} to {to}"), 200);
     }
+    if let (None, Some(files)) = (told, text_of("patch").and_then(patched_files)) {
+        text = one_line_summary(&files, 200);
+    }
     if let (Some(_), Some(place)) =
         (object.get("pattern").or_else(|| object.get("query")), object.get("path").and_then(Value::as_str))
     {
@@ -566,6 +570,12 @@ mod tests {
             (json!({"command": "ls\nrm -rf /"}), "ls …"),
             (json!({"n": 3, "who": "\u{1b}[2Jme"}), "␛[2Jme"),
             (json!({"from": "a", "to": "b"}), "a to b"),
+            (json!({"patch": "--- a/x.rs\n+++ b/x.rs\n@@ -1 +1 @@\n-a\n+b\n"}), "x.rs"),
+            (
+                json!({"patch": "*** Begin Patch\n*** Delete File: x\n*** Delete File: y\n*** End Patch"}),
+                "x, y",
+            ),
+            (json!({"patch": "no patch\nat all"}), "no patch …"),
             (json!({"n": 3}), ""),
             (json!("no object"), ""),
         ];

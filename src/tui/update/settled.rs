@@ -138,6 +138,8 @@ fn coverage(card: &Card, remember: Remember, rule: Option<&str>) -> String {
 fn approved(card: &Card, instead: Option<&ToolName>, remember: Remember, by: &Decider) -> String {
     let what = match instead {
         Some(tool) if *tool != card.request.tool => format!(" as another call, {tool}"),
+        // The answer to a question is what the row shows.
+        Some(_) if card.request.plan.question.is_some() => String::new(),
         Some(_) => call::CHANGED.to_owned(),
         None => String::new(),
     };
