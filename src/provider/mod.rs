@@ -69,7 +69,8 @@ pub struct ModelRequest {
     pub system: String,
     /// Shared with the history, so that a request copies no message.
     pub messages: Vec<Arc<Message>>,
-    pub tools: Vec<ToolSchema>,
+    /// Shared by the requests of a turn.
+    pub tools: Arc<[ToolSchema]>,
     pub tool_choice: ToolChoice,
     pub parallel_calls: ParallelCalls,
     /// `None` = the codec's default (Anthropic requires a number, so its codec sends one).
@@ -111,7 +112,7 @@ impl ModelRequest {
             model: model.into(),
             system: String::new(),
             messages: messages.into_iter().map(Arc::new).collect(),
-            tools: Vec::new(),
+            tools: Arc::default(),
             tool_choice: ToolChoice::Auto,
             parallel_calls: ParallelCalls::Allowed,
             max_output_tokens: None,

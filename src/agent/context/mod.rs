@@ -19,6 +19,10 @@ pub use self::ledger::{calls_since, changed_since};
 pub use self::parts::{ContextPart, parts};
 pub use self::tool_budget::{OmittedTools, ToolBudget, fit_tools};
 pub use self::view::{ViewLimits, ViewSettings, view};
+use std::io;
+
+use serde_json::Value;
+
 use crate::history::History;
 use crate::message::{Message, Piece};
 use crate::provider::{ModelRequest, ToolSchema};
@@ -82,9 +86,27 @@ pub fn preamble_tokens(system: &str, tools: &[ToolSchema]) -> u64 {
     u64::try_from(preamble_bytes(system, tools)).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
+/// Returns the length of a value as compact JSON, in bytes, without writing it anywhere.
+fn json_bytes(value: &Value) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Neither a value nor this writer can fail.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
 fn preamble_bytes(system: &str, tools: &[ToolSchema]) -> usize {
     let tools =
-        tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len());
+        tools.iter().map(|tool| tool.name.len() + tool.description.len() + json_bytes(&tool.parameters));
     system.len() + tools.sum::<usize>()
 }
 
@@ -92,7 +114,7 @@ fn preamble_bytes(system: &str, tools: &[ToolSchema]) -> usize {
 fn text_bytes(message: &Message) -> usize {
     message.weight(|piece| match piece {
         Piece::Said(text) | Piece::Thought(text) => text.len(),
-        Piece::Call(call) => call.args.to_string().len(),
+        Piece::Call(call) => json_bytes(&call.args),
         Piece::Image => BYTES_PER_IMAGE,
     })
 }

@@ -1,6 +1,6 @@
 //! Where the tokens of a request go, by part. Pure.
 
-use super::{BYTES_PER_IMAGE, BYTES_PER_TOKEN, preamble_bytes};
+use super::{BYTES_PER_IMAGE, BYTES_PER_TOKEN, json_bytes, preamble_bytes};
 use crate::message::{Message, NoteKind, PartKind, ReturnPart, UserPart};
 use crate::provider::ModelRequest;
 
@@ -44,7 +44,7 @@ pub fn parts(request: &ModelRequest) -> Vec<ContextPart> {
                 for part in &reply.parts {
                     match &part.kind {
                         PartKind::Text { text } | PartKind::Thinking { text } => answers += text.len(),
-                        PartKind::ToolCall(call) => calls += call.args.to_string().len(),
+                        PartKind::ToolCall(call) => calls += json_bytes(&call.args),
                         PartKind::Native => {}
                     }
                 }

@@ -43,7 +43,7 @@ const SITUATION: &str = include_str!("../../../prompts/situation.md");
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preamble {
     pub book: Arc<PromptBook>,
-    pub tools: Vec<ToolSchema>,
+    pub tools: Arc<[ToolSchema]>,
 }
 
 impl Preamble {
@@ -55,7 +55,7 @@ impl Preamble {
         (offered, room): (&Toolset, &ToolBudget),
     ) -> Self {
         let (tools, _) = tools(offered, policy, folder, room);
-        Self { book: Arc::clone(book), tools }
+        Self { book: Arc::clone(book), tools: tools.into() }
     }
 
     /// Returns the sections of the system prompt for a model, in order.
@@ -91,7 +91,7 @@ pub fn request(
         model: model.name.clone(),
         system: preamble.system(model),
         messages: patch_dangling_tool_calls(&said),
-        tools: preamble.tools.clone(),
+        tools: Arc::clone(&preamble.tools),
         tool_choice,
         max_output_tokens: model.max_output_tokens,
         thinking: model.thinking,

@@ -337,7 +337,7 @@ fn one_call_at_a_time_can_be_asked_for() {
     asked.parallel_calls = ParallelCalls::One;
     assert_eq!(sent(&asked)["tool_choice"], Value::Null, "without tools there is nothing to choose");
     let schema = json!({ "type": "object" });
-    asked.tools = vec![ToolSchema { name: "a".into(), description: "d".into(), parameters: schema }];
+    asked.tools = [ToolSchema { name: "a".into(), description: "d".into(), parameters: schema }].into();
     assert_eq!(sent(&asked)["tool_choice"], json!({ "type": "auto", "disable_parallel_tool_use": true }));
     asked.tool_choice = ToolChoice::None;
     assert_eq!(sent(&asked)["tool_choice"], json!({ "type": "none" }));

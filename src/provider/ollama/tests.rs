@@ -200,7 +200,8 @@ fn the_body_around_the_messages() {
     let mut asked = request(vec![Message::user("hi")]);
     asked.system = "Be brief.".into();
     let schema = json!({ "type": "object" });
-    asked.tools = vec![ToolSchema { name: "a".into(), description: "d".into(), parameters: schema.clone() }];
+    asked.tools =
+        [ToolSchema { name: "a".into(), description: "d".into(), parameters: schema.clone() }].into();
     asked.max_output_tokens = Some(100);
     (asked.temperature, asked.top_p) = (Some(0.5), Some(0.25));
     let expected = json!({

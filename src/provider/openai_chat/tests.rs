@@ -227,7 +227,8 @@ fn the_body_around_the_messages() {
     let mut asked = request(vec![Message::user("hi")]);
     asked.system = "Be brief.".into();
     let schema = json!({ "type": "object" });
-    asked.tools = vec![ToolSchema { name: "a".into(), description: "d".into(), parameters: schema.clone() }];
+    asked.tools =
+        [ToolSchema { name: "a".into(), description: "d".into(), parameters: schema.clone() }].into();
     asked.tool_choice = ToolChoice::None;
     asked.max_output_tokens = Some(100);
     asked.thinking = ThinkingLevel::Low;

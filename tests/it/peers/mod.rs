@@ -84,7 +84,7 @@ fn tool() -> ToolSchema {
 fn request(model: &str, messages: Vec<Message>, tool_choice: ToolChoice) -> ModelRequest {
     ModelRequest {
         system: "Be brief.".to_owned(),
-        tools: vec![tool()],
+        tools: [tool()].into(),
         tool_choice,
         max_output_tokens: Some(2_000),
         ..ModelRequest::new(model, messages)

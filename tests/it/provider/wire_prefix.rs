@@ -116,7 +116,7 @@ fn body<C: WireCodec>(codec: &C, messages: &[Message]) -> Value {
     let schema = json!({ "type": "object", "properties": {} });
     let request = ModelRequest {
         system: "Be brief.".into(),
-        tools: vec![ToolSchema { name: "read_file".into(), description: "d".into(), parameters: schema }],
+        tools: [ToolSchema { name: "read_file".into(), description: "d".into(), parameters: schema }].into(),
         thinking: ThinkingLevel::Low,
         cache_key: Some("k".into()),
         ..ModelRequest::new(MODEL, messages.to_vec())

@@ -365,7 +365,7 @@ fn gemini_takes_what_becomes_of_any_schema() {
     for parameters in schemas {
         let mut asked = request(vec![Message::user("hi")]);
         let name = "f".to_owned();
-        asked.tools = vec![co::provider::ToolSchema { name, description: "d".into(), parameters }];
+        asked.tools = [co::provider::ToolSchema { name, description: "d".into(), parameters }].into();
         let body =
             serde_json::from_slice(&co::provider::gemini::Gemini.encode(&asked).unwrap().body).unwrap();
         check(&format!("{body}"), Checker::default().gemini("m", &body), None);
