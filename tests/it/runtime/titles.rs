@@ -57,10 +57,10 @@ fn a_model_names_a_session_once() {
 fn a_title_is_not_asked_for() {
     for (what, name, value, rename) in [
         ("the setting is off", "CO_HISTORY_MODEL_TITLES", "false", false),
-        ("a cap stands before it", "CO_CAP_SESSION_TOKENS", "20", false),
+        ("a cap stands before it", "CO_CAP_SESSION_TOKENS", "1000100", false),
         ("the user named it", "CO_THEME", "dark", true),
     ] {
-        let (co, service) = naming("reply\n  text One.\nreply\n  text A title.");
+        let (co, service) = naming("reply\n  text One.\n  usage 1000000 5\nreply\n  text A title.");
         let co = co.env(name, value);
         run(&service, async {
             let mut face = open(&co, Opening::New);
@@ -68,19 +68,12 @@ fn a_title_is_not_asked_for() {
                 face.line("/rename mine").await;
                 face.local().await;
             }
-            face.line("first").await;
-            if name.contains("CAP") {
-                // The turn stops at the cap, so it is not complete.
-                face.end().await;
-            } else {
-                face.reply().await;
-            }
-            face.idle().await;
+            turn(&mut face, "first").await;
             face.close().await;
             let (history, _) = stored(&co).await;
             assert_eq!(history.title(), rename.then_some("mine"), "{what}");
         });
-        assert!(service.server.requests().len() <= 1, "{what}");
+        assert_eq!(service.server.requests().len(), 1, "{what}");
     }
 }
 
