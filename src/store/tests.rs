@@ -327,7 +327,10 @@ async fn a_data_folder_on_a_network_has_no_write_ahead_log() {
         store.append(&id(), after, &new, Durability::Synced).await.unwrap();
         records.push(more);
         let late = Record::Draft { text: "from the other".to_owned() };
-        other.append(&id(), records.len() as u64, &[late.clone()], Durability::Written).await.unwrap();
+        other
+            .append(&id(), records.len() as u64, std::slice::from_ref(&late), Durability::Written)
+            .await
+            .unwrap();
         records.push(late);
         assert_eq!(store.load(&id()).await.unwrap(), records);
         assert_eq!(journal(&data), mode);
