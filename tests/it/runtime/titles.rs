@@ -129,12 +129,15 @@ fn a_session_goes_on_with_its_model() {
             matches!(update, Update::Message(ServerMessage::Local { title, .. }) if title == "model")
         })
     };
+    let co = co.env("CO_MODEL", "other");
     run(&service, async {
         let mut face = open(&co, Opening::New);
-        face.line("/model anthropic/other").await;
-        face.header(|header| header.model == "other").await;
         turn(&mut face, "first").await;
         face.close().await;
+    });
+    // The setting has changed since.
+    let co = co.env("CO_MODEL", "replay");
+    run(&service, async {
         let mut face = open(&co, Opening::Latest);
         face.header(|header| header.model == "other").await;
         turn(&mut face, "second").await;
