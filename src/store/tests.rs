@@ -335,7 +335,7 @@ async fn a_data_folder_on_a_network_has_no_write_ahead_log() {
         assert_eq!(store.load(&id()).await.unwrap(), records);
         assert_eq!(journal(&data), mode);
         drop((store, other));
-        wait_closed(std::time::Duration::from_secs(10));
+        wait_closed(std::time::Duration::from_secs(1));
         assert_eq!(
             fs::metadata(data.join("co.db-wal")).is_ok_and(|log| log.len() > 0),
             !is_network,
