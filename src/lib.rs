@@ -121,6 +121,11 @@
 //! - Tools of servers are offered once they are connected, not as they were listed last: what is offered can be called. The
 //!   last list serves where a call is explained or changed. A server's definition is accepted by its first run.
 //! - `/clear` starts a new session: the one before stays whole, with its title and its requests, in `/resume`.
+//! - On a network file system, told by its type, the database keeps a rollback journal: a write-ahead log needs shared memory.
+//!   It is said at the start, by `co status` and by `co doctor`. So for the files beside it.
+//! - The session used last is the last in the list whatever the clock says, unless its time is two days ahead. Unasked, nothing
+//!   goes by age until the clock or the user has been here for a day.
+//! - A session goes on with the model that answered last in it, unless the command line names one.
 //! - A short write-ahead log stays beside the database when it is closed: writing it back waits for the disk three
 //!   times.
 //! - The span of a resumed turn is a child of the span in which the turn began; a wait for approval is written by the process

@@ -212,6 +212,11 @@ impl App {
         })
     }
 
+    /// Whether the command line of this run names a model.
+    pub fn names_model(&self) -> bool {
+        self.flags.iter().any(|(name, _)| matches!(name.as_str(), "--model" | "model"))
+    }
+
     /// Reads the settings of tool servers again and applies them; rules that follow from them apply once the rules are read
     /// again. Errs with the reason. Blocking.
     pub fn reload_servers(&self) -> Result<BTreeMap<String, ServerSettings>, String> {

@@ -58,6 +58,14 @@ impl Opening {
         }
     }
 
+    /// Whether the session was begun before.
+    pub fn goes_on(&self) -> bool {
+        match self {
+            Self::New | Self::Exactly(_) => false,
+            Self::Latest | Self::ResumeLatest | Self::Resume(_) => true,
+        }
+    }
+
     /// Opens the session, as its owner or read-only.
     pub async fn open(&self, app: &App, decider: Decider) -> Result<Opened, AppError> {
         match self.session(app).await {

@@ -33,6 +33,8 @@ pub struct Status {
     /// The user's own file; it need not exist.
     settings: Option<PathBuf>,
     data: PathBuf,
+    /// What to know about the data folder, if it is on no local disk.
+    place: Option<String>,
     /// The tool servers of the settings.
     servers: Vec<ServerStatus>,
     /// How the web is reached.
@@ -168,6 +170,7 @@ impl Status {
         store: Result<&Store, &StoreError>,
     ) -> Self {
         let data = settings.data_dir.clone();
+        let place = store.ok().and_then(Store::place_warning);
         let store = match store {
             Ok(store) => {
                 StoreStatus::of(store, &data).await.map_err(|error| format!("cannot be read: {error}"))
@@ -187,6 +190,7 @@ impl Status {
             is_project: world.kind_of(&world.workspace) == WorkspaceKind::Project,
             settings: user_file(&world.env),
             data,
+            place,
             servers,
             web: web_words(settings),
             spans: SpansStatus::of(world, settings),
@@ -208,6 +212,7 @@ impl Status {
             row("settings", self.settings_file()),
             row("data", self.data.display().to_string()),
         ];
+        rows.extend(self.place.as_ref().map(|place| row("data", place.as_str())));
         if !self.servers.is_empty() {
             let one = |one: &ServerStatus| format!("{} ({})", one.name, one.state.words());
             rows.push(row("servers", self.servers.iter().map(one).collect::<Vec<_>>().join(", ")));

@@ -17,7 +17,7 @@ use crate::app::{SandboxStatus, open_store, open_store_to_read, tools};
 use crate::config::Settings;
 use crate::stdx::text::sanitize_line;
 use crate::store::doctor::{Diagnosis, diagnose, protect_audit, restore, salvage};
-use crate::store::{AuditFinding, AuditNote, DatabaseCopy, StoreError};
+use crate::store::{AuditFinding, AuditNote, DatabaseCopy, StoreError, network_warning};
 use crate::workspace::{World, load_settings};
 
 /// The most damaged records listed by name.
@@ -134,6 +134,9 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path, sandbo
     let mut text = String::new();
     let mut row = |name: &str, words: &str| text.push_str(&format!("{name:<9} {}\n", sanitize_line(words)));
     row("data", &data.display().to_string());
+    if let Some(kind) = found.network {
+        row("place", &network_warning(kind));
+    }
     let (sessions, records) = (several(found.sessions, "session"), several(found.records, "record"));
     row("database", &format!("{} bytes, {sessions}, {records}", found.bytes));
     for fault in &found.faults {

@@ -58,6 +58,8 @@ with_blank! {
         pub context_tokens: Option<u32>,
         /// Like `model`; writes summaries.
         pub summary_model: Option<String>,
+        /// Whether a model names sessions.
+        pub model_titles: bool,
         /// Bytes of each old tool output that the model sees; 0: all. `None`: by what is known of its window.
         pub trim_tool_output: Option<u32>,
         /// Messages that the model sees; 0: all. `None`: by what is known of its window.

@@ -48,6 +48,8 @@ pub struct History {
     queued: Vec<Vec<UserPart>>,
     draft: String,
     title: Option<String>,
+    /// Whether a model was asked for a title.
+    title_asked: bool,
     /// The beginning of the first prompt, which names the session until it is renamed.
     first_words: Option<String>,
     last_input: Option<u64>,
@@ -118,6 +120,7 @@ impl History {
             Record::Said { message } => self.said(message),
             Record::RequestEnded { attempt, usage, cost, error, purpose, .. } => {
                 self.spent.count(*usage, *cost, *error);
+                self.title_asked |= *purpose == RequestKind::Title;
                 if let (Some(tokens), RequestKind::Answer) = (usage.and_then(|usage| usage.input), purpose) {
                     self.last_input = Some(tokens);
                     self.measured = Some(Measured { tokens, messages: self.entries.len() });
@@ -552,9 +555,22 @@ impl History {
         &self.draft
     }
 
-    /// Returns the title that the user gave it.
+    /// Returns the title that the user or a model gave it.
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
+    }
+
+    /// Returns the model that answered last, as `provider/model`; `None` if none did, or it was not kept then.
+    pub fn answered_by(&self) -> Option<&str> {
+        self.entries.iter().rev().find_map(|(_, message)| match &**message {
+            Message::Assistant(reply) => Some(reply.asked.as_str()).filter(|name| !name.is_empty()),
+            Message::User { .. } | Message::ToolReturns { .. } => None,
+        })
+    }
+
+    /// Whether a model was asked for a title, with or without success.
+    pub fn is_title_asked(&self) -> bool {
+        self.title_asked
     }
 
     /// Returns the title, or else the beginning of the first prompt.

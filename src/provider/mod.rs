@@ -96,6 +96,8 @@ pub enum RequestKind {
     Answer,
     /// A summary of messages that are left out of the conversation.
     Summary,
+    /// A title of the session.
+    Title,
 }
 
 impl RequestKind {

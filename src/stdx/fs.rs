@@ -19,6 +19,41 @@ pub(super) const TEMPORARY: &str = ".co-";
 /// the same number.
 const MAX_LINKS: usize = 40;
 
+/// File systems whose files are on another machine or in another program, by the number that the system gives them.
+#[cfg(target_os = "linux")]
+const NETWORK: &[(u32, &str)] = &[
+    (0x6969, "nfs"),
+    (0xff53_4d42, "cifs"),
+    (0xfe53_4d42, "smb"),
+    (0x517b, "smb"),
+    (0x0102_1997, "9p"),
+    (0x6573_5546, "fuse"),
+    (0x5346_414f, "afs"),
+    (0x00c3_6400, "ceph"),
+    (0x7375_7245, "coda"),
+    (0x786f_4256, "vboxsf"),
+];
+
+/// Returns the type of a folder's file system if processes cannot share memory by its files: a network mount, or one
+/// served by a program. `None` for a local one, and if it cannot be told. Blocking.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn network_file_system(folder: &Path) -> Option<&'static str> {
+    let found = rustix::fs::statfs(folder).ok()?.f_type;
+    // The number has 32 bits; on some systems its field is wider, or signed.
+    let number = u32::try_from(i128::from(found) & 0xffff_ffff).ok()?;
+    NETWORK.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
+}
+
+/// Returns the type of a folder's file system if it is mounted over a network; `None` if it cannot be told. Blocking.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub fn network_file_system(folder: &Path) -> Option<&'static str> {
+    // Bit 12 (MNT_LOCAL) is set for what is stored on the machine itself.
+    let flags = rustix::fs::statfs(folder).ok()?.f_flags;
+    (u64::from(flags) & 0x1000 == 0).then_some("network")
+}
+
 /// Replaces the content of `path`, or creates it, in one step that survives a power cut.
 ///
 /// The bytes go to a temporary file in the same folder, which is synced and then renamed over the target; on

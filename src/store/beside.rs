@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 
-use crate::stdx::fs::{create_private_dir, open_private};
+use super::schema::Journal;
+use crate::stdx::fs::{create_private_dir, network_file_system, open_private};
 
 /// Why such a file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -37,13 +38,14 @@ impl From<rusqlite::Error> for FileError {
     }
 }
 
-/// Opens a file to write, with a write-ahead log; creates it for its owner only, with this schema. `busy` is how long it
+/// Opens a file to write, with the log that its file system allows; creates it for its owner only, with this schema. `busy` is how long it
 /// waits for other processes.
 pub fn open_beside(path: &Path, version: i64, schema: &str, busy: Duration) -> Result<Connection, FileError> {
     if let Some(folder) = path.parent() {
         create_private_dir(folder)?;
     }
     drop(open_private(path)?);
+    let journal = Journal::on(network_file_system(path));
     let connection = Connection::open(path)?;
     connection.busy_timeout(busy)?;
     match version_of(&connection)? {
@@ -52,11 +54,12 @@ pub fn open_beside(path: &Path, version: i64, schema: &str, busy: Duration) -> R
         _ => {
             // Before the first table, or it has no effect.
             connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-            connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+            journal.set(&connection)?;
             connection.execute_batch(schema)?;
             connection.pragma_update(None, "user_version", version)?;
         }
     }
+    journal.set(&connection)?;
     connection.execute_batch("PRAGMA synchronous = NORMAL;")?;
     Ok(connection)
 }

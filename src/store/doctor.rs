@@ -19,7 +19,7 @@ use super::health::{self, DatabaseCopy, copies};
 use super::num::Num;
 use super::{StoreError, records, schema, search};
 use crate::history::SessionId;
-use crate::stdx::fs::{create_private_dir, open_private};
+use crate::stdx::fs::{create_private_dir, network_file_system, open_private};
 
 /// A record that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,6 +32,8 @@ pub struct DamagedRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
     pub database: PathBuf,
+    /// The type of the data folder's file system, if it is no local one.
+    pub network: Option<&'static str>,
     /// Size of the database and its write-ahead log.
     pub bytes: u64,
     pub sessions: u64,
@@ -81,7 +83,7 @@ const WITHOUT_TRIGGERS: &str = "DROP TRIGGER IF EXISTS audit_grows_at_its_end;
 /// Checks the whole database of a data folder.
 pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
     let database = schema::database(data);
-    let copies = copies(data);
+    let (copies, network) = (copies(data), network_file_system(data));
     let bytes = match fs::metadata(&database) {
         Ok(file) => file.len() + fs::metadata(schema::wal_path(data)).map_or(0, |log| log.len()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -89,6 +91,7 @@ pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
             let faults = if copies.is_empty() { Vec::new() } else { vec!["there is no database".to_owned()] };
             return Ok(Diagnosis {
                 database,
+                network,
                 bytes: 0,
                 sessions: 0,
                 records: 0,
@@ -124,7 +127,7 @@ pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
         Err(error @ StoreError::NotADatabase { .. }) => vec![error.to_string()],
         Err(error) => return Err(error.located(data)),
     };
-    Ok(Diagnosis { database, bytes, sessions, records: count, faults, damaged, copies })
+    Ok(Diagnosis { database, network, bytes, sessions, records: count, faults, damaged, copies })
 }
 
 /// Restores missing audit triggers.
@@ -239,7 +242,9 @@ fn put_in_place(data: &Path, fresh: &Path, now: Timestamp) -> Result<PathBuf, St
     File::open(fresh).and_then(|file| file.sync_all()).map_err(io)?;
     let aside = folder_aside(data, now).map_err(io)?;
     // The head and pruning files refer to the audit that is being replaced.
-    for name in ["co.db-wal", "co.db-shm", "co.db-closed", "audit.head", "audit.pruned", "co.db"] {
+    for name in
+        ["co.db-wal", "co.db-shm", "co.db-journal", "co.db-closed", "audit.head", "audit.pruned", "co.db"]
+    {
         match fs::rename(data.join(name), aside.join(name)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
             Ok(()) | Err(_) => {}

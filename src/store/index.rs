@@ -10,6 +10,7 @@ use rusqlite::{OptionalExtension as _, Row, params};
 use super::error::SqlResult as _;
 use super::inbox::{moment, unique};
 use super::num::Num;
+use super::records::LEAP;
 use super::writer::Reader;
 use super::{Listed, Store, StoreError};
 use crate::history::{Durability, Record, SessionId, TurnEnd};
@@ -68,7 +69,8 @@ impl Store {
         filter: SessionFilter,
         limit: usize,
     ) -> Result<Vec<SessionSummary>, StoreError> {
-        self.read(move |reader| list(reader, &filter, limit)).await
+        let now = self.inner.clock.now();
+        self.read(move |reader| list(reader, &filter, limit, now)).await
     }
 
     /// Does the same for lists that people read: each has a title, and those in which nothing was written are left out.
@@ -77,9 +79,10 @@ impl Store {
         filter: SessionFilter,
         limit: usize,
     ) -> Result<Vec<SessionSummary>, StoreError> {
+        let now = self.inner.clock.now();
         self.read(move |reader| {
             let mut listed = Vec::new();
-            for mut one in list(reader, &filter, usize::MAX)? {
+            for mut one in list(reader, &filter, usize::MAX, now)? {
                 if listed.len() == limit {
                     break;
                 }
@@ -161,7 +164,13 @@ impl Store {
     }
 }
 
-fn list(reader: &Reader, filter: &SessionFilter, limit: usize) -> Result<Vec<SessionSummary>, StoreError> {
+/// Those last used by a clock that was far ahead come last: they are not the latest.
+fn list(
+    reader: &Reader,
+    filter: &SessionFilter,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Vec<SessionSummary>, StoreError> {
     let (condition, folder) = match filter {
         SessionFilter::All => ("?1 IS NULL", None),
         SessionFilter::Folder(folder) => ("workspace = ?1", Some(folder.to_string_lossy())),
@@ -174,7 +183,11 @@ fn list(reader: &Reader, filter: &SessionFilter, limit: usize) -> Result<Vec<Ses
     );
     let mut select = reader.connection.prepare_cached(&select).sql()?;
     let rows = select.query_map(params![folder, Num::of(limit)], summary).sql()?;
-    rows.collect::<rusqlite::Result<_>>().sql()
+    let mut found: Vec<SessionSummary> = rows.collect::<rusqlite::Result<_>>().sql()?;
+    let latest = now.as_millisecond().saturating_add(LEAP);
+    let ahead = found.iter().take_while(|one| one.updated.as_millisecond() > latest).count();
+    found.rotate_left(ahead);
+    Ok(found)
 }
 
 /// Returns the title for lists: without a prompt, what was written and not sent; `None` if there is nothing.

@@ -61,6 +61,10 @@ use self::thread::DbThread;
 use self::wake::ChangeNotifier;
 use self::writer::{Reader, Writer};
 use crate::stdx::clock::{Clock, SystemClock};
+use crate::stdx::fs::network_file_system;
+
+/// Returns the type of a folder's file system if it is no local one.
+pub type Network = fn(&Path) -> Option<&'static str>;
 
 /// Where and how to open a store. Not `Debug`, because it holds secrets.
 pub struct StoreOptions {
@@ -75,6 +79,7 @@ pub struct StoreOptions {
     pub max_pages: Option<u32>,
     /// Another data folder, to whose audit each row of the audit is added, with a hash in place of its details.
     pub audit_copy: Option<PathBuf>,
+    pub network: Network,
 }
 
 impl StoreOptions {
@@ -87,8 +92,17 @@ impl StoreOptions {
             secrets: Vec::new(),
             max_pages: None,
             audit_copy: None,
+            network: network_file_system,
         }
     }
+}
+
+/// Returns what to know about a data folder on a file system of this type.
+pub fn network_warning(kind: &str) -> String {
+    format!(
+        "The data folder is not on a local disk ({kind}). Do not use it from two machines at the same time; `data_dir` \
+         names another folder."
+    )
 }
 
 /// A handle on the open store; clones share it. The database is closed when the last handle is dropped, after
@@ -108,6 +122,8 @@ struct Inner {
     redactor: Arc<Redactor>,
     clock: Arc<dyn Clock>,
     data: PathBuf,
+    /// The type of the data folder's file system, if it is no local one.
+    network: Option<&'static str>,
 }
 
 impl Store {
@@ -115,14 +131,15 @@ impl Store {
     /// that is damaged, from a newer `co`, or not a database of `co`. Must be called inside an async runtime
     /// with I/O enabled.
     pub async fn open(options: StoreOptions) -> Result<Self, StoreError> {
-        let StoreOptions { data, runtime, clock, secrets, max_pages, audit_copy } = options;
+        let StoreOptions { data, runtime, clock, secrets, max_pages, audit_copy, network } = options;
         let notifier = Arc::new(ChangeNotifier::listen(&runtime));
         let open_writer = {
             let (data, clock, notifier) = (data.clone(), Arc::clone(&clock), Arc::clone(&notifier));
             move || {
-                let mut writer = Writer::open(&data, max_pages, Arc::clone(&clock), notifier)?;
+                let mut writer = Writer::open(&data, network, max_pages, Arc::clone(&clock), notifier)?;
                 if let Some(folder) = audit_copy {
-                    let copy = Writer::open(&folder, None, clock, Arc::new(ChangeNotifier::silent()));
+                    let silent = Arc::new(ChangeNotifier::silent());
+                    let copy = Writer::open(&folder, network, None, clock, silent);
                     writer.copy_audit_to(copy.map_err(|error| error.located(&folder))?);
                 }
                 Ok(writer)
@@ -132,18 +149,27 @@ impl Store {
         let path = data.clone();
         let reader = DbThread::start("store-read", &data, move || Reader::open(&path)).await?;
         let redactor = Arc::new(Redactor::new(secrets));
-        Ok(Self { inner: Arc::new(Inner { writer: Some(writer), reader, notifier, redactor, clock, data }) })
+        let network = network(&data);
+        let inner = Inner { writer: Some(writer), reader, notifier, redactor, clock, data, network };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Opens a database read-only: lists work, every write fails with [`StoreError::ReadOnly`], and no
     /// request expires. Fails if the database would first have to be created, migrated or repaired.
     pub async fn open_read_only(options: StoreOptions) -> Result<Self, StoreError> {
-        let StoreOptions { data, clock, secrets, .. } = options;
+        let StoreOptions { data, clock, secrets, network, .. } = options;
         let path = data.clone();
         let open = move || Ok(Reader { connection: schema::open_alone(&path)? });
         let reader = DbThread::start("store-read", &data, open).await?;
         let (notifier, redactor) = (Arc::new(ChangeNotifier::silent()), Arc::new(Redactor::new(secrets)));
-        Ok(Self { inner: Arc::new(Inner { writer: None, reader, notifier, redactor, clock, data }) })
+        let network = network(&data);
+        let inner = Inner { writer: None, reader, notifier, redactor, clock, data, network };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Returns a sentence about the data folder if it is on no local file system.
+    pub fn place_warning(&self) -> Option<String> {
+        self.inner.network.map(network_warning)
     }
 
     /// The folder that holds the database and the session locks.

@@ -2,7 +2,10 @@
 //!
 //! Only the owner of a session appends (`session::Session`); any process may load.
 
+use std::thread;
+
 use rusqlite::{OptionalExtension as _, params};
+use serde::Deserialize;
 
 use super::audit::chain;
 use super::encode::{self, Change, Row};
@@ -14,6 +17,7 @@ use super::usage;
 use super::writer::{Reader, Write};
 use super::{Listed, Store, StoreError};
 use crate::history::{Durability, Record, SessionId};
+use crate::message::Message;
 
 impl Store {
     /// Appends records to a session that has `after` records, and makes the changes to other tables that they
@@ -147,8 +151,19 @@ fn set(
     write.sql.prepare_cached(update).sql()?.execute(params![session.0, value]).sql().map(drop)
 }
 
+/// Marks the session as the last one used, also after the clock was set back by less than [`LEAP`].
 fn touch(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
-    set(write, session, "UPDATE sessions SET updated = ?2 WHERE id = ?1", &write.now)
+    let last: Option<i64> = write
+        .sql
+        .prepare_cached(
+            "SELECT updated FROM sessions WHERE updated <= ?1 AND id <> ?2 ORDER BY updated DESC LIMIT 1",
+        )
+        .sql()?
+        .query_row(params![write.now.saturating_add(LEAP), session.0], |row| row.get(0))
+        .optional()
+        .sql()?;
+    let used = last.map_or(write.now, |last| write.now.max(last.saturating_add(1)));
+    set(write, session, "UPDATE sessions SET updated = ?2 WHERE id = ?1", &used)
 }
 
 /// Why a record cannot be read.
@@ -158,8 +173,29 @@ pub(super) enum Unreadable {
     Newer(String),
 }
 
+/// The `kind` of rows with a message: most of the bytes of a session.
+const SAID: &str = "said";
+
+/// [`Record::Said`] for the parser, which copies all of a record before it knows which of them it is.
+#[derive(Deserialize)]
+struct Said {
+    record: Tag,
+    message: Message,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Tag {
+    Said,
+}
+
 /// Parses a record from its row.
 pub(super) fn read(kind: &str, json: &str) -> Result<Record, Unreadable> {
+    if kind == SAID
+        && let Ok(Said { record: Tag::Said, message }) = serde_json::from_str(json)
+    {
+        return Ok(Record::Said { message });
+    }
     let error = match serde_json::from_str(json) {
         Ok(record) => return Ok(record),
         Err(error) => error,
@@ -175,8 +211,37 @@ pub(super) fn read(kind: &str, json: &str) -> Result<Record, Unreadable> {
     })
 }
 
+/// A stored time further ahead than this, in milliseconds, is from a clock that was wrong, and does not count as the last
+/// use.
+pub(super) const LEAP: i64 = 2 * 24 * 3_600 * 1_000;
+
 /// Maximum number of records missing between two; beyond that, the record number itself is damaged.
 pub(super) const MOST_MISSING: u64 = 100_000;
+
+struct StoredRow {
+    no: u64,
+    kind: String,
+    json: String,
+}
+
+/// Rows that one thread parses in less time than starting another takes.
+const ROWS_ALONE: usize = 1_000;
+
+/// Parses rows, many of them on several threads: parsing is most of the time of opening a long session.
+fn parsed(rows: &[StoredRow]) -> Vec<Result<Record, Unreadable>> {
+    let one = |row: &StoredRow| read(&row.kind, &row.json);
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(rows.len() / ROWS_ALONE);
+    if threads < 2 {
+        return rows.iter().map(one).collect();
+    }
+    thread::scope(|scope| {
+        let part = |part: &[StoredRow]| part.iter().map(one).collect::<Vec<_>>();
+        let parts = rows.chunks(rows.len().div_ceil(threads));
+        let running: Vec<_> = parts.map(|rows| (rows, scope.spawn(move || part(rows)))).collect();
+        // A thread ends early only by a panic; its rows are then parsed here.
+        running.into_iter().flat_map(|(rows, thread)| thread.join().unwrap_or_else(|_| part(rows))).collect()
+    })
+}
 
 pub(super) fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Record>, StoreError> {
     let workspace: Option<String> = reader
@@ -191,22 +256,31 @@ pub(super) fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Recor
         .connection
         .prepare_cached("SELECT no, kind, json FROM records WHERE session = ?1 ORDER BY no")
         .sql()?;
-    let mut rows = select.query([&session.0]).sql()?;
-    let mut records = Vec::new();
-    while let Some(row) = rows.next().sql()? {
-        let Num(no) = row.get(0).sql()?;
+    let rows = select.query_map([&session.0], |row| {
+        // What is no text is a damaged record.
+        let text = |at| row.get_ref(at).map(|value| value.as_str().unwrap_or_default().to_owned());
+        Ok(StoredRow { no: row.get::<_, Num>(0)?.0, kind: text(1)?, json: text(2)? })
+    });
+    let rows = rows.sql()?.collect::<rusqlite::Result<Vec<_>>>().sql()?;
+    let mut records = Vec::with_capacity(rows.len());
+    for (StoredRow { no, kind, .. }, parsed) in rows.iter().zip(parsed(&rows)) {
+        let no = *no;
         let missing = records.len() as u64 + 1..no;
         if missing.end.saturating_sub(missing.start) > MOST_MISSING {
             let detail = format!("session {session} holds a record with the number {no}");
             return Err(StoreError::Corrupt { folder: std::path::PathBuf::new(), detail });
         }
         records.extend(missing.map(|no| Record::Damaged { no }));
-        let kind = row.get_ref(1).sql()?.as_str().unwrap_or_default().to_owned();
-        match read(&kind, row.get_ref(2).sql()?.as_str().unwrap_or_default()) {
+        match parsed {
             Ok(record) => records.push(record),
             Err(Unreadable::Damaged) => records.push(Record::Damaged { no }),
             Err(Unreadable::Newer(detail)) => {
-                return Err(StoreError::NewerRecord { session: session.clone(), no, kind, detail });
+                return Err(StoreError::NewerRecord {
+                    session: session.clone(),
+                    no,
+                    kind: kind.clone(),
+                    detail,
+                });
             }
         }
     }

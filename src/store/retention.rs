@@ -1,6 +1,6 @@
 //! Which sessions a retention removes, and their removal.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::error::SqlResult as _;
@@ -35,6 +35,18 @@ impl Store {
     /// Returns the sessions that go, the oldest first. Reads the size of each record only if the database is too large.
     pub async fn beyond(&self, retention: Retention) -> Result<Vec<SessionSummary>, StoreError> {
         self.read(move |reader| beyond(&reader.connection, retention)).await
+    }
+
+    /// Returns the retention that applies unasked. Nothing is too old by age if everything is, save for what was used
+    /// within a day: then the clock has leapt ahead, or the user was away. A day later old sessions go as set.
+    pub async fn after_leap(&self, wanted: Retention) -> Result<Retention, StoreError> {
+        let Some(before) = wanted.before else { return Ok(wanted) };
+        let now = self.inner.clock.now();
+        let day = SignedDuration::from_hours(24).min(now.duration_since(before) / 2);
+        let times = [before, now - day].map(Timestamp::as_millisecond);
+        let any = "SELECT EXISTS (SELECT 1 FROM sessions WHERE updated >= ?1 AND updated < ?2)";
+        let used = self.read(move |reader| reader.connection.query_row(any, times, |row| row.get(0)).sql());
+        Ok(if used.await? { wanted } else { Retention { before: None, ..wanted } })
     }
 
     /// Deletes a session with its records, requests and usage; the audit keeps its rows. Returns whether it was deleted.

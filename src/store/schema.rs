@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use super::error::SqlResult as _;
 use super::health::{CloseState, Health, Presence, quick_check};
 use super::num::Num;
-use super::{StoreError, audit, encode, search};
+use super::{Network, StoreError, audit, encode, search};
 use crate::stdx::fs::{create_private_dir, open_private};
 
 /// The migrations from an empty database to the newest format; each one is final once released.
@@ -62,12 +62,46 @@ pub(super) fn wal_path(data: &Path) -> PathBuf {
     data.join("co.db-wal")
 }
 
+/// The log of a transaction in progress, in a folder on a network.
+pub(super) fn journal_path(data: &Path) -> PathBuf {
+    data.join("co.db-journal")
+}
+
+/// How changes are made atomic. A write-ahead log needs memory that all processes share by a file, which network file
+/// systems do not offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Journal {
+    Wal,
+    Delete,
+}
+
+impl Journal {
+    pub(super) fn on(network: Option<&str>) -> Self {
+        if network.is_some() { Self::Delete } else { Self::Wal }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Wal => "wal",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// Returns the mode that the database has then, if it is another one.
+    pub(super) fn set(self, connection: &Connection) -> rusqlite::Result<Option<String>> {
+        let set = format!("PRAGMA journal_mode = {}", self.word());
+        let mode: String = connection.query_row(&set, [], |row| row.get(0))?;
+        Ok((mode != self.word()).then_some(mode))
+    }
+}
+
 /// Opens the database for writing, and creates or migrates it; all files are owner-only from creation. A
 /// database that was not closed cleanly is checked first.
-pub(super) fn open_writer(data: &Path) -> Result<(Connection, Presence), StoreError> {
+pub(super) fn open_writer(data: &Path, network: Network) -> Result<(Connection, Presence), StoreError> {
     let file = |error: std::io::Error| StoreError::file(data, &error);
     create_private_dir(data).map_err(file)?;
     create_private_dir(&data.join("locks")).map_err(file)?;
+    let journal = Journal::on(network(data));
     // Only one process opens at a time: switching to WAL and migrating need exclusive access.
     let gate = open_private(&data.join("locks").join("open")).map_err(file)?;
     gate.lock().map_err(file)?;
@@ -90,6 +124,10 @@ pub(super) fn open_writer(data: &Path) -> Result<(Connection, Presence), StoreEr
     )
     .sql()?;
     connection.busy_timeout(BUSY).sql()?;
+    if journal == Journal::Delete {
+        // A log that a local process left is then read without shared memory.
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE").sql()?;
+    }
     // Closing a damaged file must not write into it either.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).sql()?;
     let version = check(&connection, &path)?;
@@ -98,7 +136,7 @@ pub(super) fn open_writer(data: &Path) -> Result<(Connection, Presence), StoreEr
         is_whole(&connection, data)?;
         quick_check(&connection)?;
     }
-    configure(&connection)?;
+    configure(&connection, journal)?;
     migrate(&mut connection, version)?;
     if (AUDITED..WITNESSED).contains(&version) {
         audit::witness_pruning(&connection, data)?;
@@ -155,8 +193,9 @@ pub(super) fn open_alone(data: &Path) -> Result<Connection, StoreError> {
     if let Ok(connection) = open_reader(data).and_then(usable) {
         return Ok(connection);
     }
-    // The log's index cannot be created there. Without a log none is needed.
-    if std::fs::metadata(wal_path(data)).is_ok_and(|log| log.len() > 0) {
+    // The log's index cannot be created there, and a change that was cut off cannot be taken back. Without a log
+    // neither is needed.
+    if [wal_path(data), journal_path(data)].iter().any(|log| log.metadata().is_ok_and(|log| log.len() > 0)) {
         return Err(StoreError::ReadOnly { folder: data.to_owned() });
     }
     let name: String = path
@@ -198,11 +237,15 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<usize, Store
     }
 }
 
-fn configure(connection: &Connection) -> Result<(), StoreError> {
-    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).sql()?;
-    if mode != "wal" {
-        let detail = format!("it cannot keep a write-ahead log there (journal mode is {mode})");
+fn configure(connection: &Connection, journal: Journal) -> Result<(), StoreError> {
+    if let Some(mode) = journal.set(connection).sql()? {
+        let detail = format!("it cannot keep its log there (journal mode is {mode}, not {})", journal.word());
         return Err(StoreError::Failed { folder: PathBuf::new(), detail });
+    }
+    if journal == Journal::Delete {
+        // The lock is given back by the next read.
+        connection.pragma_update(None, "locking_mode", "NORMAL").sql()?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).sql()?;
     }
     // The log is checkpointed when the writer is idle; this limit applies if it is never idle.
     connection

@@ -296,3 +296,81 @@ async fn what_is_asked_often_is_in_an_index() {
         assert_eq!(plan, [expected], "{query}");
     }
 }
+
+/// A folder of this file system type; another folder than the one of the data is local.
+fn on_network(folder: &Path) -> Option<&'static str> {
+    folder.ends_with("data").then_some("nfs")
+}
+
+fn journal(data: &Path) -> String {
+    let raw = Connection::open(database(data)).unwrap();
+    raw.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap()
+}
+
+/// A folder that is copied to a network, used there by two processes, and copied back.
+#[tokio::test]
+async fn a_data_folder_on_a_network_has_no_write_ahead_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let network = |is_network: bool| StoreOptions {
+        network: if is_network { on_network } else { |_| None },
+        ..options(dir.path())
+    };
+    let mut records = vec![opened()];
+    for (is_network, mode) in [(false, "wal"), (true, "delete"), (true, "delete"), (false, "wal")] {
+        let store = Store::open(network(is_network)).await.unwrap();
+        assert_eq!(store.place_warning().is_some_and(|text| text.contains("(nfs)")), is_network);
+        let other = Store::open(network(is_network)).await.unwrap();
+        let after = if records.len() == 1 { 0 } else { records.len() as u64 };
+        let more = Record::Draft { text: mode.to_owned() };
+        let new = if after == 0 { vec![opened(), more.clone()] } else { vec![more.clone()] };
+        store.append(&id(), after, &new, Durability::Synced).await.unwrap();
+        records.push(more);
+        let late = Record::Draft { text: "from the other".to_owned() };
+        other
+            .append(&id(), records.len() as u64, std::slice::from_ref(&late), Durability::Written)
+            .await
+            .unwrap();
+        records.push(late);
+        assert_eq!(store.load(&id()).await.unwrap(), records);
+        assert_eq!(journal(&data), mode);
+        drop((store, other));
+        wait_closed(std::time::Duration::from_secs(1));
+        assert_eq!(
+            fs::metadata(data.join("co.db-wal")).is_ok_and(|log| log.len() > 0),
+            !is_network,
+            "{mode}"
+        );
+    }
+}
+
+#[test]
+fn the_file_system_of_a_local_folder_is_local() {
+    assert_eq!(crate::stdx::fs::network_file_system(Path::new("/dev/shm")), None);
+    assert_eq!(crate::stdx::fs::network_file_system(Path::new("/no/such/folder")), None);
+}
+
+/// The parser of messages gives what the one of all records gives, and refuses what it refuses.
+#[tokio::test]
+async fn long_sessions_are_read_as_they_were_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(options(dir.path())).await.unwrap();
+    let said = |no: usize| Record::Said { message: crate::message::Message::user(format!("message {no}")) };
+    let records: Vec<Record> = std::iter::once(opened()).chain((0..5_000).map(said)).collect();
+    store.append(&id(), 0, &records, Durability::Written).await.unwrap();
+    assert_eq!(store.load(&id()).await.unwrap(), records);
+    let raw = Connection::open(database(&dir.path().join("data"))).unwrap();
+    for (no, json, loaded) in [
+        (7_u32, r#"{"record":"said","message":{"role":"user","parts":[]}"#, None),
+        (4_999, r#"{"record":"draft","text":"t"}"#, Some(Record::Draft { text: "t".to_owned() })),
+        (30, r#"{"record":"said","message":{"role":"newer"}}"#, None),
+    ] {
+        raw.execute("UPDATE records SET json = ?2 WHERE no = ?1", rusqlite::params![no, json]).unwrap();
+        match store.load(&id()).await {
+            Ok(found) => {
+                assert_eq!(found[no as usize - 1], loaded.unwrap_or(Record::Damaged { no: u64::from(no) }));
+            }
+            Err(error) => assert!(matches!(error, StoreError::NewerRecord { no: 30, .. }), "{error}"),
+        }
+    }
+}

@@ -10,6 +10,7 @@ use rusqlite::{Row, ToSql, params};
 
 use super::error::SqlResult as _;
 use super::num::Num;
+use super::records::LEAP;
 use super::writer::Write;
 use super::{Store, StoreError};
 use crate::history::{SessionId, Used, is_unpriced};
@@ -110,12 +111,14 @@ const SUMS: &str = "count(*), count(error), coalesce(sum(input), 0), coalesce(su
 impl Store {
     /// Returns the usage of all sessions from this moment on, for caps. Reads only an index.
     pub async fn used_since(&self, since: Timestamp) -> Result<Used, StoreError> {
+        // What a clock that was far ahead counted is of no day.
+        let until = self.inner.clock.now().as_millisecond().saturating_add(LEAP);
         self.read(move |reader| {
             let mut select = reader
                 .connection
                 .prepare_cached(
                     "SELECT count(*), coalesce(sum(input), 0) + coalesce(sum(output), 0), coalesce(sum(cost), 0),
-                         coalesce(sum(unpriced), 0) FROM usage WHERE at >= ?1",
+                         coalesce(sum(unpriced), 0) FROM usage WHERE at >= ?1 AND at <= ?2",
                 )
                 .sql()?;
             let used = |row: &Row<'_>| {
@@ -127,7 +130,7 @@ impl Store {
                     unpriced: small(row.get(3)?),
                 })
             };
-            select.query_row([since.as_millisecond()], used).sql()
+            select.query_row([since.as_millisecond(), until], used).sql()
         })
         .await
     }

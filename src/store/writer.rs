@@ -8,16 +8,16 @@ use std::sync::Arc;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::StoreError;
 use super::audit::chain::append;
 use super::audit::entry::Entry;
 use super::audit::{AuditHead, head};
 use super::error::SqlResult as _;
 use super::health::{Health, Presence};
 use super::num::Num;
-use super::schema;
+use super::schema::{self, Journal};
 use super::thread::Context;
 use super::wake::ChangeNotifier;
+use super::{Network, StoreError};
 use crate::history::{Durability, SessionId};
 use crate::stdx::clock::Clock;
 
@@ -30,6 +30,7 @@ const KEPT_LOG: u64 = 1024 * 1024;
 
 pub(super) struct Writer {
     connection: Connection,
+    journal: Journal,
     clock: Arc<dyn Clock>,
     notifier: Arc<ChangeNotifier>,
     data: PathBuf,
@@ -84,17 +85,20 @@ impl Writer {
     /// Opens, creates or migrates the database of `data`.
     pub(super) fn open(
         data: &Path,
+        network: Network,
         max_pages: Option<u32>,
         clock: Arc<dyn Clock>,
         notifier: Arc<ChangeNotifier>,
     ) -> Result<Self, StoreError> {
-        let (connection, presence) = schema::open_writer(data)?;
+        let (connection, presence) = schema::open_writer(data, network)?;
+        let journal = Journal::on(network(data));
         if let Some(pages) = max_pages {
             connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).sql()?;
         }
         let file = schema::file_id(&schema::database(data));
         Ok(Self {
             connection,
+            journal,
             clock,
             notifier,
             data: data.to_owned(),
@@ -136,9 +140,12 @@ impl Writer {
         work: impl FnOnce(&Write<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.check_file()?;
-        let synchronous = match durability {
-            Durability::Written => "NORMAL",
-            Durability::Synced => "FULL",
+        let synchronous = match (durability, self.journal) {
+            (Durability::Written, Journal::Wal) => "NORMAL",
+            // Less could damage the file in a power cut.
+            (Durability::Written, Journal::Delete) | (Durability::Synced, Journal::Wal) => "FULL",
+            // A commit is the removal of the journal, so its folder is synced too.
+            (Durability::Synced, Journal::Delete) => "EXTRA",
         };
         // This has no effect inside a transaction.
         self.connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}")).sql()?;

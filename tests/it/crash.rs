@@ -1,7 +1,7 @@
 //! `kill -9` at random moments: nothing is lost, nothing runs twice, everything can be read, no call dangles.
 //!
 //! Beside `kills`, which kills at named points, this kills anywhere: headless turns, resumes, the full screen, lists of
-//! requests, `co approvals` itself, compactions, imports, and all of them again while they recover. `scripts/crash 500` takes as many as asked;
+//! requests, `co approvals` itself, compactions, imports, titles, copies, migrations, and all of them again while they recover. `scripts/crash 500` takes as many as asked;
 //! the tests take a few. The model is a server that answers by what the request holds, so that a request may be repeated,
 //! and that refuses a history in which a call is not answered once and in order.
 
@@ -84,9 +84,15 @@ enum What {
     Compacting,
     /// The import of a conversation.
     Importing,
+    /// `co sessions rename`.
+    Renaming,
+    /// `/fork` in the full screen.
+    Forking,
+    /// The first start with a database of an older format.
+    Migrating,
 }
 
-const ALL: [What; 7] = [
+const ALL: [What; 10] = [
     What::Headless,
     What::Deferred,
     What::Resume,
@@ -94,6 +100,9 @@ const ALL: [What; 7] = [
     What::Screen,
     What::Compacting,
     What::Importing,
+    What::Renaming,
+    What::Forking,
+    What::Migrating,
 ];
 
 /// One process killed, its session gone on with, everything checked.
@@ -115,7 +124,7 @@ impl Round {
             .env("CO_BASE_URL", &model.url)
             .env("CO_MODEL", "m");
         let allow = "[[rule]]\neffect = \"allow\"\ntool = \"shell\"\n";
-        let co = if matches!(what, What::Headless | What::Compacting) {
+        let co = if matches!(what, What::Headless | What::Compacting | What::Forking) {
             co.file(".config/co/rules.toml", allow)
         } else {
             co
@@ -160,6 +169,29 @@ impl Round {
                 let imported = self.records().iter().filter(|record| record.contains("of many")).count();
                 if imported != 0 && imported != 2_000 {
                     self.find(LOST, format!("{imported} of 2,000 messages were imported"));
+                }
+            }
+            What::Renaming => {
+                self.run(&["-p", "go"]);
+                let Some(id) = self.ids(&["sessions", "--json"]).first().cloned() else { return };
+                self.killed(&["sessions", "rename", &id, "another name"], 40);
+                // The title in lists is the one of the records.
+                let renamed = self.records().iter().any(|record| record.contains(" renamed "));
+                if self.count("SELECT count(*) FROM sessions WHERE title = 'another name'")
+                    != i64::from(renamed)
+                {
+                    self.find(LOST, "the list has another title than the session".to_owned());
+                }
+            }
+            What::Forking => self.forked(),
+            What::Migrating => {
+                self.run(&["-p", "go"]);
+                self.downgrade();
+                self.killed(&["sessions", "--json"], 40);
+                self.run(&["sessions", "--json"]);
+                let indexed = self.count("SELECT count(*) FROM words WHERE words MATCH 'go'");
+                if indexed == 0 {
+                    self.find(LOST, "the words of the session are not found after the migration".to_owned());
                 }
             }
         }
@@ -217,6 +249,39 @@ impl Round {
         }
         screen.kill();
         self.kills += 1;
+    }
+
+    /// Copies a session in the screen, and kills it at a random moment of that.
+    fn forked(&mut self) {
+        self.run(&["-p", "go"]);
+        let launch = Launch::new(env!("CARGO_BIN_EXE_co"), self.co.workspace())
+            .args(["-c"])
+            .envs(self.co.variables().iter().map(|(name, value)| (name, value)));
+        let mut screen = Terminal::start(&launch);
+        screen.wait_for("── ask ──");
+        screen.keys("/fork<ret>");
+        thread::park_timeout(Duration::from_millis(self.random.below(120)));
+        screen.kill();
+        self.kills += 1;
+        // All of the copy or nothing of it.
+        let half = "SELECT count(*) FROM sessions s WHERE
+            (SELECT count(*) FROM records r WHERE r.session = s.id AND r.kind = 'said') = 0";
+        if self.count(half) > 0 {
+            self.find(LOST, "a copy without its messages".to_owned());
+        }
+    }
+
+    /// Takes the newest format back: the tables of the full-text search.
+    fn downgrade(&self) {
+        let older = "DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS searched; PRAGMA user_version = 4;";
+        if let Some(database) = self.database() {
+            database.execute_batch(older).unwrap();
+        }
+    }
+
+    /// The number that a query gives; 0 without a database.
+    fn count(&self, query: &str) -> i64 {
+        self.database().map_or(0, |database| database.query_row(query, [], |row| row.get(0)).unwrap_or(0))
     }
 
     /// Runs it to its end; whether it went well.

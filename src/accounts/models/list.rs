@@ -31,13 +31,22 @@ impl Models {
         let note = noted(why(&current.origin), &self.active.borrow().profile);
         let mut lines = vec![ModelLine { name: current.name(), note, current: true }];
         let wiring = self.wiring();
+        let latest: Vec<String> = self.switched.lock().iter().rev().chain(used).cloned().collect();
         for service in self.ready() {
             let note = match (&service, service.server()) {
                 (Service::Offline, _) => why(&Origin::Offline),
                 (Service::Http(_), Some(server)) => format!("{server} on this machine"),
                 (Service::Http(_), None) => format!("{} is set up", service.title()),
             };
-            for model in self.models_of(&service) {
+            let mut models = self.models_of(&service);
+            // A service that answers under a longer name than was asked for still lists the one that was asked for.
+            for name in &latest {
+                let of_service = name.strip_prefix(service.name()).and_then(|rest| rest.strip_prefix('/'));
+                let is_new = |model: &&str| models.iter().all(|known| !model.starts_with(known.as_str()));
+                let unlisted = of_service.filter(is_new).map(str::to_owned);
+                models.extend(unlisted);
+            }
+            for model in models {
                 let name = format!("{}/{model}", service.name());
                 if lines.iter().all(|line| line.name != name) {
                     let told = self.told(service.name(), &model);
@@ -46,9 +55,7 @@ impl Models {
                 }
             }
         }
-        let switched = self.switched.lock();
-        let latest: Vec<&String> = switched.iter().rev().chain(used).collect();
-        let age = |line: &ModelLine| latest.iter().position(|name| **name == line.name);
+        let age = |line: &ModelLine| latest.iter().position(|name| *name == line.name);
         lines.sort_by_key(|line| (!line.current, age(line).unwrap_or(usize::MAX)));
         lines
     }

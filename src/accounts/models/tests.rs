@@ -508,6 +508,9 @@ async fn lists_come_in_beside_what_is_known() {
     assert_eq!((heard.first(), heard.last()), (Some(&(0, 2)), Some(&(1, 0))), "{heard:?}");
     assert_eq!(names(&[]), ["vllm/mine", "vllm/qwen", "offline/tour"]);
     assert_eq!(names(&["offline/tour", "gone/x"]), ["vllm/mine", "offline/tour", "vllm/qwen"], "used before");
+    let used = ["vllm/old", "vllm/qwen-2026-01-31", "offline/tour"];
+    let expected = ["vllm/mine", "vllm/old", "offline/tour", "vllm/qwen"];
+    assert_eq!(names(&used), expected, "used before and not listed; listed under a shorter name");
     assert_eq!(models.lines(&[])[1].note, "33k");
 }
 

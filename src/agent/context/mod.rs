@@ -54,6 +54,16 @@ pub fn estimated_tokens(history: &History, preamble: u64) -> u64 {
     }
 }
 
+/// Maximum bytes of the messages from which a title is made.
+const EXCHANGE: usize = 4_000;
+
+/// Returns the first prompt and what was answered to it, as quoted data.
+pub fn first_exchange(history: &History) -> String {
+    let prompts = history.entries().iter().enumerate().filter(|(_, (_, message))| message.is_prompt());
+    let second = prompts.map(|(at, _)| at).nth(1);
+    quoted::quoted(history, second.unwrap_or(usize::MAX), EXCHANGE)
+}
+
 /// Estimates a whole request's size in tokens in the same way: conversation, system prompt and tools.
 pub fn estimated_request(request: &ModelRequest) -> u64 {
     let said: usize = request.conversation().map(text_bytes).sum();

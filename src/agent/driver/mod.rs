@@ -13,6 +13,7 @@ mod news;
 mod recalling;
 mod run;
 mod spans;
+mod title;
 mod tools;
 
 use std::collections::VecDeque;
@@ -23,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::env::{ActiveModel, AgentEnv, EnteredFolders, FallbackModel, TraceSettings, TurnResult};
 pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
 use self::spans::{TurnSpans, TurnStart};
+pub use self::title::title_request;
 use super::port::{Event, Frontend, Op};
 use super::{calls, turn};
 use crate::history::{Durability, Known, Limit, Record, TurnEnd};

@@ -36,6 +36,7 @@ pub use self::steering::{Steering, Tier};
 pub use self::template::TemplateError;
 
 const SUMMARY: &str = include_str!("../../../prompts/summary.md");
+const TITLE: &str = include_str!("../../../prompts/title.md");
 const SITUATION: &str = include_str!("../../../prompts/situation.md");
 
 /// What precedes the conversation, the same for every request of a turn to one model: nothing in it changes with time or
@@ -121,6 +122,20 @@ pub fn summary_request(model: &ActiveModel, quoted: &str, focus: Option<&str>) -
         profile: model.profile,
         purpose: RequestKind::Summary,
         ..ModelRequest::new(model.name.clone(), vec![Message::user(text)])
+    }
+}
+
+/// Builds the request for a title of a conversation that begins with these quoted messages.
+pub fn title_request(model: &ActiveModel, quoted: &str) -> ModelRequest {
+    ModelRequest {
+        system: TITLE.trim().to_owned(),
+        max_output_tokens: model.max_output_tokens,
+        profile: model.profile,
+        purpose: RequestKind::Title,
+        ..ModelRequest::new(
+            model.name.clone(),
+            vec![Message::user(format!("Name this conversation:\n\n{quoted}"))],
+        )
     }
 }
 

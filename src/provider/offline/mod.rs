@@ -64,6 +64,7 @@ impl Provider for Offline {
         let reply = match request.purpose {
             RequestKind::Answer => Reply::to(&request),
             RequestKind::Summary => Reply::said(words::SUMMARY),
+            RequestKind::Title => Reply::said(words::TITLE),
         };
         let events = events(reply, self.pace);
         let pace = self.pace;

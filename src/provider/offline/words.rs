@@ -24,6 +24,9 @@ To connect a real model, type `/login` on the screen: it asks for a service and 
 pub const SUMMARY: &str = "\
 The tour writes no summaries. What the user asked and what was changed is listed above; the rest was left out.";
 
+/// The title of every session.
+pub const TITLE: &str = "A tour of co";
+
 /// What it understands.
 pub const WHAT_I_CAN_DO: &str = include_str!("what_i_can_do.md");
 

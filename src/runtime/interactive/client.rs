@@ -738,6 +738,11 @@ impl ClientHandler {
         }
     }
 
+    /// Counts a request that no turn made.
+    pub(super) fn count(&self, usage: Usage) {
+        count(&self.spent, usage);
+    }
+
     /// Passes the shell commands' notes to the running turn; those it cannot take are kept.
     pub(super) fn hand_notes(&mut self, words: &mpsc::Sender<Op>) {
         self.notes.retain(|note| {
@@ -745,6 +750,11 @@ impl ClientHandler {
             words.try_send(Op::Noted { text: text.clone() }).is_err()
         });
     }
+}
+
+fn count(spent: &Mutex<Usage>, usage: Usage) {
+    let mut spent = spent.lock();
+    *spent = sum(*spent, usage);
 }
 
 /// A front end that records usage before passing events on.
@@ -762,8 +772,7 @@ impl ObservedFrontend {
 impl Frontend for ObservedFrontend {
     fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
         if let Event::Usage { usage, .. } = &event {
-            let mut spent = self.spent.lock();
-            *spent = sum(*spent, *usage);
+            count(&self.spent, *usage);
         }
         self.inner.show(event)
     }

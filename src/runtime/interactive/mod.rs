@@ -4,7 +4,7 @@
 //! It holds the session while the front end is open, starts turns, and executes slash commands. The front end receives
 //! updates only; nothing here draws. `client` handles requests that are possible at any time, `lists`, `models`, `servers`
 //! and `files` what it lists, `memory` what is remembered, `rules` its rules, `turn` a running turn, `reader` a session that another process owns, `inbox` the
-//! requests of all sessions, `questions` what tool servers ask, `shell` the user's commands, `submit` and `pending` the hooks, `trust` the folder's trust.
+//! requests of all sessions, `questions` what tool servers ask, `shell` the user's commands, `submit` and `pending` the hooks, `title` the request for a title, `trust` the folder's trust.
 
 mod background;
 mod client;
@@ -24,6 +24,7 @@ mod server_list;
 mod servers;
 mod shell;
 mod submit;
+mod title;
 mod trust;
 mod turn;
 mod undo;
@@ -36,6 +37,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use self::client::{ClientHandler, OwnerAction, SessionView};
+use self::title::{TitleUnderWay, titled};
 use crate::accounts::Models;
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
@@ -74,8 +76,15 @@ async fn upkeep(app: &App) {
     if let Err(error) = app.store.copy_if_due().await {
         tracing::warn!(%error, "the database was not backed up");
     }
-    let Some(retention) = retention(&app.settings, app.store.clock()) else { return };
-    let removed = match app.store.beyond(retention).await {
+    let retention = match retention(&app.settings, app.store.clock()) {
+        Some(wanted) => app.store.after_leap(wanted).await,
+        None => return,
+    };
+    let found = match retention {
+        Ok(retention) => app.store.beyond(retention).await,
+        Err(error) => Err(error),
+    };
+    let removed = match found {
         Ok(found) => remove_sessions(&app.store, &app.settings.data_dir, found).await,
         Err(error) => Err(error),
     };
@@ -130,8 +139,14 @@ async fn live(
     for warning in warnings {
         client.say(Say { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
     }
+    if let Some(text) = client.app.store.place_warning() {
+        client.say(Say::warning("data", text)).await;
+    }
     if client.app.world.private.is_some() {
         client.say(Say { title: "session".to_owned(), text: NOT_KEPT.to_owned(), tone: Tone::Warning }).await;
+    }
+    if opening.goes_on() {
+        client.go_on_with_model(opened.history()).await;
     }
     client.warn_of_model().await;
     loop {
@@ -193,6 +208,7 @@ struct SessionRuntime<'a> {
     store: StoreState,
     /// The front end is closing.
     closing: bool,
+    title: Option<TitleUnderWay>,
     /// When a copy of the database may be made.
     copy_at: Instant,
 }
@@ -249,6 +265,7 @@ impl<'a> SessionRuntime<'a> {
             unsaved: Vec::new(),
             store: StoreState::Takes,
             closing: false,
+            title: None,
             copy_at: Instant::now() + COPY_AFTER,
         }
     }
@@ -275,6 +292,7 @@ impl<'a> SessionRuntime<'a> {
                 None => {
                     if !self.client.pending.has_prompt() {
                         self.client.tell_idle().await;
+                        self.ask_title().await;
                     }
                     self.idle().await
                 }
@@ -407,6 +425,10 @@ impl<'a> SessionRuntime<'a> {
             event = self.client.shell.next() => {
                 self.client.on_shell(event).await;
                 self.keep_notes().await?;
+                Ok(Going::On)
+            }
+            named = titled(&mut self.title) => {
+                self.take_title(named).await?;
                 Ok(Going::On)
             }
             looked = self.client.pending.next() => {
@@ -678,6 +700,7 @@ impl<'a> SessionRuntime<'a> {
 
     /// Stores what is left; each part is tried even if others fail.
     async fn keep_left(&mut self) -> Result<(), AppError> {
+        self.give_up_title();
         let notes = self.keep_notes().await;
         self.keep_unsent();
         let draft = match self.client.draft.clone() {

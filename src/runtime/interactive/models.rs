@@ -9,6 +9,8 @@ use crate::accounts::{Checked, Models};
 use crate::command::{Say, code};
 use crate::frontend::channel::Updates;
 use crate::frontend::protocol::{ModelLine, ServerMessage};
+use crate::history::History;
+use crate::provider::offline::Offline;
 
 /// Models used before that come first in lists.
 const RECENT: usize = 10;
@@ -36,6 +38,27 @@ impl ClientHandler {
             };
             models.ask_lists(told).await;
         });
+    }
+
+    /// Goes on with the model that answered last in a session, unless this run names one. The fallback and the tour only
+    /// stood in for another.
+    pub(super) async fn go_on_with_model(&mut self, history: &History) {
+        let (models, settings) = (&self.app.models, &self.app.settings);
+        let Some(name) = history.answered_by() else { return };
+        let stood_in = settings.fallback_model.as_deref() == Some(name)
+            || name.split_once('/').is_none_or(|(provider, _)| provider == Offline::NAME);
+        if stood_in || self.app.names_model() || models.current().name() == name {
+            return;
+        }
+        let said = match models.switch(name) {
+            Ok(choice) => {
+                let learning = Arc::clone(models);
+                tokio::spawn(async move { learning.learn().await });
+                Say::plain("model", format!("Going on with {}, as before.", code(&choice.name())))
+            }
+            Err(error) => Say::warning("model", format!("This session used {}: {error}.", code(name))),
+        };
+        self.say(said).await;
     }
 
     /// Switches to a model: at once to a known one, to another once its service was asked.

@@ -26,6 +26,7 @@ const OPS: usize = 64;
 impl SessionRuntime<'_> {
     /// Runs the work while handling the user's requests.
     pub(super) async fn turn(&mut self, work: Work) -> Result<Going, AppError> {
+        self.give_up_title();
         self.keep_notes().await?;
         self.client.refresh_rules().await;
         let app = std::sync::Arc::clone(&self.client.app);

@@ -227,6 +227,15 @@ async fn header(client: &ClientHandler, history: &History) -> Header {
     let app = &client.app;
     let choice = app.models.current();
     let window = app.settings.context_tokens.or(choice.context_tokens);
+    let used = match (history.last_input(), history.measured()) {
+        (None, _) => 0,
+        (Some(counted), Some(_)) => counted,
+        // Messages were replaced or left out since the last count.
+        (Some(_), None) => {
+            let (preamble, model) = client.preamble(history).await;
+            context::estimated_tokens(history, preamble.estimated(&model))
+        }
+    };
     Header {
         session: client.session.clone(),
         title: title(history),
@@ -238,7 +247,7 @@ async fn header(client: &ClientHandler, history: &History) -> Header {
         auto_approve: app.permissions.policy().auto_approve,
         read_only: client.read_only.clone(),
         money: money(client, history).await,
-        context: Some(ContextUse { used: history.last_input().unwrap_or(0), window: window.map(u64::from) }),
+        context: Some(ContextUse { used, window: window.map(u64::from) }),
     }
 }
 

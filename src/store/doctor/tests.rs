@@ -21,7 +21,7 @@ fn place(records: i64) -> (tempfile::TempDir, PathBuf) {
 
 /// Opens the database: per session, the number of records and how many of them are damaged.
 fn read(data: &Path) -> Vec<(usize, usize)> {
-    let (_writer, _presence) = schema::open_writer(data).unwrap();
+    let (_writer, _presence) = schema::open_writer(data, |_| None).unwrap();
     let mut reader = Reader::open(data).unwrap();
     let mut found = Vec::new();
     for session in ["a", "b"] {
@@ -70,7 +70,7 @@ fn a_copy_is_put_back_and_the_files_before_are_kept() {
     restore(&data, &again.join("co.db"), now()).unwrap();
     assert_eq!(read(&data), [(20, 0), (20, 0)]);
     // Refused while another process has it open, and from a copy that is itself damaged.
-    let opened = schema::open_writer(&data).unwrap();
+    let opened = schema::open_writer(&data, |_| None).unwrap();
     let in_use = StoreError::InUse { folder: data.clone() };
     assert_eq!(restore(&data, &copy, now()), Err(in_use.clone()));
     assert_eq!(salvage(&data, now()), Err(in_use));

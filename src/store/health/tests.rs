@@ -10,7 +10,7 @@ use crate::store::schema::{database, open_writer};
 
 /// Makes a cleanly closed database with `records` records per session, all in one file.
 pub(in crate::store) fn closed(data: &Path, sessions: &[&str], records: i64) {
-    let (connection, presence) = open_writer(data).unwrap();
+    let (connection, presence) = open_writer(data, |_| None).unwrap();
     let draft = format!(r#"{{"record":"draft","text":"{}"}}"#, "words of a draft ".repeat(60));
     for session in sessions {
         let opened = format!(r#"{{"record":"opened","workspace":"/{session}"}}"#);
@@ -54,12 +54,12 @@ fn what_nobody_closed_is_checked() {
             fs::remove_file(mark(&data)).unwrap();
         }
         let before = fs::read(database(&data)).unwrap();
-        let opened = open_writer(&data);
+        let opened = open_writer(&data, |_| None);
         assert_eq!(opened.is_ok(), opens, "{what}, marked: {is_marked}");
         if let Err(error) = opened {
             assert!(matches!(error, StoreError::Corrupt { .. }), "{what}: {error}");
             assert!(error.to_string().contains("co doctor"), "{error}");
-            assert!(open_writer(&data).is_err(), "{what}: and not at the second try either");
+            assert!(open_writer(&data, |_| None).is_err(), "{what}: and not at the second try either");
             assert_eq!(fs::read(database(&data)).unwrap(), before, "{what}: nothing is written into it");
         }
     }
@@ -70,8 +70,8 @@ fn the_mark_is_there_only_while_nobody_has_it_open() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     closed(&data, &["s"], 1);
-    let one = open_writer(&data).unwrap();
-    let other = open_writer(&data).unwrap();
+    let one = open_writer(&data, |_| None).unwrap();
+    let other = open_writer(&data, |_| None).unwrap();
     assert!(!mark(&data).exists());
     drop(one);
     assert!(!mark(&data).exists(), "another has it open");
@@ -115,7 +115,7 @@ async fn a_folder_that_cannot_be_written_is_listed() {
     // With a log beside the copy, and without.
     for log in [false, true] {
         let held = log.then(|| {
-            let (connection, presence) = open_writer(&data).unwrap();
+            let (connection, presence) = open_writer(&data, |_| None).unwrap();
             connection.execute("UPDATE sessions SET title = 'x'", []).unwrap();
             (connection, presence)
         });

@@ -58,8 +58,17 @@ fn a_conversation_is_compacted_by_hand_and_brought_back() {
         }
         face.line("/compact undo").await;
         assert_eq!(face.local().await.1, "This session has no compaction that can be undone.");
+        let used = |face: &Face| {
+            let of = |update: &Update| match update {
+                Update::Message(ServerMessage::Header(header)) => header.context.map(|context| context.used),
+                Update::Event(_) | Update::Message(_) => None,
+            };
+            face.seen.iter().rev().find_map(of).unwrap()
+        };
+        let before = used(&face);
         face.line("/compact the names").await;
         face.idle().await;
+        assert!(before > 0 && used(&face) != before, "the count of before is not shown: {before}");
         face.line("third").await;
         assert_eq!(face.reply().await, "Three.");
         face.idle().await;

@@ -13,4 +13,5 @@ pub mod servers;
 pub mod session_rules;
 pub mod sessions;
 pub mod tasks;
+pub mod titles;
 pub mod undo;

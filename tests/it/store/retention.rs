@@ -70,3 +70,30 @@ async fn the_oldest_go_and_none_that_waits() {
     store.compact().await.unwrap();
     assert_eq!(found(&store, size(3)).await, std::slice::from_ref(first), "what was deleted takes no space");
 }
+
+#[tokio::test]
+async fn a_clock_that_leaps_ahead_removes_nothing() {
+    let world = World::new();
+    let clock = Arc::new(ManualClock::at("2026-11-01T12:00:00Z".parse().unwrap()));
+    let store = world.store_at(&clock).await;
+    let made = four(&store, &clock).await;
+    let last = &made[3];
+    let mut session = Session::open(&store, last).await.unwrap();
+    let goes = async || {
+        let before = Some(clock.now() - SignedDuration::from_hours(24 * 3));
+        found(&store, store.after_leap(Retention { before, ..Retention::default() }).await.unwrap()).await
+    };
+    let year = Duration::from_secs(365 * 24 * 3600);
+    assert_eq!(goes().await, [made[0].clone()]);
+    clock.advance(year);
+    session
+        .commit(&[co::history::Record::Draft { text: "a".to_owned() }], Durability::Written)
+        .await
+        .unwrap();
+    assert_eq!(goes().await, []);
+    // The leap was a long absence: the day after, the old ones go.
+    clock.advance(Duration::from_secs(25 * 3600));
+    assert_eq!(goes().await, [made[0].clone(), made[2].clone()]);
+    clock.set(clock.now() - SignedDuration::from_hours(24 * 366));
+    assert_eq!(goes().await, [made[0].clone()], "as before the leap");
+}

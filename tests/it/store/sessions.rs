@@ -280,3 +280,31 @@ async fn big_sessions_load_quickly() {
     assert_eq!(history.messages().count(), 10_000);
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
+
+/// The clock is an hour, a day or years from where it was while two sessions are used in turn.
+#[tokio::test]
+async fn the_latest_session_is_the_one_used_last_whatever_the_clock_says() {
+    let start: Timestamp = "2026-11-01T12:00:00Z".parse().unwrap();
+    for hours in [0, -1, -24, 24 * 365, -24 * 365 * 9] {
+        let world = World::new();
+        let clock = Arc::new(ManualClock::at(start));
+        let store = world.store_at(&clock).await;
+        let (mut one, mut two) = (create(&store, "/w").await, create(&store, "/w").await);
+        commit(&mut one, &turn_with("one", &[])).await;
+        commit(&mut two, &turn_with("two", &[])).await;
+        let latest = async || store.latest_session(Path::new("/w")).await.unwrap();
+        assert_eq!(latest().await.as_ref(), Some(two.id()), "{hours}");
+        clock.set(start + jiff::SignedDuration::from_hours(hours));
+        commit(&mut one, &[Record::Renamed { title: "first".to_owned() }]).await;
+        assert_eq!(latest().await.as_ref(), Some(one.id()), "{hours}");
+        clock.set(start + Duration::from_secs(60));
+        commit(&mut two, &[Record::Draft { text: "more".to_owned() }]).await;
+        assert_eq!(latest().await.as_ref(), Some(two.id()), "{hours}");
+        let listed = store.listed_sessions(SessionFilter::All, 10).await.unwrap();
+        let named: Vec<_> = listed.iter().map(|one| one.title.as_deref().unwrap_or_default()).collect();
+        assert_eq!(named, ["two", "first"], "{hours}");
+        // The order of the records is the order of their numbers.
+        let read = Session::read(&store, one.id()).await.unwrap();
+        assert_eq!((read.len(), read.title()), (one.history().len(), Some("first")), "{hours}");
+    }
+}
