@@ -243,7 +243,7 @@ fn the_body_around_the_messages() {
     let schema = json!({ "type": "object" });
     asked.tools = ["a", "b"]
         .map(|name| ToolSchema { name: name.into(), description: "d".into(), parameters: schema.clone() })
-        .to_vec();
+        .into();
     asked.tool_choice = ToolChoice::None;
     let mark = json!({ "type": "ephemeral" });
     let expected = json!({

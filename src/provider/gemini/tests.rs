@@ -263,7 +263,8 @@ fn settings_are_sent_where_the_model_takes_them() {
         description: "d".into(),
         parameters: parameters.clone(),
     };
-    asked.tools = vec![tool("read_file", &read), tool("now", &json!({ "type": "object", "properties": {} }))];
+    asked.tools =
+        [tool("read_file", &read), tool("now", &json!({ "type": "object", "properties": {} }))].into();
     let body = sent(&asked);
     assert_eq!(body["systemInstruction"], json!({ "parts": [{ "text": "Be brief." }] }));
     assert_eq!(body["generationConfig"], json!({ "maxOutputTokens": 100, "temperature": 0.5, "topP": 0.25 }));

@@ -1,5 +1,7 @@
 //! Whole conversations with the tour, as lines: what is said, what is called, and what is said of it.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -15,7 +17,7 @@ const TOOLS: [&str; 7] =
 fn request(messages: Vec<Message>) -> ModelRequest {
     let tool =
         |name: &str| ToolSchema { name: name.into(), description: String::new(), parameters: json!({}) };
-    ModelRequest { tools: TOOLS.map(tool).to_vec(), ..ModelRequest::new(Offline::MODEL, messages) }
+    ModelRequest { tools: TOOLS.map(tool).into(), ..ModelRequest::new(Offline::MODEL, messages) }
 }
 
 /// The text of a reply, and its calls as `name args`.
@@ -167,7 +169,7 @@ fn nothing_is_called_that_may_not_be() {
     let (text, calls) = said(&asked);
     assert!(text.ends_with("This turn may make no more calls, so I stop here.\n") && calls.is_empty());
     let mut asked = request(vec![Message::user("read a.txt")]);
-    asked.tools.clear();
+    asked.tools = Arc::default();
     let (text, calls) = said(&asked);
     assert!(text.ends_with("The tool `read_file` is not available here, so I stop.\n") && calls.is_empty());
 }

@@ -46,7 +46,7 @@ fn request() -> ModelRequest {
     });
     ModelRequest {
         system: "Be brief.".into(),
-        tools: vec![ToolSchema { name: "read_file".into(), description: "d".into(), parameters: schema }],
+        tools: [ToolSchema { name: "read_file".into(), description: "d".into(), parameters: schema }].into(),
         cache_key: Some("k".into()),
         max_output_tokens: Some(100),
         parallel_calls: ParallelCalls::One,
@@ -153,7 +153,7 @@ fn an_assistant_may_have_to_stand_before_the_user() {
 #[test]
 fn tools_may_have_to_be_an_empty_list() {
     let mut asked = request();
-    asked.tools = Vec::new();
+    asked.tools = Arc::default();
     assert_eq!(sent(&asked, Quirks::LITELLM)["tools"], json!([]));
     assert_eq!(sent(&asked, Quirks::COMPATIBLE)["tools"], Value::Null);
     asked.messages.truncate(1);

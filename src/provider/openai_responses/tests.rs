@@ -290,7 +290,7 @@ fn bodies_hold_what_is_asked_for() {
     assert_eq!(sent(&hi()), plain);
     let mut full = hi();
     full.system = "Be brief.".into();
-    full.tools = vec![
+    full.tools = [
         ToolSchema {
             name: "now".into(),
             description: "The time.".into(),
@@ -301,7 +301,8 @@ fn bodies_hold_what_is_asked_for() {
             description: String::new(),
             parameters: json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] }),
         },
-    ];
+    ]
+    .into();
     full.tool_choice = ToolChoice::None;
     full.parallel_calls = ParallelCalls::One;
     full.max_output_tokens = Some(100);
