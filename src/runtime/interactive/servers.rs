@@ -16,6 +16,7 @@ use crate::frontend::channel::Updates;
 use crate::frontend::protocol::{ServerChange, ServerMessage};
 use crate::message::UserPart;
 use crate::stdx::text::sanitize_line;
+use crate::store::DecideOutcome;
 use crate::tool::mcp::{ServerPrompt, log_in, tools_with};
 use crate::workspace::agree_to_server;
 
@@ -102,15 +103,18 @@ impl ClientHandler {
 
     /// Takes a change of the questions of servers.
     pub(super) async fn on_question(&mut self, event: QuestionEvent) {
-        if self.questions.on(event) {
-            self.waiting().await;
+        if let Some(text) = event.said {
+            self.say(Say::plain(TITLE, text)).await;
         }
+        self.waiting().await;
     }
 
     /// Answers a question of a server.
     pub(super) async fn answer(&mut self, id: &RequestId, approval: Approval) {
-        if let Some(text) = self.questions.answer(id, approval) {
-            self.say(Say::plain(TITLE, text)).await;
+        match self.app.store.decide(id, approval, self.decider.clone()).await {
+            Ok(DecideOutcome::Recorded) => {}
+            Ok(outcome) => self.say(Say::warning("approvals", outcome.to_string())).await,
+            Err(error) => self.say(Say::error("approvals", format!("{error}."))).await,
         }
         self.waiting().await;
     }
