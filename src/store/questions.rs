@@ -10,7 +10,8 @@ use crate::approval::{Approval, Request, RequestId};
 use crate::history::{Durability, SessionId};
 
 /// Questions that are not settled.
-const OPEN: &str = "tool = 'question' AND state IN ('waiting', 'later', 'approved', 'edited', 'replaced', 'denied')";
+const OPEN: &str =
+    "tool = 'question' AND state IN ('waiting', 'later', 'approved', 'edited', 'replaced', 'denied')";
 
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq)]

@@ -191,7 +191,9 @@ impl Done {
                 let (verdict, by) = (words::verdict(&approval, &one.request), words::decider(&by));
                 format!("request {id} was already {verdict} {by}; nothing was changed")
             }
-            DecideOutcome::NotOpen { state } => format!("request {id} {}", words::settled(&one.request, state)),
+            DecideOutcome::NotOpen { state } => {
+                format!("request {id} {}", words::settled(&one.request, state))
+            }
             DecideOutcome::Unknown => {
                 format!("request {id} was deleted with its session")
             }

@@ -17,7 +17,7 @@ use crate::frontend::protocol::{ServerChange, ServerMessage};
 use crate::message::UserPart;
 use crate::stdx::text::sanitize_line;
 use crate::store::DecideOutcome;
-use crate::tool::mcp::{ServerPrompt, log_in, tools_with};
+use crate::tool::mcp::{ServerPrompt, Suggesting, log_in, tools_with};
 use crate::workspace::agree_to_server;
 
 /// Changes that follow each other sooner are sent as one.
@@ -70,12 +70,17 @@ impl ClientHandler {
         }
     }
 
-    /// Sends what a server suggests for an argument of its prompt.
+    /// Sends what a server suggests for an argument of its prompt, or for an open place of its resource template.
     pub(super) fn suggest(&self, command: String, argument: String, typed: String) {
-        let Some(prompt) = self.server_prompt(&command) else { return };
+        let template = command.strip_prefix('@').and_then(|name| name.split_once(':'));
+        let named = template.map(|(server, uri)| (server.to_owned(), uri.to_owned()));
+        let prompt = || self.server_prompt(&command).map(|prompt| (prompt.server, prompt.name));
+        let is_template = named.is_some();
+        let Some((server, name)) = named.or_else(prompt) else { return };
         let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
         tokio::spawn(async move {
-            let values = app.servers.suggest(&prompt.server, &prompt.name, &argument, &typed).await;
+            let of = if is_template { Suggesting::Template(&name) } else { Suggesting::Prompt(&name) };
+            let values = app.servers.suggest(&server, of, &argument, &typed).await;
             // The front end may be gone.
             let _ = updates.notice(ServerMessage::Suggested { command, argument, values }).await;
         });
