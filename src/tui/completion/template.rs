@@ -46,7 +46,7 @@ mod tests {
             ("s:note://one", "s:note://one", None),
             ("s:db://{table}/{+id}", "s:db://us", Some(("table", "s:db://", "us"))),
             ("s:db://{table}/{+id}", "s:db://users/é", Some(("id", "s:db://users/", "é"))),
-            ("s:db://{table}/end", "s:db://users/", None),
+            ("s:db://{table}/end", "s:db://users/", Some(("table", "s:db://", "users/"))),
             ("s:q://x{?a,b}", "s:q://x", None),
             ("s:q://{open", "s:q://x", None),
         ] {
