@@ -117,7 +117,9 @@
 //! - What arrives together of a reply is fed to the turn as one batch. Without a screen one thread does all the work,
 //!   and a pipe gets each reply once it is committed.
 //! - A project's servers (`.mcp.json`) count in a trusted folder, each once the user agreed to what is written of it and to
-//!   the files that its command names; a question of a server is a card, which lives as long as the connection.
+//!   the files that its command names. A question of a server is a stored request that any process can answer, without a
+//!   record in the session. It is withdrawn when its server or its process does not wait any more: the call is over then, and
+//!   no later answer is kept for another one. Headless runs answer no questions: nobody said that a person is there.
 //! - Tools of servers are offered once they are connected, not as they were listed last: what is offered can be called. The
 //!   last list serves where a call is explained or changed. A server's definition is accepted by its first run.
 //! - `/clear` starts a new session: the one before stays whole, with its title and its requests, in `/resume`.

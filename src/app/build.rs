@@ -33,7 +33,7 @@ use crate::sandbox::env::{child_env, docker_client_env};
 use crate::sandbox::policy::{DockerOptions, SandboxPaths};
 use crate::sandbox::subprocess::Subprocess;
 use crate::sandbox::tasks::Tasks;
-use crate::session::{Session, SessionError};
+use crate::session::{Session, SessionError, end_orphaned_questions};
 use crate::stdx::clock::SystemClock;
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::telemetry::TelemetryOptions;
@@ -594,7 +594,11 @@ pub async fn open_store_to_read(world: &World, settings: &Settings) -> Result<St
 pub async fn open_store_for_lists(world: &World, settings: &Settings) -> Result<Store, StoreError> {
     match open_store(world, settings).await {
         Err(StoreError::ReadOnly { .. }) => open_store_to_read(world, settings).await,
-        opened => opened,
+        Ok(store) => {
+            end_orphaned_questions(&store).await;
+            Ok(store)
+        }
+        Err(error) => Err(error),
     }
 }
 

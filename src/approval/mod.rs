@@ -225,7 +225,15 @@ pub struct Request {
     pub parameters: Option<Box<Value>>,
 }
 
+/// The tool of a question that a tool server asks the user; no tool can be called so, because those of servers contain `_`.
+pub const QUESTION: &str = "question";
+
 impl Request {
+    /// Whether it is a question of a tool server: its arguments are the answer, and no call runs.
+    pub fn is_question(&self) -> bool {
+        self.tool.as_str() == QUESTION
+    }
+
     /// Returns the JSON Schema of its tool's arguments; `known` is asked for that of a tool of the program.
     pub fn schema(&self, known: impl FnOnce() -> Option<Value>) -> Option<Value> {
         self.parameters.as_deref().cloned().or_else(known)

@@ -54,7 +54,8 @@ pub enum ClientRequest {
     SwitchModel { name: String },
     /// The same, also after the next start.
     KeepModel { name: String },
-    /// What a server suggests for an argument of its prompt; answered with [`ServerMessage::Suggested`].
+    /// What a server suggests for an argument of its prompt, or for an open place of its resource template, which is given
+    /// as `@server:uri`; answered with [`ServerMessage::Suggested`].
     Suggest { command: String, argument: String, typed: String },
     /// Change a tool server; [`ServerMessage::Servers`] follows.
     Server(ServerChange),
@@ -176,7 +177,7 @@ pub enum ServerMessage {
         servers: ServerList,
         text: String,
     },
-    /// The values that a server suggests for an argument of its prompt.
+    /// The values that a server suggests, with what was asked for.
     Suggested {
         command: String,
         argument: String,

@@ -12,13 +12,33 @@ use rustix::process::{Pid, test_kill_process};
 use super::LOCKS;
 use super::lock::{Owner, read_owner};
 use crate::history::SessionId;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// Returns every session that a living process appears to own.
 pub async fn holders(store: &Store) -> BTreeMap<SessionId, Owner> {
     let folder = store.data_folder().join(LOCKS);
     // The task can only fail when the runtime shuts down.
     tokio::task::spawn_blocking(move || look(&folder)).await.unwrap_or_default()
+}
+
+/// Withdraws the questions of tool servers in sessions that no living process owns: nobody waits for an answer there.
+/// A failure is logged only: they are looked for again with each list.
+pub async fn end_orphaned_questions(store: &Store) {
+    if let Err(error) = try_to_end(store).await {
+        tracing::warn!(%error, "questions of tool servers were not withdrawn");
+    }
+}
+
+async fn try_to_end(store: &Store) -> Result<(), StoreError> {
+    let asking = store.sessions_with_questions().await?;
+    if asking.is_empty() {
+        return Ok(());
+    }
+    let held = holders(store).await;
+    for session in asking.iter().filter(|session| !held.contains_key(session)) {
+        store.end_questions(session).await?;
+    }
+    Ok(())
 }
 
 fn look(folder: &Path) -> BTreeMap<SessionId, Owner> {

@@ -17,7 +17,7 @@ use crate::approval::{Approval, Decider, RequestId};
 use crate::history::{Conversation, Durability, History, Record, SessionId};
 use crate::store::{DecideOutcome, Listed, Store, StoreError};
 
-pub use self::holders::holders;
+pub use self::holders::{end_orphaned_questions, holders};
 pub use self::lock::Owner;
 
 /// The folder of the lock files, inside the data folder.
@@ -103,6 +103,10 @@ impl Session {
         // Locked before it is read, so that nothing can be added in between.
         let lock = lock(store, id).await?;
         let history = Self::read(store, id).await?;
+        // Who waited for their answers is gone.
+        if let Err(error) = store.end_questions(id).await {
+            tracing::warn!(%error, "questions of tool servers were not withdrawn");
+        }
         let (store, id) = (store.clone(), id.clone());
         Ok(Self { store, id, history, unsaved: None, health: Health::Sound, _lock: lock })
     }

@@ -49,9 +49,10 @@ impl std::fmt::Display for DecideOutcome {
     }
 }
 
-/// Decisions and expiries that the session's records do not contain yet. An index has the same condition.
+/// Decisions and expiries that the session's records do not contain yet; those of questions go to their servers. An index has
+/// the condition about states.
 pub(super) const UNTAKEN: &str = "session = ?1 AND (state IN ('approved', 'edited', 'replaced', 'denied') OR (state = 'later' AND later_noted = 0)
-        OR (state = 'expired' AND expiry_noted = 0))";
+        OR (state = 'expired' AND expiry_noted = 0)) AND tool <> 'question'";
 
 impl Store {
     /// Decides a request in one synced transaction: the first approval or denial wins. A request set to later
@@ -158,7 +159,7 @@ fn consume(
     redactor: &Redactor,
 ) -> Result<Vec<Record>, StoreError> {
     requests::reopen(write)?;
-    let untaken = untaken(write, session)?;
+    let untaken = untaken(write, UNTAKEN, &session.0)?;
     if untaken.is_empty() {
         return Ok(Vec::new());
     }
@@ -213,11 +214,11 @@ fn anything_to_consume(reader: &mut Reader, session: &SessionId) -> Result<bool,
     reader.connection.prepare_cached(&select).sql()?.query_row([&session.0], |row| row.get(0)).sql()
 }
 
-struct Untaken {
-    request: RequestId,
+pub(super) struct Untaken {
+    pub request: RequestId,
     call: CallId,
-    state: RequestState,
-    decision: Option<(Approval, Decider)>,
+    pub state: RequestState,
+    pub decision: Option<(Approval, Decider)>,
     tool: String,
     args_hash: String,
     /// The summary shown in lists.
@@ -229,7 +230,7 @@ struct Untaken {
 
 impl Untaken {
     /// Whether the stored request, and what lists showed of it, are what was asked.
-    fn is_as_asked(&self) -> bool {
+    pub fn is_as_asked(&self) -> bool {
         let Ok(stored) = parse::<Request>(&self.stored) else { return false };
         let same_call =
             stored.id == self.request && stored.call == self.call && stored.tool.as_str() == self.tool;
@@ -238,13 +239,14 @@ impl Untaken {
     }
 }
 
-fn untaken(write: &Write<'_>, session: &SessionId) -> Result<Vec<Untaken>, StoreError> {
+/// Returns the requests for which an SQL condition about `?1` holds, in the order of their changes.
+pub(super) fn untaken(write: &Write<'_>, condition: &str, of: &str) -> Result<Vec<Untaken>, StoreError> {
     let select = format!(
         "SELECT id, call, state, decision, decided_by, tool, args_hash, request, summary, risk FROM approvals
-         WHERE {UNTAKEN} ORDER BY seq"
+         WHERE {condition} ORDER BY seq"
     );
     let mut select = write.sql.prepare_cached(&select).sql()?;
-    let mut rows = select.query(params![session.0]).sql()?;
+    let mut rows = select.query(params![of]).sql()?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().sql()? {
         let (decision, by): (Option<String>, Option<String>) = (row.get(3).sql()?, row.get(4).sql()?);

@@ -174,7 +174,7 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
     })
 }
 
-fn ask(request: &Request, redactor: &Redactor) -> Result<Ask, StoreError> {
+pub(super) fn ask(request: &Request, redactor: &Redactor) -> Result<Ask, StoreError> {
     let json = redactor.json(request)?;
     // The decision is about the stored request: secrets are redacted in it, and so in the hash.
     let stored: Request = parse(&json)?;

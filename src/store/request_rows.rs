@@ -75,7 +75,7 @@ pub(super) fn expired_early(write: &Write<'_>) -> Result<Vec<RequestRow>, StoreE
     Ok(rows.into_iter().filter(|row| !row.is_over(write.now)).collect())
 }
 
-fn request_rows(
+pub(super) fn request_rows(
     write: &Write<'_>,
     which: &str,
     params: &[&dyn ToSql],

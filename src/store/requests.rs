@@ -188,8 +188,7 @@ pub(super) fn reopen(write: &Write<'_>) -> Result<(), StoreError> {
 
 /// Withdraws a request whose row no longer matches what was asked: any decision about it is void.
 pub(super) fn refuse_changed(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
-    set_state(write, &row.id, RequestState::Withdrawn)?;
-    tell(write, row, AuditKind::Withdrawn, &json!({ "because": "changed" }))
+    withdraw(write, row, "changed")
 }
 
 /// Applies a call's return to its rows. The fold derives the same from the records alone: a call that the
@@ -213,7 +212,7 @@ pub(super) fn finish(
         };
         match (row.state.is_open(), row.is_untold()) {
             (true, _) | (_, true) if stays => detach(write, &row)?,
-            (true, _) if how == Closing::Withdraw => withdraw(write, &row)?,
+            (true, _) if how == Closing::Withdraw => withdraw(write, &row, "interrupted")?,
             (true, _) => set_state(write, &row.id, RequestState::Consumed)?,
             (false, _) => pass_over(write, &row)?,
         }
@@ -226,9 +225,9 @@ pub(super) fn detach_all(write: &Write<'_>, session: &SessionId) -> Result<(), S
     rows.iter().filter(|row| row.state.is_open() || row.is_untold()).try_for_each(|row| detach(write, row))
 }
 
-fn withdraw(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
+pub(super) fn withdraw(write: &Write<'_>, row: &RequestRow, because: &str) -> Result<(), StoreError> {
     set_state(write, &row.id, RequestState::Withdrawn)?;
-    tell(write, row, AuditKind::Withdrawn, &json!({ "because": "interrupted" }))
+    tell(write, row, AuditKind::Withdrawn, &json!({ "because": because }))
 }
 
 fn detach(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {

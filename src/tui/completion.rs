@@ -4,9 +4,11 @@
 //! changes the text. Changed by `update::complete`, drawn by `view::popup`.
 
 mod area;
+mod template;
 mod word;
 
 pub use self::area::{Area, ROOMY, window};
+pub use self::template::OpenPlace;
 pub use self::word::{Place, Word, word};
 use super::fuzzy::{Like, Query};
 use super::model::Known;

@@ -18,6 +18,7 @@ use crate::message::ToolName;
 use crate::session::holders;
 use crate::stdx::text::sanitize_line;
 use crate::store::{DecideOutcome, StoredRequest};
+use crate::tool::schema::faults;
 use crate::tool::{Preview, Risk};
 
 /// Characters of an id that the user must type to approve a HIGH request.
@@ -97,11 +98,19 @@ async fn named(
             request.id,
         ));
     }
-    if yes.set.is_empty() {
-        return Ok((one, None));
-    }
     let schema = request.schema(|| schema_of(&request.tool, context.world, &context.settings));
-    let args = fields::changed(request.tool.as_str(), schema.as_ref(), &request.args, &yes.set)?;
+    let args = match yes.set.is_empty() {
+        true => request.args.clone(),
+        false => fields::changed(request.tool.as_str(), schema.as_ref(), &request.args, &yes.set)?,
+    };
+    if request.is_question()
+        && let Some(fault) = schema.as_ref().and_then(|schema| faults(schema, &args).into_iter().next())
+    {
+        let id = &request.id;
+        return Err(format!(
+            "the answer does not fit: {fault}; fill the form in: co approvals yes {id} --set FIELD=VALUE"
+        ));
+    }
     if args == request.args {
         return Ok((one, None));
     }
@@ -114,6 +123,8 @@ async fn named(
             request.risk = request.risk.max(plan.risk);
             request.plan = plan;
         }
+        // What a server asks stays what it is.
+        None if request.is_question() => {}
         None => request.plan.preview = Preview::None,
     }
     request.args.clone_from(&instead.1);
@@ -180,7 +191,9 @@ impl Done {
                 let (verdict, by) = (words::verdict(&approval, &one.request), words::decider(&by));
                 format!("request {id} was already {verdict} {by}; nothing was changed")
             }
-            DecideOutcome::NotOpen { state } => format!("request {id} {}", words::settled(state)),
+            DecideOutcome::NotOpen { state } => {
+                format!("request {id} {}", words::settled(&one.request, state))
+            }
             DecideOutcome::Unknown => {
                 format!("request {id} was deleted with its session")
             }

@@ -58,6 +58,12 @@ pub(super) fn state(one: &StoredRequest, progress: CallProgress) -> String {
         format!("{} {}{said}", verdict(approval, &one.request), decider(by))
     });
     match (one.state, decided) {
+        (RequestState::Consumed, Some(decided)) if one.request.is_question() => {
+            format!("{decided}; the answer went to the server")
+        }
+        (RequestState::Withdrawn, _) if one.request.is_question() => {
+            "withdrawn: the server that asked does not wait for the answer any more".to_owned()
+        }
         (RequestState::Waiting, _) => "waiting for your decision".to_owned(),
         (RequestState::Later, _) => "postponed; still waiting for your decision".to_owned(),
         (
@@ -90,8 +96,11 @@ pub(super) fn outcome(progress: CallProgress) -> &'static str {
 }
 
 /// Says why a request can no longer be decided.
-pub(super) fn settled(state: RequestState) -> &'static str {
+pub(super) fn settled(request: &Request, state: RequestState) -> &'static str {
     match state {
+        RequestState::Withdrawn if request.is_question() => {
+            "was withdrawn: the server that asked does not wait for the answer any more"
+        }
         RequestState::Expired => "has expired and can no longer be decided",
         RequestState::Withdrawn => "was withdrawn when its turn was interrupted and can no longer be decided",
         RequestState::Superseded => "was replaced by a new request; `co approvals` lists it",

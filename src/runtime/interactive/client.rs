@@ -153,6 +153,7 @@ impl ClientHandler {
         updates: Updates,
         asks: mpsc::Receiver<ClientRequest>,
         decider: Decider,
+        questions: Questions,
     ) -> Self {
         let shell = Shell::new(app.tasks.clone());
         let (model, hook_messages) = (app.models.choices(), app.permissions.hook_messages());
@@ -174,7 +175,7 @@ impl ClientHandler {
             folder: PathBuf::new(),
             files: Files::default(),
             pending: Pending::new(hook_messages),
-            questions: Questions::default(),
+            questions,
             read_only: None,
             commands: Commands::builtin(),
             command_files: Vec::new(),
@@ -200,7 +201,6 @@ impl ClientHandler {
         self.draft = None;
         // The hooks' pending results belong to the previous session.
         drop(self.pending.abandon());
-        self.questions.abandon();
         self.told = Activity::Running;
     }
 
@@ -678,9 +678,8 @@ impl ClientHandler {
         let filter = RequestFilter::UndecidedOf(self.session.clone());
         match self.app.store.requests(filter, WAITING_SHOWN).await {
             Ok(stored) => {
-                let mut requests: Vec<_> = stored.into_iter().map(|one| one.request).collect();
+                let requests: Vec<_> = stored.into_iter().map(|one| one.request).collect();
                 self.untold = self.untold_of(requests.len()).await;
-                requests.extend(self.questions.requests());
                 self.tell(ServerMessage::Waiting { requests }).await;
             }
             Err(error) => self.say(Say::error("approvals", format!("{error}."))).await,

@@ -22,7 +22,7 @@ use crate::command::Say;
 use crate::frontend::protocol::{Holder, InboxLine, ServerMessage};
 use crate::history::{SessionId, TurnEnd};
 use crate::runtime::headless::{self, RunOutcome, Work};
-use crate::session::{Owner, Session, SessionError, holders};
+use crate::session::{Owner, Session, SessionError, end_orphaned_questions, holders};
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::{age, deadline};
 use crate::stdx::text::one_line_summary;
@@ -80,6 +80,7 @@ impl ClientHandler {
         if let Err(error) = store.expire_due().await {
             self.say(Say::error("inbox", format!("{error}."))).await;
         }
+        end_orphaned_questions(store).await;
         let rows = store.undecided_rows(LISTED).await;
         let approved = store.approved_rows(LISTED).await;
         match rows.and_then(|rows| Ok((rows, approved?))) {

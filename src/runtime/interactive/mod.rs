@@ -37,6 +37,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use self::client::{ClientHandler, OwnerAction, SessionView};
+use self::questions::Questions;
 use self::title::{TitleUnderWay, titled};
 use crate::accounts::Models;
 use crate::agent::driver::{self, AgentEnv};
@@ -53,7 +54,7 @@ use crate::frontend::protocol::{ClientRequest, ServerMessage};
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
 use crate::runtime::hooks::session_ended;
-use crate::session::Session;
+use crate::session::{Session, end_orphaned_questions};
 use crate::store::StoreError;
 use crate::store::{DecideOutcome, Wakeups};
 use crate::workspace::World;
@@ -109,11 +110,12 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
             models.trouble().into_iter().map(|trouble| format!("{}.", trouble.trim_end_matches('.'))),
         );
         let app = Arc::new(App::open(world, loaded, models).await?);
-        let (elicitor, questions) = questions::elicitor();
-        app.servers.connect(Some(elicitor));
+        end_orphaned_questions(&app.store).await;
+        let (questions, asked) = Questions::new(app.store.clone());
+        app.servers.connect(Some(questions.elicitor()));
         let following = servers::follow(Arc::clone(&app), updates.clone());
-        let mut client = ClientHandler::new(app, updates.clone(), asks, decider);
-        client.pending.listen(questions);
+        let mut client = ClientHandler::new(app, updates.clone(), asks, decider, questions);
+        client.pending.listen(asked);
         // The future is large, so it is on the heap.
         let lines = Box::pin(live(&mut client, opening, warnings)).await;
         following.abort();
@@ -151,6 +153,8 @@ async fn live(
     client.warn_of_model().await;
     loop {
         client.enter(opened.id().clone(), opened.history().workspace().to_owned());
+        let is_owned = matches!(opened, Opened::Owned(_));
+        client.questions.enter(is_owned.then(|| opened.id().clone())).await;
         client.refresh_rules().await;
         client.refresh_commands().await;
         let left = match opened {
@@ -163,6 +167,7 @@ async fn live(
         match left {
             Left::Closed(lines) => {
                 client.background.ended().await;
+                client.questions.enter(None).await;
                 return Ok(lines);
             }
             Left::For(next) => opened = *next,

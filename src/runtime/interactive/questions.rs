@@ -1,17 +1,24 @@
 //! Questions of tool servers to the user, shown as cards among the requests: a form for what a server wants to know, or an
-//! address that it wants visited. A question lives as long as its server's connection; it is not stored, because after a
-//! restart nobody waits for the answer.
+//! address that it wants visited. A question is stored beside the session's requests and can be decided in any process; it
+//! is withdrawn when its server, or this process, does not wait for the answer any more.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
-use tokio::sync::{mpsc, oneshot};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use uuid::Uuid;
 
-use crate::approval::{Approval, Request, RequestId};
+use crate::approval::{Approval, QUESTION, Request, RequestId};
+use crate::history::SessionId;
 use crate::message::{CallId, ToolName};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text::sanitize_line;
+use crate::store::{QuestionFate, Store, StoreError};
 use crate::tool::mcp::{Elicitation, ElicitationAnswer, ElicitationKind, Elicitor};
 use crate::tool::schema::faults;
 use crate::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
@@ -22,142 +29,163 @@ const MOST: usize = 16;
 /// The characters of a request's id.
 const ID: usize = 12;
 
-/// What a card calls the tool of a question.
-const TOOL: &str = "question";
+/// How long the answer to a question stays unseen if its wake-up was lost.
+const LOOK: Duration = Duration::from_secs(5);
 
-/// A question on its way to the user.
-pub(super) struct AskedQuestion {
-    asked: Elicitation,
-    answer: oneshot::Sender<ElicitationAnswer>,
+/// The open questions changed.
+pub(super) struct QuestionEvent {
+    /// For the user.
+    pub said: Option<String>,
 }
 
-/// A change of the open questions.
-pub(super) enum QuestionEvent {
-    Asked(AskedQuestion),
-    /// Nobody waits for the answer to one any more.
-    Closed,
+/// What the connections to servers ask through.
+#[derive(Clone)]
+pub(super) struct Questions(Arc<Shared>);
+
+struct Shared {
+    store: Store,
+    /// The session that this process owns and shows: questions belong to it.
+    session: Mutex<Option<SessionId>>,
+    open: Mutex<BTreeSet<RequestId>>,
+    events: mpsc::Sender<QuestionEvent>,
 }
 
-/// Sends [`QuestionEvent::Closed`] when it is dropped: the question was answered or given up.
-struct CloseNotifier(mpsc::Sender<QuestionEvent>);
+/// A question that a server waits for. Dropping it withdraws it, unless it is settled.
+struct OpenQuestion {
+    shared: Arc<Shared>,
+    id: RequestId,
+}
 
-impl Drop for CloseNotifier {
+impl Drop for OpenQuestion {
     fn drop(&mut self) {
-        // If the channel is full, other events lead to a new list.
-        let _ = self.0.try_send(QuestionEvent::Closed);
+        self.shared.open.lock().remove(&self.id);
+        // Without a runtime the process ends: who lists questions withdraws those of dead processes.
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (shared, id) = (Arc::clone(&self.shared), self.id.clone());
+        runtime.spawn(async move {
+            if let Err(error) = shared.store.end_question(&id).await {
+                tracing::warn!(%error, "a question was not withdrawn");
+            }
+            shared.tell(None);
+        });
     }
 }
 
-/// Returns what servers ask, and where their questions arrive.
-pub(super) fn elicitor() -> (Elicitor, mpsc::Receiver<QuestionEvent>) {
-    let (sender, receiver) = mpsc::channel(MOST);
-    let elicitor: Elicitor = Arc::new(move |asked| {
-        let sender = sender.clone();
-        Box::pin(async move {
-            let (answer, answered) = oneshot::channel();
-            // Without a front end nobody decides.
-            if sender.send(QuestionEvent::Asked(AskedQuestion { asked, answer })).await.is_err() {
-                return ElicitationAnswer::Cancel;
+impl OpenQuestion {
+    /// Waits for the decision; `None` once there can be none any more. Cancel-safe.
+    async fn decided(&self) -> Result<Option<Approval>, StoreError> {
+        let mut wakeups = self.shared.store.wakeups();
+        loop {
+            match self.shared.store.take_answer(&self.id).await? {
+                QuestionFate::Decided(approval) => return Ok(Some(approval)),
+                QuestionFate::Over => return Ok(None),
+                QuestionFate::Undecided => {}
             }
-            let _closing = CloseNotifier(sender);
-            answered.await.unwrap_or(ElicitationAnswer::Cancel)
-        })
-    });
-    (elicitor, receiver)
+            // Late is as good as a wake-up: the store is read again.
+            let _ = tokio::time::timeout(LOOK, wakeups.changed()).await;
+        }
+    }
 }
 
-/// The questions that wait for the user.
-#[derive(Default)]
-pub(super) struct Questions {
-    open: Vec<OpenQuestion>,
-    /// How many there were, for their ids.
-    count: u64,
-}
+impl Shared {
+    fn tell(&self, said: Option<String>) {
+        // If the channel is full, other events lead to a new list.
+        let _ = self.events.try_send(QuestionEvent { said });
+    }
 
-struct OpenQuestion {
-    request: Request,
-    question: AskedQuestion,
+    /// Asks until the answer fits.
+    async fn ask(self: &Arc<Self>, asked: &Elicitation) -> Result<ElicitationAnswer, StoreError> {
+        let mut again = None;
+        loop {
+            // Without a session that is open here nobody decides.
+            let Some(session) = self.session.lock().clone() else { return Ok(ElicitationAnswer::Cancel) };
+            let request = request(asked, again.take());
+            let id = request.id.clone();
+            let is_one_too_many = {
+                let mut open = self.open.lock();
+                open.len() >= MOST || !open.insert(id.clone())
+            };
+            if is_one_too_many {
+                return Ok(ElicitationAnswer::Cancel);
+            }
+            let question = OpenQuestion { shared: Arc::clone(self), id };
+            self.store.ask_question(&session, &request).await?;
+            self.tell(None);
+            let Some(approval) = question.decided().await? else { return Ok(ElicitationAnswer::Cancel) };
+            match answer(&request, approval) {
+                Ok(answer) => {
+                    self.tell(address_of(&answer, asked));
+                    return Ok(answer);
+                }
+                Err(wrong) => again = Some(wrong),
+            }
+        }
+    }
 }
 
 impl Questions {
-    fn add(&mut self, question: AskedQuestion, again: Option<String>) {
-        self.open.retain(|one| !one.question.answer.is_closed());
-        if self.open.len() >= MOST {
-            // Dropped, it is answered as not decided.
-            return;
-        }
-        self.count += 1;
-        let request = request(&question.asked, self.count, again);
-        self.open.push(OpenQuestion { request, question });
+    /// Returns them, and where their changes arrive.
+    pub(super) fn new(store: Store) -> (Self, mpsc::Receiver<QuestionEvent>) {
+        let (events, receiver) = mpsc::channel(MOST);
+        let shared = Shared { store, session: Mutex::default(), open: Mutex::default(), events };
+        (Self(Arc::new(shared)), receiver)
     }
 
-    /// Returns their requests; those that nobody waits for any more are dropped.
-    pub(super) fn requests(&mut self) -> Vec<Request> {
-        self.open.retain(|one| !one.question.answer.is_closed());
-        self.open.iter().map(|one| one.request.clone()).collect()
-    }
-
-    /// Whether nobody waits for the answer to one of them any more.
-    fn any_closed(&self) -> bool {
-        self.open.iter().any(|one| one.question.answer.is_closed())
+    /// Returns what servers ask through.
+    pub(super) fn elicitor(&self) -> Elicitor {
+        let shared = Arc::clone(&self.0);
+        Arc::new(move |asked| {
+            let shared = Arc::clone(&shared);
+            Box::pin(async move {
+                shared.ask(&asked).await.unwrap_or_else(|error| {
+                    tracing::warn!(%error, server = %asked.server, "a question could not be asked");
+                    ElicitationAnswer::Cancel
+                })
+            })
+        })
     }
 
     pub(super) fn has(&self, id: &RequestId) -> bool {
-        self.open.iter().any(|one| one.request.id == *id)
+        self.0.open.lock().contains(id)
     }
 
-    /// Answers all of them as not decided.
-    pub(super) fn abandon(&mut self) {
-        self.open.clear();
-    }
-
-    /// Takes an event; whether other questions are open now.
-    pub(super) fn on(&mut self, event: QuestionEvent) -> bool {
-        match event {
-            QuestionEvent::Asked(question) => {
-                self.add(question, None);
-                true
-            }
-            QuestionEvent::Closed => self.any_closed(),
+    /// Questions belong to this session from now on, or to none; those of the one before are not decided.
+    pub(super) async fn enter(&self, session: Option<SessionId>) {
+        let before = std::mem::replace(&mut *self.0.session.lock(), session);
+        let Some(before) = before else { return };
+        if let Err(error) = self.0.store.end_questions(&before).await {
+            tracing::warn!(%error, "questions were not withdrawn");
         }
     }
+}
 
-    /// Answers a question; one whose values do not fit is asked again. Returns what is to be said.
-    pub(super) fn answer(&mut self, id: &RequestId, approval: Approval) -> Option<String> {
-        let at = self.open.iter().position(|one| one.request.id == *id)?;
-        let OpenQuestion { request, question } = self.open.remove(at);
-        let answer = match approval {
-            Approval::Approve { instead, .. } => {
-                let values = instead.map_or(request.args, |(_, args)| args);
-                let schema = request.parameters.as_deref();
-                let wrong =
-                    schema.and_then(|schema| faults(schema, &values).first().map(ToString::to_string));
-                if wrong.is_some() {
-                    self.add(question, wrong);
-                    return None;
-                }
-                ElicitationAnswer::Accept(values)
+/// Returns what a server is told; errs with what is wrong with the values.
+fn answer(request: &Request, approval: Approval) -> Result<ElicitationAnswer, String> {
+    match approval {
+        Approval::Approve { instead, .. } => {
+            let values = instead.map_or_else(|| request.args.clone(), |(_, args)| args);
+            let schema = request.parameters.as_deref();
+            match schema.and_then(|schema| faults(schema, &values).into_iter().next()) {
+                Some(wrong) => Err(wrong.to_string()),
+                None => Ok(ElicitationAnswer::Accept(values)),
             }
-            Approval::Deny { .. } => ElicitationAnswer::Decline,
-            Approval::Later => {
-                self.add(question, None);
-                return None;
-            }
-        };
-        let said = match (&answer, &question.asked.wanted) {
-            (ElicitationAnswer::Accept(_), ElicitationKind::Visit { address }) => {
-                Some(format!("Visit this address: {}", sanitize_line(address)))
-            }
-            (_, _) => None,
-        };
-        // The server may be gone.
-        let _ = question.answer.send(answer);
-        said
+        }
+        Approval::Deny { .. } | Approval::Later => Ok(ElicitationAnswer::Decline),
+    }
+}
+
+/// Returns what is said of an address that the user agreed to visit.
+fn address_of(answer: &ElicitationAnswer, asked: &Elicitation) -> Option<String> {
+    match (answer, &asked.wanted) {
+        (ElicitationAnswer::Accept(_), ElicitationKind::Visit { address }) => {
+            Some(format!("Visit this address: {}", sanitize_line(address)))
+        }
+        (_, _) => None,
     }
 }
 
 /// Returns a question as the request of a card.
-fn request(asked: &Elicitation, number: u64, again: Option<String>) -> Request {
+fn request(asked: &Elicitation, again: Option<String>) -> Request {
     let Elicitation { server, message, wanted } = asked;
     let (args, parameters, preview) = match wanted {
         ElicitationKind::Form { schema } => {
@@ -170,15 +198,15 @@ fn request(asked: &Elicitation, number: u64, again: Option<String>) -> Request {
             (Value::Object(Map::new()), None, Preview::Text { text })
         }
     };
-    let id = fingerprint(format!("question {server} {number} {}", std::process::id()).as_bytes());
+    let id: String = fingerprint(Uuid::new_v4().as_bytes()).chars().take(ID).collect();
     let what = match wanted {
         ElicitationKind::Form { .. } => "wants to know something",
         ElicitationKind::Visit { .. } => "wants you to visit an address",
     };
     Request {
-        id: RequestId(id.chars().take(ID).collect()),
-        call: CallId(format!("question.{number}")),
-        tool: ToolName::new(TOOL),
+        call: CallId(format!("question.{id}")),
+        id: RequestId(id),
+        tool: ToolName::new(QUESTION),
         args,
         plan: CallPlan {
             summary: format!("the tool server {server} {what}"),

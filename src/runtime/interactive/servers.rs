@@ -16,7 +16,8 @@ use crate::frontend::channel::Updates;
 use crate::frontend::protocol::{ServerChange, ServerMessage};
 use crate::message::UserPart;
 use crate::stdx::text::sanitize_line;
-use crate::tool::mcp::{ServerPrompt, log_in, tools_with};
+use crate::store::DecideOutcome;
+use crate::tool::mcp::{ServerPrompt, Suggesting, log_in, tools_with};
 use crate::workspace::agree_to_server;
 
 /// Changes that follow each other sooner are sent as one.
@@ -69,12 +70,17 @@ impl ClientHandler {
         }
     }
 
-    /// Sends what a server suggests for an argument of its prompt.
+    /// Sends what a server suggests for an argument of its prompt, or for an open place of its resource template.
     pub(super) fn suggest(&self, command: String, argument: String, typed: String) {
-        let Some(prompt) = self.server_prompt(&command) else { return };
+        let template = command.strip_prefix('@').and_then(|name| name.split_once(':'));
+        let named = template.map(|(server, uri)| (server.to_owned(), uri.to_owned()));
+        let prompt = || self.server_prompt(&command).map(|prompt| (prompt.server, prompt.name));
+        let is_template = named.is_some();
+        let Some((server, name)) = named.or_else(prompt) else { return };
         let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
         tokio::spawn(async move {
-            let values = app.servers.suggest(&prompt.server, &prompt.name, &argument, &typed).await;
+            let of = if is_template { Suggesting::Template(&name) } else { Suggesting::Prompt(&name) };
+            let values = app.servers.suggest(&server, of, &argument, &typed).await;
             // The front end may be gone.
             let _ = updates.notice(ServerMessage::Suggested { command, argument, values }).await;
         });
@@ -102,15 +108,18 @@ impl ClientHandler {
 
     /// Takes a change of the questions of servers.
     pub(super) async fn on_question(&mut self, event: QuestionEvent) {
-        if self.questions.on(event) {
-            self.waiting().await;
+        if let Some(text) = event.said {
+            self.say(Say::plain(TITLE, text)).await;
         }
+        self.waiting().await;
     }
 
     /// Answers a question of a server.
     pub(super) async fn answer(&mut self, id: &RequestId, approval: Approval) {
-        if let Some(text) = self.questions.answer(id, approval) {
-            self.say(Say::plain(TITLE, text)).await;
+        match self.app.store.decide(id, approval, self.decider.clone()).await {
+            Ok(DecideOutcome::Recorded) => {}
+            Ok(outcome) => self.say(Say::warning("approvals", outcome.to_string())).await,
+            Err(error) => self.say(Say::error("approvals", format!("{error}."))).await,
         }
         self.waiting().await;
     }

@@ -1,7 +1,7 @@
 //! Logging in to servers in the network: OAuth 2.1 with PKCE, as the protocol's authorization chapter says.
 //!
-//! The flow, the checks of issuers and the guard against private addresses are the library's. Ours are the file of tokens,
-//! which only its owner can read, and the loopback address that the browser returns to.
+//! The flow and the checks of issuers are the library's. Ours are the file of tokens, which only its owner can read, the
+//! loopback address that the browser returns to, and what may be reached (`guarded`).
 
 use std::fs::File;
 use std::io;
@@ -21,6 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::client::Handlers;
 use super::connect::{ConnectError, connect};
+use super::guarded::GuardedClient;
 use super::{ServerPlace, names};
 use crate::config::{OAuthGrant, OAuthSettings, ServerSettings, ServerTransport};
 use crate::stdx::fs::{create_private_dir, open_private, write_private};
@@ -152,7 +153,7 @@ pub(super) struct Account<'a> {
 pub(super) async fn manager(of: Account<'_>) -> Result<AuthorizationManager, String> {
     let Account { name, url, oauth, place } = of;
     let words = |error: AuthError| error_words(&error);
-    let mut manager = AuthorizationManager::new(url).await.map_err(words)?;
+    let mut manager = guarded_manager(url).await?;
     if oauth.grant == OAuthGrant::ClientCredentials {
         manager.set_credential_store(InMemoryCredentialStore::new());
         let resolution = manager.resolve_metadata().await.map_err(words)?;
@@ -187,6 +188,12 @@ pub(super) async fn manager(of: Account<'_>) -> Result<AuthorizationManager, Str
         }
     }
     Ok(manager)
+}
+
+async fn guarded_manager(url: &str) -> Result<AuthorizationManager, String> {
+    let client = Arc::new(GuardedClient::new(url)?);
+    let manager = AuthorizationManager::new_with_oauth_http_client(url, client).await;
+    manager.map_err(|error| error_words(&error))
 }
 
 /// Returns the client that the settings name, if they do. Errs if its secret cannot be filled in.
@@ -248,7 +255,7 @@ pub(super) async fn authorize(
     let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
     let file = TokenFile::new(place, name, url);
 
-    let mut manager = AuthorizationManager::new(url).await.map_err(words)?;
+    let mut manager = guarded_manager(url).await?;
     manager.set_credential_store(file.clone());
     let resolution = manager.resolve_metadata_from_challenge(challenge).await.map_err(words)?;
     manager.set_metadata(resolution.metadata);

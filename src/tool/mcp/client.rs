@@ -130,6 +130,32 @@ pub struct Handlers {
     pub elicitor: Option<Elicitor>,
 }
 
+impl Handlers {
+    /// Asks the user what a server wants to know. Cancel-safe.
+    pub async fn elicit(&self, server: &str, asked: ElicitRequestParams) -> ElicitResult {
+        let Some(elicitor) = &self.elicitor else { return ElicitResult::new(ElicitationAction::Cancel) };
+        let (message, wanted) = match asked {
+            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+                let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+                (message, ElicitationKind::Form { schema })
+            }
+            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+                (message, ElicitationKind::Visit { address: url })
+            }
+            _ => return ElicitResult::new(ElicitationAction::Cancel),
+        };
+        let _question = OpenQuestion::new(&self.calls);
+        let (server, message) = (server.to_owned(), names::description(&message));
+        match elicitor(Elicitation { server, message, wanted }).await {
+            ElicitationAnswer::Accept(values) => {
+                ElicitResult::new(ElicitationAction::Accept).with_content(values)
+            }
+            ElicitationAnswer::Decline => ElicitResult::new(ElicitationAction::Decline),
+            ElicitationAnswer::Cancel => ElicitResult::new(ElicitationAction::Cancel),
+        }
+    }
+}
+
 /// Our side of a connection.
 pub struct Client {
     /// The server's name in the settings.
@@ -164,32 +190,10 @@ impl ClientHandler for Client {
         asked: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let Some(elicitor) = &self.handlers.elicitor else {
-            return Ok(ElicitResult::new(ElicitationAction::Cancel));
-        };
-        let (message, wanted) = match asked {
-            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
-                let schema = serde_json::to_value(requested_schema).unwrap_or_default();
-                (message, ElicitationKind::Form { schema })
-            }
-            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-                (message, ElicitationKind::Visit { address: url })
-            }
-            _ => return Ok(ElicitResult::new(ElicitationAction::Cancel)),
-        };
-        let _question = OpenQuestion::new(&self.handlers.calls);
-        let (server, message) = (self.server.clone(), names::description(&message));
-        let answer = tokio::select! {
-            answer = elicitor(Elicitation { server, message, wanted }) => answer,
+        Ok(tokio::select! {
+            answer = self.handlers.elicit(&self.server, asked) => answer,
             // The server gave it up, or is gone.
-            () = context.ct.cancelled() => ElicitationAnswer::Cancel,
-        };
-        Ok(match answer {
-            ElicitationAnswer::Accept(values) => {
-                ElicitResult::new(ElicitationAction::Accept).with_content(values)
-            }
-            ElicitationAnswer::Decline => ElicitResult::new(ElicitationAction::Decline),
-            ElicitationAnswer::Cancel => ElicitResult::new(ElicitationAction::Cancel),
+            () = context.ct.cancelled() => ElicitResult::new(ElicitationAction::Cancel),
         })
     }
 

@@ -342,16 +342,18 @@ impl ServerPlace {
 
 /// Creates a client that follows redirects on the same origin only: headers with tokens go nowhere else.
 fn http_client() -> Result<reqwest::Client, String> {
-    // Without a crypto provider the TLS library panics; installing it twice is harmless.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let same_origin = reqwest::redirect::Policy::custom(|attempt| {
         let is_same = attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin());
         if is_same && attempt.previous().len() <= MOST_REDIRECTS { attempt.follow() } else { attempt.stop() }
     });
-    let client = reqwest::Client::builder()
-        .redirect(same_origin)
-        .user_agent(concat!("co/", env!("CARGO_PKG_VERSION")));
-    client.build().map_err(|error| error.to_string())
+    client_builder().redirect(same_origin).build().map_err(|error| error.to_string())
+}
+
+/// What every HTTP client here begins with.
+pub(super) fn client_builder() -> reqwest::ClientBuilder {
+    // Without a crypto provider the TLS library panics; installing it twice is harmless.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().user_agent(concat!("co/", env!("CARGO_PKG_VERSION")))
 }
 
 fn http(

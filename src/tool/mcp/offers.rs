@@ -48,6 +48,15 @@ pub struct ServerResource {
     pub is_template: bool,
 }
 
+/// What an argument belongs to for which a server suggests values.
+#[derive(Debug, Clone, Copy)]
+pub enum Suggesting<'a> {
+    /// By its name.
+    Prompt(&'a str),
+    /// By its URI with `{name}` at each open place.
+    Template(&'a str),
+}
+
 /// A text of a server, and the images in it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ServerText {
@@ -168,10 +177,19 @@ impl Servers {
         })
     }
 
-    /// Returns what the server suggests for the argument of a prompt; nothing if it does not answer at once.
-    pub async fn suggest(&self, server: &str, prompt: &str, argument: &str, typed: &str) -> Vec<String> {
-        let argument = ArgumentInfo::new(argument, typed);
-        let params = CompleteRequestParams::new(Reference::for_prompt(prompt), argument);
+    /// Returns what the server suggests for an argument; nothing if it does not answer at once.
+    pub async fn suggest(
+        &self,
+        server: &str,
+        of: Suggesting<'_>,
+        argument: &str,
+        typed: &str,
+    ) -> Vec<String> {
+        let of = match of {
+            Suggesting::Prompt(name) => Reference::for_prompt(name),
+            Suggesting::Template(uri) => Reference::for_resource(uri),
+        };
+        let params = CompleteRequestParams::new(of, ArgumentInfo::new(argument, typed));
         let asked = async {
             let peer = self.peer(server).await?;
             in_time(COMPLETION, peer.complete(params)).await

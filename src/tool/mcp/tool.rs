@@ -1,5 +1,6 @@
 //! A server's tool as one of ours.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -141,7 +142,8 @@ impl ServerTool {
         let mut params = CallToolRequestParams::new(self.own_name.clone());
         params.arguments = args.as_object().cloned();
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let Handlers { calls, .. } = self.server.handlers();
+        let handlers = self.server.handlers();
+        let calls = &handlers.calls;
         let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let handle = sent.map_err(|error| match error.auth_challenge() {
             Some(challenge) => self.refused(challenge),
@@ -166,7 +168,7 @@ impl ServerTool {
             match handle.await_response().await {
                 Ok(ServerResult::CreateTaskResult(created)) => {
                     task = Some(created.task.task_id.clone());
-                    self.result_of(created.task, &peer, || calls.hear(&token)).await
+                    self.result_of(created.task, &peer, (&handlers, &token)).await
                 }
                 answer => self.result(answer),
             }
@@ -221,15 +223,16 @@ impl ServerTool {
         }
     }
 
-    /// Waits for the result of a task that the server made of a call, asking as often as it wants to be asked; `hear` is told
-    /// of each change.
+    /// Waits for the result of a task that the server made of a call, asking as often as it wants to be asked; each
+    /// change is a sign of the call.
     async fn result_of(
         &self,
         task: model::Task,
         peer: &Peer<RoleClient>,
-        hear: impl Fn(),
+        (handlers, token): (&Handlers, &model::ProgressToken),
     ) -> Result<model::CallToolResult, ToolError> {
         let mut seen = task;
+        let mut answered = BTreeSet::new();
         loop {
             let wanted = seen.poll_interval_ms.map_or(POLL, Duration::from_millis);
             tokio::time::sleep(wanted.clamp(SHORTEST_POLL, LONGEST_POLL)).await;
@@ -252,22 +255,49 @@ impl ServerTool {
                 TaskPayload::Cancelled => {
                     return Err(self.unanswered("gave the call up"));
                 }
-                TaskPayload::InputRequired { .. } => {
-                    // A question within a task has no answer here; the server may give it up.
-                    let message =
-                        "The server wants to know more before it goes on; that is not supported in a task.";
-                    let _ = peer.cancel_task(CancelTaskParams::new(seen.task_id)).await;
-                    return Err(ToolError::Terminal { message: message.to_owned() });
+                TaskPayload::InputRequired { input_requests } => {
+                    let new = input_requests.into_iter().filter(|(key, _)| answered.insert(key.clone()));
+                    self.answer(&seen.task_id, new.collect(), peer, handlers).await?;
                 }
                 _ => {}
             }
             if (&told.task.last_updated_at, &told.task.status_message)
                 != (&seen.last_updated_at, &seen.status_message)
             {
-                hear();
+                handlers.calls.hear(token);
             }
             seen = told.task;
         }
+    }
+
+    /// Answers what a server asks in the middle of a task.
+    async fn answer(
+        &self,
+        task: &str,
+        wanted: model::InputRequests,
+        peer: &Peer<RoleClient>,
+        handlers: &Handlers,
+    ) -> Result<(), ToolError> {
+        let mut answers = model::InputResponses::new();
+        for (key, wanted) in wanted {
+            let model::InputRequest::Elicitation(wanted) = wanted else {
+                // The server may have given it up already.
+                let _ = peer.cancel_task(CancelTaskParams::new(task)).await;
+                let message = "The server wants more than an answer of the user before it goes on; \
+                               that is not supported in a task.";
+                return Err(ToolError::Terminal { message: message.to_owned() });
+            };
+            let answer = handlers.elicit(&self.server.name, wanted.params).await;
+            answers.insert(key, serde_json::to_value(answer).unwrap_or_default());
+        }
+        if answers.is_empty() {
+            return Ok(());
+        }
+        let told = peer.update_task(model::UpdateTaskParams::new(task, answers)).await;
+        told.map_err(|error| {
+            let why = names::error(&error.to_string());
+            self.unanswered(&format!("does not take the answer to its question ({why})"))
+        })
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{mode, panel, send};
 use crate::frontend::protocol::ClientRequest;
-use crate::tui::completion::{self, Choice, Does, FilesState, Place, Popup, Word, word};
+use crate::tui::completion::{self, Choice, Does, FilesState, OpenPlace, Place, Popup, Word, word};
 use crate::tui::keys::CompleteKey;
 use crate::tui::model::{Focus, Model, Suggested};
 use crate::tui::msg::Cmd;
@@ -180,9 +180,17 @@ pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
     match &word.place {
         // A shell word is completed only on Tab.
         Place::ShellWord if !is_open => return,
-        Place::Mention | Place::ShellWord => ask_files(model, cmds),
+        Place::Mention => {
+            ask_files(model, cmds);
+            if was_written {
+                ask_template(&model.completion.files.paths, &word.text, cmds);
+            }
+        }
+        Place::ShellWord => ask_files(model, cmds),
         Place::Command => ask_sessions(model, cmds),
-        Place::Argument { command } => ask_server(command, &word.text, cmds),
+        // What arrives meanwhile asks nothing again.
+        Place::Argument { command } if was_written => ask_server(command, &word.text, cmds),
+        Place::Argument { .. } => {}
     }
     if model.completion.popup.as_ref().is_none_or(|popup| popup.word != word) {
         model.completion.look_up(word, &model.known);
@@ -211,6 +219,9 @@ pub enum Offered {
 
 /// Takes what a tool server suggests, if it is still wanted.
 pub fn suggested(model: &mut Model, command: String, argument: String, values: &[String]) {
+    if let Some(template) = command.strip_prefix('@') {
+        return suggested_resources(model, template, values);
+    }
     let words = values.iter().map(|value| format!("{argument}={value}")).collect();
     let suggested = Suggested { command, argument, words };
     let wanted = completable(model).filter(|word| match &word.place {
@@ -219,6 +230,19 @@ pub fn suggested(model: &mut Model, command: String, argument: String, values: &
     });
     model.known.suggested = Some(suggested);
     if let Some(word) = wanted.filter(|word| !model.completion.is_dismissed(word)) {
+        model.completion.look_up(word, &model.known);
+    }
+}
+
+/// Takes the values of a template's open place, as resources that can be named.
+fn suggested_resources(model: &mut Model, template: &str, values: &[String]) {
+    let Some(word) = completable(model).filter(|word| word.place == Place::Mention) else { return };
+    let Some(OpenPlace { before, .. }) = OpenPlace::of(template, &word.text) else { return };
+    let mut paths = std::mem::take(&mut model.completion.files.paths);
+    let new: Vec<String> = values.iter().map(|value| format!("{before}{value}")).collect();
+    paths.extend(new.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
+    model.completion.tell(paths);
+    if !model.completion.is_dismissed(&word) {
         model.completion.look_up(word, &model.known);
     }
 }
@@ -261,6 +285,15 @@ fn ask_server(command: &str, word: &str, cmds: &mut Vec<Cmd>) {
     if let (true, Some((argument, typed))) = (command.contains(':'), word.split_once('=')) {
         let (command, argument, typed) = (command.to_owned(), argument.to_owned(), typed.to_owned());
         cmds.push(Cmd::Send(ClientRequest::Suggest { command, argument, typed }));
+    }
+}
+
+/// Asks a tool server for values of the open place of its resource template that is being typed.
+fn ask_template(paths: &[String], word: &str, cmds: &mut Vec<Cmd>) {
+    let place = paths.iter().find_map(|path| Some((path, OpenPlace::of(path, word)?)));
+    if let Some((template, OpenPlace { name, typed, .. })) = place.filter(|(path, _)| path.contains(':')) {
+        let (argument, typed) = (name.to_owned(), typed.to_owned());
+        cmds.push(Cmd::Send(ClientRequest::Suggest { command: format!("@{template}"), argument, typed }));
     }
 }
 

@@ -18,6 +18,7 @@ mod hostile;
 pub mod kit;
 mod onboarding;
 mod plain;
+mod questions;
 mod recordings;
 mod rounds;
 mod secrets_nowhere;

@@ -140,6 +140,19 @@ fn a_prompt_of_a_server_is_a_slash_command() {
             })
             .await;
         assert_eq!(values, ["kind", "keen"]);
+        let (command, argument) = ("@s:note://{name}".to_owned(), "name".to_owned());
+        face.ask(ClientRequest::Suggest { command, argument, typed: "c".into() }).await;
+        let values = face
+            .until("suggestion", |update| match update {
+                Update::Message(ServerMessage::Suggested { command, values, .. })
+                    if command.starts_with('@') =>
+                {
+                    Some(values.clone())
+                }
+                Update::Event(_) | Update::Message(_) => None,
+            })
+            .await;
+        assert_eq!(values, ["curt"], "of a template's open place");
         face.line("/s:greet style=kind").await;
         let (_, text, _) = face.local().await;
         assert!(text.starts_with("name is needed"), "{text}");
@@ -181,4 +194,37 @@ fn a_server_asks_the_user_in_the_middle_of_a_call() {
     for part in [r#""city":"Oslo""#, r#""action":"accept""#, r#""action":"decline""#] {
         assert!(told.contains(part), "{part}: {told}");
     }
+}
+
+#[test]
+fn a_server_asks_the_user_in_the_middle_of_a_task() {
+    let service = Service::new("reply\n  call s_task {}\nreply\n  text Done.\n");
+    let co = with_server(&service, &["curious"], "approval = \"never\"\n");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("take your time").await;
+        let question = asked(&mut face).await;
+        assert!(format!("{:?}", question.plan.preview).contains("Which one?"), "{question:?}");
+        face.decide(&question.id, Approval::to(ToolName::new("question"), json!({ "one": "b" }))).await;
+        assert_eq!(face.reply().await, "Done.");
+        face.close().await;
+    });
+    let told = service.asked(2).replace('\\', "");
+    assert!(told.contains("the task knows") && told.contains(r#""one":"b""#), "{told}");
+}
+
+/// A closed session leaves no question behind that seems to wait.
+#[test]
+fn a_question_is_withdrawn_with_its_session() {
+    let (co, service) = with("reply\n  call s_ask {}\n", "approval = \"never\"\n");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("travel").await;
+        let question = asked(&mut face).await;
+        assert_eq!(co.waiting(), [question.id.0.clone()]);
+        face.close().await;
+        let store = super::interactive::elsewhere(&co).await;
+        let stored = store.find_request(&question.id.0).await.unwrap();
+        assert_eq!(stored.state, co::store::RequestState::Withdrawn);
+    });
 }

@@ -360,6 +360,20 @@ fn an_enter_while_files_are_looked_for_sends() {
 }
 
 #[test]
+fn open_places_of_resource_templates_are_completed() {
+    let files = ServerMessage::Files { paths: vec!["src/".into(), "s:note://{name}".into()] };
+    let screen = Screen::open(80, 24).notice(commands()).notice(files).keys("see @s:note://k");
+    let (command, argument) = ("@s:note://{name}".to_owned(), "name".to_owned());
+    let (asked, typed) = (command.clone(), "k".to_owned());
+    let ask = ClientRequest::Suggest { command: asked, argument: argument.clone(), typed };
+    assert_eq!(screen.asks().iter().filter(|one| ***one == ask).count(), 1);
+    let told = ServerMessage::Suggested { command, argument, values: vec!["kind".into()] };
+    let screen = screen.notice(told.clone()).notice(told);
+    assert_eq!(screen.asks().iter().filter(|one| ***one == ask).count(), 1, "an answer asks nothing again");
+    assert_eq!(written(&screen.keys("<tab>")), "see @s:note://kind ");
+}
+
+#[test]
 fn what_comes_later_keeps_the_choice() {
     let screen = ready().keys("@part<down><down>");
     let chosen = |screen: &Screen| {

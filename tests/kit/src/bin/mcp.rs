@@ -64,6 +64,8 @@ struct Server {
     faults: Vec<String>,
     grown: bool,
     asked_of_task: u32,
+    /// The answers to the question of the task.
+    answers: Value,
 }
 
 /// The state of the only task.
@@ -77,7 +79,7 @@ fn task(status: &str) -> Value {
 
 impl Server {
     fn new(faults: Vec<String>) -> Self {
-        Self { faults, grown: false, asked_of_task: 0 }
+        Self { faults, grown: false, asked_of_task: 0, answers: Value::Null }
     }
 
     fn has(&self, fault: &str) -> bool {
@@ -135,11 +137,29 @@ impl Server {
             "tasks/get" => {
                 self.asked_of_task += 1;
                 let is_done = self.asked_of_task > 2;
-                let mut task = task(if is_done { "completed" } else { "working" });
-                if is_done {
+                let is_curious = self.has("curious") && self.answers.is_null();
+                let mut task = task(match (is_curious, is_done) {
+                    (true, _) => "input_required",
+                    (false, true) => "completed",
+                    (false, false) => "working",
+                });
+                if is_curious {
+                    let wanted = json!({ "mode": "form", "message": "Which one?", "requestedSchema": {
+                        "type": "object", "properties": { "one": { "type": "string" } }, "required": ["one"],
+                    } });
+                    task["inputRequests"] =
+                        json!({ "k": { "method": "elicitation/create", "params": wanted } });
+                } else if self.has("curious") && is_done {
+                    let text = format!("the task knows {}", self.answers);
+                    task["result"] = json!({ "content": [{ "type": "text", "text": text }] });
+                } else if is_done {
                     task["result"] = json!({ "content": [{ "type": "text", "text": "the task is done" }] });
                 }
                 vec![answer(task)]
+            }
+            "tasks/update" => {
+                self.answers = message["params"]["inputResponses"].clone();
+                vec![answer(json!({}))]
             }
             "tools/call" => self.call(id, &message["params"], more),
             "ping" => vec![answer(json!({}))],

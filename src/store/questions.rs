@@ -1,0 +1,97 @@
+//! Questions of tool servers: requests without a call. They are stored, listed and decided like a session's other requests, but
+//! its records do not contain them: the answer goes to the server that waits for it, and a question that nobody waits for
+//! any more is withdrawn.
+
+use super::decide::{Untaken, untaken};
+use super::error::SqlResult as _;
+use super::request_rows::{request_row, request_rows};
+use super::{Store, StoreError, encode, requests};
+use crate::approval::{Approval, Request, RequestId};
+use crate::history::{Durability, SessionId};
+
+/// Questions that are not settled.
+const OPEN: &str =
+    "tool = 'question' AND state IN ('waiting', 'later', 'approved', 'edited', 'replaced', 'denied')";
+
+/// What became of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QuestionFate {
+    Undecided,
+    Decided(Approval),
+    /// It was withdrawn, or deleted with its session.
+    Over,
+}
+
+impl Store {
+    /// Stores a question ([`Request::is_question`]) in a session, which must be stored already. Synced.
+    pub async fn ask_question(&self, session: &SessionId, question: &Request) -> Result<(), StoreError> {
+        let (session, ask) = (session.clone(), encode::ask(question, &self.inner.redactor)?);
+        self.write(move |writer| {
+            writer.transaction(Durability::Synced, |write| requests::ask(write, &session, &ask))
+        })
+        .await
+    }
+
+    /// Returns what became of a question; a decision is consumed, and so returned once.
+    pub async fn take_answer(&self, question: &RequestId) -> Result<QuestionFate, StoreError> {
+        match self.find_request(&question.0).await {
+            Ok(found) if found.state.is_undecided() => return Ok(QuestionFate::Undecided),
+            Ok(found) if !found.state.is_open() => return Ok(QuestionFate::Over),
+            Ok(_) => {}
+            Err(StoreError::NotFound { .. }) => return Ok(QuestionFate::Over),
+            Err(error) => return Err(error),
+        }
+        let id = question.0.clone();
+        self.write(move |writer| {
+            writer.transaction(Durability::Synced, |write| {
+                let found = untaken(write, &format!("id = ?1 AND {OPEN}"), &id)?.pop();
+                let Some(Untaken { request, state, decision: Some((approval, _)), .. }) = &found else {
+                    return Ok(QuestionFate::Over);
+                };
+                if found.as_ref().is_some_and(Untaken::is_as_asked) {
+                    requests::take(write, request, *state)?;
+                    return Ok(QuestionFate::Decided(approval.clone()));
+                }
+                // The decider saw something other than what was asked.
+                if let Some(row) = request_row(write, request)? {
+                    requests::refuse_changed(write, &row)?;
+                }
+                Ok(QuestionFate::Over)
+            })
+        })
+        .await
+    }
+
+    /// Withdraws a question, unless it is settled.
+    pub async fn end_question(&self, question: &RequestId) -> Result<(), StoreError> {
+        self.withdraw_questions("id = ?1", question.0.clone()).await
+    }
+
+    /// Withdraws the questions of a session: nobody waits for their answers any more.
+    pub async fn end_questions(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.withdraw_questions("session = ?1", session.0.clone()).await
+    }
+
+    async fn withdraw_questions(&self, which: &'static str, of: String) -> Result<(), StoreError> {
+        self.write(move |writer| {
+            writer.transaction(Durability::Written, |write| {
+                let rows = request_rows(write, &format!("WHERE {which} AND {OPEN}"), &[&of])?;
+                let because = "nobody waits for the answer any more";
+                rows.iter().try_for_each(|row| requests::withdraw(write, row, because))
+            })
+        })
+        .await
+    }
+
+    /// Returns the sessions with undecided questions.
+    pub(crate) async fn sessions_with_questions(&self) -> Result<Vec<SessionId>, StoreError> {
+        self.read(|reader| {
+            let select = "SELECT DISTINCT session FROM approvals
+                WHERE state IN ('waiting', 'later') AND tool = 'question'";
+            let mut select = reader.connection.prepare_cached(select).sql()?;
+            let rows = select.query_map([], |row| row.get(0).map(SessionId)).sql()?;
+            rows.collect::<rusqlite::Result<_>>().sql()
+        })
+        .await
+    }
+}
