@@ -157,6 +157,8 @@
 //! - Memories that apply stand behind the prompt they were found for, once in a conversation; nothing of them is in the prefix.
 //! - What a project tells the model is part of the trusted content, so that a changed text does not count until it was seen.
 //!   Instructions of folders below it come with the first call there, as notes that count as text of a file.
+//! - What precedes the conversation is recorded with its sources whenever it differs from that of the last request: the prompt of
+//!   any turn can be shown as it was sent.
 //! - Models with known habits get words by habit, a tier and sampling settings by one table. The window that Ollama is asked
 //!   for stays what the machine can hold, not what the seed's table says.
 //! - A text of the user that cannot be used leaves the built-in one in its place; it does not end the program.

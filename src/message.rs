@@ -193,6 +193,8 @@ pub enum NoteKind {
     Memory { used: Vec<UsedMemory>, trust: Trust },
     /// A project's instructions for a folder in which the model read or wrote a file; the path of their file.
     Instructions { path: String },
+    /// What a project's own command says, which the user chose; the path of its file.
+    Command { path: String },
 }
 
 impl NoteKind {
@@ -213,6 +215,7 @@ impl NoteKind {
             Self::Undone => Some("note to the model: you took back changes"),
             Self::Memory { .. } => Some("from memory"),
             Self::Instructions { .. } => Some("instructions for a folder"),
+            Self::Command { .. } => Some("a command of the project"),
         }
     }
 }

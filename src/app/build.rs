@@ -15,7 +15,7 @@ use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
 use crate::agent::context::ViewSettings;
 use crate::agent::driver::{AgentEnv, EnteredFolders, FallbackModel, TraceSettings};
-use crate::agent::prompt::{DEFAULT_PERSONALITY, PromptBook};
+use crate::agent::prompt::{DEFAULT_PERSONALITY, PromptBook, Steering};
 use crate::approval::words::command_words;
 use crate::approval::{AutoApprove, Decider, Place, Policy};
 use crate::command::code;
@@ -180,11 +180,11 @@ impl App {
         start_telemetry(&world, &settings, &store);
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
-        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo, memories } =
+        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo, memories, trusted } =
             tools(&world, &settings);
         let background = tasks.clone();
         let cache = ResultCache::beside(move || background.any_runs());
-        let permissions = Permissions::new(&world, &settings, &store, &child_env);
+        let permissions = Permissions::new(&world, &settings, &store, (&child_env, trusted));
         let prompts = Arc::new(Prompts::new(&world, &settings));
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
         let mut place = server_place(&world, &settings, &child_env, &sandbox);
@@ -320,7 +320,8 @@ impl App {
     /// Updates the texts of a session's prompt as its files are now.
     pub async fn refresh_prompt(&self, env: &mut AgentEnv) {
         let book = self.prompt_book(&env.place.folder).await;
-        self.prompts.tell_changes(&env.prompt, &book);
+        let model = env.model.borrow().clone();
+        self.prompts.tell_changes(&env.prompt, &book, Steering::of(model.provider.name(), &model.name));
         if book != env.prompt {
             env.prompt = book;
         }
@@ -407,6 +408,7 @@ pub struct Tools {
     /// What calls changed in files.
     pub undo: UndoLog,
     pub memories: Memories,
+    pub trusted: TrustedProjects,
 }
 
 /// Returns what calls changed in files, and keeps it from now on. A session that is not kept leaves nothing.
@@ -422,14 +424,14 @@ pub fn undo_log(world: &World, settings: &Settings) -> UndoLog {
 
 /// Returns the memories of this user. What is remembered in a session that is not kept stays; of what was used, nothing does.
 #[must_use]
-pub fn memories(world: &World, settings: &Settings) -> Memories {
+pub fn memories(world: &World, settings: &Settings, trusted: &TrustedProjects) -> Memories {
     let knowledge = user_file(&world.env).and_then(|file| Some(file.parent()?.join(KNOWLEDGE)));
     Memories::new(MemoryOptions {
         knowledge,
         data: world.sessions(settings).to_path_buf(),
         settings: settings.memory.clone(),
         clock: Arc::clone(&world.clock),
-        projects: Some(Arc::new(TrustedProjects { world: world.clone(), settings: settings.clone() })),
+        projects: Some(Arc::new(trusted.clone())),
     })
 }
 
@@ -440,9 +442,10 @@ pub fn tools(world: &World, settings: &Settings) -> Tools {
     let Chosen { sandbox, remarks } = choose(&sandbox_options(world, settings));
     let tasks = Tasks::new(Arc::clone(&world.clock));
     let undo = undo_log(world, settings);
-    let memories = memories(world, settings);
+    let trusted = TrustedProjects::new(world, settings);
+    let memories = memories(world, settings, &trusted);
     let registry = registry(settings, &sandbox, &tasks, (&child_env, &undo, &memories));
-    Tools { registry, sandbox, tasks, sandbox_remarks: remarks, child_env, undo, memories }
+    Tools { registry, sandbox, tasks, sandbox_remarks: remarks, child_env, undo, memories, trusted }
 }
 
 fn sandbox_options(world: &World, settings: &Settings) -> SandboxOptions {
@@ -547,8 +550,8 @@ pub fn server_place(
 pub fn known_tools(world: &World, settings: &Settings) -> Registry {
     let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess::plain());
     let tasks = Tasks::new(Arc::new(SystemClock));
-    let registry =
-        registry(settings, &sandbox, &tasks, (&[], &UndoLog::default(), &memories(world, settings)));
+    let memories = memories(world, settings, &TrustedProjects::new(world, settings));
+    let registry = registry(settings, &sandbox, &tasks, (&[], &UndoLog::default(), &memories));
     let place = server_place(world, settings, &[], &sandbox);
     Servers::new(&settings.mcp_servers, place, registry.clone()).offer_kept();
     registry

@@ -176,7 +176,7 @@ pub(super) enum Sub {
     Rules(Rules),
     /// List, trust and test hooks
     Hooks(Hooks),
-    /// Trust a folder, so that its settings, rules and hooks apply
+    /// Trust a folder, so that its settings, rules, hooks, servers, texts, memories and commands count
     Trust(Trust),
     /// Show the model, folders and waiting requests
     Status(AsJson),

@@ -11,14 +11,14 @@ use super::editor::{edit, editor};
 use super::error::{CliError, Kind, Result};
 use crate::app;
 use crate::memory::{Memories, MemoryError, MemoryId, MemoryRequest, MemoryScope, StoredMemory};
-use crate::workspace::{World, load_settings};
+use crate::workspace::{TrustedProjects, World, load_settings};
 
 /// How the commands begin that are named in texts.
 const COMMAND: &str = "co memory";
 
 pub(super) async fn run(what: MemoryArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
-    let memories = app::memories(world, &settings);
+    let memories = app::memories(world, &settings, &TrustedProjects::new(world, &settings));
     // Here it may take as long as it takes.
     memories.scan(&world.workspace);
     let context = MemoryCommand { memories, world };

@@ -1,4 +1,4 @@
-//! `co prompt show`: the prompt that the next turn in this folder would send, without a session.
+//! `co prompt show`: the prompt that the next turn in this folder would send, without a session, or that a turn sent.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use serde_json::json;
 
 use super::args::{Flags, PromptArgs, PromptWhat};
 use super::console::Console;
-use super::error::Result;
+use super::error::{CliError, Kind, Result};
 use crate::accounts::{Models, Pace};
 use crate::agent::context::ToolBudget;
 use crate::agent::prompt::{self, Preamble, PromptPart, PromptPlace};
-use crate::app::{AppError, Tools, server_place, tools, view_settings};
+use crate::app::{AppError, Tools, open_store_for_lists, server_place, tools, view_settings};
 use crate::approval::Policy;
-use crate::config::FolderTrust;
+use crate::config::{FolderTrust, Settings};
 use crate::history::History;
 use crate::stdx::text::{grouped, sanitize, sanitize_line};
 use crate::tool::mcp::Servers;
@@ -22,13 +22,16 @@ use crate::workspace::{Prompts, World, load_settings};
 
 /// Prints the prompt; what is wrong with its files goes to standard error.
 pub(super) async fn run(
-    PromptArgs { what: PromptWhat::Show { json } }: PromptArgs,
+    PromptArgs { what: PromptWhat::Show { session, turn, json } }: PromptArgs,
     world: &World,
     flags: Flags,
     console: &mut Console,
 ) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let settings = &loaded.settings;
+    if let Some(turn) = turn {
+        return show_sent(session.as_deref(), turn, json, world, settings, console).await;
+    }
     let models = Models::choose(settings, Arc::clone(&world.clock), Pace::Instant).map_err(AppError::from)?;
     if models.may_discover() {
         models.discover().await;
@@ -65,6 +68,37 @@ pub(super) async fn run(
         console.note(&format!("co: {text}"));
     }
     Ok(())
+}
+
+/// Prints what a turn sent.
+async fn show_sent(
+    session: Option<&str>,
+    turn: u32,
+    json: bool,
+    world: &World,
+    settings: &Settings,
+    console: &mut Console,
+) -> Result<()> {
+    let store = open_store_for_lists(world, settings).await?;
+    let id = match session {
+        Some(prefix) => store.find_session(prefix).await?,
+        None => store.latest_session(&world.workspace).await?.ok_or_else(|| {
+            let error = CliError::message(Kind::Usage, "this folder has no session");
+            error.hint("name one: `co sessions list --all` shows them")
+        })?,
+    };
+    let sent = prompt::sent(&store.load(&id).await?, turn);
+    let sent = sent.map_err(|error| CliError::message(Kind::Usage, format!("{id}: {error}")))?;
+    if json {
+        let prompts = sent.iter().map(|one| {
+            json!({"model": one.model, "tokens": one.tokens(), "system": one.system(), "parts": one.parts})
+        });
+        return console.json(&json!({"session": id, "turn": turn, "prompts": prompts.collect::<Vec<_>>()}));
+    }
+    sent.iter().try_for_each(|one| {
+        let head = sanitize_line(&format!("turn {turn}, sent to {}", one.model)).into_owned();
+        console.out(&format!("{head}\n\n{}", shown(&one.parts, one.tokens())))
+    })
 }
 
 fn shown(parts: &[PromptPart], whole: u64) -> String {

@@ -1,4 +1,4 @@
-//! `co trust`: manages folders whose own settings, rules and hooks are in effect.
+//! `co trust`: manages folders whose own settings, rules, hooks, tool servers, texts, memories and commands are in effect.
 //!
 //! The contents of a folder are shown before it is trusted. The list is a setting in the user's own file.
 
@@ -63,7 +63,7 @@ fn brings(folder: &Path, found: &Belongings) -> String {
     let mut line =
         |words: String| text.push_str(&format!("  {}\n", crate::stdx::text::sanitize_line(&words)));
     if found.is_empty() {
-        line("no project settings, rules, hooks, texts or commands found".to_owned());
+        line("no settings, rules, hooks, tool servers, texts, memories or commands found".to_owned());
     }
     for key in &found.settings {
         line(format!("setting  {key}"));
@@ -130,8 +130,8 @@ async fn revoke(
     let store = open_store(world, &loaded.settings).await?;
     store.note(AuditNote::FolderUntrusted { folder: path.clone() }).await?;
     console.out(&format!(
-        "{} is no longer trusted. In a running co there, its rules and hooks stop applying with the next turn, its \
-         settings when that co exits.\n",
+        "{} is no longer trusted. In a running co there, what it brings stops counting with the next turn, its \
+         settings and tool servers when that co exits.\n",
         path.display()
     ))
 }

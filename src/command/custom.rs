@@ -15,8 +15,9 @@ const ABOUT: usize = 100;
 pub struct CommandFile {
     /// Its path below the folder of commands, which gives the name.
     pub path: String,
-    /// What is shown of its place.
+    /// What is shown of its place; of a project's own the path in the folder.
     pub source: String,
+    pub is_of_project: bool,
     pub text: String,
 }
 
@@ -73,8 +74,12 @@ fn custom(file: &CommandFile) -> Result<(Command, Vec<String>), String> {
     }
     let about = about.unwrap_or_else(|| one_line_summary(&body, ABOUT));
     let title = name.clone();
+    let of_project = file.is_of_project.then(|| file.source.clone());
     let decide = move |args: &str, _: &Commands, _: &CommandView| match expand(&body, args) {
-        Some(text) => CommandEffect::Send { say: None, text, typed: args.to_owned() },
+        Some(text) => {
+            let (typed, of_project) = (args.to_owned(), of_project.clone());
+            CommandEffect::Send { say: None, text, typed, of_project }
+        }
         None => {
             let text = format!(
                 "With these arguments the text is longer than {} KiB. Nothing was sent.",
@@ -143,7 +148,12 @@ mod tests {
     use super::*;
 
     fn file(path: &str, text: &str) -> CommandFile {
-        CommandFile { path: path.to_owned(), source: format!("/c/{path}"), text: text.to_owned() }
+        CommandFile {
+            path: path.to_owned(),
+            source: format!("/c/{path}"),
+            text: text.to_owned(),
+            is_of_project: false,
+        }
     }
 
     #[test]
@@ -227,7 +237,12 @@ mod tests {
         let effect = commands.decide("Go-On", " now ", &CommandView::default());
         assert_eq!(
             effect,
-            CommandEffect::Send { say: None, text: "first now".to_owned(), typed: "now".to_owned() }
+            CommandEffect::Send {
+                say: None,
+                text: "first now".to_owned(),
+                typed: "now".to_owned(),
+                of_project: None
+            }
         );
     }
 }

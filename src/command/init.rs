@@ -11,11 +11,21 @@ pub(super) fn command() -> Command {
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     match &view.guide {
-        None => CommandEffect::Send { say: None, text: NEW.trim().to_owned(), typed: String::new() },
+        None => CommandEffect::Send {
+            say: None,
+            text: NEW.trim().to_owned(),
+            typed: String::new(),
+            of_project: None,
+        },
         Some(file) => {
             let text = format!("There is {} already, so the model is asked to update it.", code(file));
             let update = UPDATE.trim().replace("{file}", file);
-            CommandEffect::Send { say: Some(Say::plain("init", text)), text: update, typed: String::new() }
+            CommandEffect::Send {
+                say: Some(Say::plain("init", text)),
+                text: update,
+                typed: String::new(),
+                of_project: None,
+            }
         }
     }
 }

@@ -49,6 +49,7 @@ pub use self::custom::CommandFile;
 pub use self::dispatch::{Entry, Privacy, UNSANDBOXED, dispatch};
 pub use self::mode::about as about_mode;
 pub use self::rename::TITLE_WIDTH;
+pub use self::status::wanted_turn;
 pub use self::view::{
     Activity, CommandEffect, CommandView, ContextView, CostPart, ExportForm, FilesToo, ModelLine, RuleLine,
     Say, Tone, Totals, Trusting,

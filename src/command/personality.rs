@@ -24,10 +24,18 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         let text = format!("There is no personality {}; there are {all}. Nothing was changed.", code(args));
         return CommandEffect::Say(Say::warning("personality", text));
     }
-    let text = format!(
-        "The personality is {} from the next turn on. The prefix of the prompt changes with it, so that the provider \
-         reads the conversation anew once.",
-        code(&wanted)
-    );
+    let prefix = match &view.without_personality {
+        None => {
+            "The prefix of the prompt changes with it, so that the provider reads the conversation anew once."
+                .to_owned()
+        }
+        Some(model) => {
+            format!(
+                "The prompt of {} has no personality, so it changes only with another model.",
+                code(model)
+            )
+        }
+    };
+    let text = format!("The personality is {} from the next turn on. {prefix}", code(&wanted));
     CommandEffect::SetPersonality(wanted, Say::plain("personality", text))
 }

@@ -1,13 +1,13 @@
-//! `/status`: shows the state of this program and session, or the prompt that the next turn sends.
+//! `/status`: shows the state of this program and session, or the prompt that the next turn sends or an earlier one sent.
 
 use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
-use crate::agent::prompt::PromptPart;
+use crate::agent::prompt::{PromptPart, SentPrompt};
 use crate::stdx::text::{grouped, sanitize};
 
 pub(super) fn command() -> Command {
     Command::new(
         "status",
-        "[prompt]",
+        "[prompt [turn]]",
         "show model, folder, sandbox and store, or the prompt",
         Needs::Status,
         decide,
@@ -15,6 +15,12 @@ pub(super) fn command() -> Command {
 }
 
 fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    if let Some(sent) = &view.sent {
+        return CommandEffect::Say(match sent {
+            Ok(sent) => Say::plain("prompt", sent.iter().map(sent_prompt).collect::<Vec<_>>().join("\n")),
+            Err(error) => Say::warning("status", format!("Nothing can be shown: {error}.")),
+        });
+    }
     match args {
         "" => {
             let rows: Vec<String> =
@@ -23,19 +29,41 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         }
         "prompt" => CommandEffect::Say(Say::plain("prompt", prompt(&view.prompt))),
         other => {
-            let text = format!("{} is unknown: write `/status` or `/status prompt`.", code(other));
+            let text = format!(
+                "{} is unknown: write `/status`, `/status prompt`, or `/status prompt 2` for what turn 2 sent.",
+                code(other)
+            );
             CommandEffect::Say(Say::warning("status", text))
         }
     }
 }
 
+/// Returns the turn whose prompt is wanted.
+#[must_use]
+pub fn wanted_turn(args: &str) -> Option<u32> {
+    args.strip_prefix("prompt ")?.trim().parse().ok()
+}
+
+fn sent_prompt(sent: &SentPrompt) -> String {
+    let head = format!(
+        "To {} were sent about {} tokens besides the conversation.\n",
+        code(&sent.model),
+        grouped(sent.tokens())
+    );
+    listed(head, &sent.parts)
+}
+
 fn prompt(parts: &[PromptPart]) -> String {
     let whole: u64 = parts.iter().map(|part| part.tokens).sum();
-    let mut text = format!(
+    let head = format!(
         "The prompt of the next turn has about {} tokens besides the conversation. A change in the prefix makes the \
          provider read the conversation anew; one at the tail does not.\n",
         grouped(whole)
     );
+    listed(head, parts)
+}
+
+fn listed(mut text: String, parts: &[PromptPart]) -> String {
     for PromptPart { name, place, source, tokens, text: words } in parts {
         let (place, tokens) = (place.word(), grouped(*tokens));
         text.push_str(&format!("\n**{}** ({place}, {tokens} tokens) from {}\n", code(name), code(source)));

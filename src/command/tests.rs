@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::agent::prompt::{PromptPart, PromptPlace};
+use crate::agent::prompt::{PromptPart, PromptPlace, SentError};
 use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
 use crate::history::RecordNo;
@@ -60,6 +60,8 @@ fn view() -> CommandView {
             text: "You are co.\n~~~\u{1b}".to_owned(),
         }],
         guide: None,
+        sent: None,
+        without_personality: None,
         cost: Vec::new(),
         cache: Vec::new(),
         stats: Default::default(),
@@ -255,7 +257,22 @@ fn commands_decide() {
              prefix makes the provider read the conversation anew; one at the tail does not.\n\n**`identity`** (prefix, \
              1,200 tokens) from `built-in x.md`\n\n~~~~text\nYou are co.\n~~~␛\n~~~~\n",
         ),
-        (&idle, "/status all", "Warning status: `all` is unknown: write `/status` or `/status prompt`."),
+        (
+            &idle,
+            "/status all",
+            "Warning status: `all` is unknown: write `/status`, `/status prompt`, or `/status prompt 2` for what turn 2 sent.",
+        ),
+        (
+            &CommandView { sent: Some(Err(SentError::NoTurn { turn: 9, turns: 2 })), ..view() },
+            "/status prompt 9",
+            "Warning status: Nothing can be shown: there is no turn 9: the session has had 2.",
+        ),
+        (
+            &CommandView { without_personality: Some("ollama:tiny".to_owned()), ..view() },
+            "/personality pirate",
+            "be pirate: The personality is `pirate` from the next turn on. The prompt of `ollama:tiny` has no personality, so \
+             it changes only with another model.",
+        ),
         (&idle, "/QUIT", "quit"),
         (&running, "/keys", "keys \"\""),
         (&idle, "/keys  fold  all", "keys \"fold  all\""),
@@ -293,7 +310,7 @@ fn commands_decide() {
         (
             &idle,
             "/trust /tmp",
-            "Warning trust: `/trust` shows the settings, rules and hooks of this folder, `/trust yes` trusts them. `co \
+            "Warning trust: `/trust` shows the settings, rules, hooks, tool servers, texts for the model, memories and commands of this folder, `/trust yes` trusts them. `co \
              trust FOLDER` trusts another one, `co trust --revoke` revokes trust. Nothing was changed.",
         ),
         (&idle, "/login", "pick a service"),

@@ -1,15 +1,9 @@
-//! `/trust`: puts the settings, rules, hooks, texts and commands of the session's folder into effect.
+//! `/trust`: puts what the session's folder brings into effect: settings, rules, hooks, servers, texts, memories, commands.
 
 use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, Trusting};
 
 pub(super) fn command() -> Command {
-    Command::new(
-        "trust",
-        "[yes]",
-        "show this folder's settings, rules and hooks, and trust it",
-        Needs::Nothing,
-        decide,
-    )
+    Command::new("trust", "[yes]", "show what this folder brings along, and trust it", Needs::Nothing, decide)
 }
 
 fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
@@ -18,7 +12,8 @@ fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffec
         "yes" => return CommandEffect::Trust(Trusting::Yes),
         _ => {}
     }
-    let text = "`/trust` shows the settings, rules and hooks of this folder, `/trust yes` trusts them. `co trust FOLDER` trusts another one, `co trust --revoke` \
+    let text = "`/trust` shows the settings, rules, hooks, tool servers, texts for the model, memories and commands of this folder, \
+                `/trust yes` trusts them. `co trust FOLDER` trusts another one, `co trust --revoke` \
                 revokes trust. Nothing was changed.";
     CommandEffect::Say(Say::warning("trust", text))
 }

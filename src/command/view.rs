@@ -1,6 +1,6 @@
 //! The input and the results of commands: plain values exchanged between `command` and `app`.
 
-use crate::agent::prompt::PromptPart;
+use crate::agent::prompt::{PromptPart, SentError, SentPrompt};
 use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
 use crate::history::RecordNo;
@@ -59,8 +59,12 @@ pub struct CommandView {
     /// The personality in use, and all that there are.
     pub personality: String,
     pub personalities: Vec<String>,
+    /// The model in use, if no personality is sent to it.
+    pub without_personality: Option<String>,
     /// The parts of the prompt that the next turn sends.
     pub prompt: Vec<PromptPart>,
+    /// What the turn sent that the arguments of `/status` name.
+    pub sent: Option<Result<Vec<SentPrompt>, SentError>>,
     /// The file with instructions that the session's folder has.
     pub guide: Option<String>,
 }
@@ -210,6 +214,8 @@ pub enum CommandEffect {
         text: String,
         /// What the user typed of it: only files named there are attached.
         typed: String,
+        /// The file of the project whose text it is; `None` if it is the user's or built in.
+        of_project: Option<String>,
     },
     /// Change how much the model thinks, then display the message.
     SetThinking(ThinkingLevel, Say),

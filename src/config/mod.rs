@@ -51,7 +51,7 @@ pub use texts::{
 };
 pub use trust::{
     Contents, FolderTrust, PROJECT_FILES, PROJECT_MEMORIES, TrustRecord, changed_names, contents_of,
-    is_as_trusted, is_readable, is_readable_text, names_folder,
+    is_as_trusted, is_readable, is_readable_text, names_folder, no_room_for_memory,
 };
 pub use typed::{MemorySettings, Settings, ShellSettings, TelemetrySettings, UndoSettings};
 pub use value::{Key, Secret, SectionEntry, TableEntry, Value};

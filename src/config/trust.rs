@@ -15,10 +15,10 @@ use super::texts::{
     INSTRUCTIONS, PROJECT_COMMANDS, PROJECT_KNOWLEDGE, markdown_below, read_bounded, read_inside,
 };
 use crate::stdx::beneath::BaseFolder;
-use crate::stdx::fs::{create_private_dir, write_private};
+use crate::stdx::fs::{create_private_dir, open_private, write_private};
 use crate::stdx::paths::{PathError, confine};
 
-/// Whether the user trusts the settings, rules and hooks of the folder in which `co` works.
+/// Whether the user trusts what the folder in which `co` works brings along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FolderTrust {
     #[default]
@@ -144,6 +144,21 @@ fn memory_files(folder: &Path) -> (Vec<String>, Option<(&'static str, String)>) 
     (found, None)
 }
 
+/// Says why a folder cannot have a memory more, or one that grows by so many bytes: all of them could not be trusted any more.
+/// Blocking.
+pub fn no_room_for_memory(folder: &Path, is_new: bool, bytes: usize) -> Option<String> {
+    let (files, too_many) = memory_files(folder);
+    let advice = "forget some of them, or keep it with your own";
+    if too_many.is_some() || files.len() + usize::from(is_new) > MOST_MEMORIES {
+        return Some(format!("a project has at most {MOST_MEMORIES} memories; {advice}"));
+    }
+    let sizes = files.iter().filter_map(|name| folder.join(name).metadata().ok()).map(|file| file.len());
+    let is_too_large = sizes.sum::<u64>().saturating_add(bytes as u64) > MOST_OF_MEMORIES as u64;
+    is_too_large.then(|| {
+        format!("the memories of a project have at most {} MB in all; {advice}", MOST_OF_MEMORIES >> 20)
+    })
+}
+
 /// Returns the names of the files that differ between two contents, sorted.
 pub fn changed_names<'a>(before: &'a Contents, now: &'a Contents) -> Vec<&'a str> {
     let names: BTreeSet<&str> = before.keys().chain(now.keys()).map(String::as_str).collect();
@@ -181,16 +196,53 @@ impl TrustRecord {
         is_as_trusted(&contents, &self.contents(folder).unwrap_or_default()).then_some((contents, problems))
     }
 
-    /// Saves the trusted content of a folder; `None` removes it.
-    pub fn keep(&mut self, folder: &Path, contents: Option<Contents>) -> io::Result<()> {
-        match contents {
-            Some(contents) => drop(self.folders.insert(folder.to_owned(), contents)),
-            None => drop(self.folders.remove(folder)),
+    /// Changes the trusted content of a folder: `change` gets that of now, and what it returns is saved; `None` is none. Under a
+    /// lock, so that no change of another process is lost. Blocking.
+    pub fn change(
+        env: &BTreeMap<String, String>,
+        folder: &Path,
+        change: impl FnOnce(Option<Contents>) -> Option<Contents>,
+    ) -> io::Result<()> {
+        let Some(path) = Self::of(env).path else { return Ok(()) };
+        path.parent().map_or(Ok(()), create_private_dir)?;
+        let lock = open_private(&path.with_extension("lock"))?;
+        lock.lock()?;
+        let mut folders = Self::of(env).folders;
+        let before = folders.remove(folder);
+        folders.extend(change(before).map(|contents| (folder.to_owned(), contents)));
+        write_private(&path, &serde_json::to_vec(&folders)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_several_processes_are_all_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let env: BTreeMap<String, String> = [("HOME".to_owned(), home.path().display().to_string())].into();
+        // Each opens the lock anew, as another process does.
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let env = &env;
+                scope.spawn(move || {
+                    for file in 0..10 {
+                        TrustRecord::change(env, Path::new(&format!("/p{}", number % 4)), |contents| {
+                            let mut contents = contents.unwrap_or_default();
+                            contents.insert(format!("{number}-{file}"), "x".to_owned());
+                            Some(contents)
+                        })
+                        .unwrap();
+                    }
+                });
+            }
+        });
+        let record = TrustRecord::of(&env);
+        for number in 0..4 {
+            assert_eq!(record.contents(Path::new(&format!("/p{number}"))).unwrap().len(), 20, "{number}");
         }
-        let Some(path) = &self.path else { return Ok(()) };
-        if let Some(parent) = path.parent() {
-            create_private_dir(parent)?;
-        }
-        write_private(path, &serde_json::to_vec(&self.folders)?)
+        TrustRecord::change(&env, Path::new("/p0"), |_| None).unwrap();
+        assert_eq!(TrustRecord::of(&env).contents(Path::new("/p0")), None);
     }
 }

@@ -11,7 +11,7 @@ use super::entry::Memory;
 use super::folder::{Folder, MemoryScope};
 use super::similar::similarity;
 use super::{Memories, MemoryError, MemoryId, StoredMemory, check};
-use crate::config::{DecayConsent, DecayStrategy};
+use crate::config::{DecayConsent, DecayStrategy, no_room_for_memory};
 use crate::message::Authorship;
 
 /// Memories of the window that a new one is compared with, the latest.
@@ -74,7 +74,8 @@ impl Memories {
         for folder in folders.iter().filter(|folder| folder.scope == scope) {
             for name in self.0.index.latest(folder, COMPARED)? {
                 let Some(stored) = self.stored(folder, &name)? else { continue };
-                if stored.memory.created < from {
+                // What expired says nothing of now.
+                if stored.memory.created < from || stored.memory.is_expired(self.now()) {
                     continue;
                 }
                 let alike = similarity(&stored.memory.text, text);
@@ -107,6 +108,24 @@ impl Memories {
         }
     }
 
+    /// Errs if a project would have too many memories, or too much in them, with a file of so many bytes: a new one, or in place
+    /// of one of `old` bytes.
+    pub fn check_room(
+        &self,
+        project: &Path,
+        scope: MemoryScope,
+        (old, bytes): (Option<usize>, usize),
+    ) -> Result<(), MemoryError> {
+        let more = bytes.saturating_sub(old.unwrap_or_default());
+        match scope {
+            MemoryScope::Project if old.is_none() || more > 0 => {
+                no_room_for_memory(project, old.is_none(), more)
+                    .map_or(Ok(()), |why| Err(MemoryError::Full { why }))
+            }
+            MemoryScope::Project | MemoryScope::User => Ok(()),
+        }
+    }
+
     /// Saves a memory, or replaces the one that says the same.
     pub fn save(&self, project: &Path, new: NewMemory) -> Result<Saved, MemoryError> {
         let new = self.checked(new, project)?;
@@ -115,13 +134,18 @@ impl Memories {
                 let text = old.memory.text.clone();
                 (self.replace_by(project, old, new)?, Some((text, alike)))
             }
-            None => (self.create(project, new)?, None),
+            None => (self.create(project, new, None)?, None),
         };
         let decay = self.after_save(project, stored.id.scope)?;
         Ok(Saved { stored, replaced, decay })
     }
 
-    fn create(&self, project: &Path, new: NewMemory) -> Result<StoredMemory, MemoryError> {
+    fn create(
+        &self,
+        project: &Path,
+        new: NewMemory,
+        expires: Option<Timestamp>,
+    ) -> Result<StoredMemory, MemoryError> {
         let folder = self.folder_for(project, new.scope)?;
         let mut memory = Memory {
             number: 0,
@@ -130,7 +154,7 @@ impl Memories {
             category: None,
             created: self.now(),
             updated: None,
-            expires: None,
+            expires,
             authorship: new.authorship,
             session: new.session,
             call: new.call,
@@ -138,6 +162,7 @@ impl Memories {
             other: Map::new(),
         };
         memory.set_tags(new.tags);
+        self.check_room(project, new.scope, (None, memory.written().len()))?;
         let mut known = 0;
         // Files of both folders of a project share their numbers.
         for folder in self.folders(project).iter().filter(|one| one.scope == new.scope) {
@@ -186,6 +211,8 @@ impl Memories {
         // Another number would be that of another memory.
         memory.number = old.memory.number;
         memory.updated = Some(self.now());
+        let sizes = (Some(old.memory.written().len()), memory.written().len());
+        self.check_room(project, old.id.scope, sizes)?;
         old.folder.replace(&old.name, &old.version, &memory)?;
         self.wrote(project, &old.folder, &old.name, &memory)
     }
@@ -225,6 +252,8 @@ impl Memories {
         change: MemoryChange,
     ) -> Result<StoredMemory, MemoryError> {
         let memory = self.changed(&old.memory, change);
+        let sizes = (Some(old.memory.written().len()), memory.written().len());
+        self.check_room(project, old.id.scope, sizes)?;
         old.folder.replace(&old.name, &old.version, &memory)?;
         self.wrote(project, &old.folder, &old.name, &memory)
     }
@@ -323,7 +352,7 @@ impl Memories {
         for summary in plan.summaries {
             let (text, tags, authorship) = (summary.text, summary.tags, summary.authorship);
             let new = NewMemory { text, tags, scope, authorship, session: None, call: None };
-            self.create(project, new)?;
+            self.create(project, new, summary.expires)?;
         }
         let by_id: BTreeMap<MemoryId, &StoredMemory> = all.iter().map(|one| (one.id, one)).collect();
         // An id that two files have does not say which of them is meant.

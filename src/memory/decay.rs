@@ -1,5 +1,9 @@
 //! Which memories go when there are too many, and what is written before. Pure.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
 use super::entry::{CONSOLIDATED, LARGEST, Memory};
 use super::{MemoryId, StoredMemory};
 use crate::config::DecayStrategy;
@@ -8,8 +12,25 @@ use crate::message::Authorship;
 /// The tags of a memory that replaces others.
 const TAGS: [&str; 2] = [CONSOLIDATED, "_auto_decay"];
 
-/// The greatest size of such a memory, in bytes: below that of any file. A memory that would not fit twice stays.
+/// The greatest size of such a memory, in bytes: below that of any file.
 const MOST: usize = LARGEST / 2;
+
+/// What is said around a memory that is recalled, in bytes.
+const AROUND: usize = 200;
+
+/// Returns the greatest size of a memory that replaces others, in bytes: it must still be recalled within so many estimated
+/// tokens. Without recall only the file counts.
+fn most(recall_tokens: u32) -> usize {
+    match recall_tokens {
+        0 => MOST,
+        tokens => (tokens as usize).saturating_mul(4).saturating_sub(AROUND).min(MOST),
+    }
+}
+
+/// Returns the size of a text that is quoted, in bytes: each line has a mark.
+fn quoted(text: &str) -> usize {
+    text.len() + 3 * text.lines().count()
+}
 
 /// What would go, and what would be written before.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -25,14 +46,18 @@ pub struct DecaySummary {
     pub text: String,
     pub tags: Vec<String>,
     pub authorship: Authorship,
+    /// That of all that it replaces.
+    pub expires: Option<Timestamp>,
 }
 
-/// Plans the decay of `share` of these memories of one folder, those that were written or used longest ago. Protected ones stay.
+/// Plans the decay of `share` of these memories of one folder, those that were written or used longest ago. Protected ones stay,
+/// and those that would not fit in a summary that can be recalled.
 #[must_use]
-pub fn plan(all: &[StoredMemory], share: f64, strategy: DecayStrategy) -> DecayPlan {
+pub fn plan(all: &[StoredMemory], share: f64, (strategy, recall_tokens): (DecayStrategy, u32)) -> DecayPlan {
+    let most = most(recall_tokens);
     // A share of a count that fits in memory.
     let wanted = ((all.len() as f64 * share) as usize).max(1);
-    let fits = |one: &&StoredMemory| strategy == DecayStrategy::Cut || one.memory.text.len() < MOST / 2;
+    let fits = |one: &&StoredMemory| strategy == DecayStrategy::Cut || quoted(&item(&one.memory.text)) < most;
     let mut old: Vec<&StoredMemory> =
         all.iter().filter(|one| !one.memory.is_protected).filter(fits).collect();
     old.sort_by_key(|one| (one.last_touched(), one.id));
@@ -40,23 +65,31 @@ pub fn plan(all: &[StoredMemory], share: f64, strategy: DecayStrategy) -> DecayP
     let summaries = match strategy {
         DecayStrategy::Cut => Vec::new(),
         DecayStrategy::Summarize => {
-            let (external, own): (Vec<&Memory>, Vec<&Memory>) =
-                old.iter().map(|one| &one.memory).partition(|one| one.authorship == Authorship::External);
-            let groups = [(own, Authorship::Inferred), (external, Authorship::External)];
-            groups.into_iter().flat_map(|(group, authorship)| summaries(&group, authorship)).collect()
+            // What is said by others, and what ends at another time, is not joined.
+            let mut groups: BTreeMap<(bool, Option<Timestamp>), Vec<&Memory>> = BTreeMap::new();
+            for one in old.iter().map(|one| &one.memory) {
+                let is_external = one.authorship == Authorship::External;
+                groups.entry((is_external, one.expires)).or_default().push(one);
+            }
+            groups.into_iter().flat_map(|(kind, group)| summaries(&group, kind, most)).collect()
         }
     };
     DecayPlan { going: old.iter().map(|one| one.id).collect(), summaries }
 }
 
-/// Joins memories to as few texts as they fit in.
-fn summaries(group: &[&Memory], authorship: Authorship) -> Vec<DecaySummary> {
+/// Joins memories of one kind to as few texts as they fit in.
+fn summaries(
+    group: &[&Memory],
+    (is_external, expires): (bool, Option<Timestamp>),
+    most: usize,
+) -> Vec<DecaySummary> {
+    let authorship = if is_external { Authorship::External } else { Authorship::Inferred };
     let mut made: Vec<DecaySummary> = Vec::new();
     for memory in group {
         let tags: Vec<&String> = memory.tags.iter().filter(|tag| !TAGS.contains(&tag.as_str())).collect();
         let is_list = memory.tags.iter().any(|tag| tag == CONSOLIDATED);
         let text = if is_list { memory.text.clone() } else { item(&memory.text) };
-        match made.last_mut().filter(|last| last.text.len() + text.len() < MOST) {
+        match made.last_mut().filter(|last| quoted(&last.text) + quoted(&text) < most) {
             Some(last) => {
                 last.text.push('\n');
                 last.text.push_str(&text);
@@ -64,7 +97,7 @@ fn summaries(group: &[&Memory], authorship: Authorship) -> Vec<DecaySummary> {
             }
             None => {
                 let tags = tags.into_iter().cloned().chain(TAGS.map(str::to_owned)).collect();
-                made.push(DecaySummary { text, tags, authorship });
+                made.push(DecaySummary { text, tags, authorship, expires });
             }
         }
     }
@@ -82,8 +115,6 @@ fn item(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-
     use super::*;
     use crate::memory::MemoryScope;
 
@@ -104,15 +135,15 @@ mod tests {
         all[1].used = Some("2026-03-01T00:00:00Z".parse().unwrap());
         all[3].memory.authorship = Authorship::External;
         let numbers = |plan: &DecayPlan| plan.going.iter().map(|id| id.number).collect::<Vec<_>>();
-        let cut = plan(&all, 0.2, DecayStrategy::Cut);
+        let cut = plan(&all, 0.2, (DecayStrategy::Cut, 0));
         assert_eq!((numbers(&cut), cut.summaries.len()), (vec![3, 4], 0));
-        let summed = plan(&all, 0.3, DecayStrategy::Summarize);
+        let summed = plan(&all, 0.3, (DecayStrategy::Summarize, 0));
         assert_eq!(numbers(&summed), [3, 4, 5]);
         let texts: Vec<_> = summed.summaries.iter().map(|one| (one.text.as_str(), one.authorship)).collect();
         assert_eq!(texts, [("- text\n- text", Authorship::Inferred), ("- text", Authorship::External)]);
         assert_eq!(summed.summaries[0].tags, ["_auto_decay", "_consolidated", "t3", "t5"]);
-        assert_eq!(numbers(&plan(&all, 0.0, DecayStrategy::Cut)), [3], "at least one");
-        let none = plan(&all[..1], 1.0, DecayStrategy::Summarize);
+        assert_eq!(numbers(&plan(&all, 0.0, (DecayStrategy::Cut, 0))), [3], "at least one");
+        let none = plan(&all[..1], 1.0, (DecayStrategy::Summarize, 0));
         assert_eq!(none, DecayPlan::default());
     }
 
@@ -120,15 +151,34 @@ mod tests {
     fn nothing_is_lost_in_a_summary_however_large() {
         let long = format!("{}\nsecond line", "x".repeat(15_000));
         let all: Vec<StoredMemory> = (1..=4).map(|number| stored(number, &long, |_| {})).collect();
-        let plan = plan(&all, 1.0, DecayStrategy::Summarize);
+        let plan = plan(&all, 1.0, (DecayStrategy::Summarize, 0));
         assert_eq!((plan.going.len(), plan.summaries.len()), (4, 2));
         assert!(plan.summaries.iter().all(|one| one.text.matches("\n  second line").count() == 2));
         let huge = [stored(1, &"x".repeat(60_000), |_| {})];
-        assert_eq!(super::plan(&huge, 1.0, DecayStrategy::Summarize), DecayPlan::default());
+        assert_eq!(super::plan(&huge, 1.0, (DecayStrategy::Summarize, 0)), DecayPlan::default());
         let first = Memory { text: "- a\n- b".to_owned(), ..all[0].memory.clone() };
         let mut first = StoredMemory::test(all[0].id, first);
         first.memory.tags = vec![CONSOLIDATED.to_owned()];
-        let again = super::plan(&[first, stored(2, "c", |_| {})], 1.0, DecayStrategy::Summarize);
+        let again = super::plan(&[first, stored(2, "c", |_| {})], 1.0, (DecayStrategy::Summarize, 0));
         assert_eq!(again.summaries[0].text, "- a\n- b\n- c", "lists are not nested");
+    }
+
+    #[test]
+    fn a_summary_ends_when_its_memories_do_and_can_be_recalled() {
+        let end = |text: &str| Some(text.parse::<Timestamp>().unwrap());
+        let mut all: Vec<StoredMemory> =
+            (1..=6).map(|number| stored(number, &"x".repeat(90), |_| {})).collect();
+        all[1].memory.expires = end("2026-12-31T00:00:00Z");
+        all[4].memory.expires = end("2026-12-31T00:00:00Z");
+        all.push(stored(7, &"y".repeat(400), |_| {}));
+        // 400 bytes, of which 200 are around it.
+        let plan = plan(&all, 1.0, (DecayStrategy::Summarize, 100));
+        let found: Vec<_> =
+            plan.summaries.iter().map(|one| (one.text.lines().count(), one.expires)).collect();
+        let last = end("2026-12-31T00:00:00Z");
+        assert_eq!(found, [(2, None), (2, None), (2, last)]);
+        assert!(plan.summaries.iter().all(|one| one.text.len() < 200));
+        assert!(plan.going.iter().all(|id| id.number != 7), "it would be recalled no more");
+        assert_eq!(plan.going.len(), 6);
     }
 }

@@ -221,7 +221,8 @@ impl Memories {
         if all.len() <= settings.max_count {
             return None;
         }
-        let plan = decay::plan(all, settings.decay_percentage, settings.decay_strategy);
+        let plan =
+            decay::plan(all, settings.decay_percentage, (settings.decay_strategy, settings.recall_tokens));
         (!plan.going.is_empty()).then_some(plan)
     }
 }

@@ -34,6 +34,7 @@ use self::entry::EntryError;
 use self::folder::Folder;
 use self::index::Index;
 use crate::config::MemorySettings;
+use crate::message::Authorship;
 use crate::stdx::clock::Clock;
 use crate::store::beside::FileError;
 
@@ -60,6 +61,8 @@ pub enum MemoryError {
         "this folder is not trusted, so it has no memories of its own; `co trust` shows what is in it, or keep it with your own"
     )]
     Untrusted,
+    #[error("{why}")]
+    Full { why: String },
     #[error("the text is empty")]
     Empty,
     #[error("the text has {bytes} bytes; a memory has at most {most}: keep the fact, not the document", most = check::MOST_TEXT)]
@@ -120,6 +123,17 @@ pub struct StoredMemory {
 }
 
 impl StoredMemory {
+    /// Says whose words it is; a file of the project is of whoever works on it.
+    #[must_use]
+    pub fn source(&self) -> &'static str {
+        match (self.id.scope, self.memory.authorship) {
+            (MemoryScope::Project, Authorship::Said | Authorship::Inferred) => "of the project",
+            (MemoryScope::User, authorship) | (MemoryScope::Project, authorship @ Authorship::External) => {
+                authorship.word()
+            }
+        }
+    }
+
     /// Returns when it was last written or used.
     #[must_use]
     pub fn last_touched(&self) -> Timestamp {

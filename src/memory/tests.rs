@@ -243,6 +243,39 @@ fn what_says_the_same_replaces_within_the_window_and_opposites_do_not() {
     let later = bench.save("The user prefers tabs over spaces in Python code");
     assert_eq!((later.stored.id.number, later.replaced), (3, None), "the window is over");
     assert_eq!(bench.all().len(), 3);
+    // What expired says nothing of now.
+    let expires = Some(Some(bench.clock.now() - jiff::SignedDuration::from_secs(1)));
+    let change = MemoryChange { expires, ..MemoryChange::default() };
+    bench.memories.update(&bench.project(), &later.stored, change).unwrap();
+    let anew = bench.save("The user prefers tabs over spaces in Python code");
+    assert_eq!((anew.stored.id.number, anew.replaced), (4, None));
+}
+
+#[test]
+fn a_project_gets_no_more_memories_than_can_be_trusted() {
+    let bench = Bench::new(|_, projects| projects.is_trusted = true);
+    let folder = bench.project().join(".co/knowledge/memories");
+    fs::create_dir_all(&folder).unwrap();
+    let file = |number: usize, text: &str| {
+        fs::write(folder.join(format!("{number:04}-x.md")), format!("---\nid: {number}\n---\n{text}"))
+            .unwrap();
+    };
+    (1..=1_000).for_each(|number| file(number, "x"));
+    let save = |text: &str| {
+        bench.memories.save(&bench.project(), Bench::new_memory(text, MemoryScope::Project)).map(drop)
+    };
+    let files =
+        || fs::read_dir(&folder).unwrap().filter(|one| one.as_ref().unwrap().path().ends_with(".md")).count();
+    let before = files();
+    let refused = save("One more").unwrap_err().to_string();
+    assert!(refused.starts_with("a project has at most 1000 memories; forget some"), "{refused}");
+    (1..=990).for_each(|number| fs::remove_file(folder.join(format!("{number:04}-x.md"))).unwrap());
+    (0..10).for_each(|number| file(991 + number, &"y".repeat(430_000)));
+    let refused = save("One more").unwrap_err().to_string();
+    assert!(refused.starts_with("the memories of a project have at most 4 MB in all"), "{refused}");
+    assert!(bench.projects.told.lock().is_empty() && before >= files(), "nothing was written");
+    fs::remove_file(folder.join("1000-x.md")).unwrap();
+    save("One more").unwrap();
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub fn details(one: &StoredMemory, now: Timestamp) -> Vec<(&'static str, String)
     let call = memory.call.as_ref().map(|call| format!(", by call {call}")).unwrap_or_default();
     let mut rows = vec![
         ("text", memory.text.clone()),
-        ("source", format!("{}{session}{call}", memory.authorship.word())),
+        ("source", format!("{}{session}{call}", one.source())),
         ("created", ago(memory.created)),
         ("used", used),
         ("file", one.path.display().to_string()),

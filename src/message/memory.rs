@@ -42,6 +42,14 @@ pub struct UsedMemory {
     pub version: String,
 }
 
+impl UsedMemory {
+    /// Whether it is a file of the project.
+    #[must_use]
+    pub fn is_of_project(&self) -> bool {
+        self.id.starts_with('p')
+    }
+}
+
 /// The width of a memory in a list, in terminal cells.
 const WIDTH: usize = 60;
 

@@ -22,6 +22,7 @@ pub fn command_files(world: &World, trusted: TrustedTexts) -> (Vec<CommandFile>,
                     source: path.display().to_string(),
                     path: name,
                     text,
+                    is_of_project: false,
                 })),
                 Err(error) => problems.push(format!("{}: {error}", path.display())),
             }
@@ -31,7 +32,8 @@ pub fn command_files(world: &World, trusted: TrustedTexts) -> (Vec<CommandFile>,
     for folder in PROJECT_COMMANDS {
         let of_folder = contents.iter().filter_map(|(name, text)| {
             let path = name.strip_prefix(folder)?.strip_prefix('/')?;
-            Some(CommandFile { path: path.to_owned(), source: name.clone(), text: text.clone() })
+            let (path, source, text) = (path.to_owned(), name.clone(), text.clone());
+            Some(CommandFile { path, source, text, is_of_project: true })
         });
         files.extend(of_folder);
     }

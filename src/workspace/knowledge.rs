@@ -1,4 +1,4 @@
-//! Knowledge files: their front matter, and how much of them the prompt takes. Pure.
+//! Knowledge files: their front matter, and how much of them and of a project's instructions the prompt takes. Pure.
 
 use std::path::Path;
 
@@ -22,15 +22,20 @@ struct FrontMatter {
     updated: Option<String>,
 }
 
-/// What the files take so far.
-#[derive(Debug, Default)]
+/// What the files of a kind take so far.
+#[derive(Debug)]
 pub struct Budget {
     used: usize,
+    /// What they are, as a sentence begins.
+    kind: &'static str,
 }
 
 impl Budget {
-    /// Returns the body of a file as far as it fits; `None` if nothing is left of it. `usual` is the size beyond which a
-    /// warning is given.
+    pub fn of(kind: &'static str) -> Self {
+        Self { used: 0, kind }
+    }
+
+    /// Returns the body of a file with front matter, as [`Budget::take`].
     pub fn fit(
         &mut self,
         path: &Path,
@@ -38,12 +43,23 @@ impl Budget {
         usual: usize,
         problems: &mut Vec<String>,
     ) -> Option<String> {
-        let shown = path.display();
         let (head, body) = front_matter(text);
         if let Some(wrong) = head.and_then(mistake) {
-            problems.push(format!("{shown}: its front matter is not used: {wrong}."));
+            problems.push(format!("{}: its front matter is not used: {wrong}.", path.display()));
         }
-        let body = body.trim();
+        self.take(path, body, usual, problems)
+    }
+
+    /// Returns the text of a file as far as it fits; `None` if nothing is left of it. `usual` is the size beyond which a
+    /// warning is given.
+    pub fn take(
+        &mut self,
+        path: &Path,
+        text: &str,
+        usual: usize,
+        problems: &mut Vec<String>,
+    ) -> Option<String> {
+        let (shown, body) = (path.display(), text.trim());
         if body.len() > usual {
             problems.push(format!(
                 "{shown} has {} KiB; more than {} KiB cost much in every request.",
@@ -55,7 +71,8 @@ impl Budget {
         let kept = body.split_at(body.floor_char_boundary(room)).0;
         if kept.len() < body.len() {
             problems.push(format!(
-                "{shown} was cut: knowledge files may have {} KiB together. Shorten them.",
+                "{shown} was cut: {} may have {} KiB together. Shorten them.",
+                self.kind.to_lowercase(),
                 MOST / 1024
             ));
         }
@@ -67,7 +84,8 @@ impl Budget {
     pub fn warning(&self) -> Option<String> {
         (self.used > MUCH).then(|| {
             format!(
-                "Knowledge files have {} KiB together; more than {} KiB cost much in every request.",
+                "{} have {} KiB together; more than {} KiB cost much in every request.",
+                self.kind,
                 self.used / 1024,
                 MUCH / 1024
             )
@@ -113,7 +131,7 @@ mod tests {
             ("", None, None),
         ] {
             let mut problems = Vec::new();
-            let got = Budget::default().fit(Path::new("c.md"), text, USER, &mut problems);
+            let got = Budget::of("Knowledge files").fit(Path::new("c.md"), text, USER, &mut problems);
             assert_eq!(got.as_deref(), body, "{text:?}");
             let said = problems.join("\n");
             assert_eq!(said.is_empty(), wrong.is_none(), "{text:?}: {said}");
@@ -130,7 +148,7 @@ mod tests {
             (USER, 30_000, MOST, 3),
             (30_000, 10, MOST, 4),
         ] {
-            let (mut budget, mut problems) = (Budget::default(), Vec::new());
+            let (mut budget, mut problems) = (Budget::of("Knowledge files"), Vec::new());
             let texts = [(user, USER), (project, PROJECT)].map(|(size, usual)| {
                 budget.fit(Path::new("c.md"), &"x".repeat(size), usual, &mut problems).unwrap_or_default()
             });
@@ -138,8 +156,23 @@ mod tests {
             let size: usize = texts.iter().map(String::len).sum();
             assert_eq!((size, problems.len()), (kept, said), "{user} {project}: {problems:#?}");
         }
+        // Instructions have as much, and their front matter is text.
+        let (mut budget, mut problems) = (Budget::of("Instructions"), Vec::new());
+        let text = format!("---\na: b\n---\n{}", "x".repeat(MOST));
+        let got = budget.take(Path::new("AGENTS.md"), &text, PROJECT, &mut problems).unwrap();
+        assert!(got.len() == MOST && got.starts_with("---\na: b\n"), "{}", got.len());
+        problems.extend(budget.warning());
+        assert_eq!(
+            problems,
+            [
+                "AGENTS.md has 20 KiB; more than 7 KiB cost much in every request.",
+                "AGENTS.md was cut: instructions may have 20 KiB together. Shorten them.",
+                "Instructions have 20 KiB together; more than 10 KiB cost much in every request.",
+            ]
+        );
         let text = "é".repeat(MOST);
-        let got = Budget::default().fit(Path::new("c.md"), &format!("x{text}"), USER, &mut Vec::new());
+        let got =
+            Budget::of("Knowledge files").fit(Path::new("c.md"), &format!("x{text}"), USER, &mut Vec::new());
         assert_eq!(got.unwrap().len(), MOST - 1);
     }
 }

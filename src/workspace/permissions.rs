@@ -11,11 +11,11 @@ use tokio::sync::{mpsc, watch};
 
 use super::World;
 use super::hooks::HookFiles;
+use super::project_memories::TrustedProjects;
 use super::rules::{RuleBook, counting};
 use super::told::is_new;
 use super::trust::{
-    Belongings, TOLD, TrustChange, TrustError, TrustedTexts, has_belongings, trust_by, trustable,
-    trusted_contents, write_trust,
+    Belongings, TOLD, TrustChange, TrustError, TrustedTexts, has_belongings, trustable, write_trust,
 };
 use crate::agent::driver::AgentEnv;
 use crate::approval::rules::{RuleSet, RulesHealth};
@@ -41,7 +41,7 @@ pub struct Permissions {
     /// Messages of hooks for the user, until a front end takes them.
     hook_messages: Mutex<Option<mpsc::Receiver<String>>>,
     /// Those of the settings, and those trusted since.
-    trusted_folders: Mutex<Vec<PathBuf>>,
+    trusted: TrustedProjects,
 }
 
 /// The order of reads of the files, so that a slow one does not undo a later one. Not a lock: a read may be suspended
@@ -64,7 +64,12 @@ impl Looks {
 }
 
 impl Permissions {
-    pub fn new(world: &World, settings: &Settings, store: &Store, child_env: &[(String, String)]) -> Self {
+    pub fn new(
+        world: &World,
+        settings: &Settings,
+        store: &Store,
+        (child_env, trusted): (&[(String, String)], TrustedProjects),
+    ) -> Self {
         let (notices, messages) = HookNotices::new();
         Self {
             world: world.clone(),
@@ -75,7 +80,7 @@ impl Permissions {
             looks: Looks::default(),
             hooks: HookFiles::new(world, settings, child_env.to_vec(), Arc::new(notices)),
             hook_messages: Mutex::new(Some(messages)),
-            trusted_folders: Mutex::new(settings.trusted_folders.clone()),
+            trusted,
         }
     }
 
@@ -181,14 +186,12 @@ impl Permissions {
 
     /// Returns whether a folder is trusted now.
     pub fn trust_of(&self, folder: &Path) -> FolderTrust {
-        let trusted = self.trusted_folders.lock().clone();
-        trust_by(&trusted, &self.world, folder)
+        self.trusted.trust_of(folder)
     }
 
     /// Returns the contents of a folder that is trusted now, and what is wrong with other files there. Blocking.
     pub fn trusted_contents(&self, folder: &Path) -> TrustedTexts {
-        let trusted = self.trusted_folders.lock().clone();
-        trusted_contents(&trusted, &self.world, folder)
+        self.trusted.contents(folder)
     }
 
     /// Trusts a folder with the contents shown to the user, permanently; returns the file in which that is stored.
@@ -201,7 +204,7 @@ impl Permissions {
         });
         let (folder, file) =
             task.await.map_err(|error| TrustError::Broken { detail: error.to_string() })??;
-        self.trusted_folders.lock().push(folder.clone());
+        self.trusted.add(folder.clone());
         self.store.note(AuditNote::FolderTrusted { folder }).await?;
         Ok(file)
     }

@@ -12,7 +12,7 @@ use super::trust::TrustedTexts;
 use super::world::World;
 use crate::agent::prompt::{
     ASPECTS, Aspect, DEFAULT_PERSONALITY, PERSONALITIES, PersonalityPart, PromptBook, Section, SectionSource,
-    TemplateValues,
+    Steering, TemplateValues,
 };
 use crate::command::code;
 use crate::config::{Contents, INSTRUCTIONS, PROJECT_KNOWLEDGE, Settings, read_bounded, user_file};
@@ -63,9 +63,9 @@ impl Prompts {
         std::mem::take(&mut self.news.lock())
     }
 
-    /// Reports which parts of a session's book changed.
-    pub fn tell_changes(&self, before: &PromptBook, now: &PromptBook) {
-        let names: Vec<String> = now.changes(before).iter().map(|name| code(name)).collect();
+    /// Reports which parts of a session's book changed, of those that a model gets.
+    pub fn tell_changes(&self, before: &PromptBook, now: &PromptBook, steering: Option<&Steering>) {
+        let names: Vec<String> = now.changes(before, steering).iter().map(|name| code(name)).collect();
         if !names.is_empty() {
             let names = names.join(", ");
             let text =
@@ -96,7 +96,7 @@ impl Prompts {
             aspects,
             personality: self.parts(&values, &mut problems),
             knowledge: self.knowledge(folder, &contents, &mut problems),
-            instructions: instructions(folder, &contents),
+            instructions: instructions(folder, &contents, &mut problems),
         };
         let mut told = self.told.lock();
         let problems = problems.iter().map(|problem| sanitize_line(problem).into_owned());
@@ -175,7 +175,7 @@ impl Prompts {
     }
 
     fn knowledge(&self, folder: &Path, contents: &Contents, problems: &mut Vec<String>) -> Vec<Section> {
-        let mut budget = Budget::default();
+        let mut budget = Budget::of("Knowledge files");
         let mut sections = Vec::new();
         if let Some(path) = self.config.as_ref().map(|config| config.join("knowledge/context.md")) {
             match read_bounded(&path) {
@@ -201,8 +201,9 @@ impl Prompts {
     }
 }
 
-/// Returns the sections of a project's instructions; a text that several files hold is taken once.
-fn instructions(folder: &Path, contents: &Contents) -> Vec<Section> {
+/// Returns the sections of a project's instructions, as far as they fit; a text that several files hold is taken once.
+fn instructions(folder: &Path, contents: &Contents, problems: &mut Vec<String>) -> Vec<Section> {
+    let mut budget = Budget::of("Instructions");
     let mut taken: Vec<&str> = Vec::new();
     let mut sections = Vec::new();
     for name in INSTRUCTIONS {
@@ -211,10 +212,13 @@ fn instructions(folder: &Path, contents: &Contents) -> Vec<Section> {
         };
         if !taken.contains(&text) {
             taken.push(text);
-            let source = SectionSource::Project { path: folder.join(name) };
-            sections.push(Section::instructions(name, text, source));
+            let path = folder.join(name);
+            let text = budget.take(&path, text, knowledge::PROJECT, problems);
+            let source = SectionSource::Project { path };
+            sections.extend(text.map(|text| Section::instructions(name, &text, source)));
         }
     }
+    problems.extend(budget.warning());
     sections
 }
 

@@ -196,7 +196,7 @@ impl Belongings {
             parts.push("files that cannot be read".to_owned());
         }
         match parts.split_last() {
-            None => "no project settings found".to_owned(),
+            None => "nothing that needs trust".to_owned(),
             Some((last, [])) => last.clone(),
             Some((last, before)) => format!("{} and {last}", before.join(", ")),
         }
@@ -345,7 +345,7 @@ pub fn write_trust(world: &World, folder: &Path, change: &TrustChange) -> Result
         TrustChange::Revoke => None,
     };
     let file = write_list(world, folder, change)?;
-    let kept = TrustRecord::of(&world.env).keep(folder, contents);
+    let kept = TrustRecord::change(&world.env, folder, |_| contents);
     kept.map_err(|error| WriteError::Io { path: file.clone(), reason: error.to_string() })?;
     Ok(file)
 }
@@ -387,11 +387,7 @@ fn write_list(world: &World, folder: &Path, change: &TrustChange) -> Result<Path
 
 /// Whether these settings trust a folder with its current contents. Blocking, for a few small files.
 pub fn trust_in(settings: &Settings, world: &World, folder: &Path) -> FolderTrust {
-    trust_by(&settings.trusted_folders, world, folder)
-}
-
-pub(super) fn trust_by(list: &[PathBuf], world: &World, folder: &Path) -> FolderTrust {
-    match trusted_contents(list, world, folder) {
+    match trusted_contents(&settings.trusted_folders, world, folder) {
         Some(_) => FolderTrust::Trusted,
         None => FolderTrust::Untrusted,
     }

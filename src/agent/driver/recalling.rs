@@ -46,9 +46,12 @@ pub(super) async fn recalled(session: &Session, env: &AgentEnv, prompt: &[UserPa
     let (memories, project) = (env.memories.clone(), env.place.folder.clone());
     // Of a large folder, changes by others are found for the next turn.
     drop(tokio::task::spawn_blocking(move || memories.scan(&project)));
-    let (external, own): (Vec<Recalled>, Vec<Recalled>) =
+    let (external, rest): (Vec<Recalled>, Vec<Recalled>) =
         found.into_iter().partition(|one| one.found.memory.authorship == Authorship::External);
-    [(own, Trust::Trusted), (external, Trust::Untrusted)].into_iter().filter_map(note).collect()
+    // Those of a project are text of files.
+    let (own, of_project) = rest.into_iter().partition(|one| one.found.id.scope == MemoryScope::User);
+    let notes = [(own, Trust::Trusted), (of_project, Trust::Trusted), (external, Trust::Untrusted)];
+    notes.into_iter().filter_map(note).collect()
 }
 
 /// The id and the version of a memory.
@@ -101,16 +104,8 @@ fn note((memories, trust): (Vec<Recalled>, Trust)) -> Option<UserPart> {
 /// Quotes a memory, each line marked, so that nothing in it looks like the end of the note.
 fn quoted(one: &Recalled) -> String {
     let memory = &one.found.memory;
-    let place = match one.found.id.scope {
-        MemoryScope::User => "",
-        MemoryScope::Project => ", of this project",
-    };
-    let mut text = format!(
-        "#{} ({}{place}, {})\n",
-        one.found.id,
-        memory.authorship.word(),
-        memory.touched().strftime("%Y-%m-%d")
-    );
+    let mut text =
+        format!("#{} ({}, {})\n", one.found.id, one.found.source(), memory.touched().strftime("%Y-%m-%d"));
     for line in memory.text.lines() {
         text.push_str(&format!("> {line}\n"));
     }

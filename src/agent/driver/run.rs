@@ -550,6 +550,10 @@ impl<'a> Driver<'a> {
         let model = self.model(who);
         self.take_tools();
         self.tell_news();
+        // So that the prompt of each turn can be shown later.
+        if let Some(prefix) = prompt::changed_prefix(self.session.history(), &self.preamble, &model) {
+            self.session.commit(&[prefix], Durability::Written).await?;
+        }
         let request = self.request(&model, choice);
         self.spans.compacted();
         self.spans.asks(&model, &request, who);

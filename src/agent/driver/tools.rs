@@ -19,7 +19,7 @@ use crate::agent::effect::Input;
 use crate::approval::Provenance;
 use crate::config::SpanContent;
 use crate::message::{
-    Authorship, CallId, Done, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust,
+    Authorship, CallId, Done, Message, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust,
 };
 use crate::session::Session;
 use crate::tool::cache::ResultCache;
@@ -222,17 +222,30 @@ pub(super) fn context(
         },
         authorship: match env.registry.get(&call.name).map(|tool| tool.spec().category) {
             Some(Category::Memory) => {
-                let mut heard = Provenance::default();
                 let history = session.history();
                 let all = history.archived().chain(history.entries().iter().map(|(_, message)| message));
-                all.for_each(|message| heard.hear(Arc::clone(message)));
-                heard.authorship(&call.args)
+                authorship(call, all)
             }
             Some(_) | None => Authorship::Inferred,
         },
         cancel,
         progress,
     }
+}
+
+/// Says whose words a call keeps, as it was when the model made it: it may run in a later turn, in which other things were said.
+fn authorship<'a>(call: &ToolCall, said: impl Iterator<Item = &'a Arc<Message>>) -> Authorship {
+    let mut heard = Provenance::default();
+    for message in said {
+        let is_its_reply =
+            matches!(&**message, Message::Assistant(reply) if reply.calls().any(|one| one.id == call.id));
+        if is_its_reply {
+            return heard.authorship(&call.args);
+        }
+        heard.hear(Arc::clone(message));
+    }
+    // The conversation was cleared: what was said is not known.
+    Authorship::External
 }
 
 /// Runs the tool, then the hooks that follow a call.

@@ -184,12 +184,17 @@ impl TemplateValues<'_> {
 }
 
 const KNOWLEDGE: &str = include_str!("../../../prompts/knowledge.md");
+const PROJECT_KNOWLEDGE: &str = include_str!("../../../prompts/project_knowledge.md");
 const INSTRUCTIONS: &str = include_str!("../../../prompts/instructions.md");
 
 impl Section {
     /// Builds the section of a text with facts; the text is a value, never a template.
     pub fn knowledge(name: &str, text: &str, source: SectionSource) -> Self {
-        Self::introduced(KNOWLEDGE, name, text, source)
+        let head = match source {
+            SectionSource::Builtin { .. } | SectionSource::User { .. } => KNOWLEDGE,
+            SectionSource::Project { .. } => PROJECT_KNOWLEDGE,
+        };
+        Self::introduced(head, name, text, source)
     }
 
     /// Builds the section of a project's instructions, as [`Section::knowledge`].
@@ -241,10 +246,17 @@ impl PromptBook {
         aspects.cloned().chain(steered).chain(rest.cloned()).collect()
     }
 
-    /// Returns the names of the sections that differ from those of another book.
+    /// Whether any part of a personality is sent to a model.
     #[must_use]
-    pub fn changes(&self, before: &Self) -> Vec<String> {
-        let (now, then) = (self.sections(None), before.sections(None));
+    pub fn has_personality(steering: Option<&Steering>) -> bool {
+        let tier = steering.map(|one| one.tier).unwrap_or_default();
+        PersonalityPart::ALL.iter().any(|part| part.tier() <= tier)
+    }
+
+    /// Returns the names of the sections for a model that differ from those of another book.
+    #[must_use]
+    pub fn changes(&self, before: &Self, steering: Option<&Steering>) -> Vec<String> {
+        let (now, then) = (self.sections(steering), before.sections(steering));
         let gone = then.iter().filter(|one| now.iter().all(|other| other.name != one.name));
         let new = now.iter().filter(|one| !then.contains(one));
         new.chain(gone).map(|one| one.name.clone()).collect()
@@ -306,7 +318,16 @@ mod tests {
     fn what_changed_is_named() {
         let before = PromptBook::builtin(Path::new("/w"), "finch");
         let after = PromptBook::builtin(Path::new("/w"), "terse");
-        assert_eq!(before.changes(&before), Vec::<String>::new());
-        assert_eq!(after.changes(&before), ["style", "character"]);
+        assert_eq!(before.changes(&before, None), Vec::<String>::new());
+        for (model, changed) in [
+            ("qwen3:8b", &["style", "character"][..]),
+            ("llama3.1", &["style"]),
+            // Its tier has no personality.
+            ("glm-4.7-flash", &[]),
+        ] {
+            let steering = Steering::of("ollama", model);
+            assert_eq!(after.changes(&before, steering), changed, "{model}");
+            assert_eq!(PromptBook::has_personality(steering), !changed.is_empty(), "{model}");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! The system prompt and the tools that the model receives.
 //!
-//! `book` has the texts and their order, `steering` what single models need, `template` fills texts in. Everything before
+//! `book` has the texts and their order, `shown` and `sent` them with their sources, `steering` what single models need, `template` fills texts in. Everything before
 //! the conversation stays the same, byte for byte, until the book, the model or the tools change, so that providers can
 //! cache it.
 
 mod book;
+mod sent;
 mod shown;
 mod steering;
 mod template;
@@ -31,6 +32,7 @@ pub use self::book::{
     ASPECTS, Aspect, DEFAULT_PERSONALITY, PERSONALITIES, PersonalityPart, PromptBook, Section, SectionSource,
     TemplateValues,
 };
+pub use self::sent::{SentError, SentPrompt, changed_prefix, sent};
 pub use self::shown::{PromptPart, PromptPlace, parts};
 pub use self::steering::{Steering, Tier};
 pub use self::template::TemplateError;

@@ -1,6 +1,6 @@
 //! The assembled prompt as it is shown: each part with its source, its tokens and its place.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Preamble;
 use crate::agent::context::{preamble_tokens, text_tokens};
@@ -8,7 +8,7 @@ use crate::agent::driver::ActiveModel;
 use crate::provider::ToolSchema;
 
 /// Where a part stands in a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptPlace {
     /// In the system prompt, before the conversation: a provider's cache holds it, and a change of it is read anew.
@@ -30,8 +30,8 @@ impl PromptPlace {
     }
 }
 
-/// One part of the prompt. Its JSON form is that of `co prompt show --json`: fields may only be added.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// One part of the prompt. Its JSON form is that of `co prompt show --json`, and is stored in sessions: fields may only be added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptPart {
     pub name: String,
     pub place: PromptPlace,
@@ -45,6 +45,18 @@ pub struct PromptPart {
 /// Returns the parts of the prompt that a model gets now, in order. Joined by an empty line, the texts of
 /// [`PromptPlace::Prefix`] are the system prompt.
 pub fn parts(preamble: &Preamble, model: &ActiveModel, situation: String) -> Vec<PromptPart> {
+    let now = PromptPart {
+        name: "situation".to_owned(),
+        place: PromptPlace::Tail,
+        source: "date, mode and sandbox of now".to_owned(),
+        tokens: text_tokens(&situation),
+        text: situation,
+    };
+    prefix(preamble, model).into_iter().chain([now]).collect()
+}
+
+/// Returns those of the prefix.
+pub(super) fn prefix(preamble: &Preamble, model: &ActiveModel) -> Vec<PromptPart> {
     let section = |one: super::Section| PromptPart {
         tokens: one.tokens(),
         place: PromptPlace::Prefix,
@@ -60,12 +72,5 @@ pub fn parts(preamble: &Preamble, model: &ActiveModel, situation: String) -> Vec
         tokens: preamble_tokens("", &preamble.tools),
         text: names.join(", "),
     };
-    let now = PromptPart {
-        name: "situation".to_owned(),
-        place: PromptPlace::Tail,
-        source: "date, mode and sandbox of now".to_owned(),
-        tokens: text_tokens(&situation),
-        text: situation,
-    };
-    preamble.sections(model).into_iter().map(section).chain([tools, now]).collect()
+    preamble.sections(model).into_iter().map(section).chain([tools]).collect()
 }

@@ -64,8 +64,8 @@ impl Provenance {
         })
     }
 
-    /// Returns the last untrusted text that the model received since the turn began, if there is one: what it writes may say it
-    /// in other words.
+    /// Returns the last untrusted text that the model received since the turn began, if there is one, or a summary of what it
+    /// received: what it writes may say it in other words.
     #[must_use]
     pub fn read_in_turn(&self) -> Option<Taint> {
         let from = self.turn_begins();
@@ -78,14 +78,12 @@ impl Provenance {
                 Source::File { .. } | Source::Command { .. } | Source::Server { .. } | Source::Web { .. },
             ) => true,
         };
-        let heard = voices(self.messages.get(from..).unwrap_or_default());
-        let last = heard.into_iter().rfind(is_read)?;
-        Some(Taint {
-            arg: format!("/{CONTENT}"),
-            words: "(written after it was read)".to_owned(),
-            source: last.source,
-            from: last.from.cloned(),
-        })
+        let of_turn = self.messages.get(from..).unwrap_or_default();
+        let is_summarized = of_turn.iter().any(|message| message.summary().is_some());
+        let last = voices(of_turn).into_iter().rfind(is_read).map(|last| (last.source, last.from.cloned()));
+        let (source, from) = last.or(is_summarized.then_some((Source::Program, None)))?;
+        let words = "(written after it was read)".to_owned();
+        Some(Taint { arg: format!("/{CONTENT}"), words, source, from })
     }
 }
 
@@ -103,12 +101,18 @@ mod tests {
 
     use super::*;
     use crate::message::{
-        AssistantMessage, AssistantPart, CallId, PartKind, ReturnPart, ReturnStatus, StopKind, StopReason,
-        ToolCall, ToolName, ToolReturn, Trust,
+        AssistantMessage, AssistantPart, CallId, NoteKind, PartKind, ReturnPart, ReturnStatus, StopKind,
+        StopReason, ToolCall, ToolName, ToolReturn, Trust, UsedMemory,
     };
 
     fn said(text: &str) -> Message {
         Message::user(text)
+    }
+
+    fn memory(id: &str, text: &str) -> Message {
+        let (id, text) = (id.to_owned(), text.to_owned());
+        let used = UsedMemory { id, about: text.clone(), words: Vec::new(), version: String::new() };
+        Message::note(NoteKind::Memory { used: vec![used], trust: Trust::Trusted }, text)
     }
 
     fn call(name: &str) -> Message {
@@ -163,6 +167,25 @@ mod tests {
                 Authorship::External,
                 true,
             ),
+            // The turn began in what the summary replaced.
+            (
+                vec![Message::note(NoteKind::Summary, "the page"), call("todo")],
+                prefers,
+                Authorship::External,
+                true,
+            ),
+            // Of a file of the project, not of the user.
+            (
+                vec![
+                    said("/tidy"),
+                    Message::note(NoteKind::Command { path: ".co/commands/tidy.md".to_owned() }, prefers),
+                ],
+                prefers,
+                Authorship::External,
+                true,
+            ),
+            (vec![said("tabs?"), memory("p1", prefers)], prefers, Authorship::External, true),
+            (vec![said("tabs?"), memory("1", prefers)], prefers, Authorship::Inferred, false),
             (
                 vec![said("ask me"), call("ask_user"), read("tabs", Source::Program)],
                 prefers,

@@ -7,7 +7,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::message::{CallId, Message, NoteKind, ReturnPart, Source, ToolName, ToolReturn, Trust, UserPart};
+use crate::config::PROJECT_MEMORIES;
+use crate::message::{
+    CallId, Message, NoteKind, ReturnPart, Source, ToolName, ToolReturn, Trust, UsedMemory, UserPart,
+};
 
 /// Built-in tools that see only the workspace: their error messages are about its files.
 const FILE_TOOLS: [&str; 6] =
@@ -59,7 +62,7 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
         UserPart::Note { kind, text } => {
             let (source, from) = match kind {
                 // Text of a file of the workspace, as if a tool had read it.
-                NoteKind::Instructions { path } => {
+                NoteKind::Instructions { path } | NoteKind::Command { path } => {
                     let source = Source::File { path: path.clone() };
                     return Some(Voice { text, side: Side::Files, source, from: None });
                 }
@@ -73,6 +76,12 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
                 // What was stopped or gone back on is named by its arguments.
                 NoteKind::Hook | NoteKind::Summary | NoteKind::Abort | NoteKind::Undone => {
                     (Source::Program, None)
+                }
+                NoteKind::Memory { trust: Trust::Trusted, used }
+                    if used.iter().any(UsedMemory::is_of_project) =>
+                {
+                    let source = Source::File { path: PROJECT_MEMORIES[0].to_owned() };
+                    return Some(Voice { text, side: Side::Files, source, from: None });
                 }
                 NoteKind::Memory { trust: Trust::Untrusted, .. } => {
                     (Source::Tool { name: ToolName::new(RECALL) }, None)

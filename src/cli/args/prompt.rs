@@ -8,8 +8,14 @@ pub struct PromptArgs {
 
 #[derive(Debug, clap::Subcommand)]
 pub enum PromptWhat {
-    /// Print the prompt that the next turn here would send, each part with its source and tokens
+    /// Print the prompt that the next turn here would send, or that a turn sent, each part with its source and tokens
     Show {
+        /// The id of a session, or the beginning of one; the last session of this folder if left out
+        #[arg(requires = "turn")]
+        session: Option<String>,
+        /// Print what this turn of the session sent, counted from 1
+        #[arg(long, value_name = "NUMBER")]
+        turn: Option<u32>,
         /// Print JSON
         #[arg(long)]
         json: bool,

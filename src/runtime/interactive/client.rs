@@ -384,12 +384,21 @@ impl ClientHandler {
 
     /// Builds a prompt with the images that it names. If it cannot be sent, its text is returned to the composer.
     pub(super) async fn prompt(&mut self, prompt: Prompt) -> OwnerAction {
+        self.prompt_with(prompt, None).await
+    }
+
+    /// The same with a note behind it.
+    async fn prompt_with(&mut self, prompt: Prompt, note: Option<UserPart>) -> OwnerAction {
         let text = prompt.text.clone();
         let mut prompt = prompt;
         let resources = mentions::take_resources(&mut prompt, &self.app.servers.settings());
         match images::parts(prompt, &self.folder, &self.app.world, &self.app.models).await {
-            Ok(parts) if resources.is_empty() => self.submit(parts).await,
-            Ok(parts) => {
+            Ok(mut parts) if resources.is_empty() => {
+                parts.extend(note);
+                self.submit(parts).await
+            }
+            Ok(mut parts) => {
+                parts.extend(note);
                 let servers = self.app.servers.clone();
                 let read = async move {
                     mentions::read_resources(resources, &servers, servers.place().output_limit).await
@@ -439,7 +448,7 @@ impl ClientHandler {
         if let Some(prompt) = self.server_prompt(name) {
             return self.use_prompt(prompt, args).await;
         }
-        let view = self.command_view(name, known).await;
+        let view = self.command_view(name, args, known).await;
         match self.commands.decide(name, args, &view) {
             CommandEffect::Say(say) => self.say(say).await,
             CommandEffect::Clear => return OwnerAction::Clear,
@@ -464,12 +473,17 @@ impl ClientHandler {
                 self.app.prompts.set_personality(&name);
                 self.say(say).await;
             }
-            CommandEffect::Send { say, text, typed } => {
+            CommandEffect::Send { say, text, typed, of_project } => {
                 if let Some(say) = say {
                     self.say(say).await;
                 }
                 // Files are attached that the user named, not those of the command.
-                return self.prompt(Prompt { named: named_files(&typed), text }).await;
+                let named = named_files(&typed);
+                let Some(path) = of_project else { return self.prompt(Prompt { named, text }).await };
+                // The user's words are what was typed; the rest is text of a file.
+                let note = UserPart::Note { kind: NoteKind::Command { path }, text };
+                let text = format!("/{name} {typed}").trim_end().to_owned();
+                return self.prompt_with(Prompt { named, text }, Some(note)).await;
             }
             CommandEffect::SetThinking(level, say) => {
                 self.app.models.set_thinking(level);

@@ -21,8 +21,8 @@ impl ClientHandler {
         }
     }
 
-    /// Shows the contents of the session's folder, or trusts them as shown: rules and hooks apply from the next turn
-    /// on.
+    /// Shows the contents of the session's folder, or trusts them as shown: all but settings and servers count from the
+    /// next turn on.
     pub(super) async fn trust(&mut self, trusting: Trusting) {
         if self.app.permissions.trust_of(&self.folder) == FolderTrust::Trusted {
             let text = "This folder is already trusted with its current contents.";
@@ -70,8 +70,8 @@ impl ClientHandler {
         match self.app.permissions.trust_folder(&self.folder, found.contents.clone()).await {
             Ok(file) => {
                 let mut text = format!(
-                    "{} is now trusted (saved in {}). Found: {}. Rules and hooks apply from the next \
-                     turn, settings from the next start.",
+                    "{} is now trusted (saved in {}). Found: {}. Rules, hooks, texts, memories and commands \
+                     count from the next turn, settings and tool servers from the next start.",
                     code(&self.folder.display().to_string()),
                     code(&file.display().to_string()),
                     found.in_words(),

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::client::{ClientHandler, SessionView};
 use crate::agent::context::{self, CompactionPlan};
-use crate::agent::prompt;
+use crate::agent::prompt::{self, PromptBook, Steering};
 use crate::app::{SandboxStatus, Status};
 use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
-use crate::command::{Activity, CommandView, ContextView, CostPart, Needs, RuleLine, Totals};
+use crate::command::{Activity, CommandView, ContextView, CostPart, Needs, RuleLine, Totals, wanted_turn};
 use crate::config::Cap;
 use crate::frontend::protocol::{ContextUse, Header, Known, Money, NEW_SESSION, ServerMessage};
 use crate::history::History;
@@ -28,8 +28,8 @@ const TITLE: usize = 40;
 const LISTED: usize = 50;
 
 impl ClientHandler {
-    /// Returns the data for the command of this name.
-    pub(super) async fn command_view(&self, name: &str, known: SessionView<'_>) -> CommandView {
+    /// Returns the data for the command of this name, which is given these arguments.
+    pub(super) async fn command_view(&self, name: &str, args: &str, known: SessionView<'_>) -> CommandView {
         let (app, policy) = (&self.app, self.app.permissions.policy());
         let mut view = CommandView {
             mode: policy.mode,
@@ -58,6 +58,11 @@ impl ClientHandler {
                 view.status = status.rows();
                 view.status.push(("session".to_owned(), self.session.to_string()));
                 view.status.push(("tools".to_owned(), app.registry.tools().specs().count().to_string()));
+                if let Some(turn) = wanted_turn(args) {
+                    // A session that cannot be read has no turns; `/status` reports the store.
+                    let records = app.store.load(&self.session).await.unwrap_or_default();
+                    view.sent = Some(prompt::sent(&records, turn));
+                }
                 view.prompt = self.prompt_parts(&*self.known(known).await).await;
             }
             Needs::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
@@ -98,6 +103,10 @@ impl ClientHandler {
             Needs::Personality => {
                 view.personality = app.prompts.personality();
                 view.personalities = app.prompts.names();
+                let model = app.models.active().borrow().clone();
+                let steering = Steering::of(model.provider.name(), &model.name);
+                view.without_personality =
+                    (!PromptBook::has_personality(steering)).then(|| model.full_name());
             }
             Needs::Guide => view.guide = self.guide(),
             Needs::Rules => {

@@ -12,6 +12,7 @@ use super::output::{amount, cap, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access, terminal};
+use crate::config::PROJECT_MEMORIES;
 use crate::memory::{
     Listing, Memories, Memory, MemoryChange, MemoryError, MemoryId, MemoryScope, NewMemory, Recalled,
     StoredMemory, line, listed, replacement, time_of,
@@ -118,6 +119,7 @@ fn failed(error: &MemoryError) -> ToolError {
         | MemoryError::Broken { .. }
         | MemoryError::NoFolder
         | MemoryError::Untrusted
+        | MemoryError::Full { .. }
         | MemoryError::Empty
         | MemoryError::TooLong { .. }
         | MemoryError::Secret
@@ -158,11 +160,16 @@ fn whole(memory: &Memory) -> String {
     text
 }
 
-/// Returns text about memories; untrusted if one of them is of others.
+/// Returns text about memories; untrusted if one of them is of others, and text of files if one is of the project.
 fn output<'a>(text: String, memories: impl IntoIterator<Item = &'a StoredMemory>) -> ToolOutput {
-    let is_external = memories.into_iter().any(|one| one.memory.authorship == Authorship::External);
-    let output = untrusted(text, Source::Program);
-    if is_external { output } else { ToolOutput { trust: Trust::Trusted, ..output } }
+    let memories: Vec<&StoredMemory> = memories.into_iter().collect();
+    if memories.iter().any(|one| one.memory.authorship == Authorship::External) {
+        return untrusted(text, Source::Program);
+    }
+    match memories.iter().find(|one| one.id.scope == MemoryScope::Project) {
+        Some(_) => untrusted(text, Source::File { path: PROJECT_MEMORIES[0].to_owned() }),
+        None => ToolOutput { trust: Trust::Trusted, ..untrusted(text, Source::Program) },
+    }
 }
 
 impl TypedTool for SaveMemory {
@@ -194,6 +201,9 @@ impl TypedTool for SaveMemory {
                 Some(&after),
             ));
         }
+        self.0
+            .check_room(&place.workspace, new.scope, (None, new.text.len()))
+            .map_err(|error| failed(&error))?;
         let summary = one_line_summary(&format!("remember: {}", new.text), WIDTH);
         let mut fields = vec![("text".to_owned(), new.text)];
         if !new.tags.is_empty() {
@@ -287,13 +297,7 @@ fn told(found: &[Recalled]) -> String {
         let tags =
             if memory.tags.is_empty() { String::new() } else { format!("; tags {}", memory.tags.join(", ")) };
         let at = memory.touched().strftime("%Y-%m-%d");
-        let _ = writeln!(
-            text,
-            "#{} ({}, {at}{tags}; for {})",
-            found.id,
-            memory.authorship.word(),
-            words.join(", ")
-        );
+        let _ = writeln!(text, "#{} ({}, {at}{tags}; for {})", found.id, found.source(), words.join(", "));
         for line in memory.text.lines() {
             let _ = writeln!(text, "> {line}");
         }

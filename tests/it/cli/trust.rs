@@ -43,7 +43,7 @@ fn a_folder_is_trusted_and_trusted_no_more() {
     co.run(&["trust", "."]).check(0, "[HOME]/work is already trusted with its current contents.\n", "");
     co.run(&["trust", "--revoke"]).check(
         0,
-        "[HOME]/work is no longer trusted. In a running co there, its rules and hooks stop applying with the next turn, its settings when that co exits.\n",
+        "[HOME]/work is no longer trusted. In a running co there, what it brings stops counting with the next turn, its settings and tool servers when that co exits.\n",
         "",
     );
     assert_eq!(settings(&co), mine);

@@ -100,6 +100,7 @@ fn note(kind: &NoteKind) -> &'static str {
         NoteKind::Budget => "budget",
         NoteKind::Undone => "undone",
         NoteKind::Instructions { .. } => "instructions",
+        NoteKind::Command { .. } => "custom command",
         NoteKind::Hook => "hook",
         NoteKind::Repetition => "repetition",
         NoteKind::Summary => "summary",

@@ -72,8 +72,25 @@ fn the_prefix_changes_when_it_is_said_to() {
         assert_eq!(said, "The prompt changed (`AGENTS.md`): its prefix is sent anew with the next request.");
         face.reply().await;
         face.idle().await;
+        face.line("/status prompt 2").await;
+        let (_, earlier, _) = face.local().await;
+        assert!(earlier.contains("patient mentor") && earlier.contains("- Mode: auto"), "{earlier}");
+        face.line("/status prompt 6").await;
+        assert!(face.local().await.1.contains("there is no turn 6: the session has had 5"));
         face.close().await;
     });
+    // What is shown of each turn is what was sent, byte for byte.
+    for turn in 1..=5 {
+        let shown = co.run(&["prompt", "show", "--turn", &turn.to_string(), "--json"]).json();
+        let prompts = shown["prompts"].as_array().unwrap();
+        let system = co.named(&sent(&service, turn).0);
+        assert_eq!((prompts.len(), prompts[0]["system"].as_str()), (1, Some(system.as_str())), "{turn}");
+        let parts = prompts[0]["parts"].as_array().unwrap();
+        assert!(parts.iter().all(|part| !part["source"].as_str().unwrap().is_empty()), "{shown}");
+        let situation = parts.iter().find(|part| part["name"] == "situation").unwrap();
+        let mode = if turn == 1 { "- Mode: ask" } else { "- Mode: auto" };
+        assert!(situation["text"].as_str().unwrap().contains(mode), "{turn}: {situation}");
+    }
     let all: Vec<_> = (1..=5).map(|number| sent(&service, number)).collect();
     assert_eq!(all[0], all[1], "the mode is no part of the prefix");
     assert!(service.asked(2).contains("- Mode: auto"));
@@ -132,7 +149,11 @@ fn commands_of_files_are_sent_as_text() {
         face.close().await;
     });
     assert!(service.asked(1).contains("Greet Ada $1 {{ x }}."));
-    assert!(service.asked(2).contains("Tidy up.\\n\\nnow"));
+    // Text of a file of the project is told as that; the user's words are what was typed.
+    let asked = service.asked(2);
+    for text in ["/git:tidy now", "a command of the project that the user chose", "Tidy up.\\n\\nnow"] {
+        assert!(asked.contains(text), "{text}: {asked}");
+    }
     assert!(service.asked(3).contains("I am new."));
 }
 
