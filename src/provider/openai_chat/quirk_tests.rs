@@ -1,5 +1,7 @@
 //! What each difference between hosts changes in a body, and that it changes nothing else.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
