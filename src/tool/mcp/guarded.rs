@@ -66,7 +66,7 @@ impl GuardedClient {
     pub fn new(server: &str) -> Result<Self, String> {
         let server = Url::parse(server).map_err(|error| format!("{server:?} is no address: {error}"))?;
         let hosts = Arc::new(LoginHosts::of(&server));
-        let resolver: Arc<dyn HostResolver> = hosts.clone();
+        let resolver: Arc<dyn HostResolver> = Arc::<LoginHosts>::clone(&hosts);
         let builder = client_builder().redirect(redirect::Policy::none()).no_proxy();
         let client = builder.dns_resolver(Arc::new(ForLibrary(resolver))).build();
         Ok(Self { hosts, client: client.map_err(|error| error.to_string())? })

@@ -25,6 +25,7 @@ fn another_process_answers_and_death_withdraws() {
     let service = Service::new(script);
     let co = with_server(&service, &[], NEVER);
     let mut first = on_terminal(&co, &[], (100, 40));
+    first.wait_for("your request, then Enter");
     say(&mut first, "travel");
     let id = asked(&co, &first);
     let shown = run(&co, &["approvals", "show", &id]).out;
