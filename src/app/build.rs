@@ -308,10 +308,10 @@ impl App {
     /// Reads the texts of the prompt for a folder.
     pub async fn prompt_book(&self, folder: &Path) -> Arc<PromptBook> {
         let (prompts, folder) = (Arc::clone(&self.prompts), folder.to_owned());
-        let trusted = self.permissions.trusted_contents(&folder);
+        let trusted = self.permissions.trusted.clone();
         let read = tokio::task::spawn_blocking({
             let folder = folder.clone();
-            move || prompts.read(&folder, trusted)
+            move || prompts.read(&folder, trusted.contents(&folder))
         });
         // Only a panic fails the task.
         read.await.unwrap_or_else(|_| Arc::new(PromptBook::builtin(&folder, DEFAULT_PERSONALITY)))

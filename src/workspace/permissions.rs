@@ -41,7 +41,7 @@ pub struct Permissions {
     /// Messages of hooks for the user, until a front end takes them.
     hook_messages: Mutex<Option<mpsc::Receiver<String>>>,
     /// Those of the settings, and those trusted since.
-    trusted: TrustedProjects,
+    pub trusted: TrustedProjects,
 }
 
 /// The order of reads of the files, so that a slow one does not undo a later one. Not a lock: a read may be suspended
@@ -110,8 +110,9 @@ impl Permissions {
 
     /// Returns the hooks that run in a folder, as its files are now.
     pub async fn hooks_of(&self, folder: &Path) -> Vec<Arc<dyn Hook>> {
-        let (files, trust, folder) = (self.hooks.clone(), self.trust_of(folder), folder.to_owned());
-        let loaded = tokio::task::spawn_blocking(move || files.load(&folder, trust)).await;
+        let (files, trusted, folder) = (self.hooks.clone(), self.trusted.clone(), folder.to_owned());
+        let load = move || files.load(&folder, trusted.trust_of(&folder));
+        let loaded = tokio::task::spawn_blocking(load).await;
         loaded.unwrap_or_else(|_| vec![Arc::new(Missing::file("hooks cannot be read; this is a bug in co"))])
     }
 
@@ -140,8 +141,9 @@ impl Permissions {
 
     /// Returns the rules in effect now in a folder. If they cannot be read, everything asks.
     pub async fn rules_in(&self, folder: &Path) -> RuleSet {
-        let (book, trust, place) = (Arc::clone(&self.rules), self.trust_of(folder), folder.to_owned());
-        match tokio::task::spawn_blocking(move || book.read(&place, trust)).await {
+        let (book, trusted, place) = (Arc::clone(&self.rules), self.trusted.clone(), folder.to_owned());
+        let read = move || book.read(&place, trusted.trust_of(&place));
+        match tokio::task::spawn_blocking(read).await {
             Ok(set) => counting(set, &self.store, self.world.clock.now()).await,
             Err(error) => RuleSet {
                 health: RulesHealth::Broken { because: error.to_string() },

@@ -392,13 +392,10 @@ impl ClientHandler {
         let text = prompt.text.clone();
         let mut prompt = prompt;
         let resources = mentions::take_resources(&mut prompt, &self.app.servers.settings());
-        match images::parts(prompt, &self.folder, &self.app.world, &self.app.models).await {
-            Ok(mut parts) if resources.is_empty() => {
-                parts.extend(note);
-                self.submit(parts).await
-            }
-            Ok(mut parts) => {
-                parts.extend(note);
+        let parts = images::parts(prompt, &self.folder, &self.app.world, &self.app.models).await;
+        match parts.map(|parts| parts.into_iter().chain(note).collect::<Vec<_>>()) {
+            Ok(parts) if resources.is_empty() => self.submit(parts).await,
+            Ok(parts) => {
                 let servers = self.app.servers.clone();
                 let read = async move {
                     mentions::read_resources(resources, &servers, servers.place().output_limit).await
