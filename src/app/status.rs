@@ -34,7 +34,7 @@ pub struct Status {
     settings: Option<PathBuf>,
     data: PathBuf,
     /// What to know about the data folder, if it is on no local disk.
-    place: Option<String>,
+    data_warning: Option<String>,
     /// The tool servers of the settings.
     servers: Vec<ServerStatus>,
     /// How the web is reached.
@@ -170,7 +170,7 @@ impl Status {
         store: Result<&Store, &StoreError>,
     ) -> Self {
         let data = settings.data_dir.clone();
-        let place = store.ok().and_then(Store::place_warning);
+        let data_warning = store.ok().and_then(Store::place_warning);
         let store = match store {
             Ok(store) => {
                 StoreStatus::of(store, &data).await.map_err(|error| format!("cannot be read: {error}"))
@@ -190,7 +190,7 @@ impl Status {
             is_project: world.kind_of(&world.workspace) == WorkspaceKind::Project,
             settings: user_file(&world.env),
             data,
-            place,
+            data_warning,
             servers,
             web: web_words(settings),
             spans: SpansStatus::of(world, settings),
@@ -212,7 +212,7 @@ impl Status {
             row("settings", self.settings_file()),
             row("data", self.data.display().to_string()),
         ];
-        rows.extend(self.place.as_ref().map(|place| row("data", place.as_str())));
+        rows.extend(self.data_warning.as_ref().map(|text| row("data", text.as_str())));
         if !self.servers.is_empty() {
             let one = |one: &ServerStatus| format!("{} ({})", one.name, one.state.words());
             rows.push(row("servers", self.servers.iter().map(one).collect::<Vec<_>>().join(", ")));

@@ -22,20 +22,18 @@ use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, images, mentions};
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
-    Activity, Command, CommandEffect, CommandFile, Commands, Entry, ExportForm, FilesToo, Privacy, Say,
-    UNSANDBOXED, code, dispatch,
+    Activity, Command, CommandEffect, CommandFile, Commands, Entry, FilesToo, Privacy, Say, UNSANDBOXED,
+    code, dispatch,
 };
 use crate::config::{Contents, Mode};
 use crate::frontend::channel::{ChannelFrontend, Updates};
-use crate::frontend::export::{ExportHead, export};
 use crate::frontend::images::Prompt;
 use crate::frontend::json::sum;
-use crate::frontend::protocol::{ClientRequest, CommandLine, Header, NEW_SESSION, ServerMessage, Update};
+use crate::frontend::protocol::{ClientRequest, CommandLine, Header, ServerMessage, Update};
 use crate::history::{History, Record, RecordNo, SessionId};
 use crate::message::images::mentions as named_files;
-use crate::message::{Message, NoteKind, Usage, UserPart};
+use crate::message::{NoteKind, Usage, UserPart};
 use crate::sandbox::Confinement;
-use crate::stdx::fs::write_new_private;
 use crate::store::{AuditNote, InputScope, RequestFilter};
 use crate::tool::cache::ChangingFiles;
 use crate::undo::UndoWhat;
@@ -623,32 +621,6 @@ impl ClientHandler {
             many => format!("{many} tasks were ended with their session."),
         };
         self.say(Say::plain("tasks", ended)).await;
-    }
-
-    /// Writes the session into a new file of its folder.
-    async fn export(&self, form: ExportForm, known: SessionView<'_>) {
-        let history = self.known(known).await.into_owned();
-        let (id, workspace) = (self.session.clone(), self.folder.clone());
-        let now = self.app.store.clock().now();
-        let path = workspace.join(format!("co-{}.{}", now.strftime("%Y-%m-%d-%H%M%S"), form.name()));
-        let shown = code(&path.display().to_string());
-        // A long conversation takes a while.
-        let written = tokio::task::spawn_blocking(move || {
-            let title = history.name().unwrap_or(NEW_SESSION);
-            let head = ExportHead { id: &id, title, workspace: &workspace, exported: now };
-            let messages: Vec<Message> = history.shown_messages().collect();
-            write_new_private(&path, export(form, &head, &messages).as_bytes())
-        });
-        let say = match written.await {
-            Ok(Ok(())) => Say::plain("export", format!("The session is in {shown}.")),
-            Ok(Err(error)) => {
-                let text =
-                    format!("{shown} cannot be written: {error}. `co sessions export` writes elsewhere.");
-                Say::error("export", text)
-            }
-            Err(_) => Say::error("export", "This is a bug in co; nothing was written."),
-        };
-        self.say(say).await;
     }
 
     /// Drops kept results of tools.

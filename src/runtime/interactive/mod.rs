@@ -8,6 +8,7 @@
 
 mod background;
 mod client;
+mod export;
 mod files;
 mod goodbye;
 mod inbox;

@@ -455,7 +455,8 @@ fn stored(outcome: &Outcome) -> String {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for record in &outcome.records {
         let word = match record {
-            Record::Opened { .. } | Record::TurnStarted { .. } => continue,
+            // The prompt's parts are kept as a state, for `co prompt show`.
+            Record::Opened { .. } | Record::TurnStarted { .. } | Record::State { .. } => continue,
             Record::Said { message: Message::User { parts } } => match parts.last() {
                 Some(UserPart::Note { .. }) => "note to the model".to_owned(),
                 _ => "prompt".to_owned(),

@@ -221,7 +221,7 @@ fn a_question_is_withdrawn_with_its_session() {
         let mut face = open(&co, Opening::New);
         face.line("travel").await;
         let question = asked(&mut face).await;
-        assert_eq!(co.waiting(), [question.id.0.clone()]);
+        assert_eq!(co.waiting(), std::slice::from_ref(&question.id.0));
         face.close().await;
         let store = super::interactive::elsewhere(&co).await;
         let stored = store.find_request(&question.id.0).await.unwrap();
