@@ -166,9 +166,9 @@ pub struct MemoryOptions {
 
 /// The memories of this user. Clones share the index.
 #[derive(Clone)]
-pub struct Memories(Arc<Inner>);
+pub struct Memories(Arc<MemoryState>);
 
-struct Inner {
+struct MemoryState {
     options: MemoryOptions,
     index: Index,
 }
@@ -184,7 +184,7 @@ impl Memories {
     #[must_use]
     pub fn new(options: MemoryOptions) -> Self {
         let index = Index::new(&options.data);
-        Self(Arc::new(Inner { options, index }))
+        Self(Arc::new(MemoryState { options, index }))
     }
 
     /// Returns those of nobody: nothing is found, and nothing can be kept.

@@ -178,7 +178,7 @@ const SAID: &str = "said";
 
 /// [`Record::Said`] for the parser, which copies all of a record before it knows which of them it is.
 #[derive(Deserialize)]
-struct Said {
+struct SaidRecord {
     record: Tag,
     message: Message,
 }
@@ -192,7 +192,7 @@ enum Tag {
 /// Parses a record from its row.
 pub(super) fn read(kind: &str, json: &str) -> Result<Record, Unreadable> {
     if kind == SAID
-        && let Ok(Said { record: Tag::Said, message }) = serde_json::from_str(json)
+        && let Ok(SaidRecord { record: Tag::Said, message }) = serde_json::from_str(json)
     {
         return Ok(Record::Said { message });
     }

@@ -40,9 +40,9 @@ pub(super) struct QuestionEvent {
 
 /// What the connections to servers ask through.
 #[derive(Clone)]
-pub(super) struct Questions(Arc<Shared>);
+pub(super) struct Questions(Arc<QuestionState>);
 
-struct Shared {
+struct QuestionState {
     store: Store,
     /// The session that this process owns and shows: questions belong to it.
     session: Mutex<Option<SessionId>>,
@@ -52,7 +52,7 @@ struct Shared {
 
 /// A question that a server waits for. Dropping it withdraws it, unless it is settled.
 struct OpenQuestion {
-    shared: Arc<Shared>,
+    shared: Arc<QuestionState>,
     id: RequestId,
 }
 
@@ -87,7 +87,7 @@ impl OpenQuestion {
     }
 }
 
-impl Shared {
+impl QuestionState {
     fn tell(&self, said: Option<String>) {
         // If the channel is full, other events lead to a new list.
         let _ = self.events.try_send(QuestionEvent { said });
@@ -127,7 +127,7 @@ impl Questions {
     /// Returns them, and where their changes arrive.
     pub(super) fn new(store: Store) -> (Self, mpsc::Receiver<QuestionEvent>) {
         let (events, receiver) = mpsc::channel(MOST);
-        let shared = Shared { store, session: Mutex::default(), open: Mutex::default(), events };
+        let shared = QuestionState { store, session: Mutex::default(), open: Mutex::default(), events };
         (Self(Arc::new(shared)), receiver)
     }
 
