@@ -170,7 +170,7 @@ impl Status {
         store: Result<&Store, &StoreError>,
     ) -> Self {
         let data = settings.data_dir.clone();
-        let data_warning = store.ok().and_then(Store::place_warning);
+        let data_warning = store.ok().and_then(Store::network_warning);
         let store = match store {
             Ok(store) => {
                 StoreStatus::of(store, &data).await.map_err(|error| format!("cannot be read: {error}"))

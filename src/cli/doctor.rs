@@ -135,7 +135,7 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path, sandbo
     let mut row = |name: &str, words: &str| text.push_str(&format!("{name:<9} {}\n", sanitize_line(words)));
     row("data", &data.display().to_string());
     if let Some(kind) = found.network {
-        row("place", &network_warning(kind));
+        row("network", &network_warning(kind));
     }
     let (sessions, records) = (several(found.sessions, "session"), several(found.records, "record"));
     row("database", &format!("{} bytes, {sessions}, {records}", found.bytes));

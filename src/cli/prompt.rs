@@ -82,10 +82,7 @@ async fn show_sent(
     let store = open_store_for_lists(world, settings).await?;
     let id = match session {
         Some(prefix) => store.find_session(prefix).await?,
-        None => store.latest_session(&world.workspace).await?.ok_or_else(|| {
-            let error = CliError::message(Kind::Usage, "this folder has no session");
-            error.hint("name one: `co sessions list --all` shows them")
-        })?,
+        None => store.latest_session(&world.workspace).await?.ok_or(AppError::NoSession)?,
     };
     let sent = prompt::sent(&store.load(&id).await?, turn);
     let sent = sent.map_err(|error| CliError::message(Kind::Usage, format!("{id}: {error}")))?;

@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension as _, Row, params};
 use super::error::SqlResult as _;
 use super::inbox::{moment, unique};
 use super::num::Num;
-use super::records::LEAP;
+use super::records::MAX_CLOCK_LEAD;
 use super::writer::Reader;
 use super::{Listed, Store, StoreError};
 use crate::history::{Durability, Record, SessionId, TurnEnd};
@@ -184,7 +184,7 @@ fn list(
     let mut select = reader.connection.prepare_cached(&select).sql()?;
     let rows = select.query_map(params![folder, Num::of(limit)], summary).sql()?;
     let mut found: Vec<SessionSummary> = rows.collect::<rusqlite::Result<_>>().sql()?;
-    let latest = now.as_millisecond().saturating_add(LEAP);
+    let latest = now.as_millisecond().saturating_add(MAX_CLOCK_LEAD);
     let ahead = found.iter().take_while(|one| one.updated.as_millisecond() > latest).count();
     found.rotate_left(ahead);
     Ok(found)

@@ -48,7 +48,7 @@ pub use self::error::{Listed, StoreError};
 pub use self::health::DatabaseCopy;
 pub use self::inbox::{Attachment, RequestFilter, RequestState, StoredRequest};
 pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
-pub use self::questions::QuestionFate;
+pub use self::questions::QuestionStatus;
 pub use self::redact::MARK;
 pub use self::retention::{Retention, WithRequests};
 pub use self::rows::RequestRow;
@@ -170,7 +170,7 @@ impl Store {
     }
 
     /// Returns a sentence about the data folder if it is on no local file system.
-    pub fn place_warning(&self) -> Option<String> {
+    pub fn network_warning(&self) -> Option<String> {
         self.inner.network.map(network_warning)
     }
 

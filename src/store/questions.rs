@@ -15,7 +15,7 @@ const OPEN: &str =
 
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq)]
-pub enum QuestionFate {
+pub enum QuestionStatus {
     Undecided,
     Decided(Approval),
     /// It was withdrawn, or deleted with its session.
@@ -33,12 +33,12 @@ impl Store {
     }
 
     /// Returns what became of a question; a decision is consumed, and so returned once.
-    pub async fn take_answer(&self, question: &RequestId) -> Result<QuestionFate, StoreError> {
+    pub async fn take_answer(&self, question: &RequestId) -> Result<QuestionStatus, StoreError> {
         match self.find_request(&question.0).await {
-            Ok(found) if found.state.is_undecided() => return Ok(QuestionFate::Undecided),
-            Ok(found) if !found.state.is_open() => return Ok(QuestionFate::Over),
+            Ok(found) if found.state.is_undecided() => return Ok(QuestionStatus::Undecided),
+            Ok(found) if !found.state.is_open() => return Ok(QuestionStatus::Over),
             Ok(_) => {}
-            Err(StoreError::NotFound { .. }) => return Ok(QuestionFate::Over),
+            Err(StoreError::NotFound { .. }) => return Ok(QuestionStatus::Over),
             Err(error) => return Err(error),
         }
         let id = question.0.clone();
@@ -46,17 +46,17 @@ impl Store {
             writer.transaction(Durability::Synced, |write| {
                 let found = untaken(write, &format!("id = ?1 AND {OPEN}"), &id)?.pop();
                 let Some(Untaken { request, state, decision: Some((approval, _)), .. }) = &found else {
-                    return Ok(QuestionFate::Over);
+                    return Ok(QuestionStatus::Over);
                 };
                 if found.as_ref().is_some_and(Untaken::is_as_asked) {
                     requests::take(write, request, *state)?;
-                    return Ok(QuestionFate::Decided(approval.clone()));
+                    return Ok(QuestionStatus::Decided(approval.clone()));
                 }
                 // The decider saw something other than what was asked.
                 if let Some(row) = request_row(write, request)? {
                     requests::refuse_changed(write, &row)?;
                 }
-                Ok(QuestionFate::Over)
+                Ok(QuestionStatus::Over)
             })
         })
         .await

@@ -151,7 +151,7 @@ fn set(
     write.sql.prepare_cached(update).sql()?.execute(params![session.0, value]).sql().map(drop)
 }
 
-/// Marks the session as the last one used, also after the clock was set back by less than [`LEAP`].
+/// Marks the session as the last one used, also after the clock was set back by less than [`MAX_CLOCK_LEAD`].
 fn touch(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
     let last: Option<i64> = write
         .sql
@@ -159,7 +159,7 @@ fn touch(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
             "SELECT updated FROM sessions WHERE updated <= ?1 AND id <> ?2 ORDER BY updated DESC LIMIT 1",
         )
         .sql()?
-        .query_row(params![write.now.saturating_add(LEAP), session.0], |row| row.get(0))
+        .query_row(params![write.now.saturating_add(MAX_CLOCK_LEAD), session.0], |row| row.get(0))
         .optional()
         .sql()?;
     let used = last.map_or(write.now, |last| write.now.max(last.saturating_add(1)));
@@ -213,7 +213,7 @@ pub(super) fn read(kind: &str, json: &str) -> Result<Record, Unreadable> {
 
 /// A stored time further ahead than this, in milliseconds, is from a clock that was wrong, and does not count as the last
 /// use.
-pub(super) const LEAP: i64 = 2 * 24 * 3_600 * 1_000;
+pub(super) const MAX_CLOCK_LEAD: i64 = 2 * 24 * 3_600 * 1_000;
 
 /// Maximum number of records missing between two; beyond that, the record number itself is damaged.
 pub(super) const MOST_MISSING: u64 = 100_000;

@@ -319,7 +319,7 @@ async fn a_data_folder_on_a_network_has_no_write_ahead_log() {
     let mut records = vec![opened()];
     for (is_network, mode) in [(false, "wal"), (true, "delete"), (true, "delete"), (false, "wal")] {
         let store = Store::open(network(is_network)).await.unwrap();
-        assert_eq!(store.place_warning().is_some_and(|text| text.contains("(nfs)")), is_network);
+        assert_eq!(store.network_warning().is_some_and(|text| text.contains("(nfs)")), is_network);
         let other = Store::open(network(is_network)).await.unwrap();
         let after = if records.len() == 1 { 0 } else { records.len() as u64 };
         let more = Record::Draft { text: mode.to_owned() };

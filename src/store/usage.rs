@@ -10,7 +10,7 @@ use rusqlite::{Row, ToSql, params};
 
 use super::error::SqlResult as _;
 use super::num::Num;
-use super::records::LEAP;
+use super::records::MAX_CLOCK_LEAD;
 use super::writer::Write;
 use super::{Store, StoreError};
 use crate::history::{SessionId, Used, is_unpriced};
@@ -112,7 +112,7 @@ impl Store {
     /// Returns the usage of all sessions from this moment on, for caps. Reads only an index.
     pub async fn used_since(&self, since: Timestamp) -> Result<Used, StoreError> {
         // What a clock that was far ahead counted is of no day.
-        let until = self.inner.clock.now().as_millisecond().saturating_add(LEAP);
+        let until = self.inner.clock.now().as_millisecond().saturating_add(MAX_CLOCK_LEAD);
         self.read(move |reader| {
             let mut select = reader
                 .connection

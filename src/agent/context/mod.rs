@@ -14,15 +14,15 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+use std::io;
+
+use serde_json::Value;
+
 pub use self::compaction::{Compacted, CompactionPlan, Summary};
 pub use self::ledger::{calls_since, changed_since};
 pub use self::parts::{ContextPart, parts};
 pub use self::tool_budget::{OmittedTools, ToolBudget, fit_tools};
 pub use self::view::{ViewLimits, ViewSettings, view};
-use std::io;
-
-use serde_json::Value;
-
 use crate::history::History;
 use crate::message::{Message, Piece};
 use crate::provider::{ModelRequest, ToolSchema};

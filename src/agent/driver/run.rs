@@ -134,6 +134,8 @@ pub(super) struct Driver<'a> {
     due: Due,
     /// The last message that was passed to the turn.
     heard_to: RecordNo,
+    /// The model to which the recorded prefix belongs; `None` until this preamble is recorded.
+    recorded_for: Option<String>,
     checkpoint: Option<Pin<Box<Sleep>>>,
     /// Operations received while an event was being shown.
     heard: VecDeque<Op>,
@@ -211,6 +213,7 @@ impl<'a> Driver<'a> {
             backoff: None,
             due: Due::default(),
             heard_to,
+            recorded_for: None,
             checkpoint: None,
             heard: VecDeque::new(),
             unheard: Vec::new(),
@@ -550,10 +553,7 @@ impl<'a> Driver<'a> {
         let model = self.model(who);
         self.take_tools();
         self.tell_news();
-        // So that the prompt of each turn can be shown later.
-        if let Some(prefix) = prompt::changed_prefix(self.session.history(), &self.preamble, &model) {
-            self.session.commit(&[prefix], Durability::Written).await?;
-        }
+        self.record_prefix(&model).await?;
         let request = self.request(&model, choice);
         self.spans.compacted();
         self.spans.asks(&model, &request, who);
@@ -586,6 +586,19 @@ impl<'a> Driver<'a> {
         let policy = self.env.policy.borrow();
         self.preamble = Preamble::of(&self.env.prompt, folder, &policy, (&toolset, &room));
         (self.toolset, self.room) = (toolset, room);
+        self.recorded_for = None;
+    }
+
+    /// Records what precedes the conversation if it changed, so that the prompt of each turn can be shown later.
+    async fn record_prefix(&mut self, model: &ActiveModel) -> Result<(), StoreError> {
+        let name = Some(model.full_name());
+        if self.recorded_for == name {
+            return Ok(());
+        }
+        let changed = prompt::changed_prefix(self.session.history(), &self.preamble, model);
+        self.session.commit(changed.as_slice(), Durability::Written).await?;
+        self.recorded_for = name;
+        Ok(())
     }
 
     /// Passes to the turn the request's messages that it has not received yet.

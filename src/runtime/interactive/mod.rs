@@ -39,7 +39,7 @@ use tokio::time::Instant;
 
 use self::client::{ClientHandler, OwnerAction, SessionView};
 use self::questions::Questions;
-use self::title::{TitleUnderWay, titled};
+use self::title::{PendingTitle, titled};
 use crate::accounts::Models;
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
@@ -142,7 +142,7 @@ async fn live(
     for warning in warnings {
         client.say(Say { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
     }
-    if let Some(text) = client.app.store.place_warning() {
+    if let Some(text) = client.app.store.network_warning() {
         client.say(Say::warning("data", text)).await;
     }
     if client.app.world.private.is_some() {
@@ -214,7 +214,7 @@ struct SessionRuntime<'a> {
     store: StoreState,
     /// The front end is closing.
     closing: bool,
-    title: Option<TitleUnderWay>,
+    title: Option<PendingTitle>,
     /// When a copy of the database may be made.
     copy_at: Instant,
 }

@@ -18,7 +18,7 @@ use crate::message::{CallId, ToolName};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text::sanitize_line;
-use crate::store::{QuestionFate, Store, StoreError};
+use crate::store::{QuestionStatus, Store, StoreError};
 use crate::tool::mcp::{Elicitation, ElicitationAnswer, ElicitationKind, Elicitor};
 use crate::tool::schema::faults;
 use crate::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
@@ -77,9 +77,9 @@ impl OpenQuestion {
         let mut wakeups = self.shared.store.wakeups();
         loop {
             match self.shared.store.take_answer(&self.id).await? {
-                QuestionFate::Decided(approval) => return Ok(Some(approval)),
-                QuestionFate::Over => return Ok(None),
-                QuestionFate::Undecided => {}
+                QuestionStatus::Decided(approval) => return Ok(Some(approval)),
+                QuestionStatus::Over => return Ok(None),
+                QuestionStatus::Undecided => {}
             }
             // Late is as good as a wake-up: the store is read again.
             let _ = tokio::time::timeout(LOOK, wakeups.changed()).await;

@@ -17,7 +17,7 @@ use crate::frontend::protocol::{ServerChange, ServerMessage};
 use crate::message::UserPart;
 use crate::stdx::text::sanitize_line;
 use crate::store::DecideOutcome;
-use crate::tool::mcp::{ServerPrompt, Suggesting, log_in, tools_with};
+use crate::tool::mcp::{CompletionTarget, ServerPrompt, log_in, tools_with};
 use crate::workspace::agree_to_server;
 
 /// Changes that follow each other sooner are sent as one.
@@ -79,7 +79,8 @@ impl ClientHandler {
         let Some((server, name)) = named.or_else(prompt) else { return };
         let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
         tokio::spawn(async move {
-            let of = if is_template { Suggesting::Template(&name) } else { Suggesting::Prompt(&name) };
+            let of =
+                if is_template { CompletionTarget::Template(&name) } else { CompletionTarget::Prompt(&name) };
             let values = app.servers.suggest(&server, of, &argument, &typed).await;
             // The front end may be gone.
             let _ = updates.notice(ServerMessage::Suggested { command, argument, values }).await;

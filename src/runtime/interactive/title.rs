@@ -7,14 +7,14 @@ use crate::agent::driver::title_request;
 use crate::history::Record;
 
 /// A request for a title that is under way.
-pub(super) struct TitleUnderWay {
+pub(super) struct PendingTitle {
     /// Its record if it is cut off.
     cut_off: Record,
     reply: AbortOnDropHandle<(Record, Option<String>)>,
 }
 
 /// Waits for the title. Cancel-safe; never resolves if none was asked for.
-pub(super) async fn titled(under_way: &mut Option<TitleUnderWay>) -> (Record, Option<String>) {
+pub(super) async fn titled(under_way: &mut Option<PendingTitle>) -> (Record, Option<String>) {
     match under_way {
         // It fails only if it panicked; it is not made again.
         Some(asked) => (&mut asked.reply).await.unwrap_or_else(|_| (asked.cut_off.clone(), None)),
@@ -31,7 +31,7 @@ impl SessionRuntime<'_> {
         let Some(request) = title_request(&self.session, &self.env).await else { return };
         let cut_off = request.cut_off();
         let reply = AbortOnDropHandle::new(tokio::spawn(async move { request.send().await }));
-        self.title = Some(TitleUnderWay { cut_off, reply });
+        self.title = Some(PendingTitle { cut_off, reply });
     }
 
     /// Records the request and its title; one that the user gave meanwhile stays.

@@ -70,7 +70,7 @@ pub use edit_file::EditFile;
 pub use output::{Spill, cap};
 pub use place::ToolPath;
 pub use typed::{RunContext, Typed, TypedTool};
-pub use web::{AnyHost, Domains, Engine, ForLibrary, HostResolver, PublicHosts, domain};
+pub use web::{AnyHost, ClientResolver, Domains, Engine, HostResolver, PublicHosts, domain};
 pub use write_file::WriteFile;
 
 /// The user's settings for the tools.

@@ -13,7 +13,7 @@ use rmcp::transport::auth::{
 };
 
 use super::connect::client_builder;
-use crate::tool::builtin::{AnyHost, ForLibrary, HostResolver, PublicHosts};
+use crate::tool::builtin::{AnyHost, ClientResolver, HostResolver, PublicHosts};
 
 /// How long a request may take if the library does not say.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -68,7 +68,7 @@ impl GuardedClient {
         let hosts = Arc::new(LoginHosts::of(&server));
         let resolver: Arc<dyn HostResolver> = Arc::<LoginHosts>::clone(&hosts);
         let builder = client_builder().redirect(redirect::Policy::none()).no_proxy();
-        let client = builder.dns_resolver(Arc::new(ForLibrary(resolver))).build();
+        let client = builder.dns_resolver(Arc::new(ClientResolver(resolver))).build();
         Ok(Self { hosts, client: client.map_err(|error| error.to_string())? })
     }
 

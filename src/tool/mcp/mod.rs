@@ -31,7 +31,7 @@ pub use self::client::{Elicitation, ElicitationAnswer, ElicitationKind, Elicitor
 pub use self::conformance::conformance;
 pub use self::connect::shown;
 use self::find::FindTools;
-pub use self::offers::{PromptArgument, ServerPrompt, ServerResource, ServerText, Suggesting};
+pub use self::offers::{CompletionTarget, PromptArgument, ServerPrompt, ServerResource, ServerText};
 pub use self::server::tools_with;
 use self::server::{Server, used_servers};
 use crate::config::{ServerScope, ServerSettings};

@@ -50,7 +50,7 @@ pub struct ServerResource {
 
 /// What an argument belongs to for which a server suggests values.
 #[derive(Debug, Clone, Copy)]
-pub enum Suggesting<'a> {
+pub enum CompletionTarget<'a> {
     /// By its name.
     Prompt(&'a str),
     /// By its URI with `{name}` at each open place.
@@ -181,13 +181,13 @@ impl Servers {
     pub async fn suggest(
         &self,
         server: &str,
-        of: Suggesting<'_>,
+        of: CompletionTarget<'_>,
         argument: &str,
         typed: &str,
     ) -> Vec<String> {
         let of = match of {
-            Suggesting::Prompt(name) => Reference::for_prompt(name),
-            Suggesting::Template(uri) => Reference::for_resource(uri),
+            CompletionTarget::Prompt(name) => Reference::for_prompt(name),
+            CompletionTarget::Template(uri) => Reference::for_resource(uri),
         };
         let params = CompleteRequestParams::new(of, ArgumentInfo::new(argument, typed));
         let asked = async {

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::super::work::{misuse, terminal};
 use super::address::{Domains, shown};
-use super::resolver::{ForLibrary, HostResolver, ONLY_PUBLIC};
+use super::resolver::{ClientResolver, HostResolver, ONLY_PUBLIC};
 use super::shape::plain;
 use crate::provider::http::Network;
 use crate::stdx::text::one_line_summary;
@@ -120,7 +120,7 @@ impl WebClient {
 
     fn client(&self) -> Result<reqwest::Client, String> {
         let create = || {
-            let resolver = Arc::new(ForLibrary(Arc::clone(&self.resolver)));
+            let resolver = Arc::new(ClientResolver(Arc::clone(&self.resolver)));
             self.network.web_client(CONNECT, resolver).map_err(|error| error.to_string())
         };
         self.client.get_or_init(create).clone()

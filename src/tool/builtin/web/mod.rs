@@ -16,7 +16,7 @@ pub use self::address::{Domains, domain, parse};
 pub use self::client::{Fetched, WebClient};
 pub use self::engine::{Engine, SearchResult};
 pub use self::page::{PageText, page, raw};
-pub use self::resolver::{AnyHost, ForLibrary, HostResolver, PublicHosts};
+pub use self::resolver::{AnyHost, ClientResolver, HostResolver, PublicHosts};
 
 use crate::message::Source;
 

@@ -60,9 +60,9 @@ async fn by_system(host: &str) -> Result<Vec<IpAddr>, String> {
 }
 
 /// Gives the HTTP library the addresses that a resolver allows.
-pub struct ForLibrary(pub Arc<dyn HostResolver>);
+pub struct ClientResolver(pub Arc<dyn HostResolver>);
 
-impl Resolve for ForLibrary {
+impl Resolve for ClientResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let found = self.0.addresses(name.as_str().to_owned());
         Box::pin(async move {
