@@ -108,8 +108,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             });
             // Remaining tasks hold nothing unsaved; a writer on a full pipe would never end by itself.
             runtime.shutdown_timeout(LINGER);
-            wait_closed(LINGER);
+            // Databases close on their own threads meanwhile.
             telemetry.flush();
+            wait_closed(LINGER);
             if let Some(trouble) = telemetry.take_trouble() {
                 console.note(&format!("co: note: {trouble}"));
             }
