@@ -344,6 +344,25 @@ async fn a_data_folder_on_a_network_has_no_write_ahead_log() {
     }
 }
 
+#[tokio::test]
+async fn a_short_log_stays_when_the_database_is_closed_and_a_long_one_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = || fs::metadata(dir.path().join("data/co.db-wal")).map_or(0, |log| log.len());
+    let draft = |length: usize| Record::Draft { text: "x".repeat(length) };
+    let mut after = 0;
+    for (length, stays) in [(100, true), (3_000_000, false), (100, true)] {
+        let store = Store::open(options(dir.path())).await.unwrap();
+        let new = if after == 0 { vec![opened(), draft(length)] } else { vec![draft(length)] };
+        store.append(&id(), after, &new, Durability::Written).await.unwrap();
+        after += new.len() as u64;
+        // The reader is in use too.
+        assert_eq!(store.load(&id()).await.unwrap().len() as u64, after);
+        drop(store);
+        wait_closed(std::time::Duration::from_secs(5));
+        assert_eq!(log() > 0, stays, "{length}: {}", log());
+    }
+}
+
 #[test]
 fn the_file_system_of_a_local_folder_is_local() {
     assert_eq!(crate::stdx::fs::network_file_system(Path::new("/dev/shm")), None);

@@ -1,7 +1,8 @@
 //! The state of the writer thread, and the only way to a transaction.
 
 use std::cell::{Cell, RefCell};
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ use crate::stdx::clock::Clock;
 const CHECKPOINT_EVERY: u32 = 200;
 
 /// A log of at most this many bytes is kept when the database is closed: a checkpoint waits for the disk
-/// three times, and the next process reads a short log quickly.
+/// three times, and the next process reads a short log quickly. A longer one is written back and cut to nothing.
 const KEPT_LOG: u64 = 1024 * 1024;
 
 pub(super) struct Writer {
@@ -37,6 +38,8 @@ pub(super) struct Writer {
     /// Device and inode of the opened file: the path may later name another file.
     file: Option<(u64, u64)>,
     since_checkpoint: u32,
+    /// The connection's setting of this name; empty until the first transaction.
+    synchronous: &'static str,
     /// The last written audit row that is not yet saved in the file beside the database.
     unkept: Option<AuditHead>,
     /// Of another data folder, whose audit gets a hash of each row.
@@ -104,6 +107,7 @@ impl Writer {
             data: data.to_owned(),
             file,
             since_checkpoint: 0,
+            synchronous: "",
             unkept: None,
             audit_copy: None,
             damaged: None,
@@ -147,8 +151,11 @@ impl Writer {
             // A commit is the removal of the journal, so its folder is synced too.
             (Durability::Synced, Journal::Delete) => "EXTRA",
         };
-        // This has no effect inside a transaction.
-        self.connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}")).sql()?;
+        if self.synchronous != synchronous {
+            // This has no effect inside a transaction.
+            self.connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}")).sql()?;
+            self.synchronous = synchronous;
+        }
         let sql = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).sql()?;
         let now = self.clock.now().as_millisecond();
         let (result, news, audited) = {
@@ -196,6 +203,12 @@ impl Writer {
         &self.connection
     }
 
+    /// Syncs audit rows up to this one to disk and saves it as the audit's head.
+    pub(super) fn seal_at(&mut self, head: AuditHead) -> Result<(), StoreError> {
+        self.unkept = Some(head);
+        self.seal()
+    }
+
     /// Syncs written audit rows to disk and saves the audit's head, if that is not done yet.
     fn seal(&mut self) -> Result<(), StoreError> {
         if self.unkept.is_some() && self.damaged.is_none() {
@@ -205,9 +218,26 @@ impl Writer {
         Ok(())
     }
 
-    /// Syncs all writes to disk, those of other processes included.
-    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
-        self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).sql()
+    /// Syncs all writes to disk, those of other processes included: what is not in the log was synced by a checkpoint.
+    fn sync(&self) -> Result<(), StoreError> {
+        if self.journal == Journal::Delete {
+            return Ok(());
+        }
+        // Nobody locks the log, so closing it ends no lock. Its folder is synced because it may be new.
+        let synced = match File::open(schema::wal_path(&self.data)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            log => log.and_then(|log| log.sync_data()).and_then(|()| File::open(&self.data)?.sync_all()),
+        };
+        synced.map_err(|error| StoreError::file(&self.data, &error))
+    }
+
+    /// Writes the log back. If a reader blocks part of it, the next checkpoint does the rest.
+    fn checkpoint(&self, how: &str) {
+        if let Err(error) =
+            self.connection.query_row(&format!("PRAGMA wal_checkpoint({how})"), [], |_| Ok(()))
+        {
+            tracing::debug!(%error, "checkpoint");
+        }
     }
 
     fn keep_head(&mut self) {
@@ -226,9 +256,11 @@ impl Drop for Writer {
             tracing::debug!(%error, "the head of the audit was not kept");
         }
         let log = fs::metadata(schema::wal_path(&self.data)).map_or(0, |metadata| metadata.len());
-        let stays = log <= KEPT_LOG || self.damaged.is_some();
-        let kept = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, stays);
-        if let Err(error) = kept {
+        if log > KEPT_LOG && self.damaged.is_none() {
+            // Not by closing: other connections, the reader's among them, would prevent it.
+            self.checkpoint("TRUNCATE");
+        }
+        if let Err(error) = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
             tracing::debug!(%error, "the log is written back although it is short");
         }
     }
@@ -238,10 +270,7 @@ impl Context for Writer {
     fn idle(&mut self) {
         if self.since_checkpoint >= CHECKPOINT_EVERY && self.damaged.is_none() {
             self.since_checkpoint = 0;
-            // If a reader blocks part of the checkpoint, the next one does the rest.
-            if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
-                tracing::debug!(%error, "checkpoint");
-            }
+            self.checkpoint("PASSIVE");
         }
     }
 }

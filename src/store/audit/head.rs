@@ -9,6 +9,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
+
 use super::super::error::SqlResult as _;
 use super::super::num::Num;
 use super::super::{Store, StoreError};
@@ -37,22 +39,19 @@ impl AuditHead {
     }
 }
 
+fn last(connection: &Connection) -> Result<Option<AuditHead>, StoreError> {
+    let mut select =
+        connection.prepare_cached("SELECT no, hash FROM audit ORDER BY no DESC LIMIT 1").sql()?;
+    let mut rows = select.query([]).sql()?;
+    rows.next().sql()?.map(|row| AuditHead::of_row(row).sql()).transpose()
+}
+
 impl Store {
     /// Returns the last row of the audit, if there is one, and saves it in the file beside the database.
     pub async fn audit_head(&self) -> Result<Option<AuditHead>, StoreError> {
-        let data = self.inner.data.clone();
         self.write(move |writer| {
-            writer.sync()?;
-            let connection = writer.connection();
-            let mut select =
-                connection.prepare_cached("SELECT no, hash FROM audit ORDER BY no DESC LIMIT 1").sql()?;
-            let mut rows = select.query([]).sql()?;
-            let head = rows.next().sql()?.map(|row| AuditHead::of_row(row).sql()).transpose()?;
-            if let Some(head) = &head
-                && let Err(error) = keep(&data, &file(&data), head)
-            {
-                tracing::warn!(%error, "the head of the audit was not kept");
-            }
+            let head = last(writer.connection())?;
+            head.clone().map_or(Ok(()), |head| writer.seal_at(head))?;
             Ok(head)
         })
         .await
