@@ -166,22 +166,22 @@ impl App {
     /// Opens the store and builds the rest.
     pub async fn open(world: World, loaded: Loaded, models: Arc<Models>) -> Result<Self, AppError> {
         let Loaded { settings, flags, .. } = loaded;
-        let store = match &world.private {
-            None => open_store(&world, &settings).await?,
+        let options = match &world.private {
+            None => store_options(&world, &settings),
             Some(private) => {
                 let folder = private.path().to_owned();
                 let runtime = folder.join("run");
                 let audit_copy = Some(settings.data_dir.clone());
-                let options =
-                    StoreOptions { data: folder, runtime, audit_copy, ..store_options(&world, &settings) };
-                concealing_keys(Store::open(options).await?, &world, &settings)
+                StoreOptions { data: folder, runtime, audit_copy, ..store_options(&world, &settings) }
             }
         };
+        // The tools are built while another thread opens the database.
+        let (store, tools) = tokio::join!(Store::open(options), async { tools(&world, &settings) });
+        let store = concealing_keys(store?, &world, &settings);
         start_telemetry(&world, &settings, &store);
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
-        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo, memories, trusted } =
-            tools(&world, &settings);
+        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo, memories, trusted } = tools;
         let background = tasks.clone();
         let cache = ResultCache::beside(move || background.any_runs());
         let permissions = Permissions::new(&world, &settings, &store, (&child_env, trusted));
