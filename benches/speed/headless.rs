@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::report::{Goal, Report};
+use super::report::{Goal, Report, median};
 use super::service::{Answer, Service};
 use super::stage::{Stage, Who, ms};
 
@@ -89,22 +89,52 @@ pub fn spans(report: &mut Report) {
 
 /// Between tool rounds: from the last byte of an answer that calls a reading tool to the next request, whole.
 pub fn rounds(report: &mut Report) {
-    const ROUNDS: usize = 20;
     let take = |who, args: &[&str]| {
         let service = Service::start(Answer::Rounds { rounds: ROUNDS });
         let stage = Stage::new(Some(&service.url));
         let args: Vec<&str> =
             args.iter().map(|arg| if *arg == "URL" { service.url.as_str() } else { arg }).collect();
         stage.run(who, &args);
-        let served = service.served();
-        served
-            .windows(2)
-            .map(|pair| ms(pair[1].asked.saturating_duration_since(pair[0].answered)))
-            .collect::<Vec<f64>>()
+        between(&service)
     };
     let co: Vec<f64> = (0..5).flat_map(|_| take(Who::Co, &["-p", "look around"])).collect();
     let floor: Vec<f64> = (0..5).flat_map(|_| take(Who::Floor, &["ask", "URL"])).collect();
     report.add("between tool rounds", "ms", &co, &floor, Goal::Times(6.0));
+}
+
+/// What a sandbox adds to a command: rounds that run `echo`, beside the same ones without any, which a rule allows.
+pub fn sandboxes(report: &mut Report) {
+    const RULE: &str = "[[rule]]\nid = \"echo\"\neffect = \"allow\"\ntool = \"shell\"\n[rule.args.command]\nwords = [\"echo\"]\n";
+    let take = |backend: &str| -> Option<Vec<f64>> {
+        let service = Service::start(Answer::Commands { rounds: ROUNDS });
+        let stage = Stage::new(Some(&service.url)).env("CO_SANDBOX_BACKEND", backend);
+        std::fs::create_dir_all(stage.settings()).unwrap();
+        std::fs::write(stage.settings().join("rules.toml"), RULE).unwrap();
+        let output = stage.output(Who::Co, &["-p", "say numbers"]);
+        output.status.success().then(|| between(&service))
+    };
+    for (backend, most) in [("landlock", 3.0), ("bubblewrap", 20.0)] {
+        let mut added = Vec::new();
+        for _ in 0..5 {
+            let (Some(plain), Some(held)) = (take("none"), take(backend)) else { break };
+            let plain = median(&plain);
+            added.extend(held.into_iter().map(|held| held - plain));
+        }
+        if added.is_empty() {
+            println!("{backend}: not available here, not measured");
+            continue;
+        }
+        report.add(&format!("what {backend} adds to a command"), "ms", &added, &[], Goal::Most(most));
+    }
+}
+
+/// Rounds of tools in a turn.
+const ROUNDS: usize = 20;
+
+/// The times from the last byte of an answer to the next request.
+fn between(service: &Service) -> Vec<f64> {
+    let served = service.served();
+    served.windows(2).map(|pair| ms(pair[1].asked.saturating_duration_since(pair[0].answered))).collect()
 }
 
 /// Twenty independent reads of one reply, of 100 ms each: from its last byte to the next request.

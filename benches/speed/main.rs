@@ -38,6 +38,7 @@ const FIGURES: &[Figure] = &[
     ("session", session::four_hundred),
     ("long", session::ten_thousand),
     ("reads", headless::reads),
+    ("sandboxes", headless::sandboxes),
     ("decided", approvals::decided),
     ("waiting", approvals::waiting),
     ("sessions", history::sessions),
@@ -46,7 +47,18 @@ const FIGURES: &[Figure] = &[
 
 /// What a check takes: those that say how fast the program is, in a few minutes.
 const CHECKED: &[&str] = &[
-    "start", "headless", "rounds", "reads", "first", "idle", "servers", "flood", "stream", "echo", "session",
+    "start",
+    "headless",
+    "rounds",
+    "reads",
+    "sandboxes",
+    "first",
+    "idle",
+    "servers",
+    "flood",
+    "stream",
+    "echo",
+    "session",
 ];
 
 fn main() {

@@ -16,8 +16,10 @@ pub enum Answer {
     Text(String),
     /// These tokens one after another, so many a second.
     Paced { tokens: Vec<String>, a_second: u32 },
-    /// So many rounds of a call that only looks, then a text.
+    /// So many rounds of a search for files, then a text.
     Rounds { rounds: usize },
+    /// So many rounds of a command that prints its number, then a text.
+    Commands { rounds: usize },
     /// So many searches in one reply, each of which is answered after a while, then a text.
     Searches { searches: usize, each: Duration },
 }
@@ -129,13 +131,20 @@ fn respond(mut stream: &TcpStream, answer: &Answer, number: usize) -> Option<()>
             }
         }
         Answer::Rounds { rounds } if number % (rounds + 1) < *rounds => {
-            stream.write_all(&chunk(&call(number))).ok()?;
+            let arguments = format!("{{\\\"pattern\\\":\\\"none-{number}\\\"}}");
+            stream.write_all(&chunk(&call(number, "find_files", &arguments))).ok()?;
+        }
+        Answer::Commands { rounds } if number % (rounds + 1) < *rounds => {
+            let arguments = format!("{{\\\"command\\\":\\\"echo {number}\\\"}}");
+            stream.write_all(&chunk(&call(number, "shell", &arguments))).ok()?;
         }
         Answer::Searches { searches, .. } if number.is_multiple_of(2) => {
             let calls: String = (0..*searches).map(|at| search(number, at)).collect();
             stream.write_all(&chunk(&(calls + &end("tool_calls")))).ok()?;
         }
-        Answer::Searches { .. } | Answer::Rounds { .. } => stream.write_all(&whole("done")).ok()?,
+        Answer::Searches { .. } | Answer::Rounds { .. } | Answer::Commands { .. } => {
+            stream.write_all(&whole("done")).ok()?;
+        }
         Answer::Paced { tokens, a_second } => {
             let start = Instant::now();
             for (at, token) in tokens.iter().enumerate() {
@@ -164,12 +173,15 @@ fn delta(text: &str) -> String {
     format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":{text}}}}}]}}\n\n")
 }
 
-fn call(number: usize) -> String {
+/// A call of a tool; the arguments are escaped JSON.
+fn call(number: usize, name: &str, arguments: &str) -> String {
     let call = format!(
-        "{{\"index\":0,\"id\":\"c{number}\",\"type\":\"function\",\"function\":{{\"name\":\"find_files\",\"arguments\":\"{{\\\"pattern\\\":\\\"none-{number}\\\"}}\"}}}}"
+        "{{\"index\":0,\"id\":\"c{number}\",\"type\":\"function\",\"function\":{{\"name\":\"{name}\",\"arguments\":\"{arguments}\"}}}}"
     );
     format!(
-        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{call}]}}}}]}}\n\n{}",
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{call}]}}}}]}}
+
+{}",
         end("tool_calls")
     )
 }

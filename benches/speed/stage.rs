@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -70,6 +70,11 @@ impl Stage {
         self.folder.path().join(".local/share/co")
     }
 
+    /// Where the user's settings and rules are.
+    pub fn settings(&self) -> PathBuf {
+        self.folder.path().join(".config/co")
+    }
+
     fn program(who: Who) -> (PathBuf, &'static [&'static str]) {
         match who {
             Who::Co => (PathBuf::from(env!("CARGO_BIN_EXE_co")), &[]),
@@ -79,10 +84,18 @@ impl Stage {
 
     /// Runs it to its end without a terminal, its output into a pipe that is drained at once; what it cost.
     pub fn run(&self, who: Who, args: &[&str]) -> Cost {
-        let (program, first) = Self::program(who);
         let before = children_cpu();
         let start = Instant::now();
-        let output = Command::new(program)
+        let output = self.output(who, args);
+        let wall = ms(start.elapsed());
+        assert!(output.status.success(), "{args:?} ended with {}", output.status);
+        Cost { wall, cpu: children_cpu() - before }
+    }
+
+    /// Runs it to its end as [`Stage::run`] does; its output.
+    pub fn output(&self, who: Who, args: &[&str]) -> Output {
+        let (program, first) = Self::program(who);
+        Command::new(program)
             .args(first)
             .args(args)
             .env_clear()
@@ -90,10 +103,7 @@ impl Stage {
             .current_dir(self.workspace())
             .stdin(Stdio::null())
             .output()
-            .unwrap();
-        let wall = ms(start.elapsed());
-        assert!(output.status.success(), "{args:?} ended with {}", output.status);
-        Cost { wall, cpu: children_cpu() - before }
+            .unwrap()
     }
 
     /// Starts it on a terminal.
