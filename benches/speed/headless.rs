@@ -70,10 +70,7 @@ pub fn spans(report: &mut Report) {
         (with, without)
     };
     let wall = |costs: &[super::stage::Cost]| costs.iter().map(|cost| cost.wall).collect::<Vec<_>>();
-    // Means of twenty, because the kernel counts in ticks of 10 ms.
-    let cpu = |costs: &[super::stage::Cost]| -> Vec<f64> {
-        costs.chunks_exact(20).map(|some| some.iter().map(|cost| cost.cpu).sum::<f64>() / 20.0).collect()
-    };
+    let cpu = |costs: &[super::stage::Cost]| costs.iter().map(|cost| cost.cpu).collect::<Vec<_>>();
     let (with, without) = take("An instant answer.".to_owned(), 100);
     report.add(
         "headless turn with spans, beside one without",

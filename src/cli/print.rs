@@ -183,6 +183,7 @@ async fn turn(
         went = headless::run(&mut session, &env, work, frontend, stop.token.clone()) => went,
         never = app.permissions.keep_rules(&folder) => match never {},
     };
+    app.world.telemetry.write_soon();
     app.tasks.end_all(&app.spill(session.id())).await;
     say_words(&mut words, console);
     // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.

@@ -145,6 +145,15 @@ impl Telemetry {
         }
     }
 
+    /// Has the spans that ended written without waiting for more of them, and does not wait for it.
+    pub fn write_soon(&self) {
+        for queue in self.0.places.get().into_iter().flatten() {
+            let (done, _) = sync_channel(1);
+            // Where the queue is full they are being written.
+            drop(queue.sender.try_send(Job::Flush(done)));
+        }
+    }
+
     /// Waits until the spans that ended are kept, for a bounded time. What is not written by then is lost.
     pub fn flush(&self) {
         for queue in self.0.places.get().into_iter().flatten() {

@@ -359,14 +359,21 @@ impl<'a> SessionRuntime<'a> {
             let text = "The last turn was cut off. `/retry` continues it; a new prompt goes on without it.";
             self.client.say(Say::warning("cut off", text)).await;
         }
-        if let (Some(_), Some(TurnEnd::LimitReached { limit: Limit::Cap(cap) })) =
-            (history.running(), history.last_end())
-        {
-            let text = format!(
-                "The last turn stopped at {}. `/retry` continues it; a new prompt goes on without it.",
-                code(cap.setting())
-            );
-            self.client.say(Say::warning("cap", text)).await;
+        match (history.running(), history.last_end()) {
+            (Some(_), Some(TurnEnd::LimitReached { limit: Limit::Cap(cap) })) => {
+                let text = format!(
+                    "The last turn stopped at {}. `/retry` continues it; a new prompt goes on without it.",
+                    code(cap.setting())
+                );
+                self.client.say(Say::warning("cap", text)).await;
+            }
+            (Some(_), Some(TurnEnd::Failed { error })) => {
+                let text = format!(
+                    "The last turn failed: {error}. `/retry` repeats its request; a new prompt goes on without it."
+                );
+                self.client.say(Say::warning("failed", text)).await;
+            }
+            _ => {}
         }
         for text in orphaned_processes(&self.session).await {
             self.client.say(Say::warning("left behind", text)).await;

@@ -364,6 +364,11 @@ fn the_last_prompt_is_repeated() {
         face.line("tell me").await;
         assert!(matches!(face.end().await, TurnEnd::Failed { .. }));
         face.idle().await;
+        face.close().await;
+        let mut face = open(&co, Opening::Latest);
+        let (_, text, _) = face.local().await;
+        assert!(text.contains("no such key") && text.contains("`/retry` repeats"), "{text}");
+        face.idle().await;
         face.line("/retry").await;
         assert_eq!(face.reply().await, "One.");
         face.end().await;
