@@ -121,7 +121,7 @@ fn rows(one: &StoredRequest, around: &Around) -> Rows {
 fn decision(one: &StoredRequest, rows: &mut Rows) {
     let Some((approval, by)) = &one.decision else { return };
     let at = one.decided_at.map_or_else(String::new, |at| format!(", {at}"));
-    rows.push(("decided", format!("{} {}{at}", words::verdict(approval, &one.request), words::decider(by))));
+    rows.push(("decided", format!("{} {}{at}", approval.verdict(Some(&one.request)), words::decider(by))));
     rows.extend(words::note(approval).map(|note| ("note", note.to_owned())));
     if let Approval::Approve { remember, rule, .. } = approval {
         let kept = match remember {
