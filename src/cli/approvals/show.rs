@@ -92,7 +92,7 @@ fn rows(one: &StoredRequest, around: &Around) -> Rows {
         format!("▲ {place}: “{}” is text from {}{from}", taint.words, words::source(&taint.source))
     });
     list(&mut rows, "source", &taints.collect::<Vec<_>>());
-    rows.push(("undo", request.plan.undo.words().to_owned()));
+    rows.extend(request.plan.undo_words().map(|undo| ("undo", undo.to_owned())));
     list(&mut rows, "after", &request.after);
     list(&mut rows, "needs", &around.depends);
     list(&mut rows, "needed", &around.dependents);

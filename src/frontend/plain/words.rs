@@ -43,10 +43,10 @@ pub(super) const LOGIN: &str = "Run `co auth add` in another shell: it asks for 
 
 /// Returns the sentence that asks for a decision.
 pub(super) fn question(request: &Request, number: usize, of: usize) -> String {
-    let undo = request.plan.undo.words();
+    let undo = request.plan.undo_words().map_or(String::new(), |undo| format!(", {undo}"));
     let risk = request.risk.word();
     let tool = request.tool.as_str();
-    format!("Approval {number} of {of}, {risk} risk, {undo}: {tool}, {}.", ended(&request.plan.summary))
+    format!("Approval {number} of {of}, {risk} risk{undo}: {tool}, {}.", ended(&request.plan.summary))
 }
 
 /// Says that not all of a request was printed.
@@ -105,7 +105,9 @@ pub(super) fn facts(request: &Request, header: Option<&Header>) -> Vec<String> {
     for after in &request.after {
         put(&mut rows, "Runs after ", after);
     }
-    put(&mut rows, "It ", request.plan.undo.words());
+    if let Some(undo) = request.plan.undo_words() {
+        put(&mut rows, "It ", undo);
+    }
     if let Some(header) = header {
         put(&mut rows, "Folder: ", &header.workspace.display().to_string());
         put(&mut rows, "Isolation: ", header.isolation);

@@ -416,6 +416,7 @@ fn a_question_of_the_model_is_answered_in_words_or_by_number() {
     for (typed, answer) in [("2", "green"), ("blue, rather", "blue, rather")] {
         let mut face = Face::asking(one.clone());
         assert!(face.text.contains("Which one?\n    1 red\n    2 green\n"), "{}", face.text);
+        assert!(!face.text.contains("undone"), "an answer changes nothing: {}", face.text);
         face.asks.clear();
         let face = face.say("1").wait(600).say("").wait(600).say("1").wait(600).say(typed);
         let sent = format!("{:?}", face.asks);
