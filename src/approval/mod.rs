@@ -101,6 +101,22 @@ impl Approval {
         Self::Approve { instead: Some((tool, args)), remember: Remember::Once, note: None, rule: None }
     }
 
+    /// Says what was decided: "approved with changes", "answered". Without its request the kind of call is not known.
+    pub fn verdict(&self, request: Option<&Request>) -> String {
+        match self {
+            Self::Approve { .. } if request.is_some_and(Request::wants_answer) => "answered".to_owned(),
+            Self::Approve { instead: None, .. } => "approved".to_owned(),
+            Self::Approve { instead: Some((tool, _)), .. }
+                if request.is_some_and(|request| request.tool != *tool) =>
+            {
+                format!("approved as another call, {tool}")
+            }
+            Self::Approve { instead: Some(_), .. } => "approved with changes".to_owned(),
+            Self::Deny { .. } => "denied".to_owned(),
+            Self::Later => "postponed".to_owned(),
+        }
+    }
+
     /// An approval of this call and similar ones for the session.
     pub fn for_session() -> Self {
         Self::Approve { instead: None, remember: Remember::Session, note: None, rule: None }
@@ -232,6 +248,11 @@ impl Request {
     /// Whether it is a question of a tool server: its arguments are the answer, and no call runs.
     pub fn is_question(&self) -> bool {
         self.tool.as_str() == QUESTION
+    }
+
+    /// Whether an approval is an answer: to the model, or to a tool server.
+    pub fn wants_answer(&self) -> bool {
+        self.is_question() || self.plan.question.is_some()
     }
 
     /// Returns the JSON Schema of its tool's arguments; `known` is asked for that of a tool of the program.

@@ -352,6 +352,7 @@ const COLUMNS: &[(&str, Change)] = &[
     ("dry-run", |case| case.mode(Mode::DryRun)),
     ("defer-all", |case| case.mode(Mode::DeferAll)),
     ("yolo", Case::yolo),
+    ("yolo yes", |case| case.with(|case| case.policy.auto_approve = AutoApprove::YoloUnsandboxed)),
 ];
 
 /// The verdict and who settled it.
@@ -520,7 +521,8 @@ proptest! {
         let case = case.with(|case| case.isolation = Isolation::NONE);
         let decision = case.decide();
         let runs = case.spec.category == Category::Shell && decision.verdict == Verdict::Allow;
-        let by_words = matches!(decision.by, Decider::Rule { .. } | Decider::Grant | Decider::Hook);
+        let typed = case.policy.auto_approve == AutoApprove::YoloUnsandboxed;
+        let by_words = matches!(decision.by, Decider::Rule { .. } | Decider::Grant | Decider::Hook) || typed;
         prop_assert!(!runs || by_words);
     }
 

@@ -1,7 +1,7 @@
 //! The safety rules for answers to requests, shared by all interactive front ends. Pure: the caller provides the time.
 //!
-//! - An approval counts only if the whole effect of the request was shown; the screen lets the rest of a file's contents
-//!   be approved unread, after it has said that it was not shown.
+//! - An approval counts only if the whole effect of the request was shown; the rest of a file's contents can be approved
+//!   unread, by a key or a word of its own, once it was said that it was not shown.
 //! - No answer counts before the request was shown for [`GUARD_MS`]; an earlier one restarts that time.
 //! - Where answers are keys, each approval restarts that time, the first of two as well. Which key events are one press
 //!   is for the front end to say.

@@ -1,12 +1,14 @@
 //! `field=value` on the arguments of a request: determines the field and the type of its value. Pure. Called by
-//! `co approvals yes --set` and by the plain front end.
+//! `co approvals yes --set` and by the plain front end. Also which arguments a preview leaves to be told.
 //!
 //! The tool's schema defines both. A value is literal if the field takes text, and parsed as JSON otherwise.
 //! A value that violates the schema is never written. Errors name the field, what it takes and an example.
 
 use serde_json::{Map, Value};
 
+use crate::approval::Request;
 use crate::stdx::text::{nearest, one_line_summary, sanitize_line};
+use crate::tool::Preview;
 use crate::tool::schema::{faults, resolved};
 
 /// Width of a value in an error, in cells.
@@ -14,6 +16,26 @@ const SHOWN: usize = 40;
 
 /// Maximum depth of a field.
 const DEEPEST: usize = 32;
+
+/// The length in bytes from which the text of an argument is left to the diff that shows it.
+const LONG_TEXT: usize = 200;
+
+/// Returns the arguments of a request without the texts that its preview shows: long ones, and those of several lines.
+pub fn not_shown(request: &Request) -> Value {
+    let is_shown = |text: &str| match &request.plan.preview {
+        Preview::None => false,
+        Preview::Diff { .. } => text.contains('\n') || text.len() > LONG_TEXT,
+        Preview::Text { text: shown } => text.contains('\n') && shown.contains(text.trim_end()),
+        Preview::Fields { fields } => text.contains('\n') && fields.iter().any(|(_, value)| value == text),
+    };
+    match &request.args {
+        Value::Object(all) => {
+            let kept = all.iter().filter(|(_, value)| !value.as_str().is_some_and(is_shown));
+            kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+        }
+        other => other.clone(),
+    }
+}
 
 /// Returns the arguments with all changes; errs with a sentence if one cannot be made.
 pub fn changed(tool: &str, schema: Option<&Value>, args: &Value, sets: &[String]) -> Result<Value, String> {

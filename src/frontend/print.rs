@@ -15,6 +15,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::rows;
 use crate::agent::port::{Closed, Event, Frontend, Op};
+use crate::approval::{Request, RequestId};
 use crate::message::{CallId, NoteKind, ToolCall, ToolReturn, UsedMemory, UserPart};
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 
@@ -64,6 +65,7 @@ struct PrintedPage {
     out_line: PrintedLine,
     err_line: PrintedLine,
     summaries: HashMap<CallId, String>,
+    asked: HashMap<RequestId, Request>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,6 +88,7 @@ impl PrintFrontend {
             out_line: PrintedLine::Start,
             err_line: PrintedLine::Start,
             summaries: HashMap::new(),
+            asked: HashMap::new(),
         };
         Self { page: Mutex::new(page) }
     }
@@ -122,9 +125,14 @@ impl PrintedPage {
             }
             Event::ToolRunning { call } => self.running(&call).await,
             Event::ToolReturn { call, returned } => self.returned(&call, &returned).await,
-            Event::ApprovalNeeded { request } => self.row(&rows::waiting(&request)).await,
+            Event::ApprovalNeeded { request } => {
+                let row = rows::waiting(&request);
+                self.asked.insert(request.id.clone(), request);
+                self.row(&row).await
+            }
             Event::ApprovalSettled { request, settled } => {
-                self.row(&format!("◇ {}: {}", sanitize_line(&request.0), rows::settled(&settled))).await
+                let told = rows::settled(self.asked.get(&request), &settled);
+                self.row(&format!("◇ {}: {told}", sanitize_line(&request.0))).await
             }
             Event::Retry { message, wait, attempt, of, then, .. } => {
                 self.restarted().await?;

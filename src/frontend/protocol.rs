@@ -14,7 +14,7 @@ use crate::config::{Mode, Secret};
 use crate::frontend::images::Prompt;
 use crate::history::SessionId;
 use crate::message::{Message, ToolName, Usd};
-use crate::store::{Attachment, RequestState, StoredRequest};
+use crate::store::{Attachment, PastDecision, RequestState, StoredRequest};
 use crate::tool::mcp::ListedTool;
 use crate::tool::{Risk, ToolSpec};
 
@@ -102,6 +102,8 @@ pub enum ServerMessage {
     /// The conversation so far, when a session is opened or cleared; replaces the transcript.
     Transcript {
         messages: Vec<Message>,
+        /// The decisions on its calls, the last one of a call last.
+        decided: Vec<PastDecision>,
     },
     /// The composer's stored text.
     Draft {

@@ -58,23 +58,19 @@ pub(super) fn waiting(request: &Request) -> String {
 }
 
 /// Describes how a request was settled.
-pub(super) fn settled(settled: &Settled) -> String {
+pub(super) fn settled(request: Option<&Request>, settled: &Settled) -> String {
     match settled {
-        Settled::Decided { approval, by } => format!("{} {}", decision(approval), by.word()),
+        Settled::Decided { approval, by } => {
+            let reason = match approval {
+                Approval::Deny { reason: Some(reason) } => format!(" ({})", one_line_summary(reason, WIDTH)),
+                Approval::Deny { reason: None } | Approval::Approve { .. } | Approval::Later => String::new(),
+            };
+            format!("{}{reason} {}", sanitize_line(&approval.verdict(request)), by.word())
+        }
         Settled::Withdrawn => "withdrawn: the turn was interrupted".to_owned(),
         Settled::Detached => "still waiting; the conversation continues without it".to_owned(),
         Settled::Superseded => "replaced by a new request".to_owned(),
         Settled::Expired => "expired".to_owned(),
-    }
-}
-
-fn decision(approval: &Approval) -> String {
-    match approval {
-        Approval::Approve { instead: None, .. } => "approved".to_owned(),
-        Approval::Approve { instead: Some(_), .. } => "approved with changes".to_owned(),
-        Approval::Deny { reason: Some(reason) } => format!("denied ({})", one_line_summary(reason, WIDTH)),
-        Approval::Deny { reason: None } => "denied".to_owned(),
-        Approval::Later => "postponed".to_owned(),
     }
 }
 
@@ -149,7 +145,7 @@ mod tests {
             (Settled::Detached, "still waiting; the conversation continues without it"),
             (Settled::Superseded, "replaced by a new request"),
         ] {
-            assert_eq!(settled(&end), expected);
+            assert_eq!(settled(None, &end), expected);
         }
     }
 }

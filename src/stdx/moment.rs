@@ -40,10 +40,17 @@ pub fn ago(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
         3_600..21_600 => return format!("{} h ago", seconds / 3_600),
         21_600.. => {}
     }
+    let day = |at: Timestamp| at.to_zoned(zone.clone()).date();
+    let today = if day(then) >= day(now) { "today " } else { "" };
+    format!("{today}{}", moment(then, now, zone))
+}
+
+/// Formats a moment of the past by the clock and the calendar: `23:59`, `yesterday 23:59`, `Mon 23:59`, `3 Oct 2025`.
+#[must_use]
+pub fn moment(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let (then, now) = (then.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
-    let days = (now.date() - then.date()).get_days();
-    let format = match days {
-        ..=0 => "today %H:%M",
+    let format = match (now.date() - then.date()).get_days() {
+        ..=0 => "%H:%M",
         1 => "yesterday %H:%M",
         2..=6 => "%a %H:%M",
         7.. if then.year() == now.year() => "%-d %b",

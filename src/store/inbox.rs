@@ -13,6 +13,7 @@ use super::writer::Reader;
 use super::{Listed, Store, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::SessionId;
+use crate::message::CallId;
 
 /// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -122,6 +123,15 @@ pub struct StoredRequest {
     pub seq: u64,
 }
 
+/// What was decided on a call, and when.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastDecision {
+    pub call: CallId,
+    pub approval: Approval,
+    pub by: Decider,
+    pub at: Timestamp,
+}
+
 /// Which requests to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestFilter {
@@ -172,6 +182,32 @@ impl Store {
                 .query_row(sql, [id], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?)));
             let Some((created, decided)) = row.optional().sql()? else { return Ok(None) };
             Ok(Some((moment(created), decided.map(moment))))
+        })
+        .await
+    }
+
+    /// Returns the decisions on the calls of a session, the last one of a call last.
+    pub async fn decisions(&self, session: &SessionId) -> Result<Vec<PastDecision>, StoreError> {
+        let session = session.0.clone();
+        self.read(move |reader| {
+            let mut select = reader
+                .connection
+                .prepare_cached(
+                    "SELECT call, decision, decided_by, decided_at FROM approvals
+                     WHERE session = ?1 AND decision IS NOT NULL AND decided_at IS NOT NULL ORDER BY seq",
+                )
+                .sql()?;
+            let mut rows = select.query([session]).sql()?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next().sql()? {
+                found.push(PastDecision {
+                    call: CallId(row.get(0).sql()?),
+                    approval: parse(&row.get::<_, String>(1).sql()?)?,
+                    by: parse(&row.get::<_, String>(2).sql()?)?,
+                    at: moment(row.get(3).sql()?),
+                });
+            }
+            Ok(found)
         })
         .await
     }

@@ -46,7 +46,7 @@ pub use self::audit::{
 pub use self::decide::DecideOutcome;
 pub use self::error::{Listed, StoreError};
 pub use self::health::DatabaseCopy;
-pub use self::inbox::{Attachment, RequestFilter, RequestState, StoredRequest};
+pub use self::inbox::{Attachment, PastDecision, RequestFilter, RequestState, StoredRequest};
 pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
 pub use self::questions::QuestionStatus;
 pub use self::redact::MARK;

@@ -295,9 +295,27 @@ pub enum Undo {
     None,
 }
 
+impl CallPlan {
+    /// Whether it changes something, as far as the plan tells; the answer to a question does not.
+    pub fn changes_something(&self) -> bool {
+        let changes = match &self.access {
+            Access::Paths { writes, .. } => !writes.is_empty(),
+            Access::Anything => self.effect != Effect::LooksOnly,
+            Access::Web { .. } => false,
+            Access::External { .. } | Access::Nothing => true,
+        };
+        changes && self.question.is_none()
+    }
+
+    /// Says what of it can be undone; `None` if it changes nothing.
+    pub fn undo_words(&self) -> Option<&'static str> {
+        self.changes_something().then(|| self.undo.words())
+    }
+}
+
 impl Undo {
     /// Says it of a call.
-    pub fn words(self) -> &'static str {
+    fn words(self) -> &'static str {
         match self {
             Self::Exact => "can be undone exactly",
             Self::Compensating => "can be undone as far as files of the workspace go",

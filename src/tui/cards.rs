@@ -12,6 +12,7 @@ use super::composer::Editor;
 use super::form::Form;
 use super::hunks::{Hunks, Kept, Sides};
 use super::list::OpenRequest;
+use super::markdown::Language;
 use super::rule::{RuleForm, RuleStanding, RuleView};
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
@@ -20,6 +21,9 @@ use crate::tool::{Preview, Risk, ToolSpec};
 
 /// Why the approving key for unread text does nothing.
 pub const UNREAD: &str = "only file contents can be approved unread: never HIGH or ▲";
+
+/// Up to this many lines of a change its code is coloured.
+const MOST_COLOURED: usize = 500;
 
 /// From this many body lines on, reading in an editor is offered.
 const LONG: usize = 400;
@@ -152,6 +156,15 @@ impl Card {
     /// Whether it may be approved before all of it was on the screen; its top must have been.
     pub fn may_be_unread(&self) -> bool {
         self.is_shown && self.request.may_be_unread()
+    }
+
+    /// Returns the language of the code that it changes.
+    pub fn language(&self) -> Option<Language> {
+        match &self.request.plan.preview {
+            // A long change is laid out again whenever a hunk is chosen.
+            Preview::Diff { path, lines } if lines.len() <= MOST_COLOURED => Language::of_file(path),
+            Preview::Diff { .. } | Preview::None | Preview::Text { .. } | Preview::Fields { .. } => None,
+        }
     }
 
     /// Returns its data for a list, unless a decision was sent.

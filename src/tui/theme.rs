@@ -308,6 +308,7 @@ pub struct Glyphs {
     pub cursor: &'static str,
     pub corners: [&'static str; 4],
     pub down: &'static str,
+    pub up: &'static str,
     pub left: &'static str,
     /// Before the block that has the keyboard focus.
     pub here: &'static str,
@@ -344,6 +345,7 @@ impl Glyphs {
         cursor: "▌",
         corners: ["╭", "╮", "╰", "╯"],
         down: "↓",
+        up: "↑",
         left: "←",
         here: "▌",
         dot: "·",
@@ -376,6 +378,7 @@ impl Glyphs {
         cursor: "_",
         corners: ["+", "+", "+", "+"],
         down: "v",
+        up: "^",
         left: "<",
         here: ">",
         dot: "-",

@@ -12,6 +12,7 @@ pub use self::place::{Bookmark, Hit, Spot, columns};
 use super::cells::{Cell, Look};
 use super::line::Line;
 use super::markdown::Languages;
+use super::theme::Glyphs;
 
 /// The number of cells on either side of the screen whose lines are kept.
 const KEPT_AROUND: usize = 40;
@@ -27,6 +28,11 @@ pub struct Transcript {
     pub unseen: usize,
     /// The last cell while the end was on the screen, and its lines.
     seen_to: (usize, usize),
+    /// The last part of the reply, and its lines that were seen: output of the user's own commands may stand below it
+    /// while it grows out of sight.
+    part: Option<(usize, usize)>,
+    /// Lines that it grew by since.
+    grown: usize,
     /// Lines drawn after the last cell: the card.
     card: Vec<Line>,
     visible: Vec<Visible>,
@@ -114,6 +120,7 @@ impl Transcript {
     /// Counts the lines below those that were seen. Each cell is laid out for it once; only the last one may grow.
     fn count_unseen(&mut self, look: &Look) {
         let Some(last) = self.cells.len().checked_sub(1) else { return };
+        self.count_grown(look);
         if self.follows() {
             self.seen_to = (last, self.known_lines(last, look));
             self.unseen = 0;
@@ -124,12 +131,33 @@ impl Transcript {
         self.unseen = lines.saturating_sub(seen);
     }
 
+    /// Counts the lines of the reply's last part that were added out of sight, above what is counted as unseen.
+    fn count_grown(&mut self, look: &Look) {
+        let newest = (self.fresh..self.cells.len()).rev().find(|at| self.cells[*at].kind.is_of_reply());
+        let Some(at) = newest.or(self.part.map(|(at, _)| at)).filter(|at| *at < self.cells.len()) else {
+            return;
+        };
+        let lines = self.known_lines(at, look);
+        let ends = |it: &Visible| it.block == at && it.from + it.count >= lines + self.gap(at);
+        let is_counted = !self.follows() && at >= self.seen_to.0;
+        let seen = match self.part {
+            Some((known, seen)) if known == at && !is_counted && !self.visible.iter().any(ends) => seen,
+            Some(_) | None => lines,
+        };
+        self.part = Some((at, seen));
+        self.grown = lines.saturating_sub(seen);
+    }
+
     fn known_lines(&mut self, cell: usize, look: &Look) -> usize {
         self.cells[cell].known_height().unwrap_or_else(|| self.lines_of(cell, look))
     }
 
     /// After a change of width, keeps the cell at the top and roughly the same part of it.
     fn keep_place(&mut self, look: &Look) {
+        if self.width != look.width {
+            // Its lines are others now.
+            self.part = None;
+        }
         if let Scroll::At(place) = self.scroll
             && self.width != look.width
             && let Some(cell) = self.cells.get(place.block)
@@ -211,15 +239,27 @@ impl Transcript {
         self.unseen = 0;
     }
 
-    /// Returns the notice shown while the end is out of sight: how many lines were added since. `bottom` is
-    /// the key that scrolls to the end.
-    pub fn pill(&self, down: &str, bottom: &str) -> Option<String> {
-        match (self.scroll, self.unseen) {
-            (Scroll::Follow, _) => None,
-            (Scroll::At(_), 0) => Some(format!(" {down} {bottom} ")),
-            (Scroll::At(_), 1) => Some(format!(" {down} 1 new line ")),
-            (Scroll::At(_), unseen) => Some(format!(" {down} {unseen} new lines ")),
+    /// Returns the notice shown while the end, or the end of the reply, is out of sight: how many lines were added since.
+    /// `bottom` is the key that scrolls to the end.
+    pub fn pill(&self, glyphs: &Glyphs, bottom: &str) -> Option<String> {
+        let top = self.visible.first().map(|first| first.block);
+        let is_above = self.grown > 0 && self.part.map(|(at, _)| at) < top;
+        let way = if is_above { glyphs.up } else { glyphs.down };
+        match (self.scroll, self.unseen + self.grown) {
+            (Scroll::Follow, 0) => None,
+            (Scroll::At(_), 0) => Some(format!(" {way} {bottom} ")),
+            (_, 1) => Some(format!(" {way} 1 new line ")),
+            (_, unseen) => Some(format!(" {way} {unseen} new lines ")),
         }
+    }
+
+    /// Scrolls to what the notice tells of, in a pane of `rows` rows.
+    pub fn to_new(&mut self, look: &Look, rows: usize) {
+        if let (Scroll::Follow, 1.., Some((at, _))) = (self.scroll, self.grown, self.part) {
+            let lines = self.lines_of(at, look);
+            return self.reveal(at, lines.saturating_sub(1), look, rows);
+        }
+        self.follow();
     }
 
     pub fn to_top(&mut self) {
@@ -311,7 +351,6 @@ mod tests {
 
     use super::*;
     use crate::tui::cells::{CellKind, Fold, Motion};
-    use crate::tui::theme::Glyphs;
 
     fn look(width: usize) -> Look {
         Look {

@@ -188,7 +188,7 @@ impl Done {
                 return Ok(());
             }
             DecideOutcome::AlreadyDecided { approval, by } => {
-                let (verdict, by) = (words::verdict(&approval, &one.request), words::decider(&by));
+                let (verdict, by) = (approval.verdict(Some(&one.request)), words::decider(&by));
                 format!("request {id} was already {verdict} {by}; nothing was changed")
             }
             DecideOutcome::NotOpen { state } => {
@@ -231,7 +231,7 @@ impl Done {
             let open_in = holders.get(&one.session).map(|owner| owner.pid);
             rows.push(json!({
                 "id": one.id(),
-                "decision": words::verdict(approval, &one.request),
+                "decision": approval.verdict(Some(&one.request)),
                 "session": one.session,
                 "open_in_process": open_in,
                 "held_up": if is_yes(approval) { held_up } else { Vec::new() },
@@ -245,7 +245,7 @@ impl Done {
         let mut sessions: Vec<&SessionId> = Vec::new();
         for (one, approval) in &self.decided {
             let (verdict, summary) =
-                (words::verdict(approval, &one.request), sanitize_line(&one.request.plan.summary));
+                (approval.verdict(Some(&one.request)), sanitize_line(&one.request.plan.summary));
             let width = covered(one, approval).map_or_else(String::new, |covered| format!(" ({covered})"));
             context.console.out(&format!("{} {}: {summary}{width}\n", sanitize_line(&verdict), one.id()))?;
             if *approval != Approval::Later && !sessions.contains(&&one.session) {

@@ -92,7 +92,7 @@ fn rows(one: &StoredRequest, around: &Around) -> Rows {
         format!("▲ {place}: “{}” is text from {}{from}", taint.words, words::source(&taint.source))
     });
     list(&mut rows, "source", &taints.collect::<Vec<_>>());
-    rows.push(("undo", request.plan.undo.words().to_owned()));
+    rows.extend(request.plan.undo_words().map(|undo| ("undo", undo.to_owned())));
     list(&mut rows, "after", &request.after);
     list(&mut rows, "needs", &around.depends);
     list(&mut rows, "needed", &around.dependents);
@@ -121,7 +121,7 @@ fn rows(one: &StoredRequest, around: &Around) -> Rows {
 fn decision(one: &StoredRequest, rows: &mut Rows) {
     let Some((approval, by)) = &one.decision else { return };
     let at = one.decided_at.map_or_else(String::new, |at| format!(", {at}"));
-    rows.push(("decided", format!("{} {}{at}", words::verdict(approval, &one.request), words::decider(by))));
+    rows.push(("decided", format!("{} {}{at}", approval.verdict(Some(&one.request)), words::decider(by))));
     rows.extend(words::note(approval).map(|note| ("note", note.to_owned())));
     if let Approval::Approve { remember, rule, .. } = approval {
         let kept = match remember {

@@ -194,7 +194,7 @@ fn told(one: &StoredRequest) -> String {
         (RequestState::Superseded, _) => "replaced by a new request".to_owned(),
         (_, Some((approval, by))) => {
             let said = words::note(approval).map_or_else(String::new, |note| format!(": {note}"));
-            format!("{} {}{said}", words::verdict(approval, &one.request), words::decider(by))
+            format!("{} {}{said}", approval.verdict(Some(&one.request)), words::decider(by))
         }
         (_, None) => "closed without a decision".to_owned(),
     }

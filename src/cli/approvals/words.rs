@@ -29,19 +29,6 @@ pub(super) fn decider(by: &Decider) -> String {
     }
 }
 
-/// Describes a decision in two or three words.
-pub(super) fn verdict(approval: &Approval, request: &Request) -> String {
-    match approval {
-        Approval::Approve { instead: None, .. } => "approved".to_owned(),
-        Approval::Approve { instead: Some((tool, _)), .. } if *tool != request.tool => {
-            format!("replaced by a call of {tool}")
-        }
-        Approval::Approve { instead: Some(_), .. } => "approved with changes".to_owned(),
-        Approval::Deny { .. } => "denied".to_owned(),
-        Approval::Later => "postponed".to_owned(),
-    }
-}
-
 /// Returns the note that the user gave with a decision.
 pub(super) fn note(approval: &Approval) -> Option<&str> {
     match approval {
@@ -55,7 +42,7 @@ pub(super) fn note(approval: &Approval) -> Option<&str> {
 pub(super) fn state(one: &StoredRequest, progress: CallProgress) -> String {
     let decided = one.decision.as_ref().map(|(approval, by)| {
         let said = note(approval).map_or_else(String::new, |note| format!(": {note}"));
-        format!("{} {}{said}", verdict(approval, &one.request), decider(by))
+        format!("{} {}{said}", approval.verdict(Some(&one.request)), decider(by))
     });
     match (one.state, decided) {
         (RequestState::Consumed, Some(decided)) if one.request.is_question() => {

@@ -1,7 +1,7 @@
 //! Handles the user's lines: answers to the open question, commands of this front end, and all others, for the owner.
 //!
-//! An empty line approves nothing, nor does a line from before the question or before the whole request was printed. A
-//! high-risk request needs two lines.
+//! An empty line approves nothing, nor does a line from before the question or before the whole request was printed,
+//! except `Y` for the contents of a file. A high-risk request needs two lines.
 
 use super::approvals::{MOST_HASTY, OpenQuestion, Origin, PAGE, QuestionStage, State};
 use super::edit;
@@ -11,7 +11,7 @@ use super::words;
 use crate::agent::port::Op;
 use crate::approval::Approval;
 use crate::command::{Entry, dispatch};
-use crate::frontend::dialogue::{self, Dialogue, Yes};
+use crate::frontend::dialogue::{self, Dialogue, Seen, Yes};
 use crate::frontend::protocol::{ClientRequest, Header};
 use crate::stdx::text::one_line_summary;
 
@@ -204,7 +204,9 @@ impl Plain {
             self.page.block(&rows[..body].join("\n"), "    ");
             body
         } else {
-            self.page.line(&format!("    It has {body} lines. 5 prints them; approve after the last one."));
+            let unread = if request.may_be_unread() { "; Y approves them unread" } else { "" };
+            let text = format!("    It has {body} lines. 5 prints them; approve after the last one{unread}.");
+            self.page.line(&text);
             0
         };
         self.page.prompt(&format!("  {CHOICES}"));
@@ -259,6 +261,10 @@ impl Plain {
         }
         let word = text.trim().to_lowercase();
         match open.stage {
+            QuestionStage::Choice if text.trim() == "Y" => match open.request.may_be_unread() {
+                true => self.yes_having(Seen::All, Approval::yes()),
+                false => self.page.line(words::UNREAD),
+            },
             QuestionStage::Choice => self.choose(&word),
             QuestionStage::Confirm if word == "yes" => {
                 let approval = open.dialogue.approved_once().cloned().unwrap_or_else(Approval::yes);
@@ -352,12 +358,18 @@ impl Plain {
     }
 
     pub(super) fn yes(&mut self, approval: Approval) {
+        let Some(open) = &self.approvals.open else { return };
+        self.yes_having(open.seen(), approval);
+    }
+
+    /// Takes an approval after this much was seen, or need not be.
+    fn yes_having(&mut self, seen: Seen, approval: Approval) {
         let now = self.now_ms;
         let Some(open) = &mut self.approvals.open else { return };
-        match open.dialogue.yes(approval, open.request.risk, open.seen(), now) {
+        match open.dialogue.yes(approval, open.request.risk, seen, now) {
             Yes::Send(approval) => self.decide(approval),
             Yes::Once => self.stage_anew(QuestionStage::Confirm),
-            Yes::Unseen => self.page.line(words::UNSEEN),
+            Yes::Unseen => self.page.line(&words::unseen(&open.request)),
             Yes::TooSoon => self.hasty(),
         }
     }
@@ -365,7 +377,7 @@ impl Plain {
     /// Sends the decision on the open request.
     fn decide(&mut self, approval: Approval) {
         let Some(open) = self.approvals.open.take() else { return };
-        self.page.line(&format!("Approval {}: {}.", open.number, words::decision(&approval)));
+        self.page.line(&format!("Approval {}: {}.", open.number, approval.verdict(Some(&open.request))));
         let id = open.request.id;
         if self.approvals.get(&id).is_some_and(|entry| entry.origin != Origin::Own) {
             self.approvals.remove(&id);

@@ -117,8 +117,6 @@ impl OpenQuestion {
     /// Returns the rows of the next page and records them as printed; after the last page the first again.
     pub(super) fn page(&mut self) -> Vec<String> {
         let from = if self.printed >= self.rows.len() { 0 } else { self.printed };
-        // Short details are always printed completely.
-        let from = if self.rows.len() <= PAGE { 0 } else { from };
         let to = (from + PAGE).min(self.rows.len());
         self.printed = self.printed.max(to);
         let mut rows = self.rows[from..to].to_vec();

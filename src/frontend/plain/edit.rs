@@ -26,7 +26,7 @@ impl Plain {
     pub(super) fn edit(&mut self) {
         let Some(open) = &mut self.approvals.open else { return };
         if open.seen() != Seen::All {
-            return self.page.line(words::UNSEEN);
+            return self.page.line(&words::unseen(&open.request));
         }
         match self.setup.editing {
             Editing::Editor => {

@@ -159,6 +159,7 @@ impl Plain {
     fn settled(&mut self, id: &RequestId, settled: &Settled) {
         let Some(entry) = self.approvals.get(id) else { return };
         let (number, sent) = (entry.number, entry.state == State::Sent);
+        let told = words::settled(&entry.request, settled, number.max(1));
         let was_open = self.approvals.open.as_ref().is_some_and(|open| open.request.id == *id);
         let stays = match settled {
             Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
@@ -177,7 +178,7 @@ impl Plain {
         if ours || put_off_already {
             return;
         }
-        if let Some(text) = words::settled(settled, number.max(1)) {
+        if let Some(text) = told {
             self.page.line(&text);
         } else if was_open {
             self.page.line(&format!("Approval {number} is asked again."));

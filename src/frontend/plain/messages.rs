@@ -10,7 +10,7 @@ impl Plain {
     pub(super) fn notice(&mut self, notice: ServerMessage) {
         match notice {
             ServerMessage::Header(header) => self.header(header),
-            ServerMessage::Transcript { messages } => self.transcript(&messages),
+            ServerMessage::Transcript { messages, decided: _ } => self.transcript(&messages),
             ServerMessage::Draft { text } => {
                 self.answered();
                 self.awaiting = Awaiting::Nothing;

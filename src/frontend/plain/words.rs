@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::agent::port::Settled;
 use crate::approval::{Approval, Request};
+use crate::frontend::fields;
 use crate::frontend::protocol::Header;
 use crate::history::{Limit, TurnEnd};
 use crate::message::images::Pictured;
@@ -33,17 +34,25 @@ const CHANGE: usize = 10;
 pub(super) const KEYS: &str = "Enter: send the line\nCtrl+C: stop the turn; twice within 2 seconds quits\nCtrl+D: \
                                quit\nThe terminal edits the line. `co keys` lists the keys of the full screen.";
 
-/// The help for setting up a service: a key must never be typed into a visible line.
-pub(super) const UNSEEN: &str = "Not approved: part of it is still unread. 5 prints it.";
+/// Why the choice for unread text does nothing.
+pub(super) const UNREAD: &str =
+    "Not approved: Y is only for the contents of files, not for HIGH risk and untrusted text.";
 
+/// The help for setting up a service: a key must never be typed into a visible line.
 pub(super) const LOGIN: &str = "Run `co auth add` in another shell: it asks for a service and its key.";
 
 /// Returns the sentence that asks for a decision.
 pub(super) fn question(request: &Request, number: usize, of: usize) -> String {
-    let undo = request.plan.undo.words();
+    let undo = request.plan.undo_words().map_or(String::new(), |undo| format!(", {undo}"));
     let risk = request.risk.word();
     let tool = request.tool.as_str();
-    format!("Approval {number} of {of}, {risk} risk, {undo}: {tool}, {}.", ended(&request.plan.summary))
+    format!("Approval {number} of {of}, {risk} risk{undo}: {tool}, {}.", ended(&request.plan.summary))
+}
+
+/// Says that not all of a request was printed.
+pub(super) fn unseen(request: &Request) -> String {
+    let unread = if request.may_be_unread() { ", Y approves it unread" } else { "" };
+    format!("Not approved: part of it is still unread. 5 prints it{unread}.")
 }
 
 /// Returns a sentence without its full stop; the dot of a folder stays.
@@ -69,7 +78,7 @@ pub(super) fn body(request: &Request) -> Vec<String> {
         return rows;
     }
     match &request.plan.preview {
-        Preview::None => arguments(request, &mut rows),
+        Preview::None => arguments(&request.args, &mut rows),
         Preview::Text { text } => put_lines(&mut rows, "", text),
         Preview::Diff { path, lines } => {
             put(&mut rows, "Change to ", path);
@@ -88,7 +97,7 @@ pub(super) fn body(request: &Request) -> Vec<String> {
 pub(super) fn facts(request: &Request, header: Option<&Header>) -> Vec<String> {
     let mut rows = Vec::new();
     if request.plan.preview != Preview::None {
-        arguments(request, &mut rows);
+        arguments(&fields::not_shown(request), &mut rows);
     }
     for why in &request.why {
         put(&mut rows, "Asks because ", why);
@@ -96,7 +105,9 @@ pub(super) fn facts(request: &Request, header: Option<&Header>) -> Vec<String> {
     for after in &request.after {
         put(&mut rows, "Runs after ", after);
     }
-    put(&mut rows, "It ", request.plan.undo.words());
+    if let Some(undo) = request.plan.undo_words() {
+        put(&mut rows, "It ", undo);
+    }
     if let Some(header) = header {
         put(&mut rows, "Folder: ", &header.workspace.display().to_string());
         put(&mut rows, "Isolation: ", header.isolation);
@@ -105,9 +116,9 @@ pub(super) fn facts(request: &Request, header: Option<&Header>) -> Vec<String> {
     rows
 }
 
-fn arguments(request: &Request, rows: &mut Vec<String>) {
-    let Some(fields) = request.args.as_object() else {
-        return put(rows, "Arguments: ", &request.args.to_string());
+fn arguments(args: &Value, rows: &mut Vec<String>) {
+    let Some(fields) = args.as_object() else {
+        return put(rows, "Arguments: ", &args.to_string());
     };
     for (name, value) in fields {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -167,24 +178,14 @@ fn put_row(rows: &mut Vec<String>, line: &str) {
     rows.extend(pieces.map(|piece| format!("  (same line) {piece}")));
 }
 
-/// Returns the confirmation of the user's decision.
-pub(super) fn decision(approval: &Approval) -> &'static str {
-    match approval {
-        Approval::Approve { instead: Some(_), .. } => "yes, with changes",
-        Approval::Approve { instead: None, .. } => "yes",
-        Approval::Deny { .. } => "no",
-        Approval::Later => "later",
-    }
-}
-
 /// Describes a settlement elsewhere; `None` if there is nothing to report.
-pub(super) fn settled(settled: &Settled, number: usize) -> Option<String> {
+pub(super) fn settled(request: &Request, settled: &Settled, number: usize) -> Option<String> {
     match settled {
         Settled::Decided { approval: Approval::Later, .. } => {
             Some(format!("Approval {number} was postponed elsewhere."))
         }
         Settled::Decided { approval, .. } => {
-            Some(format!("Approval {number} was decided elsewhere: {}.", decision(approval)))
+            Some(format!("Approval {number} was decided elsewhere: {}.", approval.verdict(Some(request))))
         }
         Settled::Withdrawn => Some(format!("Approval {number} was withdrawn: the turn was stopped.")),
         Settled::Detached => {

@@ -335,12 +335,11 @@ impl<'a> SessionRuntime<'a> {
     async fn greet(&mut self) {
         let history = self.session.history();
         self.client.header(history).await;
-        let mut messages: Vec<_> = history.shown_messages().collect();
         // The next prompt would include an interrupted partial reply, so the user sees it too.
         let partial = history.running().and_then(|turn| turn.partial.as_ref());
-        messages.extend(partial.map(|(_, text)| Message::partial(text.clone())));
-        if !messages.is_empty() {
-            self.client.tell(ServerMessage::Transcript { messages }).await;
+        let partial = partial.map(|(_, text)| Message::partial(text.clone()));
+        if partial.is_some() || history.whole().next().is_some() {
+            self.client.transcript(history, partial).await;
         }
         if !history.draft().is_empty() {
             self.client.tell(ServerMessage::Draft { text: history.draft().to_owned() }).await;
@@ -651,7 +650,7 @@ impl<'a> SessionRuntime<'a> {
         if self.session.history().turns() > 0 {
             return self.client.fresh().await.map_or(Going::On, |opened| Going::To(Box::new(opened)));
         }
-        self.client.tell(ServerMessage::Transcript { messages: Vec::new() }).await;
+        self.client.tell(ServerMessage::Transcript { messages: Vec::new(), decided: Vec::new() }).await;
         self.client.header(self.session.history()).await;
         self.client.recent().await;
         Going::On

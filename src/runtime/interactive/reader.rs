@@ -94,6 +94,6 @@ pub(super) async fn run(
 
 async fn show(client: &mut ClientHandler, history: &History) {
     client.header(history).await;
-    client.tell(ServerMessage::Transcript { messages: history.shown_messages().collect() }).await;
+    client.transcript(history, None).await;
     client.waiting().await;
 }

@@ -77,8 +77,7 @@ impl SessionRuntime<'_> {
             records.push(Record::Noted { kind: NoteKind::Abort, text });
         }
         self.session.commit(&records, Durability::Synced).await?;
-        let messages = self.session.history().shown_messages().collect();
-        self.client.tell(ServerMessage::Transcript { messages }).await;
+        self.client.transcript(self.session.history(), None).await;
         self.client.tell(ServerMessage::Draft { text }).await;
         let mut said = "The conversation is as it was before that prompt.".to_owned();
         if !changed.is_empty() {

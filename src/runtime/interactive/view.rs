@@ -138,6 +138,19 @@ impl ClientHandler {
         self.tell_header(header).await;
     }
 
+    /// Sends the conversation with the decisions on its calls; `more` follows it.
+    pub(super) async fn transcript(&mut self, history: &History, more: Option<Message>) {
+        let messages: Vec<Message> = history.shown_messages().chain(more).collect();
+        let decided = match self.app.store.decisions(&self.session).await {
+            Ok(decided) => decided,
+            Err(error) => {
+                tracing::warn!(%error, "the decisions of the session could not be read");
+                Vec::new()
+            }
+        };
+        self.tell(ServerMessage::Transcript { messages, decided }).await;
+    }
+
     pub(super) async fn tell_header(&mut self, header: Header) {
         self.shown = Some(header.clone());
         self.tell(ServerMessage::Header(header)).await;

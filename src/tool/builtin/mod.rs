@@ -49,7 +49,7 @@ use crate::undo::UndoLog;
 
 use action::ActionTool;
 use apply_patch::ApplyPatch;
-use ask_user::AskUser;
+pub use ask_user::AskUser;
 use find_definition::FindDefinition;
 use find_files::FindFiles;
 use git::{Git, GitTool};

@@ -6,6 +6,7 @@ use crate::approval::Request;
 use crate::tui::cells::Fold;
 use crate::tui::cells::diff::Page;
 use crate::tui::line::Line;
+use crate::tui::markdown::Languages;
 use crate::tui::theme::Glyphs;
 
 /// Bytes of a long text that are laid out at first.
@@ -53,6 +54,7 @@ pub struct BodyBasis {
     /// The names of the calls it runs after.
     pub after: Vec<String>,
     pub glyphs: &'static Glyphs,
+    pub languages: Languages,
 }
 
 impl Body {

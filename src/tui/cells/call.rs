@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args_preview::ArgsPreview;
-use super::diff::{self, AppliedLayout};
+use super::diff::{self, Code};
 use super::sgr::Sgr;
 use super::{Fold, Look};
 use crate::frontend::protocol::Tone;
@@ -299,6 +299,7 @@ impl CallRow {
         }
         if let (CallState::Done(ReturnStatus::Ok), Some(decision)) = (self.state, self.decided(look)) {
             let who = if decision == APPROVED { "you" } else { decision };
+            let who = who.strip_prefix("approved by ").unwrap_or(who);
             line = line.with(format!(" {} {who}", glyphs.dot), Role::Dim);
         }
         line
@@ -396,13 +397,10 @@ impl CallRow {
 impl CallRow {
     /// Adds the change it made, and the text for the model if it was asked for.
     fn change(&self, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
-        let layout = AppliedLayout {
-            width: look.width.saturating_sub(margin.rest.width()),
-            language: self.language,
-            languages: look.languages,
-            most: if look.details == Fold::Open { MOST_CHANGE } else { FOLDED },
-        };
-        let page = diff::applied(&self.done.change, layout);
+        let code = Code { language: self.language, languages: look.languages };
+        let width = look.width.saturating_sub(margin.rest.width());
+        let most = if look.details == Fold::Open { MOST_CHANGE } else { FOLDED };
+        let page = diff::applied(&self.done.change, code, width, most);
         lines.extend(page.lines.iter().map(|line| line.behind(&margin.rest)));
         if page.hidden > 0 {
             let all = look.keys.details.filter(|_| look.details == Fold::Folded);

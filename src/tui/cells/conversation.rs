@@ -1,16 +1,18 @@
 //! Converts the messages of a conversation to cells.
 
 use super::{Answer, CallRow, Cell, CellKind, Thinking};
-use crate::message::{AssistantMessage, CallId, Message, NoteKind, PartKind, UsedMemory, UserPart, images};
+use crate::message::{
+    AssistantMessage, CallId, Message, NoteKind, PartKind, ToolCall, UsedMemory, UserPart, images,
+};
 use crate::stdx::text::one_line_summary;
 
-/// Returns the cells of earlier messages.
-pub fn cells(messages: &[Message]) -> Vec<Cell> {
+/// Returns the cells of earlier messages; `decision` says what a person decided on a call.
+pub fn cells(messages: &[Message], decision: impl Fn(&ToolCall) -> Option<String>) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for message in messages {
         match message {
             Message::User { parts } => cells.extend(user_cells(parts)),
-            Message::Assistant(reply) => cells.extend(reply_cells(reply)),
+            Message::Assistant(reply) => cells.extend(reply_cells(reply, &decision)),
             Message::ToolReturns { returns } => {
                 for returned in returns {
                     let row = cells.iter_mut().rev().find_map(|cell| row_of(cell, &returned.call));
@@ -34,13 +36,17 @@ fn row_of<'a>(cell: &'a mut Cell, call: &CallId) -> Option<&'a mut CallRow> {
     }
 }
 
-fn reply_cells(reply: &AssistantMessage) -> Vec<Cell> {
+fn reply_cells(reply: &AssistantMessage, decision: &impl Fn(&ToolCall) -> Option<String>) -> Vec<Cell> {
     let cell = |kind: &PartKind| match kind {
         PartKind::Text { text } if text.trim().is_empty() => None,
         PartKind::Text { text } => Some(CellKind::Answer(Box::new(Answer::committed(text.clone())))),
         PartKind::Thinking { text } if text.trim().is_empty() => None,
         PartKind::Thinking { text } => Some(CellKind::Thinking(Thinking::committed(text))),
-        PartKind::ToolCall(call) => Some(CellKind::Call(Box::new(CallRow::new(call)))),
+        PartKind::ToolCall(call) => {
+            let mut row = CallRow::new(call);
+            row.decision = decision(call);
+            Some(CellKind::Call(Box::new(row)))
+        }
         PartKind::Native => None,
     };
     reply.parts.iter().filter_map(|part| cell(&part.kind)).map(Cell::new).collect()

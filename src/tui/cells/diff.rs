@@ -1,6 +1,6 @@
 //! A file change as lines with numbers, signs and colours; long lines wrap. Here old and new lines are below one
 //! another; `split` puts them side by side and chooses between the two. If hunks can be skipped, each head shows the
-//! choice. [`applied`] is for changes that were made: on coloured backgrounds, with the colours of the code.
+//! choice. [`applied`] is for changes that were made.
 
 use similar::{ChangeTag, TextDiff};
 
@@ -52,34 +52,42 @@ pub struct Page {
     pub hunks: Vec<usize>,
 }
 
+/// The colours of the code in a diff: its language, and those that are loaded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Code {
+    pub language: Option<Language>,
+    pub languages: Languages,
+}
+
+impl Code {
+    pub const PLAIN: Self = Self { language: None, languages: Languages::NONE };
+}
+
 /// How a diff is laid out.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
     pub width: usize,
     pub hunks: &'a Hunks,
     pub glyphs: &'static Glyphs,
+    pub code: Code,
 }
 
 pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
     let mut page = Page::default();
-    let digits = digits(diff);
+    let mut painter = Painter::new(layout.code, digits(diff));
     for piece in pieces(diff) {
         match piece {
-            DiffPiece::Head { hunk, line } => page.head(hunk, line, layout),
+            DiffPiece::Head { hunk, line } => {
+                painter.jump();
+                page.head(hunk, line, layout);
+            }
             DiffPiece::Same { line, .. } => {
-                let row = DiffRow { number: line.number, sign: " ", role: Role::Text, words: whole(line) };
-                page.lines.extend(row.lines(layout.width, digits));
+                page.lines.extend(painter.lines(&DiffRow::same(line), layout.width));
             }
             DiffPiece::Changed { hunk, old, new } => {
-                let [removed, added] = roles(layout.hunks, hunk);
-                let (old_words, new_words) = compared(&old, &new);
-                for (line, words) in old.iter().zip(old_words) {
-                    let row = DiffRow { number: line.number, sign: "-", role: removed, words };
-                    page.lines.extend(row.lines(layout.width, digits));
-                }
-                for (line, words) in new.iter().zip(new_words) {
-                    let row = DiffRow { number: line.number, sign: "+", role: added, words };
-                    page.lines.extend(row.lines(layout.width, digits));
+                let (old, new) = changed(&old, &new, layout.hunks.is_skipped(hunk) == Some(true));
+                for row in old.iter().chain(&new) {
+                    page.lines.extend(painter.lines(row, layout.width));
                 }
             }
         }
@@ -87,50 +95,41 @@ pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
     page
 }
 
-/// How a change that was made is laid out.
-#[derive(Debug, Clone, Copy)]
-pub struct AppliedLayout {
-    pub width: usize,
-    /// The language of the file, and those that are loaded.
-    pub language: Option<Language>,
-    pub languages: Languages,
-    /// From this many lines on the rest is only counted.
-    pub most: usize,
-}
-
 /// A laid-out change that was made.
+#[derive(Default)]
 pub struct Applied {
-    layout: AppliedLayout,
     pub lines: Vec<Line>,
     /// The number of lines of the diff that are not among them.
     pub hidden: usize,
-    digits: usize,
-    /// The state of the highlighting in the old and in the new text.
-    code: [Highlighter; 2],
 }
 
-/// Lays out a change that was made.
-pub fn applied(diff: &[DiffLine], layout: AppliedLayout) -> Applied {
-    let code = || Highlighter::new(layout.language, layout.languages);
-    let mut page =
-        Applied { layout, lines: Vec::new(), hidden: 0, digits: digits(diff), code: [code(), code()] };
+/// Lays out a change that was made; from `most` lines on the rest is only counted.
+pub fn applied(diff: &[DiffLine], code: Code, width: usize, most: usize) -> Applied {
+    let mut page = Applied::default();
+    let mut painter = Painter::new(code, digits(diff));
+    let put = |row: &DiffRow<'_>, page: &mut Applied, painter: &mut Painter| {
+        if page.lines.len() < most {
+            page.lines.extend(exactly(painter.lines(row, width), &row.line.text));
+        } else {
+            page.hidden += 1;
+        }
+    };
     for piece in pieces(diff) {
         match piece {
             DiffPiece::Head { hunk, .. } => {
-                page.code = [code(), code()];
-                if hunk > 1 && page.lines.len() < layout.most {
+                painter.jump();
+                if hunk > 1 && page.lines.len() < most {
                     page.lines.push(Line::of("…", Role::Dim).ours());
                 }
             }
-            DiffPiece::Same { line, .. } => page.row(line, Side::Both, &whole(line)),
+            DiffPiece::Same { line, .. } => put(&DiffRow::same(line), &mut page, &mut painter),
             DiffPiece::Changed { old, new, .. } => {
-                let (old_words, new_words) = compared(&old, &new);
-                old.iter().zip(old_words).for_each(|(line, words)| page.row(line, Side::Old, &words));
-                new.iter().zip(new_words).for_each(|(line, words)| page.row(line, Side::New, &words));
+                let (old, new) = changed(&old, &new, false);
+                old.iter().chain(&new).for_each(|row| put(row, &mut page, &mut painter));
             }
         }
     }
-    page.lines.truncate(layout.most);
+    page.lines.truncate(most);
     page
 }
 
@@ -151,16 +150,33 @@ impl Side {
             Self::Both => [Ground::None, Ground::None],
         }
     }
+
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Old => "- ",
+            Self::New => "+ ",
+            Self::Both => "  ",
+        }
+    }
 }
 
 /// Lays out a line of code behind its number and its sign.
 pub(super) fn code_lines(pieces: Vec<Span>, number: &str, side: Side, width: usize) -> Vec<Line> {
-    let (sign, role) = match side {
-        Side::Old => ("- ", Role::Removed),
-        Side::New => ("+ ", Role::Added),
-        Side::Both => ("  ", Role::Text),
+    let role = match side {
+        Side::Old => Role::Removed,
+        Side::New => Role::Added,
+        Side::Both => Role::Text,
     };
     let [ground, _] = side.grounds();
+    lines_behind(pieces, (number, side.sign()), (role, ground), width)
+}
+
+fn lines_behind(
+    pieces: Vec<Span>,
+    (number, sign): (&str, &str),
+    (role, ground): (Role, Ground),
+    width: usize,
+) -> Vec<Line> {
     let mut first = Line::new();
     first.push(Span::inked(number, Ink::of(Role::Dim).on(ground)));
     first.push(Span::inked(sign, Ink::of(role).on(ground)));
@@ -173,24 +189,87 @@ pub(super) fn code_lines(pieces: Vec<Span>, number: &str, side: Side, width: usi
     }
 }
 
-impl Applied {
-    fn row(&mut self, line: &DiffLine, side: Side, words: &[Word]) {
-        if self.lines.len() >= self.layout.most {
-            self.hidden += 1;
-            return;
+/// One line of a diff, as it is drawn.
+pub(super) struct DiffRow<'a> {
+    line: &'a DiffLine,
+    number: usize,
+    side: Side,
+    /// The texts in whose order it is highlighted: one of them where both stand beside each other.
+    within: Side,
+    /// Whether its hunk is skipped: it changes nothing.
+    is_skipped: bool,
+    words: Vec<Word>,
+}
+
+impl<'a> DiffRow<'a> {
+    pub fn same(line: &'a DiffLine) -> Self {
+        Self::of(line, Side::Both, false, whole(line))
+    }
+
+    /// Returns the same line as a part of one of the texts, where it has this number.
+    pub fn within(self, number: usize, within: Side) -> Self {
+        Self { number, within, ..self }
+    }
+
+    fn of(line: &'a DiffLine, side: Side, is_skipped: bool, words: Vec<Word>) -> Self {
+        Self { line, number: line.number, side, within: side, is_skipped, words }
+    }
+}
+
+/// Returns the rows of lines that were removed and added in one place.
+pub(super) fn changed<'a>(
+    old: &[&'a DiffLine],
+    new: &[&'a DiffLine],
+    is_skipped: bool,
+) -> (Vec<DiffRow<'a>>, Vec<DiffRow<'a>>) {
+    let (old_words, new_words) = compared(old, new);
+    let rows = |lines: &[&'a DiffLine], words: Vec<Vec<Word>>, side| {
+        lines.iter().zip(words).map(|(line, words)| DiffRow::of(line, side, is_skipped, words)).collect()
+    };
+    (rows(old, old_words, Side::Old), rows(new, new_words, Side::New))
+}
+
+/// Draws the lines of a diff in their order: on the background of their side, with the colours of the code.
+pub(super) struct Painter {
+    code: Code,
+    /// Digits of the line numbers; 0 for none.
+    digits: usize,
+    /// The state of the highlighting in the old and in the new text.
+    texts: [Highlighter; 2],
+}
+
+impl Painter {
+    pub fn new(code: Code, digits: usize) -> Self {
+        let text = || Highlighter::new(code.language, code.languages);
+        Self { code, digits, texts: [text(), text()] }
+    }
+
+    /// Goes on in another place of the file.
+    pub fn jump(&mut self) {
+        *self = Self::new(self.code, self.digits);
+    }
+
+    pub fn lines(&mut self, row: &DiffRow<'_>, width: usize) -> Vec<Line> {
+        let DiffRow { side, words, .. } = row;
+        let number = match self.digits {
+            0 => String::new(),
+            digits => format!("{:>digits$} ", row.number),
+        };
+        let text: String = words.iter().map(|word| word.text.as_str()).collect();
+        if row.is_skipped {
+            let pieces = vec![Span::new(text, Role::Dim)];
+            return lines_behind(pieces, (&number, side.sign()), (Role::Dim, Ground::None), width);
         }
         let [ground, marked] = side.grounds();
-        let text: String = words.iter().map(|word| word.text.as_str()).collect();
         let span = Span::inked(text, Ink::of(Role::CodeText).on(ground));
-        let roles = self.roles(span.text(), side);
+        let roles = self.roles(span.text(), row.within);
         let pieces = span.in_pieces(&inks(words, &roles, [ground, marked]));
-        let number = format!("{:>1$} ", line.number, self.digits);
-        self.lines.extend(exactly(code_lines(pieces, &number, side, self.layout.width), &line.text));
+        code_lines(pieces, &number, *side, width)
     }
 
     /// Returns the roles of a line of code; each text is highlighted in its own order.
     fn roles(&mut self, text: &str, side: Side) -> Vec<(usize, Role)> {
-        let [old, new] = &mut self.code;
+        let [old, new] = &mut self.texts;
         match side {
             Side::Old => old.line(text),
             Side::New => new.line(text),
@@ -255,11 +334,6 @@ pub(super) fn pieces(diff: &[DiffLine]) -> Vec<DiffPiece<'_>> {
     pieces
 }
 
-/// Returns the roles of removed and of added lines; a skipped hunk changes nothing and is dimmed.
-pub(super) fn roles(hunks: &Hunks, hunk: usize) -> [Role; 2] {
-    if hunks.is_skipped(hunk) == Some(true) { [Role::Dim; 2] } else { [Role::Removed, Role::Added] }
-}
-
 /// Returns the width of the line numbers, in cells.
 pub(super) fn digits(diff: &[DiffLine]) -> usize {
     diff.iter().map(|line| line.number).max().unwrap_or(0).to_string().len().max(3)
@@ -285,31 +359,12 @@ impl Page {
     }
 }
 
-/// One line of one side.
-pub(super) struct DiffRow {
-    pub number: usize,
-    pub sign: &'static str,
-    pub role: Role,
-    pub words: Vec<Word>,
-}
-
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Word {
+struct Word {
     text: String,
     /// Whether it differs from the other line.
     differs: bool,
-}
-
-impl DiffRow {
-    pub fn lines(&self, width: usize, digits: usize) -> Vec<Line> {
-        let number = if digits > 0 { format!("{:>digits$} ", self.number) } else { String::new() };
-        let first = Line::of(&number, Role::Dim).with(format!("{} ", self.sign), self.role);
-        let rest = Line::of(" ".repeat(number.len() + 2), Role::Text);
-        let ink = |word: &Word| Ink { bold: word.differs, underline: word.differs, ..Ink::of(self.role) };
-        let spans: Vec<Span> = self.words.iter().map(|word| Span::inked(&word.text, ink(word))).collect();
-        wrap_pieces(spans, width, &Margin::new(first, rest))
-    }
 }
 
 fn shown(line: &DiffLine) -> String {
@@ -319,12 +374,12 @@ fn shown(line: &DiffLine) -> String {
     }
 }
 
-pub(super) fn whole(line: &DiffLine) -> Vec<Word> {
+fn whole(line: &DiffLine) -> Vec<Word> {
     vec![Word { text: shown(line), differs: false }]
 }
 
 /// Returns the words of both sides; if as many lines were removed as added, differing words are marked.
-pub(super) fn compared(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<Word>>, Vec<Vec<Word>>) {
+fn compared(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<Word>>, Vec<Vec<Word>>) {
     let plain = |lines: &[&DiffLine]| lines.iter().map(|line| whole(line)).collect::<Vec<_>>();
     if old.len() != new.len() || old.len() > MOST_COMPARED {
         return (plain(old), plain(new));
@@ -365,9 +420,9 @@ mod tests {
             line(DiffKind::Added, 10, "a new line that is long"),
         ];
         let hunks = Hunks::default();
-        let layout = Layout { width: 18, hunks: &hunks, glyphs: &Glyphs::UNICODE };
+        let layout = Layout { width: 18, hunks: &hunks, glyphs: &Glyphs::UNICODE, code: Code::PLAIN };
         let page = unified(&diff, &layout);
-        let text: Vec<String> = page.lines.iter().map(Line::text).collect();
+        let text: Vec<String> = page.lines.iter().map(|line| line.text().trim_end().to_owned()).collect();
         assert_eq!(
             text,
             ["@@ fn main", "  9   same", " 10 - old<U+202E>", " 10 + a new line t", "      hat is long",]

@@ -3,7 +3,7 @@
 //! Called by `diff` for cards that are wide enough, and by the form to show what an edit changes.
 
 use super::diff::{
-    DiffPiece, DiffRow, Layout, Page, compared, digits, is_split, pieces, roles, unified, whole,
+    DiffPiece, DiffRow, Layout, Page, Painter, Side, changed, digits, is_split, pieces, unified,
 };
 use crate::tool::DiffLine;
 use crate::tui::line::Line;
@@ -42,9 +42,10 @@ fn both(diff: &[DiffLine], layout: &Layout<'_>, numbers: Numbers) -> Page {
     let left = (layout.width.saturating_sub(BETWEEN)) / 2;
     let right = layout.width.saturating_sub(BETWEEN + left);
     let mut page = Page::default();
-    let put = |old: Option<DiffRow>, new: Option<DiffRow>, page: &mut Page| {
-        let old = old.map_or(Vec::new(), |row| row.lines(left, digits));
-        let new = new.map_or(Vec::new(), |row| row.lines(right, digits));
+    let mut painter = Painter::new(layout.code, digits);
+    let put = |old: Option<DiffRow<'_>>, new: Option<DiffRow<'_>>, page: &mut Page, painter: &mut Painter| {
+        let old = old.map_or(Vec::new(), |row| painter.lines(&row, left));
+        let new = new.map_or(Vec::new(), |row| painter.lines(&row, right));
         for at in 0..old.len().max(new.len()) {
             let mut line = old.get(at).cloned().unwrap_or_default();
             line.pad_to(left);
@@ -54,30 +55,27 @@ fn both(diff: &[DiffLine], layout: &Layout<'_>, numbers: Numbers) -> Page {
     };
     for piece in pieces(diff) {
         match piece {
-            DiffPiece::Head { hunk, line } => match numbers {
-                Numbers::Shown(_) => page.head(hunk, line, layout),
-                Numbers::Hidden if line.number > 1 => page.lines.push(Line::of("  …", Role::Dim)),
-                Numbers::Hidden => {}
-            },
+            DiffPiece::Head { hunk, line } => {
+                painter.jump();
+                match numbers {
+                    Numbers::Shown(_) => page.head(hunk, line, layout),
+                    Numbers::Hidden if line.number > 1 => page.lines.push(Line::of("  …", Role::Dim)),
+                    Numbers::Hidden => {}
+                }
+            }
             DiffPiece::Same { line, old_number } => {
-                let row = |number| DiffRow { number, sign: " ", role: Role::Text, words: whole(line) };
-                put(Some(row(old_number)), Some(row(line.number)), &mut page);
+                let old = DiffRow::same(line).within(old_number, Side::Old);
+                let new = DiffRow::same(line).within(line.number, Side::New);
+                put(Some(old), Some(new), &mut page, &mut painter);
             }
             DiffPiece::Changed { hunk, old, new } => {
-                let [removed, added] = roles(layout.hunks, hunk);
-                let (old_words, new_words) = compared(&old, &new);
-                let mut new_rows = new.iter().zip(new_words).map(|(line, words)| DiffRow {
-                    number: line.number,
-                    sign: "+",
-                    role: added,
-                    words,
-                });
-                for (line, words) in old.iter().zip(old_words) {
-                    let row = DiffRow { number: line.number, sign: "-", role: removed, words };
-                    put(Some(row), new_rows.next(), &mut page);
+                let (old, new) = changed(&old, &new, layout.hunks.is_skipped(hunk) == Some(true));
+                let mut new = new.into_iter();
+                for row in old {
+                    put(Some(row), new.next(), &mut page, &mut painter);
                 }
-                for row in new_rows {
-                    put(None, Some(row), &mut page);
+                for row in new {
+                    put(None, Some(row), &mut page, &mut painter);
                 }
             }
         }
@@ -89,6 +87,7 @@ fn both(diff: &[DiffLine], layout: &Layout<'_>, numbers: Numbers) -> Page {
 mod tests {
     use super::*;
     use crate::tool::diff::diff;
+    use crate::tui::cells::diff::Code;
     use crate::tui::hunks::Hunks;
     use crate::tui::theme::Glyphs;
 
@@ -96,8 +95,9 @@ mod tests {
     fn old_and_new_stand_beside_each_other() {
         let lines = diff("a\nb\nc\nd\n", "a\nB and more\nx\nd\ne\n");
         let hunks = Hunks::default();
-        let layout = Layout { width: 29, hunks: &hunks, glyphs: &Glyphs::UNICODE };
-        let text: Vec<String> = page(&lines, &layout, 120).lines.iter().map(Line::text).collect();
+        let layout = Layout { width: 29, hunks: &hunks, glyphs: &Glyphs::UNICODE, code: Code::PLAIN };
+        let page = page(&lines, &layout, 120);
+        let text: Vec<String> = page.lines.iter().map(|line| line.text().trim_end().to_owned()).collect();
         let expected = [
             "@@ -1,4 +1,5",
             "  1   a       │   1   a",

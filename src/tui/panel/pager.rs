@@ -319,6 +319,7 @@ impl PanelState for Pager {
             columns: screen.columns,
             header: screen.header,
             glyphs: screen.look.glyphs,
+            languages: screen.look.languages,
             zone: screen.zone,
             form: if self.of.len() == 1 { BodyForm::WithArguments } else { BodyForm::Change },
         };

@@ -75,6 +75,7 @@ impl Transcript {
         self.cells.extend(fresh.into_iter().filter(keep));
         if self.cells.len() < self.fresh + before {
             self.shape += 1;
+            self.part = None;
             self.visible.clear();
         }
     }

@@ -1,10 +1,13 @@
 //! Applies the owner's messages that are not events of a turn.
 
+use std::collections::HashMap;
+
 use super::turn::{begin_turn, end_turn, no_wait, stopped};
-use super::{batch, complete, panel, rule};
+use super::{batch, complete, panel, rule, settled};
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{CommandLine, ServerMessage, Tone};
-use crate::message::{Message, UserPart};
+use crate::message::{CallId, Message, ToolCall, UserPart};
+use crate::store::PastDecision;
 use crate::tui::cells::{Cell, CellKind, ShellCell, conversation};
 use crate::tui::model::{Activity, Focus, Known, Model};
 use crate::tui::msg::Cmd;
@@ -14,7 +17,7 @@ use crate::tui::steps;
 pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
     match notice {
         ServerMessage::Header(header) => model.header = Some(header),
-        ServerMessage::Transcript { messages } => transcript(model, &messages),
+        ServerMessage::Transcript { messages, decided } => transcript(model, &messages, decided),
         ServerMessage::Draft { text } => {
             if model.composer.is_empty() {
                 model.composer.editor.replace(&text);
@@ -129,7 +132,7 @@ fn running_shell(model: &mut Model) -> Option<&mut ShellCell> {
 }
 
 /// Replaces the transcript with the conversation so far.
-fn transcript(model: &mut Model, messages: &[Message]) {
+fn transcript(model: &mut Model, messages: &[Message], decided: Vec<PastDecision>) {
     for message in messages {
         if let Message::User { parts } = message {
             for part in parts {
@@ -139,7 +142,11 @@ fn transcript(model: &mut Model, messages: &[Message]) {
             }
         }
     }
-    model.transcript.replace(conversation::cells(messages));
+    let decided: HashMap<CallId, PastDecision> =
+        decided.into_iter().map(|one| (one.call.clone(), one)).collect();
+    let (now, zone) = (model.now(), &model.zone);
+    let decision = |call: &ToolCall| Some(settled::past(call, decided.get(&call.id)?, now, zone));
+    model.transcript.replace(conversation::cells(messages, decision));
     model.steps = steps::of_messages(messages);
     batch::name(model);
     model.last_answer = None;
@@ -162,5 +169,5 @@ fn entered(model: &mut Model) {
     model.flash = None;
     model.completion = Default::default();
     model.recent = None;
-    transcript(model, &[]);
+    transcript(model, &[], Vec::new());
 }

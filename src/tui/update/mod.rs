@@ -26,9 +26,11 @@ mod stop;
 mod turn;
 
 use super::batch::{Question, rows};
+use super::cards::Card;
 use super::cells::batch::BatchView;
 use super::cells::card::{Drawn, Frame, Holds, draw, prepare, prepare_detail};
 use super::cells::{self, Cell, CellKind};
+use super::markdown::Languages;
 use super::model::{CardView, Focus, HANGUP_MS, Life, Model, RetryState};
 use super::msg::{Cmd, Input, Msg};
 use crate::frontend::protocol::Update;
@@ -206,7 +208,8 @@ fn lay_out(model: &mut Model) {
 
 /// Loads the languages of the code on the screen, each once.
 fn load_languages(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let wanted = model.transcript.named_languages().without(model.code.asked);
+    let card = model.cards.current().and_then(Card::language).map_or(Languages::NONE, Languages::of);
+    let wanted = (model.transcript.named_languages() | card).without(model.code.asked);
     if !wanted.is_empty() {
         model.code.asked = model.code.asked | wanted;
         cmds.push(Cmd::Load(wanted));

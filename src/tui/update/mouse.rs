@@ -110,7 +110,10 @@ fn press(model: &mut Model, mouse: Mouse) {
             }
         }
         MouseArea::Composer(row) => press_composer(model, row, usize::from(mouse.column)),
-        MouseArea::Elsewhere if is_on_pill(model, mouse) => model.transcript.follow(),
+        MouseArea::Elsewhere if is_on_pill(model, mouse) => {
+            let (look, rows) = (model.look(), model.areas().pane);
+            model.transcript.to_new(&look, rows);
+        }
         MouseArea::Elsewhere => {}
     }
 }
@@ -135,7 +138,7 @@ fn is_on_pill(model: &Model, mouse: Mouse) -> bool {
         return false;
     }
     let bottom = model.keymap.shown(Context::Global, Action::Bottom);
-    let Some(text) = model.transcript.pill(model.glyphs.down, &bottom) else { return false };
+    let Some(text) = model.transcript.pill(model.glyphs, &bottom) else { return false };
     let end = model.pane_columns().saturating_sub(PILL_TO_EDGE);
     let columns = end.saturating_sub(cells(&text))..end;
     let rule = usize::from(model.rows).saturating_sub(model.areas().composer + 2);

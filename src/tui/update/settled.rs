@@ -1,14 +1,21 @@
 //! Shows the outcome of a request in one line: on the row of its call, or else in a line of its own. Called for every
 //! settlement; decides nothing.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
 use super::auto_focus;
 use super::turn::rest;
 use crate::agent::port::Settled;
 use crate::approval::rules::{RuleSet, RuleSource};
-use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
+use crate::approval::{Approval, Decider, Grants, Remember, Request, RequestId};
 use crate::frontend::protocol::Tone;
-use crate::message::{ReturnStatus, ToolName};
+use crate::message::{ReturnStatus, ToolCall, ToolName};
+use crate::stdx::moment::moment;
 use crate::stdx::text::one_line_summary;
+use crate::store::PastDecision;
+use crate::tool::builtin::{AskUser, TypedTool};
 use crate::tui::batch::awaited;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::{CallState, Cell, CellKind, call};
@@ -90,59 +97,86 @@ fn runs_after(model: &Model, card: &Card, settled: &Settled) -> Option<String> {
     (!before.is_empty()).then(|| format!("{}{more}", before[..before.len().min(NAMED)].join(", ")))
 }
 
+/// Describes an earlier decision on a call, with its time.
+pub fn past(call: &ToolCall, one: &PastDecision, now: Timestamp, zone: &TimeZone) -> String {
+    let asked = Asked { tool: &call.name, args: &call.args, request: None, stage: None };
+    let PastDecision { approval, by, .. } = one;
+    let mut words = match approval {
+        Approval::Approve { .. } if call.name.as_str() == AskUser::NAME => format!("answered{}", whose(by)),
+        Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => {
+            decision(&asked, approval, by).0
+        }
+    };
+    if let (Decider::Tui, Approval::Approve { .. }) = (by, approval) {
+        let (word, rest) = words.split_once(' ').unwrap_or((&words, ""));
+        words = format!("{word} by you {rest}").trim_end().to_owned();
+    }
+    format!("{words} ({})", moment(one.at, now, zone))
+}
+
+/// What a decision was about, as far as it is known.
+struct Asked<'a> {
+    tool: &'a ToolName,
+    args: &'a Value,
+    request: Option<&'a Request>,
+    stage: Option<&'a CardStage>,
+}
+
 fn outcome(card: &Card, settled: &Settled) -> (String, Tone) {
+    let Card { request, stage, .. } = card;
+    let asked =
+        Asked { tool: &request.tool, args: &request.args, request: Some(request), stage: Some(stage) };
     match settled {
-        Settled::Decided { approval: Approval::Approve { instead, remember, note, rule }, by } => {
+        Settled::Decided { approval, by } => decision(&asked, approval, by),
+        Settled::Withdrawn => ("withdrawn: the turn was stopped".to_owned(), Tone::Warning),
+        Settled::Detached => ("waiting in the inbox".to_owned(), Tone::Warning),
+        Settled::Superseded => ("replaced by a new request".to_owned(), Tone::Warning),
+        Settled::Expired => (format!("expired, not run{}", crossed(&asked, &Decider::Expiry)), Tone::Warning),
+    }
+}
+
+fn decision(asked: &Asked<'_>, approval: &Approval, by: &Decider) -> (String, Tone) {
+    match approval {
+        Approval::Approve { remember, note, rule, .. } => {
             let mut words = match (remember, by) {
                 (Remember::Session | Remember::Rule, Decider::Tui | Decider::Plain) => {
-                    format!("allowed{} {}", whose(by), coverage(card, *remember, rule.as_deref()))
+                    format!("allowed{} {}", whose(by), coverage(asked, *remember, rule.as_deref()))
                 }
                 (Remember::Once | Remember::Session | Remember::Rule, _) => {
-                    approved(card, instead.as_ref().map(|(tool, _)| tool), *remember, by)
+                    approved(&approval.verdict(asked.request), *remember, by)
                 }
             };
             if note.is_some() {
                 words.push_str(", with a note to the model");
             }
-            (words + &crossed(card, by), Tone::Plain)
+            (words + &crossed(asked, by), Tone::Plain)
         }
-        Settled::Decided { approval: Approval::Deny { reason }, by } => {
+        Approval::Deny { reason } => {
             let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
             let who = if *by == Decider::Tui { " by you".to_owned() } else { whose(by) };
-            (format!("denied{who}{}{why}", crossed(card, by)), Tone::Error)
+            (format!("denied{who}{}{why}", crossed(asked, by)), Tone::Error)
         }
-        Settled::Decided { approval: Approval::Later, .. } => ("postponed".to_owned(), Tone::Warning),
-        Settled::Withdrawn => ("withdrawn: the turn was stopped".to_owned(), Tone::Warning),
-        Settled::Detached => ("waiting in the inbox".to_owned(), Tone::Warning),
-        Settled::Superseded => ("replaced by a new request".to_owned(), Tone::Warning),
-        Settled::Expired => (format!("expired, not run{}", crossed(card, &Decider::Expiry)), Tone::Warning),
+        Approval::Later => ("postponed".to_owned(), Tone::Warning),
     }
 }
 
 /// Describes what a lasting approval covers, and for how long.
-fn coverage(card: &Card, remember: Remember, rule: Option<&str>) -> String {
-    if let CardStage::Rule(form) = &card.stage {
+fn coverage(asked: &Asked<'_>, remember: Remember, rule: Option<&str>) -> String {
+    if let Some(CardStage::Rule(form)) = asked.stage {
         return form.coverage();
     }
     let rules = rule.map(|text| RuleSet::parse(text, &RuleSource::Session, None).unwrap_or_default());
     match (remember, rules.as_deref()) {
         (Remember::Session, Some([rule, ..])) => format!("for this session: {}", rule.coverage()),
-        (Remember::Session, _) => {
-            format!("for this session: {}", Grants::coverage(&card.request.tool, &card.request.args))
-        }
+        (Remember::Session, _) => format!("for this session: {}", Grants::coverage(asked.tool, asked.args)),
         (Remember::Once | Remember::Rule, _) => "by a rule".to_owned(),
     }
 }
 
 /// Describes an approval: what, by whom, and for how long.
-fn approved(card: &Card, instead: Option<&ToolName>, remember: Remember, by: &Decider) -> String {
-    let what = match instead {
-        Some(tool) if *tool != card.request.tool => format!(" as another call, {tool}"),
-        // The answer to a question is what the row shows.
-        Some(_) if card.request.plan.question.is_some() => String::new(),
-        Some(_) => call::CHANGED.to_owned(),
-        None => String::new(),
-    };
+fn approved(verdict: &str, remember: Remember, by: &Decider) -> String {
+    let what_at = verdict.find(' ').unwrap_or(verdict.len());
+    let (word, what) = verdict.split_at(what_at);
     let long = match (remember, by) {
         (Remember::Once, _) => "",
         (Remember::Session, _) => " for this session",
@@ -151,9 +185,10 @@ fn approved(card: &Card, instead: Option<&ToolName>, remember: Remember, by: &De
         (Remember::Rule, _) => ", and what its rule matches",
     };
     match by {
+        // The answer to a question is what the row shows.
         Decider::Tui if what.is_empty() && long.is_empty() => call::APPROVED.to_owned(),
         Decider::Tui | Decider::Plain | Decider::Cli | Decider::Script => {
-            format!("approved{}{what}{long}", whose(by))
+            format!("{word}{}{what}{long}", whose(by))
         }
         Decider::Rule { .. }
         | Decider::Grant
@@ -183,13 +218,11 @@ fn whose(by: &Decider) -> String {
 }
 
 /// Describes the decision made here that came too late, if any.
-fn crossed(card: &Card, by: &Decider) -> String {
-    let word = match (&card.stage, by) {
-        (_, Decider::Tui) => return String::new(),
-        (CardStage::Deciding(word), _) => word.split(',').next().unwrap_or(word),
-        (CardStage::Asking | CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_), _) => {
-            return String::new();
+fn crossed(asked: &Asked<'_>, by: &Decider) -> String {
+    match (asked.stage, by) {
+        (Some(CardStage::Deciding(word)), by) if *by != Decider::Tui => {
+            format!(" before your {} arrived", word.split(',').next().unwrap_or(word))
         }
-    };
-    format!(" before your {word} arrived")
+        _ => String::new(),
+    }
 }

@@ -71,21 +71,22 @@ fn paid(money: &Money, width: usize) -> String {
 }
 
 /// Returns the states that the user must not overlook.
-fn facts(header: &Header) -> Vec<(String, Role)> {
+fn facts(header: &Header) -> Vec<(&str, Role)> {
     let mut facts = Vec::new();
     if header.read_only.is_some() {
-        facts.push(("read-only".to_owned(), Role::Waiting));
+        facts.push(("read-only", Role::Waiting));
+    }
+    let is_unsandboxed = header.isolation == "unsandboxed";
+    // With a typed yes the badge says it itself.
+    if !is_unsandboxed || header.auto_approve != AutoApprove::YoloUnsandboxed {
+        let role = if is_unsandboxed { Role::Waiting } else { Role::Dim };
+        facts.push((header.isolation, role));
     }
     match header.auto_approve {
-        AutoApprove::Yolo => facts.push(("YOLO".to_owned(), Role::High)),
-        AutoApprove::YoloUnsandboxed => {
-            facts.push((format!("YOLO {}", header.isolation), Role::High));
-            return facts;
-        }
+        AutoApprove::Yolo => facts.push(("YOLO", Role::High)),
+        AutoApprove::YoloUnsandboxed => facts.push(("YOLO unsandboxed", Role::High)),
         AutoApprove::Asking => {}
     }
-    let role = if header.isolation == "unsandboxed" { Role::Waiting } else { Role::Dim };
-    facts.push((header.isolation.to_owned(), role));
     facts
 }
 

@@ -179,7 +179,7 @@ fn live_mark(paint: &mut Paint<'_>, model: &Model, row: usize) {
 /// Draws the amount of new text below while the user reads above, on the rule below the text.
 fn pill(paint: &mut Paint<'_>, model: &Model, row: usize) {
     let bottom = model.keymap.shown(Context::Global, Action::Bottom);
-    let Some(text) = model.transcript.pill(model.glyphs.down, &bottom) else { return };
+    let Some(text) = model.transcript.pill(model.glyphs, &bottom) else { return };
     let line = Line::of(text, Role::Waiting);
     let column = model.pane_columns().saturating_sub(line.width() + PILL_TO_EDGE);
     paint.line(row, column, &line);

@@ -161,8 +161,16 @@ fn every_state_has_its_words() {
     let mail = || Approval::to(ToolName::new("mail_send"), json!({}));
     fixture.decide(A, mail(), Decider::Cli);
     for (id, state, words) in [
-        (A, None, "replaced by a call of mail_send by you (co approvals); its session has not continued yet"),
-        (A, Some("consumed"), "replaced by a call of mail_send by you (co approvals); it has not run yet"),
+        (
+            A,
+            None,
+            "approved as another call, mail_send by you (co approvals); its session has not continued yet",
+        ),
+        (
+            A,
+            Some("consumed"),
+            "approved as another call, mail_send by you (co approvals); it has not run yet",
+        ),
         (B, Some("later"), "postponed; still waiting for your decision"),
         (B, Some("consumed"), "closed without a decision: its session continued"),
         (B, Some("withdrawn"), "withdrawn: its turn was interrupted"),

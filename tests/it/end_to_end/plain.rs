@@ -90,15 +90,15 @@ fn a_conversation_on_a_terminal() {
         answer(&mut screen, "3", "or an empty line when done");
         answer(&mut screen, "content.2=two", "Changed.");
         answer(&mut screen, "", "yes approves the call with these arguments");
-        answer(&mut screen, "yes", "Approval 1: yes, with changes.");
+        answer(&mut screen, "yes", "Approval 1: approved with changes.");
         screen.wait_for("to other.txt");
         answer(&mut screen, "2", "Reason for the model");
-        answer(&mut screen, "not that one", "Approval 1: no.");
+        answer(&mut screen, "not that one", "Approval 1: denied.");
         screen.wait_for("Approval 1 of 1, HIGH risk");
         answer(&mut screen, "1", "HIGH risk: type yes");
         answer(&mut screen, "1", "Not approved.");
         answer(&mut screen, "2", "Reason for the model");
-        answer(&mut screen, "", "Approval 1: no.");
+        answer(&mut screen, "", "Approval 1: denied.");
         screen.wait_for("All is settled.");
         assert_eq!(co.read("plan.txt").as_deref(), Some("one\ntwo"));
         assert_eq!(co.read("other.txt"), None);
@@ -113,12 +113,12 @@ fn a_conversation_on_a_terminal() {
         screen.wait_until("a prompt", |screen| screen.ends_with("You:"));
         screen.keys("later<ret>");
         screen.wait_for("to later.txt");
-        answer(&mut screen, "4", "Approval 1: later.");
+        answer(&mut screen, "4", "Approval 1: postponed.");
         screen.wait_for("Type /decide");
         screen.wait_until("a prompt", |screen| screen.ends_with("You:"));
         screen.keys("/decide<ret>");
         screen.wait_until("it again", |screen| screen.matches("to later.txt").count() >= 2);
-        answer(&mut screen, "1", "Approval 1: yes.");
+        answer(&mut screen, "1", "Approval 1: approved.");
         screen.wait_for("It is written now.");
         screen.wait_until("a prompt", |screen| screen.ends_with("You:"));
         screen.keys("<c-d>");
@@ -148,7 +148,7 @@ fn arguments_are_changed_in_an_editor_and_approved_by_a_yes_after_it() {
     screen.keys("yes<ret>");
     screen.wait_for("yes approves the call with these arguments");
     assert!(screen.screen().contains("content: two") && co.read("a.txt").is_none(), "{}", screen.screen());
-    answer(&mut screen, "yes", "Approval 1: yes, with changes.");
+    answer(&mut screen, "yes", "Approval 1: approved with changes.");
     screen.wait_for("Done.");
     assert_eq!(co.read("a.txt").as_deref(), Some("two"));
     assert!(tty.is_cooked());
@@ -186,7 +186,7 @@ fn what_is_typed_before_the_question_does_not_answer_it() {
     screen.wait_until("a refusal", |screen| refused(screen) > 0 || screen.contains("Type 1, 2, 3"));
     screen.keys("<ret>");
     assert_eq!(co.waiting().len(), 1);
-    answer(&mut screen, "1", "Approval 1: yes.");
+    answer(&mut screen, "1", "Approval 1: approved.");
     screen.wait_for("Done.");
     assert_eq!(co.read("a.txt").as_deref(), Some("one"));
     screen.keys("exit<ret>");
@@ -240,10 +240,10 @@ fn a_program_that_reads_the_question_can_answer_it() {
     output.until(|text| text.ends_with("Choice: "));
     let mut times = 0;
     let (_open, pause) = std::sync::mpsc::channel::<()>();
-    while !output.1.contains("Approval 1: yes.") {
+    while !output.1.contains("Approval 1: approved.") {
         assert!(pause.recv_timeout(PAUSE).is_err());
         writeln!(input, "1").unwrap();
-        output.until(|text| text.contains("Approval 1: yes.") || refused(text) > times);
+        output.until(|text| text.contains("Approval 1: approved.") || refused(text) > times);
         times = refused(&output.1);
     }
     output.until(|text| text.contains("Done.\n"));

@@ -36,7 +36,7 @@ fn another_process_answers_and_death_withdraws() {
     first.wait_for("You go to Oslo.");
     let told = service.asked(2).replace('\\', "");
     assert!(told.contains(r#""city":"Oslo""#) && told.contains(r#""class":"second""#), "{told}");
-    refused(&run(&co, &["approvals", "no", &id]), "was already approved with changes");
+    refused(&run(&co, &["approvals", "no", &id]), "was already answered");
     let shown = run(&co, &["approvals", "show", &id]).out;
     assert!(shown.contains("the answer went to the server"), "{shown}");
     let audit = run(&co, &["audit", "show", &id]);

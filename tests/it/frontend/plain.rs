@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use co::agent::caps::{CapAnswer, CapQuestion};
 use co::agent::port::{Event, Op, Settled};
-use co::approval::{Approval, Decider, Remember, Request};
+use co::approval::{Approval, Decider, Remember, Request, Taint};
 use co::config::Cap;
 use co::frontend::plain::{Echo, Editing, Input, Plain, Setup, Source, ThinkingShown};
 use co::frontend::protocol::{ClientRequest, Privacy, ServerMessage, SessionLine, Tone, Update};
 use co::history::{Limit, SessionId, TurnEnd};
-use co::message::{Message, ReturnStatus, ToolName, UserPart};
+use co::message::{DiffKind, DiffLine, Message, ReturnStatus, Source as CallSource, ToolName, UserPart};
 use co::provider::{ErrorClass, ProviderError};
-use co::tool::{Preview, Question, Risk, Undo};
+use co::tool::{Access, Preview, Question, Risk, Undo};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -154,6 +154,24 @@ fn rm() -> Request {
     shell_request(1, "rm -rf build", Risk::High)
 }
 
+/// A change of a file, whose content does not fit on a page.
+fn long_file() -> Request {
+    let mut request = diff_request(1, 300);
+    request.plan.access = Access::Paths { reads: Vec::new(), writes: vec!["/w/notes/billing.md".into()] };
+    request
+}
+
+fn long_command() -> Request {
+    let mut request = ls();
+    request.plan.preview = Preview::Text { text: "true\n".repeat(300) };
+    request
+}
+
+fn tainted(request: Request) -> Request {
+    let (arg, words) = ("/new".to_owned(), "PO: 4471-B".to_owned());
+    Request { taint: vec![Taint { arg, words, source: CallSource::Program, from: None }], ..request }
+}
+
 #[test]
 fn answers() {
     let cases: Vec<(&str, Request, &[&str], Vec<ClientRequest>)> = vec![
@@ -235,6 +253,12 @@ fn answers() {
         ("HIGH edited, one yes", rm(), &["3", "<wait>", r#"{"command":"rm x"}"#, "<wait>", "yes"], vec![]),
         ("long unseen", diff_request(1, 300), &["1", "3", "5", "1"], vec![]),
         ("long seen", diff_request(1, 300), &["5", "5", "1"], vec![decided(1, Approval::yes())]),
+        ("a file unread", long_file(), &["1", "Y"], vec![decided(1, Approval::yes())]),
+        ("a file unread, by another letter", long_file(), &["y", "yes", "Yes", "1"], vec![]),
+        ("HIGH unread", Request { risk: Risk::High, ..long_file() }, &["Y", "<wait>", "yes", "Y"], vec![]),
+        ("untrusted text unread", tainted(long_file()), &["Y", "1"], vec![]),
+        ("a command unread", long_command(), &["Y", "1"], vec![]),
+        ("an unread file is not edited", long_file(), &["3", "{}", "yes"], vec![]),
         ("commands go on", ls(), &["/tools", "!ls"], vec![line("/tools"), line("!ls")]),
     ];
     for (name, request, lines, expected) in cases {
@@ -392,6 +416,7 @@ fn a_question_of_the_model_is_answered_in_words_or_by_number() {
     for (typed, answer) in [("2", "green"), ("blue, rather", "blue, rather")] {
         let mut face = Face::asking(one.clone());
         assert!(face.text.contains("Which one?\n    1 red\n    2 green\n"), "{}", face.text);
+        assert!(!face.text.contains("undone"), "an answer changes nothing: {}", face.text);
         face.asks.clear();
         let face = face.say("1").wait(600).say("").wait(600).say("1").wait(600).say(typed);
         let sent = format!("{:?}", face.asks);
@@ -482,7 +507,7 @@ fn a_session_that_is_opened_again() {
     let messages = vec![Message::user("first"), Message::user("what is here?"), Message::user("and\nnow?")];
     let face = Face::new(TERMINAL)
         .notice(ServerMessage::Header(header()))
-        .notice(ServerMessage::Transcript { messages })
+        .notice(ServerMessage::Transcript { messages, decided: Vec::new() })
         .notice(ServerMessage::Draft { text: "half a".into() })
         .notice(ServerMessage::Waiting { requests: vec![ls(), diff_request(2, 1)] })
         .notice(ServerMessage::Local {
@@ -498,8 +523,26 @@ fn a_session_that_is_opened_again() {
 }
 
 #[test]
+fn a_text_is_printed_once() {
+    let lines: Vec<String> = (1..=150).map(|number| format!("row {number} of it")).collect();
+    let text = lines.join("\n");
+    let mut script = shell_request(1, &text, Risk::Medium);
+    script.plan.preview = Preview::Text { text: text.clone() };
+    let mut file = long_file();
+    let added = |at: usize| DiffLine { kind: DiffKind::Added, number: at + 1, text: lines[at].clone() };
+    file.plan.preview = Preview::Diff { path: "a.md".to_owned(), lines: (0..150).map(added).collect() };
+    file.args = json!({ "path": "a.md", "content": text });
+    for request in [script, file] {
+        let face = Face::asking(request).say("5");
+        assert_eq!(face.text.matches("row 77 of it").count(), 1, "{}", face.text);
+        assert!(face.text.contains("Asks because"), "{}", face.text);
+        assert_eq!(face.say("5").text.matches("row 77 of it").count(), 2, "and again on request");
+    }
+}
+
+#[test]
 fn a_long_request_is_read_in_pages() {
-    let face = Face::asking(diff_request(1, 300)).say("1").say("5");
+    let face = Face::asking(long_file()).say("1").say("5");
     let short: String =
         face.text.lines().filter(|line| !line.contains("Added, line")).collect::<Vec<_>>().join("\n");
     assert_eq!(face.text.lines().filter(|line| line.contains("Added, line")).count(), 196);
@@ -567,7 +610,7 @@ fn another_session_starts_with_nothing_of_the_one_before() {
     let face = face
         .notice(ServerMessage::Entered)
         .notice(ServerMessage::Header(header()))
-        .notice(ServerMessage::Transcript { messages: vec![Message::user("first")] })
+        .notice(ServerMessage::Transcript { messages: vec![Message::user("first")], decided: Vec::new() })
         .notice(ServerMessage::Waiting { requests: Vec::new() })
         .idle();
     assert!(face.plain.listens());

@@ -140,7 +140,7 @@ fn one_of_another_session_is_asked_and_decided() {
     yes.say("1");
     assert_eq!(yes.asks, [all(Approval::yes())]);
     yes.tell(ServerMessage::Elsewhere { count: 0 });
-    assert!(yes.said().ends_with("Approval 1: yes.\nYou: "));
+    assert!(yes.said().ends_with("Approval 1: approved.\nYou: "));
 
     let mut no = asked(3);
     no.say("2");
@@ -199,6 +199,7 @@ fn the_mode_is_said_once_and_stands_before_the_line() {
         (Mode::Auto, AutoApprove::Asking, "You (auto): "),
         (Mode::Plan, AutoApprove::Yolo, "You (plan, yolo): "),
         (Mode::Ask, AutoApprove::Yolo, "You (yolo): "),
+        (Mode::Ask, AutoApprove::YoloUnsandboxed, "You (yolo unsandboxed): "),
     ] {
         // What a command sets is told by the command alone.
         face.tell(ServerMessage::Header(Header { mode, auto_approve, ..header() }));

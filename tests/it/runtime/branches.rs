@@ -9,7 +9,9 @@ use crate::co::Service;
 
 async fn transcript(face: &mut Face) -> Vec<String> {
     face.until("transcript", |update| match update {
-        Update::Message(ServerMessage::Transcript { messages }) => Some(messages.iter().map(told).collect()),
+        Update::Message(ServerMessage::Transcript { messages, .. }) => {
+            Some(messages.iter().map(told).collect())
+        }
         Update::Event(_) | Update::Message(_) => None,
     })
     .await

@@ -40,7 +40,7 @@ impl Face {
         .await
     }
 
-    async fn words(&mut self, about: &str) -> String {
+    pub async fn words(&mut self, about: &str) -> String {
         self.until("words", |update| match update {
             Update::Message(ServerMessage::Local { title, text, .. }) if title == about => Some(text.clone()),
             Update::Event(_) | Update::Message(_) => None,

@@ -209,7 +209,7 @@ fn a_prompt_is_answered_saved_and_gone_on_with() {
         let mut face = open(&co, Opening::Latest);
         let messages = face
             .until("transcript", |update| match update {
-                Update::Message(ServerMessage::Transcript { messages }) => Some(messages.clone()),
+                Update::Message(ServerMessage::Transcript { messages, .. }) => Some(messages.clone()),
                 Update::Event(_) | Update::Message(_) => None,
             })
             .await;
@@ -433,7 +433,7 @@ fn closing_ends_what_runs_and_keeps_it() {
             .await;
         assert_eq!(draft, "not sent yet");
         let kept = face.seen.iter().any(|update| match update {
-            Update::Message(ServerMessage::Transcript { messages }) => messages
+            Update::Message(ServerMessage::Transcript { messages, .. }) => messages
                 .iter()
                 .any(|message| matches!(message, Message::Assistant(reply) if reply.text() == "Half")),
             Update::Event(_) | Update::Message(_) => false,
@@ -461,6 +461,61 @@ fn a_second_face_on_a_session_looks_on() {
         assert_eq!(face.end().await, TurnEnd::Completed);
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
         second.close().await;
+        face.close().await;
+    });
+}
+
+#[test]
+fn without_a_sandbox_yolo_covers_commands_after_a_typed_yes() {
+    let script = "reply\n  call shell {\"command\":\"touch one\"}\nreply\n  text Later.\n\
+                  reply\n  call shell {\"command\":\"touch two\"}\nreply\n  text Done.";
+    let (co, service) = with(script);
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("/yolo").await;
+        assert!(face.words("yolo is on, except for commands").await.contains("`/yolo yes`"));
+        face.line("one").await;
+        let request = face.asked().await;
+        face.decide(&request, Approval::Deny { reason: None }).await;
+        assert_eq!(face.end().await, TurnEnd::Completed);
+        face.line("/yolo yes").await;
+        face.header(|header| header.auto_approve == AutoApprove::YoloUnsandboxed).await;
+        face.line("two").await;
+        assert_eq!(face.end().await, TurnEnd::Completed);
+        assert_eq!((co.read("one"), co.read("two").as_deref()), (None, Some("")));
+        face.close().await;
+    });
+}
+
+#[test]
+fn a_session_opened_again_says_who_decided_and_when() {
+    let (co, service) = with(WRITES);
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("write").await;
+        let request = face.asked().await;
+        face.decide(&request, Approval::Later).await;
+        assert_eq!(face.end().await, TurnEnd::Deferred);
+        face.decide(&request, Approval::yes()).await;
+        assert_eq!(face.end().await, TurnEnd::Completed);
+        face.close().await;
+        let mut face = open(&co, Opening::Latest);
+        let (call, decided) = face
+            .until("transcript", |update| match update {
+                Update::Message(ServerMessage::Transcript { messages, decided }) => {
+                    let call = messages.iter().rev().find_map(|message| match message {
+                        Message::Assistant(reply) => reply.calls().next().map(|call| call.id.clone()),
+                        Message::User { .. } | Message::ToolReturns { .. } => None,
+                    });
+                    Some((call?, decided.clone()))
+                }
+                Update::Event(_) | Update::Message(_) => None,
+            })
+            .await;
+        let told: Vec<_> = decided.iter().map(|one| (&one.call, &one.approval, &one.by)).collect();
+        assert_eq!(told, [(&call, &Approval::yes(), &Decider::Tui)]);
+        let age = jiff::Timestamp::now().as_second() - decided[0].at.as_second();
+        assert!((0..600).contains(&age), "{age} s ago");
         face.close().await;
     });
 }

@@ -45,7 +45,7 @@ impl Face {
 
     async fn transcript(&mut self) -> Vec<Message> {
         self.until("transcript", |update| match update {
-            Update::Message(ServerMessage::Transcript { messages }) => Some(messages.clone()),
+            Update::Message(ServerMessage::Transcript { messages, .. }) => Some(messages.clone()),
             Update::Event(_) | Update::Message(_) => None,
         })
         .await

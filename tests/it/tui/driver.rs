@@ -44,7 +44,8 @@ fn a_request_of_an_earlier_run_waits_on_its_row_too() {
         model: "m".into(),
         stop: StopReason::new(StopKind::ToolUse),
     });
-    let transcript = ServerMessage::Transcript { messages: vec![Message::user("build"), reply] };
+    let transcript =
+        ServerMessage::Transcript { messages: vec![Message::user("build"), reply], decided: Vec::new() };
     let waiting = ServerMessage::Waiting { requests: vec![shell_request(1, "make", Risk::Medium)] };
     for notices in [[transcript.clone(), waiting.clone()], [waiting, transcript]] {
         let mut screen = notices.into_iter().fold(Screen::open(80, 24), Screen::notice);

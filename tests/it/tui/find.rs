@@ -185,7 +185,7 @@ pub fn long(messages: usize) -> ServerMessage {
         0 => Message::user(format!("question {number}")),
         _ => reply(number),
     });
-    ServerMessage::Transcript { messages: messages.collect() }
+    ServerMessage::Transcript { messages: messages.collect(), decided: Vec::new() }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use co::tool::{Category, Preview, Resource, Risk, SideEffect, ToolSpec, Version}
 use co::tui::msg::{Edited, Target};
 use co::tui::theme::Glyphs;
 use co::tui::{Cmd, Input};
+use ratatui::style::Color;
 use serde_json::{Value, json};
 
 use crate::tui::kit::{Screen, at_all_sizes, diff_request, header, plan, shell_request};
@@ -348,6 +349,12 @@ fn hunks_are_skipped_and_kept() {
     assert!(high().keys("y").wait(1_100).keys("1y").asks().is_empty(), "another yes than the first");
     let clipped = hunks(Screen::open(80, 16));
     assert!(clipped.keys("1y").asks().is_empty(), "not seen whole");
+    // What is skipped changes nothing: it has no background.
+    let grounds = |keys: &str| {
+        let buffer = tall().keys(keys).painted();
+        buffer.content().iter().map(|cell| cell.bg).filter(|ground| *ground != Color::Reset).count()
+    };
+    assert!(grounds("") > grounds("1") && grounds("1") > 0 && grounds("12") == 0);
     let none = asking(Screen::open(80, 24), diff_request(1, 2)).keys("1y");
     assert_eq!(none.asks(), [&decided(Approval::yes())], "nothing to skip");
 }

@@ -218,7 +218,7 @@ fn images_on_the_screen() {
                 Message::User { parts: vec![text("compare"), part(), part()] },
                 Message::User { parts: vec![part()] },
             ];
-            screen.notice(ServerMessage::Transcript { messages })
+            screen.notice(ServerMessage::Transcript { messages, decided: Vec::new() })
         }),
     ];
     for (name, state) in states {
@@ -354,7 +354,7 @@ fn a_face_hears_what_was_attached_and_what_was_not() {
 
         let mut face = interactive::open(&co, Opening::Latest);
         let messages = face.until("transcript", |update| match update {
-            Update::Message(ServerMessage::Transcript { messages }) => Some(messages.clone()),
+            Update::Message(ServerMessage::Transcript { messages, .. }) => Some(messages.clone()),
             Update::Event(_) | Update::Message(_) => None,
         });
         let first = kit::without_situation(&messages.await[0]);

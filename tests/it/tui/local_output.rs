@@ -8,7 +8,7 @@ use co::history::TurnEnd;
 use co::message::ReturnStatus;
 use proptest::prelude::*;
 
-use crate::tui::kit::{Screen, call, returned};
+use crate::tui::kit::{Screen, at_all_sizes, call, returned};
 
 /// Every line of local output holds this word, so that it can be taken out again.
 const MARK: &str = "LOCAL";
@@ -103,6 +103,61 @@ fn read(steps: &[Step], with_local: bool) -> (Vec<String>, usize) {
     let lines = shown.lines().map(str::trim).filter(|line| !line.is_empty());
     let (local, turn): (Vec<_>, Vec<_>) = lines.map(str::to_owned).partition(|line| line.contains(MARK));
     (turn, local.len())
+}
+
+/// A reply that streams on out of sight, above the output of a command that fills the screen.
+fn covered(screen: Screen) -> Screen {
+    let output: String = (1..=60).map(|line| format!("{MARK} output {line}\n")).collect();
+    screen
+        .prompted("go")
+        .text("The first line.\n\n")
+        .notice(ServerMessage::ShellBegan { command: "seq".to_owned(), privacy: Privacy::Shared })
+        .notice(ServerMessage::ShellOutput { text: output })
+        .notice(ServerMessage::ShellEnded { outcome: "exit 0".to_owned(), took: Duration::from_millis(2) })
+        .wait(100)
+        .keys("<c-o>")
+        .text("The second line.\n\nThe third line.\n\n")
+        .wait(100)
+}
+
+#[test]
+fn what_streams_on_above_local_output_is_told() {
+    insta::assert_snapshot!("local_output_covers_the_answer", at_all_sizes(|screen| covered(screen).shot()));
+    let told = |screen: &mut Screen| screen.shot().lines().find(|line| line.contains('↑')).map(str::to_owned);
+    let mut screen = covered(Screen::open(80, 24));
+    assert!(told(&mut screen).is_some_and(|rule| rule.contains("↑ 4 new lines")), "{}", screen.shot());
+    // It stays when the reply is over, and when the user scrolls where the end is not.
+    let whole = "The first line.\n\nThe second line.\n\nThe third line.";
+    let mut screen = screen
+        .event(Event::TextCommitted { text: whole.to_owned() })
+        .event(Event::TurnEnded { end: TurnEnd::Completed })
+        .wait(100)
+        .keys("<up>");
+    assert!(told(&mut screen).is_some(), "{}", screen.shot());
+    // A press on it goes there; what was seen is told no more.
+    let shot = screen.shot();
+    let row = shot.lines().position(|line| line.contains('↑')).unwrap();
+    let mut screen = screen.click(70, u16::try_from(row).unwrap()).wait(100);
+    assert!(screen.shot().contains("The third line.") && told(&mut screen).is_none(), "{}", screen.shot());
+    let mut screen = screen.keys("<c-end>").wait(100);
+    assert!(screen.shot().contains("output 60") && told(&mut screen).is_none(), "{}", screen.shot());
+}
+
+#[test]
+fn what_streams_on_above_is_counted_with_what_is_below() {
+    let mut screen = covered(Screen::open(80, 24)).keys("<pgup>").wait(100);
+    let line = ServerMessage::Local { title: MARK.to_owned(), text: MARK.to_owned(), tone: Tone::Plain };
+    screen.tell(line);
+    let mut screen = screen.wait(100);
+    assert!(screen.shot().contains(" new lines "), "{}", screen.shot());
+    let count = |screen: &mut Screen| {
+        let shot = screen.shot();
+        let (before, _) = shot.split_once(" new lines ").unwrap();
+        before.rsplit(' ').next().unwrap().parse::<usize>().unwrap()
+    };
+    let before = count(&mut screen);
+    let mut screen = screen.text("The fourth line.\n\n").wait(100);
+    assert_eq!(count(&mut screen), before + 2, "{}", screen.shot());
 }
 
 fn local(screen: &mut Screen, number: usize) {

@@ -269,6 +269,10 @@ fn other_states() {
         };
         screen.notice(ServerMessage::Header(header))
     });
+    check("yolo_unsandboxed", |screen| {
+        let header = Header { auto_approve: AutoApprove::YoloUnsandboxed, ..header() };
+        screen.notice(ServerMessage::Header(header))
+    });
     check("scrolled_up", |screen| {
         let mut screen = screen;
         for number in 0..30 {
@@ -318,6 +322,6 @@ fn an_earlier_conversation() {
     ];
     check("earlier", |screen| {
         let messages = messages.clone();
-        screen.notice(ServerMessage::Transcript { messages }).keys("<up>")
+        screen.notice(ServerMessage::Transcript { messages, decided: Vec::new() }).keys("<up>")
     });
 }

@@ -10,6 +10,7 @@ use co::message::{
     ToolReturn,
 };
 use co::provider::{ErrorClass, ProviderError};
+use co::store::PastDecision;
 use co::tool::Preview;
 use co::tool::diff::diff;
 use ratatui::style::Color;
@@ -95,6 +96,74 @@ fn a_change_is_coloured_by_line_word_and_code() {
 }
 
 #[test]
+fn a_card_shows_a_change_on_the_same_backgrounds() {
+    let mut request = diff_request(1, 1);
+    request.plan.preview = Preview::Diff { path: "src/main.txt".to_owned(), lines: diff(OLD, NEW) };
+    // One below the other, and side by side.
+    for (columns, rows) in [(80, 24), (140, 40)] {
+        let mut screen = Screen::open(columns, rows).prompted("go").asked(request.clone()).wait(600);
+        let shot = screen.shot();
+        let buffer = screen.painted();
+        let ground = |text: &str| {
+            let row = shot.lines().position(|line| line.contains(text)).unwrap();
+            let (before, _) = shot.lines().nth(row).unwrap().split_once(text).unwrap();
+            let column = before.chars().count();
+            buffer[(u16::try_from(column).unwrap(), u16::try_from(row).unwrap())].bg
+        };
+        for (text, colour) in [
+            ("exit(0)", Color::Indexed(22)),
+            ("moon", Color::Indexed(28)),
+            ("world", Color::Indexed(88)),
+            ("- ", Color::Indexed(52)),
+            ("fn main", Color::Reset),
+        ] {
+            assert_eq!(ground(text), colour, "{text}\n{shot}");
+        }
+    }
+}
+
+#[test]
+fn stored_calls_say_who_decided_and_when() {
+    let other = call(2, "shell", json!({ "command": "make" }));
+    let denied = call(3, "shell", json!({ "command": "rm x" }));
+    let asked = call(4, "ask_user", json!({ "question": "Which?" }));
+    let calls = [edit(), other, denied, asked];
+    let part = |call: &ToolCall| AssistantPart::new(PartKind::ToolCall(call.clone()));
+    let reply = Message::Assistant(AssistantMessage {
+        parts: calls.iter().map(part).collect(),
+        asked: String::new(),
+        model: String::new(),
+        stop: StopReason::new(StopKind::ToolUse),
+    });
+    let returns = vec![
+        changed(1, OLD, NEW),
+        said(2, ReturnStatus::Failed, "exit 2", "exit 2\nmake: error\n"),
+        said(3, ReturnStatus::Denied, "denied by you: not that one", "The user said no."),
+        said(4, ReturnStatus::Ok, "the red one", "the red one"),
+    ];
+    let decided = |screen: &Screen| {
+        let no = Approval::Deny { reason: Some("not that one".to_owned()) };
+        let other = Approval::to(calls[3].name.clone(), json!({}));
+        let by = [Decider::Tui, Decider::Cli, Decider::Tui, Decider::Plain];
+        let approvals = [Approval::yes(), Approval::for_session(), no, other];
+        let ago =
+            [0, 1, 26, 24 * 9].map(|hours| screen.model.now() - jiff::SignedDuration::from_hours(hours));
+        let all = calls.iter().zip(approvals).zip(by).zip(ago);
+        all.map(|(((call, approval), by), at)| PastDecision { call: call.id.clone(), approval, by, at })
+            .collect()
+    };
+    insta::assert_snapshot!(
+        "stored_decisions",
+        at_all_sizes(|screen| {
+            let messages =
+                vec![Message::user("go"), reply.clone(), Message::ToolReturns { returns: returns.clone() }];
+            let decided = decided(&screen);
+            screen.notice(ServerMessage::Transcript { messages, decided }).shot()
+        })
+    );
+}
+
+#[test]
 fn stored_calls_look_like_live_ones() {
     let shell = call(2, "shell", json!({ "command": "make" }));
     let denied = call(3, "shell", json!({ "command": "rm x" }));
@@ -112,7 +181,8 @@ fn stored_calls_look_like_live_ones() {
         stop: StopReason::new(StopKind::ToolUse),
     });
     let messages = vec![Message::user("go"), reply, Message::ToolReturns { returns: ends.to_vec() }];
-    let stored = Screen::open(80, 24).notice(ServerMessage::Transcript { messages }).shot();
+    let stored =
+        Screen::open(80, 24).notice(ServerMessage::Transcript { messages, decided: Vec::new() }).shot();
     let mut live = Screen::open(80, 24).prompted("go");
     for (call, end) in calls.iter().zip(ends) {
         live = live
@@ -243,7 +313,7 @@ fn a_sent_paste_shows_the_words_behind_it() {
     let mut whole = screen.keys("<c-o>");
     assert!(whole.shot().contains("log line 500"));
     // After a restart nobody knows any more what was pasted.
-    let stored = ServerMessage::Transcript { messages: vec![Message::user(sent)] };
+    let stored = ServerMessage::Transcript { messages: vec![Message::user(sent)], decided: Vec::new() };
     let shot = Screen::open(80, 60).notice(stored).shot();
     assert!(
         shot.contains("whylog line 1") && shot.contains("does it fail") && shot.contains("more lines"),

@@ -210,7 +210,10 @@ fn a_mark_stays_until_it_is_void() {
         ("a letter", marked().keys("x")),
         ("a resize", marked().resize(60, 24)),
         ("another press", marked().mouse(MouseWhat::Press, 3, 3)),
-        ("another transcript", marked().notice(ServerMessage::Transcript { messages: Vec::new() })),
+        (
+            "another transcript",
+            marked().notice(ServerMessage::Transcript { messages: Vec::new(), decided: Vec::new() }),
+        ),
         ("a paste", marked().paste("x")),
     ];
     for (what, screen) in gone {

@@ -38,11 +38,15 @@ fn the_list_is_shown_and_survives_a_resume() {
     };
     let returns = vec![returned(1, ReturnStatus::Ok, LIST)];
     let messages = vec![Message::Assistant(reply), Message::ToolReturns { returns }];
-    shown(&Screen::open(140, 40).notice(ServerMessage::Transcript { messages: messages.clone() }).shot());
+    shown(
+        &Screen::open(140, 40)
+            .notice(ServerMessage::Transcript { messages: messages.clone(), decided: Vec::new() })
+            .shot(),
+    );
     // Another session has none.
     let mut other = Screen::open(140, 40)
-        .notice(ServerMessage::Transcript { messages })
-        .notice(ServerMessage::Transcript { messages: Vec::new() });
+        .notice(ServerMessage::Transcript { messages, decided: Vec::new() })
+        .notice(ServerMessage::Transcript { messages: Vec::new(), decided: Vec::new() });
     assert!(!other.shot().contains("STEPS"));
     let narrow =
         Screen::open(80, 24).prompted("go").event(Event::ToolCall { call: call(1, "todo", json!({})) });

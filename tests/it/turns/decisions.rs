@@ -89,6 +89,7 @@ const MODES: &[(&str, &str)] = &[
     ("dry-run", "mode dry-run"),
     ("defer-all", "mode defer-all"),
     ("yolo", "yolo"),
+    ("yolo yes", "yolo yes"),
 ];
 
 /// One cell's turn, as a script.

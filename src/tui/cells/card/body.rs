@@ -1,19 +1,19 @@
 //! The body of a request, laid out once per basis, so that a long diff is not laid out for every frame. Called by the
 //! layout before it draws a card or a list.
 
-use serde_json::Value;
 use std::collections::BTreeSet;
 
 use super::facts::{place, reasons};
 use super::preview::{fields, verbatim};
 use super::sheet::{Frame, Room};
 use super::words;
+use crate::frontend::fields::not_shown;
 use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffLine, Preview, Question};
 use crate::tui::cards::{Body, BodyBasis, BodyForm, Card};
-use crate::tui::cells::Fold;
-use crate::tui::cells::diff::{Layout, Page, is_split};
+use crate::tui::cells::diff::{Code, Layout, Page, is_split};
 use crate::tui::cells::split;
+use crate::tui::cells::{Fold, Look};
 use crate::tui::form::pretty;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
@@ -28,7 +28,7 @@ impl BodyBasis {
             && self.here == card.hunks.here()
             && self.place == place(card, room.header)
             && self.after == card.after
-            && self.glyphs == room.glyphs
+            && (self.glyphs, self.languages) == (room.glyphs, room.languages)
             && self.request == card.request
     }
 }
@@ -40,7 +40,8 @@ pub fn prepare_detail(card: &mut Card, frame: &Frame<'_>, width: usize) {
 
 pub fn room<'a>(frame: &Frame<'a>, width: usize, columns: usize) -> Room<'a> {
     let form = BodyForm::Card;
-    Room { width, columns, header: frame.header, glyphs: frame.look.glyphs, zone: frame.zone, form }
+    let Look { glyphs, languages, .. } = *frame.look;
+    Room { width, columns, header: frame.header, glyphs, languages, zone: frame.zone, form }
 }
 
 /// Lays out the body if its basis changed.
@@ -61,6 +62,7 @@ pub fn lay_out(card: &mut Card, room: &Room<'_>) {
         place: place(card, room.header),
         after: card.after.clone(),
         glyphs: room.glyphs,
+        languages: room.languages,
     };
     let (page, more) = page(card, room);
     card.body = Body { basis: Some(Box::new(basis)), page, more, layouts: card.body.layouts + 1 };
@@ -89,7 +91,8 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
         Preview::None => verbatim(head.of(&pretty(&card.request.args)), width),
         Preview::Text { text } => verbatim(head.of(text), width),
         Preview::Diff { lines: changed, .. } => {
-            let layout = Layout { width, hunks: &card.hunks, glyphs: room.glyphs };
+            let code = Code { language: card.language(), languages: room.languages };
+            let layout = Layout { width, hunks: &card.hunks, glyphs: room.glyphs, code };
             let page = split::page(head.of_diff(changed), &layout, room.columns);
             hunks = page.hunks.iter().map(|row| lines.len() + row).collect();
             page.lines
@@ -110,10 +113,9 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
         lines.extend(preview);
     }
     if room.form == BodyForm::WithArguments && plan.preview != Preview::None {
-        let args = if is_diff { beside_diff(&card.request.args) } else { card.request.args.clone() };
         lines.push(Line::new());
         lines.push(Line::of("arguments", Role::Dim));
-        lines.extend(verbatim(head.of(&pretty(&args)), width));
+        lines.extend(verbatim(head.of(&pretty(&not_shown(&card.request))), width));
     }
     if card.why == Fold::Open {
         lines.push(Line::new());
@@ -121,23 +123,6 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
     }
     (Page { lines, hunks }, head.more)
 }
-
-/// Returns the arguments without the texts that a diff shows: those of several lines, and long ones.
-fn beside_diff(args: &Value) -> Value {
-    let is_shown =
-        |value: &Value| value.as_str().is_some_and(|text| text.contains('\n') || text.len() > LONG_TEXT);
-    match args {
-        Value::Object(all) => all
-            .iter()
-            .filter(|(_, value)| !is_shown(value))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => args.clone(),
-    }
-}
-
-/// The length in bytes from which the text of an argument is left to the diff.
-const LONG_TEXT: usize = 200;
 
 /// The laid-out beginning of long texts.
 struct Head {

@@ -8,7 +8,7 @@ use super::words;
 use crate::frontend::protocol::Header;
 use crate::stdx::moment::deadline;
 use crate::stdx::text::{expand_tabs, one_line_summary, width as cells};
-use crate::tool::{Access, Effect, Undo};
+use crate::tool::{Access, Undo};
 use crate::tui::cards::Card;
 use crate::tui::cells::Fold;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -149,14 +149,8 @@ fn isolation(card: &Card, header: Option<&Header>) -> &'static str {
 /// Describes what can be undone; empty if nothing is changed.
 fn undo(card: &Card) -> &'static str {
     let plan = &card.request.plan;
-    let changes = match &plan.access {
-        Access::Paths { writes, .. } => !writes.is_empty(),
-        Access::Anything => plan.effect != Effect::LooksOnly,
-        Access::Web { .. } => false,
-        Access::External { .. } | Access::Nothing => true,
-    };
     match plan.undo {
-        _ if plan.question.is_some() || !changes => "",
+        _ if !plan.changes_something() => "",
         Undo::Exact => "can be undone",
         Undo::Compensating => "files can be undone",
         Undo::Hold => "held before it happens",

@@ -9,6 +9,7 @@ use crate::tui::cells::Look;
 use crate::tui::composer::Position;
 use crate::tui::keys::Keymap;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::markdown::Languages;
 use crate::tui::theme::{Glyphs, Role};
 
 /// Most lines of a folded body, unless two thirds of the pane are more.
@@ -103,6 +104,7 @@ pub struct Room<'a> {
     pub columns: usize,
     pub header: Option<&'a Header>,
     pub glyphs: &'static Glyphs,
+    pub languages: Languages,
     pub zone: &'a TimeZone,
     pub form: BodyForm,
 }

@@ -305,7 +305,12 @@ fn policy(script: &Script) -> Policy {
     let rules = RuleSet { rules: rules.collect(), ..RuleSet::default() };
     Policy {
         mode: setting("mode").map_or(Mode::Ask, |mode| Mode::named(mode).expect("a mode")),
-        auto_approve: if setting("yolo").is_some() { AutoApprove::Yolo } else { AutoApprove::Asking },
+        auto_approve: match setting("yolo") {
+            None => AutoApprove::Asking,
+            Some("") => AutoApprove::Yolo,
+            Some("yes") => AutoApprove::YoloUnsandboxed,
+            Some(word) => panic!("yolo, or yolo yes: {word}"),
+        },
         rules: Arc::new(rules),
     }
 }
