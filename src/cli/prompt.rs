@@ -9,11 +9,12 @@ use super::console::Console;
 use super::error::{CliError, Kind, Result};
 use crate::accounts::{Models, Pace};
 use crate::agent::context::ToolBudget;
-use crate::agent::prompt::{self, Preamble, PromptPart, PromptPlace};
+use crate::agent::prompt::{self, Preamble, PromptPart, SentConversation};
 use crate::app::{AppError, Tools, open_store_for_lists, server_place, tools, view_settings};
 use crate::approval::Policy;
 use crate::config::{FolderTrust, Settings};
 use crate::history::History;
+use crate::message::Message;
 use crate::stdx::text::{grouped, sanitize, sanitize_line};
 use crate::tool::mcp::Servers;
 use crate::workspace::rules::RuleBook;
@@ -22,7 +23,7 @@ use crate::workspace::{Prompts, World, load_settings};
 
 /// Prints the prompt; what is wrong with its files goes to standard error.
 pub(super) async fn run(
-    PromptArgs { what: PromptWhat::Show { session, turn, json } }: PromptArgs,
+    PromptArgs { what: PromptWhat::Show { session, turn, request, json } }: PromptArgs,
     world: &World,
     flags: Flags,
     console: &mut Console,
@@ -30,7 +31,7 @@ pub(super) async fn run(
     let loaded = load_settings(world, flags)?;
     let settings = &loaded.settings;
     if let Some(turn) = turn {
-        return show_sent(session.as_deref(), turn, json, world, settings, console).await;
+        return show_sent(session.as_deref(), (turn, request), json, world, settings, console).await;
     }
     let models = Models::choose(settings, Arc::clone(&world.clock), Pace::Instant).map_err(AppError::from)?;
     if models.may_discover() {
@@ -70,10 +71,10 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Prints what a turn sent.
+/// Prints what a turn sent, or one request of it.
 async fn show_sent(
     session: Option<&str>,
-    turn: u32,
+    (turn, request): (u32, Option<usize>),
     json: bool,
     world: &World,
     settings: &Settings,
@@ -84,16 +85,31 @@ async fn show_sent(
         Some(prefix) => store.find_session(prefix).await?,
         None => store.latest_session(&world.workspace).await?.ok_or(AppError::NoSession)?,
     };
-    let sent = prompt::sent(&store.load(&id).await?, turn);
+    let records = store.load(&id).await?;
+    let sent = match request {
+        Some(number) => prompt::sent_request(&records, turn, number).map(|one| vec![one]),
+        None => prompt::sent(&records, turn),
+    };
     let sent = sent.map_err(|error| CliError::message(Kind::Usage, format!("{id}: {error}")))?;
     if json {
         let prompts = sent.iter().map(|one| {
-            json!({"model": one.model, "tokens": one.tokens(), "system": one.system(), "parts": one.parts})
+            let (tokens, conversation) = (one.tokens(), one.conversation.as_ref());
+            let mut value =
+                json!({"model": one.model, "tokens": tokens, "system": one.system(), "parts": one.parts});
+            if let Some(SentConversation { messages, left_out }) = conversation {
+                let messages: Vec<&Message> = messages.iter().map(Arc::as_ref).collect();
+                value["messages"] = json!(messages);
+                value["left_out"] = json!(left_out);
+            }
+            value
         });
         return console.json(&json!({"session": id, "turn": turn, "prompts": prompts.collect::<Vec<_>>()}));
     }
     sent.iter().try_for_each(|one| {
-        let head = sanitize_line(&format!("turn {turn}, sent to {}", one.model)).into_owned();
+        let number = request.map(|number| format!(", request {number}")).unwrap_or_default();
+        let mut head = sanitize_line(&format!("turn {turn}{number}, sent to {}", one.model)).into_owned();
+        let left_out = one.conversation.iter().flat_map(|sent| &sent.left_out);
+        head.extend(left_out.flat_map(|text| ["\n", text]));
         console.out(&format!("{head}\n\n{}", shown(&one.parts, one.tokens())))
     })
 }
@@ -104,8 +120,7 @@ fn shown(parts: &[PromptPart], whole: u64) -> String {
         let head = format!("── {name} ({}, {} tokens) {source}", place.word(), grouped(*tokens));
         text.push_str(&format!("{}\n{}\n\n", sanitize_line(&head), sanitize(words)));
     }
-    let prefix: u64 =
-        parts.iter().filter(|part| part.place != PromptPlace::Tail).map(|part| part.tokens).sum();
+    let prefix: u64 = parts.iter().filter(|part| part.place.is_prefix()).map(|part| part.tokens).sum();
     text.push_str(&format!(
         "── {} tokens, {} of them in the prefix, which stays the same until a part of it changes\n",
         grouped(whole),

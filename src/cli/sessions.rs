@@ -140,6 +140,7 @@ fn read(path: &Path) -> Result<String> {
         CliError::message(Kind::Error, format!("{}: {error}", path.display())).hint("name a text file")
     };
     let mut bytes = Vec::new();
+    let mut size = 0;
     if path == Path::new("-") {
         std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
     } else {
@@ -148,13 +149,12 @@ fn read(path: &Path) -> Result<String> {
             let text = format!("{} is not a regular file", path.display());
             return Err(CliError::message(Kind::Usage, text).hint("name a text file"));
         }
-        std::fs::File::open(path)
-            .map_err(failed)?
-            .take(LARGEST + 1)
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
+        size = metadata.len();
+        // Of a file that is too large nothing is read.
+        let most = if size > LARGEST { 0 } else { LARGEST + 1 };
+        std::fs::File::open(path).map_err(failed)?.take(most).read_to_end(&mut bytes).map_err(failed)?;
     }
-    if bytes.len() as u64 > LARGEST {
+    if size.max(bytes.len() as u64) > LARGEST {
         let text = format!("{} is larger than {} MiB", path.display(), LARGEST >> 20);
         return Err(CliError::message(Kind::Usage, text).hint("split it, or leave its images out"));
     }

@@ -7,7 +7,7 @@ use crate::stdx::text::{grouped, sanitize};
 pub(super) fn command() -> Command {
     Command::new(
         "status",
-        "[prompt [turn]]",
+        "[prompt [turn [request]]]",
         "show model, folder, sandbox and store, or the prompt",
         Needs::Status,
         decide,
@@ -30,7 +30,8 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         "prompt" => CommandEffect::Say(Say::plain("prompt", prompt(&view.prompt))),
         other => {
             let text = format!(
-                "{} is unknown: write `/status`, `/status prompt`, or `/status prompt 2` for what turn 2 sent.",
+                "{} is unknown: write `/status`, `/status prompt`, `/status prompt 2` for what turn 2 sent, or \
+                 `/status prompt 2 1` for its first request with the conversation.",
                 code(other)
             );
             CommandEffect::Say(Say::warning("status", text))
@@ -38,18 +39,25 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
     }
 }
 
-/// Returns the turn whose prompt is wanted.
+/// Returns the turn whose prompt is wanted, and which of its requests.
 #[must_use]
-pub fn wanted_turn(args: &str) -> Option<u32> {
-    args.strip_prefix("prompt ")?.trim().parse().ok()
+pub fn wanted_turn(args: &str) -> Option<(u32, Option<usize>)> {
+    let words = args.strip_prefix("prompt ")?.trim();
+    match words.split_once(' ') {
+        Some((turn, request)) => Some((turn.parse().ok()?, Some(request.trim().parse().ok()?))),
+        None => Some((words.parse().ok()?, None)),
+    }
 }
 
 fn sent_prompt(sent: &SentPrompt) -> String {
-    let head = format!(
-        "To {} were sent about {} tokens besides the conversation.\n",
-        code(&sent.model),
-        grouped(sent.tokens())
-    );
+    let (what, left_out) = match &sent.conversation {
+        Some(conversation) => ("with", conversation.left_out.as_slice()),
+        None => ("besides", Default::default()),
+    };
+    let tokens = grouped(sent.tokens());
+    let mut head =
+        format!("To {} were sent about {tokens} tokens {what} the conversation.\n", code(&sent.model));
+    head.extend(left_out.iter().flat_map(|text| [text, "\n"]));
     listed(head, &sent.parts)
 }
 

@@ -260,12 +260,21 @@ fn commands_decide() {
         (
             &idle,
             "/status all",
-            "Warning status: `all` is unknown: write `/status`, `/status prompt`, or `/status prompt 2` for what turn 2 sent.",
+            "Warning status: `all` is unknown: write `/status`, `/status prompt`, `/status prompt 2` for what turn 2 sent, or \
+             `/status prompt 2 1` for its first request with the conversation.",
         ),
         (
             &CommandView { sent: Some(Err(SentError::NoTurn { turn: 9, turns: 2 })), ..view() },
             "/status prompt 9",
             "Warning status: Nothing can be shown: there is no turn 9: the session has had 2.",
+        ),
+        (
+            &CommandView {
+                sent: Some(Err(SentError::NoRequest { number: 3, turn: 2, requests: 1 })),
+                ..view()
+            },
+            "/status prompt 2 3",
+            "Warning status: Nothing can be shown: there is no request 3 of turn 2: it has had 1 that ended.",
         ),
         (
             &CommandView { without_personality: Some("ollama:tiny".to_owned()), ..view() },

@@ -35,14 +35,49 @@ const NETWORK: &[(u32, &str)] = &[
 ];
 
 /// Returns the type of a folder's file system if processes cannot share memory by its files: a network mount, or one
-/// served by a program. `None` for a local one, and if it cannot be told. Blocking.
+/// served by a program, unless that one is known to serve files of this machine. `None` for a local one, and if it cannot be told. Blocking.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn network_file_system(folder: &Path) -> Option<&'static str> {
     let found = rustix::fs::statfs(folder).ok()?.f_type;
     // The number has 32 bits; on some systems its field is wider, or signed.
     let number = u32::try_from(i128::from(found) & 0xffff_ffff).ok()?;
-    NETWORK.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
+    let name = NETWORK.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)?;
+    let is_local = || {
+        let device = rustix::fs::stat(folder).ok()?.st_dev;
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        Some(is_local_mount(&mounts, &format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device))))
+    };
+    (name != "fuse" || is_local() != Some(true)).then_some(name)
+}
+
+/// Programs that serve a file system from files or a disk of the same machine, by the types of their mounts. Any other one
+/// counts as a network mount: a wrong guess costs speed here, and the database there.
+#[cfg(target_os = "linux")]
+const LOCAL: &[&str] = &[
+    "fuseblk",
+    "fuse.bindfs",
+    "fuse.cryfs",
+    "fuse.encfs",
+    "fuse.ext2",
+    "fuse.ext4",
+    "fuse.fuse-overlayfs",
+    "fuse.fuse2fs",
+    "fuse.gocryptfs",
+    "fuse.securefs",
+    "fuse.zfs",
+];
+
+/// Whether the mount of a device (`major:minor`) is served from this machine, by the lines of `mountinfo`.
+#[cfg(target_os = "linux")]
+fn is_local_mount(mounts: &str, device: &str) -> bool {
+    // The device is the third field; the type follows the mark behind a varying number of fields.
+    let kind = |line: &str| {
+        let (fields, rest) = line.split_once(" - ")?;
+        (fields.split(' ').nth(2) == Some(device))
+            .then(|| rest.split(' ').next().unwrap_or_default().to_owned())
+    };
+    mounts.lines().find_map(kind).is_some_and(|kind| LOCAL.contains(&&*kind))
 }
 
 /// Returns the type of a folder's file system if it is mounted over a network; `None` if it cannot be told. Blocking.
@@ -223,6 +258,27 @@ mod tests {
             fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn mounts_of_programs_are_local_only_if_they_are_known_to_be() {
+        let mounts = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+            40 22 0:45 / /mnt/a\\040b rw,nosuid shared:9 master:2 - fuse.sshfs me@there:/ rw\n\
+            41 22 0:46 / /mnt/c rw - fuse.gocryptfs /cipher rw\n\
+            42 22 0:47 / /mnt/d rw shared:3 - fuse.someone x rw\n\
+            43 22 8:17 / /mnt/e rw - fuseblk /dev/sdb1 rw\n\
+            44 22 0:48 / /mnt/f rw - fuse.rclone drive: rw\n";
+        for (device, expected) in [
+            ("0:45", false),
+            ("0:46", true),
+            ("0:47", false),
+            ("8:17", true),
+            ("0:48", false),
+            ("0:99", false),
+        ] {
+            assert_eq!(is_local_mount(mounts, device), expected, "{device}");
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub use self::inbox::{Attachment, PastDecision, RequestFilter, RequestState, Sto
 pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
 pub use self::questions::QuestionStatus;
 pub use self::redact::MARK;
-pub use self::retention::{Retention, WithRequests};
+pub use self::retention::{Retention, WithRequests, times_of_use};
 pub use self::rows::RequestRow;
 pub use self::schema::file_id;
 pub use self::search::FoundSession;

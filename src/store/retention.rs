@@ -37,13 +37,10 @@ impl Store {
         self.read(move |reader| beyond(&reader.connection, retention)).await
     }
 
-    /// Returns the retention that applies unasked. Nothing is too old by age if everything is, save for what was used
-    /// within a day: then the clock has leapt ahead, or the user was away. A day later old sessions go as set.
+    /// Returns the retention that applies unasked, which follows [`times_of_use`].
     pub async fn after_leap(&self, wanted: Retention) -> Result<Retention, StoreError> {
         let Some(before) = wanted.before else { return Ok(wanted) };
-        let now = self.inner.clock.now();
-        let day = SignedDuration::from_hours(24).min(now.duration_since(before) / 2);
-        let times = [before, now - day].map(Timestamp::as_millisecond);
+        let times = times_of_use(self.inner.clock.now(), before).map(Timestamp::as_millisecond);
         let any = "SELECT EXISTS (SELECT 1 FROM sessions WHERE updated >= ?1 AND updated < ?2)";
         let used = self.read(move |reader| reader.connection.query_row(any, times, |row| row.get(0)).sql());
         Ok(if used.await? { wanted } else { Retention { before: None, ..wanted } })
@@ -81,6 +78,15 @@ impl Store {
     pub async fn compact(&self) -> Result<(), StoreError> {
         self.write(|writer| writer.connection().execute_batch("VACUUM").sql()).await
     }
+}
+
+/// Returns a beginning and an end: unasked, nothing older than `before` goes unless something was used between them. If
+/// everything is too old, save for what was used within a day, the clock has leapt ahead, or the user was away. A day
+/// later old things go as set.
+#[must_use]
+pub fn times_of_use(now: Timestamp, before: Timestamp) -> [Timestamp; 2] {
+    let day = SignedDuration::from_hours(24).min(now.duration_since(before) / 2);
+    [before, now - day]
 }
 
 fn beyond(sql: &Connection, retention: Retention) -> Result<Vec<SessionSummary>, StoreError> {

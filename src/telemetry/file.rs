@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use opentelemetry_sdk::trace::SpanData;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, params};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::row::SpanRow;
 use super::sink::{Loss, Sink};
 use crate::store::beside::{FileError, open_beside};
-use crate::store::{file_id, wake_others};
+use crate::store::{file_id, times_of_use, wake_others};
 
 /// The name of the file in the data folder.
 pub const FILE: &str = "telemetry.db";
@@ -40,8 +40,6 @@ const FEW: i64 = 16;
 
 /// Pages given back to the file system with one batch.
 const FREED: usize = 256;
-
-const DAY: i64 = 24 * 3600 * 1_000_000_000;
 
 /// Where spans are kept, and how many.
 #[derive(Clone)]
@@ -164,8 +162,14 @@ fn write_back(connection: &Connection, data: &Path) -> Result<(), FileError> {
 
 /// Deletes some of the spans that are too old or too many; of those up to this number only.
 fn prune(connection: &Connection, options: &FileOptions, upto: i64) -> Result<(), FileError> {
-    let now = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
-    let oldest = now.saturating_sub(DAY.saturating_mul(i64::from(options.days)));
+    let now = Timestamp::now();
+    let days = SignedDuration::from_hours(24 * i64::from(options.days));
+    let oldest = now.checked_sub(days).unwrap_or(Timestamp::MIN);
+    let times = times_of_use(now, oldest).map(|time| i64::try_from(time.as_nanosecond()).unwrap_or(i64::MIN));
+    let is_in_use = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM spans WHERE start_time >= ?1 AND start_time < ?2)")?
+        .query_row(times, |row| row.get::<_, bool>(0))?;
+    let oldest = if is_in_use { times[0] } else { i64::MIN };
     let delete = "DELETE FROM spans WHERE rowid IN
         (SELECT rowid FROM spans WHERE start_time < ?1 AND rowid <= ?2 ORDER BY start_time LIMIT ?3)";
     let mut delete = connection.prepare_cached(delete)?;
@@ -249,9 +253,13 @@ mod tests {
         let left =
             |data: &Path| SpanFile::open(data).unwrap().last(9999, &SpanFilter::default()).unwrap().len();
         assert!(strict.write(batch(64, SystemTime::now())).is_ok());
-        assert_eq!(left(data.path()), 4 * 256 + 64 - 512);
+        assert_eq!(left(data.path()), 4 * 256 + 64, "the clock may have leapt ahead of all that is kept");
+        // Something of the day before yesterday says that it has not.
+        assert!(strict.write(batch(1, SystemTime::now() - Duration::from_secs(36 * 3600))).is_ok());
         assert!(strict.write(batch(64, SystemTime::now())).is_ok());
-        assert_eq!(left(data.path()), 2 * 64, "all that are too old are gone");
+        assert_eq!(left(data.path()), 4 * 256 + 2 * 64 + 1 - 512);
+        assert!(strict.write(batch(64, SystemTime::now())).is_ok());
+        assert_eq!(left(data.path()), 3 * 64 + 1, "all that are too old are gone");
         // A file that was deleted is begun anew.
         std::fs::remove_file(data.path().join(FILE)).unwrap();
         assert!(strict.write(batch(3, SystemTime::now())).is_ok());

@@ -357,7 +357,7 @@ fn sweep(connection: &Connection) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Deletes the oldest entries until the file has at most this size; never the newest, nor this workspace's baseline.
+/// Deletes the oldest entries, by their order and whatever the clock said, until the file has at most this size; never the newest, nor this workspace's baseline.
 pub fn prune(connection: &Connection, max_mb: u32, workspace: &Path) -> Result<(), FileError> {
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let most = i64::from(max_mb) * 1024 * 1024 / number("PRAGMA page_size")?;

@@ -22,7 +22,7 @@ pub use self::compaction::{Compacted, CompactionPlan, Summary};
 pub use self::ledger::{calls_since, changed_since};
 pub use self::parts::{ContextPart, parts};
 pub use self::tool_budget::{OmittedTools, ToolBudget, fit_tools};
-pub use self::view::{ViewLimits, ViewSettings, view};
+pub use self::view::{LeftOut, ViewLimits, ViewSettings, view};
 use crate::history::History;
 use crate::message::{Message, Piece};
 use crate::provider::{ModelRequest, ToolSchema};
@@ -36,7 +36,7 @@ const FULL: u64 = 80;
 
 /// Tokens of one image of any size. Services count tiles or scaled-down pixels: 85 to about 1,600 tokens. The
 /// upper end is used, because leaving out too much is better than a refused request.
-const TOKENS_PER_IMAGE: usize = 1_600;
+pub(super) const TOKENS_PER_IMAGE: usize = 1_600;
 const BYTES_PER_IMAGE: usize = TOKENS_PER_IMAGE * 4;
 
 /// Estimates the size in tokens of a request that sends all of the conversation, with what stands before it

@@ -166,6 +166,33 @@ fn a_summary_is_accepted_only_if_it_makes_the_conversation_shorter() {
     }
 }
 
+/// Where every message is the output of one tool, larger than the window by itself.
+#[test]
+fn outputs_larger_than_the_window_are_replaced_but_for_the_last() {
+    let mut history = opened();
+    said(&mut history, Message::user("go"));
+    for number in 0..12 {
+        let output = format!("{number}:{}", "y".repeat(1 << 20));
+        called(&mut history, &format!("c{number}"), json!({}), (ReturnStatus::Ok, &output), true);
+    }
+    let room = 8_000;
+    let plan = CompactionPlan::of(&history, Some(room), Some(room)).unwrap();
+    assert!(plan.quoted.len() as u64 <= room * BYTES_PER_TOKEN, "{} bytes", plan.quoted.len());
+    for record in [plan.summarized("Files were read.", "p/m").unwrap(), plan.trimmed()] {
+        let mut shorter = history.clone();
+        shorter.apply(&record);
+        assert_eq!(roles(&shorter), "uar");
+        let note = shorter.messages().next().and_then(Message::summary).unwrap().to_owned();
+        assert!(note.len() <= 20_000 && note.contains("go"), "{} bytes", note.len());
+        assert!(CompactionPlan::of(&shorter, Some(room), Some(room)).is_none(), "nothing more can go");
+    }
+    // What is left can still be cut, if that is set.
+    let messages: Vec<_> =
+        history.entries().iter().map(|(_, message)| std::sync::Arc::clone(message)).collect();
+    let (seen, _) = view(&messages, ViewLimits { tool_output: 2_000, messages: 4 });
+    assert!(seen.len() <= 6, "{}", seen.len());
+}
+
 /// Whatever a message says, it stays within its quote.
 #[test]
 fn quoted_text_cannot_leave_its_quote() {

@@ -7,6 +7,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::message::{Message, NoteKind, ReturnPart, ToolReturn, UserPart};
 use crate::stdx::text::{grouped, head_tail};
 
@@ -28,7 +30,7 @@ const IMAGES: usize = 20;
 const IMAGE_STEP: usize = 10;
 
 /// How much of a conversation the model sees. Zero means all of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ViewLimits {
     /// Bytes kept of each old tool output.
     pub tool_output: usize,
@@ -63,12 +65,38 @@ impl ViewLimits {
     pub const UNKNOWN_WINDOW: Self = Self { tool_output: 2_000, messages: 40 };
 }
 
-/// Returns the messages that the model sees. A call is never separated from its return.
+/// What of a conversation the model does not see as it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    /// The middle of old tool outputs.
+    OldOutputs,
+    /// Messages between the first exchange and the newest ones.
+    OldMessages,
+    RepeatedOutputs,
+    OldImages,
+    /// Images, because the model takes none.
+    Images,
+}
+
+/// Returns the messages that the model sees, and what is left out. A call is never separated from its return.
 #[must_use]
-pub fn view(messages: &[Arc<Message>], limits: ViewLimits) -> Vec<Arc<Message>> {
+pub fn view(messages: &[Arc<Message>], limits: ViewLimits) -> (Vec<Arc<Message>>, Vec<LeftOut>) {
     let trimmed = trimmed(messages, limits.tool_output);
-    let windowed = windowed(trimmed, limits.messages);
-    without_old_images(without_repeats(&windowed))
+    let windowed = windowed(trimmed.clone(), limits.messages);
+    let unrepeated = without_repeats(&windowed);
+    let seen = without_old_images(unrepeated.clone());
+    let steps = [
+        (LeftOut::OldOutputs, are_same(messages, &trimmed)),
+        (LeftOut::OldMessages, are_same(&trimmed, &windowed)),
+        (LeftOut::RepeatedOutputs, are_same(&windowed, &unrepeated)),
+        (LeftOut::OldImages, are_same(&unrepeated, &seen)),
+    ];
+    let left_out = steps.into_iter().filter(|(_, are_same)| !are_same).map(|(step, _)| step).collect();
+    (seen, left_out)
+}
+
+fn are_same(one: &[Arc<Message>], other: &[Arc<Message>]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| Arc::ptr_eq(one, other))
 }
 
 fn trimmed(messages: &[Arc<Message>], most: usize) -> Vec<Arc<Message>> {
@@ -247,16 +275,15 @@ mod tests {
     #[test]
     fn without_limits_everything_is_shown_as_it_is() {
         let messages = conversation(200, 5_000);
-        let shown = view(&messages, ViewLimits::default());
-        assert_eq!(shown.len(), messages.len());
-        assert!(shown.iter().zip(&messages).all(|(shown, message)| Arc::ptr_eq(shown, message)));
+        let (shown, left_out) = view(&messages, ViewLimits::default());
+        assert!(are_same(&shown, &messages) && left_out.is_empty());
     }
 
     #[test]
     fn old_outputs_are_trimmed_in_steps_and_fresh_ones_are_whole() {
         let limits = ViewLimits { tool_output: 100, messages: 0 };
         let sizes = |calls: usize| -> Vec<usize> {
-            view(&conversation(calls, 5_000), limits).iter().map(|message| bytes(message)).collect()
+            view(&conversation(calls, 5_000), limits).0.iter().map(|message| bytes(message)).collect()
         };
         assert!(sizes(14).iter().skip(2).step_by(2).all(|size| *size > 5_000), "too early");
         for calls in 15..24 {
@@ -272,7 +299,8 @@ mod tests {
         let mut starts = Vec::new();
         for calls in 1..120 {
             let messages = conversation(calls, 10);
-            let shown = view(&messages, limits);
+            let (shown, left_out) = view(&messages, limits);
+            assert_eq!(left_out.is_empty(), shown.len() == messages.len());
             assert!(shown.len() <= 42, "{calls} calls: {}", shown.len());
             assert!(Arc::ptr_eq(&shown[0], &messages[0]), "the first prompt is pinned");
             let mut open: Vec<CallId> = Vec::new();
@@ -302,7 +330,8 @@ mod tests {
             messages.push(Arc::new(reply(&[id.to_owned()])));
             messages.push(Arc::new(returned(id, content)));
         }
-        let shown = view(&messages, ViewLimits::default());
+        let (shown, left_out) = view(&messages, ViewLimits::default());
+        assert_eq!(left_out, [LeftOut::RepeatedOutputs]);
         let changed: Vec<usize> =
             (0..messages.len()).filter(|at| !Arc::ptr_eq(&shown[*at], &messages[*at])).collect();
         assert_eq!(changed, [6]);
@@ -319,7 +348,8 @@ mod tests {
                 messages.push(Arc::new(reply(std::slice::from_ref(&id))));
                 messages.push(Arc::new(returned(&id, vec![image()])));
             }
-            let shown = view(&messages, ViewLimits::default());
+            let (shown, left_out) = view(&messages, ViewLimits::default());
+            assert_eq!(left_out.contains(&LeftOut::OldImages), sent < count);
             let images: Vec<usize> = shown.iter().map(|message| count_images(message)).collect();
             assert_eq!(images.iter().sum::<usize>(), sent, "{count} images");
             assert_eq!(images.last(), Some(&1), "the newest is sent");

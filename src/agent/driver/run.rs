@@ -135,7 +135,7 @@ pub(super) struct Driver<'a> {
     /// The last message that was passed to the turn.
     heard_to: RecordNo,
     /// The model to which the recorded prefix belongs; `None` until this preamble is recorded.
-    recorded_for: Option<String>,
+    recorded_for: Option<Arc<ActiveModel>>,
     checkpoint: Option<Pin<Box<Sleep>>>,
     /// Operations received while an event was being shown.
     heard: VecDeque<Op>,
@@ -590,14 +590,14 @@ impl<'a> Driver<'a> {
     }
 
     /// Records what precedes the conversation if it changed, so that the prompt of each turn can be shown later.
-    async fn record_prefix(&mut self, model: &ActiveModel) -> Result<(), StoreError> {
-        let name = Some(model.full_name());
-        if self.recorded_for == name {
+    async fn record_prefix(&mut self, model: &Arc<ActiveModel>) -> Result<(), StoreError> {
+        if self.recorded_for.as_ref().is_some_and(|known| Arc::ptr_eq(known, model)) {
             return Ok(());
         }
-        let changed = prompt::changed_prefix(self.session.history(), &self.preamble, model);
+        let limits = self.limits(model);
+        let changed = prompt::changed_prefix(self.session.history(), &self.preamble, model, limits);
         self.session.commit(changed.as_slice(), Durability::Written).await?;
-        self.recorded_for = name;
+        self.recorded_for = Some(Arc::clone(model));
         Ok(())
     }
 

@@ -16,13 +16,15 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::context::{OmittedTools, ToolBudget, ViewLimits, ViewSettings, fit_tools, preamble_tokens, view};
+use super::context::{
+    LeftOut, OmittedTools, ToolBudget, ViewLimits, ViewSettings, fit_tools, preamble_tokens, view,
+};
 use super::driver::{ActiveModel, AgentEnv};
 use crate::approval::{AutoApprove, Policy};
 use crate::config::Mode;
 use crate::history::{History, SessionId, patch_dangling_tool_calls};
 use crate::message::{Message, NoteKind, UserPart, images};
-use crate::provider::{ModelRequest, Profile, RequestKind, ToolChoice, ToolSchema};
+use crate::provider::{ModelRequest, RequestKind, ToolChoice, ToolSchema};
 use crate::sandbox::{Backend, Isolation};
 use crate::session::Session;
 use crate::stdx::clock::system_zone;
@@ -32,7 +34,7 @@ pub use self::book::{
     ASPECTS, Aspect, DEFAULT_PERSONALITY, PERSONALITIES, PersonalityPart, PromptBook, Section, SectionSource,
     TemplateValues,
 };
-pub use self::sent::{SentError, SentPrompt, changed_prefix, sent};
+pub use self::sent::{SentConversation, SentError, SentPrompt, changed_prefix, sent, sent_request};
 pub use self::shown::{PromptPart, PromptPlace, parts};
 pub use self::steering::{Steering, Tier};
 pub use self::template::TemplateError;
@@ -86,14 +88,11 @@ pub fn request(
     model: &ActiveModel,
     tool_choice: ToolChoice,
 ) -> ModelRequest {
-    let said: Vec<Arc<Message>> =
-        history.entries().iter().map(|(_, message)| visible(message, &model.profile)).collect();
-    let said = view(&said, limits);
     ModelRequest {
         provider: String::new(),
         model: model.name.clone(),
         system: preamble.system(model),
-        messages: patch_dangling_tool_calls(&said),
+        messages: conversation(history, model.profile.images, limits).0,
         tools: Arc::clone(&preamble.tools),
         tool_choice,
         max_output_tokens: model.max_output_tokens,
@@ -105,6 +104,20 @@ pub fn request(
         profile: model.profile,
         purpose: RequestKind::Answer,
     }
+}
+
+/// Returns the messages that a model sees, which takes images or not (`None` = unknown), and what it does not see.
+fn conversation(
+    history: &History,
+    images: Option<bool>,
+    limits: ViewLimits,
+) -> (Vec<Arc<Message>>, Vec<LeftOut>) {
+    let said: Vec<_> = history.entries().iter().map(|(_, message)| visible(message, images)).collect();
+    let (seen, mut left_out) = view(&said, limits);
+    if history.entries().iter().zip(&said).any(|((_, kept), said)| !Arc::ptr_eq(kept, said)) {
+        left_out.push(LeftOut::Images);
+    }
+    (patch_dangling_tool_calls(&seen), left_out)
 }
 
 /// Returns how much of a conversation the model sees: all of it, unless it is set or the window is unknown.
@@ -161,8 +174,8 @@ pub(super) fn last_note<'a>(history: &'a History, wanted: &NoteKind) -> Option<&
 
 /// Returns the message without images if the model takes none, with a note in their place: they may be from
 /// before the user switched models.
-fn visible(message: &Arc<Message>, profile: &Profile) -> Arc<Message> {
-    match profile.images {
+fn visible(message: &Arc<Message>, images: Option<bool>) -> Arc<Message> {
+    match images {
         Some(false) => images::left_out(message).map_or_else(|| Arc::clone(message), Arc::new),
         Some(true) | None => Arc::clone(message),
     }

@@ -1,25 +1,44 @@
-//! The prompt of an earlier turn, as it was sent: what precedes the conversation is recorded whenever it differs from that of
-//! the last request, and the notes stand in the conversation. Pure.
+//! What an earlier turn sent: what precedes the conversation is recorded whenever it differs from that of the last request,
+//! with the limits of the conversation, which is built again from the records before the request. Pure.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::Preamble;
 use super::shown::{PromptPart, PromptPlace, prefix};
-use crate::agent::context::text_tokens;
+use crate::agent::context::{LeftOut, TOKENS_PER_IMAGE, ViewLimits, text_tokens};
 use crate::agent::driver::ActiveModel;
 use crate::history::{History, Record};
-use crate::message::{Message, NoteKind, UserPart};
+use crate::message::{Message, NoteKind, PartKind, ReturnPart, UserPart};
 use crate::provider::RequestKind;
 
 /// The [`Record::State`] key for what precedes the conversation in the requests that follow.
 const KEY: &str = "prompt";
 
 /// The prompt of one or more requests to a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SentPrompt {
     /// Its full name, as `provider/model`.
     pub model: String,
     pub parts: Vec<PromptPart>,
+    /// How much of the conversation was sent; absent in old records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limits: Option<ViewLimits>,
+    /// Whether the model takes images; `None` = unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    images: Option<bool>,
+    /// The conversation of the one request that was asked for.
+    #[serde(skip)]
+    pub conversation: Option<SentConversation>,
+}
+
+/// The conversation of one request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SentConversation {
+    pub messages: Vec<Arc<Message>>,
+    /// What was not sent as it is kept, and why; a sentence each.
+    pub left_out: Vec<String>,
 }
 
 impl SentPrompt {
@@ -46,11 +65,24 @@ pub enum SentError {
         "the prompt of turn {turn} is not kept: the turn sent no request, is of the original of a copy, or of an older co"
     )]
     NotKept { turn: u32 },
+    #[error("there is no request {number} of turn {turn}: it has had {requests} that ended")]
+    NoRequest { number: usize, turn: u32, requests: usize },
 }
 
 /// Returns the record of what precedes the conversation in a request to a model; `None` if it is that of the last request.
-pub fn changed_prefix(history: &History, preamble: &Preamble, model: &ActiveModel) -> Option<Record> {
-    let now = SentPrompt { model: model.full_name(), parts: prefix(preamble, model) };
+pub fn changed_prefix(
+    history: &History,
+    preamble: &Preamble,
+    model: &ActiveModel,
+    limits: ViewLimits,
+) -> Option<Record> {
+    let now = SentPrompt {
+        model: model.full_name(),
+        parts: prefix(preamble, model),
+        limits: Some(limits),
+        images: model.profile.images,
+        conversation: None,
+    };
     // Text in plain structures can be written as JSON.
     let value = serde_json::to_value(now).ok()?;
     (history.state(KEY) != Some(&value)).then(|| Record::State { tool: KEY.to_owned(), value })
@@ -59,25 +91,17 @@ pub fn changed_prefix(history: &History, preamble: &Preamble, model: &ActiveMode
 /// Returns the prompts that a turn sent, in order: one, or more if the prefix changed while it ran. Each has the notes of the
 /// whole turn.
 pub fn sent(records: &[Record], turn: u32) -> Result<Vec<SentPrompt>, SentError> {
-    let starts = |one: &Record| {
-        let Record::TurnStarted { turn, .. } = one else { return None };
-        Some(*turn)
-    };
-    let turns = records.iter().filter_map(starts).next_back().unwrap_or_default();
-    let begin = records.iter().rposition(|one| starts(one) == Some(turn));
-    let (before, from) = records.split_at(begin.ok_or(SentError::NoTurn { turn, turns })?);
-    let of_turn = from.iter().enumerate().take_while(|(at, one)| *at == 0 || starts(one).is_none());
-    let of_turn: Vec<&Record> = of_turn.map(|(_, one)| one).collect();
+    let (before, of_turn) = of_turn(records, turn)?;
     let mut found: Vec<SentPrompt> = Vec::new();
-    for record in &of_turn {
-        let is_answer = matches!(record, Record::RequestEnded { purpose: RequestKind::Answer, .. });
-        let unchanged = if is_answer && found.is_empty() { before.iter().rev().find_map(kept) } else { None };
+    for record in of_turn {
+        let unchanged =
+            if is_answer(record) && found.is_empty() { before.iter().rev().find_map(kept) } else { None };
         found.extend(kept(record).or(unchanged));
     }
     if found.is_empty() {
         return Err(SentError::NotKept { turn });
     }
-    let mut tail: Vec<PromptPart> = of_turn.iter().flat_map(|record| notes(record)).map(part).collect();
+    let mut tail: Vec<PromptPart> = of_turn.iter().flat_map(notes).map(part).collect();
     if tail.iter().all(|part| part.name != SITUATION) {
         let earlier = before.iter().rev().flat_map(|record| notes(record).rev());
         let known = earlier.map(part).find(|part| part.name == SITUATION);
@@ -85,6 +109,110 @@ pub fn sent(records: &[Record], turn: u32) -> Result<Vec<SentPrompt>, SentError>
     }
     found.iter_mut().for_each(|one| one.parts.extend(tail.iter().cloned()));
     Ok(found)
+}
+
+/// Returns what one request of a turn sent, counted from 1 as requests ended, with its conversation.
+pub fn sent_request(records: &[Record], turn: u32, number: usize) -> Result<SentPrompt, SentError> {
+    let (before, of_turn) = of_turn(records, turn)?;
+    let ends = of_turn.iter().enumerate().filter(|(_, record)| is_answer(record)).map(|(at, _)| at);
+    let ends: Vec<usize> = ends.collect();
+    let end = number.checked_sub(1).and_then(|at| ends.get(at));
+    let end = end.ok_or(SentError::NoRequest { number, turn, requests: ends.len() })?;
+    // Until a request has ended, nothing is added to the conversation that it sent.
+    let (records, _) = records.split_at(before.len() + end);
+    let prompt = records.iter().rev().find_map(kept);
+    let (mut prompt, limits) =
+        prompt.and_then(|one| one.limits.map(|limits| (one, limits))).ok_or(SentError::NotKept { turn })?;
+    let history = History::of(records);
+    let (messages, left_out) = super::conversation(&history, prompt.images, limits);
+    let mut why: Vec<String> = left_out.into_iter().map(|one| reason(one, limits)).collect();
+    if history.messages().next().is_some_and(|first| first.summary().is_some()) {
+        why.insert(0, "Older messages were replaced by a summary, the first message.".to_owned());
+    }
+    prompt.parts.extend(messages.iter().enumerate().flat_map(|(at, message)| said(at + 1, message)));
+    prompt.conversation = Some(SentConversation { messages, left_out: why });
+    Ok(prompt)
+}
+
+/// Returns the records before a turn, and those of the turn.
+fn of_turn(records: &[Record], turn: u32) -> Result<(&[Record], &[Record]), SentError> {
+    let starts = |one: &Record| {
+        let Record::TurnStarted { turn, .. } = one else { return None };
+        Some(*turn)
+    };
+    let turns = records.iter().filter_map(starts).next_back().unwrap_or_default();
+    let begin = records.iter().rposition(|one| starts(one) == Some(turn));
+    let (before, from) = records.split_at(begin.ok_or(SentError::NoTurn { turn, turns })?);
+    let end = from.iter().skip(1).position(|one| starts(one).is_some()).map_or(from.len(), |at| at + 1);
+    Ok((before, from.split_at(end).0))
+}
+
+fn is_answer(record: &Record) -> bool {
+    matches!(record, Record::RequestEnded { purpose: RequestKind::Answer, .. })
+}
+
+fn reason(left_out: LeftOut, limits: ViewLimits) -> String {
+    let ViewLimits { tool_output, messages } = limits;
+    match left_out {
+        LeftOut::OldOutputs => format!(
+            "Old tool outputs were cut to {tool_output} bytes each, by `history.trim_tool_output` or because the window \
+             of the model was unknown."
+        ),
+        LeftOut::OldMessages => format!(
+            "Of the messages the first exchange and at most {messages} of the newest were sent, by `history.max_messages` or because \
+             the window of the model was unknown."
+        ),
+        LeftOut::RepeatedOutputs => {
+            "Tool outputs that stand in the conversation already were not repeated.".to_owned()
+        }
+        LeftOut::Images => "Images were left out: the model takes none.".to_owned(),
+        LeftOut::OldImages => {
+            "The oldest images were left out: services refuse requests with many.".to_owned()
+        }
+    }
+}
+
+/// Returns the parts of a message, which has this number in its request.
+fn said(number: usize, message: &Message) -> Vec<PromptPart> {
+    let text = |name: &str, text: String| PromptPart {
+        name: name.to_owned(),
+        place: PromptPlace::Conversation,
+        source: format!("message {number}"),
+        tokens: text_tokens(&text),
+        text,
+    };
+    let image = |media_type: &str| PromptPart {
+        tokens: TOKENS_PER_IMAGE as u64,
+        ..text("image", format!("[image: {media_type}]"))
+    };
+    match message {
+        Message::User { parts } => parts
+            .iter()
+            .map(|one| match one {
+                UserPart::Text { text: said } => text("user", said.clone()),
+                UserPart::Image { media_type, .. } => image(media_type),
+                UserPart::Note { kind, text } => part((kind, text)),
+            })
+            .collect(),
+        Message::Assistant(reply) => reply
+            .parts
+            .iter()
+            .map(|one| match &one.kind {
+                PartKind::Text { text: said } => text("assistant", said.clone()),
+                PartKind::Thinking { text: thought } => text("thinking", thought.clone()),
+                PartKind::ToolCall(call) => text("call", format!("{} {}", call.name, call.args)),
+                PartKind::Native => text("native", "[in a form of the provider's own]".to_owned()),
+            })
+            .collect(),
+        Message::ToolReturns { returns } => returns
+            .iter()
+            .flat_map(|one| &one.content)
+            .map(|one| match one {
+                ReturnPart::Text { text: output } => text("tool output", output.clone()),
+                ReturnPart::Image { media_type, .. } => image(media_type),
+            })
+            .collect(),
+    }
 }
 
 fn kept(record: &Record) -> Option<SentPrompt> {
@@ -147,8 +275,8 @@ mod tests {
             tokens: 1,
             text: text.to_owned(),
         };
-        let value = SentPrompt { model: "p:m".to_owned(), parts: vec![part] };
-        Record::State { tool: KEY.to_owned(), value: serde_json::to_value(value).unwrap() }
+        let value = serde_json::json!({ "model": "p:m", "parts": [part] });
+        Record::State { tool: KEY.to_owned(), value }
     }
 
     #[test]

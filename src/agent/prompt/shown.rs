@@ -17,15 +17,23 @@ pub enum PromptPlace {
     Tools,
     /// A note in the conversation: a change of it leaves the prefix as it is.
     Tail,
+    /// Any other part of the conversation.
+    Conversation,
 }
 
 impl PromptPlace {
+    /// Whether it precedes the conversation.
+    pub fn is_prefix(self) -> bool {
+        matches!(self, Self::Prefix | Self::Tools)
+    }
+
     /// The word for lists.
     pub fn word(self) -> &'static str {
         match self {
             Self::Prefix => "prefix",
             Self::Tools => "prefix, beside the text",
             Self::Tail => "tail",
+            Self::Conversation => "conversation",
         }
     }
 }

@@ -16,6 +16,9 @@ pub enum PromptWhat {
         /// Print what this turn of the session sent, counted from 1
         #[arg(long, value_name = "NUMBER")]
         turn: Option<u32>,
+        /// Print what this request of the turn sent, counted from 1, with its conversation and what was left out of it
+        #[arg(long, value_name = "NUMBER", requires = "turn")]
+        request: Option<usize>,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -58,10 +58,13 @@ impl ClientHandler {
                 view.status = status.rows();
                 view.status.push(("session".to_owned(), self.session.to_string()));
                 view.status.push(("tools".to_owned(), app.registry.tools().specs().count().to_string()));
-                if let Some(turn) = wanted_turn(args) {
+                if let Some((turn, request)) = wanted_turn(args) {
                     // A session that cannot be read has no turns; `/status` reports the store.
                     let records = app.store.load(&self.session).await.unwrap_or_default();
-                    view.sent = Some(prompt::sent(&records, turn));
+                    view.sent = Some(match request {
+                        Some(number) => prompt::sent_request(&records, turn, number).map(|one| vec![one]),
+                        None => prompt::sent(&records, turn),
+                    });
                 }
                 view.prompt = self.prompt_parts(&*self.known(known).await).await;
             }

@@ -82,9 +82,13 @@ fn a_conversation_is_imported() {
     // A call without a return is closed, not open.
     let shown = co.run(&["sessions", "show", &id_of(&co, "zebras")]).out;
     assert!(shown.contains("interrupted"), "{shown}");
-    for (file, why) in
-        [(from("diary.txt"), "neither JSON nor lines"), ("/dev/zero".to_owned(), "not a regular file")]
-    {
+    // It has no contents on the disk, and none of it is read.
+    std::fs::File::create(co.home().join("vast.json")).unwrap().set_len(1 << 40).unwrap();
+    for (file, why) in [
+        (from("diary.txt"), "neither JSON nor lines"),
+        (from("vast.json"), "is larger than 256 MiB\n    split it, or leave its images out"),
+        ("/dev/zero".to_owned(), "not a regular file"),
+    ] {
         let refused = co.run(&["sessions", "import", &file]);
         assert_eq!(refused.code, Some(2), "{refused:?}");
         assert!(refused.err.contains(why), "{refused:?}");

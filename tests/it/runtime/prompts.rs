@@ -2,11 +2,13 @@
 
 use co::app::Opening;
 use co::frontend::protocol::{ServerMessage, Tone, Update};
+use co::provider::anthropic::Anthropic;
+use co::provider::{ModelRequest, WireCodec as _};
 use serde_json::Value;
 
 use super::interactive::{Face, open, run, with};
 use crate::cli::prompts::system;
-use crate::co::{Service, Wire};
+use crate::co::{Co, Service, Wire};
 
 /// Sends a line and waits for the answer.
 async fn turn(face: &mut Face, line: &str) {
@@ -18,6 +20,49 @@ async fn turn(face: &mut Face, line: &str) {
 fn sent(service: &Service, number: usize) -> (String, Value) {
     let body: Value = serde_json::from_str(&service.asked(number)).unwrap();
     (system(Wire::Anthropic, &body), body["tools"].clone())
+}
+
+/// What a request of a turn is said to have sent, which is what came over the wire, byte for byte.
+fn shown(co: &Co, service: &Service, turn: usize) -> Value {
+    let turn_text = turn.to_string();
+    let ran = co.run(&["prompt", "show", "--turn", &turn_text, "--request", "1", "--json"]).json();
+    let one = ran["prompts"][0].clone();
+    let messages: Vec<co::message::Message> = serde_json::from_value(one["messages"].clone()).unwrap();
+    let mut request = ModelRequest::new("m".to_owned(), messages);
+    request.cache_key = ran["session"].as_str().map(ToOwned::to_owned);
+    let encoded: Value = serde_json::from_slice(&Anthropic.encode(&request).unwrap().body).unwrap();
+    let body: Value = serde_json::from_str(&service.asked(turn)).unwrap();
+    assert_eq!(encoded["messages"].to_string(), body["messages"].to_string(), "{turn}");
+    one
+}
+
+#[test]
+fn what_a_request_sent_can_be_shown_and_why() {
+    let (co, service) = with(&"reply\n  text Ok.\n".repeat(4));
+    let co = co.env("CO_CLI_MAX_HISTORY_MESSAGES", "4");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.idle().await;
+        for line in ["one", "two", "three", "four"] {
+            turn(&mut face, line).await;
+        }
+        face.line("/status prompt 4 1").await;
+        let (_, text, _) = face.local().await;
+        assert!(
+            text.contains("at most 4 of the newest were sent") && text.contains("from `message 1`"),
+            "{text}"
+        );
+        face.close().await;
+    });
+    for turn in 1..=4 {
+        let one = shown(&co, &service, turn);
+        let left_out = one["left_out"].as_array().unwrap().len();
+        assert_eq!((left_out, one["messages"].as_array().unwrap().len()), (turn / 4, 2 * turn - 1), "{one}");
+    }
+    let text = co.run(&["prompt", "show", "--turn", "4", "--request", "1"]).out;
+    assert!(text.contains("── user (conversation, 1 tokens) message 1\none\n"), "{text}");
+    let ran = co.run(&["prompt", "show", "--turn", "4", "--request", "2"]);
+    assert!(ran.err.contains("there is no request 2 of turn 4: it has had 1 that ended"), "{ran:?}");
 }
 
 /// What `/status prompt` says of the places of some parts.
@@ -81,12 +126,13 @@ fn the_prefix_changes_when_it_is_said_to() {
     });
     // What is shown of each turn is what was sent, byte for byte.
     for turn in 1..=5 {
-        let shown = co.run(&["prompt", "show", "--turn", &turn.to_string(), "--json"]).json();
-        let prompts = shown["prompts"].as_array().unwrap();
+        let whole = co.run(&["prompt", "show", "--turn", &turn.to_string(), "--json"]).json();
+        shown(&co, &service, turn);
+        let prompts = whole["prompts"].as_array().unwrap();
         let system = co.named(&sent(&service, turn).0);
         assert_eq!((prompts.len(), prompts[0]["system"].as_str()), (1, Some(system.as_str())), "{turn}");
         let parts = prompts[0]["parts"].as_array().unwrap();
-        assert!(parts.iter().all(|part| !part["source"].as_str().unwrap().is_empty()), "{shown}");
+        assert!(parts.iter().all(|part| !part["source"].as_str().unwrap().is_empty()), "{whole}");
         let situation = parts.iter().find(|part| part["name"] == "situation").unwrap();
         let mode = if turn == 1 { "- Mode: ask" } else { "- Mode: auto" };
         assert!(situation["text"].as_str().unwrap().contains(mode), "{turn}: {situation}");

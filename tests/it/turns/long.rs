@@ -1,7 +1,15 @@
 //! Long sessions: they replay to the same history, and most of what is sent was sent before.
 
+use std::path::Path;
+
+use co::command::ExportForm;
+use co::frontend::export::{ExportHead, export};
+use co::frontend::import::import;
+use co::history::{Conversation, CopyOf, Durability, Record};
 use co::message::{Message, Piece};
 use co::provider::{ModelRequest, RequestKind};
+use co::session::Session;
+use co::store::{Store, StoreOptions};
 use kit::turns::{run, script};
 
 fn runs(text: &str) -> (String, Vec<ModelRequest>) {
@@ -9,12 +17,12 @@ fn runs(text: &str) -> (String, Vec<ModelRequest>) {
     runtime.block_on(run::run_seen(&script::parse(text)))
 }
 
-/// 400 turns with tools, approvals and three compactions: the kit compares the store's history with the live one,
-/// and counts that each side effect ran once.
+/// 2,000 turns with tools, approvals and three compactions: the kit compares the store's history with the live one,
+/// and counts that each side effect ran once. Then it is found, copied, exported, imported and rewound.
 #[test]
 fn long_sessions_replay_to_the_same_history() {
     let mut text = "file a A\nmodel-window 10000000\n".to_owned();
-    for turn in 1..=400 {
+    for turn in 1..=2_000 {
         text.push_str(&format!("prompt number {turn}\n"));
         match turn % 20 {
             0 => text.push_str(&format!(
@@ -23,17 +31,68 @@ fn long_sessions_replay_to_the_same_history() {
             1..=5 => text.push_str("reply\n  call look {\"path\":\"a\"}\nreply\n  text Looked.\n"),
             _ => text.push_str("reply\n  text Fine, and so on.\n"),
         }
-        if turn % 120 == 0 {
+        if turn % 600 == 0 {
             text.push_str("compact\nreply\n  text Numbers were counted.\nreopen\n");
         }
     }
-    let (told, _) = runs(&text);
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (told, _) = runtime.block_on(run::run_in(&script::parse(&text), folder.path()));
+    runtime.block_on(whole_ways(folder.path()));
     assert_eq!(told.matches("\ncompacted ").count(), 3, "{}", told.lines().last().unwrap_or_default());
-    assert_eq!(told.matches("\nran write").count(), 20);
+    assert_eq!(told.matches("\nran write").count(), 100);
     // What earlier compactions replaced is in the ledger of the last.
     let summary = told.lines().find(|line| line.starts_with("- note Summary:")).unwrap();
-    assert!(summary.contains("number 1 /") && summary.contains("\"path\":\"f340\""), "{summary}");
+    assert!(summary.contains("number 1 /") && summary.contains("\"path\":\"f1580\""), "{summary}");
     assert!(told.contains("0 replies left"), "{}", told.lines().find(|line| line.starts_with("==")).unwrap());
+}
+
+/// What else is done with a long session keeps all of it.
+async fn whole_ways(folder: &Path) {
+    let store = Store::open(StoreOptions::new(folder.join("data"), folder.join("run"))).await.unwrap();
+    let found = store.search("number 1777", 5).await.unwrap();
+    assert_eq!(found.len(), 1, "{found:?}");
+    let mut session = Session::open(&store, &found[0].id).await.unwrap();
+    let texts = |messages: &[Message]| -> Vec<String> {
+        let text = |message: &Message| match message {
+            Message::ToolReturns { returns } => returns.iter().map(co::message::ToolReturn::text).collect(),
+            Message::Assistant(reply) => {
+                reply.text() + &reply.calls().map(|call| call.args.to_string()).collect::<String>()
+            }
+            Message::User { parts } => co::message::images::words(parts),
+        };
+        messages.iter().filter(|message| message.summary().is_none()).map(text).collect()
+    };
+    let of = |history: &co::history::History| texts(&history.shown_messages().collect::<Vec<_>>());
+    let whole = of(session.history());
+    assert_eq!(session.history().prompts().count(), 2_000);
+    let copy = session.history().conversation(session.id().clone());
+    assert_eq!(of(Session::copy(&store, copy).await.unwrap().history()), whole);
+    let messages: Vec<Message> = session.history().shown_messages().collect();
+    let head = ExportHead {
+        id: session.id(),
+        title: "long",
+        workspace: Path::new("/w"),
+        exported: jiff::Timestamp::UNIX_EPOCH,
+    };
+    let imported = import(&export(ExportForm::Json, &head, &messages)).unwrap();
+    let imported = Conversation {
+        of: CopyOf::File { format: imported.format.to_owned() },
+        workspace: "/w".into(),
+        title: imported.title,
+        messages: imported.messages,
+        started: Default::default(),
+        notes: Vec::new(),
+        summary: None,
+    };
+    assert_eq!(of(Session::copy(&store, imported).await.unwrap().history()), whole);
+    // Back behind two of the three compactions.
+    let (before, _) = session.history().prompts().nth(900).unwrap();
+    session.commit(&[Record::Rewound { before }], Durability::Synced).await.unwrap();
+    let left = of(&Session::read(&store, session.id()).await.unwrap());
+    assert_eq!(left, of(session.history()));
+    assert_eq!(session.history().prompts().count(), 900);
+    assert_eq!(left, whole[..left.len()]);
 }
 
 /// The bytes of a request that a service which caches prefixes would have from the request before, and all of them.

@@ -113,7 +113,7 @@ impl Checker {
         }
         self.paused = matches!(&reply.end, End::Stop(stop) if stop.kind == StopKind::PauseTurn);
         // An unfinished reply is not part of any conversation.
-        if matches!(reply.end, End::Stop(_)) {
+        if matches!(reply.end, End::Stop(_)) && !given.signed.is_empty() {
             self.given.push(given);
         }
     }

@@ -9,7 +9,7 @@ use crate::replay::{Closing, ReplayGate, ReplayProvider};
 use co::agent::caps::Caps;
 use co::agent::context::ViewSettings;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel, TraceSettings};
-use co::agent::prompt::{DEFAULT_PERSONALITY, PromptBook};
+use co::agent::prompt::{DEFAULT_PERSONALITY, PromptBook, SentError, sent_request};
 use co::approval::rules::{Rule, RuleSet};
 use co::approval::{
     Approval, AutoApprove, Decider, Judgement, Place, Policy, Request, Verdict, WorkspaceKind,
@@ -123,6 +123,11 @@ pub async fn run(script: &Script) -> String {
 /// The same, with the requests that the models got.
 pub async fn run_seen(script: &Script) -> (String, Vec<ModelRequest>) {
     let folder = tempfile::tempdir().unwrap();
+    run_in(script, folder.path()).await
+}
+
+/// The same, with the session kept below this folder.
+pub async fn run_in(script: &Script, folder: &Path) -> (String, Vec<ModelRequest>) {
     let setting = |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let still = Arc::new(ManualClock::at("2026-11-22T08:00:00Z".parse().unwrap()));
     let clock: Arc<dyn Clock> = match setting("still-clock") {
@@ -130,7 +135,7 @@ pub async fn run_seen(script: &Script) -> (String, Vec<ModelRequest>) {
         None => Arc::new(SystemClock),
     };
     let options = || {
-        let options = StoreOptions::new(folder.path().join("data"), folder.path().join("run"));
+        let options = StoreOptions::new(folder.join("data"), folder.join("run"));
         StoreOptions { clock: Arc::clone(&clock), ..options }
     };
     let store = Store::open(options()).await.unwrap();
@@ -206,6 +211,7 @@ pub async fn run_seen(script: &Script) -> (String, Vec<ModelRequest>) {
     sound(&store, session.id(), session.history()).await;
     let records = store.load(session.id()).await.unwrap();
     recorded(&records, &world);
+    sent_as_shown(&records, &provider.requests());
     if setting("tools").is_some() {
         lines.extend(offers(&provider));
     }
@@ -427,6 +433,26 @@ async fn sound(store: &Store, id: &co::history::SessionId, history: &History) {
     if history.open_calls().is_empty() {
         let messages: Vec<_> = history.entries().iter().map(|(_, message)| Arc::clone(message)).collect();
         assert_eq!(patch_dangling_tool_calls(&messages), messages, "a call dangles");
+    }
+}
+
+/// Checks that the requests of turns are shown as they were sent; of a long session, those of some turns.
+fn sent_as_shown(records: &[Record], requests: &[ModelRequest]) {
+    let turns = records.iter().filter(|record| matches!(record, Record::TurnStarted { .. })).count();
+    let mut sent = requests.iter().filter(|request| request.purpose == RequestKind::Answer);
+    for turn in (1..=turns).step_by(turns / 20 + 1) {
+        let turn = u32::try_from(turn).unwrap();
+        for number in 1.. {
+            let shown = match sent_request(records, turn, number) {
+                Ok(shown) => shown,
+                Err(SentError::NoRequest { .. }) => break,
+                Err(error) => panic!("turn {turn}: {error}"),
+            };
+            let messages = &shown.conversation.as_ref().expect("the conversation of one request").messages;
+            let is_it =
+                |request: &ModelRequest| request.system == shown.system() && request.messages == *messages;
+            assert!(sent.any(is_it), "turn {turn}, request {number} was not sent so: {messages:#?}");
+        }
     }
 }
 

@@ -119,7 +119,8 @@ fn directive(line: &str, script: &mut Script) {
         }
         "fallback" | "summarizer" | "limit" | "cap" | "price" | "window" | "model-window" | "max-output"
         | "tokens" | "retries" | "overload-wait" | "tool-retries" | "yolo" | "mode" | "rule" | "absent"
-        | "home" | "close-late" | "file" | "expiry" | "still-clock" | "audit" | "situation" | "tools" => {
+        | "home" | "close-late" | "file" | "expiry" | "still-clock" | "audit" | "situation" | "tools"
+        | "trim-output" | "max-messages" => {
             script.settings.push((word.to_owned(), rest.to_owned()));
         }
         _ => panic!("unknown line in a turn script: {line}"),
