@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::args::{Flags, PromptArgs, PromptWhat};
 use super::console::Console;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use crate::accounts::{Models, Pace};
 use crate::agent::context::ToolBudget;
 use crate::agent::prompt::{self, Preamble, PromptPart, PromptPlace};
@@ -85,7 +85,7 @@ async fn show_sent(
         None => store.latest_session(&world.workspace).await?.ok_or(AppError::NoSession)?,
     };
     let sent = prompt::sent(&store.load(&id).await?, turn);
-    let sent = sent.map_err(|error| CliError::message(Kind::Usage, format!("{id}: {error}")))?;
+    let sent = sent.map_err(|error| CliError::usage(format!("{id}: {error}")))?;
     if json {
         let prompts = sent.iter().map(|one| {
             json!({"model": one.model, "tokens": one.tokens(), "system": one.system(), "parts": one.parts})

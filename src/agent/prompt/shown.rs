@@ -6,6 +6,7 @@ use super::Preamble;
 use crate::agent::context::{preamble_tokens, text_tokens};
 use crate::agent::driver::ActiveModel;
 use crate::provider::ToolSchema;
+use crate::stdx::names::names;
 
 /// Where a part stands in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,16 +20,7 @@ pub enum PromptPlace {
     Tail,
 }
 
-impl PromptPlace {
-    /// The word for lists.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Prefix => "prefix",
-            Self::Tools => "prefix, beside the text",
-            Self::Tail => "tail",
-        }
-    }
-}
+names! { PromptPlace, word { Prefix = "prefix", Tools = "prefix, beside the text", Tail = "tail", } }
 
 /// One part of the prompt. Its JSON form is that of `co prompt show --json`, and is stored in sessions: fields may only be added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -71,14 +71,7 @@ pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
                 page.lines.extend(row.lines(layout.width, digits));
             }
             DiffPiece::Changed { hunk, old, new } => {
-                let [removed, added] = roles(layout.hunks, hunk);
-                let (old_words, new_words) = compared(&old, &new);
-                for (line, words) in old.iter().zip(old_words) {
-                    let row = DiffRow { number: line.number, sign: "-", role: removed, words };
-                    page.lines.extend(row.lines(layout.width, digits));
-                }
-                for (line, words) in new.iter().zip(new_words) {
-                    let row = DiffRow { number: line.number, sign: "+", role: added, words };
+                for row in changed_rows(layout.hunks, hunk, &old, &new).into_iter().flatten() {
                     page.lines.extend(row.lines(layout.width, digits));
                 }
             }
@@ -255,9 +248,21 @@ pub(super) fn pieces(diff: &[DiffLine]) -> Vec<DiffPiece<'_>> {
     pieces
 }
 
-/// Returns the roles of removed and of added lines; a skipped hunk changes nothing and is dimmed.
-pub(super) fn roles(hunks: &Hunks, hunk: usize) -> [Role; 2] {
-    if hunks.is_skipped(hunk) == Some(true) { [Role::Dim; 2] } else { [Role::Removed, Role::Added] }
+/// Returns the rows of a change, the removed lines and the added ones; dim if its hunk is skipped.
+pub(super) fn changed_rows(
+    hunks: &Hunks,
+    hunk: usize,
+    old: &[&DiffLine],
+    new: &[&DiffLine],
+) -> [Vec<DiffRow>; 2] {
+    let is_skipped = hunks.is_skipped(hunk) == Some(true);
+    let [removed, added] = if is_skipped { [Role::Dim; 2] } else { [Role::Removed, Role::Added] };
+    let (old_words, new_words) = compared(old, new);
+    let rows = |lines: &[&DiffLine], words: Vec<Vec<Word>>, sign, role| {
+        let row = |(line, words): (&&DiffLine, _)| DiffRow { number: line.number, sign, role, words };
+        lines.iter().zip(words).map(row).collect()
+    };
+    [rows(old, old_words, "-", removed), rows(new, new_words, "+", added)]
 }
 
 /// Returns the width of the line numbers, in cells.
@@ -324,7 +329,7 @@ pub(super) fn whole(line: &DiffLine) -> Vec<Word> {
 }
 
 /// Returns the words of both sides; if as many lines were removed as added, differing words are marked.
-pub(super) fn compared(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<Word>>, Vec<Vec<Word>>) {
+fn compared(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<Word>>, Vec<Vec<Word>>) {
     let plain = |lines: &[&DiffLine]| lines.iter().map(|line| whole(line)).collect::<Vec<_>>();
     if old.len() != new.len() || old.len() > MOST_COMPARED {
         return (plain(old), plain(new));

@@ -2,9 +2,7 @@
 //!
 //! Called by `diff` for cards that are wide enough, and by the form to show what an edit changes.
 
-use super::diff::{
-    DiffPiece, DiffRow, Layout, Page, compared, digits, is_split, pieces, roles, unified, whole,
-};
+use super::diff::{DiffPiece, DiffRow, Layout, Page, changed_rows, digits, is_split, pieces, unified, whole};
 use crate::tool::DiffLine;
 use crate::tui::line::Line;
 use crate::tui::theme::Role;
@@ -64,20 +62,10 @@ fn both(diff: &[DiffLine], layout: &Layout<'_>, numbers: Numbers) -> Page {
                 put(Some(row(old_number)), Some(row(line.number)), &mut page);
             }
             DiffPiece::Changed { hunk, old, new } => {
-                let [removed, added] = roles(layout.hunks, hunk);
-                let (old_words, new_words) = compared(&old, &new);
-                let mut new_rows = new.iter().zip(new_words).map(|(line, words)| DiffRow {
-                    number: line.number,
-                    sign: "+",
-                    role: added,
-                    words,
-                });
-                for (line, words) in old.iter().zip(old_words) {
-                    let row = DiffRow { number: line.number, sign: "-", role: removed, words };
-                    put(Some(row), new_rows.next(), &mut page);
-                }
-                for row in new_rows {
-                    put(None, Some(row), &mut page);
+                let [old, new] = changed_rows(layout.hunks, hunk, &old, &new);
+                let (mut old, mut new) = (old.into_iter(), new.into_iter());
+                while old.len() + new.len() > 0 {
+                    put(old.next(), new.next(), &mut page);
                 }
             }
         }

@@ -132,7 +132,7 @@ fn beside_diff(args: &Value) -> Value {
             .filter(|(_, value)| !is_shown(value))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => args.clone(),
+        _ => args.clone(),
     }
 }
 
@@ -190,10 +190,7 @@ fn asked(question: &Question, chosen: &BTreeSet<usize>, width: usize) -> Vec<Lin
 }
 
 fn shows_fields(preview: &Preview) -> bool {
-    match preview {
-        Preview::Fields { .. } => true,
-        Preview::None | Preview::Text { .. } | Preview::Diff { .. } => false,
-    }
+    matches!(preview, Preview::Fields { .. })
 }
 
 /// Marks the tainted arguments, at the right of the first line or below it.
