@@ -15,6 +15,7 @@ use serde_json::Value;
 
 pub use self::done::{DiffKind, DiffLine, Done};
 pub use self::memory::{Authorship, UsedMemory};
+use crate::stdx::names::names;
 
 /// This program's id of a tool call, unique in the store: `<session>/<turn>.<attempt>.<index>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -371,6 +372,17 @@ pub enum ReturnStatus {
     Interrupted,
     /// It started, and its outcome is unknown.
     Unknown,
+}
+
+names! {
+    ReturnStatus, word {
+        Ok = "ok",
+        Failed = "failed",
+        Denied = "denied",
+        Undecided = "undecided",
+        Interrupted = "interrupted",
+        Unknown = "unknown",
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

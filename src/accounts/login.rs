@@ -56,13 +56,10 @@ pub enum TryError {
 
 impl From<TryError> for LoginTrouble {
     fn from(error: TryError) -> Self {
-        match error {
-            TryError::Unencrypted(warning) => Self::Unencrypted(warning),
-            TryError::Model(_)
-            | TryError::Command(_)
-            | TryError::KeyFile(_)
-            | TryError::Write(_)
-            | TryError::Refused(_) => Self::Failed(error.to_string()),
+        if let TryError::Unencrypted(warning) = error {
+            Self::Unencrypted(warning)
+        } else {
+            Self::Failed(error.to_string())
         }
     }
 }

@@ -138,9 +138,10 @@ pub(super) fn list_place(target: &Target, endpoint: Endpoint) -> ListEndpoint {
         (Codec::OpenAiChat | Codec::OpenAiResponses, _) => ("/models", ListForm::OpenAi),
     };
     // LM Studio provides more data outside of `/v1`.
-    let base_url = match form {
-        ListForm::LmStudio => endpoint.base_url.trim_end_matches("/v1").to_owned(),
-        ListForm::Anthropic | ListForm::Gemini | ListForm::Ollama | ListForm::OpenAi => endpoint.base_url,
+    let base_url = if matches!(form, ListForm::LmStudio) {
+        endpoint.base_url.trim_end_matches("/v1").to_owned()
+    } else {
+        endpoint.base_url
     };
     ListEndpoint { endpoint: Endpoint { base_url, ..endpoint }, path: path.to_owned(), form }
 }

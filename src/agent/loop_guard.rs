@@ -11,6 +11,7 @@ use super::links::without_links;
 use crate::approval::Repetition;
 use crate::history::History;
 use crate::message::{CallId, Message, ReturnPart, ReturnStatus, ToolName, ToolReturn};
+use crate::stdx::json_texts::{map_texts, sorted};
 
 /// From this many equal results on, the model is notified.
 const NUDGE: u32 = 3;
@@ -107,44 +108,14 @@ impl RepeatDetector {
 }
 
 fn key(tool: &ToolName, args: &Value) -> [u8; 32] {
-    let mut text = format!("{tool}\n");
-    normalise(args, &mut text);
-    digest(&text)
+    // The same for arguments that differ only in the order of keys or in white space.
+    let mut args = sorted(args);
+    map_texts(&mut args, &|_, text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    digest(&format!("{tool}\n{args}"))
 }
 
 fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
-}
-
-/// Writes the same text for arguments that differ only in the order of keys or in white space.
-fn normalise(value: &Value, text: &mut String) {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => text.push_str(&value.to_string()),
-        Value::String(words) => {
-            let words: Vec<&str> = words.split_whitespace().collect();
-            text.push_str(&Value::from(words.join(" ")).to_string());
-        }
-        Value::Array(items) => {
-            text.push('[');
-            items.iter().for_each(|item| {
-                normalise(item, text);
-                text.push(',');
-            });
-            text.push(']');
-        }
-        Value::Object(fields) => {
-            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-            fields.sort_by_key(|(name, _)| *name);
-            text.push('{');
-            for (name, field) in fields {
-                text.push_str(&Value::from(name.as_str()).to_string());
-                text.push(':');
-                normalise(field, text);
-                text.push(',');
-            }
-            text.push('}');
-        }
-    }
 }
 
 /// Returns a result as it is compared: without the notice added for the model.

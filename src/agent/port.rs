@@ -190,6 +190,13 @@ pub enum Settled {
     Expired,
 }
 
+impl Settled {
+    /// Whether the request is still pending, put aside.
+    pub fn is_put_off(&self) -> bool {
+        matches!(self, Self::Decided { approval: Approval::Later, .. } | Self::Detached)
+    }
+}
+
 /// A user's operation on the running turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {

@@ -52,18 +52,12 @@ impl Opened {
 impl Opening {
     /// Whether an open turn is resumed once the session is open.
     pub fn resumes(&self) -> bool {
-        match self {
-            Self::New | Self::Exactly(_) | Self::Latest => false,
-            Self::ResumeLatest | Self::Resume(_) => true,
-        }
+        !matches!(self, Self::New | Self::Exactly(_) | Self::Latest)
     }
 
     /// Whether the session was begun before.
     pub fn goes_on(&self) -> bool {
-        match self {
-            Self::New | Self::Exactly(_) => false,
-            Self::Latest | Self::ResumeLatest | Self::Resume(_) => true,
-        }
+        !matches!(self, Self::New | Self::Exactly(_))
     }
 
     /// Opens the session, as its owner or read-only.

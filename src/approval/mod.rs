@@ -166,15 +166,23 @@ pub enum Decider {
 impl Decider {
     /// Whether a person decided, at any face.
     pub fn is_person(&self) -> bool {
+        matches!(self, Self::Tui | Self::Plain | Self::Cli | Self::Script)
+    }
+
+    /// Names who or what decided, for use alone or after `by`.
+    pub fn who(&self) -> String {
         match self {
-            Self::Tui | Self::Plain | Self::Cli | Self::Script => true,
-            Self::Rule { .. }
-            | Self::Grant
-            | Self::Mode { .. }
-            | Self::Yolo
-            | Self::Hook
-            | Self::Risk
-            | Self::Expiry => false,
+            Self::Tui => "you (full screen)".to_owned(),
+            Self::Plain => "you (plain)".to_owned(),
+            Self::Cli => "you (co approvals)".to_owned(),
+            Self::Script => "a script".to_owned(),
+            Self::Rule { id } => format!("rule {id}"),
+            Self::Grant => "a session approval".to_owned(),
+            Self::Mode { mode } => format!("{} mode", mode.word()),
+            Self::Yolo => "yolo".to_owned(),
+            Self::Hook => "a hook".to_owned(),
+            Self::Risk => "its risk".to_owned(),
+            Self::Expiry => "expiry".to_owned(),
         }
     }
 

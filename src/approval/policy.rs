@@ -10,6 +10,7 @@ use super::{Decider, Taint};
 use crate::config::{FolderTrust, Mode};
 use crate::hook::HookVerdict;
 use crate::sandbox::{Backend, Confinement, Isolation};
+use crate::stdx::names::names;
 use crate::tool::{Access, CallPlan, Category, Effect, Risk, SideEffect, ToolSpec};
 
 /// How calls are decided in this process. Cheap to clone.
@@ -33,16 +34,7 @@ pub enum AutoApprove {
     YoloUnsandboxed,
 }
 
-impl AutoApprove {
-    /// Returns its name in audits and prompts of the plain face.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Asking => "asking",
-            Self::Yolo => "yolo",
-            Self::YoloUnsandboxed => "yolo unsandboxed",
-        }
-    }
-}
+names! { AutoApprove, word { Asking = "asking", Yolo = "yolo", YoloUnsandboxed = "yolo unsandboxed", } }
 
 /// The folder a session works in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -7,6 +7,7 @@ use super::rules::{Fit, Rule, RuleEffect, RulesHealth};
 use super::{AutoApprove, CallFacts, Decider, Decision, Grants, Policy, Repetition, Verdict, WorkspaceKind};
 use crate::config::Mode;
 use crate::hook::HookVerdict;
+use crate::stdx::names::names;
 use crate::tool::{Access, Risk};
 
 /// A stage of a decision.
@@ -32,50 +33,26 @@ pub enum Stage {
     Risk,
 }
 
-impl Stage {
-    pub const ORDER: [Self; 18] = [
-        Self::DenyRule,
-        Self::PlanMode,
-        Self::HookDeny,
-        Self::DeferAll,
-        Self::DryRun,
-        Self::HookAsk,
-        Self::BrokenRules,
-        Self::AskRule,
-        Self::Question,
-        Self::NeedsPerson,
-        Self::Repetition,
-        Self::Taint,
-        Self::AllowRule,
-        Self::Grant,
-        Self::HookAllow,
-        Self::Yolo,
-        Self::AutoMode,
-        Self::Risk,
-    ];
-
-    /// Its name in lists.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::DenyRule => "deny rules",
-            Self::PlanMode => "plan mode",
-            Self::HookDeny => "hook denies",
-            Self::DeferAll => "defer-all mode",
-            Self::DryRun => "dry-run mode",
-            Self::HookAsk => "hook asks",
-            Self::BrokenRules => "rules sound",
-            Self::AskRule => "ask rules",
-            Self::Question => "question",
-            Self::NeedsPerson => "needs a person",
-            Self::Repetition => "repetition",
-            Self::Taint => "untrusted text",
-            Self::AllowRule => "allow rules",
-            Self::Grant => "session grants",
-            Self::HookAllow => "hook allows",
-            Self::Yolo => "yolo",
-            Self::AutoMode => "auto mode",
-            Self::Risk => "risk",
-        }
+names! {
+    Stage, all {
+        DenyRule = "deny rules",
+        PlanMode = "plan mode",
+        HookDeny = "hook denies",
+        DeferAll = "defer-all mode",
+        DryRun = "dry-run mode",
+        HookAsk = "hook asks",
+        BrokenRules = "rules sound",
+        AskRule = "ask rules",
+        Question = "question",
+        NeedsPerson = "needs a person",
+        Repetition = "repetition",
+        Taint = "untrusted text",
+        AllowRule = "allow rules",
+        Grant = "session grants",
+        HookAllow = "hook allows",
+        Yolo = "yolo",
+        AutoMode = "auto mode",
+        Risk = "risk",
     }
 }
 
@@ -112,7 +89,7 @@ impl Policy {
     pub fn explain(&self, grants: &Grants, call: &CallFacts<'_>) -> Vec<Step> {
         let weighing = Weighing { policy: self, grants, call, risk: call.risk() };
         let mut steps = Vec::new();
-        for stage in Stage::ORDER {
+        for stage in Stage::ALL {
             let found = weighing.look(stage);
             let ends = matches!(found, Found::Decided(_));
             steps.push(Step { stage, found });

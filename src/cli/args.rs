@@ -20,7 +20,8 @@ pub(super) use self::spans::{LogsArgs, StatsArgs, TailArgs, TracesArgs};
 pub(super) use self::tasks::{Tasks, TasksDo};
 pub(super) use self::undo::UndoArgs;
 use super::approvals::typed::Approvals;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
+use crate::stdx::names::names;
 use crate::stdx::text::nearest;
 
 /// Settings that flags set, as pairs of name and text.
@@ -527,12 +528,6 @@ pub(super) enum McpDo {
         /// The server
         name: String,
     },
-    /// Be the client in a scenario of the protocol's conformance suite
-    #[command(hide = true)]
-    Conformance {
-        /// The address that the suite gives
-        url: String,
-    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -635,15 +630,7 @@ pub(super) enum UsageBy {
     Session,
 }
 
-impl UsageBy {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Model => "model",
-            Self::Session => "session",
-        }
-    }
-}
+names! { UsageBy, word { Day = "day", Model = "model", Session = "session", } }
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -765,7 +752,7 @@ impl Shared {
         }
         for pair in self.set {
             let Some((key, value)) = pair.split_once('=') else {
-                let error = CliError::message(Kind::Usage, format!("`--set {pair}` has no value"));
+                let error = CliError::usage(format!("`--set {pair}` has no value"));
                 return Err(error.hint("write it as `--set key=value`; `co config` lists the keys"));
             };
             flags.push((key.trim().to_owned(), value.to_owned()));

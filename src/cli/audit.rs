@@ -8,7 +8,7 @@ use self::words::{in_short, in_words};
 use super::args::{Audit, AuditWhat, Flags};
 use super::console::Console;
 use super::day::begin;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use super::table::table;
 use crate::app::open_store_for_lists;
 use crate::stdx::clock::system_zone;
@@ -84,14 +84,13 @@ async fn about(store: &Store, id: &str) -> Result<Vec<AuditRow>> {
             Ok(rows)
         }
         (0, _) | (_, None) | (1, Some(_)) => {
-            let error = CliError::message(Kind::Error, format!("the audit has no row for `{id}`"));
+            let error = CliError::error(format!("the audit has no row for `{id}`"));
             Err(error.hint("`co audit` lists the rows"))
         }
         (_, Some(_)) => {
             let ids: BTreeSet<String> = found.iter().filter_map(words::id).collect();
             let ids: Vec<String> = ids.into_iter().take(9).collect();
-            let error =
-                CliError::message(Kind::Error, format!("`{id}` matches {}, among others", ids.join(", ")));
+            let error = CliError::error(format!("`{id}` matches {}, among others", ids.join(", ")));
             Err(error.hint("type more of the id"))
         }
     }
@@ -103,7 +102,7 @@ fn digits(head: &str) -> Result<String> {
     if head.len() >= FEWEST_DIGITS && head.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(head);
     }
-    let error = CliError::message(Kind::Usage, format!("`{head}` is not an audit head"));
+    let error = CliError::usage(format!("`{head}` is not an audit head"));
     Err(error.hint(format!(
         "a head is at least {FEWEST_DIGITS} hexadecimal digits, as `co audit verify` prints them"
     )))
@@ -128,7 +127,7 @@ async fn verify(store: &Store, head: Option<String>, json: bool, console: &mut C
     match check.finding {
         None => Ok(()),
         Some(finding) => {
-            let error = CliError::message(Kind::Error, format!("audit verification failed: {finding}"));
+            let error = CliError::error(format!("audit verification failed: {finding}"));
             let sound = format!("{} rows before that are intact{pruned}", grouped(check.rows));
             Err(error.hint(sound).hint("back up the data folder before you continue"))
         }

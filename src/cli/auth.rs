@@ -13,6 +13,7 @@ use crate::accounts::{KeyFileError, Keys, ModelError, Put, Service, Target};
 use crate::app::AppError;
 use crate::config::{Key, Loaded, Settings, Source, Value};
 use crate::provider::catalog::PRESETS;
+use crate::stdx::text::count;
 use crate::workspace::{World, load_settings};
 
 pub(super) async fn run(what: Auth, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
@@ -20,7 +21,7 @@ pub(super) async fn run(what: Auth, world: &World, flags: Flags, console: &mut C
     match what.what {
         AuthWhat::Add { rest, .. } if !rest.is_empty() => {
             let words = "a key on the command line is visible to other programs and in the shell history";
-            let error = CliError::message(Kind::Usage, words);
+            let error = CliError::usage(words);
             Err(error.hint("omit it: `co auth add NAME` asks for it, or reads it from a pipe"))
         }
         AuthWhat::Add { service: Some(service), .. } => add(&service, &loaded, console),
@@ -28,7 +29,7 @@ pub(super) async fn run(what: Auth, world: &World, flags: Flags, console: &mut C
             setup::choose(world, &loaded, console).await.map(drop)
         }
         AuthWhat::Add { service: None, .. } => {
-            let error = CliError::message(Kind::Usage, "for which service is the key?");
+            let error = CliError::usage("for which service is the key?");
             Err(error.hint("`co auth add NAME`; `co auth list` names the services"))
         }
         AuthWhat::List { json } => list(&loaded, json, console),
@@ -80,7 +81,7 @@ fn remove(service: &str, loaded: &Loaded, console: &mut Console) -> Result<()> {
     let name = service.trim().to_ascii_lowercase();
     let place = keys.file().path().display();
     if !keys.file().remove(&name)? {
-        let error = CliError::message(Kind::Error, format!("there is no key for {name} in {place}"));
+        let error = CliError::error(format!("there is no key for {name} in {place}"));
         return Err(error.hint("`co auth list` shows where keys come from"));
     }
     console.out(&format!("Removed the key for {name} from {place}.\n"))?;
@@ -156,7 +157,7 @@ async fn test(service: Option<&str>, loaded: &Loaded, console: &mut Console) -> 
         }
     };
     if names.is_empty() {
-        let error = CliError::message(Kind::Error, "no service is set up, so there is nothing to test");
+        let error = CliError::error("no service is set up, so there is nothing to test");
         return Err(error.hint("`co auth add` saves a key"));
     }
     if let Some(chosen) = settings.provider.clone().filter(|name| names.contains(name)) {
@@ -186,8 +187,7 @@ async fn test(service: Option<&str>, loaded: &Loaded, console: &mut Console) -> 
 fn good(name: &str, key: Option<&Key>, loaded: &Loaded, keys: &Keys, models: usize) -> String {
     let listed = match models {
         0 => String::new(),
-        1 => "; it has 1 model".to_owned(),
-        many => format!("; it has {many} models"),
+        models => format!("; it has {}", count(models, "model")),
     };
     match key {
         None => format!("{name}: works without a key{listed}.\n"),
@@ -203,7 +203,7 @@ fn good(name: &str, key: Option<&Key>, loaded: &Loaded, keys: &Keys, models: usi
 fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String> {
     let name = service.trim().to_ascii_lowercase();
     if name == "offline" || name == "auto" {
-        let error = CliError::message(Kind::Usage, format!("`{name}` is not a known service"));
+        let error = CliError::usage(format!("`{name}` is not a known service"));
         return Err(error.hint("`co auth list` names the services"));
     }
     match Target::named(&name, settings, keys) {

@@ -165,10 +165,7 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
         Ok(Ok(owned)) => owned.map_err(CliError::from),
         Ok(Err(error)) => Err(CliError::from(AppError::Broken { detail: error.to_string() })),
         Err(_) => {
-            let error = CliError::message(
-                Kind::Error,
-                "the session did not end in time; the last input may not be saved",
-            );
+            let error = CliError::error("the session did not end in time; the last input may not be saved");
             Err(error.hint("everything before it is saved: co -c"))
         }
     }

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 
 /// Returns the moment that a flag's text means: the start of a date, or of the first of the last N days
 /// (`1d`: only today).
@@ -17,8 +17,7 @@ pub(super) fn begin(flag: &str, text: &str, now: Timestamp, zone: &TimeZone) -> 
     };
     let start = date.and_then(|date| date.to_zoned(zone.clone()).ok()).map(|start| start.timestamp());
     start.ok_or_else(|| {
-        let error =
-            CliError::message(Kind::Usage, format!("`{flag} {text}` is neither a date nor a number of days"));
+        let error = CliError::usage(format!("`{flag} {text}` is neither a date nor a number of days"));
         error.hint("write it as 2026-01-31, or as 7d for the last seven days, today included")
     })
 }

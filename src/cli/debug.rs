@@ -14,7 +14,7 @@ use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use crate::config::default_data_dir;
 use crate::stdx::fs::{create_private_dir, open_private};
 use crate::stdx::secrecy::masked;
@@ -44,7 +44,7 @@ fn log<S>(
 where
     S: tracing::Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
 {
-    let wrong = |flag: String, why: String| CliError::message(Kind::Usage, format!("{flag}: {why}"));
+    let wrong = |flag: String, why: String| CliError::usage(format!("{flag}: {why}"));
     // A level alone is that of this program: what libraries log may hold whole messages.
     let own = filter.parse::<tracing::Level>().map(|level| format!("co={level}"));
     let known = EnvFilter::try_new(own.as_deref().unwrap_or(filter)).map_err(|error| {

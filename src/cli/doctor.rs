@@ -9,13 +9,12 @@ use serde_json::json;
 
 use super::args::{Doctor, Flags};
 use super::console::Console;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use super::input::Terminals;
 use super::secret::{UNCHANGED, agreed};
-use super::table::several;
 use crate::app::{SandboxStatus, open_store, open_store_to_read, tools};
 use crate::config::Settings;
-use crate::stdx::text::sanitize_line;
+use crate::stdx::text::{count, sanitize_line};
 use crate::store::doctor::{Diagnosis, diagnose, protect_audit, restore, salvage};
 use crate::store::{AuditFinding, AuditNote, DatabaseCopy, StoreError, network_warning};
 use crate::workspace::{World, load_settings};
@@ -126,7 +125,7 @@ async fn off_thread<T: Send + 'static>(
 }
 
 fn newest(found: &Diagnosis) -> Result<&DatabaseCopy> {
-    let none = || CliError::message(Kind::Error, "there is no backup of the database");
+    let none = || CliError::error("there is no backup of the database");
     found.copies.first().ok_or_else(|| none().hint("`co doctor --salvage` saves what can be read"))
 }
 
@@ -137,7 +136,7 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path, sandbo
     if let Some(kind) = found.network {
         row("network", &network_warning(kind));
     }
-    let (sessions, records) = (several(found.sessions, "session"), several(found.records, "record"));
+    let (sessions, records) = (count(found.sessions, "session"), count(found.records, "record"));
     row("database", &format!("{} bytes, {sessions}, {records}", found.bytes));
     for fault in &found.faults {
         row("damaged", fault);
@@ -170,15 +169,14 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path, sandbo
 /// Returns the error with hints for repair.
 fn advice(found: &Diagnosis) -> CliError {
     if found.faults.is_empty() && found.damaged.is_empty() {
-        let error = CliError::message(Kind::Error, "the audit was changed");
+        let error = CliError::error("the audit was changed");
         return error.hint("run co audit verify HEAD with a head that you noted for more");
     }
     if found.faults.is_empty() {
-        let error =
-            CliError::message(Kind::Error, "some records are damaged; their sessions open without them");
+        let error = CliError::error("some records are damaged; their sessions open without them");
         return error.hint("a backup may still have them, but nothing saved since: co doctor --restore");
     }
-    let error = CliError::message(Kind::Error, "the database is damaged");
+    let error = CliError::error("the database is damaged");
     let error = match found.copies.first() {
         Some(copy) => error.hint(format!("co doctor --restore restores the backup of {}", copy.made)),
         None => error,

@@ -3,11 +3,10 @@
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
-use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::error::{CliError, Kind, Result};
-use crate::sandbox::privacy::give_environment;
+use super::error::{CliError, Result};
+use crate::frontend::outside::editor_command;
 use crate::workspace::World;
 
 /// Returns the editor. Without a terminal only one that is named can be meant. Errs with how to set one.
@@ -18,21 +17,16 @@ pub(super) fn editor(world: &World) -> Result<String> {
         world.named_editor()
     };
     found.ok_or_else(|| {
-        let error = CliError::message(Kind::Error, "no editor is set");
+        let error = CliError::error("no editor is set");
         error.hint("install vi or nano, or set $VISUAL or $EDITOR, e.g. EDITOR=nano")
     })
 }
 
 /// Runs the editor on a file and waits for its end. The inner error says why it failed.
 pub(super) async fn edit(editor: &str, path: &Path) -> Result<std::result::Result<(), String>> {
-    // The command is split by a shell, so that `code -w` and quotes work; `env` also accepts `NAME=value
-    // vim`. While the editor has the terminal, it handles Ctrl+C.
+    // While the editor has the terminal, it handles Ctrl+C.
     let _theirs = signal(SignalKind::interrupt())?;
-    let script = format!("exec env {editor} \"$@\"");
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", &script, editor]).arg(path);
-    give_environment(command.as_std_mut());
-    let status = command.status().await?;
+    let status = editor_command(editor, path).status().await?;
     if status.success() {
         return Ok(Ok(()));
     }

@@ -71,6 +71,14 @@ impl CliError {
     }
 
     #[must_use]
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::message(Kind::Usage, message)
+    }
+
+    pub fn error(message: impl Into<String>) -> Self {
+        Self::message(Kind::Error, message)
+    }
+
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self

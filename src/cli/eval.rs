@@ -17,7 +17,7 @@ use super::console::Console;
 use super::error::{CliError, Kind, Result};
 use super::print::chosen;
 use super::signals::Stop;
-use super::table::{several, table};
+use super::table::table;
 use crate::app::known_tools;
 use crate::config::Settings;
 use crate::eval::case::{BUILT_IN, Case, Cases, parse};
@@ -29,6 +29,7 @@ use crate::eval::run::Lab;
 use crate::frontend::traces::page;
 use crate::stdx::fs::{create_private_dir, fingerprint, write_atomic, write_private};
 use crate::stdx::moment::duration;
+use crate::stdx::text::count;
 use crate::telemetry::SpanFile;
 use crate::workspace::{World, load_settings};
 
@@ -42,10 +43,7 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &m
     let loaded = load_settings(world, flags)?;
     for share in [("--threshold", what.threshold), ("--max-degradation", what.max_degradation)] {
         if !(0.0..=1.0).contains(&share.1) {
-            return Err(CliError::message(
-                Kind::Usage,
-                format!("{} {}: a share from 0 to 1", share.0, share.1),
-            ));
+            return Err(CliError::usage(format!("{} {}: a share from 0 to 1", share.0, share.1)));
         }
     }
     let text = read_cases(what.file.as_deref())?;
@@ -68,11 +66,11 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &m
     create_private_dir(&folder)?;
     let mut kept = KeptRuns::open(&folder)?;
     if !kept.done.is_empty() {
-        console.note(&format!("co: going on: {} were done before", several(kept.done.len() as u64, "run")));
+        console.note(&format!("co: going on: {} were done before", count(kept.done.len() as u64, "run")));
     }
     let lab = Lab::open(world, loaded, models, folder.clone()).await.map_err(CliError::from)?;
     if what.max_usd.is_some() && !lab.is_priced() {
-        let error = CliError::message(Kind::Usage, format!("`--max-usd`: the price of {model} is not known"));
+        let error = CliError::usage(format!("`--max-usd`: the price of {model} is not known"));
         return Err(error.hint("`[models.\"NAME\"]` in your settings takes prices: `co help settings`"));
     }
     let offered = lab.offered();
@@ -80,8 +78,8 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &m
     let runnable: Vec<&Case> = cases.iter().filter(|case| case.missing(&offered).is_empty()).collect();
     console.note(&format!(
         "co: {} of {model}, {} each{}",
-        several(runnable.len() as u64, "case"),
-        several(u64::from(what.runs), "run"),
+        count(runnable.len() as u64, "case"),
+        count(u64::from(what.runs), "run"),
         match cases.len() - runnable.len() {
             0 => String::new(),
             skipped => format!("; {skipped} skipped, because tools they need are not there"),
@@ -151,17 +149,14 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &m
     match gate {
         Gate::Passed => Ok(()),
         Gate::BelowThreshold if results.overall().scorable == 0 => {
-            let error = CliError::message(Kind::Error, "no case could be scored");
+            let error = CliError::error("no case could be scored");
             Err(error.hint(unscored(&results, &settings)))
         }
-        Gate::BelowThreshold => Err(CliError::message(
-            Kind::Error,
-            format!(
-                "the accuracy of {:.1} % is below the threshold of {:.1} %",
-                results.overall_accuracy * 100.0,
-                what.threshold * 100.0
-            ),
-        )),
+        Gate::BelowThreshold => Err(CliError::error(format!(
+            "the accuracy of {:.1} % is below the threshold of {:.1} %",
+            results.overall_accuracy * 100.0,
+            what.threshold * 100.0
+        ))),
         Gate::Regressed => {
             let dropped: BTreeSet<&str> =
                 comparisons.iter().flat_map(|one| &one.drops).map(|drop| drop.dim.as_str()).collect();
@@ -196,7 +191,7 @@ fn read_cases(file: Option<&Path>) -> Result<String> {
     fs::read(file)
         // Bytes that are no text spoil their line only.
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .map_err(|error| CliError::message(Kind::Usage, format!("{}: {error}", file.display())))
+        .map_err(|error| CliError::usage(format!("{}: {error}", file.display())))
 }
 
 /// Returns the cases that are to be run; says what is wrong with the others.
@@ -207,23 +202,21 @@ fn wanted(what: &EvalArgs, found: Cases, console: &mut Console) -> Result<Vec<Ca
         console.note(&format!("co: {name}:{line}: {fault}"));
     }
     if !found.faults.is_empty() && !what.keep_going {
-        let error = CliError::message(
-            Kind::Error,
-            format!("{name} has mistakes in {}", several(found.faults.len() as u64, "line")),
-        );
+        let error =
+            CliError::error(format!("{name} has mistakes in {}", count(found.faults.len() as u64, "line")));
         return Err(error.hint("mend them, or leave them out with `--keep-going`"));
     }
     if let Some(id) = &what.case_id
         && !found.cases.iter().any(|case| case.id == *id)
     {
-        return Err(CliError::message(Kind::Error, format!("{name}: there is no case {id:?}")));
+        return Err(CliError::error(format!("{name}: there is no case {id:?}")));
     }
     let is_wanted = |case: &Case| {
         what.dim.is_none_or(|dim| case.dim == dim) && what.case_id.as_ref().is_none_or(|id| case.id == *id)
     };
     let cases: Vec<Case> = found.cases.into_iter().filter(is_wanted).collect();
     if cases.is_empty() {
-        return Err(CliError::message(Kind::Error, format!("{name}: no cases, so nothing was measured")));
+        return Err(CliError::error(format!("{name}: no cases, so nothing was measured")));
     }
     Ok(cases)
 }
@@ -241,7 +234,7 @@ fn baselines(what: &EvalArgs, folder: &Path) -> Result<Vec<Results>> {
     let read = |file: PathBuf| {
         let text = fs::read_to_string(&file).map_err(|error| error.to_string());
         text.and_then(|text| Results::parse(&text))
-            .map_err(|why| CliError::message(Kind::Error, format!("{}: {why}", file.display())))
+            .map_err(|why| CliError::error(format!("{}: {why}", file.display())))
     };
     files.into_iter().map(read).collect()
 }
@@ -270,7 +263,7 @@ impl KeptRuns {
             lines.filter(|one| !one.result.error).map(|one| ((one.case, one.run), one.result)).collect();
         let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
         if file.try_lock().is_err() {
-            return Err(CliError::message(Kind::Error, "the same eval runs already, in another process"));
+            return Err(CliError::error("the same eval runs already, in another process"));
         }
         if !text.is_empty() && !text.ends_with('\n') {
             file.write_all(b"\n")?;
@@ -390,7 +383,7 @@ impl Places {
 
     fn write(&self, path: &Path, text: &str) -> Result<()> {
         let written = write_atomic(path, text.as_bytes());
-        written.map_err(|error| CliError::message(Kind::Error, format!("{}: {error}", path.display())))
+        written.map_err(|error| CliError::error(format!("{}: {error}", path.display())))
     }
 
     /// Writes the traces of the runs that failed into a page; returns its name, if there are any.
@@ -404,8 +397,7 @@ impl Places {
             return Ok(None);
         }
         let written = write_private(&self.traces, page(&spans).as_bytes());
-        written
-            .map_err(|error| CliError::message(Kind::Error, format!("{}: {error}", self.traces.display())))?;
+        written.map_err(|error| CliError::error(format!("{}: {error}", self.traces.display())))?;
         Ok(self.traces.file_name().map(|name| name.to_string_lossy().into_owned()))
     }
 }

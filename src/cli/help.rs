@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use self::topics::TOPICS;
 use super::args::Args;
 use super::console::Console;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use crate::stdx::text::{nearest, sanitize_line};
 
 /// Prints a topic, the help of a command, or both if both have that name. Fails if neither has.
@@ -31,7 +31,7 @@ pub(super) fn run(words: &[String], console: &mut Console) -> Result<()> {
             let like = nearest(&name, commands.chain(TOPICS.iter().map(|topic| topic.name)))
                 .map_or_else(String::new, |like| format!(" (did you mean `{like}`?)"));
             let words = format!("`{}` is not a topic or command{like}", sanitize_line(&name));
-            return Err(CliError::message(Kind::Usage, words).hint("`co help` lists topics and commands"));
+            return Err(CliError::usage(words).hint("`co help` lists topics and commands"));
         }
     };
     console.out(&text)

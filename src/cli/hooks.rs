@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::args::{Flags, Hooks, HooksWhat, Picked};
 use super::console::Console;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use super::secret::{UNCHANGED, agreed};
 use super::table::table;
 use crate::app::open_store;
@@ -170,7 +170,7 @@ impl<'a> HooksCommand<'a> {
             match (self.counts(def), state) {
                 (Counts::FolderNotTrusted, _) => {
                     let message = format!("hook {} belongs to this folder, which you do not trust", def.name);
-                    let error = CliError::message(Kind::Error, message);
+                    let error = CliError::error(message);
                     return Err(error.hint("`co trust` trusts the folder first"));
                 }
                 (Counts::Yes, ContentState::New { hash } | ContentState::Changed { hash }) => {
@@ -182,7 +182,7 @@ impl<'a> HooksCommand<'a> {
                 (Counts::Yes, ContentState::Broken(broken)) => {
                     let why = broken.to_string();
                     let message = format!("hook {} cannot run: {}", def.name, sanitize_line(&why));
-                    return Err(CliError::message(Kind::Error, message));
+                    return Err(CliError::error(message));
                 }
             }
         }
@@ -261,7 +261,7 @@ enum Counts {
 
 fn unknown(name: &str, hooks: &[FoundHook]) -> CliError {
     let names: Vec<&str> = hooks.iter().map(|hook| hook.def.name.as_str()).collect();
-    let error = CliError::message(Kind::Error, format!("there is no hook {}", sanitize_line(name)));
+    let error = CliError::error(format!("there is no hook {}", sanitize_line(name)));
     match names.as_slice() {
         [] => error.hint("there are no hooks"),
         names => error.hint(format!("there are {}", names.join(", "))),
@@ -273,7 +273,7 @@ fn broken(problems: &[String]) -> Result<()> {
     if problems.is_empty() {
         return Ok(());
     }
-    let error = CliError::message(Kind::Error, problems.join("\n"));
+    let error = CliError::error(problems.join("\n"));
     Err(error.hint("until this is fixed, no hook of that file runs and every call asks"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Read as _};
 
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use crate::frontend::images::Prompt;
 use crate::message::images::mentions;
 
@@ -33,7 +33,7 @@ pub(super) fn prompt(words: &str, at: Terminals) -> Result<Prompt> {
     let piped = if at.stdin { String::new() } else { read_all()? };
     let text = joined(words, &piped);
     if text.is_empty() {
-        let error = CliError::message(Kind::Usage, "the prompt is empty");
+        let error = CliError::usage("the prompt is empty");
         return Err(error.hint("`co -p \"your prompt\"`, or pipe a text into `co -p`"));
     }
     Ok(Prompt { text, named: mentions(words) })
@@ -45,10 +45,10 @@ fn read_all() -> Result<String> {
     if bytes.len() as u64 > MOST {
         let message = format!("the piped input is larger than {} MiB", MOST / 1024 / 1024);
         let hint = "write it to a file in this folder and name that in the prompt";
-        return Err(CliError::message(Kind::Usage, message).hint(hint));
+        return Err(CliError::usage(message).hint(hint));
     }
     String::from_utf8(bytes).map_err(|_| {
-        let error = CliError::message(Kind::Usage, "the piped input is not UTF-8 text");
+        let error = CliError::usage("the piped input is not UTF-8 text");
         error.hint("convert it first, e.g. with `iconv -f latin1 -t utf8`")
     })
 }

@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::args::{Flags, Keys};
 use super::console::Console;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use super::table::table;
 use crate::config::{ConfigWarning, Source};
+use crate::stdx::text::count;
 use crate::tui::key::Key;
 use crate::tui::keys::{Bound, Keymap};
 use crate::workspace::{World, load_settings};
@@ -39,11 +40,7 @@ fn check(wrong: &[String], console: &mut Console) -> Result<()> {
         return console.out("No conflicts.\n");
     }
     console.out(&format!("{}\n", wrong.join("\n")))?;
-    let count = match wrong.len() {
-        1 => "1 problem".to_owned(),
-        many => format!("{many} problems"),
-    };
-    let error = CliError::message(Kind::Error, format!("{count} with your keys"));
+    let error = CliError::error(format!("{} with your keys", count(wrong.len(), "problem")));
     Err(error.hint("`co keys` lists every key and its name; set them in the [keys] section of config.toml"))
 }
 

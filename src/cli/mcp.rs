@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::args::{Flags, Mcp, McpDo};
 use super::console::Console;
@@ -14,7 +14,7 @@ use crate::config::{SERVER_PRESETS, ServerApproval, ServerScope, ServerSettings,
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 use crate::tool::ToolSpec;
 use crate::tool::mcp::{
-    ServerFacts, ServerPlace, ServerState, ServerStatus, Servers, configured, conformance, log_in, log_out,
+    ServerFacts, ServerPlace, ServerState, ServerStatus, Servers, configured, log_in, log_out,
 };
 use crate::workspace::{World, agree_to_server, load_settings};
 
@@ -31,9 +31,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
         Some(McpDo::Add { name, url, env, never_ask, command }) => {
             if settings.mcp_servers.get(&name).is_some_and(|one| one.scope == ServerScope::User) {
                 let text = format!("there is a server {} already", sanitize_line(&name));
-                return Err(
-                    CliError::message(Kind::Usage, text).hint(format!("`co mcp remove {name}` first"))
-                );
+                return Err(CliError::usage(text).hint(format!("`co mcp remove {name}` first")));
             }
             let preset = SERVER_PRESETS.iter().find(|preset| preset.name == name);
             let is_bare = url.is_none() && command.is_empty();
@@ -41,7 +39,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
                 (true, None) => {
                     let known: Vec<&str> = SERVER_PRESETS.iter().map(|preset| preset.name).collect();
                     let text = format!("{} is no known server", sanitize_line(&name));
-                    return Err(CliError::message(Kind::Usage, text).hint(format!(
+                    return Err(CliError::usage(text).hint(format!(
                         "name its program after `--`, or its address with --url; known are {}",
                         known.join(", ")
                     )));
@@ -57,7 +55,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
         }
         Some(McpDo::Remove { name }) => {
             if known(&name, &settings)?.scope != ServerScope::User {
-                let error = CliError::message(Kind::Usage, format!("{name} is a server of this project"));
+                let error = CliError::usage(format!("{name} is a server of this project"));
                 return Err(error.hint(format!("`co mcp disable {name}` ends its use")));
             }
             let path = remove_server(world, &name).map_err(|error| CliError::new(Kind::Error, error))?;
@@ -102,15 +100,6 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
                 false => console.out(&format!("There are no tokens of {name}.\n")),
             }
         }
-        Some(McpDo::Conformance { url }) => {
-            let variable = |name: &str| world.env.get(name).map(String::as_str);
-            let scenario = variable("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
-            let folder = tempfile::tempdir().map_err(|error| CliError::new(Kind::Error, error))?;
-            let mut place = place(world, &settings);
-            place.kept = folder.path().to_owned();
-            let run = conformance(&url, scenario, variable("MCP_CONFORMANCE_CONTEXT"), &place);
-            Box::pin(run).await.map_err(|why| failed("the scenario", "failed", &why))
-        }
     }
 }
 
@@ -120,13 +109,13 @@ fn place(world: &World, settings: &Settings) -> ServerPlace {
 }
 
 fn failed(name: &str, what: &str, why: &str) -> CliError {
-    CliError::message(Kind::Error, format!("{name} {what}: {}", sanitize_line(why)))
+    CliError::error(format!("{name} {what}: {}", sanitize_line(why)))
 }
 
 fn known<'a>(name: &str, settings: &'a Settings) -> Result<&'a ServerSettings> {
     settings.mcp_servers.get(name).ok_or_else(|| {
         let text = format!("there is no server {}", sanitize_line(name));
-        CliError::message(Kind::Usage, text).hint("`co mcp list` lists them, `co mcp add` adds one")
+        CliError::usage(text).hint("`co mcp list` lists them, `co mcp add` adds one")
     })
 }
 
@@ -140,7 +129,7 @@ fn changed(
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(is_name) {
         let text = format!("{} is no name for a server", sanitize_line(name));
-        return Err(CliError::message(Kind::Usage, text).hint("use letters, digits, `-` and `_`"));
+        return Err(CliError::usage(text).hint("use letters, digits, `-` and `_`"));
     }
     let path = change().map_err(|error| CliError::new(Kind::Error, error))?;
     console.out(&format!("{done} {name} in {}.\n", path.display()))
@@ -228,14 +217,11 @@ async fn tried(name: &str, world: &World, settings: &Settings) -> Result<Tried> 
             Ok(Tried { facts, specs, log })
         }
         Some(ServerState::Failed { why }) => {
-            let error = CliError::message(
-                Kind::Error,
-                format!("{name} cannot be connected: {}", sanitize_line(&why)),
-            );
+            let error = CliError::error(format!("{name} cannot be connected: {}", sanitize_line(&why)));
             let is_there = log.is_file();
             Err(if is_there { error.hint(format!("what it printed is in {}", log.display())) } else { error })
         }
-        _ => Err(CliError::message(Kind::Error, format!("{name} was not connected"))),
+        _ => Err(CliError::error(format!("{name} was not connected"))),
     }
 }
 
@@ -264,16 +250,6 @@ async fn test(
     console.out(&text)
 }
 
-/// A tool in the form for programs: fields may only be added.
-#[derive(Serialize)]
-struct ToolRow<'a> {
-    name: &'a str,
-    description: &'a str,
-    risk: &'static str,
-    only_reads: bool,
-    parameters: &'a serde_json::Value,
-}
-
 async fn show_tools(
     name: &str,
     json: bool,
@@ -288,16 +264,17 @@ async fn show_tools(
         [spec.name.to_string(), asks.to_owned(), about]
     };
     if json {
-        let rows: Vec<ToolRow<'_>> = specs
-            .iter()
-            .map(|spec| ToolRow {
-                name: spec.name.as_str(),
-                description: &spec.description,
-                risk: spec.risk.word(),
-                only_reads: spec.side_effect.is_none(),
-                parameters: &spec.parameters,
+        // Fields may only be added.
+        let row = |spec: &ToolSpec| {
+            json!({
+                "name": spec.name,
+                "description": spec.description,
+                "risk": spec.risk.word(),
+                "only_reads": spec.side_effect.is_none(),
+                "parameters": spec.parameters,
             })
-            .collect();
+        };
+        let rows: Vec<Value> = specs.iter().map(row).collect();
         return console.json(&rows);
     }
     let rows: Vec<[String; 3]> = specs.iter().map(row).collect();

@@ -8,7 +8,7 @@ use tempfile::Builder;
 use super::args::{Flags, MemoryArgs, MemoryWhat};
 use super::console::Console;
 use super::editor::{edit, editor};
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use crate::app;
 use crate::memory::{Memories, MemoryError, MemoryId, MemoryRequest, MemoryScope, StoredMemory};
 use crate::workspace::{TrustedProjects, World, load_settings};
@@ -97,7 +97,7 @@ impl MemoryCommand<'_> {
         if saved == before.as_bytes() {
             return match ended {
                 Ok(()) => console.out("Nothing changed.\n"),
-                Err(why) => Err(CliError::message(Kind::Error, format!("nothing was changed: {why}"))),
+                Err(why) => Err(CliError::error(format!("nothing was changed: {why}"))),
             };
         }
         let replaced = match ended {
@@ -110,7 +110,7 @@ impl MemoryCommand<'_> {
             Ok(stored) => console.out(&format!("Changed {}\n", crate::memory::line(&stored))),
             Err(why) => {
                 let (_, path) = copy.keep().map_err(|error| error.error)?;
-                let error = CliError::message(Kind::Error, format!("nothing was changed: {why}"));
+                let error = CliError::error(format!("nothing was changed: {why}"));
                 Err(error.hint(format!("your text was saved in {}", path.display())))
             }
         }
@@ -118,11 +118,11 @@ impl MemoryCommand<'_> {
 }
 
 fn id_of(text: &str) -> Result<MemoryId> {
-    text.parse().map_err(|error: MemoryError| CliError::message(Kind::Usage, error.to_string()))
+    text.parse().map_err(|error: MemoryError| CliError::usage(error.to_string()))
 }
 
 fn failed(error: &MemoryError) -> CliError {
-    CliError::message(Kind::Error, error.to_string())
+    CliError::error(error.to_string())
 }
 
 /// Returns a memory in the form for programs.

@@ -133,8 +133,7 @@ fn in_memory(args: &Args) -> Result<Option<Arc<MemoryFolder>>> {
     let made = is_wanted.then(MemoryFolder::create).transpose();
     let made = made.map_err(|error| {
         let text = format!("there is no place in memory for this session: {error}");
-        CliError::message(Kind::Error, text)
-            .hint("leave `--no-session-persistence` out, and delete the session afterwards")
+        CliError::error(text).hint("leave `--no-session-persistence` out, and delete the session afterwards")
     })?;
     Ok(made.map(Arc::new))
 }
@@ -168,7 +167,7 @@ async fn dispatch(
     let Args { shared, mut run, command } = args;
     let first = run.take_first();
     if let (Some(_), Some(_)) = (&first, &command) {
-        let error = CliError::message(Kind::Usage, args::NO_COMMAND);
+        let error = CliError::usage(args::NO_COMMAND);
         return Err(error.hint("`co \"your prompt\"` opens the screen with it"));
     }
     // A value typed after a subcommand also reaches the options of all commands above it.
@@ -251,7 +250,7 @@ async fn talk(
         let words = match (words.as_str(), &first) {
             ("", Some(first)) => first,
             (_, None) => &words,
-            (_, Some(_)) => return Err(CliError::message(Kind::Usage, "one prompt can be printed, not two")),
+            (_, Some(_)) => return Err(CliError::usage("one prompt can be printed, not two")),
         };
         let prompt = print::Illustrated { prompt: input::prompt(words, at)?, images: run.image };
         return print::prompt(world, flags, opening, prompt, run.output, console).await;
@@ -259,7 +258,7 @@ async fn talk(
     let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
     let prints = shape == Shape::Screen && !at.stdin;
     if !run.image.is_empty() && !prints {
-        let error = CliError::message(Kind::Usage, "`--image` needs a printed prompt");
+        let error = CliError::usage("`--image` needs a printed prompt");
         return Err(error.hint("`co -p \"what is this?\" --image FILE`, or write `@FILE` into the prompt"));
     }
     match (shape, at) {
@@ -272,10 +271,8 @@ async fn talk(
             print::prompt(world, flags, opening, prompt, run.output, console).await
         }
         (Shape::Screen, Terminals { stdin: true, stdout: false }) => {
-            let error = CliError::message(
-                Kind::Usage,
-                "standard output is not a terminal, so there is no screen to draw on",
-            );
+            let error =
+                CliError::usage("standard output is not a terminal, so there is no screen to draw on");
             let error = error.hint("`co -p \"your prompt\"` prints the answer, here or into a pipe");
             Err(error.hint("`co --plain` prints lines of text anywhere"))
         }

@@ -145,7 +145,7 @@ async fn turn(
     let work = match prompt {
         Some((mut parts, resources)) => {
             let read = read_resources(resources, &app.servers, app.settings.tool_output_limit);
-            parts.extend(Box::pin(read).await.map_err(|why| CliError::message(Kind::Error, why))?);
+            parts.extend(Box::pin(read).await.map_err(CliError::error)?);
             Work::Prompt(parts)
         }
         None => Work::Resume,

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::args::{Flags, PromptArgs, PromptWhat};
 use super::console::Console;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use crate::accounts::{Models, Pace};
 use crate::agent::context::ToolBudget;
 use crate::agent::prompt::{self, Preamble, PromptPart, SentConversation};
@@ -90,7 +90,7 @@ async fn show_sent(
         Some(number) => prompt::sent_request(&records, turn, number).map(|one| vec![one]),
         None => prompt::sent(&records, turn),
     };
-    let sent = sent.map_err(|error| CliError::message(Kind::Usage, format!("{id}: {error}")))?;
+    let sent = sent.map_err(|error| CliError::usage(format!("{id}: {error}")))?;
     if json {
         let prompts = sent.iter().map(|one| {
             let (tokens, conversation) = (one.tokens(), one.conversation.as_ref());

@@ -12,11 +12,10 @@ use serde_json::{Value, json};
 use super::args::{Flags, Rules, RulesWhat};
 use super::console::Console;
 use super::error::{CliError, Kind, Result};
-use super::table::several;
 use crate::app::{known_tools, open_store};
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource};
 use crate::config::{FolderTrust, Settings};
-use crate::stdx::text::{sanitize_line, width};
+use crate::stdx::text::{count, sanitize_line, width};
 use crate::store::{AuditNote, Store};
 use crate::tool::Registry;
 use crate::workspace::rules::{RuleBook, RuleTrouble, counting, revoke_rule, suggestions, text_of, tried};
@@ -63,14 +62,14 @@ impl CommandContext<'_> {
     /// Returns all rules of a folder, and those of them that are in effect now.
     async fn rules(&self, folder: &Path) -> (RuleSet, RuleSet) {
         let all = self.book.read(folder, self.trust_of(folder));
-        let count = counting(all.clone(), &self.store, self.world.clock.now()).await;
-        (all, count)
+        let in_effect = counting(all.clone(), &self.store, self.world.clock.now()).await;
+        (all, in_effect)
     }
 
     async fn list(&self, json: bool, console: &mut Console) -> Result<()> {
         let folder = &self.world.workspace;
-        let (all, count) = self.rules(folder).await;
-        let ended = |rule: &Rule| !count.rules.iter().any(|one| one.id == rule.id);
+        let (all, in_effect) = self.rules(folder).await;
+        let ended = |rule: &Rule| !in_effect.rules.iter().any(|one| one.id == rule.id);
         if json {
             let rows: Vec<Value> = all.rules.iter().map(|rule| as_json(rule, ended(rule))).collect();
             console.json(&rows)?;
@@ -116,13 +115,12 @@ impl CommandContext<'_> {
             }
         }
         if problems.is_empty() {
-            return console.out(&format!("{}, no errors.\n", several(good, "rule")));
+            return console.out(&format!("{}, no errors.\n", count(good, "rule")));
         }
         for problem in &problems {
             console.out(&format!("{}\n", sanitize_line(&problem.to_string())))?;
         }
-        let error =
-            CliError::message(Kind::Error, format!("{} in the rules", several(problems.len(), "error")));
+        let error = CliError::error(format!("{} in the rules", count(problems.len(), "error")));
         Err(match file {
             Some(_) => error,
             None => error.hint("until this is fixed, the last valid rules apply and everything asks"),
@@ -145,7 +143,7 @@ impl CommandContext<'_> {
         };
         let rules = rules.map_err(|problems| wrong(&problems))?;
         if rules.is_empty() {
-            return Err(CliError::message(Kind::Usage, "it contains no rule").hint(HOW_TO_TEST));
+            return Err(CliError::usage("it contains no rule").hint(HOW_TO_TEST));
         }
         let past = self.store.past_calls(TRIED).await?;
         let fares = tried(&rules, &past, &self.registry);
@@ -155,7 +153,7 @@ impl CommandContext<'_> {
         console.out(&format!(
             "It would have matched {} of your last {}; you denied {} of them.\n",
             fares.matched,
-            several(fares.of, "call"),
+            count(fares.of, "call"),
             fares.denied
         ))
     }
@@ -168,9 +166,9 @@ impl CommandContext<'_> {
     }
 
     async fn suggest(&self, min: usize, json: bool, console: &mut Console) -> Result<()> {
-        let (_, count) = self.rules(&self.world.workspace).await;
+        let (_, in_effect) = self.rules(&self.world.workspace).await;
         let past = self.store.past_calls(LOOKED).await?;
-        let found = suggestions(&past, min, &count, &self.registry);
+        let found = suggestions(&past, min, &in_effect, &self.registry);
         if json {
             let rows: Vec<Value> =
                 found.iter().map(|one| json!({"rule": one.text, "allowed": one.allowed})).collect();
@@ -178,12 +176,12 @@ impl CommandContext<'_> {
         }
         if found.is_empty() {
             return console
-                .out(&format!("No call was approved {} or more and never denied.\n", several(min, "time")));
+                .out(&format!("No call was approved {} or more and never denied.\n", count(min, "time")));
         }
         for one in &found {
             console.out(&format!(
                 "# approved {}, never denied\n{}\n",
-                several(one.allowed, "time"),
+                count(one.allowed, "time"),
                 one.text
             ))?;
         }
@@ -198,7 +196,7 @@ const HOW_TO_TEST: &str = "co rules test FILE, or co rules test '[[rule]] …'";
 
 fn wrong(problems: &[RuleProblem]) -> CliError {
     let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    CliError::message(Kind::Error, lines.join("\n")).hint(HOW_TO_TEST)
+    CliError::error(lines.join("\n")).hint(HOW_TO_TEST)
 }
 
 impl From<RuleTrouble> for CliError {

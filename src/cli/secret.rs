@@ -25,12 +25,12 @@ pub(super) fn key(service: &str) -> Result<Secret> {
     let text = if Terminals::of_process().stdin { unseen(&prompt)? } else { piped()? };
     let key = text.trim();
     if key.is_empty() {
-        let error = CliError::message(Kind::Usage, "no key was entered, so nothing was changed");
+        let error = CliError::usage("no key was entered, so nothing was changed");
         return Err(error.hint("type it when asked, or pipe it in: `co auth add NAME < file`"));
     }
     if key.contains(|c: char| c.is_whitespace() || c.is_control()) {
         let words = "the input contains white space or control characters; keys never do";
-        return Err(CliError::message(Kind::Usage, words).hint("copy the whole key and nothing else"));
+        return Err(CliError::usage(words).hint("copy the whole key and nothing else"));
     }
     Ok(Secret::new(key.to_owned()))
 }
@@ -38,7 +38,7 @@ pub(super) fn key(service: &str) -> Result<Secret> {
 fn piped() -> Result<String> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
-    let too_long = || CliError::message(Kind::Usage, "the piped input is not a key");
+    let too_long = || CliError::usage("the piped input is not a key");
     if bytes.len() > LONGEST { Err(too_long()) } else { String::from_utf8(bytes).map_err(|_| too_long()) }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn agreed(yes: bool, question: &str) -> Result<bool> {
         return Ok(matches!(line(question)?.as_deref(), Some("y" | "Y" | "yes")));
     }
     let words = "no terminal to confirm on, so nothing was changed";
-    Err(CliError::message(Kind::Usage, words).hint("`--yes` skips the confirmation"))
+    Err(CliError::usage(words).hint("`--yes` skips the confirmation"))
 }
 
 /// Reads one line from the terminal without echo.

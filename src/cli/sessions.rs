@@ -5,19 +5,19 @@ use std::io::Read as _;
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::args::{Flags, Sessions, SessionsDo};
 use super::console::Console;
 use super::day::begin;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use super::table::{short, table};
 use crate::app::{AppError, open_store, open_store_for_lists, remove_session, remove_sessions, retention};
 use crate::command::{ExportForm, TITLE_WIDTH};
 use crate::config::Settings;
 use crate::frontend::export::{ExportHead, export};
 use crate::frontend::import::{self, Imported};
-use crate::history::{Conversation, CopyOf, Durability, Record, SessionId, TurnEnd};
+use crate::history::{Conversation, CopyOf, Durability, Record, TurnEnd};
 use crate::message::Message;
 use crate::session::Session;
 use crate::stdx::clock::system_zone;
@@ -53,7 +53,7 @@ pub(super) async fn run(what: Sessions, world: &World, flags: Flags, console: &m
             let mut owned = owned(&store, &session.id).await?;
             let title = one_line_summary(&title.join(" "), TITLE_WIDTH);
             if title.is_empty() {
-                return Err(CliError::message(Kind::Usage, "the title is empty"));
+                return Err(CliError::usage("the title is empty"));
             }
             owned.commit(&[Record::Renamed { title }], Durability::Synced).await.map_err(AppError::from)?;
             Ok(())
@@ -63,7 +63,7 @@ pub(super) async fn run(what: Sessions, world: &World, flags: Flags, console: &m
             let of_settings = retention(&settings, store.clock());
             let wanted = match (&before, max_mb) {
                 (None, None) => of_settings.ok_or_else(|| {
-                    let error = CliError::message(Kind::Usage, "nothing says which sessions are old");
+                    let error = CliError::usage("nothing says which sessions are old");
                     error.hint("add `--before 90d` or `--max-mb 500`, or set `history.keep_days` or `history.max_mb`")
                 })?,
                 (before, size) => {
@@ -107,7 +107,7 @@ const LARGEST: u64 = 256 << 20;
 async fn import(path: &Path, world: &World, settings: &Settings, console: &mut Console) -> Result<()> {
     let text = read(path)?;
     let imported = import::import(&text).map_err(|error| {
-        let error = CliError::message(Kind::Usage, format!("{} cannot be imported: {error}", path.display()));
+        let error = CliError::usage(format!("{} cannot be imported: {error}", path.display()));
         error.hint("`co sessions import --help` names the kinds of files")
     })?;
     drop(text);
@@ -137,7 +137,7 @@ async fn import(path: &Path, world: &World, settings: &Settings, console: &mut C
 /// Reads a text of bounded size from a regular file or standard input.
 fn read(path: &Path) -> Result<String> {
     let failed = |error: std::io::Error| {
-        CliError::message(Kind::Error, format!("{}: {error}", path.display())).hint("name a text file")
+        CliError::error(format!("{}: {error}", path.display())).hint("name a text file")
     };
     let mut bytes = Vec::new();
     let mut size = 0;
@@ -147,7 +147,7 @@ fn read(path: &Path) -> Result<String> {
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if !metadata.is_file() {
             let text = format!("{} is not a regular file", path.display());
-            return Err(CliError::message(Kind::Usage, text).hint("name a text file"));
+            return Err(CliError::usage(text).hint("name a text file"));
         }
         size = metadata.len();
         // Of a file that is too large nothing is read.
@@ -156,17 +156,16 @@ fn read(path: &Path) -> Result<String> {
     }
     if size.max(bytes.len() as u64) > LARGEST {
         let text = format!("{} is larger than {} MiB", path.display(), LARGEST >> 20);
-        return Err(CliError::message(Kind::Usage, text).hint("split it, or leave its images out"));
+        return Err(CliError::usage(text).hint("split it, or leave its images out"));
     }
     String::from_utf8(bytes).map_err(|error| {
-        CliError::message(Kind::Usage, format!("{} is no UTF-8 text: {error}", path.display()))
-            .hint("convert it to UTF-8")
+        CliError::usage(format!("{} is no UTF-8 text: {error}", path.display())).hint("convert it to UTF-8")
     })
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
     write_new_private(path, text.as_bytes()).map_err(|error| {
-        let error = CliError::message(Kind::Error, format!("{}: {error}", path.display()));
+        let error = CliError::error(format!("{}: {error}", path.display()));
         error.hint("name a file that does not exist yet, in a folder that can be written")
     })
 }
@@ -183,7 +182,7 @@ async fn delete(
     let (id, title) = (session.id().clone(), session.history().name().unwrap_or("untitled").to_owned());
     if !yes {
         let text = format!("deleting {} ({}) cannot be undone", id, sanitize_line(&title));
-        return Err(CliError::message(Kind::Usage, text).hint("add `--yes` to delete it"));
+        return Err(CliError::usage(text).hint("add `--yes` to delete it"));
     }
     remove_session(session, &settings.data_dir, WithRequests::Deleted).await?;
     console.out(&format!("Deleted {} ({}).\n", id, sanitize_line(&title)))
@@ -203,7 +202,7 @@ async fn prune(
     if !yes {
         console.out(&sessions_table(&found, store.clock().now()))?;
         let text = format!("deleting {} cannot be undone", sessions(found.len()));
-        return Err(CliError::message(Kind::Usage, text).hint("add `--yes` to delete them"));
+        return Err(CliError::usage(text).hint("add `--yes` to delete them"));
     }
     let wanted = found.len();
     let removed = remove_sessions(store, &settings.data_dir, found).await?.len();
@@ -245,23 +244,14 @@ async fn search(
 }
 
 /// A hit in the form for programs: fields may only be added.
-#[derive(Serialize)]
-struct Hit<'a> {
-    id: &'a SessionId,
-    title: Option<&'a str>,
-    workspace: &'a Path,
-    at: String,
-    snippet: &'a str,
-}
-
-fn hit(one: &FoundSession) -> Hit<'_> {
-    Hit {
-        id: &one.id,
-        title: one.title.as_deref(),
-        workspace: &one.workspace,
-        at: one.at.to_string(),
-        snippet: &one.snippet,
-    }
+fn hit(one: &FoundSession) -> Value {
+    json!({
+        "id": one.id,
+        "title": one.title,
+        "workspace": one.workspace.display().to_string(),
+        "at": one.at.to_string(),
+        "snippet": one.snippet,
+    })
 }
 
 async fn list(
@@ -314,29 +304,17 @@ fn end(one: &SessionSummary) -> String {
     word.to_owned()
 }
 
-/// A session in the form for programs: fields may only be added.
-#[derive(Serialize)]
-struct SessionRow<'a> {
-    id: &'a SessionId,
-    title: Option<&'a str>,
-    workspace: &'a Path,
-    created: String,
-    updated: String,
-    turns: u32,
-    /// `null` before the first turn, during a turn, and after one that was cut off.
-    last_end: Option<&'a TurnEnd>,
-    waiting: usize,
-}
-
-fn listed(one: &SessionSummary) -> SessionRow<'_> {
-    SessionRow {
-        id: &one.id,
-        title: one.title.as_deref(),
-        workspace: &one.workspace,
-        created: one.created.to_string(),
-        updated: one.updated.to_string(),
-        turns: one.turns,
-        last_end: one.last_end.as_ref(),
-        waiting: one.waiting,
-    }
+/// A session in the form for programs: fields may only be added. `last_end` is `null` before the first turn, during a
+/// turn, and after one that was cut off.
+fn listed(one: &SessionSummary) -> Value {
+    json!({
+        "id": one.id,
+        "title": one.title,
+        "workspace": one.workspace.display().to_string(),
+        "created": one.created.to_string(),
+        "updated": one.updated.to_string(),
+        "turns": one.turns,
+        "last_end": one.last_end,
+        "waiting": one.waiting,
+    })
 }

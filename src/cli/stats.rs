@@ -38,14 +38,7 @@ pub(super) fn run(what: &StatsArgs, world: &World, flags: Flags, console: &mut C
         let lines: Vec<_> = stats.tools.iter().map(|(name, one)| call(name.clone(), one)).collect();
         parts.push(table(["TOOL", "CALLS", "FAILED", "P50", "P95"], &lines));
     }
-    let approvals = &stats.approvals;
-    if approvals.asked > 0 {
-        let answers: Vec<String> =
-            approvals.answers.iter().map(|(answer, n)| format!("{n} {answer}")).collect();
-        let waited = duration(approvals.waited_seconds * 1e3);
-        let asked = super::table::several(approvals.asked, "request");
-        parts.push(format!("{asked} for approval: {}; waited {waited} in all\n", answers.join(", ")));
-    }
+    parts.extend(stats.approvals.words().map(|words| format!("{words}\n")));
     console.out(&parts.join("\n"))
 }
 

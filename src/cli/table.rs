@@ -1,7 +1,5 @@
 //! Columns of text for lists: as wide as their widest cell, measured in terminal cells.
 
-use std::fmt::Display;
-
 use crate::stdx::text::{sanitize_line, truncate, width, wrap};
 
 /// The greatest width of a column, in cells; longer texts are truncated.
@@ -45,12 +43,6 @@ pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
         }
     }
     out
-}
-
-/// Formats a number of things.
-pub(super) fn several<N: Copy + Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
-    let plural = if number == N::from(1) { "" } else { "s" };
-    format!("{number} {thing}{plural}")
 }
 
 /// Returns as much of an id as distinguishes two sessions: its whole time, to the millisecond.

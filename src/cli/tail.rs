@@ -59,7 +59,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags, console: &m
     }
     let Some(listener) = &mut listener else { return Ok(()) };
     if let Some(poll) = what.poll.filter(|poll| !(0.05..=3600.0).contains(poll)) {
-        return Err(CliError::message(Kind::Usage, format!("--poll {poll}: seconds from 0.05 to 3600")));
+        return Err(CliError::usage(format!("--poll {poll}: seconds from 0.05 to 3600")));
     }
     // Without a socket nobody can wake it.
     let poll = what.poll.or_else(|| listener.is_deaf().then_some(1.0));

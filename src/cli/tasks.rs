@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::args::{Flags, Tasks, TasksDo};
 use super::console::Console;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use super::table::table;
 use crate::config::Settings;
 use crate::sandbox::survivors::end_survivors;
@@ -40,11 +40,10 @@ pub(super) fn run(what: Tasks, world: &World, flags: Flags, console: &mut Consol
             let listed = one(&settings, &id)?;
             if !std::fs::symlink_metadata(&listed.output).is_ok_and(|found| found.is_file()) {
                 let text = format!("{} is not a file", listed.output.display());
-                return Err(CliError::message(Kind::Error, text));
+                return Err(CliError::error(text));
             }
-            let bytes = std::fs::read(&listed.output).map_err(|error| {
-                CliError::message(Kind::Error, format!("{}: {error}", listed.output.display()))
-            })?;
+            let bytes = std::fs::read(&listed.output)
+                .map_err(|error| CliError::error(format!("{}: {error}", listed.output.display())))?;
             console.out(&sanitize(&String::from_utf8_lossy(&bytes)))
         }
         Some(TasksDo::End { id }) => {
@@ -53,7 +52,7 @@ pub(super) fn run(what: Tasks, world: &World, flags: Flags, console: &mut Consol
                 console.out(&format!("Ended {}.\n", listed.id()))
             } else {
                 let text = format!("{} does not run: {}", listed.id(), listed.task.state());
-                Err(CliError::message(Kind::Error, text))
+                Err(CliError::error(text))
             }
         }
     }
@@ -106,11 +105,11 @@ fn one(settings: &Settings, id: &str) -> Result<Listed> {
     match (found.len(), found.pop()) {
         (1, Some(one)) => Ok(one),
         (0, _) => {
-            let error = CliError::message(Kind::Usage, format!("there is no task {id}"));
+            let error = CliError::usage(format!("there is no task {id}"));
             Err(error.hint("`co tasks --all` lists them"))
         }
         _ => {
-            let error = CliError::message(Kind::Usage, format!("{id} is the number of several tasks"));
+            let error = CliError::usage(format!("{id} is the number of several tasks"));
             Err(error.hint("add the session: `co tasks end SESSION/1`"))
         }
     }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::args::{Flags, LogsArgs, TracesArgs};
 use super::console::Console;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use super::tail::unread;
 use crate::config::Settings;
 use crate::frontend::traces::page;
@@ -61,7 +61,7 @@ fn write_page(what: &TracesArgs, settings: &Settings) -> Result<(PathBuf, usize)
     let path = what.output.clone().unwrap_or_else(|| settings.data_dir.join("traces.html"));
     let text = page(&spans);
     let written = write_private(&path, text.as_bytes());
-    written.map_err(|error| CliError::message(Kind::Error, format!("{}: {error}", path.display())))?;
+    written.map_err(|error| CliError::error(format!("{}: {error}", path.display())))?;
     Ok((path.canonicalize().unwrap_or(path), ids.len() - kept))
 }
 
@@ -87,7 +87,7 @@ pub(super) fn logs(what: &LogsArgs, world: &World, flags: Flags, console: &mut C
         "queries": queries(),
     } } });
     write_private(&metadata, format!("{about:#}").as_bytes())
-        .map_err(|error| CliError::message(Kind::Error, format!("{}: {error}", metadata.display())))?;
+        .map_err(|error| CliError::error(format!("{}: {error}", metadata.display())))?;
     console.out(&format!("http://127.0.0.1:{}/telemetry\n", what.port))?;
     let mut command = Command::new(datasette);
     command
@@ -100,10 +100,10 @@ pub(super) fn logs(what: &LogsArgs, world: &World, flags: Flags, console: &mut C
         command.arg("--open");
     }
     let ended = command.env_clear().envs(&world.env).status();
-    let ended = ended.map_err(|error| CliError::message(Kind::Error, format!("datasette: {error}")))?;
+    let ended = ended.map_err(|error| CliError::error(format!("datasette: {error}")))?;
     match ended.success() {
         true => Ok(()),
-        false => Err(CliError::message(Kind::Error, format!("datasette ended with {ended}"))
+        false => Err(CliError::error(format!("datasette ended with {ended}"))
             .hint("is the port taken? `co logs --port N` uses another")),
     }
 }

@@ -123,7 +123,7 @@ async fn revoke(
     write_trust(world, &path, &TrustChange::Revoke)?;
     if names_folder(&load_settings(world, flags)?.settings.trusted_folders, &path) {
         let message = format!("{} is still in the list of trusted folders", path.display());
-        let error = CliError::message(Kind::Error, message);
+        let error = CliError::error(message);
         return Err(error.hint("CO_TRUSTED_FOLDERS or a flag also names it; change that"));
     }
     // After the change: a store that does not open must not keep a folder trusted.

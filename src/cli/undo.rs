@@ -2,7 +2,7 @@
 
 use super::args::{Flags, UndoArgs};
 use super::console::Console;
-use super::error::{CliError, Kind, Result};
+use super::error::{CliError, Result};
 use crate::app::undo_log;
 use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoWhat, listed};
 use crate::workspace::{World, load_settings};
@@ -40,18 +40,17 @@ pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags, console: &mut Co
         UndoOutcome::Done(text) => console.out(&format!("{text}\n")),
         UndoOutcome::Refused(text) => {
             console.note(&text);
-            let error = CliError::message(Kind::Error, "nothing was changed");
+            let error = CliError::error("nothing was changed");
             Err(error.hint("`co undo --list` shows what can be taken back"))
         }
         UndoOutcome::Asks { text, .. } => {
             console.note(&text);
-            let error =
-                CliError::message(Kind::Usage, "nothing was changed: these files are to be agreed to");
+            let error = CliError::usage("nothing was changed: these files are to be agreed to");
             Err(error.hint("add `--yes` to take them back"))
         }
     }
 }
 
 fn failed(error: &UndoError) -> CliError {
-    CliError::message(Kind::Error, error.to_string())
+    CliError::error(error.to_string())
 }

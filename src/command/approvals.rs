@@ -1,8 +1,8 @@
 //! `/approvals`: lists pending requests and what was allowed; takes back what was allowed for the session.
 
-use super::words::count;
 use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
 use crate::approval::Request;
+use crate::stdx::text::count;
 
 pub(super) fn command() -> Command {
     Command::new(

@@ -1,6 +1,6 @@
 //! `/compact`: replaces older messages by a summary, shows what that would replace, and takes it back.
 
-use super::{Activity, Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
 use crate::stdx::text::grouped;
 
 pub(super) fn command() -> Command {
@@ -14,8 +14,8 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         if let Some(owner) = &view.read_only {
             return warning(format!("Only {owner} can compact this session."));
         }
-        if view.activity == Activity::Running {
-            return warning("A turn is running. Stop it with Ctrl+C first, then `/compact`.".to_owned());
+        if let Some(busy) = view.busy("compact") {
+            return busy;
         }
     }
     match args {

@@ -1,9 +1,8 @@
 //! `/cost`: the tokens and cost of requests: the last one, the turn, the session, today.
 
 use super::view::{CommandView, CostPart};
-use super::words::{code, count};
 use super::{Command, CommandEffect, Commands, Needs, Say};
-use crate::stdx::text::grouped;
+use crate::stdx::text::{code, count, grouped};
 use crate::store::{Total, UsedModel};
 
 pub(super) fn command() -> Command {
@@ -40,7 +39,7 @@ fn words(total: &Total) -> String {
     let input =
         within(total.input, "input", &[(total.cached_input, "cached"), (total.cache_write, "cache written")]);
     let output = within(total.output, "output", &[(total.reasoning, "thinking")]);
-    let requests = count(usize::try_from(total.requests).unwrap_or(usize::MAX), "request");
+    let requests = count(total.requests, "request");
     format!("cost {}; {requests}, {input}, {output}", total.cost_words())
 }
 

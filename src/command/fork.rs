@@ -1,8 +1,7 @@
 //! `/fork`: goes on in a copy of the session; `/rewind`: goes back to before a prompt.
 
-use super::words::code;
-use super::{Activity, Command, CommandEffect, CommandView, Commands, FilesToo, Needs, Say};
-use crate::stdx::text::one_line_summary;
+use super::{Command, CommandEffect, CommandView, Commands, FilesToo, Needs, Say};
+use crate::stdx::text::{code, one_line_summary};
 
 /// Prompts that `/rewind` lists.
 const LISTED: usize = 20;
@@ -17,11 +16,8 @@ pub(super) fn rewind() -> Command {
 }
 
 fn fork(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    if view.activity == Activity::Running {
-        let text = "A turn is running. Stop it with Ctrl+C first, then `/fork`.";
-        return CommandEffect::Say(Say::warning("fork", text));
-    }
-    CommandEffect::Fork { message: (!args.is_empty()).then(|| args.to_owned()) }
+    let message = (!args.is_empty()).then(|| args.to_owned());
+    view.busy("fork").unwrap_or(CommandEffect::Fork { message })
 }
 
 fn back(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
@@ -29,8 +25,8 @@ fn back(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if let Some(owner) = &view.read_only {
         return warning(format!("Only {owner} can rewind this session. `/fork` copies it."));
     }
-    if view.activity == Activity::Running {
-        return warning("A turn is running. Stop it with Ctrl+C first, then `/rewind`.".to_owned());
+    if let Some(busy) = view.busy("rewind") {
+        return busy;
     }
     if view.prompts.is_empty() {
         return warning("There is no prompt to go back to.".to_owned());

@@ -1,7 +1,7 @@
 //! `/history`: shows the length of the conversation.
 
-use super::words::count;
 use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
+use crate::stdx::text::count;
 
 pub(super) fn command() -> Command {
     Command::new("history", "", "count turns, messages and tokens", Needs::Conversation, decide)
@@ -15,7 +15,7 @@ fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffec
         count(totals.turns as usize, "turn"),
         count(messages, "message"),
         totals.user,
-        count(totals.assistant, "reply").replace("replys", "replies"),
+        count(totals.assistant, "reply"),
         count(totals.returns, "tool answer"),
     );
     if totals.queued > 0 {

@@ -10,7 +10,6 @@ mod export;
 mod fork;
 mod go;
 mod view;
-mod words;
 
 mod approvals;
 mod cache;
@@ -54,10 +53,10 @@ pub use self::view::{
     Activity, CommandEffect, CommandView, ContextView, CostPart, ExportForm, FilesToo, ModelLine, RuleLine,
     Say, Tone, Totals, Trusting,
 };
-pub use self::words::code;
 
 use std::sync::Arc;
 
+pub use crate::stdx::text::code;
 use crate::stdx::text::{nearest, sanitize_line};
 
 /// What a command reads of a [`CommandView`] beyond its cheap facts.

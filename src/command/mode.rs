@@ -18,9 +18,10 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         Some(mode) => {
             let text = format!("{}.", about(mode));
             let title = format!("mode {}", mode.word());
-            let say = match mode {
-                Mode::Auto => Say::warning(&title, text),
-                Mode::Ask | Mode::Plan | Mode::DryRun | Mode::DeferAll => Say::plain(&title, text),
+            let say = if matches!(mode, Mode::Auto) {
+                Say::warning(&title, text)
+            } else {
+                Say::plain(&title, text)
             };
             CommandEffect::SetMode(mode, say)
         }

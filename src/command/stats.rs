@@ -3,10 +3,9 @@
 use std::fmt::Display;
 
 use super::view::CommandView;
-use super::words::{code, count};
 use super::{Command, CommandEffect, Commands, Needs, Say};
 use crate::stdx::moment::duration;
-use crate::stdx::text::grouped;
+use crate::stdx::text::{code, count, grouped};
 use crate::telemetry::stats::{Counted, Stats};
 
 pub(super) fn command() -> Command {
@@ -28,13 +27,8 @@ fn words(stats: &Stats) -> String {
     section(&mut text, "By day", stats.days.iter(), "request");
     section(&mut text, "By model", stats.models.iter().map(|(name, one)| (code(name), one)), "request");
     section(&mut text, "By tool", stats.tools.iter().map(|(name, one)| (code(name), one)), "call");
-    let approvals = &stats.approvals;
-    if approvals.asked > 0 {
-        let answers: Vec<String> =
-            approvals.answers.iter().map(|(answer, number)| format!("{number} {answer}")).collect();
-        let asked = count(usize::try_from(approvals.asked).unwrap_or(usize::MAX), "request");
-        let waited = duration(approvals.waited_seconds * 1e3);
-        text.push_str(&format!("{asked} for approval: {}; waited {waited} in all.\n\n", answers.join(", ")));
+    if let Some(words) = stats.approvals.words() {
+        text.push_str(&format!("{words}.\n\n"));
     }
     text.push_str("`co stats` has other days, and JSON; `co traces` shows each turn.");
     text
@@ -54,7 +48,7 @@ fn section<'a, N: Display>(
 
 /// Describes counts: `12 requests (1 failed), 83,200 input, 512 output, cost $0.19; half within 1.2s, 95 % within 3.4s`.
 fn counted(one: &Counted, unit: &str) -> String {
-    let mut words = count(usize::try_from(one.count).unwrap_or(usize::MAX), unit);
+    let mut words = count(one.count, unit);
     if one.errors > 0 {
         words.push_str(&format!(" ({} failed)", one.errors));
     }

@@ -1,7 +1,7 @@
 //! `/undo` and `/redo`: take back what calls changed in files, and do it again.
 
-use super::words::code;
-use super::{Activity, Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
+use crate::stdx::text::code;
 use crate::undo::UndoWhat;
 
 pub(super) fn command() -> Command {
@@ -42,12 +42,7 @@ fn again(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
 
 /// Says why it cannot be done now.
 fn allowed(view: &CommandView, name: &str) -> Option<CommandEffect> {
-    let warning = |text: String| Some(CommandEffect::Say(Say::warning(name, text)));
-    if let Some(owner) = &view.read_only {
-        return warning(format!("Only {owner} can do this here. `co undo` does it from a shell."));
-    }
-    if view.activity == Activity::Running {
-        return warning(format!("A turn is running. Stop it with Ctrl+C first, then `/{name}`."));
-    }
-    None
+    let Some(owner) = &view.read_only else { return view.busy(name) };
+    let text = format!("Only {owner} can do this here. `co undo` does it from a shell.");
+    Some(CommandEffect::Say(Say::warning(name, text)))
 }

@@ -69,6 +69,14 @@ pub struct CommandView {
     pub guide: Option<String>,
 }
 
+impl CommandView {
+    /// Returns the answer to a command that waits for the end of the turn, while one runs.
+    pub(super) fn busy(&self, name: &str) -> Option<CommandEffect> {
+        let text = format!("A turn is running. Stop it with Ctrl+C first, then `/{name}`.");
+        (self.activity == Activity::Running).then(|| CommandEffect::Say(Say::warning(name, text)))
+    }
+}
+
 /// The size of the next request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextView {

@@ -67,21 +67,7 @@ pub enum SectionsOf {
 impl Kind {
     /// Whether it is a section whose keys the user chooses.
     pub fn is_section(self) -> bool {
-        match self {
-            Self::Table | Self::Sections(_) => true,
-            Self::Text
-            | Self::Url
-            | Self::Integer { .. }
-            | Self::Number { .. }
-            | Self::Bool
-            | Self::Choice(_)
-            | Self::List
-            | Self::Path
-            | Self::PathList
-            | Self::Host { .. }
-            | Self::Level { .. }
-            | Self::Secret => false,
-        }
+        matches!(self, Self::Table | Self::Sections(_))
     }
 }
 
@@ -186,7 +172,7 @@ pub(super) fn texts(raw: Raw) -> Result<Vec<String>, Wrong> {
         Raw::Text(text) if text.is_empty() => Ok(Vec::new()),
         Raw::Text(text) => Ok(vec![text]),
         Raw::List(texts) => Ok(texts),
-        Raw::Integer(_) | Raw::Number(_) | Raw::Bool(_) | Raw::Table(_) | Raw::Other(_) => Err(Wrong {
+        _ => Err(Wrong {
             got: words(&raw),
             expected: "a string or a list of strings".to_owned(),
             advice: None,
@@ -280,21 +266,16 @@ fn host(text: &str, port: u16) -> Result<Value, Wrong> {
 fn secret(text: &str, source: &Source) -> Result<Value, Wrong> {
     let key = text.trim();
     if let Some(command) = key.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')) {
-        return match source {
-            Source::UserFile { .. } if !command.trim().is_empty() => {
-                Ok(Value::Secret(Key::Command(command.trim().to_owned())))
-            }
-            Source::UserFile { .. }
-            | Source::Default
-            | Source::ProjectFile { .. }
-            | Source::Environment { .. }
-            | Source::Flag { .. } => Err(Wrong {
+        return if matches!(source, Source::UserFile { .. }) && !command.trim().is_empty() {
+            Ok(Value::Secret(Key::Command(command.trim().to_owned())))
+        } else {
+            Err(Wrong {
                 got: "a command".to_owned(),
                 expected: expected(Kind::Secret),
                 advice: Some(
                     "commands that print a key are allowed in your own settings file only".to_owned(),
                 ),
-            }),
+            })
         };
     }
     if key.contains(|c: char| c.is_control() || c.is_whitespace()) {

@@ -2,34 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Gives variants the names that they have in a file; `all` for enums of which every variant has a name.
-macro_rules! names {
-    ($type:ident { $($variant:ident = $text:literal,)+ }) => {
-        impl $type {
-            /// The names as written in a file.
-            pub const NAMES: &'static [&'static str] = &[$($text,)+];
-
-            /// Returns the variant with that name, if there is one.
-            #[must_use]
-            pub fn named(name: &str) -> Option<Self> {
-                match name { $($text => Some(Self::$variant),)+ _ => None }
-            }
-        }
-    };
-    ($type:ident, all { $($variant:ident = $text:literal,)+ }) => {
-        names! { $type { $($variant = $text,)+ } }
-
-        impl $type {
-            pub const ALL: [Self; Self::NAMES.len()] = [$(Self::$variant,)+];
-
-            /// The name as typed and shown.
-            #[must_use]
-            pub fn word(self) -> &'static str {
-                match self { $(Self::$variant => $text,)+ }
-            }
-        }
-    };
-}
+use crate::stdx::names::names;
 
 /// How much of messages, arguments and results spans hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -118,20 +91,7 @@ pub enum ContainerNetwork {
     Bridge,
 }
 
-impl ContainerNetwork {
-    /// The names as written in a file, which are those of Docker.
-    pub const NAMES: &'static [&'static str] = &["none", "bridge"];
-
-    /// Returns the variant with that name, if there is one.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "none" => Some(Self::None),
-            "bridge" => Some(Self::Bridge),
-            _ => None,
-        }
-    }
-}
+names! { ContainerNetwork { None = "none", Bridge = "bridge", } }
 
 /// Which calls ask the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]

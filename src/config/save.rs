@@ -34,6 +34,9 @@ pub fn edit_settings(
     let damaged = || WriteError::Damaged { path: path.to_path_buf() };
     let mut document: DocumentMut = text.parse().map_err(|_| damaged())?;
     change(&mut document).ok_or_else(damaged)?;
+    if document.to_string() == text {
+        return Ok(path.to_path_buf());
+    }
     if let Some(folder) = path.parent() {
         create_private_dir(folder).map_err(io)?;
     }

@@ -97,19 +97,7 @@ impl Value {
     /// Returns the entries of named sections; other values have none.
     #[must_use]
     pub fn sections(&self) -> &[SectionEntry] {
-        match self {
-            Self::Sections(entries) => entries,
-            Self::Unset
-            | Self::Text(_)
-            | Self::Integer(_)
-            | Self::Number(_)
-            | Self::Bool(_)
-            | Self::List(_)
-            | Self::Path(_)
-            | Self::Paths(_)
-            | Self::Secret(_)
-            | Self::Table(_) => &[],
-        }
+        if let Self::Sections(entries) = self { entries } else { &[] }
     }
 
     /// Returns the value as shown to the user, without secrets and not sanitized.

@@ -6,6 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::stdx::names::names;
+
 /// The built-in cases.
 pub const BUILT_IN: &str = include_str!("../../evals/tool_calling.jsonl");
 
@@ -27,29 +29,18 @@ pub enum Dim {
     Injection,
 }
 
-impl Dim {
-    pub const ALL: [Self; 6] = [
-        Self::ToolSelection,
-        Self::ArgExtraction,
-        Self::Refusal,
-        Self::ErrorRecovery,
-        Self::Approval,
-        Self::Injection,
-    ];
-
-    /// The name as written in a case.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::ToolSelection => "tool_selection",
-            Self::ArgExtraction => "arg_extraction",
-            Self::Refusal => "refusal",
-            Self::ErrorRecovery => "error_recovery",
-            Self::Approval => "approval",
-            Self::Injection => "injection",
-        }
+names! {
+    Dim, all {
+        ToolSelection = "tool_selection",
+        ArgExtraction = "arg_extraction",
+        Refusal = "refusal",
+        ErrorRecovery = "error_recovery",
+        Approval = "approval",
+        Injection = "injection",
     }
+}
 
+impl Dim {
     /// Whether tools run, in a workspace that is thrown away. In the other cases every call waits, and none runs.
     #[must_use]
     pub fn runs_tools(self) -> bool {

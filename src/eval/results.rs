@@ -8,6 +8,8 @@ use serde_json::Value;
 use super::case::{Case, Dim};
 use super::score::{ObservedCall, Verdict};
 
+use crate::stdx::names::names;
+
 /// The version of the JSON; that of the seed has none.
 pub const VERSION: u32 = 1;
 
@@ -25,17 +27,7 @@ pub enum CaseStatus {
     Skip,
 }
 
-impl CaseStatus {
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Pass => "PASS",
-            Self::Fail => "FAIL",
-            Self::Error => "ERROR",
-            Self::Skip => "SKIP",
-        }
-    }
-}
+names! { CaseStatus, word { Pass = "PASS", Fail = "FAIL", Error = "ERROR", Skip = "SKIP", } }
 
 /// One run of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -368,7 +360,7 @@ pub fn gate(results: &Results, comparisons: &[Comparison]) -> Gate {
 pub fn dims(results: &Results) -> impl Iterator<Item = (&str, &DimStats)> {
     let known = Dim::ALL.into_iter().map(Dim::word);
     let own = known.filter_map(|dim| results.dim_stats.get_key_value(dim));
-    let others = results.dim_stats.iter().filter(|(dim, _)| Dim::ALL.iter().all(|own| own.word() != *dim));
+    let others = results.dim_stats.iter().filter(|(dim, _)| Dim::named(dim).is_none());
     own.chain(others).map(|(dim, stats)| (dim.as_str(), stats))
 }
 

@@ -7,11 +7,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::command::ExportForm;
 use crate::history::SessionId;
-use crate::message::{AssistantPart, Message, PartKind, ReturnStatus, ToolCall, ToolReturn, UserPart};
+use crate::message::{AssistantPart, Message, PartKind, ToolCall, ToolReturn, UserPart};
+use crate::stdx::json_texts::map_texts;
 use crate::stdx::secrecy::masked;
 use crate::stdx::text::sanitize;
 
@@ -79,21 +80,13 @@ fn said_or_called(part: &AssistantPart) -> Option<Passage> {
 fn called(call: &ToolCall) -> Passage {
     // Masked before they are escaped: the forms of keys are those of plain text.
     let mut args = call.args.clone();
-    mask_texts(&mut args);
+    map_texts(&mut args, &|_, text| masked(text).into_owned());
     let args = serde_json::to_string_pretty(&args).unwrap_or_default();
     Passage::Call { name: clean(call.name.as_str()), args: clean(&args) }
 }
 
 fn returned(returned: &ToolReturn) -> Passage {
-    let status = match returned.status {
-        ReturnStatus::Ok => "ok",
-        ReturnStatus::Failed => "failed",
-        ReturnStatus::Denied => "denied",
-        ReturnStatus::Undecided => "undecided",
-        ReturnStatus::Interrupted => "interrupted",
-        ReturnStatus::Unknown => "unknown",
-    };
-    Passage::Return { status, text: clean(&returned.text()) }
+    Passage::Return { status: returned.status.word(), text: clean(&returned.text()) }
 }
 
 fn clean(text: &str) -> String {
@@ -128,7 +121,7 @@ fn fenced(text: &str) -> String {
 
 fn as_json(head: &ExportHead<'_>, messages: &[Message]) -> String {
     let mut messages = serde_json::to_value(messages).unwrap_or_default();
-    mask_texts(&mut messages);
+    map_texts(&mut messages, &|_, text| masked(text).into_owned());
     let document = json!({
         "format": FORMAT,
         "version": VERSION,
@@ -139,19 +132,6 @@ fn as_json(head: &ExportHead<'_>, messages: &[Message]) -> String {
         "messages": messages,
     });
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
-}
-
-fn mask_texts(value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            if let std::borrow::Cow::Owned(masked) = masked(text) {
-                *text = masked;
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(mask_texts),
-        Value::Object(fields) => fields.values_mut().for_each(mask_texts),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 const STYLE: &str = include_str!("export.css");
@@ -207,8 +187,10 @@ pub fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
-    use crate::message::{AssistantMessage, CallId, StopKind, StopReason, ToolName};
+    use crate::message::{AssistantMessage, CallId, ReturnStatus, StopKind, StopReason, ToolName};
 
     fn conversation() -> Vec<Message> {
         let call = ToolCall {

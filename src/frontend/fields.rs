@@ -251,7 +251,7 @@ fn put(mut whole: Value, steps: &[&str], value: Value) -> Option<Value> {
                 }
                 items.get_mut(index)?
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+            _ => return None,
         };
     }
     *at = value;

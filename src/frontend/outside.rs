@@ -36,13 +36,7 @@ impl<Target> Outside<Target> {
         // Editors expect and keep a final newline; it is removed again.
         file.write_all(b"\n")?;
         let file = file.into_temp_path();
-        // `exec` leaves no shell in between that a signal for the editor would end; `env` accepts `NAME=value
-        // vim` too.
-        let script = format!("exec env {editor} \"$@\"");
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", &script, editor]).arg(&file);
-        give_environment(command.as_std_mut());
-        let child = command.spawn()?;
+        let child = editor_command(editor, &file).spawn()?;
         Ok(Self { child, file, target })
     }
 
@@ -74,6 +68,16 @@ impl<Target> Outside<Target> {
             let _ = kill_process(pid, Signal::TERM);
         }
     }
+}
+
+/// Returns the command that opens a file. It is split by a shell, so that `code -w` and quotes work; `exec` leaves no shell
+/// that a signal for the editor would end, and `env` accepts `NAME=value vim` too.
+pub fn editor_command(editor: &str, file: &Path) -> Command {
+    let script = format!("exec env {editor} \"$@\"");
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &script, editor]).arg(file);
+    give_environment(command.as_std_mut());
+    command
 }
 
 fn read(file: &Path) -> Result<String, String> {

@@ -3,6 +3,7 @@
 use crate::agent::context::{Compacted, Summary};
 use crate::agent::port::Settled;
 use crate::approval::{Approval, Request};
+use crate::history::Limit;
 use crate::message::ReturnStatus;
 use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
 
@@ -71,6 +72,24 @@ pub(super) fn settled(request: Option<&Request>, settled: &Settled) -> String {
         Settled::Detached => "still waiting; the conversation continues without it".to_owned(),
         Settled::Superseded => "replaced by a new request".to_owned(),
         Settled::Expired => "expired".to_owned(),
+    }
+}
+
+/// Describes the limit that ended a turn, and how to go on.
+pub(crate) fn limit(limit: Limit) -> String {
+    match limit {
+        Limit::Requests => "the turn reached its request limit; send \"continue\" to go on".to_owned(),
+        Limit::Tokens => "the turn reached its token limit; send \"continue\" to go on".to_owned(),
+        Limit::Repetition => {
+            "stopped: the model kept repeating a call with the same result; tell it what to do instead"
+                .to_owned()
+        }
+        Limit::Output => {
+            "the reply was cut off at the model's output limit; send \"continue\" to go on".to_owned()
+        }
+        Limit::Cap(cap) => {
+            format!("the turn stopped at {}; send \"continue\" to be asked again", cap.setting())
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::process::{MOST_OUTPUT, Ran};
 use super::{HookEvent, HookVerdict};
 use crate::sandbox::Exit;
+use crate::stdx::names::names;
 use crate::stdx::text::{sanitize, sanitize_line};
 
 /// The exit code that denies.
@@ -46,26 +47,7 @@ pub enum Trouble {
 impl Trouble {
     /// The verdict after a failure. For a planned call the hook's decision is unknown, so the call asks.
     pub fn verdict(&self, name: &str, event: HookEvent) -> HookVerdict {
-        match self {
-            Self::TooSlow { .. }
-            | Self::NotStarted { .. }
-            | Self::Code { .. }
-            | Self::Signal { .. }
-            | Self::TooMuch
-            | Self::Garbage { .. }
-            | Self::NotHere { .. } => match event {
-                HookEvent::PreToolUse => {
-                    HookVerdict::Ask { reason: format!("hook {name} failed: it {self}") }
-                }
-                HookEvent::SessionStart
-                | HookEvent::UserPromptSubmit
-                | HookEvent::PostToolUse
-                | HookEvent::PostToolUseFailure
-                | HookEvent::PreCompact
-                | HookEvent::Stop
-                | HookEvent::SessionEnd => HookVerdict::Pass,
-            },
-        }
+        event.undecided(format!("hook {name} failed: it {self}"))
     }
 }
 
@@ -95,16 +77,14 @@ enum AnswerWord {
     Rewrite,
 }
 
-impl AnswerWord {
-    fn as_written(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Defer => "defer",
-            Self::Deny => "deny",
-            Self::Rewrite => "rewrite",
-        }
+names! {
+    AnswerWord, word {
+        Pass = "pass",
+        Allow = "allow",
+        Ask = "ask",
+        Defer = "defer",
+        Deny = "deny",
+        Rewrite = "rewrite",
     }
 }
 
@@ -143,7 +123,7 @@ fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, T
         // At an event without a decision, allow has the effect of pass.
         AnswerWord::Allow if event != HookEvent::PreToolUse => Ok(noted(event, note)),
         AnswerWord::Ask | AnswerWord::Defer | AnswerWord::Rewrite if event != HookEvent::PreToolUse => {
-            Err(Trouble::NotHere { word: decision.as_written(), event })
+            Err(Trouble::NotHere { word: decision.word(), event })
         }
         AnswerWord::Allow => Ok(HookVerdict::Allow { reason: named(name, &reason) }),
         AnswerWord::Ask => Ok(HookVerdict::Ask { reason: named(name, &reason) }),
@@ -158,16 +138,11 @@ fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, T
 }
 
 fn blocked(name: &str, event: HookEvent, reason: &str) -> Result<HookVerdict, Trouble> {
-    match event {
-        // These events cannot be stopped.
-        HookEvent::SessionStart | HookEvent::SessionEnd => Err(Trouble::NotHere { word: "deny", event }),
-        HookEvent::UserPromptSubmit
-        | HookEvent::PreToolUse
-        | HookEvent::PostToolUse
-        | HookEvent::PostToolUseFailure
-        | HookEvent::PreCompact
-        | HookEvent::Stop => Ok(HookVerdict::Deny { reason: named(name, reason) }),
+    // These events cannot be stopped.
+    if matches!(event, HookEvent::SessionStart | HookEvent::SessionEnd) {
+        return Err(Trouble::NotHere { word: "deny", event });
     }
+    Ok(HookVerdict::Deny { reason: named(name, reason) })
 }
 
 /// A note as a verdict. At `PreToolUse` a note is dropped.

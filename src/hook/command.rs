@@ -19,7 +19,7 @@ use super::notices::HookNotices;
 use super::process::{Ran, run};
 use super::trust::{Broken, Whereabouts, content, program};
 use super::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
-use crate::message::{ReturnStatus, ToolCall, ToolName, ToolReturn};
+use crate::message::{ToolCall, ToolName};
 use crate::sandbox::child::Program;
 use crate::sandbox::survivors::{MARKER, end_survivors};
 use crate::stdx::text::sanitize_line;
@@ -96,17 +96,8 @@ impl CommandHook {
     async fn decided(&self, input: &HookInput) -> HookVerdict {
         if let Some(why) = self.unfit().await {
             why.tell(&self.def, &self.notices);
-            return match input.subject.event() {
-                // The hook does not examine the call, so the call asks.
-                HookEvent::PreToolUse => HookVerdict::Ask { reason: why.reason(&self.def) },
-                HookEvent::SessionStart
-                | HookEvent::UserPromptSubmit
-                | HookEvent::PostToolUse
-                | HookEvent::PostToolUseFailure
-                | HookEvent::PreCompact
-                | HookEvent::Stop
-                | HookEvent::SessionEnd => HookVerdict::Pass,
-            };
+            // The hook does not examine the call.
+            return input.subject.event().undecided(why.reason(&self.def));
         }
         match self.try_out(input).await.verdict {
             Ok(verdict) => verdict,
@@ -263,7 +254,7 @@ pub fn told(input: &HookInput) -> Value {
         HookSubject::PreToolUse { call } => tell_call(&mut told, call),
         HookSubject::PostToolUse { call, returned } | HookSubject::PostToolUseFailure { call, returned } => {
             tell_call(&mut told, call);
-            told["tool_response"] = json!({"status": status(returned), "text": returned.text()});
+            told["tool_response"] = json!({"status": returned.status, "text": returned.text()});
         }
         HookSubject::PreCompact { messages } => told["messages"] = json!(messages),
         HookSubject::Stop { answer } => told["answer"] = json!(answer),
@@ -277,15 +268,4 @@ fn tell_call(told: &mut Value, call: &ToolCall) {
     told["call"] = json!(call.id.0);
     // Arguments that are not an object fail at planning; hooks always receive an object.
     told["tool_input"] = if call.args.is_object() { call.args.clone() } else { json!({}) };
-}
-
-fn status(returned: &ToolReturn) -> &'static str {
-    match returned.status {
-        ReturnStatus::Ok => "ok",
-        ReturnStatus::Failed => "failed",
-        ReturnStatus::Denied => "denied",
-        ReturnStatus::Undecided => "undecided",
-        ReturnStatus::Interrupted => "interrupted",
-        ReturnStatus::Unknown => "unknown",
-    }
 }

@@ -165,8 +165,7 @@ impl Reading<'_> {
     fn given_name(&mut self, item: &Item, at: usize) -> Option<String> {
         let good = |name: &&str| {
             let fits = (1..=LONGEST_NAME).contains(&name.chars().count());
-            fits && name.chars().all(is_of_a_name)
-                && !HookEvent::ALL.iter().any(|event| event.word() == *name)
+            fits && name.chars().all(is_of_a_name) && HookEvent::named(name).is_none()
         };
         match item.as_str().filter(good) {
             Some(name) => Some(name.to_owned()),
@@ -191,12 +190,12 @@ impl Reading<'_> {
         let at = position(table.key("event"));
         let mut found = BTreeSet::new();
         for word in self.texts(item, "event", at) {
-            match HookEvent::ALL.into_iter().find(|event| event.word() == word) {
+            match HookEvent::named(&word) {
                 Some(event) => {
                     found.insert(event);
                 }
                 None => {
-                    let guess = nearest(&word, HookEvent::ALL.map(HookEvent::word));
+                    let guess = nearest(&word, HookEvent::NAMES.iter().copied());
                     let guess = guess.map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
                     self.problem(at, format!("there is no event `{}`{guess}", shown(&word)));
                 }
@@ -309,12 +308,12 @@ fn after_program(command: &HookCommand) -> String {
     };
     let stem = Path::new(program).file_stem().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
     let name: String = stem.chars().filter(|c| is_of_a_name(*c)).take(LONGEST_NAME - 4).collect();
-    let is_free = !name.is_empty() && HookEvent::ALL.iter().all(|event| event.word() != name);
+    let is_free = !name.is_empty() && HookEvent::named(&name).is_none();
     if is_free { name } else { "hook".to_owned() }
 }
 
 fn events_in_words() -> String {
-    HookEvent::ALL.map(HookEvent::word).join(", ")
+    HookEvent::NAMES.join(", ")
 }
 
 fn shown(text: &str) -> String {

@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::message::{ToolCall, ToolName, ToolReturn};
+use crate::stdx::names::names;
 
 /// The event at which a hook is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,42 +48,28 @@ pub enum HookEvent {
     SessionEnd,
 }
 
-impl HookEvent {
-    pub const ALL: [Self; 8] = [
-        Self::SessionStart,
-        Self::UserPromptSubmit,
-        Self::PreToolUse,
-        Self::PostToolUse,
-        Self::PostToolUseFailure,
-        Self::PreCompact,
-        Self::Stop,
-        Self::SessionEnd,
-    ];
+names! {
+    HookEvent, all {
+        SessionStart = "SessionStart",
+        UserPromptSubmit = "UserPromptSubmit",
+        PreToolUse = "PreToolUse",
+        PostToolUse = "PostToolUse",
+        PostToolUseFailure = "PostToolUseFailure",
+        PreCompact = "PreCompact",
+        Stop = "Stop",
+        SessionEnd = "SessionEnd",
+    }
+}
 
-    /// The name used in files and in the input of hooks.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::SessionStart => "SessionStart",
-            Self::UserPromptSubmit => "UserPromptSubmit",
-            Self::PreToolUse => "PreToolUse",
-            Self::PostToolUse => "PostToolUse",
-            Self::PostToolUseFailure => "PostToolUseFailure",
-            Self::PreCompact => "PreCompact",
-            Self::Stop => "Stop",
-            Self::SessionEnd => "SessionEnd",
-        }
+impl HookEvent {
+    /// The verdict of a hook that could not decide: a planned call that it should have examined asks.
+    pub(crate) fn undecided(self, reason: String) -> HookVerdict {
+        if self == Self::PreToolUse { HookVerdict::Ask { reason } } else { HookVerdict::Pass }
     }
 
     /// Whether the event is about one call, and therefore one tool.
     pub fn is_about_a_call(self) -> bool {
-        match self {
-            Self::PreToolUse | Self::PostToolUse | Self::PostToolUseFailure => true,
-            Self::SessionStart
-            | Self::UserPromptSubmit
-            | Self::PreCompact
-            | Self::Stop
-            | Self::SessionEnd => false,
-        }
+        matches!(self, Self::PreToolUse | Self::PostToolUse | Self::PostToolUseFailure)
     }
 }
 

@@ -13,6 +13,7 @@ use super::similar::similarity;
 use super::{Memories, MemoryError, MemoryId, StoredMemory, check};
 use crate::config::{DecayConsent, DecayStrategy, no_room_for_memory};
 use crate::message::Authorship;
+use crate::stdx::text::count;
 
 /// Memories of the window that a new one is compared with, the latest.
 const COMPARED: usize = 100;
@@ -386,10 +387,7 @@ impl Decayed {
     /// Says what went, or with `Propose` what would.
     #[must_use]
     pub fn words(&self, consent: DecayConsent, strategy: DecayStrategy) -> String {
-        let gone = match self.gone {
-            1 => "1 old memory".to_owned(),
-            many => format!("{many} old memories"),
-        };
+        let gone = count(self.gone, "old memory");
         let (would, into) = match (consent, strategy) {
             (DecayConsent::Propose, DecayStrategy::Cut) => ("would be deleted", String::new()),
             (DecayConsent::Propose, DecayStrategy::Summarize) => {

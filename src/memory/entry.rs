@@ -220,7 +220,7 @@ fn tags(value: Option<Value>) -> Result<Vec<String>, EntryError> {
     let word = |value: &Value| match value {
         Value::String(text) => Some(text.trim().to_lowercase()),
         Value::Number(number) => Some(number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        _ => None,
     };
     let words: Option<Vec<String>> = words.iter().map(word).collect();
     Ok(words.ok_or(wrong)?.into_iter().filter(|tag| !tag.is_empty()).collect())

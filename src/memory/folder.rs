@@ -16,6 +16,7 @@ use super::entry::{EntryError, LARGEST, LARGEST_NUMBER, Memory, file_name, numbe
 use crate::config::PROJECT_MEMORIES;
 use crate::stdx::beneath::BaseFolder;
 use crate::stdx::fs::{create_private_dir, fingerprint};
+use crate::stdx::names::names;
 
 /// The folder of memories below a folder of knowledge.
 pub const MEMORIES: &str = "memories";
@@ -30,16 +31,7 @@ pub enum MemoryScope {
     Project,
 }
 
-impl MemoryScope {
-    /// Says where its memories are kept.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::User => "your memories",
-            Self::Project => "this project's memories",
-        }
-    }
-}
+names! { MemoryScope, word { User = "your memories", Project = "this project's memories", } }
 
 /// A folder of memories. It may not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq)]

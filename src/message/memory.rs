@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::stdx::text::one_line_summary;
+use crate::stdx::names::names;
+use crate::stdx::text::{count, one_line_summary};
 
 /// Whose words a text is, as far as the program can tell. Stored: variants may only be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -17,15 +18,9 @@ pub enum Authorship {
     External,
 }
 
-impl Authorship {
-    /// Says it in lists.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Said => "said by you",
-            Self::Inferred => "noted by the model",
-            Self::External => "from untrusted text",
-        }
+names! {
+    Authorship, word {
+        Said = "said by you", Inferred = "noted by the model", External = "from untrusted text",
     }
 }
 
@@ -59,8 +54,7 @@ impl UsedMemory {
     pub fn line(used: &[Self]) -> String {
         let named = |one: &Self| format!("#{} {}", one.id, one_line_summary(&one.about, WIDTH));
         let named: Vec<String> = used.iter().map(named).collect();
-        let count = if used.len() == 1 { "1 memory".to_owned() } else { format!("{} memories", used.len()) };
-        format!("used {count}: {}", named.join(", "))
+        format!("used {}: {}", count(used.len(), "memory"), named.join(", "))
     }
 
     /// Says why it was used.

@@ -325,7 +325,7 @@ pub fn is_error(value: &Value) -> bool {
             _ => false,
         }),
         Value::Array(items) => items.first().is_some_and(|item| item.get("error").is_some()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        _ => false,
     }
 }
 

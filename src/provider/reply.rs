@@ -23,7 +23,7 @@ pub enum TextKind {
 }
 
 /// The events of one reply.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReplyBuilder {
     wire: &'static str,
     /// As requested: opaque data is bound to this name.
@@ -44,17 +44,7 @@ pub struct ReplyBuilder {
 impl ReplyBuilder {
     /// Creates a reply without events. `wire` is the codec's name, `model` the requested model.
     pub fn new(wire: &'static str, model: &str) -> Self {
-        Self {
-            wire,
-            requested: model.to_owned(),
-            named: None,
-            parts: 0,
-            calls: 0,
-            open: None,
-            finished: false,
-            held: 0,
-            events: Vec::new(),
-        }
+        Self { wire, requested: model.to_owned(), ..Self::default() }
     }
 
     /// Emits `Started`, once. `named` is the service's name for the model; the requested one takes its place
@@ -201,7 +191,7 @@ fn weight(value: &Value) -> usize {
         Value::Object(fields) => {
             fields.iter().map(|(key, value)| key.len() + weight(value)).sum::<usize>() + 16
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => 16,
+        _ => 16,
     }
 }
 

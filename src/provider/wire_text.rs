@@ -7,12 +7,14 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{ErrorClass, ModelRequest, ProviderError};
+use super::{ErrorClass, ModelRequest, ProviderError, Sampling};
+use crate::config::ThinkingLevel;
 use crate::message::{
-    AssistantMessage, CallId, NoteKind, Opaque, ReturnStatus, StopKind, ToolCall, ToolReturn, Trust,
+    AssistantMessage, CallId, NoteKind, Opaque, ReturnPart, ReturnStatus, StopKind, ToolCall, ToolReturn,
+    Trust,
 };
 
 /// The longest id that all wires accept (OpenAI refuses longer ones), in bytes.
@@ -24,6 +26,45 @@ const LONGEST_NAME: usize = 64;
 /// Replaces NUL, which some services refuse.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
+}
+
+/// The body of a request: its fields, in their order.
+#[derive(Default)]
+pub struct Body(Map<String, Value>);
+
+impl Body {
+    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
+        self.0.insert(key.to_owned(), value.into());
+    }
+
+    /// Sets a field that has a value.
+    pub fn set_some(&mut self, key: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.set(key, value);
+        }
+    }
+
+    /// Sets the sampling settings, where the model takes them.
+    pub fn sampling(&mut self, request: &ModelRequest, [temperature, top_p]: [&str; 2]) {
+        if request.profile.sampling == Sampling::Free {
+            self.set_some(temperature, request.temperature);
+            self.set_some(top_p, request.top_p);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn into_bytes(self) -> Result<Vec<u8>, ProviderError> {
+        serde_json::to_vec(&self.0).map_err(|error| bad_request(error.to_string()))
+    }
+}
+
+impl From<Body> for Value {
+    fn from(body: Body) -> Self {
+        Self::Object(body.0)
+    }
 }
 
 /// Formats a note for the model, clearly marked as written by the program and not by the user.
@@ -69,9 +110,22 @@ pub fn return_text(returned: &ToolReturn) -> String {
     let text = clean(&text);
     match status_word(returned.status) {
         Some(word) => format!("[{word}] {text}"),
-        None if text.is_empty() => "(no output)".to_owned(),
+        None if text.trim().is_empty() => "(no output)".to_owned(),
         None => text.into_owned(),
     }
+}
+
+/// Formats a tool return as text, or as a part of type `text_type` and its images, each built by `image` from its media type
+/// and its data.
+pub fn return_content(returned: &ToolReturn, text_type: &str, image: fn(&str, &str) -> Value) -> Value {
+    let text = return_text(returned);
+    let images = returned.content.iter().filter_map(|part| match part {
+        ReturnPart::Image { media_type, data } => Some(image(media_type, data)),
+        ReturnPart::Text { .. } => None,
+    });
+    let mut parts = vec![json!({ "type": text_type, "text": text })];
+    parts.extend(images);
+    if parts.len() == 1 { json!(text) } else { Value::Array(parts) }
 }
 
 /// Adds the fields that an object does not have yet.
@@ -89,6 +143,17 @@ pub fn level_of(tokens: u32) -> &'static str {
         0..4_096 => "low",
         4_096..16_384 => "medium",
         16_384.. => "high",
+    }
+}
+
+/// Returns the name of the level to request; `None` by default and where thinking is off.
+pub fn level(thinking: ThinkingLevel) -> Option<&'static str> {
+    match thinking {
+        ThinkingLevel::Default | ThinkingLevel::Off => None,
+        ThinkingLevel::Low => Some("low"),
+        ThinkingLevel::Medium => Some("medium"),
+        ThinkingLevel::High => Some("high"),
+        ThinkingLevel::Tokens(tokens) => Some(level_of(tokens)),
     }
 }
 

@@ -35,6 +35,8 @@ use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use crate::stdx::names::names;
+
 /// Runs commands.
 pub trait Sandbox: Send + Sync {
     /// Returns how far a command is actually isolated, as measured.
@@ -184,15 +186,9 @@ pub enum Backend {
     Docker,
 }
 
-impl Backend {
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Landlock => "landlock",
-            Self::Bubblewrap => "bubblewrap",
-            Self::Docker => "docker",
-        }
+names! {
+    Backend, word {
+        None = "none", Landlock = "landlock", Bubblewrap = "bubblewrap", Docker = "docker",
     }
 }
 

@@ -19,7 +19,6 @@ use std::time::Duration;
 use futures::future::FusedFuture as _;
 use futures::stream::{BoxStream, unfold};
 use futures::{FutureExt as _, StreamExt as _};
-use rustix::io::Errno;
 use rustix::process::Pid;
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
@@ -40,6 +39,7 @@ use super::policy::{SandboxPaths, SandboxPolicy, closed_settings};
 use super::stage::{STAGE, StageOrder, StageRole};
 use super::survivors::{MARKER, end_survivors, survivors};
 use super::{Command, Confinement, ExecEvent, Exit, Fate, Isolation, Sandbox, Survivor};
+use crate::stdx::fs::is_of_the_gone;
 
 /// The time between SIGTERM and SIGKILL for processes left by a command that has ended.
 const GRACE: Duration = Duration::from_millis(200);
@@ -137,14 +137,8 @@ fn remove_abandoned() {
     let entries = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
     for entry in entries {
         let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(TEMPORARY_PREFIX)?.split('-').next()?.parse().ok());
-        let is_gone = |owner| {
-            Pid::from_raw(owner)
-                .is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(Errno::SRCH))
-        };
-        if owner.is_some_and(is_gone) {
+        let owner = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY_PREFIX));
+        if owner.is_some_and(is_of_the_gone) {
             // It fails for folders of other users.
             let _ = std::fs::remove_dir_all(entry.path());
         }

@@ -113,22 +113,33 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
     }
+    let mode = if existing.is_some() { 0o600 } else { 0o666 };
+    replace(&target, bytes, mode, |file| match &existing {
+        Some(metadata) => keep_owner_and_mode(file, metadata),
+        None => Ok(()),
+    })
+}
+
+/// Puts a file with this content in the place of `target`; `dress` changes it before it gets its name.
+fn replace(
+    target: &Path,
+    bytes: &[u8],
+    mode: u32,
+    dress: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) | None => Path::new("."),
     };
-    let mode = if existing.is_some() { 0o600 } else { 0o666 };
     let mut temporary = tempfile::Builder::new()
         .prefix(&format!("{TEMPORARY}{}-", std::process::id()))
         .suffix(".tmp")
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)?;
     temporary.write_all(bytes)?;
-    if let Some(metadata) = &existing {
-        keep_owner_and_mode(temporary.as_file(), metadata)?;
-    }
+    dress(temporary.as_file())?;
     temporary.as_file().sync_all()?;
-    temporary.persist(&target).map_err(|failed| failed.error)?;
+    temporary.persist(target).map_err(|failed| failed.error)?;
     File::open(folder)?.sync_all()
 }
 
@@ -189,19 +200,7 @@ pub fn open_private(path: &Path) -> io::Result<File> {
 /// Like [`write_atomic`], but the result is always a file with owner-only access (0600), from its first byte
 /// on; a symbolic link is replaced.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        Some(_) | None => Path::new("."),
-    };
-    let mut temporary = tempfile::Builder::new()
-        .prefix(&format!("{TEMPORARY}{}-", std::process::id()))
-        .suffix(".tmp")
-        .permissions(Permissions::from_mode(0o600))
-        .tempfile_in(folder)?;
-    temporary.write_all(bytes)?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(path).map_err(|failed| failed.error)?;
-    File::open(folder)?.sync_all()
+    replace(path, bytes, 0o600, |_| Ok(()))
 }
 
 /// Removes temporary files left by interrupted writes of processes that no longer exist. Errors are ignored.
@@ -210,13 +209,17 @@ pub fn remove_temporaries(folder: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let inner = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY)?.strip_suffix(".tmp"));
-        let pid = inner.and_then(|inner| inner.split('-').next()?.parse().ok()).and_then(Pid::from_raw);
-        let is_gone = |pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH);
-        if pid.is_some_and(is_gone) {
+        if inner.is_some_and(is_of_the_gone) {
             // Another process may have removed it already.
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Whether a name begins with the number of a process that no longer exists, before a `-`.
+pub fn is_of_the_gone(name: &str) -> bool {
+    let pid = name.split('-').next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
 /// Returns a short content hash: the first half of the SHA-256 digest, as 32 hexadecimal digits. Equal hashes

@@ -5,6 +5,7 @@
 //! setting). Every other layer may call it.
 
 pub mod ansi;
+pub(crate) mod names;
 pub mod text;
 
 pub mod secrecy;
@@ -12,6 +13,7 @@ pub mod sse;
 
 pub mod json_items;
 pub mod json_stream;
+pub mod json_texts;
 
 pub mod moment;
 pub mod paths;

@@ -26,7 +26,7 @@ const TITLE_BYTES: usize = 4_096;
 
 /// A record ready to write.
 pub(super) struct Row {
-    pub kind: &'static str,
+    pub kind: String,
     pub json: String,
     pub implied: Option<Change>,
     /// What of it can be searched.
@@ -120,9 +120,12 @@ pub(super) fn rows(records: &[Record], redactor: &Redactor) -> Result<Vec<Row>, 
 }
 
 fn row(record: &Record, redactor: &Redactor) -> Result<Row, StoreError> {
+    let json = redactor.json(record)?;
+    // The tag comes first; a secret that equals it is not replaced.
+    let tag = json.strip_prefix(r#"{"record":""#).and_then(|rest| rest.split('"').next());
     Ok(Row {
-        kind: kind(record),
-        json: redactor.json(record)?,
+        kind: tag.unwrap_or_default().to_owned(),
+        json,
         implied: implied(record, redactor)?,
         text: searchable(record).map(|text| masked(&redactor.text(&text)).into_owned()),
     })
@@ -199,19 +202,7 @@ pub(super) fn request_hash(stored: &str) -> String {
 }
 
 fn judge(call: &CallId, judgement: &Judgement, redactor: &Redactor) -> Result<Change, StoreError> {
-    let rule = match &judgement.by {
-        Decider::Rule { id } => Some(redactor.text(id)),
-        Decider::Tui
-        | Decider::Plain
-        | Decider::Cli
-        | Decider::Script
-        | Decider::Grant
-        | Decider::Mode { .. }
-        | Decider::Yolo
-        | Decider::Hook
-        | Decider::Risk
-        | Decider::Expiry => None,
-    };
+    let rule = if let Decider::Rule { id } = &judgement.by { Some(redactor.text(id)) } else { None };
     Ok(Change::Judge { rule, audit: Box::new(Entry::judged(call, judgement, redactor)?) })
 }
 
@@ -257,35 +248,4 @@ fn title_of(message: &Message, redactor: &Redactor) -> Option<String> {
     let text = images::in_short(parts);
     (!text.trim().is_empty())
         .then(|| one_line_summary(&masked(&redactor.text(beginning(&text, TITLE_BYTES))), TITLE_WIDTH))
-}
-
-/// Returns the record's tag in its JSON.
-fn kind(record: &Record) -> &'static str {
-    match record {
-        Record::Opened { .. } => "opened",
-        Record::TurnStarted { .. } => "turn_started",
-        Record::Said { .. } => "said",
-        Record::RequestEnded { .. } => "request_ended",
-        Record::Partial { .. } => "partial",
-        Record::Asked { .. } => "asked",
-        Record::Decided { .. } => "decided",
-        Record::Judged { .. } => "judged",
-        Record::Expired { .. } => "expired",
-        Record::Revoked { .. } => "revoked",
-        Record::ToolStarted { .. } => "tool_started",
-        Record::ToolFinished { .. } => "tool_finished",
-        Record::Deferred { .. } => "deferred",
-        Record::TurnEnded { .. } => "turn_ended",
-        Record::Queued { .. } => "queued",
-        Record::Draft { .. } => "draft",
-        Record::Noted { .. } => "noted",
-        Record::Compacted { .. } => "compacted",
-        Record::Uncompacted => "uncompacted",
-        Record::Copied { .. } => "copied",
-        Record::Rewound { .. } => "rewound",
-        Record::Cleared => "cleared",
-        Record::Renamed { .. } => "renamed",
-        Record::State { .. } => "state",
-        Record::Damaged { .. } => "damaged",
-    }
 }

@@ -14,6 +14,7 @@ use super::{Listed, Store, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::SessionId;
 use crate::message::CallId;
+use crate::stdx::names::names;
 
 /// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -40,56 +41,43 @@ pub enum RequestState {
     Expired,
 }
 
-impl RequestState {
-    /// Every state with its name.
-    pub const ALL: [(Self, &'static str); 10] = [
-        (Self::Waiting, "waiting"),
-        (Self::Later, "later"),
-        (Self::Approved, "approved"),
-        (Self::Edited, "edited"),
-        (Self::Replaced, "replaced"),
-        (Self::Denied, "denied"),
-        (Self::Consumed, "consumed"),
-        (Self::Withdrawn, "withdrawn"),
-        (Self::Superseded, "superseded"),
-        (Self::Expired, "expired"),
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        Self::ALL.into_iter().find(|(state, _)| *state == self).map_or("", |(_, word)| word)
+names! {
+    RequestState, all {
+        Waiting = "waiting",
+        Later = "later",
+        Approved = "approved",
+        Edited = "edited",
+        Replaced = "replaced",
+        Denied = "denied",
+        Consumed = "consumed",
+        Withdrawn = "withdrawn",
+        Superseded = "superseded",
+        Expired = "expired",
     }
+}
 
+impl RequestState {
     /// Whether a user can still decide.
     pub fn is_undecided(self) -> bool {
-        match self {
-            Self::Waiting | Self::Later => true,
-            Self::Approved | Self::Edited | Self::Replaced | Self::Denied => false,
-            Self::Consumed | Self::Withdrawn | Self::Superseded | Self::Expired => false,
-        }
+        matches!(self, Self::Waiting | Self::Later)
     }
 
     /// Whether the request can still take effect: undecided, or decided and not consumed.
     pub fn is_open(self) -> bool {
-        match self {
-            Self::Waiting | Self::Later | Self::Approved | Self::Edited | Self::Replaced | Self::Denied => {
-                true
-            }
-            Self::Consumed | Self::Withdrawn | Self::Superseded | Self::Expired => false,
-        }
+        let is_decided = matches!(self, Self::Approved | Self::Edited | Self::Replaced | Self::Denied);
+        self.is_undecided() || is_decided
     }
 }
 
 impl std::fmt::Display for RequestState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(self.word())
     }
 }
 
 impl FromSql for RequestState {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let word = value.as_str()?;
-        let known = Self::ALL.into_iter().find(|(_, name)| *name == word);
-        known.map(|(state, _)| state).ok_or(FromSqlError::InvalidType)
+        Self::named(value.as_str()?).ok_or(FromSqlError::InvalidType)
     }
 }
 

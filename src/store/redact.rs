@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::StoreError;
+use crate::stdx::json_texts::map_texts;
 
 /// The replacement for a secret.
 pub const MARK: &str = "[redacted]";
@@ -78,24 +79,10 @@ impl Redactor {
             return Ok(json);
         }
         let mut tree = serde_json::to_value(value).map_err(|error| unstorable(&error))?;
-        self.walk(&mut tree);
+        map_texts(&mut tree, &|_, text| self.text(text));
         let redacted = tree.to_string();
         let readable = serde_json::from_str::<T>(&redacted).is_ok();
         Ok(if readable { redacted } else { json })
-    }
-
-    fn walk(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => *text = self.text(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item)),
-            Value::Object(fields) => {
-                for (key, mut field) in std::mem::take(fields) {
-                    self.walk(&mut field);
-                    fields.insert(self.text(&key), field);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
     }
 }
 

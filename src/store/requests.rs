@@ -122,7 +122,7 @@ pub(super) fn write_decision(
              WHERE id = ?1",
         )
         .sql()?
-        .execute(params![request.0, state.as_str(), approval, by, write.now, Num(seq), tool])
+        .execute(params![request.0, state.word(), approval, by, write.now, Num(seq), tool])
         .sql()?;
     let (approval, by): (Approval, Decider) = (parse(approval)?, parse(by)?);
     let stored: Request = parse(&json)?;
@@ -272,7 +272,7 @@ fn set_state(write: &Write<'_>, request: &RequestId, state: RequestState) -> Res
         .sql
         .prepare_cached("UPDATE approvals SET state = ?2, seq = ?3 WHERE id = ?1")
         .sql()?
-        .execute(params![request.0, state.as_str(), Num(seq)])
+        .execute(params![request.0, state.word(), Num(seq)])
         .sql()
         .map(drop)
 }

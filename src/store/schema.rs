@@ -16,6 +16,7 @@ use super::health::{CloseState, Health, Presence, quick_check};
 use super::num::Num;
 use super::{Network, StoreError, audit, encode, search};
 use crate::stdx::fs::{create_private_dir, open_private};
+use crate::stdx::names::names;
 
 /// The migrations from an empty database to the newest format; each one is final once released.
 pub(super) const MIGRATIONS: &[&str] = &[
@@ -75,16 +76,11 @@ pub(super) enum Journal {
     Delete,
 }
 
+names! { Journal, word { Wal = "wal", Delete = "delete", } }
+
 impl Journal {
     pub(super) fn on(network: Option<&str>) -> Self {
         if network.is_some() { Self::Delete } else { Self::Wal }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Wal => "wal",
-            Self::Delete => "delete",
-        }
     }
 
     /// Returns the mode that the database has then, if it is another one.

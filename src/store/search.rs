@@ -155,7 +155,7 @@ fn strings(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(strings).collect::<Vec<_>>().join(" "),
         Value::Object(fields) => fields.values().map(strings).collect::<Vec<_>>().join(" "),
-        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+        _ => String::new(),
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::config::SpanContent;
 use crate::message::{AssistantMessage, Message, PartKind, ReturnPart, ToolCall, ToolReturn, UserPart};
+use crate::stdx::json_texts::map_texts;
 use crate::stdx::secrecy::masked;
 
 /// The attributes with content; a collector gets them only if the user wants it.
@@ -63,7 +64,7 @@ fn shortened(value: &Value) -> Value {
             Value::Object(fields) => {
                 fields.iter().map(|(key, field)| (cut(key, 256), cut_all(field))).collect()
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+            _ => value.clone(),
         }
     }
     match size(value) {
@@ -104,7 +105,7 @@ fn size(value: &Value) -> usize {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(size).sum(),
         Value::Object(fields) => fields.iter().map(|(key, field)| key.len() + size(field)).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        _ => 8,
     }
 }
 
@@ -173,28 +174,14 @@ pub fn stored(text: &str, how: SpanContent, conceal: &dyn Fn(&str) -> String) ->
     // A mask must not cover a quotation mark of JSON.
     match serde_json::from_str::<Value>(text) {
         Ok(mut value @ (Value::Array(_) | Value::Object(_))) => {
-            walk(&mut value, "", &clean);
+            // The name that a text stands under is a hint: `{"password": ["…"]}`.
+            map_texts(&mut value, &|name, text| {
+                let pair = clean(&format!("{name}={text}"));
+                pair.strip_prefix(&format!("{name}=")).map_or_else(|| clean(text), ToOwned::to_owned)
+            });
             value.to_string()
         }
         Ok(_) | Err(_) => clean(text),
-    }
-}
-
-/// Cleans the texts of a value. The name that it stands under is a hint: `{"password": ["…"]}`.
-fn walk(value: &mut Value, name: &str, clean: &dyn Fn(&str) -> String) {
-    match value {
-        Value::String(text) => {
-            let pair = clean(&format!("{name}={text}"));
-            *text = pair.strip_prefix(&format!("{name}=")).map_or_else(|| clean(text), ToOwned::to_owned);
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, name, clean)),
-        Value::Object(fields) => {
-            for (key, mut field) in std::mem::take(fields) {
-                walk(&mut field, &key, clean);
-                fields.insert(clean(&key), field);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -9,6 +9,8 @@ use rusqlite::Row;
 use serde::Serialize;
 
 use super::reader::{ReadError, SpanFile};
+use crate::stdx::moment::duration;
+use crate::stdx::text::count;
 
 /// The spans that are counted, and what is counted of them.
 const QUERY: &str = include_str!("stats.sql");
@@ -38,6 +40,18 @@ pub struct Approvals {
     /// By answer: `approved`, `denied`, `later`, `expired`.
     pub answers: BTreeMap<String, u64>,
     pub waited_seconds: f64,
+}
+
+impl Approvals {
+    /// Describes them: `3 requests for approval: 2 approved, 1 denied; waited 12s in all`. `None` without a request.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        let answers: Vec<String> =
+            self.answers.iter().map(|(answer, number)| format!("{number} {answer}")).collect();
+        let (asked, waited) = (count(self.asked, "request"), duration(self.waited_seconds * 1e3));
+        (self.asked > 0)
+            .then(|| format!("{asked} for approval: {}; waited {waited} in all", answers.join(", ")))
+    }
 }
 
 /// The statistics of some days.

@@ -13,11 +13,12 @@ use globset::Glob;
 use moka::Expiry;
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Category, Resource, SideEffect, ToolOutput, ToolSpec, Version};
 use crate::message::{ReturnPart, ToolName};
+use crate::stdx::json_texts::sorted;
 
 /// The size of all results, in bytes.
 const LARGEST: u64 = 32 * 1024 * 1024;
@@ -203,21 +204,6 @@ impl ResultCache {
             }
         }
         Ok(dropped)
-    }
-}
-
-/// Returns a value with the fields of its objects in alphabetical order.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-            fields.sort_by_key(|(name, _)| *name);
-            let fields: Map<String, Value> =
-                fields.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect();
-            Value::Object(fields)
-        }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }
 

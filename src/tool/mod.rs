@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::message::{Authorship, CallId, ReturnPart, ReturnStatus, Source, ToolName, Trust};
 pub use crate::message::{DiffKind, DiffLine};
+use crate::stdx::names::names;
 
 /// The name of the tool that finds tools of servers.
 pub const FIND_TOOLS: &str = "find_tools";
@@ -96,19 +97,17 @@ pub enum Category {
     Server,
 }
 
-impl Category {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Files => "files",
-            Self::Search => "search",
-            Self::Git => "git",
-            Self::Web => "web",
-            Self::Shell => "shell",
-            Self::Tasks => "tasks",
-            Self::User => "user",
-            Self::Memory => "memory",
-            Self::Server => "server",
-        }
+names! {
+    Category, word {
+        Files = "files",
+        Search = "search",
+        Git = "git",
+        Web = "web",
+        Shell = "shell",
+        Tasks = "tasks",
+        User = "user",
+        Memory = "memory",
+        Server = "server",
     }
 }
 
@@ -140,15 +139,7 @@ pub enum Risk {
     High,
 }
 
-impl Risk {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "HIGH",
-        }
-    }
-}
+names! { Risk, word { Low = "low", Medium = "medium", High = "HIGH", } }
 
 /// The side effect of a tool. Only a tool without one can be cached or started early; the type says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,10 +155,7 @@ pub enum SideEffect {
 
 impl SideEffect {
     pub const fn is_none(self) -> bool {
-        match self {
-            Self::None { .. } => true,
-            Self::Local | Self::External => false,
-        }
+        matches!(self, Self::None { .. })
     }
 }
 
@@ -193,6 +181,23 @@ pub struct CallPlan {
     pub needs_person: Option<String>,
 }
 
+impl CallPlan {
+    /// A plan without preview, basis and undo, which anyone may approve.
+    pub fn new(summary: String, risk: Risk, access: Access) -> Self {
+        Self {
+            summary,
+            preview: Preview::None,
+            risk,
+            access,
+            basis: Vec::new(),
+            undo: Undo::None,
+            effect: Effect::OfTool,
+            question: None,
+            needs_person: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Preview {
@@ -214,13 +219,9 @@ impl Preview {
     /// Returns the lines a diff adds or removes, without context: equal lines mean the same change.
     pub fn changed_lines(&self) -> Vec<&DiffLine> {
         match self {
-            Self::Diff { lines, .. } => lines
-                .iter()
-                .filter(|line| match line.kind {
-                    DiffKind::Added | DiffKind::Removed => true,
-                    DiffKind::Context | DiffKind::Hunk => false,
-                })
-                .collect(),
+            Self::Diff { lines, .. } => {
+                lines.iter().filter(|line| matches!(line.kind, DiffKind::Added | DiffKind::Removed)).collect()
+            }
             Self::None | Self::Text { .. } | Self::Fields { .. } => Vec::new(),
         }
     }

@@ -142,10 +142,7 @@ impl Card {
     }
 
     pub fn is_high(&self) -> bool {
-        match self.request.risk {
-            Risk::High => true,
-            Risk::Low | Risk::Medium => false,
-        }
+        self.request.risk == Risk::High
     }
 
     /// Whether it may be approved: all of it was shown.
@@ -248,20 +245,12 @@ impl Card {
 
     /// Returns the rule that is being written or was left.
     pub fn rule_mut(&mut self) -> Option<&mut RuleForm> {
-        match &mut self.stage {
-            CardStage::Rule(rule) => Some(rule),
-            CardStage::Asking | CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Deciding(_) => {
-                self.rule.as_deref_mut()
-            }
-        }
+        if let CardStage::Rule(rule) = &mut self.stage { Some(rule) } else { self.rule.as_deref_mut() }
     }
 
     /// Whether something is shown in place of its question: a reason, a form, or a rule.
     pub fn is_opened(&self) -> bool {
-        match self.stage {
-            CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => true,
-            CardStage::Asking | CardStage::Deciding(_) => false,
-        }
+        matches!(self.stage, CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_))
     }
 
     /// Whether a text is being written in it.

@@ -82,23 +82,12 @@ impl Key {
 
     /// Returns the character this key types, if any.
     pub fn typed(self) -> Option<char> {
-        match self.code {
-            Code::Char(c) if self.mods == Mods::NONE => Some(c),
-            Code::Char(_)
-            | Code::Enter
-            | Code::Tab
-            | Code::Esc
-            | Code::Backspace
-            | Code::Delete
-            | Code::Home
-            | Code::End
-            | Code::Up
-            | Code::Down
-            | Code::Left
-            | Code::Right
-            | Code::PageUp
-            | Code::PageDown
-            | Code::F(_) => None,
+        if let Code::Char(c) = self.code
+            && self.mods == Mods::NONE
+        {
+            Some(c)
+        } else {
+            None
         }
     }
 }

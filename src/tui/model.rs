@@ -218,7 +218,7 @@ pub struct CardView {
 }
 
 /// The running turn.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Turn {
     pub since_ms: u64,
     pub phase: Phase,
@@ -241,16 +241,18 @@ pub struct Turn {
 }
 
 /// Whether text of a reply that failed is still shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Void {
+    #[default]
     None,
     /// Until its repetition begins.
     Shown,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Phase {
     /// No part of the model's reply has arrived yet.
+    #[default]
     Asking,
     Thinking,
     Answering,
@@ -260,27 +262,16 @@ pub enum Phase {
 }
 
 /// Whether the user has asked it to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stop {
+    #[default]
     No,
     Asked,
 }
 
 impl Turn {
     pub fn new(now_ms: u64) -> Self {
-        Self {
-            since_ms: now_ms,
-            phase: Phase::Asking,
-            stop: Stop::No,
-            running: 0,
-            streamed: 0,
-            tokens: None,
-            stand_in: None,
-            used: Used::default(),
-            has_plan: false,
-            heard_ms: now_ms,
-            void: Void::None,
-        }
+        Self { since_ms: now_ms, heard_ms: now_ms, ..Self::default() }
     }
 }
 

@@ -219,30 +219,17 @@ impl Theme {
 
     /// Returns the modifiers that mark a role in addition to its colour, or instead of it.
     fn weight(self, role: Role) -> Modifier {
-        match role {
-            Role::Dim | Role::CodeComment if self.palette == Palette::Plain => Modifier::DIM,
-            Role::CodeKeyword if self.palette == Palette::Plain => Modifier::BOLD,
-            Role::Heading | Role::High | Role::Key => Modifier::BOLD,
-            Role::Link => Modifier::UNDERLINED,
-            Role::Thinking | Role::Quote => Modifier::ITALIC,
-            Role::Dim
-            | Role::Text
-            | Role::User
-            | Role::Answer
-            | Role::Tool
-            | Role::Waiting
-            | Role::Ok
-            | Role::Fail
-            | Role::Code
-            | Role::CodeText
-            | Role::CodeKeyword
-            | Role::CodeString
-            | Role::CodeComment
-            | Role::CodeNumber
-            | Role::CodeFunction
-            | Role::CodeType
-            | Role::Added
-            | Role::Removed => Modifier::empty(),
+        let is_plain = self.palette == Palette::Plain;
+        if matches!(role, Role::Heading | Role::High | Role::Key) || (is_plain && role == Role::CodeKeyword) {
+            Modifier::BOLD
+        } else if is_plain && matches!(role, Role::Dim | Role::CodeComment) {
+            Modifier::DIM
+        } else if role == Role::Link {
+            Modifier::UNDERLINED
+        } else if matches!(role, Role::Thinking | Role::Quote) {
+            Modifier::ITALIC
+        } else {
+            Modifier::empty()
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::file::UndoEntry;
 use super::restore::{Conflict, Direction, Restoration, RestoreStep};
 use super::state::FileState;
-use crate::stdx::text::{code, one_line_summary, sanitize_line};
+use crate::stdx::text::{code, count, one_line_summary, sanitize_line};
 use crate::tool::diff::as_text;
 
 /// The most files that are listed, and lines of a diff.
@@ -108,7 +108,7 @@ pub fn told(restoration: &Restoration) -> String {
 #[must_use]
 pub fn listed(entries: &[UndoEntry]) -> String {
     let line = |entry: &UndoEntry| {
-        let files = if entry.files == 1 { "1 file".to_owned() } else { format!("{} files", entry.files) };
+        let files = count(entry.files, "file");
         let state = match (entry.undone, entry.ended, entry.is_command) {
             (Some(_), _, _) => ", taken back",
             (None, None, _) => ", cut off",

@@ -1,7 +1,6 @@
 //! Trusted folders, whose settings, rules, hooks, texts and commands are in effect. The user's own settings list
 //! the folders, and a record has the contents that the user was shown. An untrusted folder is reported once.
 
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -17,11 +16,11 @@ use crate::approval::rules::{RuleSet, RuleSource};
 use crate::command::code;
 use crate::config::{
     ConfigWarning, Contents, FolderTrust, INSTRUCTIONS, PROJECT_COMMANDS, PROJECT_FILES, PROJECT_KNOWLEDGE,
-    PROJECT_MEMORIES, PROJECT_SERVERS, Settings, TrustRecord, changed_names, contents_of, is_readable,
-    is_readable_text, read_bounded, user_file,
+    PROJECT_MEMORIES, PROJECT_SERVERS, Settings, TrustRecord, changed_names, contents_of, edit_settings,
+    is_readable, is_readable_text, read_bounded, user_file,
 };
 use crate::hook::file::HookScope;
-use crate::stdx::fs::{Fingerprinter, create_private_dir, write_atomic};
+use crate::stdx::fs::Fingerprinter;
 use crate::stdx::secrecy::shown_address;
 use crate::store::StoreError;
 use crate::tool::DiffKind;
@@ -301,19 +300,7 @@ fn wanted_in(table: &dyn TableLike, prefix: &str, document: &dyn TableLike, foun
 }
 
 fn untrusted_key(warning: &ConfigWarning) -> Option<String> {
-    match warning {
-        ConfigWarning::NotTrusted { key, .. } => Some(key.clone()),
-        ConfigWarning::NoEffect { .. }
-        | ConfigWarning::NotForProjects { .. }
-        | ConfigWarning::ValueNotForProjects { .. }
-        | ConfigWarning::BadEntry { .. }
-        | ConfigWarning::TrustSuspended { .. }
-        | ConfigWarning::TrustUnconfirmed { .. }
-        | ConfigWarning::ProjectFileUnreadable { .. }
-        | ConfigWarning::ProjectError { .. }
-        | ConfigWarning::KeyWithheld { .. }
-        | ConfigWarning::UnknownEnvironment { .. } => None,
-    }
+    if let ConfigWarning::NotTrusted { key, .. } = warning { Some(key.clone()) } else { None }
 }
 
 /// Returns the absolute path of the folder without links. Errs if trusting it would include other folders.
@@ -351,17 +338,6 @@ pub fn write_trust(world: &World, folder: &Path, change: &TrustChange) -> Result
 }
 
 fn write_list(world: &World, folder: &Path, change: &TrustChange) -> Result<PathBuf, WriteError> {
-    let path = user_file(&world.env).ok_or(WriteError::NoFile)?;
-    let io = |error: io::Error| WriteError::Io { path: path.clone(), reason: error.to_string() };
-    let damaged = || WriteError::Damaged { path: path.clone() };
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(io(error)),
-    };
-    let mut document: DocumentMut = text.parse().map_err(|_| damaged())?;
-    let list = document.entry(SETTING).or_insert_with(|| Item::Value(Value::Array(Array::new())));
-    let list = list.as_array_mut().ok_or_else(damaged)?;
     let home = world.env.get("HOME").map(PathBuf::from);
     let is_it = |value: &Value| {
         let named = value.as_str().map(|text| match (text.strip_prefix("~/"), &home) {
@@ -370,19 +346,19 @@ fn write_list(world: &World, folder: &Path, change: &TrustChange) -> Result<Path
         });
         named.is_some_and(|named| named == folder || named.canonicalize().is_ok_and(|named| named == folder))
     };
-    match change {
-        TrustChange::Trust(_) if list.iter().any(is_it) => return Ok(path),
-        TrustChange::Trust(_) => list.push(folder.display().to_string()),
-        TrustChange::Revoke => list.retain(|value| !is_it(value)),
-    }
-    if list.is_empty() {
-        document.remove(SETTING);
-    }
-    if let Some(folder) = path.parent() {
-        create_private_dir(folder).map_err(io)?;
-    }
-    write_atomic(&path, document.to_string().as_bytes()).map_err(io)?;
-    Ok(path)
+    edit_settings(user_file(&world.env).as_deref(), |document| {
+        let list = document.entry(SETTING).or_insert_with(|| Item::Value(Value::Array(Array::new())));
+        let list = list.as_array_mut()?;
+        match change {
+            TrustChange::Trust(_) if list.iter().any(is_it) => {}
+            TrustChange::Trust(_) => list.push(folder.display().to_string()),
+            TrustChange::Revoke => list.retain(|value| !is_it(value)),
+        }
+        if list.is_empty() {
+            document.remove(SETTING);
+        }
+        Some(())
+    })
 }
 
 /// Whether these settings trust a folder with its current contents. Blocking, for a few small files.

@@ -199,16 +199,7 @@ enum ChangedBy {
 
 impl Tracked {
     fn is_done(&self) -> bool {
-        match self.state {
-            State::Done(_) => true,
-            State::Held
-            | State::Planning(_)
-            | State::Hooking
-            | State::Undecided
-            | State::Waiting
-            | State::Ready
-            | State::Running => false,
-        }
+        matches!(self.state, State::Done(_))
     }
 
     fn is_read(&self) -> bool {

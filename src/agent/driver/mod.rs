@@ -25,9 +25,10 @@ pub use self::env::{ActiveModel, AgentEnv, EnteredFolders, FallbackModel, TraceS
 pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
 use self::spans::{TurnSpans, TurnStart};
 pub use self::title::title_request;
+use super::effect::Effect;
 use super::port::{Event, Frontend, Op};
 use super::{calls, turn};
-use crate::history::{Durability, Known, Limit, Record, TurnEnd};
+use crate::history::{Durability, History, Known, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart};
 use crate::session::Session;
 use crate::store::StoreError;
@@ -52,16 +53,8 @@ pub async fn run_turn(
     let mut parts = news::news(session, env, |_| true);
     let recalled = recalling::recalled(session, env, &prompt).await;
     parts.extend(prompt.into_iter().chain(recalled));
-    let toolset = ready_tools(session, env, frontend, &cancel).await;
-    let spans = TurnSpans::begin(session, env, TurnStart::Prompt);
-    let setup = run::setup(session, env, frontend, (&toolset, &spans));
-    let (turn, effects) = turn::Turn::start(setup, session.history(), parts);
-    Box::pin(
-        run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans))
-            .having_heard(heard)
-            .run(effects),
-    )
-    .await
+    let begin = |setup, history: &_| turn::Turn::start(setup, history, parts);
+    drive(session, env, frontend, cancel, (TurnStart::Prompt, heard, None), begin).await
 }
 
 /// Resumes this session's deferred or cut-off turn exactly where it ended. `None` if there is none; late
@@ -76,17 +69,27 @@ pub async fn resume_turn(
         return Ok(None);
     }
     let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
+    drive(session, env, frontend, cancel, (TurnStart::Resume, heard, None), turn::Turn::resume)
+        .await
+        .map(Some)
+}
+
+/// Runs what `begin` starts, with the tools of now. `heard` are operations received before, `focus` is what a summary
+/// keeps above all.
+async fn drive(
+    session: &mut Session,
+    env: &AgentEnv,
+    frontend: &dyn Frontend,
+    cancel: CancellationToken,
+    (kind, heard, focus): (TurnStart, VecDeque<Op>, Option<String>),
+    begin: impl FnOnce(turn::Setup, &History) -> (turn::Turn, Vec<Effect>) + Send,
+) -> Result<TurnResult, StoreError> {
     let toolset = ready_tools(session, env, frontend, &cancel).await;
-    let spans = TurnSpans::begin(session, env, TurnStart::Resume);
+    let spans = TurnSpans::begin(session, env, kind);
     let setup = run::setup(session, env, frontend, (&toolset, &spans));
-    let (turn, effects) = turn::Turn::resume(setup, session.history());
-    Box::pin(
-        run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans))
-            .having_heard(heard)
-            .run(effects),
-    )
-    .await
-    .map(Some)
+    let (turn, effects) = begin(setup, session.history());
+    let driver = run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans));
+    Box::pin(driver.having_heard(heard).focusing(focus).run(effects)).await
 }
 
 /// How long a turn waits for a server whose tool an open call names: longer than connecting may take.
@@ -132,13 +135,8 @@ pub async fn run_late_calls(
     if !can_settle_late(session) {
         return Ok(VecDeque::new());
     }
-    let toolset = ready_tools(session, env, frontend, &cancel).await;
-    let spans = TurnSpans::begin(session, env, TurnStart::LateCalls);
-    let setup = run::setup(session, env, frontend, (&toolset, &spans));
-    let (turn, effects) = turn::Turn::late_calls(setup, session.history());
-    let result =
-        Box::pin(run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans)).run(effects))
-            .await?;
+    let given = (TurnStart::LateCalls, VecDeque::new(), None);
+    let result = drive(session, env, frontend, cancel, given, turn::Turn::late_calls).await?;
     Ok(result.unheard.into())
 }
 
@@ -151,12 +149,8 @@ pub async fn compact(
     frontend: &dyn Frontend,
     cancel: CancellationToken,
 ) -> Result<VecDeque<Op>, StoreError> {
-    let toolset = ready_tools(session, env, frontend, &cancel).await;
-    let spans = TurnSpans::begin(session, env, TurnStart::Compaction);
-    let setup = run::setup(session, env, frontend, (&toolset, &spans));
-    let (turn, effects) = turn::Turn::compaction(setup, session.history());
-    let driver = run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans)).focusing(focus);
-    let result = Box::pin(driver.run(effects)).await?;
+    let given = (TurnStart::Compaction, VecDeque::new(), focus);
+    let result = drive(session, env, frontend, cancel, given, turn::Turn::compaction).await?;
     Ok(result.unheard.into())
 }
 

@@ -385,19 +385,9 @@ impl<'a> Driver<'a> {
         if let Ok(event) = &event {
             self.spans.heard(event);
         }
-        match &event {
-            Ok(StreamEvent::Finished { .. }) | Err(_) => {
-                self.stream = None;
-                self.checkpoint = None;
-            }
-            Ok(
-                StreamEvent::Started { .. }
-                | StreamEvent::PartStarted { .. }
-                | StreamEvent::PartDelta { .. }
-                | StreamEvent::PartEnded { .. }
-                | StreamEvent::Notice { .. }
-                | StreamEvent::Usage { .. },
-            ) => {}
+        if matches!(&event, Ok(StreamEvent::Finished { .. }) | Err(_)) {
+            self.stream = None;
+            self.checkpoint = None;
         }
         event
     }

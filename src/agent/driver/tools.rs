@@ -339,12 +339,10 @@ fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled:
                 _ if was_cancelled => ReturnStatus::Interrupted,
                 _ => ReturnStatus::Failed,
             };
-            let rests = match error {
-                ToolError::Unavailable { .. } => " The tool is not offered again until `co` is started anew.",
-                ToolError::Misuse { .. }
-                | ToolError::Transient { .. }
-                | ToolError::Unknown { .. }
-                | ToolError::Terminal { .. } => "",
+            let rests = if matches!(error, ToolError::Unavailable { .. }) {
+                " The tool is not offered again until `co` is started anew."
+            } else {
+                ""
             };
             let content = vec![ReturnPart::Text { text: format!("{error}{rests}") }];
             // An error's text may contain the output of a command, so it is not trusted.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::steering::{Steering, Tier};
 use super::template::{TemplateError, render};
 use crate::agent::context::text_tokens;
+use crate::stdx::names::names;
 
 /// A built-in aspect: how the model behaves in one respect.
 pub struct Aspect {
@@ -39,17 +40,9 @@ pub enum PersonalityPart {
     Style,
 }
 
+names! { PersonalityPart, all { Character = "character", Style = "style", } }
+
 impl PersonalityPart {
-    pub const ALL: [Self; 2] = [Self::Character, Self::Style];
-
-    /// The name, which is also that of its file without the ending.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Character => "character",
-            Self::Style => "style",
-        }
-    }
-
     /// The lowest tier that has it.
     fn tier(self) -> Tier {
         match self {

@@ -130,27 +130,22 @@ pub fn view_limits(set: ViewSettings, context_tokens: Option<u32>, model: &Activ
 /// Builds the request for a summary of quoted messages; `focus` is what the user wants it to keep.
 pub fn summary_request(model: &ActiveModel, quoted: &str, focus: Option<&str>) -> ModelRequest {
     let focus = focus.map(|focus| format!("Keep above all, in detail: {focus}\n\n")).unwrap_or_default();
-    let text = format!("{focus}Summarise this conversation:\n\n{quoted}");
-    ModelRequest {
-        system: SUMMARY.trim().to_owned(),
-        max_output_tokens: model.max_output_tokens,
-        profile: model.profile,
-        purpose: RequestKind::Summary,
-        ..ModelRequest::new(model.name.clone(), vec![Message::user(text)])
-    }
+    aside(model, RequestKind::Summary, SUMMARY, format!("{focus}Summarise this conversation:\n\n{quoted}"))
 }
 
 /// Builds the request for a title of a conversation that begins with these quoted messages.
 pub fn title_request(model: &ActiveModel, quoted: &str) -> ModelRequest {
+    aside(model, RequestKind::Title, TITLE, format!("Name this conversation:\n\n{quoted}"))
+}
+
+/// Builds a request beside the conversation, without tools.
+fn aside(model: &ActiveModel, purpose: RequestKind, system: &str, text: String) -> ModelRequest {
     ModelRequest {
-        system: TITLE.trim().to_owned(),
+        system: system.trim().to_owned(),
         max_output_tokens: model.max_output_tokens,
         profile: model.profile,
-        purpose: RequestKind::Title,
-        ..ModelRequest::new(
-            model.name.clone(),
-            vec![Message::user(format!("Name this conversation:\n\n{quoted}"))],
-        )
+        purpose,
+        ..ModelRequest::new(model.name.clone(), vec![Message::user(text)])
     }
 }
 

@@ -6,6 +6,7 @@ use super::Preamble;
 use crate::agent::context::{preamble_tokens, text_tokens};
 use crate::agent::driver::ActiveModel;
 use crate::provider::ToolSchema;
+use crate::stdx::names::names;
 
 /// Where a part stands in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,15 +27,14 @@ impl PromptPlace {
     pub fn is_prefix(self) -> bool {
         matches!(self, Self::Prefix | Self::Tools)
     }
+}
 
-    /// The word for lists.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Prefix => "prefix",
-            Self::Tools => "prefix, beside the text",
-            Self::Tail => "tail",
-            Self::Conversation => "conversation",
-        }
+names! {
+    PromptPlace, word {
+        Prefix = "prefix",
+        Tools = "prefix, beside the text",
+        Tail = "tail",
+        Conversation = "conversation",
     }
 }
 

@@ -75,11 +75,10 @@ impl Turn {
 
     /// Returns how often a request that failed in this way is sent again.
     fn retries(&self, error: &ProviderError) -> u32 {
-        let set = match error.recovery() {
-            Recovery::Once => self.setup.retries.min(1),
-            Recovery::Reflect | Recovery::Compact | Recovery::Backoff(_) | Recovery::Abort => {
-                self.setup.retries
-            }
+        let set = if matches!(error.recovery(), Recovery::Once) {
+            self.setup.retries.min(1)
+        } else {
+            self.setup.retries
         };
         if !self.falls_back_from(error) {
             let outlasts = error.class == ErrorClass::Overloaded && set > 0;

@@ -30,6 +30,7 @@ pub use self::width::{RuleWidth, widths};
 
 use self::predicate::Need;
 use crate::message::ToolName;
+use crate::stdx::names::names;
 use crate::tool::{Access, Origin, Risk, ToolSpec};
 
 /// The format by example; a test checks the text.
@@ -67,26 +68,15 @@ pub enum RuleEffect {
     Deny,
 }
 
-impl RuleEffect {
-    /// The name used in files.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Deny => "deny",
-        }
-    }
+names! { RuleEffect, all { Allow = "allow", Ask = "ask", Deny = "deny", } }
 
+impl RuleEffect {
     /// How many of several values must match.
     fn need(self) -> Need {
         match self {
             Self::Allow => Need::All,
             Self::Ask | Self::Deny => Need::One,
         }
-    }
-
-    pub fn named(word: &str) -> Option<Self> {
-        [Self::Allow, Self::Ask, Self::Deny].into_iter().find(|effect| effect.word() == word)
     }
 }
 

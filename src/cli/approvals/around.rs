@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::words::{self, CallProgress};
-use crate::approval::RequestId;
+use crate::approval::{Approval, RequestId};
 use crate::history::{Record, SessionId};
 use crate::message::{CallId, Message, ToolName};
 use crate::store::{RequestFilter, RequestState, Store, StoreError, StoredRequest};
@@ -35,37 +35,12 @@ impl Calls {
         };
         let mut names = Vec::new();
         for record in store.load(session).await? {
-            match record {
-                Record::Said { message: Message::Assistant(reply) } => {
-                    names.extend(reply.calls().map(|call| (call.id.clone(), call.name.clone())));
-                }
-                Record::ToolStarted { call } => came(&call, CallProgress::Started),
-                Record::ToolFinished { returned } => {
-                    came(&returned.call, CallProgress::Returned(returned.status));
-                }
-                Record::Opened { .. }
-                | Record::Damaged { .. }
-                | Record::TurnStarted { .. }
-                | Record::Said { .. }
-                | Record::RequestEnded { .. }
-                | Record::Partial { .. }
-                | Record::Asked { .. }
-                | Record::Decided { .. }
-                | Record::Judged { .. }
-                | Record::Expired { .. }
-                | Record::Revoked { .. }
-                | Record::Deferred { .. }
-                | Record::TurnEnded { .. }
-                | Record::Queued { .. }
-                | Record::Draft { .. }
-                | Record::Noted { .. }
-                | Record::Compacted { .. }
-                | Record::Uncompacted
-                | Record::Copied { .. }
-                | Record::Rewound { .. }
-                | Record::Cleared
-                | Record::Renamed { .. }
-                | Record::State { .. } => {}
+            if let Record::ToolStarted { call } = &record {
+                came(call, CallProgress::Started);
+            } else if let Record::ToolFinished { returned } = &record {
+                came(&returned.call, CallProgress::Returned(returned.status));
+            } else if let Record::Said { message: Message::Assistant(reply) } = &record {
+                names.extend(reply.calls().map(|call| (call.id.clone(), call.name.clone())));
             }
         }
         for (call, name) in names {
@@ -131,10 +106,7 @@ pub(super) async fn held_up(store: &Store, one: &StoredRequest) -> Result<Vec<St
 fn hold(one: &StoredRequest, other: &StoredRequest) -> Option<String> {
     let (id, request) = (one.id(), &other.request);
     let what = format!("{} ({}: {})", request.id, request.tool, request.plan.summary);
-    let is_no = other.decision.as_ref().is_some_and(|(approval, _)| match approval {
-        crate::approval::Approval::Deny { .. } => true,
-        crate::approval::Approval::Approve { .. } | crate::approval::Approval::Later => false,
-    });
+    let is_no = matches!(other.decision, Some((Approval::Deny { .. }, _)));
     let end = match other.state {
         RequestState::Waiting | RequestState::Later => {
             return Some(format!("{id} runs only after {what}, which is still waiting for your decision"));

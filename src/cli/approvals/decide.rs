@@ -11,7 +11,7 @@ use super::typed::Yes;
 use super::{CommandContext, Format, around, format, reading, words};
 use crate::app::{planned, schema_of};
 use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
-use crate::cli::error::{CliError, Kind, Result};
+use crate::cli::error::{CliError, Result};
 use crate::frontend::fields;
 use crate::history::SessionId;
 use crate::message::ToolName;
@@ -53,7 +53,7 @@ pub(super) async fn all(
 pub(super) async fn yes(context: &mut CommandContext<'_>, yes: Yes) -> Result<()> {
     let format = format(yes.json);
     if !yes.set.is_empty() && yes.ids.len() > 1 {
-        let error = CliError::message(Kind::Usage, "`--set` changes the arguments of one request");
+        let error = CliError::usage("`--set` changes the arguments of one request");
         return Err(error.hint("name one id, or leave out `--set`"));
     }
     let mut done = Done::default();
@@ -220,7 +220,7 @@ impl Done {
         for (_, why) in &self.failed {
             context.console.note(&format!("co: error: {}", sanitize_line(why)));
         }
-        Err(CliError::message(Kind::Error, sanitize_line(&last)))
+        Err(CliError::error(sanitize_line(&last)))
     }
 
     async fn as_json(&self, context: &mut CommandContext<'_>) -> Result<()> {
@@ -278,8 +278,5 @@ fn covered(one: &StoredRequest, approval: &Approval) -> Option<String> {
 }
 
 fn is_yes(approval: &Approval) -> bool {
-    match approval {
-        Approval::Approve { .. } => true,
-        Approval::Deny { .. } | Approval::Later => false,
-    }
+    matches!(approval, Approval::Approve { .. })
 }

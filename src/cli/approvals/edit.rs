@@ -13,7 +13,7 @@ use super::decide::Done;
 use super::{CommandContext, Format, words};
 use crate::app::schema_of;
 use crate::cli::editor::{self, editor};
-use crate::cli::error::{CliError, Kind, Result};
+use crate::cli::error::{CliError, Result};
 use crate::frontend::dialogue::yes_to;
 use crate::frontend::fields;
 use crate::stdx::text::sanitize_line;
@@ -47,7 +47,7 @@ fn check_open(one: &StoredRequest) -> Result<()> {
     }
     let was = words::state(one, words::CallProgress::Nothing);
     let message = format!("request {} is no longer open: {}", one.id(), sanitize_line(&was));
-    Err(CliError::message(Kind::Error, message))
+    Err(CliError::error(message))
 }
 
 /// The file that is edited; dropping the value deletes it unless it was kept.
@@ -93,7 +93,7 @@ impl Draft {
             if saved == text {
                 // Saved unchanged: the user gave up, or the editor ran without a user.
                 let message = format!("nothing was decided: {wrong}");
-                let error = CliError::message(Kind::Error, message);
+                let error = CliError::error(message);
                 return Err(if saved == self.first { error } else { error.hint(self.kept()) });
             }
             head = format!("{OURS} {}\n{OURS} Save it unchanged to decide nothing.\n", sanitize_line(&wrong));
@@ -114,14 +114,11 @@ impl Draft {
         let bytes = match fs::read(self.path()) {
             Ok(bytes) => bytes,
             Err(error) => {
-                return Err(CliError::message(
-                    Kind::Error,
-                    format!("the saved file cannot be read: {error}"),
-                ));
+                return Err(CliError::error(format!("the saved file cannot be read: {error}")));
             }
         };
         let Ok(text) = String::from_utf8(bytes) else {
-            let error = CliError::message(Kind::Error, "nothing was decided: the saved file is not UTF-8");
+            let error = CliError::error("nothing was decided: the saved file is not UTF-8");
             return Err(error.hint(self.kept()));
         };
         let own = text.lines().take_while(|line| line.starts_with(OURS)).count();
@@ -131,7 +128,7 @@ impl Draft {
     /// Runs the editor and waits for its end.
     async fn edit(&mut self, editor: &str, before: &str) -> Result<()> {
         let Err(why) = editor::edit(editor, &self.path()).await? else { return Ok(()) };
-        let error = CliError::message(Kind::Error, format!("nothing was decided: {why}"));
+        let error = CliError::error(format!("nothing was decided: {why}"));
         let changed = self.read().is_ok_and(|text| text != before || text != self.first);
         Err(if changed { error.hint(self.kept()) } else { error })
     }

@@ -5,7 +5,7 @@ use globset::{Glob, GlobMatcher};
 
 use super::typed::ListArgs;
 use super::{CommandContext, listed};
-use crate::cli::error::{CliError, Kind, Result};
+use crate::cli::error::{CliError, Result};
 use crate::cli::table::table;
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::{age, deadline};
@@ -116,7 +116,7 @@ impl<'a> Filter<'a> {
     fn of(wanted: &'a ListArgs) -> Result<Self> {
         let tool = wanted.tool.as_deref().map(Glob::new).transpose().map_err(|_| {
             let tool = sanitize_line(wanted.tool.as_deref().unwrap_or_default()).into_owned();
-            let error = CliError::message(Kind::Usage, format!("`--tool {tool}` is not a tool name"));
+            let error = CliError::usage(format!("`--tool {tool}` is not a tool name"));
             error.hint("e.g. `--tool write_file`, or `--tool 'mail_*'`")
         })?;
         Ok(Self { wanted, tool: tool.map(|glob| glob.compile_matcher()) })

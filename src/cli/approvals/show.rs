@@ -10,7 +10,7 @@ use serde_json::json;
 use super::around::Around;
 use super::{CommandContext, Format, listed, words};
 use crate::approval::{Approval, Grants, RequestId};
-use crate::cli::error::{CliError, Kind, Result};
+use crate::cli::error::{CliError, Result};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::store::{Attachment, StoredRequest};
 
@@ -51,7 +51,7 @@ async fn only_one(context: &CommandContext<'_>) -> Result<RequestId> {
     let mut rows = context.store.undecided_rows(LISTED + 1).await?;
     if rows.len() > 1 {
         let many = if rows.len() > LISTED { format!("more than {LISTED}") } else { rows.len().to_string() };
-        let mut error = CliError::message(Kind::Usage, format!("{many} requests wait; name the one to show"));
+        let mut error = CliError::usage(format!("{many} requests wait; name the one to show"));
         rows.truncate(LISTED);
         error.hints.extend(rows.iter().map(|row| {
             let what = one_line_summary(&row.summary, WHAT);
@@ -59,7 +59,7 @@ async fn only_one(context: &CommandContext<'_>) -> Result<RequestId> {
         }));
         return Err(error);
     }
-    let nothing = || CliError::message(Kind::Error, "no requests are waiting");
+    let nothing = || CliError::error("no requests are waiting");
     rows.pop().map(|row| row.id).ok_or_else(|| nothing().hint("`co approvals --all` lists decided requests"))
 }
 

@@ -18,18 +18,7 @@ pub(in crate::cli) struct Approvals {
 impl Approvals {
     /// Whether `--set` refers to arguments here, and not to settings.
     pub fn takes_fields(&self) -> bool {
-        match &self.what {
-            Some(Decide::Yes(_)) => true,
-            Some(
-                Decide::List(_)
-                | Decide::Show { .. }
-                | Decide::No { .. }
-                | Decide::Edit { .. }
-                | Decide::Later { .. }
-                | Decide::Watch { .. },
-            )
-            | None => false,
-        }
+        matches!(&self.what, Some(Decide::Yes(_)))
     }
 }
 
@@ -153,8 +142,6 @@ impl ValueEnum for Risk {
 
 /// Reads a state; errors only if `clap` passes on a name that is none.
 fn state() -> impl TypedValueParser<Value = RequestState> {
-    let unknown = "not a valid state";
-    PossibleValuesParser::new(RequestState::ALL.map(|(_, word)| word)).try_map(move |word| {
-        RequestState::ALL.into_iter().find(|(_, known)| *known == word).map(|(state, _)| state).ok_or(unknown)
-    })
+    PossibleValuesParser::new(RequestState::NAMES.iter().copied())
+        .try_map(|word| RequestState::named(&word).ok_or("not a valid state"))
 }

@@ -14,19 +14,7 @@ pub(super) enum CallProgress {
 
 /// Describes who decided, without needless detail.
 pub(super) fn decider(by: &Decider) -> String {
-    match by {
-        Decider::Tui => "by you (full screen)".to_owned(),
-        Decider::Plain => "by you (plain)".to_owned(),
-        Decider::Cli => "by you (co approvals)".to_owned(),
-        Decider::Rule { id } => format!("by rule {id}"),
-        Decider::Mode { mode } => format!("by {} mode", mode.word()),
-        Decider::Script
-        | Decider::Grant
-        | Decider::Yolo
-        | Decider::Hook
-        | Decider::Risk
-        | Decider::Expiry => by.word().to_owned(),
-    }
+    format!("by {}", by.who())
 }
 
 /// Returns the note that the user gave with a decision.

@@ -18,7 +18,7 @@ pub struct EvalArgs {
     #[arg(long, default_value_t = 0.80, value_name = "SHARE")]
     pub threshold: f64,
     /// Only cases of this dimension
-    #[arg(long, value_parser = PossibleValuesParser::new(Dim::ALL.map(Dim::word)).map(|word| dim(&word)))]
+    #[arg(long, value_parser = PossibleValuesParser::new(Dim::NAMES.iter().copied()).map(|word| dim(&word)))]
     pub dim: Option<Dim>,
     /// Only this case
     #[arg(long, value_name = "ID")]
@@ -53,5 +53,5 @@ pub struct EvalArgs {
 }
 
 fn dim(word: &str) -> Dim {
-    Dim::ALL.into_iter().find(|dim| dim.word() == word).expect("clap allows only these words")
+    Dim::named(word).expect("clap allows only these words")
 }

@@ -70,52 +70,24 @@ fn plain(value: &Value) -> String {
         Value::Array(items) if items.iter().all(Value::is_string) => {
             items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("; ")
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            value.to_string()
-        }
+        _ => value.to_string(),
     }
 }
 
 /// Returns who or what decided, for a list.
 fn who(row: &AuditRow) -> Option<String> {
-    let by = match (&row.decider, row.kind) {
-        (Some(by), _) => by,
-        (
-            None,
-            AuditKind::RuleSaved
+    let is_of_user = matches!(
+        row.kind,
+        AuditKind::RuleSaved
             | AuditKind::RuleRevoked
             | AuditKind::FolderTrusted
             | AuditKind::FolderUntrusted
             | AuditKind::HookTrusted
             | AuditKind::HookUntrusted
             | AuditKind::Stance
-            | AuditKind::Pruned,
-        ) => return Some("you".to_owned()),
-        (
-            None,
-            AuditKind::Asked
-            | AuditKind::Judged
-            | AuditKind::Decided
-            | AuditKind::Expired
-            | AuditKind::Withdrawn
-            | AuditKind::Superseded
-            | AuditKind::Started
-            | AuditKind::Finished,
-        ) => return None,
-    };
-    Some(match by {
-        Decider::Tui => "you (full screen)".to_owned(),
-        Decider::Plain => "you (plain)".to_owned(),
-        Decider::Cli => "you (co approvals)".to_owned(),
-        Decider::Script => "a script".to_owned(),
-        Decider::Rule { id } => format!("rule {id}"),
-        Decider::Grant => "session approval".to_owned(),
-        Decider::Mode { mode } => format!("mode {}", mode.word()),
-        Decider::Yolo => "yolo".to_owned(),
-        Decider::Hook => "hook".to_owned(),
-        Decider::Risk => "its risk".to_owned(),
-        Decider::Expiry => "expiry".to_owned(),
-    })
+            | AuditKind::Pruned
+    );
+    row.decider.as_ref().map(Decider::who).or_else(|| is_of_user.then(|| "you".to_owned()))
 }
 
 /// Returns a short description of the event.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::args::HookTest;
 use super::super::console::Console;
-use super::super::error::{CliError, Kind, Result};
+use super::super::error::{CliError, Result};
 use super::{Counts, HooksCommand, broken, unknown};
 use crate::hook::command::{Tried, told};
 use crate::hook::file::HookDef;
@@ -27,7 +27,7 @@ pub(super) async fn run(context: &HooksCommand<'_>, wanted: HookTest, console: &
         name: ToolName::new(wanted.tool.as_deref().unwrap_or(TOOL)),
         args: arguments(wanted.args.as_deref())?,
     };
-    let named = HookEvent::ALL.into_iter().find(|event| event.word() == wanted.what);
+    let named = HookEvent::named(&wanted.what);
     let hooks = meant(&found.hooks, &wanted.what, named);
     if hooks.is_empty() {
         return match named {
@@ -72,8 +72,7 @@ fn meant<'a>(
 /// Returns the hash of the trusted content: nothing else runs, not even here.
 fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &ContentState) -> Result<String> {
     let name = &def.name;
-    let failed =
-        |what: &str| CliError::message(Kind::Error, format!("hook {name} {what}, so it does not run"));
+    let failed = |what: &str| CliError::error(format!("hook {name} {what}, so it does not run"));
     match (context.counts(def), state) {
         (Counts::FolderNotTrusted, _) => {
             Err(failed("belongs to this folder, which you do not trust").hint("`co trust` trusts the folder"))
@@ -94,7 +93,7 @@ fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &ContentState) -> R
 fn arguments(text: Option<&str>) -> Result<Value> {
     let Some(text) = text else { return Ok(json!({"command": "echo hello"})) };
     let wrong = |why: String| {
-        let error = CliError::message(Kind::Usage, format!("`--args` is not a JSON object: {why}"));
+        let error = CliError::usage(format!("`--args` is not a JSON object: {why}"));
         error.hint("e.g. --args '{\"command\": \"ls\"}'")
     };
     match serde_json::from_str(text) {
@@ -161,14 +160,10 @@ fn as_json(def: &HookDef, input: &HookInput, tried: &Tried) -> Value {
 fn said(def: &HookDef, event: HookEvent, tried: &Tried) -> (&'static str, Option<String>) {
     match &tried.verdict {
         Err(trouble) => {
-            let word = match trouble.verdict(&def.name, event) {
-                HookVerdict::Ask { .. } => "ask",
-                HookVerdict::Pass
-                | HookVerdict::Allow { .. }
-                | HookVerdict::Defer { .. }
-                | HookVerdict::Deny { .. }
-                | HookVerdict::Rewrite { .. }
-                | HookVerdict::Note { .. } => "no opinion",
+            let word = if matches!(trouble.verdict(&def.name, event), HookVerdict::Ask { .. }) {
+                "ask"
+            } else {
+                "no opinion"
             };
             (word, Some(format!("it {trouble}")))
         }

@@ -12,7 +12,7 @@ use crate::approval::{
     AutoApprove, CallFacts, Decision, Found, Grants, Place, Policy, Repetition, Request, Step, Taint, Verdict,
 };
 use crate::cli::console::Console;
-use crate::cli::error::{CliError, Kind, Result};
+use crate::cli::error::{CliError, Result};
 use crate::config::Mode;
 use crate::message::ToolName;
 use crate::sandbox::Isolation;
@@ -43,7 +43,7 @@ pub(super) async fn run(
         (args, Some(tool)) => {
             let args = args.unwrap_or("{}");
             let args: Value = serde_json::from_str(args).map_err(|error| {
-                CliError::message(Kind::Usage, format!("the arguments are not valid JSON: {error}")).hint(HOW)
+                CliError::usage(format!("the arguments are not valid JSON: {error}")).hint(HOW)
             })?;
             let folder = context.world.workspace.clone();
             Call { tool, args, folder, taint: Vec::new(), grants: Grants::default() }
@@ -52,7 +52,7 @@ pub(super) async fn run(
             let tools = context.registry.tools();
             let near = nearest(what, tools.specs().map(|spec| spec.name.as_str()));
             let near = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-            let error = CliError::message(Kind::Usage, format!("there is no tool `{what}`{near}"));
+            let error = CliError::usage(format!("there is no tool `{what}`{near}"));
             return Err(error.hint("`co tools` lists them").hint(HOW));
         }
         (None, None) => of_request(context, what).await?,
@@ -72,7 +72,7 @@ async fn of_request(context: &CommandContext<'_>, id: &str) -> Result<Call> {
     let one = context.store.find_request(id).await.map_err(|error| CliError::from(error).hint(HOW))?;
     let Request { tool, args, taint, .. } = one.request;
     let Some(found) = context.registry.get(&tool) else {
-        return Err(CliError::message(Kind::Error, format!("the tool {tool} no longer exists")));
+        return Err(CliError::error(format!("the tool {tool} no longer exists")));
     };
     let grants = Session::read(&context.store, &one.session).await?.grants().clone();
     Ok(Call { tool: found, args, folder: one.workspace, taint, grants })
@@ -82,14 +82,13 @@ async fn plan(context: &CommandContext<'_>, call: &Call) -> Result<CallPlan> {
     let context = plan_context(context.world, &context.settings, &call.folder);
     call.tool.plan(&call.args, &context).await.map_err(|error| match error {
         ToolError::Misuse { hint } => {
-            CliError::message(Kind::Usage, format!("such a call is rejected before any decision: {hint}"))
-                .hint(HOW)
+            CliError::usage(format!("such a call is rejected before any decision: {hint}")).hint(HOW)
         }
         ToolError::Transient { message }
         | ToolError::Unknown { message }
         | ToolError::Unavailable { message }
         | ToolError::Terminal { message } => {
-            CliError::message(Kind::Error, format!("the call cannot be planned: {message}"))
+            CliError::error(format!("the call cannot be planned: {message}"))
         }
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::stdx::json_stream::StringReader;
-use crate::stdx::text::one_line_summary;
+use crate::stdx::text::{count, one_line_summary};
 
 /// Width of a path or a command in the line, in cells.
 const WIDTH: usize = 100;
@@ -30,10 +30,7 @@ impl StreamedArguments {
         if was_closed || !reader.is_closed() {
             return None;
         }
-        let lines = match reader.get(text)?.lines().count() {
-            1 => "1 line".to_owned(),
-            lines => format!("{lines} lines"),
-        };
+        let lines = count(reader.get(text)?.lines().count(), "line");
         let named = reader.get(place).map_or_else(String::new, |place| one_line_summary(place, WIDTH));
         let gap = if named.is_empty() { "" } else { " " };
         Some(format!("Received {tool}{gap}{named}: {lines}."))

@@ -7,7 +7,7 @@ use super::state::{GATHER_MS, Lines, Plain, ThinkingShown};
 use super::words;
 use crate::agent::context::Summary;
 use crate::agent::port::{Event, Settled};
-use crate::approval::{Approval, Decider, RequestId};
+use crate::approval::{Decider, RequestId};
 use crate::frontend::rows;
 use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, UserPart, images};
@@ -161,13 +161,7 @@ impl Plain {
         let (number, sent) = (entry.number, entry.state == State::Sent);
         let told = words::settled(&entry.request, settled, number.max(1));
         let was_open = self.approvals.open.as_ref().is_some_and(|open| open.request.id == *id);
-        let stays = match settled {
-            Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
-            Settled::Decided { approval: Approval::Approve { .. } | Approval::Deny { .. }, .. }
-            | Settled::Withdrawn
-            | Settled::Superseded
-            | Settled::Expired => false,
-        };
+        let stays = settled.is_put_off();
         let put_off_already = stays && entry.state == State::Aside;
         if stays {
             self.approvals.put_off(id);

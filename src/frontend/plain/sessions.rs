@@ -6,7 +6,7 @@ use super::approvals::Approvals;
 use super::state::{Activity, Awaiting, Plain};
 use super::words;
 use crate::frontend::protocol::{ClientRequest, SessionLine};
-use crate::stdx::text::one_line_summary;
+use crate::stdx::text::{count, one_line_summary};
 
 /// Maximum number of sessions printed; words after the command filter the list.
 const LISTED: usize = 20;
@@ -73,8 +73,7 @@ impl Plain {
 /// Describes a session in one line.
 fn told(one: &SessionLine) -> String {
     let title = one_line_summary(&one.title, TITLE);
-    let turns = if one.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", one.turns) };
-    let mut text = format!("{title}, {}, {turns}", one.when);
+    let mut text = format!("{title}, {}, {}", one.when, count(one.turns, "turn"));
     if one.waiting > 0 {
         text.push_str(&format!(", {}", words::approvals(one.waiting)));
     }

@@ -47,8 +47,9 @@ pub(super) struct OpenCap {
 }
 
 /// The source of the user's lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Source {
+    #[default]
     Terminal,
     /// A pipe or a file: a line is taken only when nothing runs, so that its meaning does not depend on the model's
     /// speed.
@@ -56,28 +57,31 @@ pub enum Source {
 }
 
 /// Whether the user's input is visible beside the printed text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Echo {
+    #[default]
     Seen,
     Unseen,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThinkingShown {
     /// Only that the model thinks, and for how long.
+    #[default]
     Told,
     Whole,
 }
 
 /// How arguments are changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Editing {
     /// In the user's editor, which needs a terminal.
+    #[default]
     Editor,
     Lines,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Setup {
     pub source: Source,
     pub echo: Echo,
@@ -126,8 +130,9 @@ pub struct Turned {
 }
 
 /// What the user's last line waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Awaiting {
+    #[default]
     Nothing,
     /// The end of its turn and of everything that follows.
     Idle,
@@ -136,27 +141,32 @@ pub(super) enum Awaiting {
     Shell,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Activity {
+    #[default]
     Idle,
     Running,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Life {
+    #[default]
     Open,
-    Closing { until_ms: u64 },
+    Closing {
+        until_ms: u64,
+    },
     Over,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Lines {
+    #[default]
     Open,
     Ended,
 }
 
 /// The state of the conversation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Plain {
     pub(super) setup: Setup,
     pub(super) now_ms: u64,
@@ -210,44 +220,7 @@ pub struct Plain {
 
 impl Plain {
     pub fn new(setup: Setup) -> Self {
-        Self {
-            setup,
-            now_ms: 0,
-            page: Page::default(),
-            asks: Vec::new(),
-            asked: false,
-            to_edit: None,
-            tools: Vec::new(),
-            first: None,
-            approvals: Approvals::default(),
-            cap: None,
-            ask_at: 0,
-            header: None,
-            held: VecDeque::new(),
-            // The owner opens the session and reports when it is idle.
-            turn: Activity::Running,
-            shell: Activity::Idle,
-            calls: HashMap::new(),
-            arguments: StreamedArguments::default(),
-            thinking_since: None,
-            has_plan: false,
-            stand_in: None,
-            echoed: None,
-            begun: String::new(),
-            ahead: VecDeque::new(),
-            awaiting: Awaiting::Nothing,
-            lines: Lines::Open,
-            armed_until: 0,
-            life: Life::Open,
-            messages: 0,
-            told_waiting: 0,
-            sessions: Vec::new(),
-            listed: Vec::new(),
-            listed_requests: Vec::new(),
-            inbox_words: String::new(),
-            elsewhere: 0,
-            told_elsewhere: 0,
-        }
+        Self { setup, turn: Activity::Running, ..Self::default() }
     }
 
     /// The same, with a first prompt that is sent as soon as nothing runs.

@@ -9,12 +9,13 @@ use crate::agent::port::Settled;
 use crate::approval::{Approval, Request};
 use crate::frontend::fields;
 use crate::frontend::protocol::Header;
-use crate::history::{Limit, TurnEnd};
+use crate::frontend::rows;
+use crate::history::TurnEnd;
 use crate::message::images::Pictured;
 use crate::message::{NoteKind, ReturnStatus, ToolReturn, UsedMemory};
 use crate::provider::ErrorClass;
 use crate::stdx::ansi::bare;
-use crate::stdx::text::{one_line_summary, sanitize};
+use crate::stdx::text::{count, one_line_summary, sanitize};
 use crate::tool::diff::as_text;
 use crate::tool::{DiffKind, DiffLine, Preview};
 
@@ -251,26 +252,16 @@ pub(super) fn retry(
     attempt: (u32, u32),
 ) -> String {
     let message = one_line_summary(message, WIDTH);
-    let what = match class {
-        ErrorClass::RateLimited => format!("Rate limited by {provider}"),
-        ErrorClass::Overloaded => format!("{provider} is overloaded"),
-        ErrorClass::Network => format!("No connection to {provider}: {message}"),
-        ErrorClass::Idle | ErrorClass::Truncated => {
-            format!("The reply from {provider} was cut off: {message}")
-        }
-        ErrorClass::Server
-        | ErrorClass::BadRequest
-        | ErrorClass::Auth
-        | ErrorClass::Billing
-        | ErrorClass::Permission
-        | ErrorClass::NotFound
-        | ErrorClass::Quota
-        | ErrorClass::Tls
-        | ErrorClass::Proxy
-        | ErrorClass::ContextOverflow
-        | ErrorClass::Filtered
-        | ErrorClass::BadReply
-        | ErrorClass::Malformed => format!("The request to {provider} failed: {message}"),
+    let what = if class == ErrorClass::RateLimited {
+        format!("Rate limited by {provider}")
+    } else if class == ErrorClass::Overloaded {
+        format!("{provider} is overloaded")
+    } else if class == ErrorClass::Network {
+        format!("No connection to {provider}: {message}")
+    } else if matches!(class, ErrorClass::Idle | ErrorClass::Truncated) {
+        format!("The reply from {provider} was cut off: {message}")
+    } else {
+        format!("The request to {provider} failed: {message}")
     };
     let (attempt, of) = attempt;
     format!("{what}; retrying in {} ({attempt} of {of}).", seconds(wait))
@@ -286,8 +277,7 @@ pub(super) fn fell_back(from: &str, to: &str, why: &str) -> String {
 pub(super) fn seconds(took: Duration) -> String {
     match (took.as_millis() + 500) / 1_000 {
         0 => "less than a second".to_owned(),
-        1 => "1 second".to_owned(),
-        many => format!("{many} seconds"),
+        seconds => count(seconds, "second"),
     }
 }
 
@@ -300,20 +290,7 @@ pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
                 .to_owned()
         }
         TurnEnd::Interrupted => "Stopped.".to_owned(),
-        TurnEnd::LimitReached { limit } => match limit {
-            Limit::Requests => "The turn reached its request limit; send \"continue\" to go on.".to_owned(),
-            Limit::Tokens => "The turn reached its token limit; send \"continue\" to go on.".to_owned(),
-            Limit::Repetition => {
-                "Stopped: the model kept repeating a call with the same result; tell it what to do instead."
-                    .to_owned()
-            }
-            Limit::Output => {
-                "The reply was cut off at the model's output limit; send \"continue\" to go on.".to_owned()
-            }
-            Limit::Cap(cap) => {
-                format!("The turn stopped at {}; send \"continue\" to be asked again.", cap.setting())
-            }
-        },
+        TurnEnd::LimitReached { limit } => format!("{}.", capitalized(&rows::limit(*limit))),
         TurnEnd::Failed { error } => {
             let advice = error.advice();
             format!("Error: {}. {advice}", ended(&one_line_summary(&error.told(), 2 * WIDTH)))
@@ -340,17 +317,18 @@ pub(super) fn note(kind: &NoteKind, text: &str) -> Option<String> {
         let why: Vec<String> = used.iter().map(UsedMemory::why).collect();
         return Some(format!("Note: {} ({}).", UsedMemory::line(used), why.join("; ")));
     }
-    let mut label = kind.label()?.chars();
-    let first = label.next()?.to_uppercase();
-    Some(format!("{first}{}: {}", label.as_str(), one_line_summary(text, WIDTH)))
+    Some(format!("{}: {}", capitalized(kind.label()?), one_line_summary(text, WIDTH)))
+}
+
+/// Returns the text as the beginning of a sentence.
+fn capitalized(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 /// Returns `1 approval waits`, `3 approvals wait`.
-pub(super) fn approvals(count: usize) -> String {
-    match count {
-        1 => "1 approval waiting".to_owned(),
-        many => format!("{many} approvals waiting"),
-    }
+pub(super) fn approvals(number: usize) -> String {
+    format!("{} waiting", count(number, "approval"))
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ impl ContentBlock {
 fn call(start: Value) -> BlockContent {
     let mut fields = match start {
         Value::Object(fields) => fields,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+        _ => Map::new(),
     };
     let input = fields.shift_remove("input").unwrap_or_default();
     for known in ["type", "id", "name"] {

@@ -4,54 +4,44 @@
 //! cache marks move. Signed thinking is sent back only to the model that created it; unsigned thinking is
 //! never sent.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{WIRE, thinking};
 use crate::message::{
-    AssistantMessage, AssistantPart, Message, PartKind, ReturnPart, ReturnStatus, ToolReturn, UserPart,
+    AssistantMessage, AssistantPart, Message, PartKind, ReturnStatus, ToolReturn, UserPart,
 };
 use crate::provider::message_list::AlternatingMessages;
-use crate::provider::wire_text::{self, WireIds, bad_request, clean};
-use crate::provider::{ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
+use crate::provider::wire_text::{self, Body, WireIds, clean};
+use crate::provider::{ModelRequest, ParallelCalls, ProviderError, ToolChoice};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     let mut messages = messages(request)?;
     mark_messages(&mut messages);
     let asked = thinking::ask(request);
-    let mut body = Map::new();
-    let mut set = |key: &str, value: Value| {
-        body.insert(key.to_owned(), value);
-    };
-    set("model", json!(request.model));
-    set("max_tokens", json!(asked.max_tokens));
+    let mut body = Body::default();
+    body.set("model", request.model.as_str());
+    body.set("max_tokens", asked.max_tokens);
     if !request.tools.is_empty() {
-        set("tools", tools(request));
-        tool_choice(request).into_iter().for_each(|choice| set("tool_choice", choice));
+        body.set("tools", tools(request));
+        body.set_some("tool_choice", tool_choice(request));
     }
     if !request.system.trim().is_empty() {
         let mut block = json!({ "type": "text", "text": clean(&request.system) });
         mark(&mut block);
-        set("system", json!([block]));
+        body.set("system", json!([block]));
     }
     // A thinking budget is refused where the open tool loop does not begin with thinking.
     let possible = !asked.demands_signature || !begins_unsigned(&messages);
-    if !(asked.thinks && possible) && request.profile.sampling == Sampling::Free {
-        request.temperature.into_iter().for_each(|value| set("temperature", json!(value)));
-        request.top_p.into_iter().for_each(|value| set("top_p", json!(value)));
+    if !(asked.thinks && possible) {
+        body.sampling(request, ["temperature", "top_p"]);
     }
-    if let Some(thinking) = asked.thinking.filter(|_| possible) {
-        set("thinking", thinking);
-    }
-    if let Some(config) = asked.output_config {
-        set("output_config", config);
-    }
-    if let Some(container) = container(request) {
-        set("container", container);
-    }
-    set("messages", Value::Array(messages));
-    set("stream", json!(true));
-    serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
+    body.set_some("thinking", asked.thinking.filter(|_| possible));
+    body.set_some("output_config", asked.output_config);
+    body.set_some("container", container(request));
+    body.set("messages", Value::Array(messages));
+    body.set("stream", true);
+    body.into_bytes()
 }
 
 /// Returns the `tool_choice` field where it differs from the service's default.
@@ -168,7 +158,7 @@ impl MessageBlocks<'_> {
             let mut block = json!({
                 "type": "tool_result",
                 "tool_use_id": self.ids.of(&returned.call)?,
-                "content": return_content(returned),
+                "content": wire_text::return_content(returned, "text", image_block),
             });
             if let (Some(block), true) = (block.as_object_mut(), returned.status != ReturnStatus::Ok) {
                 block.insert("is_error".to_owned(), json!(true));
@@ -191,30 +181,6 @@ fn user_block(part: &UserPart) -> Option<Value> {
 
 fn image_block(media_type: &str, data: &str) -> Value {
     json!({ "type": "image", "source": { "type": "base64", "media_type": media_type, "data": data } })
-}
-
-fn return_content(returned: &ToolReturn) -> Value {
-    let mut text = returned.text();
-    if let Some(word) = wire_text::status_word(returned.status) {
-        text = format!("[{word}] {text}");
-    }
-    if text.trim().is_empty() {
-        "(no output)".clone_into(&mut text);
-    }
-    let images: Vec<Value> = returned
-        .content
-        .iter()
-        .filter_map(|part| match part {
-            ReturnPart::Image { media_type, data } => Some(image_block(media_type, data)),
-            ReturnPart::Text { .. } => None,
-        })
-        .collect();
-    if images.is_empty() {
-        return json!(clean(&text));
-    }
-    let mut blocks = vec![json!({ "type": "text", "text": clean(&text) })];
-    blocks.extend(images);
-    Value::Array(blocks)
 }
 
 /// Whether the last message answers the calls of a reply that does not begin with thinking.

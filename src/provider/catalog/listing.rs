@@ -86,10 +86,8 @@ pub async fn list(place: &ListEndpoint, patience: Duration) -> Result<Vec<Listed
 }
 
 async fn get(place: &ListEndpoint, path: &str, until: Instant) -> Result<Value, ProviderError> {
-    let headers: &[(&str, &str)] = match place.form {
-        ListForm::Anthropic => &[("anthropic-version", "2023-06-01")],
-        ListForm::OpenAi | ListForm::Gemini | ListForm::Ollama | ListForm::LmStudio => &[],
-    };
+    let headers: &[(&str, &str)] =
+        if matches!(place.form, ListForm::Anthropic) { &[("anthropic-version", "2023-06-01")] } else { &[] };
     get_json(&place.endpoint, path, headers, until.saturating_duration_since(Instant::now())).await
 }
 

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::signatures::{self, SIGNATURE};
 use super::{NO_SIGNATURE, WIRE, demands_signatures, schema, thinking};
@@ -15,64 +15,51 @@ use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, PartKind, ReturnPart, ToolCall, ToolReturn, UserPart,
 };
 use crate::provider::message_list::AlternatingMessages;
-use crate::provider::wire_text::{self, bad_request, clean, no_such_call};
-use crate::provider::{ModelRequest, ProviderError, Sampling, ToolChoice};
+use crate::provider::wire_text::{self, Body, clean, no_such_call};
+use crate::provider::{ModelRequest, ProviderError, ToolChoice};
 
 /// The longest function name that the service accepts, in bytes.
 const LONGEST_NAME: usize = 64;
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
-    let mut body = Map::new();
-    let mut set = |key: &str, value: Value| {
-        body.insert(key.to_owned(), value);
-    };
+    let mut body = Body::default();
     if !request.system.is_empty() {
-        set("systemInstruction", json!({ "parts": [{ "text": clean(&request.system) }] }));
+        body.set("systemInstruction", json!({ "parts": [{ "text": clean(&request.system) }] }));
     }
     if !request.tools.is_empty() {
-        set("tools", json!([{ "functionDeclarations": declarations(request) }]));
+        body.set("tools", json!([{ "functionDeclarations": declarations(request) }]));
         let mode = match request.tool_choice {
             ToolChoice::Auto => "AUTO",
             ToolChoice::Required => "ANY",
             ToolChoice::None => "NONE",
         };
-        set("toolConfig", json!({ "functionCallingConfig": { "mode": mode } }));
+        body.set("toolConfig", json!({ "functionCallingConfig": { "mode": mode } }));
     }
     let config = generation_config(request);
     if !config.is_empty() {
-        set("generationConfig", Value::Object(config));
+        body.set("generationConfig", config);
     }
-    set("contents", Value::Array(contents(request)?));
-    serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
+    body.set("contents", Value::Array(contents(request)?));
+    body.into_bytes()
 }
 
 fn declarations(request: &ModelRequest) -> Vec<Value> {
     let declaration = |tool: &crate::provider::ToolSchema| {
-        let mut declaration = Map::new();
-        declaration.insert("name".to_owned(), json!(function_name(&tool.name)));
-        declaration.insert("description".to_owned(), json!(tool.description));
-        if let Some(parameters) = schema::parameters(&tool.parameters) {
-            declaration.insert("parameters".to_owned(), parameters);
-        }
-        Value::Object(declaration)
+        let mut declaration = Body::default();
+        declaration.set("name", function_name(&tool.name));
+        declaration.set("description", tool.description.as_str());
+        declaration.set_some("parameters", schema::parameters(&tool.parameters));
+        declaration.into()
     };
     request.tools.iter().map(declaration).collect()
 }
 
-fn generation_config(request: &ModelRequest) -> Map<String, Value> {
-    let mut config = Map::new();
-    let mut set = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            config.insert(key.to_owned(), value);
-        }
-    };
-    set("maxOutputTokens", request.max_output_tokens.map(|limit| json!(limit)));
-    if request.profile.sampling == Sampling::Free {
-        set("temperature", request.temperature.map(|temperature| json!(temperature)));
-        set("topP", request.top_p.map(|top_p| json!(top_p)));
-    }
-    set("thinkingConfig", thinking::config(request));
+fn generation_config(request: &ModelRequest) -> Body {
+    let mut config = Body::default();
+    config.set_some("maxOutputTokens", request.max_output_tokens);
+    config.sampling(request, ["temperature", "topP"]);
+    config.set_some("thinkingConfig", thinking::config(request));
     config
 }
 

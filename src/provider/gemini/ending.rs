@@ -72,7 +72,7 @@ impl Ending {
                     None => number.to_string(),
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+            _ => return None,
         };
         let kind = match raw.as_str() {
             "STOP" => EndingKind::Stop,

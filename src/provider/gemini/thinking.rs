@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::provider::ModelRequest;
-use crate::provider::wire_text::level_of;
+use crate::provider::wire_text;
 
 /// The smallest budget that every model with budgets accepts, in tokens.
 const LEAST_BUDGET: u32 = 512;
@@ -45,12 +45,8 @@ fn budget(request: &ModelRequest) -> Option<u32> {
 
 fn level(request: &ModelRequest) -> Option<&'static str> {
     match request.thinking {
-        ThinkingLevel::Default => None,
         ThinkingLevel::Off if request.profile.thinking == ThinkingStyle::Always => Some("low"),
         ThinkingLevel::Off => Some("minimal"),
-        ThinkingLevel::Low => Some("low"),
-        ThinkingLevel::Medium => Some("medium"),
-        ThinkingLevel::High => Some("high"),
-        ThinkingLevel::Tokens(tokens) => Some(level_of(tokens)),
+        asked => wire_text::level(asked),
     }
 }

@@ -10,8 +10,8 @@ use super::decode::THINKING;
 use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::message::{AssistantMessage, ToolCall};
 use crate::provider::message_list::{MessageForm, MessageList, UserItem, own_thinking};
-use crate::provider::wire_text::{self, IdShape, bad_request, level_of};
-use crate::provider::{ModelRequest, ProviderError, Sampling, ToolChoice};
+use crate::provider::wire_text::{self, Body, IdShape, level};
+use crate::provider::{ModelRequest, ProviderError, ToolChoice};
 
 /// Models that accept a level only, by the start of their names; used where the profile has no thinking
 /// style.
@@ -19,39 +19,29 @@ const LEVELS: &[&str] = &["gpt-oss"];
 
 /// Returns the body's bytes; `num_ctx` is the requested context in tokens.
 pub fn body(request: &ModelRequest, num_ctx: u32) -> Result<Vec<u8>, ProviderError> {
-    let mut body = Map::new();
-    let mut set = |key: &str, value: Value| {
-        body.insert(key.to_owned(), value);
-    };
-    set("model", json!(request.model));
-    set("messages", Value::Array(messages(request)?));
+    let mut body = Body::default();
+    body.set("model", request.model.as_str());
+    body.set("messages", Value::Array(messages(request)?));
     // This wire cannot express that tools exist and must not be used.
     if !request.tools.is_empty() && request.tool_choice != ToolChoice::None {
-        set("tools", tools(request));
+        body.set("tools", tools(request));
     }
-    if let Some(think) = think(request) {
-        set("think", think);
-    }
-    set("stream", json!(true));
+    body.set_some("think", think(request));
+    body.set("stream", true);
     // An input that does not fit must fail, not be truncated silently; servers before 0.12.6 ignore these two
     // fields.
-    set("truncate", json!(false));
-    set("shift", json!(false));
-    set("options", options(request, num_ctx));
-    serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
+    body.set("truncate", false);
+    body.set("shift", false);
+    body.set("options", options(request, num_ctx));
+    body.into_bytes()
 }
 
-fn options(request: &ModelRequest, num_ctx: u32) -> Value {
-    let mut options = Map::new();
-    options.insert("num_ctx".to_owned(), json!(num_ctx));
-    if let Some(limit) = request.max_output_tokens {
-        options.insert("num_predict".to_owned(), json!(limit));
-    }
-    if request.profile.sampling == Sampling::Free {
-        options.extend(request.temperature.map(|value| ("temperature".to_owned(), json!(value))));
-        options.extend(request.top_p.map(|value| ("top_p".to_owned(), json!(value))));
-    }
-    Value::Object(options)
+fn options(request: &ModelRequest, num_ctx: u32) -> Body {
+    let mut options = Body::default();
+    options.set("num_ctx", num_ctx);
+    options.set_some("num_predict", request.max_output_tokens);
+    options.sampling(request, ["temperature", "top_p"]);
+    options
 }
 
 /// Returns `think`: a level for models known to accept one, else a boolean. Models that do not think refuse
@@ -62,16 +52,9 @@ fn think(request: &ModelRequest) -> Option<Value> {
         ThinkingStyle::Unknown if LEVELS.iter().any(|start| name.starts_with(start)) => ThinkingStyle::Always,
         style => style,
     };
-    let level = match request.thinking {
-        ThinkingLevel::Default => return None,
-        ThinkingLevel::Off => None,
-        ThinkingLevel::Low => Some("low"),
-        ThinkingLevel::Medium => Some("medium"),
-        ThinkingLevel::High => Some("high"),
-        ThinkingLevel::Tokens(tokens) => Some(level_of(tokens)),
-    };
-    match (style, level) {
+    match (style, level(request.thinking)) {
         (ThinkingStyle::Never, _) => None,
+        _ if request.thinking == ThinkingLevel::Default => None,
         (ThinkingStyle::Always, level) => Some(json!(level.unwrap_or("low"))),
         (ThinkingStyle::Levels, Some(level)) => Some(json!(level)),
         (ThinkingStyle::Unknown | ThinkingStyle::Budget, Some(_)) => Some(json!(true)),

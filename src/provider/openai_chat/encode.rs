@@ -4,7 +4,7 @@
 //! cache by prefix): only the cache marks move, for hosts that need them. Opaque data is sent back only to
 //! the codec and model that created it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::messages::{mark, messages};
 use super::{
@@ -12,47 +12,38 @@ use super::{
     reasoning, strict,
 };
 use crate::message::{Message, PartKind};
-use crate::provider::wire_text::bad_request;
-use crate::provider::{ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
+use crate::provider::wire_text::Body;
+use crate::provider::{ModelRequest, ParallelCalls, ProviderError, ToolChoice};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderError> {
-    let mut body = Map::new();
-    let mut set = |key: &str, value: Value| {
-        body.insert(key.to_owned(), value);
-    };
-    set("model", json!(request.model));
-    set("messages", Value::Array(marked_messages(request, quirks)?));
+    let mut body = Body::default();
+    body.set("model", request.model.as_str());
+    body.set("messages", Value::Array(marked_messages(request, quirks)?));
     for (key, value) in tool_fields(request, quirks) {
-        set(key, value);
+        body.set(key, value);
     }
-    if let Some(limit) = request.max_output_tokens {
-        match quirks.max_tokens {
-            MaxTokensField::MaxCompletionTokens => set("max_completion_tokens", json!(limit)),
-            MaxTokensField::MaxTokens => set("max_tokens", json!(limit)),
-        }
-    }
+    let limit = match quirks.max_tokens {
+        MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
+        MaxTokensField::MaxTokens => "max_tokens",
+    };
+    body.set_some(limit, request.max_output_tokens);
     if let Some((key, value)) = reasoning::field(request, quirks.reasoning) {
-        set(key, value);
+        body.set(key, value);
     }
-    if let Some(tokens) = reasoning::budget(request, quirks.reasoning) {
-        set("thinking_budget", json!(tokens));
-    }
-    if request.profile.sampling == Sampling::Free {
-        request.temperature.into_iter().for_each(|value| set("temperature", json!(value)));
-        request.top_p.into_iter().for_each(|value| set("top_p", json!(value)));
-    }
+    body.set_some("thinking_budget", reasoning::budget(request, quirks.reasoning));
+    body.sampling(request, ["temperature", "top_p"]);
     if let (OptionalField::Sent, Some(key)) = (quirks.prompt_cache_key, &request.cache_key) {
-        set("prompt_cache_key", json!(key));
+        body.set("prompt_cache_key", key.as_str());
     }
     if quirks.store == StoreField::Never {
-        set("store", json!(false));
+        body.set("store", false);
     }
-    set("stream", json!(true));
+    body.set("stream", true);
     if quirks.usage == UsageOption::Ask {
-        set("stream_options", json!({ "include_usage": true }));
+        body.set("stream_options", json!({ "include_usage": true }));
     }
-    serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
+    body.into_bytes()
 }
 
 /// Returns the fields for tools and tool choice.

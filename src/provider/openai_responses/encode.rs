@@ -3,58 +3,47 @@
 //! Equal conversations give equal bytes, and a longer one begins with the items of the shorter (the service
 //! caches by prefix).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{input, thinking};
 use crate::config::ThinkingStyle;
-use crate::provider::wire_text::{bad_request, clean};
+use crate::provider::wire_text::{Body, clean};
 use crate::provider::{ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
-    let mut body = Map::new();
-    let mut set = |key: &str, value: Value| {
-        body.insert(key.to_owned(), value);
-    };
-    set("model", json!(request.model));
+    let mut body = Body::default();
+    body.set("model", request.model.as_str());
     if !request.system.is_empty() {
-        set("instructions", json!(clean(&request.system)));
+        body.set("instructions", json!(clean(&request.system)));
     }
-    set("input", Value::Array(input::items(request)?));
+    body.set("input", Value::Array(input::items(request)?));
     if !request.tools.is_empty() {
-        set("tools", tools(request));
+        body.set("tools", tools(request));
         match request.tool_choice {
             ToolChoice::Auto => {}
-            ToolChoice::Required => set("tool_choice", json!("required")),
-            ToolChoice::None => set("tool_choice", json!("none")),
+            ToolChoice::Required => body.set("tool_choice", "required"),
+            ToolChoice::None => body.set("tool_choice", "none"),
         }
         if request.parallel_calls == ParallelCalls::One {
-            set("parallel_tool_calls", json!(false));
+            body.set("parallel_tool_calls", false);
         }
     }
-    if let Some(limit) = request.max_output_tokens {
-        set("max_output_tokens", json!(limit));
-    }
-    if let Some(effort) = thinking::effort(request) {
-        set("reasoning", json!({ "effort": effort, "summary": "auto" }));
-    }
+    body.set_some("max_output_tokens", request.max_output_tokens);
+    let effort = thinking::effort(request);
+    body.set_some("reasoning", effort.map(|effort| json!({ "effort": effort, "summary": "auto" })));
     if request.profile.sampling == Sampling::Free {
-        for (key, value) in [("temperature", request.temperature), ("top_p", request.top_p)] {
-            if let Some(value) = value {
-                set(key, decimal(value));
-            }
-        }
+        body.set_some("temperature", request.temperature.map(decimal));
+        body.set_some("top_p", request.top_p.map(decimal));
     }
-    if let Some(key) = &request.cache_key {
-        set("prompt_cache_key", json!(key));
-    }
-    set("store", json!(false));
+    body.set_some("prompt_cache_key", request.cache_key.as_deref());
+    body.set("store", false);
     // A model that does not think refuses a request for its reasoning (gpt-4o, gpt-4.1: status 400).
     if request.profile.thinking != ThinkingStyle::Never {
-        set("include", json!(["reasoning.encrypted_content"]));
+        body.set("include", json!(["reasoning.encrypted_content"]));
     }
-    set("stream", json!(true));
-    serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
+    body.set("stream", true);
+    body.into_bytes()
 }
 
 /// Converts a number so that it prints as written: 0.7, not the nearest longer one.

@@ -9,9 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::WIRE;
 use super::output::{LATE, LATER, UNWRAPPED};
-use crate::message::{
-    AssistantMessage, Message, Opaque, PartKind, ReturnPart, StopKind, ToolCall, ToolReturn, UserPart,
-};
+use crate::message::{AssistantMessage, Message, Opaque, PartKind, StopKind, ToolCall, ToolReturn, UserPart};
 use crate::provider::decoder::text_of;
 use crate::provider::wire_text::{self, WireIds, clean};
 use crate::provider::{ModelRequest, ProviderError};
@@ -88,14 +86,10 @@ impl InputItems<'_> {
     /// Returns the data of a part that this model must get back. `None` for a reply that was refused or cut
     /// off, because some of its parts are missing.
     fn own<'b>(&self, reply: &AssistantMessage, opaque: Option<&'b Opaque>) -> Option<&'b Value> {
-        match reply.stop.kind {
-            StopKind::Refusal | StopKind::Interrupted => None,
-            StopKind::EndTurn
-            | StopKind::ToolUse
-            | StopKind::MaxTokens
-            | StopKind::StopSequence
-            | StopKind::PauseTurn
-            | StopKind::Other => wire_text::own(opaque, WIRE, self.request),
+        if matches!(reply.stop.kind, StopKind::Refusal | StopKind::Interrupted) {
+            None
+        } else {
+            wire_text::own(opaque, WIRE, self.request)
         }
     }
 
@@ -110,7 +104,7 @@ impl InputItems<'_> {
     fn returns(&mut self, returns: &[ToolReturn]) -> Result<(), ProviderError> {
         for returned in returns {
             let id = self.ids.of(&returned.call)?;
-            let output = output(returned);
+            let output = wire_text::return_content(returned, "input_text", image);
             self.items.push(json!({ "type": "function_call_output", "call_id": id, "output": output }));
         }
         Ok(())
@@ -181,20 +175,4 @@ fn call_item(call: &ToolCall, id: &str) -> Value {
         "name": wire_text::tool_name(call.name.as_str()),
         "arguments": clean(&arguments),
     })
-}
-
-/// Formats a tool return as text, or as text and images; this wire has no field for its status.
-fn output(returned: &ToolReturn) -> Value {
-    let text = wire_text::return_text(returned);
-    let images = returned.content.iter().filter_map(|part| match part {
-        ReturnPart::Image { media_type, data } => Some(image(media_type, data)),
-        ReturnPart::Text { .. } => None,
-    });
-    let images: Vec<Value> = images.collect();
-    if images.is_empty() {
-        return json!(text);
-    }
-    let mut content = vec![json!({ "type": "input_text", "text": text })];
-    content.extend(images);
-    Value::Array(content)
 }

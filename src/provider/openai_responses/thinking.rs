@@ -2,21 +2,18 @@
 
 use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::provider::ModelRequest;
-use crate::provider::wire_text::level_of;
+use crate::provider::wire_text;
 
 /// Returns the effort to request; `None` = the request omits it.
 pub fn effort(request: &ModelRequest) -> Option<&'static str> {
     let style = request.profile.thinking;
     match (style, request.thinking) {
         (ThinkingStyle::Never, _) | (_, ThinkingLevel::Default) => None,
-        (_, ThinkingLevel::Low) => Some("low"),
-        (_, ThinkingLevel::Medium) => Some("medium"),
-        (_, ThinkingLevel::High) => Some("high"),
-        (_, ThinkingLevel::Tokens(tokens)) => Some(level_of(tokens)),
         (ThinkingStyle::Levels, ThinkingLevel::Off) => Some("none"),
         (ThinkingStyle::Always, ThinkingLevel::Off) => least(&request.model),
         // Models that do not think by default, and unknown ones, get no effort.
         (ThinkingStyle::Unknown | ThinkingStyle::Budget, ThinkingLevel::Off) => None,
+        (_, asked) => wire_text::level(asked),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::history::SessionId;
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::{FULL, StartedCommand, Task, Tasks};
 use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Survivor, looks_held};
+use crate::tool::builtin::whole_characters;
 
 /// The user's command, if one runs, and the ends of what runs in the background.
 pub(super) struct Shell {
@@ -206,11 +207,7 @@ impl Shell {
 impl Running {
     /// Returns the complete characters received.
     fn text(&mut self, bytes: &[u8]) -> String {
-        self.torn.extend_from_slice(bytes);
-        let whole = whole_characters(&self.torn);
-        let rest = self.torn.split_off(whole);
-        let bytes = std::mem::replace(&mut self.torn, rest);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let text = whole_characters(&mut self.torn, bytes);
         self.kept.push(&text);
         text
     }
@@ -219,24 +216,6 @@ impl Running {
         let output = self.kept.text();
         let output = if output.trim().is_empty() { "(no output)".to_owned() } else { output };
         format!("The user ran {} themselves: {outcome}.\n{output}", code(&self.command))
-    }
-}
-
-/// Returns the length up to the last complete character; bytes that are no text count as complete.
-fn whole_characters(bytes: &[u8]) -> usize {
-    match std::str::from_utf8(bytes) {
-        Ok(_) => bytes.len(),
-        // `error_len` is absent exactly if the end is cut off.
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        Err(_) => {
-            let tail = bytes.len().saturating_sub(3);
-            (tail..bytes.len())
-                .find(|at| {
-                    std::str::from_utf8(&bytes[*at..])
-                        .is_err_and(|e| e.valid_up_to() == 0 && e.error_len().is_none())
-                })
-                .unwrap_or(bytes.len())
-        }
     }
 }
 
@@ -327,7 +306,9 @@ mod tests {
             (b"\xff\xc3", 1),
             (b"", 0),
         ] {
-            assert_eq!(whole_characters(bytes), whole, "{bytes:?}");
+            let mut torn = Vec::new();
+            whole_characters(&mut torn, bytes);
+            assert_eq!(bytes.len() - torn.len(), whole, "{bytes:?}");
         }
     }
 

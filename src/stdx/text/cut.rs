@@ -3,6 +3,8 @@
 //! Called by the tools that cap their output, by the prompt builder and by lists in the front ends. It never
 //! hides that something is missing: the result has the counts, which callers display, or ends in `…`.
 
+use std::path::Path;
+
 use super::{sanitize_line, truncate};
 
 /// The beginning and the end of a text, and the amount dropped between them.
@@ -45,6 +47,19 @@ fn tail_start(text: &str, room: usize) -> usize {
     match tail.find('\n') {
         Some(at) if at < room / 2 => start + at + 1,
         Some(_) | None => start,
+    }
+}
+
+/// Returns a path on one line in at most `width` cells, only its last parts if it is long.
+#[must_use]
+pub fn short_path(path: &Path, width: usize) -> String {
+    let shown = path.display().to_string();
+    let parts: Vec<&str> = shown.split('/').collect();
+    match parts.as_slice() {
+        [.., above, folder] if shown.chars().count() > 30 => {
+            one_line_summary(&format!("…/{above}/{folder}"), width)
+        }
+        _ => one_line_summary(&shown, width),
     }
 }
 

@@ -162,6 +162,15 @@ impl Line {
     }
 }
 
+/// Formats a count with the thing counted: `1 turn`, `2 turns`, `3 replies`.
+pub fn count(number: impl TryInto<u128>, one: &str) -> String {
+    match (number.try_into().unwrap_or(u128::MAX), one.strip_suffix('y')) {
+        (1, _) => format!("1 {one}"),
+        (number, Some(stem)) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{number} {stem}ies"),
+        (number, _) => format!("{number} {one}s"),
+    }
+}
+
 /// Formats a whole number with thousands separators: `1,234,567`.
 pub fn grouped(number: impl std::fmt::Display) -> String {
     let digits = number.to_string();

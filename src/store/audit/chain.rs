@@ -92,7 +92,7 @@ pub fn append(write: &Write<'_>, session: Option<&SessionId>, entry: &Entry) -> 
         call: entry.call.as_ref().map(|call| call.0.as_str()),
         request: entry.request.as_ref().map(|request| request.0.as_str()),
         tool: tool.as_deref(),
-        kind: entry.kind.as_str(),
+        kind: entry.kind.word(),
         decider: entry.decider.as_deref(),
         details: &details,
     };
@@ -173,7 +173,7 @@ fn call_in(value: &Value, call: &str) -> Option<(String, Value)> {
             fields.values().find_map(|field| call_in(field, call))
         }
         Value::Array(items) => items.iter().find_map(|item| call_in(item, call)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        _ => None,
     }
 }
 

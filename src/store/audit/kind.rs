@@ -2,6 +2,8 @@
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 
+use crate::stdx::names::names;
+
 /// The kind of an audit row. Stored: variants may only be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -34,36 +36,29 @@ pub enum AuditKind {
     Pruned,
 }
 
-impl AuditKind {
-    const ALL: [(Self, &'static str); 16] = [
-        (Self::Asked, "asked"),
-        (Self::Judged, "judged"),
-        (Self::Decided, "decided"),
-        (Self::Expired, "expired"),
-        (Self::Withdrawn, "withdrawn"),
-        (Self::Superseded, "superseded"),
-        (Self::Started, "started"),
-        (Self::Finished, "finished"),
-        (Self::RuleSaved, "rule_saved"),
-        (Self::RuleRevoked, "rule_revoked"),
-        (Self::FolderTrusted, "folder_trusted"),
-        (Self::FolderUntrusted, "folder_untrusted"),
-        (Self::HookTrusted, "hook_trusted"),
-        (Self::HookUntrusted, "hook_untrusted"),
-        (Self::Stance, "stance"),
-        (Self::Pruned, "pruned"),
-    ];
-
-    /// Returns the stored form.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL.into_iter().find(|(kind, _)| *kind == self).map_or("", |(_, word)| word)
+names! {
+    AuditKind, all {
+        Asked = "asked",
+        Judged = "judged",
+        Decided = "decided",
+        Expired = "expired",
+        Withdrawn = "withdrawn",
+        Superseded = "superseded",
+        Started = "started",
+        Finished = "finished",
+        RuleSaved = "rule_saved",
+        RuleRevoked = "rule_revoked",
+        FolderTrusted = "folder_trusted",
+        FolderUntrusted = "folder_untrusted",
+        HookTrusted = "hook_trusted",
+        HookUntrusted = "hook_untrusted",
+        Stance = "stance",
+        Pruned = "pruned",
     }
 }
 
 impl FromSql for AuditKind {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let word = value.as_str()?;
-        let known = Self::ALL.into_iter().find(|(_, name)| *name == word);
-        known.map(|(kind, _)| kind).ok_or(FromSqlError::InvalidType)
+        Self::named(value.as_str()?).ok_or(FromSqlError::InvalidType)
     }
 }

@@ -96,7 +96,7 @@ fn conditions(filter: &AuditFilter, limit: usize) -> (String, Vec<Param>) {
         add(term, Param::Text(about.clone()));
     }
     if let Some(kind) = kind {
-        add("a.kind = ?", Param::Text(kind.as_str().to_owned()));
+        add("a.kind = ?", Param::Text(kind.word().to_owned()));
     }
     if let Some(no) = no {
         add("a.no = ?", Param::Integer(i64::try_from(*no).unwrap_or(i64::MAX)));

@@ -176,7 +176,7 @@ impl Walk {
         if self.kept.as_ref().is_some_and(|kept| kept.no == no && kept.hash != hash) {
             return Ok(Some(AuditFinding::Replaced { no }));
         }
-        if columns.kind == AuditKind::Pruned.as_str() {
+        if columns.kind == AuditKind::Pruned.word() {
             self.prunings.extend(serde_json::from_str::<Pruned>(columns.details));
         }
         if self.expected.as_ref().is_some_and(|expected| hash.starts_with(expected.as_str())) {

@@ -8,6 +8,7 @@ use super::place::ToolPath;
 use super::text_file::{Encoding, decode};
 use super::typed::RunContext;
 use super::work::{interrupted, misuse, terminal};
+use crate::stdx::text::count;
 use crate::tool::diff::{Untouched, counts, diff_inside};
 use crate::tool::{Access, CallPlan, DiffLine, Effect, Preview, Risk, ToolError, ToolOutput};
 use crate::undo::Keep;
@@ -70,7 +71,7 @@ impl Change {
         let (added, removed) = counts(&lines);
         let shown = &self.shown;
         let summary = match &self.old {
-            Present::Absent => format!("write {} to {shown} (new file)", counted(added)),
+            Present::Absent => format!("write {} to {shown} (new file)", count(added, "line")),
             Present::File { .. } => format!("change {shown}: +{added} -{removed}"),
         };
         let (risk, needs_person) = guard(place, &self.path);
@@ -121,9 +122,4 @@ pub fn guard(place: &ToolPath, path: &Path) -> (Risk, Option<String>) {
     } else {
         (Risk::Medium, None)
     }
-}
-
-/// Formats a number of lines.
-pub fn counted(lines: usize) -> String {
-    if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::output::{Capture, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::work::{look_plan, misuse, terminal};
+use super::work::{collected, look_plan, misuse, terminal};
 use crate::message::Source;
 use crate::sandbox::{Command, Confinement, ExecEvent, Exit, Sandbox};
 use crate::stdx::secret_files::may_hold_secrets;
@@ -128,16 +128,10 @@ impl Git {
                 "the filters in the settings of git cannot be told, so git is not run; use a command instead",
             )
         };
-        let mut events = self.sandbox.spawn(self.command(FILTERS.to_owned(), cx, &[]), cx.cancel.clone());
-        let (mut bytes, mut exit) = (Vec::new(), None);
-        while let Some(event) = events.next().await {
-            match event.map_err(|error| terminal(format!("git could not be run: {error}")))? {
-                ExecEvent::Output(more) if bytes.len() + more.len() > MOST_NAMES => return Err(unknown()),
-                ExecEvent::Output(more) => bytes.extend(more),
-                ExecEvent::Exited(how) => exit = Some(how),
-                ExecEvent::Survivors { .. } => {}
-            }
-        }
+        let command = self.command(FILTERS.to_owned(), cx, &[]);
+        let (bytes, exit) = collected(&*self.sandbox, command, &cx.cancel, MOST_NAMES)
+            .await
+            .map_err(|error| terminal(format!("git could not be run: {error}")))?;
         match exit {
             Some(Exit::Code(127)) => {
                 return Err(ToolError::Unavailable { message: "git is not installed".to_owned() });

@@ -16,7 +16,7 @@ use super::typed::{RunContext, TypedTool};
 use super::walk::walker;
 use super::work::{interrupted, look_plan, misuse};
 use crate::message::ReturnStatus;
-use crate::stdx::text::sanitize_line;
+use crate::stdx::text::{count, sanitize_line};
 use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput};
 
 /// The maximum number of hidden entries to name; of the others only the number is reported.
@@ -117,8 +117,7 @@ fn line(path: &Path, name: &str, metadata: &Metadata) -> String {
         let broken = if path.exists() { "" } else { " (broken)" };
         return format!("{name} -> {}{broken}", sanitize_line(&target));
     }
-    let unit = if metadata.len() == 1 { "byte" } else { "bytes" };
-    format!("{name}  {} {unit}", metadata.len())
+    format!("{name}  {}", count(metadata.len(), "byte"))
 }
 
 fn hidden_note(hidden: &[&String]) -> Option<String> {

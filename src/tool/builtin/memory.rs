@@ -108,28 +108,18 @@ pub struct UpdateMemory(pub Memories);
 /// Deletes a memory.
 pub struct ForgetMemory(pub Memories);
 
-fn failed(error: &MemoryError) -> ToolError {
-    match error {
-        MemoryError::Io { .. } | MemoryError::Index { .. } | MemoryError::Changed { .. } => {
-            terminal(error.to_string())
-        }
-        MemoryError::None { .. }
-        | MemoryError::BadId { .. }
-        | MemoryError::Twice { .. }
-        | MemoryError::Broken { .. }
-        | MemoryError::NoFolder
-        | MemoryError::Untrusted
-        | MemoryError::Full { .. }
-        | MemoryError::Empty
-        | MemoryError::TooLong { .. }
-        | MemoryError::Secret
-        | MemoryError::BadTag { .. } => misuse(error.to_string()),
+impl From<MemoryError> for ToolError {
+    fn from(error: MemoryError) -> Self {
+        let words = error.to_string();
+        let is_final =
+            matches!(error, MemoryError::Io { .. } | MemoryError::Index { .. } | MemoryError::Changed { .. });
+        if is_final { terminal(words) } else { misuse(words) }
     }
 }
 
 fn found(memories: &Memories, project: &Path, id: &str) -> Result<StoredMemory, ToolError> {
-    let id: MemoryId = id.parse().map_err(|error| failed(&error))?;
-    memories.find(project, id).map_err(|error| failed(&error))
+    let id: MemoryId = id.parse()?;
+    Ok(memories.find(project, id)?)
 }
 
 /// Returns what a plan depends on: the file of a memory as it is.
@@ -187,12 +177,8 @@ impl TypedTool for SaveMemory {
     }
 
     fn plan(&self, args: SaveArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
-        let new = self
-            .0
-            .checked(args.kept(Authorship::Inferred), &place.workspace)
-            .map_err(|error| failed(&error))?;
-        let similar =
-            self.0.similar(&place.workspace, new.scope, &new.text).map_err(|error| failed(&error))?;
+        let new = self.0.checked(args.kept(Authorship::Inferred), &place.workspace)?;
+        let similar = self.0.similar(&place.workspace, new.scope, &new.text)?;
         if let Some((old, alike)) = similar {
             let after = self.0.changed(&old.memory, replacement(&old.memory, new));
             return Ok(change_plan(
@@ -201,9 +187,7 @@ impl TypedTool for SaveMemory {
                 Some(&after),
             ));
         }
-        self.0
-            .check_room(&place.workspace, new.scope, (None, new.text.len()))
-            .map_err(|error| failed(&error))?;
+        self.0.check_room(&place.workspace, new.scope, (None, new.text.len()))?;
         let summary = one_line_summary(&format!("remember: {}", new.text), WIDTH);
         let mut fields = vec![("text".to_owned(), new.text)];
         if !new.tags.is_empty() {
@@ -219,7 +203,7 @@ impl TypedTool for SaveMemory {
         cx.change(move |cx| {
             let session = cx.call.0.split('/').next().map(str::to_owned);
             let new = NewMemory { session, call: Some(cx.call.0.clone()), ..args.kept(cx.authorship) };
-            let saved = memories.save(&cx.place.workspace, new).map_err(|error| failed(&error))?;
+            let saved = memories.save(&cx.place.workspace, new)?;
             Ok(output(memories.said_of(&saved, "/memory"), []))
         })
         .await
@@ -238,13 +222,10 @@ impl SaveArgs {
 }
 
 fn first_line(status: ReturnStatus, text: &str) -> String {
-    match status {
-        ReturnStatus::Ok => text.lines().next().unwrap_or_default().to_owned(),
-        ReturnStatus::Failed
-        | ReturnStatus::Denied
-        | ReturnStatus::Undecided
-        | ReturnStatus::Interrupted
-        | ReturnStatus::Unknown => String::new(),
+    if matches!(status, ReturnStatus::Ok) {
+        text.lines().next().unwrap_or_default().to_owned()
+    } else {
+        String::new()
     }
 }
 
@@ -277,7 +258,7 @@ impl TypedTool for RecallMemory {
                 &args.query,
                 usize::try_from(limit).unwrap_or(usize::MAX),
             );
-            let found = found.map_err(|error| failed(&error))?;
+            let found = found?;
             let text =
                 if found.is_empty() { "No memory has these words.\n".to_owned() } else { told(&found) };
             Ok(output(cap(text, cx.output_limit, &cx.spill), found.iter().map(|one| &one.found)))
@@ -331,8 +312,7 @@ impl TypedTool for ListMemories {
     async fn run(&self, _: ListArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
         let memories = self.0.clone();
         cx.read(move |cx| {
-            let listing: Listing =
-                memories.list(&cx.place.workspace, LISTED).map_err(|error| failed(&error))?;
+            let listing: Listing = memories.list(&cx.place.workspace, LISTED)?;
             Ok(output(cap(listed(&listing), cx.output_limit, &cx.spill), &listing.memories))
         })
         .await
@@ -378,8 +358,7 @@ impl TypedTool for UpdateMemory {
 
     fn plan(&self, args: UpdateArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let old = found(&self.0, &place.workspace, &args.id)?;
-        let change =
-            self.0.checked_change(args.change(Authorship::Inferred)?).map_err(|error| failed(&error))?;
+        let change = self.0.checked_change(args.change(Authorship::Inferred)?)?;
         let after = self.0.changed(&old.memory, change);
         if whole(&after) == whole(&old.memory) {
             return Err(misuse(format!("nothing would change in memory #{}", old.id)));
@@ -392,8 +371,7 @@ impl TypedTool for UpdateMemory {
         cx.change(move |cx| {
             let old = found(&memories, &cx.place.workspace, &args.id)?;
             let change = args.change(cx.authorship)?;
-            let stored =
-                memories.update(&cx.place.workspace, &old, change).map_err(|error| failed(&error))?;
+            let stored = memories.update(&cx.place.workspace, &old, change)?;
             Ok(output(format!("changed {}\n", line(&stored)), [&stored]))
         })
         .await
@@ -420,7 +398,7 @@ impl TypedTool for ForgetMemory {
         let memories = self.0.clone();
         cx.change(move |cx| {
             let old = found(&memories, &cx.place.workspace, &args.id)?;
-            memories.forget(&cx.place.workspace, &old).map_err(|error| failed(&error))?;
+            memories.forget(&cx.place.workspace, &old)?;
             Ok(output(format!("forgot {}\n", old.id.shown()), []))
         })
         .await

@@ -234,6 +234,13 @@ pub fn without_torn_end(bytes: &[u8]) -> &[u8] {
     }
 }
 
+/// Adds bytes to those of an incomplete character; returns the complete characters, and leaves the rest.
+pub fn whole_characters(torn: &mut Vec<u8>, bytes: &[u8]) -> String {
+    torn.extend_from_slice(bytes);
+    let rest = torn.split_off(without_torn_end(torn).len());
+    String::from_utf8_lossy(&std::mem::replace(torn, rest)).into_owned()
+}
+
 fn without_torn_start(bytes: &[u8]) -> &[u8] {
     let torn = bytes.iter().take(3).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count();
     &bytes[torn..]

@@ -115,15 +115,9 @@ impl ToolPath {
 }
 
 fn refused(error: &PathError) -> ToolError {
-    match error {
+    if matches!(error, PathError::Root { .. }) {
         // No other arguments would help: the workspace itself is gone.
-        PathError::Root { .. } => ToolError::Terminal { message: error.to_string() },
-        PathError::Empty { .. }
-        | PathError::Nul { .. }
-        | PathError::Tilde { .. }
-        | PathError::Outside { .. }
-        | PathError::ThroughFile { .. }
-        | PathError::TooManyLinks { .. }
-        | PathError::Lookup { .. } => ToolError::Misuse { hint: error.to_string() },
+        return ToolError::Terminal { message: error.to_string() };
     }
+    ToolError::Misuse { hint: error.to_string() }
 }

@@ -1,9 +1,15 @@
 //! Runs the tools' blocking work, and builds the plans and errors they share.
 
+use std::io;
+
+use futures::StreamExt as _;
+use tokio_util::sync::CancellationToken;
+
 use super::place::ToolPath;
+use crate::sandbox::{Command, ExecEvent, Exit, Sandbox};
 use crate::stdx::paths::display_relative;
 use crate::stdx::secret_files::may_hold_secrets;
-use crate::tool::{Access, CallPlan, Preview, Risk, ToolError, Undo};
+use crate::tool::{Access, CallPlan, Risk, ToolError};
 
 /// Runs blocking work off the async threads. If the future is dropped, the work continues and its result is
 /// lost: use it only for reads, and for writes that the caller awaits.
@@ -14,19 +20,32 @@ pub async fn off_thread<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(broken(error)))
 }
 
+/// Runs a command and returns its output and how it ended. One that prints more than `most` bytes is ended, without an
+/// exit.
+pub async fn collected(
+    sandbox: &dyn Sandbox,
+    command: Command,
+    cancel: &CancellationToken,
+    most: usize,
+) -> io::Result<(Vec<u8>, Option<Exit>)> {
+    let mut events = sandbox.spawn(command, cancel.clone());
+    let (mut bytes, mut exit) = (Vec::new(), None);
+    while let Some(event) = events.next().await {
+        match event? {
+            ExecEvent::Output(more) => bytes.extend(more),
+            ExecEvent::Exited(how) => exit = Some(how),
+            ExecEvent::Survivors { .. } => {}
+        }
+        if bytes.len() > most {
+            return Ok((bytes, None));
+        }
+    }
+    Ok((bytes, exit))
+}
+
 /// Returns the plan of a read-only call on one file or folder.
 pub fn look_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
-    CallPlan {
-        summary,
-        preview: Preview::None,
-        risk: Risk::Low,
-        access: Access::Paths { reads: vec![path], writes: Vec::new() },
-        basis: Vec::new(),
-        undo: Undo::None,
-        effect: crate::tool::Effect::OfTool,
-        question: None,
-        needs_person: None,
-    }
+    CallPlan::new(summary, Risk::Low, Access::Paths { reads: vec![path], writes: Vec::new() })
 }
 
 /// Returns the plan of a call that touches no file.

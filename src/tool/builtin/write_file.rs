@@ -6,12 +6,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::{Change, NewText, counted};
+use super::change::{Change, NewText};
 use super::files::{MAX_CHANGED, Present, check_seen, present};
 use super::place::ToolPath;
 use super::text_file::{Encoding, decode, with_ends_of};
 use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
+use crate::stdx::text::count;
 use crate::tool::diff::Untouched;
 use crate::tool::{CallPlan, Category, Seen, SideEffect, ToolError, ToolOutput};
 
@@ -51,7 +52,7 @@ impl TypedTool for WriteFile {
                 Present::Absent => "created",
                 Present::File { .. } => "replaced",
             };
-            let (lines, bytes) = (counted(change.new.text.lines().count()), change.new.bytes.len());
+            let (lines, bytes) = (count(change.new.text.lines().count(), "line"), change.new.bytes.len());
             change.make(cx, Self::NAME, format!("{done} {}: {lines}, {bytes} bytes", change.shown))
         })
         .await

@@ -142,7 +142,7 @@ impl CredentialStore for TokenFile {
 
 /// A server whose tokens are meant.
 #[derive(Clone, Copy)]
-pub(super) struct Account<'a> {
+pub struct Account<'a> {
     pub name: &'a str,
     pub url: &'a str,
     pub oauth: &'a OAuthSettings,
@@ -241,7 +241,7 @@ pub fn log_out(name: &str, settings: &ServerSettings, place: &ServerPlace) -> io
 }
 
 /// Gets tokens for a server that asked for them with `challenge`, a header `WWW-Authenticate`.
-pub(super) async fn authorize(
+pub async fn authorize(
     of: Account<'_>,
     scopes: &[String],
     challenge: Option<&str>,

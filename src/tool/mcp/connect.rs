@@ -50,7 +50,7 @@ const MOST_REDIRECTS: usize = 5;
 const LAST_LINES: usize = 4096;
 
 /// Why a server could not be connected.
-pub(super) struct ConnectError {
+pub struct ConnectError {
     /// For people.
     pub why: String,
     /// The header `WWW-Authenticate` of a server that wants a login.
@@ -64,7 +64,7 @@ impl From<String> for ConnectError {
 }
 
 /// A connected server. Dropping it ends the server's program.
-pub(super) struct Connection {
+pub struct Connection {
     running: RunningService<RoleClient, Client>,
     lists_changed: Arc<Notify>,
     /// Fires when the program ended.
@@ -127,7 +127,7 @@ pub fn shown(settings: &ServerSettings) -> String {
 }
 
 /// Connects a server; errs with the reason, for people. Bounded by its `timeout`.
-pub(super) async fn connect(
+pub async fn connect(
     name: &str,
     settings: &ServerSettings,
     place: &ServerPlace,

@@ -9,10 +9,10 @@ use serde_json::json;
 
 use super::names;
 use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
+use crate::stdx::text::count;
 use crate::tool::builtin::{RunContext, ToolPath, TypedTool};
 use crate::tool::{
-    Access, CallPlan, Category, Effect, FIND_TOOLS, Origin, Preview, Risk, Seen, ToolError, ToolOutput,
-    ToolSpec, Toolset, Undo,
+    Access, CallPlan, Category, FIND_TOOLS, Origin, Risk, Seen, ToolError, ToolOutput, ToolSpec, Toolset,
 };
 
 /// The most tools that one call finds.
@@ -48,17 +48,7 @@ impl TypedTool for FindTools {
             return Err(ToolError::Misuse { hint: "give `names` or `words`".to_owned() });
         }
         let wanted = if args.names.is_empty() { args.words } else { args.names.join(", ") };
-        Ok(CallPlan {
-            summary: format!("find tools: {}", names::line(&wanted)),
-            preview: Preview::None,
-            risk: Risk::Low,
-            access: Access::Nothing,
-            basis: Vec::new(),
-            undo: Undo::None,
-            effect: Effect::OfTool,
-            question: None,
-            needs_person: None,
-        })
+        Ok(CallPlan::new(format!("find tools: {}", names::line(&wanted)), Risk::Low, Access::Nothing))
     }
 
     async fn run(&self, args: FindToolsArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
@@ -82,15 +72,9 @@ impl TypedTool for FindTools {
     }
 
     fn outcome(status: ReturnStatus, text: &str) -> String {
-        if status == ReturnStatus::Ok { found_in_words(text) } else { String::new() }
-    }
-}
-
-/// Says how many tools were found, by the text for the model: a heading, and a line each.
-fn found_in_words(text: &str) -> String {
-    match text.lines().count().saturating_sub(1) {
-        1 => "1 tool".to_owned(),
-        many => format!("{many} tools"),
+        // A heading, and a line each.
+        let found = || count(text.lines().count().saturating_sub(1), "tool");
+        if status == ReturnStatus::Ok { found() } else { String::new() }
     }
 }
 

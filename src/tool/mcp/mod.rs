@@ -7,7 +7,6 @@
 
 mod auth;
 mod client;
-mod conformance;
 mod connect;
 mod find;
 mod guarded;
@@ -26,10 +25,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-pub use self::auth::{log_in, log_out};
-pub use self::client::{Elicitation, ElicitationAnswer, ElicitationKind, Elicitor};
-pub use self::conformance::conformance;
-pub use self::connect::shown;
+pub use self::auth::{Account, authorize, log_in, log_out};
+pub use self::client::{Elicitation, ElicitationAnswer, ElicitationKind, Elicitor, Handlers};
+pub use self::connect::{ConnectError, Connection, connect, shown};
 use self::find::FindTools;
 pub use self::offers::{CompletionTarget, PromptArgument, ServerPrompt, ServerResource, ServerText};
 pub use self::server::tools_with;
@@ -37,6 +35,7 @@ use self::server::{Server, used_servers};
 use crate::config::{ServerScope, ServerSettings};
 use crate::message::ToolName;
 use crate::sandbox::Sandbox;
+use crate::stdx::text::count;
 use crate::tool::builtin::Typed;
 use crate::tool::{FIND_TOOLS, Registry};
 
@@ -149,10 +148,7 @@ impl ServerFacts {
     /// Says how many tools it offers.
     #[must_use]
     pub fn tools_in_words(&self) -> String {
-        match self.tools.len() {
-            1 => "1 tool".to_owned(),
-            many => format!("{many} tools"),
-        }
+        count(self.tools.len(), "tool")
     }
 }
 

@@ -101,7 +101,7 @@ fn checked(schema: &mut Value, depth: usize) -> Result<(), String> {
             Ok(())
         }
         Value::Array(items) => items.iter_mut().try_for_each(|item| checked(item, depth + 1)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+        _ => Ok(()),
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::Look;
 use super::diff::{Side, code_lines};
 use crate::stdx::json_stream::StringReader;
-use crate::stdx::text::{expand_tabs, width};
+use crate::stdx::text::{count, expand_tabs, width};
 use crate::tui::line::{Ink, Line, Margin, Span};
 use crate::tui::markdown::{Highlighter, Language, Languages};
 use crate::tui::theme::Role;
@@ -129,8 +129,7 @@ impl ArgsPreview {
             above += text.ended - text.last.len();
         }
         if above > 0 {
-            let lines = if above == 1 { "line" } else { "lines" };
-            let remark = margin.rest.clone().with(format!("… {above} {lines} above"), Role::Dim);
+            let remark = margin.rest.clone().with(format!("… {} above", count(above, "line")), Role::Dim);
             rows.push_front(remark.ours().cut(look.width));
         }
         rows.into()
@@ -234,10 +233,8 @@ impl CodeLine {
     }
 
     fn rows(&self, kind: ArgKind, number: usize, width: usize) -> Vec<Line> {
-        let number = match kind {
-            ArgKind::File => format!("{number:>DIGITS$} "),
-            ArgKind::Old | ArgKind::New | ArgKind::Command | ArgKind::Patch => String::new(),
-        };
+        let number =
+            if matches!(kind, ArgKind::File) { format!("{number:>DIGITS$} ") } else { String::new() };
         code_lines(self.span.in_pieces(&self.inks), &number, kind.side(), width)
     }
 }

@@ -15,7 +15,7 @@ use super::{Fold, Look};
 use crate::frontend::protocol::Tone;
 use crate::message::{CallId, DiffKind, Done, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::stdx::ansi::bare;
-use crate::stdx::text::{one_line_summary, width};
+use crate::stdx::text::{count, one_line_summary, width};
 use crate::tool::builtin::patched_files;
 use crate::tool::diff::as_text;
 use crate::tui::copied::exactly;
@@ -330,10 +330,8 @@ impl CallRow {
 
     /// Returns the decision if it fits into the row, beside the outcome.
     fn decided(&self, look: &Look) -> Option<&str> {
-        let beside = match self.state {
-            CallState::Done(ReturnStatus::Ok) => width(&self.amount()),
-            CallState::Planned | CallState::Waiting | CallState::Running | CallState::Done(_) => 0,
-        };
+        let beside =
+            if matches!(self.state, CallState::Done(ReturnStatus::Ok)) { width(&self.amount()) } else { 0 };
         self.decision.as_deref().filter(|words| width(words) + beside <= look.width / 2 - 10)
     }
 
@@ -405,7 +403,7 @@ impl CallRow {
         if page.hidden > 0 {
             let all = look.keys.details.filter(|_| look.details == Fold::Folded);
             let all = all.map_or(String::new(), |key| format!(", {key} shows all"));
-            let hidden = more_lines(page.hidden);
+            let hidden = count(page.hidden, "more line");
             lines.push(remark(&format!("… {hidden}{all}"), margin).cut(look.width));
         }
         if self.for_model == Fold::Open {
@@ -420,10 +418,6 @@ pub const APPROVED: &str = "approved";
 
 /// Says of an approval that the arguments were changed.
 pub const CHANGED: &str = " with changes";
-
-fn more_lines(hidden: usize) -> String {
-    if hidden == 1 { "1 more line".to_owned() } else { format!("{hidden} more lines") }
-}
 
 fn remark(text: &str, margin: &Margin) -> Line {
     margin.rest.clone().with(text, Role::Dim).ours()
@@ -455,7 +449,7 @@ fn whole(text: &str, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
         lines.extend(exactly(wrap_pieces(colours.line(line), look.width, margin), &bare(line)));
     }
     if hidden > 0 {
-        lines.push(remark(&format!("… {}", more_lines(hidden)), margin));
+        lines.push(remark(&format!("… {}", count(hidden, "more line")), margin));
     }
 }
 

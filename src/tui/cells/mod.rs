@@ -197,16 +197,7 @@ impl CellKind {
 
     /// Whether it is a part of the model's reply.
     pub fn is_of_reply(&self) -> bool {
-        match self {
-            Self::Answer(_) | Self::Thinking(_) | Self::CallDraft(_) | Self::Call(_) => true,
-            Self::User { .. }
-            | Self::Settled { .. }
-            | Self::Local { .. }
-            | Self::Shell(_)
-            | Self::Failure { .. }
-            | Self::Waits { .. }
-            | Self::Note { .. } => false,
-        }
+        matches!(self, Self::Answer(_) | Self::Thinking(_) | Self::CallDraft(_) | Self::Call(_))
     }
 }
 
@@ -247,17 +238,7 @@ impl Cell {
     }
 
     fn is_call(&self) -> bool {
-        match &self.kind {
-            CellKind::CallDraft(_) | CellKind::Call(_) | CellKind::Settled { .. } => true,
-            CellKind::User { .. }
-            | CellKind::Answer(_)
-            | CellKind::Thinking(_)
-            | CellKind::Local { .. }
-            | CellKind::Shell(_)
-            | CellKind::Failure { .. }
-            | CellKind::Waits { .. }
-            | CellKind::Note { .. } => false,
-        }
+        matches!(&self.kind, CellKind::CallDraft(_) | CellKind::Call(_) | CellKind::Settled { .. })
     }
 
     /// Returns the number of lines as last laid out; `None` after a change.

@@ -43,19 +43,10 @@ impl Cell {
     /// Whether part of it is hidden.
     pub fn is_folded(&self, look: &Look) -> bool {
         let own = self.own(look);
-        let fold = match &self.kind {
-            CellKind::Thinking(_) if own.thinking == Fold::Open => Fold::Open,
-            CellKind::Thinking(_)
-            | CellKind::Call(_)
-            | CellKind::Shell(_)
-            | CellKind::User { .. }
-            | CellKind::Answer(_)
-            | CellKind::CallDraft(_)
-            | CellKind::Settled { .. }
-            | CellKind::Local { .. }
-            | CellKind::Failure { .. }
-            | CellKind::Waits { .. }
-            | CellKind::Note { .. } => own.details,
+        let fold = if matches!(&self.kind, CellKind::Thinking(_)) && own.thinking == Fold::Open {
+            Fold::Open
+        } else {
+            own.details
         };
         self.can_fold() && fold == Fold::Folded
     }
@@ -141,18 +132,7 @@ impl Cell {
 
     /// Whether its source is Markdown.
     pub fn is_markdown(&self) -> bool {
-        match &self.kind {
-            CellKind::Answer(_) | CellKind::Local { .. } => true,
-            CellKind::User { .. }
-            | CellKind::Thinking(_)
-            | CellKind::CallDraft(_)
-            | CellKind::Call(_)
-            | CellKind::Settled { .. }
-            | CellKind::Shell(_)
-            | CellKind::Failure { .. }
-            | CellKind::Waits { .. }
-            | CellKind::Note { .. } => false,
-        }
+        matches!(&self.kind, CellKind::Answer(_) | CellKind::Local { .. })
     }
 
     #[cfg(test)]

@@ -121,10 +121,7 @@ fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
 }
 
 fn rule_is_written(rule: &RuleForm) -> bool {
-    match rule.standing {
-        RuleStanding::Drafting | RuleStanding::Saving(_) => false,
-        RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) => true,
-    }
+    !matches!(rule.standing, RuleStanding::Drafting | RuleStanding::Saving(_))
 }
 
 /// Returns the scope and the effect on past calls.

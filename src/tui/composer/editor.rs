@@ -294,14 +294,7 @@ impl Editor {
 
     /// Kills back to white space.
     pub fn kill_word_back(&mut self) {
-        let mut at = self.cursor;
-        while at > 0 && self.items[at - 1].is_space() {
-            at -= 1;
-        }
-        while at > 0 && !self.items[at - 1].is_space() {
-            at -= 1;
-        }
-        self.kill(at, self.cursor, Side::Before);
+        self.kill(self.start_of(|item| !item.is_space()), self.cursor, Side::Before);
     }
 
     /// Kills back to the start of a word of letters and digits.
@@ -436,24 +429,20 @@ impl Editor {
     }
 
     fn word_start(&self) -> usize {
-        let mut at = self.cursor;
-        while at > 0 && !self.items[at - 1].is_word() {
-            at -= 1;
-        }
-        while at > 0 && self.items[at - 1].is_word() {
-            at -= 1;
-        }
-        at
+        self.start_of(Item::is_word)
+    }
+
+    /// Returns the start of the last run of such items before the cursor.
+    fn start_of(&self, is_part: fn(&Item) -> bool) -> usize {
+        let before = &self.items[..self.cursor];
+        let end = before.iter().rposition(is_part).map_or(0, |at| at + 1);
+        before[..end].iter().rposition(|item| !is_part(item)).map_or(0, |at| at + 1)
     }
 
     fn word_end(&self) -> usize {
-        let mut at = self.cursor;
-        while at < self.items.len() && !self.items[at].is_word() {
-            at += 1;
-        }
-        while at < self.items.len() && self.items[at].is_word() {
-            at += 1;
-        }
-        at
+        let behind = self.items[self.cursor..].iter().enumerate();
+        let mut behind =
+            behind.skip_while(|(_, item)| !item.is_word()).skip_while(|(_, item)| item.is_word());
+        behind.next().map_or(self.items.len(), |(at, _)| self.cursor + at)
     }
 }

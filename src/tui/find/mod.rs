@@ -86,18 +86,7 @@ impl Reach {
 
     /// Whether the text hidden by folding is searched in a cell.
     fn covers_folded(self, kind: &CellKind) -> bool {
-        match kind {
-            CellKind::Call(_) | CellKind::Shell(_) => self == Self::TextAndTools,
-            CellKind::User { .. }
-            | CellKind::Answer(_)
-            | CellKind::Thinking(_)
-            | CellKind::CallDraft(_)
-            | CellKind::Settled { .. }
-            | CellKind::Local { .. }
-            | CellKind::Failure { .. }
-            | CellKind::Waits { .. }
-            | CellKind::Note { .. } => true,
-        }
+        if matches!(kind, CellKind::Call(_) | CellKind::Shell(_)) { self == Self::TextAndTools } else { true }
     }
 }
 

@@ -94,24 +94,19 @@ impl Field {
     /// Sets the value.
     fn fill(&mut self, value: Option<Value>) {
         let text = self.shape.text(value.as_ref());
-        self.entry = match &self.shape {
-            Shape::Pick(choices) => {
-                let mut choices: Vec<Option<Value>> = choices.iter().cloned().map(Some).collect();
-                if self.need == Need::Optional || value.is_none() {
-                    choices.push(None);
-                }
-                let at = choices.iter().position(|choice| *choice == value).unwrap_or(0);
-                FieldEntry::Pick { choices, at }
+        self.entry = if let Shape::Pick(choices) = &self.shape {
+            let mut choices: Vec<Option<Value>> = choices.iter().cloned().map(Some).collect();
+            if self.need == Need::Optional || value.is_none() {
+                choices.push(None);
             }
-            Shape::Text | Shape::Whole | Shape::Number | Shape::Lines | Shape::Json => {
-                if text.len() > LONGEST {
-                    FieldEntry::Long(text.len())
-                } else {
-                    let mut editor = Editor::plain(&text);
-                    editor.line_end();
-                    FieldEntry::Text(editor)
-                }
-            }
+            let at = choices.iter().position(|choice| *choice == value).unwrap_or(0);
+            FieldEntry::Pick { choices, at }
+        } else if text.len() > LONGEST {
+            FieldEntry::Long(text.len())
+        } else {
+            let mut editor = Editor::plain(&text);
+            editor.line_end();
+            FieldEntry::Text(editor)
         };
         (self.first, self.first_text) = (value, text);
     }
@@ -213,7 +208,7 @@ fn kind(schema: &Value) -> Option<&str> {
             let mut kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
             kinds.next().filter(|_| kinds.next().is_none())
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        _ => None,
     }
 }
 
@@ -300,9 +295,7 @@ impl Shape {
 pub fn word(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            value.to_string()
-        }
+        _ => value.to_string(),
     }
 }
 

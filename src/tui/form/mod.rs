@@ -373,12 +373,7 @@ fn readable(args: &Value, asked: &Value) -> String {
                 out.push_str(&format!("{name}:\n"));
                 text.split('\n').for_each(|line| out.push_str(&format!("  {line}\n")));
             }
-            Value::String(_)
-            | Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Array(_)
-            | Value::Object(_) => out.push_str(&format!("{name}: {}\n", pretty(value))),
+            _ => out.push_str(&format!("{name}: {}\n", pretty(value))),
         }
     }
     out

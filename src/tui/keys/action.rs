@@ -67,6 +67,18 @@ pub enum Nav {
     LineDown,
 }
 
+impl Nav {
+    /// Returns the row to go to from row `at`, which may be beyond the last one.
+    pub fn row(self, at: usize, page: usize) -> usize {
+        match self {
+            Self::PageUp => at.saturating_sub(page),
+            Self::PageDown => at + page,
+            Self::Up | Self::LineUp => at.saturating_sub(1),
+            Self::Down | Self::LineDown => at + 1,
+        }
+    }
+}
+
 /// Moves of the cursor in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Move {

@@ -83,73 +83,56 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Chord, Context::Global],
 ];
 
+/// The name of each context, when its keys apply for use after "while" or "where", and its letters; in the order of lists.
+const CONTEXTS: [(Context, &str, &str, Letters); 23] = {
+    use Letters::{AreKeys, AreText};
+    [
+        (Context::Composer, "composer", "in the composer", AreText),
+        (Context::Text, "text", "in any text field", AreText),
+        (Context::Chord, "chord", "after the first key of a chord", AreKeys),
+        (Context::Completion, "completion", "while completions are shown", AreText),
+        (Context::Global, "global", "everywhere", AreText),
+        (Context::Card, "card", "on a focused card", AreKeys),
+        (Context::Batch, "batch", "in a list of requests", AreKeys),
+        (Context::Cap, "cap", "on a cap request", AreKeys),
+        (Context::Reason, "reason", "in the reason for a denial", AreText),
+        (Context::Arguments, "arguments", "in arguments edited as text", AreText),
+        (Context::Form, "form", "in the form of arguments", AreText),
+        (Context::Rule, "rule", "in the rule form of a card", AreText),
+        (Context::Width, "width", "in the choice of what to allow", AreKeys),
+        (Context::Transcript, "transcript", "while the transcript has focus", AreKeys),
+        (Context::Find, "find", "while typing a search", AreText),
+        (Context::Found, "found", "while stepping through matches", AreKeys),
+        (Context::Inbox, "inbox", "in the inbox", AreKeys),
+        (Context::InboxFilter, "inbox-filter", "in the inbox filter", AreText),
+        (Context::Pager, "pager", "in the pager", AreKeys),
+        (Context::Pick, "pick", "in a picker", AreText),
+        (Context::Servers, "servers", "in the list of tool servers", AreKeys),
+        (Context::Login, "login", "while setting up a service", AreText),
+        (Context::Help, "help", "in the list of keys", AreText),
+    ]
+};
+
 impl Context {
     /// All contexts, in the order of lists.
-    pub const ALL: [Self; 23] = [
-        Self::Composer,
-        Self::Text,
-        Self::Chord,
-        Self::Completion,
-        Self::Global,
-        Self::Card,
-        Self::Batch,
-        Self::Cap,
-        Self::Reason,
-        Self::Arguments,
-        Self::Form,
-        Self::Rule,
-        Self::Width,
-        Self::Transcript,
-        Self::Find,
-        Self::Found,
-        Self::Inbox,
-        Self::InboxFilter,
-        Self::Pager,
-        Self::Pick,
-        Self::Servers,
-        Self::Login,
-        Self::Help,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        CONTEXTS.into_iter().map(|(context, ..)| context)
+    }
 
     pub fn name(self) -> &'static str {
-        self.facts().0
+        self.facts().1
     }
 
     /// Returns when its keys apply, for use after "while" or "where".
     pub fn about(self) -> &'static str {
-        self.facts().1
-    }
-
-    pub fn letters(self) -> Letters {
         self.facts().2
     }
 
-    fn facts(self) -> (&'static str, &'static str, Letters) {
-        use Letters::{AreKeys, AreText};
-        match self {
-            Self::Global => ("global", "everywhere", AreText),
-            Self::Text => ("text", "in any text field", AreText),
-            Self::Composer => ("composer", "in the composer", AreText),
-            Self::Chord => ("chord", "after the first key of a chord", AreKeys),
-            Self::Card => ("card", "on a focused card", AreKeys),
-            Self::Reason => ("reason", "in the reason for a denial", AreText),
-            Self::Arguments => ("arguments", "in arguments edited as text", AreText),
-            Self::Form => ("form", "in the form of arguments", AreText),
-            Self::Rule => ("rule", "in the rule form of a card", AreText),
-            Self::Width => ("width", "in the choice of what to allow", AreKeys),
-            Self::Batch => ("batch", "in a list of requests", AreKeys),
-            Self::Cap => ("cap", "on a cap request", AreKeys),
-            Self::Completion => ("completion", "while completions are shown", AreText),
-            Self::Transcript => ("transcript", "while the transcript has focus", AreKeys),
-            Self::Find => ("find", "while typing a search", AreText),
-            Self::Found => ("found", "while stepping through matches", AreKeys),
-            Self::Inbox => ("inbox", "in the inbox", AreKeys),
-            Self::InboxFilter => ("inbox-filter", "in the inbox filter", AreText),
-            Self::Pager => ("pager", "in the pager", AreKeys),
-            Self::Pick => ("pick", "in a picker", AreText),
-            Self::Servers => ("servers", "in the list of tool servers", AreKeys),
-            Self::Login => ("login", "while setting up a service", AreText),
-            Self::Help => ("help", "in the list of keys", AreText),
-        }
+    pub fn letters(self) -> Letters {
+        self.facts().3
+    }
+
+    fn facts(self) -> (Self, &'static str, &'static str, Letters) {
+        *CONTEXTS.iter().find(|(context, ..)| *context == self).expect("the table holds every context")
     }
 }

@@ -69,7 +69,7 @@ impl Keymap {
     /// Returns every row, in the order in which lists show the contexts.
     pub fn by_context(&self) -> impl Iterator<Item = &Bound> {
         let of = |context| self.rows.iter().filter(move |row| row.binding.context == context);
-        Context::ALL.into_iter().flat_map(of)
+        Context::all().flat_map(of)
     }
 
     /// Returns the keys of an action there.
@@ -130,8 +130,8 @@ fn named(entry: &TableEntry) -> Result<&'static Binding, Box<KeyProblem>> {
     let Some((context, action)) = entry.name.split_once('.') else {
         return Err(Box::new(KeyProblem::NoAction { place, name }));
     };
-    let Some(known) = Context::ALL.into_iter().find(|known| known.name() == context) else {
-        let nearest = nearest(context, Context::ALL.into_iter().map(Context::name)).map(str::to_owned);
+    let Some(known) = Context::all().find(|known| known.name() == context) else {
+        let nearest = nearest(context, Context::all().map(Context::name)).map(str::to_owned);
         let context = context.to_owned();
         return Err(Box::new(KeyProblem::UnknownContext { place, name, context, nearest }));
     };
@@ -162,21 +162,9 @@ fn refusal(binding: &Binding, key: Key) -> Option<Refusal> {
 
 /// Whether it is Enter, Space, Esc or Tab, with any modifiers, or what some terminals send for them.
 pub fn is_reflex(key: Key) -> bool {
-    match key.code {
-        Code::Enter | Code::Tab | Code::Esc | Code::Char(' ') => true,
-        Code::Char(c) => key.mods.has(Mods::CTRL) && matches!(c, 'j' | 'm' | 'i' | '[' | '@'),
-        Code::Backspace
-        | Code::Delete
-        | Code::Home
-        | Code::End
-        | Code::Up
-        | Code::Down
-        | Code::Left
-        | Code::Right
-        | Code::PageUp
-        | Code::PageDown
-        | Code::F(_) => false,
-    }
+    let sends_one = matches!(key.code, Code::Char('j' | 'm' | 'i' | '[' | '@'));
+    matches!(key.code, Code::Enter | Code::Tab | Code::Esc | Code::Char(' '))
+        || (sends_one && key.mods.has(Mods::CTRL))
 }
 
 /// Reverts entries that leave interrupt or Escape without a key in a place that has one by default.

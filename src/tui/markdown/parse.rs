@@ -291,14 +291,7 @@ impl Builder<'_> {
             Tag::Link { link_type: LinkType::Email, dest_url, .. } => self.link(format!("mailto:{dest_url}")),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.link(dest_url.into_string()),
             // Not enabled, or marks without text of their own.
-            Tag::TableHead
-            | Tag::TableCell
-            | Tag::DefinitionList
-            | Tag::DefinitionListTitle
-            | Tag::DefinitionListDefinition
-            | Tag::Superscript
-            | Tag::Subscript
-            | Tag::MetadataBlock(_) => {}
+            _ => {}
         }
     }
 
@@ -331,14 +324,7 @@ impl Builder<'_> {
                 self.inks.pop();
                 self.end_link();
             }
-            TagEnd::TableHead
-            | TagEnd::TableRow
-            | TagEnd::DefinitionList
-            | TagEnd::DefinitionListTitle
-            | TagEnd::DefinitionListDefinition
-            | TagEnd::Superscript
-            | TagEnd::Subscript
-            | TagEnd::MetadataBlock(_) => {}
+            _ => {}
         }
     }
 

@@ -269,13 +269,7 @@ impl Help {
             (&mut self.scroll, lines.saturating_sub(area.rows))
         };
         let page = area.rows.saturating_sub(1).max(1);
-        *at = match nav {
-            Nav::PageUp => at.saturating_sub(page),
-            Nav::PageDown => *at + page,
-            Nav::Up | Nav::LineUp => at.saturating_sub(1),
-            Nav::Down | Nav::LineDown => *at + 1,
-        };
-        *at = (*at).min(last);
+        *at = nav.row(*at, page).min(last);
         if self.is_filtered() {
             self.scroll = self.scroll.clamp((self.marked + 1).saturating_sub(area.rows), self.marked);
         }

@@ -83,11 +83,18 @@ pub trait PanelState {
     /// Executes an action; returns `None` if it does not concern the panel.
     fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then>;
 
+    /// Inserts a text that was typed or pasted.
+    fn insert(&mut self, _text: &str, _cx: &mut PanelContext<'_>) {}
+
     /// Handles a typed character that is bound to no key.
-    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>);
+    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
+        self.insert(c.encode_utf8(&mut [0; 4]), cx);
+    }
 
     /// Handles a pasted text; all texts of panels are one line.
-    fn paste(&mut self, _text: &str, _cx: &mut PanelContext<'_>) {}
+    fn paste(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+        self.insert(text.lines().next().unwrap_or_default(), cx);
+    }
 
     /// Handles an answer of the owner; one that is for another panel is dropped.
     fn tell(&mut self, _message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {

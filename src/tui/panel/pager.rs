@@ -296,15 +296,9 @@ impl PanelState for Pager {
         Some(Then::Stay)
     }
 
-    fn typed(&mut self, c: char, _cx: &mut PanelContext<'_>) {
+    fn insert(&mut self, text: &str, _cx: &mut PanelContext<'_>) {
         if let Some(search) = self.search.as_mut().filter(|search| search.is_written) {
-            search.editor.insert(c.encode_utf8(&mut [0; 4]));
-        }
-    }
-
-    fn paste(&mut self, text: &str, _cx: &mut PanelContext<'_>) {
-        if let Some(search) = self.search.as_mut().filter(|search| search.is_written) {
-            search.editor.insert(text.lines().next().unwrap_or_default());
+            search.editor.insert(text);
         }
     }
 

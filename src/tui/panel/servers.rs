@@ -9,7 +9,7 @@ use crate::frontend::protocol::{
 use crate::tool::mcp::ListedTool;
 use crate::tui::boxed::Boxed;
 use crate::tui::completion::window;
-use crate::tui::keys::{Action, CHOOSE, Context, Keymap, Nav, ServersKey, StatusHint};
+use crate::tui::keys::{Action, CHOOSE, Context, Keymap, ServersKey, StatusHint};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -199,10 +199,7 @@ impl PanelState for ToolServers {
         self.advice.clear();
         match action {
             Action::Escape | Action::Servers(ServersKey::Close) => return Some(Then::Close),
-            Action::Nav(Nav::Up | Nav::LineUp) => self.go(self.at().saturating_sub(1)),
-            Action::Nav(Nav::Down | Nav::LineDown) => self.go(self.at() + 1),
-            Action::Nav(Nav::PageUp) => self.go(self.at().saturating_sub(page)),
-            Action::Nav(Nav::PageDown) => self.go(self.at() + page),
+            Action::Nav(nav) => self.go(nav.row(self.at(), page)),
             Action::Servers(ServersKey::Switch) => self.switch(cx),
             Action::Servers(ServersKey::Open) => self.turn_open(),
             Action::Servers(ServersKey::Reconnect) => {
@@ -219,8 +216,6 @@ impl PanelState for ToolServers {
         }
         Some(Then::Stay)
     }
-
-    fn typed(&mut self, _c: char, _cx: &mut PanelContext<'_>) {}
 
     fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
         if let ServerMessage::Servers { servers } = message {

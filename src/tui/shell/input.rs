@@ -29,12 +29,7 @@ fn mouse(event: MouseEvent) -> Option<Mouse> {
         MouseEventKind::Down(MouseButton::Left) => MouseWhat::Press,
         MouseEventKind::Drag(MouseButton::Left) => MouseWhat::Drag,
         MouseEventKind::Up(MouseButton::Left) => MouseWhat::Release,
-        MouseEventKind::Down(MouseButton::Right | MouseButton::Middle)
-        | MouseEventKind::Drag(MouseButton::Right | MouseButton::Middle)
-        | MouseEventKind::Up(MouseButton::Right | MouseButton::Middle)
-        | MouseEventKind::Moved
-        | MouseEventKind::ScrollLeft
-        | MouseEventKind::ScrollRight => return None,
+        _ => return None,
     };
     Some(Mouse { what, column: event.column, row: event.row })
 }

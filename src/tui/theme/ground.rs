@@ -55,10 +55,7 @@ impl Ground {
 
     /// Whether it marks words within a line.
     pub(super) fn is_of_words(self) -> bool {
-        match self {
-            Self::AddedWord | Self::RemovedWord => true,
-            Self::None | Self::Code | Self::Added | Self::Removed | Self::Own(_) => false,
-        }
+        matches!(self, Self::AddedWord | Self::RemovedWord)
     }
 }
 

@@ -87,17 +87,11 @@ impl Transcript {
 }
 
 fn may_change(kind: &CellKind) -> bool {
-    match kind {
-        CellKind::Call(row) => row.is_open(),
-        CellKind::Shell(shell) => shell.is_running(),
-        CellKind::Waits { .. } => true,
-        CellKind::User { .. }
-        | CellKind::Answer(_)
-        | CellKind::Thinking(_)
-        | CellKind::CallDraft(_)
-        | CellKind::Settled { .. }
-        | CellKind::Local { .. }
-        | CellKind::Failure { .. }
-        | CellKind::Note { .. } => false,
+    if let CellKind::Call(row) = kind {
+        row.is_open()
+    } else if let CellKind::Shell(shell) = kind {
+        shell.is_running()
+    } else {
+        matches!(kind, CellKind::Waits { .. })
     }
 }

@@ -24,10 +24,8 @@ const UNSEEN: &str = "part of it is still unread";
 
 /// Whether a card has the keys but ignores them for now. Letters of a text decide nothing and are not held back.
 pub fn is_guarded(model: &Model) -> bool {
-    let asks = match model.dialogue.subject() {
-        Some(Question::Card(_) | Question::List(_) | Question::Cap(_)) => true,
-        Some(Question::Nothing | Question::Inbox) | None => false,
-    };
+    let asks =
+        matches!(model.dialogue.subject(), Some(Question::Card(_) | Question::List(_) | Question::Cap(_)));
     asks && model.focus == Focus::Card && !batch::writes(model) && !model.dialogue.is_armed(model.now_ms)
 }
 

@@ -6,7 +6,7 @@ use crate::agent::context::{Compacted, Summary};
 use crate::agent::port::Event;
 use crate::frontend::protocol::Tone;
 use crate::frontend::rows;
-use crate::history::{Limit, TurnEnd};
+use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, Usd, UserPart};
 use crate::stdx::text::grouped;
 use crate::tui::cells::{
@@ -331,25 +331,7 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
             model.transcript.push(Cell::new(CellKind::Waits { text }));
         }
         TurnEnd::Interrupted => note(model, "stopped"),
-        TurnEnd::LimitReached { limit } => {
-            let text = match limit {
-                Limit::Requests => {
-                    "the turn reached its request limit; send \"continue\" to go on".to_owned()
-                }
-                Limit::Tokens => "the turn reached its token limit; send \"continue\" to go on".to_owned(),
-                Limit::Repetition => {
-                    "stopped: the model kept repeating a call with the same result; tell it what to do instead".to_owned()
-                }
-                Limit::Output => {
-                    "the reply was cut off at the model's output limit; send \"continue\" to go on".to_owned()
-                }
-                Limit::Cap(cap) => {
-                    let cap = cap.setting();
-                    format!("stopped at {cap}; send \"continue\" to be asked again")
-                }
-            };
-            note(model, &text);
-        }
+        TurnEnd::LimitReached { limit } => note(model, &rows::limit(limit)),
         TurnEnd::Failed { error } => {
             let (message, advice) = (error.told(), error.advice());
             model.transcript.push(Cell::new(CellKind::Failure { message, advice }));

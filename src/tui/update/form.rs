@@ -103,10 +103,7 @@ fn form_mut(model: &mut Model) -> Option<&mut Form> {
     if model.focus != Focus::Card {
         return None;
     }
-    match &mut model.cards.current_mut()?.stage {
-        CardStage::Editing(form) => Some(form),
-        CardStage::Asking | CardStage::Reason(_) | CardStage::Rule(_) | CardStage::Deciding(_) => None,
-    }
+    if let CardStage::Editing(form) = &mut model.cards.current_mut()?.stage { Some(form) } else { None }
 }
 
 /// Opens the text being written in the card in the user's editor.
@@ -127,14 +124,11 @@ pub fn take(model: &mut Model, id: &RequestId, text: &str) {
     let Some(card) = model.cards.find_mut(id) else {
         return model.flash("the edited request was decided in the meantime");
     };
-    match &mut card.stage {
-        CardStage::Editing(form) => {
-            form.take(text.trim_end_matches('\n'));
-            card.advice = None;
-        }
-        CardStage::Asking | CardStage::Reason(_) | CardStage::Rule(_) | CardStage::Deciding(_) => {
-            card.advice = Some("the form was closed in the meantime; the edit was discarded".to_owned());
-        }
+    if let CardStage::Editing(form) = &mut card.stage {
+        form.take(text.trim_end_matches('\n'));
+        card.advice = None;
+    } else {
+        card.advice = Some("the form was closed in the meantime; the edit was discarded".to_owned());
     }
 }
 
@@ -144,10 +138,9 @@ pub fn take_reason(model: &mut Model, id: &RequestId, text: &str) {
         return model.flash("the edited request was decided in the meantime");
     };
     let text = text.trim_end_matches('\n');
-    match &mut card.stage {
-        CardStage::Reason(editor) => editor.replace(text),
-        CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_) | CardStage::Deciding(_) => {
-            card.reason.replace(text);
-        }
+    if let CardStage::Reason(editor) = &mut card.stage {
+        editor.replace(text);
+    } else {
+        card.reason.replace(text);
     }
 }

@@ -29,14 +29,7 @@ const WORDS: usize = 80;
 
 pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
     // A postponed request is still pending: its card stays, put aside.
-    let stays = match settled {
-        Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
-        Settled::Decided { approval: Approval::Approve { .. } | Approval::Deny { .. }, .. }
-        | Settled::Withdrawn
-        | Settled::Superseded
-        | Settled::Expired => false,
-    };
-    if stays {
+    if settled.is_put_off() {
         model.cards.put_off(id);
         return rest(model);
     }
@@ -184,36 +177,22 @@ fn approved(verdict: &str, remember: Remember, by: &Decider) -> String {
         (Remember::Rule, Decider::Rule { .. }) => "",
         (Remember::Rule, _) => ", and what its rule matches",
     };
-    match by {
-        // The answer to a question is what the row shows.
-        Decider::Tui if what.is_empty() && long.is_empty() => call::APPROVED.to_owned(),
-        Decider::Tui | Decider::Plain | Decider::Cli | Decider::Script => {
-            format!("{word}{}{what}{long}", whose(by))
-        }
-        Decider::Rule { .. }
-        | Decider::Grant
-        | Decider::Mode { .. }
-        | Decider::Yolo
-        | Decider::Hook
-        | Decider::Risk
-        | Decider::Expiry => format!("allowed{}{what}{long}", whose(by)),
+    // The answer to a question is what the row shows.
+    if *by == Decider::Tui && what.is_empty() && long.is_empty() {
+        return call::APPROVED.to_owned();
     }
+    let verb = if by.is_person() { word } else { "allowed" };
+    format!("{verb}{}{what}{long}", whose(by))
 }
 
 /// Names the decider, if it was not this front end.
 fn whose(by: &Decider) -> String {
-    match by {
-        Decider::Tui => String::new(),
-        Decider::Rule { id } => format!(" by rule {}", one_line_summary(id, WORDS)),
-        Decider::Mode { mode } => format!(" by {} mode", mode.word()),
-        Decider::Plain
-        | Decider::Cli
-        | Decider::Script
-        | Decider::Grant
-        | Decider::Yolo
-        | Decider::Hook
-        | Decider::Risk
-        | Decider::Expiry => format!(" {}", by.word()),
+    if *by == Decider::Tui {
+        String::new()
+    } else if by.is_person() {
+        format!(" {}", by.word())
+    } else {
+        format!(" by {}", one_line_summary(&by.who(), WORDS))
     }
 }
 

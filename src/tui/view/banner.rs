@@ -1,6 +1,7 @@
 //! The banner of a retry: the failure, the time until the next attempt, and the keys that change it.
 
 use crate::stdx::text::one_line_summary;
+use crate::tui::boxed::Boxed;
 use crate::tui::keys::{Action, Context};
 use crate::tui::line::Line;
 use crate::tui::model::{Model, Retry, RetryState};
@@ -33,18 +34,6 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
 
 fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
     let glyphs = model.glyphs;
-    let edge = |left: Line, right: Line, corner: usize| {
-        let left = Line::of(format!("{}{} ", glyphs.corners[corner], glyphs.rule), Role::Dim).joined(left);
-        let gap = if right.spans.is_empty() { "" } else { " " };
-        let right = right.with(format!("{gap}{}{}", glyphs.rule, glyphs.corners[corner + 1]), Role::Dim);
-        let fill = width.saturating_sub(left.width() + right.width() + 1 + gap.len());
-        left.with(format!(" {}{gap}", glyphs.rule.repeat(fill)), Role::Dim).joined(right).cut(width)
-    };
-    let inside = |line: Line| {
-        let mut line = Line::of(format!("{} ", glyphs.side), Role::Dim).joined(line.cut(width - 4));
-        line.pad_to(width - 1);
-        line.with(glyphs.side, Role::Dim)
-    };
     let stand_in = model.turn.as_ref().and_then(|turn| turn.stand_in.as_deref());
     let chosen = model.header.as_ref().map(|header| header.provider.as_str());
     let who =
@@ -59,13 +48,11 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
         }
         RetryState::Counting | RetryState::Sent => stop,
     };
-    vec![
-        edge(head, Line::of(count(model, retry), Role::Waiting), 0),
-        inside(bar(model, retry)),
-        inside(Line::of(message(retry, width), Role::Text)),
-        inside(Line::of(outlook(retry, width), Role::Dim)),
-        edge(keys, Line::new(), 2),
-    ]
+    let mut boxed = Boxed::new(glyphs, width, head, Line::of(count(model, retry), Role::Waiting));
+    boxed.push(bar(model, retry));
+    boxed.push(Line::of(message(retry, width), Role::Text));
+    boxed.push(Line::of(outlook(retry, width), Role::Dim));
+    boxed.end(keys, Line::new())
 }
 
 /// Describes what the user can rely on meanwhile, and the next step if a fallback model is configured.

@@ -3,7 +3,7 @@
 use crate::approval::AutoApprove;
 use crate::config::Mode;
 use crate::frontend::protocol::{ContextUse, Header, Known, Money};
-use crate::stdx::text::{one_line_summary, width as text_width};
+use crate::stdx::text::{one_line_summary, short_path, width as text_width};
 use crate::tui::cards::CardStage;
 use crate::tui::line::Line;
 use crate::tui::model::{Focus, Model};
@@ -33,7 +33,7 @@ pub fn line(model: &Model) -> Line {
     }
     let right = right.with(" ", Role::Text);
     let left = name.with("  ", Role::Text).with(one_line_summary(&header.title, 60), Role::Text);
-    let place = place(header);
+    let place = short_path(&header.workspace, 60);
     let free = width.saturating_sub(left.width() + right.width() + 1);
     let left = if free > 10 {
         left.with("  ", Role::Text).joined(Line::of(place, Role::Dim).cut(free - 2))
@@ -88,17 +88,6 @@ fn facts(header: &Header) -> Vec<(&str, Role)> {
         AutoApprove::Asking => {}
     }
     facts
-}
-
-/// Returns the workspace, only its last folders if it is long.
-pub fn place(header: &Header) -> String {
-    let path = header.workspace.display().to_string();
-    let parts: Vec<&str> = path.split('/').collect();
-    let shown = match parts.as_slice() {
-        [.., above, folder] if path.chars().count() > 30 => format!("…/{above}/{folder}"),
-        _ => path.clone(),
-    };
-    one_line_summary(&shown, 60)
 }
 
 /// Returns the rule above the composer: the mode, the element that has the keys, and the flash if there is room for it.

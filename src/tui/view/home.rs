@@ -1,6 +1,6 @@
 //! The screen before the first message: place, model and first steps. Shows only what exists.
 
-use super::header::place;
+use crate::stdx::text::{count, short_path};
 use crate::tui::keys::{Action, CompleteKey, Context, Move};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
 use crate::tui::model::Model;
@@ -29,7 +29,13 @@ pub fn lines(model: &Model) -> Vec<Line> {
             "partly sandboxed" | "sandboxed" if width >= 60 => "  sandboxed: read-only commands run at once",
             _ => "",
         };
-        fact("Workspace", vec![Span::new(place(header), Role::Text), Span::new(isolation, Role::Waiting)]);
+        fact(
+            "Workspace",
+            vec![
+                Span::new(short_path(&header.workspace, 60), Role::Text),
+                Span::new(isolation, Role::Waiting),
+            ],
+        );
         fact("Model", vec![Span::new(format!("{} {}", header.provider, header.model), Role::Text)]);
         if let Some(owner) = &header.read_only {
             fact("Read-only", vec![Span::new(owner, Role::Waiting)]);
@@ -73,9 +79,7 @@ pub fn lines(model: &Model) -> Vec<Line> {
 
 /// Describes what is pending, and where.
 fn waiting(model: &Model) -> Option<String> {
-    let words = |count: usize| {
-        if count == 1 { "1 request".to_owned() } else { format!("{count} requests") }
-    };
+    let words = |number: usize| count(number, "request");
     match (model.cards.count(), model.elsewhere) {
         (0, 0) => None,
         (here, 0) => Some(words(here)),

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::frontend::protocol::Known;
-use crate::stdx::text::one_line_summary;
+use crate::stdx::text::{one_line_summary, short_path};
 use crate::tui::cells::call::{seconds, subject};
 use crate::tui::cells::{CallRow, CellKind};
 use crate::tui::keys::{Action, Context};
@@ -231,7 +231,7 @@ fn session(model: &Model) -> Vec<Line> {
     };
     vec![
         title("SESSION", Line::of(one_line_summary(&header.session.0, 13), Role::Dim)),
-        fact("folder", &super::header::place(header)),
+        fact("folder", &short_path(&header.workspace, 60)),
         fact("answers", &super::header::named(model, header).0),
         fact("commands", header.isolation),
     ]

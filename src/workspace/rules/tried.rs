@@ -39,10 +39,7 @@ fn applies(rule: &Rule, call: &PastCall, registry: &Registry) -> bool {
         folder: &call.workspace,
         access: &Access::Nothing,
     };
-    match rule.fit(&subject) {
-        Fit::Applies | Fit::AppliesInDoubt(_) => true,
-        Fit::Elsewhere | Fit::Not(_) => false,
-    }
+    matches!(rule.fit(&subject), Fit::Applies | Fit::AppliesInDoubt(_))
 }
 
 /// Returns rules for calls allowed at least `min` times, never denied, without a rule yet; most used first.
@@ -75,10 +72,7 @@ pub fn suggestions(
 /// Whether nothing that it would allow was ever denied.
 fn is_harmless(one: &Suggestion, past: &[PastCall], registry: &Registry) -> bool {
     let Ok(rules) = RuleSet::parse(&one.text, &RuleSource::Session, None) else { return false };
-    past.iter().filter(|call| rules.iter().any(|rule| applies(rule, call, registry))).all(|call| {
-        match call.fate {
-            PastFate::Approved | PastFate::Allowed | PastFate::Undecided => true,
-            PastFate::Denied | PastFate::Refused => false,
-        }
-    })
+    past.iter()
+        .filter(|call| rules.iter().any(|rule| applies(rule, call, registry)))
+        .all(|call| matches!(call.fate, PastFate::Approved | PastFate::Allowed | PastFate::Undecided))
 }

@@ -58,7 +58,7 @@ fn in_short(row: &AuditRow) -> String {
         .find_map(|name| row.details.get(name))
         .map_or(String::new(), |value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     let tool = row.tool.as_ref().map_or("-", |tool| tool.as_str());
-    format!("{} {tool} {by} {what}", row.kind.as_str()).trim_end().to_owned()
+    format!("{} {tool} {by} {what}", row.kind.word()).trim_end().to_owned()
 }
 
 async fn rows(store: &Store) -> Vec<AuditRow> {

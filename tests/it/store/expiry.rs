@@ -265,7 +265,7 @@ async fn a_changed_request_is_taken_up_by_nobody() {
         assert_eq!(state, "withdrawn", "{change}");
         let last = scene.there.audit_rows(Default::default(), 1).await.unwrap().pop().unwrap();
         assert_eq!(
-            (last.kind.as_str(), last.details),
+            (last.kind.word(), last.details),
             ("withdrawn", serde_json::json!({ "because": "changed" }))
         );
     }
@@ -306,7 +306,7 @@ async fn the_owner_settles_in_time_only() {
     assert_eq!(scene.session.consume_decisions().await.unwrap(), []);
     assert!(scene.session.history().open_calls()[0].later);
     let rows = scene.there.audit_rows(Default::default(), 10).await.unwrap();
-    let rows: Vec<_> = rows.iter().map(|row| (row.kind.as_str(), row.decider.clone())).collect();
+    let rows: Vec<_> = rows.iter().map(|row| (row.kind.word(), row.decider.clone())).collect();
     assert_eq!(rows, [("asked", None), ("decided", Some(Decider::Hook))]);
     scene.clock.advance(HOUR);
     let late = scene.session.commit(&[decided("a", "1", Approval::yes())], Durability::Written).await;

@@ -79,36 +79,14 @@ impl Driver<'_> {
             self.spans.answered(record, times);
         }
         for record in records {
-            let input = match record {
-                Record::Decided { request, approval, by, .. } => {
-                    granted |= matches!(approval, Approval::Approve { remember: Remember::Session, .. });
-                    Input::Decided { request, approval, by }
-                }
-                Record::Expired { request, .. } => Input::Expired { request },
+            let input = if let Record::Decided { request, approval, by, .. } = record {
+                granted |= matches!(approval, Approval::Approve { remember: Remember::Session, .. });
+                Input::Decided { request, approval, by }
+            } else if let Record::Expired { request, .. } = record {
+                Input::Expired { request }
+            } else {
                 // No other record is ever consumed.
-                Record::Opened { .. }
-                | Record::Damaged { .. }
-                | Record::TurnStarted { .. }
-                | Record::Said { .. }
-                | Record::RequestEnded { .. }
-                | Record::Partial { .. }
-                | Record::Asked { .. }
-                | Record::Judged { .. }
-                | Record::Revoked { .. }
-                | Record::ToolStarted { .. }
-                | Record::ToolFinished { .. }
-                | Record::Deferred { .. }
-                | Record::TurnEnded { .. }
-                | Record::Queued { .. }
-                | Record::Draft { .. }
-                | Record::Noted { .. }
-                | Record::Compacted { .. }
-                | Record::Uncompacted
-                | Record::Copied { .. }
-                | Record::Rewound { .. }
-                | Record::Cleared
-                | Record::Renamed { .. }
-                | Record::State { .. } => continue,
+                continue;
             };
             if let Some(end) = self.feed(input).await? {
                 return Ok(Some(end));

@@ -79,7 +79,7 @@ fn arguments(args: &Value) -> String {
                 text.lines().for_each(|line| out.push_str(&format!("    {line}\n")));
             }
             Value::String(text) => out.push_str(&format!("  {name}: {text}\n")),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            _ => {
                 out.push_str(&format!("  {name}: {value}\n"));
             }
         }

@@ -1,7 +1,7 @@
 //! Finds where the pieces of a patch stand in a text, and replaces them. It never guesses. Pure.
 
+use crate::stdx::text;
 use crate::tool::DiffKind;
-use crate::tool::builtin::change::counted;
 use crate::tool::diff::{bare, split_lines};
 
 /// A piece of changes to neighbouring lines.
@@ -27,7 +27,7 @@ pub struct HunkLine {
 pub enum Misfit {
     #[error("part {part} is empty")]
     Empty { part: usize },
-    #[error("part {part} adds {} without any line of context, so it is not clear where; give the lines around it", counted(*count))]
+    #[error("part {part} adds {} without any line of context, so it is not clear where; give the lines around it", text::count(*count, "line"))]
     NoContext { part: usize, count: usize },
     #[error("`{text}`, after `@@` of part {part}, is not in the file below the part before it")]
     NotUnder { part: usize, text: String },

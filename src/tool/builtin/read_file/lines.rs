@@ -9,7 +9,7 @@ use crate::tool::builtin::work::misuse;
 const MAX_LINE: usize = 2000;
 
 /// Which lines to show.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted {
     /// Counted from 1.
     pub first: u64,
@@ -20,6 +20,7 @@ pub struct Wanted {
 }
 
 /// The state between two chunks.
+#[derive(Default)]
 pub struct Lines {
     wanted: Wanted,
     text: String,
@@ -36,17 +37,7 @@ pub struct Lines {
 
 impl Lines {
     pub fn new(wanted: Wanted) -> Self {
-        Self {
-            wanted,
-            text: String::new(),
-            ended: 0,
-            line: Vec::new(),
-            length: 0,
-            shown_to: 0,
-            full: false,
-            invalid: false,
-            crlf: false,
-        }
+        Self { wanted, ..Self::default() }
     }
 
     /// Whether no further line can be shown.

@@ -8,12 +8,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
-
-use crate::sandbox::{Command, Confinement, ExecEvent, Exit, Sandbox};
+use crate::sandbox::{Command, Confinement, Exit, Sandbox};
 use crate::tool::ToolError;
 use crate::tool::builtin::typed::RunContext;
-use crate::tool::builtin::work::{interrupted, terminal};
+use crate::tool::builtin::work::{collected, interrupted, terminal};
 
 const SCRIPT: &str = "exec pdftotext -layout -enc UTF-8 - - 2>/dev/null";
 
@@ -59,18 +57,11 @@ impl PdfReader {
             errors: None,
             unlimited: Arc::default(),
         };
-        let mut events = self.sandbox.spawn(command, cx.cancel.clone());
-        let (mut bytes, mut exit) = (Vec::new(), None);
-        while let Some(event) = events.next().await {
-            match event.map_err(|error| failed(error.to_string()))? {
-                ExecEvent::Output(more) => bytes.extend(more),
-                ExecEvent::Exited(how) => exit = Some(how),
-                ExecEvent::Survivors { .. } => {}
-            }
-            if bytes.len() > MOST_TEXT {
-                bytes.truncate(MOST_TEXT);
-                return Ok(PdfText::Pages { text: pages(&bytes), is_whole: false });
-            }
+        let run = collected(&*self.sandbox, command, &cx.cancel, MOST_TEXT).await;
+        let (mut bytes, exit) = run.map_err(|error| failed(error.to_string()))?;
+        if bytes.len() > MOST_TEXT {
+            bytes.truncate(MOST_TEXT);
+            return Ok(PdfText::Pages { text: pages(&bytes), is_whole: false });
         }
         match exit {
             Some(Exit::Code(0)) => Ok(PdfText::Pages { text: pages(&bytes), is_whole: true }),

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::BuiltinOptions;
-use super::output::{Capture, left_out, untrusted, without_torn_end};
+use super::output::{Capture, left_out, untrusted, whole_characters};
 use super::place::ToolPath;
 use super::tasks::report;
 use super::typed::{RunContext, TypedTool};
@@ -26,7 +26,7 @@ use crate::message::{ReturnStatus, Source};
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::{FULL, StartedCommand, Tasks, UNLIMITED, task_input};
 use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Sandbox, Survivor, looks_held};
-use crate::stdx::text::{one_line_summary, sanitize_line};
+use crate::stdx::text::{count, one_line_summary, sanitize_line};
 use crate::tool::{
     Access, CallPlan, Category, Effect, Preview, Progress, Risk, Seen, SideEffect, ToolError, ToolOutput,
     Undo,
@@ -206,9 +206,10 @@ impl TypedTool for Shell {
                 if is_confined && ran.may_be_held(&cwd) {
                     text.push_str(HELD);
                 }
-                match ran.exit {
-                    Exit::Code(0) => Ok(untrusted(text, Source::Command { command: args.command })),
-                    Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => Err(terminal(text)),
+                if matches!(ran.exit, Exit::Code(0)) {
+                    Ok(untrusted(text, Source::Command { command: args.command }))
+                } else {
+                    Err(terminal(text))
                 }
             }
             Followed::Moved(text) => Ok(untrusted(text, Source::Command { command: args.command })),
@@ -218,10 +219,7 @@ impl TypedTool for Shell {
     fn outcome(status: ReturnStatus, text: &str) -> String {
         match status {
             ReturnStatus::Ok if text.trim_end() == NO_OUTPUT => "no output".to_owned(),
-            ReturnStatus::Ok => match text.lines().map(lines_of).sum() {
-                1 => "1 line".to_owned(),
-                lines => format!("{lines} lines"),
-            },
+            ReturnStatus::Ok => count(text.lines().map(lines_of).sum::<usize>(), "line"),
             // The report begins with how the command ended.
             ReturnStatus::Failed | ReturnStatus::Interrupted => {
                 let end = text.lines().next().unwrap_or("");
@@ -495,12 +493,8 @@ struct Live {
 
 impl Live {
     fn show(&mut self, bytes: &[u8], cx: &RunContext) {
-        self.torn.extend(bytes);
-        let whole = without_torn_end(&self.torn).len();
-        let rest = self.torn.split_off(whole);
-        let ready = std::mem::replace(&mut self.torn, rest);
-        if !ready.is_empty() {
-            let text = String::from_utf8_lossy(&ready).into_owned();
+        let text = whole_characters(&mut self.torn, bytes);
+        if !text.is_empty() {
             // If the channel is full, the screen is behind; it shows the end of the output on return.
             let _ = cx.progress.try_send(Progress { call: cx.call.clone(), text });
         }

@@ -175,10 +175,7 @@ fn asked(question: &Question, chosen: &BTreeSet<usize>, width: usize) -> Vec<Lin
 }
 
 fn shows_fields(preview: &Preview) -> bool {
-    match preview {
-        Preview::Fields { .. } => true,
-        Preview::None | Preview::Text { .. } | Preview::Diff { .. } => false,
-    }
+    matches!(preview, Preview::Fields { .. })
 }
 
 /// Marks the tainted arguments, at the right of the first line or below it.

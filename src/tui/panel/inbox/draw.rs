@@ -1,14 +1,12 @@
 //! Draws the inbox: sessions with their requests, and the chosen one beside or below the list. Only visible rows are
 //! made.
 
-use std::path::Path;
-
 use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape, advice};
 use super::{APPROVED, Inbox, InboxRow, Listing, View};
 use crate::frontend::protocol::{Header, InboxLine};
 use crate::message::ToolName;
-use crate::stdx::text::one_line_summary;
+use crate::stdx::text::{one_line_summary, short_path};
 use crate::store::RequestState;
 use crate::tui::boxed::{Boxed, column};
 use crate::tui::cells::card::{Frame, Holds, LOW, Wait, fitting, keys_line};
@@ -155,20 +153,8 @@ fn session(screen: &Screen<'_>, line: &InboxLine, width: usize) -> Line {
     let right = Line::of(line.holder.words(), Role::Dim);
     let room = width.saturating_sub(right.width() + 2);
     let title = Line::of(one_line_summary(&line.title, 40), Role::Heading);
-    let place = format!(" {} {}", screen.look.glyphs.dot, folder(&line.workspace));
+    let place = format!(" {} {}", screen.look.glyphs.dot, short_path(&line.workspace, 40));
     Line::spread(title.with(place, Role::Dim).cut(room), right, width)
-}
-
-/// Formats a folder, only its last parts if it is long.
-fn folder(path: &Path) -> String {
-    let shown = path.display().to_string();
-    let parts: Vec<&str> = shown.split('/').collect();
-    match parts.as_slice() {
-        [.., above, folder] if shown.chars().count() > 30 => {
-            one_line_summary(&format!("…/{above}/{folder}"), 40)
-        }
-        _ => one_line_summary(&shown, 40),
-    }
 }
 
 /// The columns of the list.

@@ -87,12 +87,12 @@ impl PanelState for Inbox {
         Some(Then::Stay)
     }
 
-    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
-        self.insert(c.encode_utf8(&mut [0; 4]), cx);
-    }
-
-    fn paste(&mut self, text: &str, cx: &mut PanelContext<'_>) {
-        self.insert(text.lines().next().unwrap_or_default(), cx);
+    fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+        if let Some(editor) = self.editor() {
+            editor.insert(text);
+            self.changed();
+            self.follow(cx);
+        }
     }
 
     fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
@@ -164,14 +164,6 @@ impl PanelState for Inbox {
 }
 
 impl Inbox {
-    fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
-        if let Some(editor) = self.editor() {
-            editor.insert(text);
-            self.changed();
-            self.follow(cx);
-        }
-    }
-
     fn editor(&mut self) -> Option<&mut Editor> {
         if self.list.stage == ListStage::Filtering { Some(&mut self.filter) } else { self.list.editor_mut() }
     }

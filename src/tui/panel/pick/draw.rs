@@ -42,9 +42,12 @@ pub fn lines(screen: &Screen<'_>, pick: &Pick) -> Vec<Line> {
     }
     let room = rows.saturating_sub(3 + gap + foot.len()).max(1);
     let beside = screen.preview_columns();
-    let preview = match &pick.list {
-        List::Sessions { preview, .. } if beside > 0 => Some(preview),
-        List::Sessions { .. } | List::Earlier(_) | List::Services { .. } | List::Models { .. } => None,
+    let preview = if let List::Sessions { preview, .. } = &pick.list
+        && beside > 0
+    {
+        Some(preview)
+    } else {
+        None
     };
     let list_room = boxed.room() - preview.map_or(0, |_| beside + 3);
     let mut left = entries(screen, pick, list_room, room);

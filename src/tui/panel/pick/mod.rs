@@ -17,7 +17,7 @@ use crate::history::SessionId;
 use crate::tui::cells::Look;
 use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{Like, Query};
-use crate::tui::keys::{Action, CHOOSE, Context, Keymap, Nav, PickKey, StatusHint};
+use crate::tui::keys::{Action, CHOOSE, Context, Keymap, PickKey, StatusHint};
 use crate::tui::line::Line;
 
 /// Bytes of an entry that are matched.
@@ -121,10 +121,7 @@ impl PanelState for Pick {
             Action::Escape => return Some(self.escape(cx)),
             Action::Pick(PickKey::Accept) => return Some(self.accept(cx)),
             Action::Pick(PickKey::Narrow) => self.turn_scope(),
-            Action::Nav(Nav::PageUp) => self.up(page),
-            Action::Nav(Nav::PageDown) => self.down(page),
-            Action::Nav(Nav::Up | Nav::LineUp) => self.up(1),
-            Action::Nav(Nav::Down | Nav::LineDown) => self.down(1),
+            Action::Nav(nav) => self.go(nav.row(self.chosen, page)),
             Action::Edit(edit) => {
                 self.query.edit(edit);
                 self.asked_anew();
@@ -138,12 +135,10 @@ impl PanelState for Pick {
         Some(Then::Stay)
     }
 
-    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
-        self.insert(c.encode_utf8(&mut [0; 4]), cx);
-    }
-
-    fn paste(&mut self, text: &str, cx: &mut PanelContext<'_>) {
-        self.insert(text.lines().next().unwrap_or_default(), cx);
+    fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+        self.query.insert(text);
+        self.asked_anew();
+        self.ask(cx);
     }
 
     fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
@@ -308,12 +303,8 @@ impl Pick {
         self.filter();
     }
 
-    pub fn up(&mut self, by: usize) {
-        self.chosen = self.chosen.saturating_sub(by);
-    }
-
-    pub fn down(&mut self, by: usize) {
-        self.chosen = (self.chosen + by).min(self.found.len().saturating_sub(1));
+    fn go(&mut self, to: usize) {
+        self.chosen = to.min(self.found.len().saturating_sub(1));
     }
 
     pub fn turn_scope(&mut self) {
@@ -345,12 +336,6 @@ impl Pick {
             List::Services { services, .. } => services.len(),
             List::Models { models, .. } => models.len(),
         }
-    }
-
-    fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
-        self.query.insert(text);
-        self.asked_anew();
-        self.ask(cx);
     }
 
     /// Requests the end of the chosen session and the sessions in which the typed words were said, one of each at a time.
@@ -457,7 +442,7 @@ mod tests {
         assert_eq!(shown(&timed), ["z", "b", "!!own", "a"], "a private command stands in its time");
         let mut pick = Pick::earlier(["own", "b", "own", "a"].into_iter());
         assert_eq!(shown(&pick), ["own", "b", "a"]);
-        pick.down(1);
+        pick.go(1);
         pick.tell_earlier(told(&[("z", false), ("b", true), ("a", true)]));
         assert_eq!(shown(&pick), ["own", "z", "b", "a"]);
         assert_eq!(pick.wait, Wait::Nothing);

@@ -55,9 +55,12 @@ impl Preview {
 /// Returns the beginning of the last text, of either side.
 fn last_words(messages: &[Message]) -> String {
     let said = |message: &Message| match message {
-        Message::Assistant(reply) => reply.parts.iter().rev().find_map(|part| match &part.kind {
-            PartKind::Text { text } if !text.trim().is_empty() => Some(one_line_summary(text, LAST)),
-            PartKind::Text { .. } | PartKind::Thinking { .. } | PartKind::ToolCall(_) | PartKind::Native => {
+        Message::Assistant(reply) => reply.parts.iter().rev().find_map(|part| {
+            if let PartKind::Text { text } = &part.kind
+                && !text.trim().is_empty()
+            {
+                Some(one_line_summary(text, LAST))
+            } else {
                 None
             }
         }),

@@ -1,22 +1,26 @@
-//! Our client under the protocol's conformance suite: what a user and a model would do, done by rote.
+//! `co-conformance`: our client of tool servers under the protocol's conformance suite: what a user and a model would do,
+//! done by rote. The suite names the address of its server in the argument, and the scenario in the environment.
 //!
-//! Source: the client scenarios of the package `@modelcontextprotocol/conformance`, 0.1.16. Nothing here is used otherwise.
+//! Source: the client scenarios of the package `@modelcontextprotocol/conformance`, 0.1.16.
+#![expect(clippy::print_stderr, reason = "a tool for the command line")]
 
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use co::app::{server_place, tools};
+use co::config::{
+    OAuthGrant, OAuthSettings, Secret, ServerApproval, ServerScope, ServerSettings, ServerTransport,
+};
+use co::tool::mcp::{
+    Account, ConnectError, Connection, ElicitationAnswer, ElicitationKind, Elicitor, Handlers, ServerPlace,
+    authorize, connect,
+};
+use co::workspace::{World, load_settings};
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value, json};
-
-use super::ServerPlace;
-use super::auth::{Account, authorize};
-use super::client::{ElicitationAnswer, ElicitationKind, Elicitor, Handlers};
-use super::connect::{ConnectError, Connection, connect};
-use crate::config::{
-    OAuthGrant, OAuthSettings, Secret, ServerApproval, ServerScope, ServerSettings, ServerTransport,
-};
 
 /// The name under which tokens are kept.
 const NAME: &str = "conformance";
@@ -27,9 +31,36 @@ const MOST_LOGINS: usize = 3;
 /// The client that the suite knows by a document of its own.
 const CLIENT_DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let Some(url) = std::env::args().nth(1) else {
+        eprintln!("usage: co-conformance URL");
+        return ExitCode::from(2);
+    };
+    match run(&url).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("the scenario failed: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(url: &str) -> Result<(), String> {
+    let world = World::of_process(std::env::vars().collect()).map_err(|error| error.to_string())?;
+    let settings = load_settings(&world, Vec::new()).map_err(|errors| format!("{errors:?}"))?.settings;
+    let tools = tools(&world, &settings);
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let mut place = server_place(&world, &settings, &tools.child_env, &tools.sandbox);
+    place.kept = folder.path().to_owned();
+    let variable = |name: &str| world.env.get(name).map(String::as_str);
+    let scenario = variable("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+    Box::pin(conformance(url, scenario, variable("MCP_CONFORMANCE_CONTEXT"), &place)).await
+}
+
 /// Connects the server of a scenario, logs in where it asks for it, and calls each of its tools. `context` is the JSON that
 /// the suite gives to the scenario. Errs with the reason.
-pub async fn conformance(
+async fn conformance(
     url: &str,
     scenario: &str,
     context: Option<&str>,
