@@ -14,9 +14,9 @@ pub(super) fn command() -> Command {
     )
 }
 
-const ON: &str = "Calls now run without asking: LOW, MEDIUM and HIGH. Never covered: what a rule denies, what a rule asks \
-                  for, and arguments with untrusted text (▲). It ends with this session and is not stored; \
-                  `/yolo` again turns it off.";
+const ON: &str = "Calls now run without asking: LOW, MEDIUM and HIGH. Never covered: what a rule denies or asks for, \
+                  arguments with untrusted text (▲), calls that repeat themselves, and what only you can allow. It \
+                  ends with this session and is not stored; `/yolo` again turns it off.";
 const UNSANDBOXED: &str = "Commands run unsandboxed here: they can change and send anything you can, so they still ask. \
                            Type `/yolo yes` to let them run without asking too.";
 
