@@ -147,7 +147,14 @@ mod linux {
             return Ok(subprocess);
         }
         if let (Backend::Bubblewrap, Some(program)) = (backend, &program) {
-            recent(program)?;
+            let version = std::process::Command::new(program)
+                .arg("--version")
+                .env_clear()
+                .stdin(Stdio::null())
+                .output();
+            let version =
+                version.map_err(|error| format!("{} does not start: {error}", program.display()))?;
+            recent(program, &String::from_utf8_lossy(&version.stdout))?;
         }
         self_test(&subprocess)?;
         kept.keep(backend, key, &options.verdicts);
@@ -190,20 +197,17 @@ mod linux {
         Ok(())
     }
 
-    /// Checks the version of a bubblewrap.
-    fn recent(path: &Path) -> Result<(), String> {
-        let shown = path.display();
-        let version =
-            std::process::Command::new(path).arg("--version").env_clear().stdin(Stdio::null()).output();
-        let version = version.map_err(|error| format!("{shown} does not start: {error}"))?;
-        let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    /// Checks a bubblewrap by what it says of its version.
+    fn recent(path: &Path, version: &str) -> Result<(), String> {
         let number = version.split_ascii_whitespace().last().and_then(|word| {
             let (major, rest) = word.split_once('.')?;
             Some((major.parse().ok()?, rest.split('.').next()?.parse().ok()?))
         });
         match number {
             Some(number) if number >= OLDEST => Ok(()),
-            Some(_) | None => Err(format!("{shown} is too old ({}); 0.4 is needed", version.trim())),
+            Some(_) | None => {
+                Err(format!("{} is too old ({}); 0.4 is needed", path.display(), version.trim()))
+            }
         }
     }
 
@@ -297,6 +301,16 @@ mod linux {
                 Err(if root { script } else { changeable }.to_owned())
             );
             assert_eq!(file("d", elf, 0o755), if root { Ok(()) } else { Err(changeable.to_owned()) });
+            let old = |version: &str| Err(format!("/bwrap is too old ({version}); 0.4 is needed"));
+            for (version, expected) in [
+                ("bubblewrap 0.3.3\n", old("bubblewrap 0.3.3")),
+                ("bubblewrap 0.4.0\n", Ok(())),
+                ("bubblewrap 1.0\n", Ok(())),
+                ("what?", old("what?")),
+                ("", old("")),
+            ] {
+                assert_eq!(recent(Path::new("/bwrap"), version), expected, "{version}");
+            }
         }
     }
 }

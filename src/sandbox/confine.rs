@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
-    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -50,7 +50,12 @@ impl Confined {
     /// Opens what the policy names, and compiles its filter. Errs if the kernel cannot confine as stated.
     pub fn prepare(policy: SandboxPolicy, namespaces: Namespaces) -> io::Result<Self> {
         let filters = filters(&policy, namespaces)?;
-        let ruleset = ruleset(&policy, namespaces).map_err(io::Error::other)?;
+        let ruleset = ruleset(&policy, namespaces).map_err(|error| match error {
+            RulesetError::HandleAccesses(_) | RulesetError::Scope(_) => io::Error::other(
+                "this kernel lacks Landlock as of Linux 6.12; update it, or switch it on (lsm=landlock,…)",
+            ),
+            other => io::Error::other(other),
+        })?;
         Ok(Self { ruleset, filters, policy })
     }
 
@@ -67,7 +72,7 @@ impl Confined {
     }
 }
 
-fn ruleset(policy: &SandboxPolicy, namespaces: Namespaces) -> Result<RulesetCreated, landlock::RulesetError> {
+fn ruleset(policy: &SandboxPolicy, namespaces: Namespaces) -> Result<RulesetCreated, RulesetError> {
     let read = AccessFs::from_read(RIGHTS);
     let all = AccessFs::from_all(RIGHTS);
     let mut ruleset = Ruleset::default()

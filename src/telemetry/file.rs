@@ -242,6 +242,39 @@ mod tests {
     }
 
     #[test]
+    fn a_span_never_ends_before_it_began() {
+        let data = tempfile::tempdir().unwrap();
+        let start = SystemTime::now() + Duration::from_secs(3_600);
+        assert!(writer(data.path(), 200, 30).write(batch(1, start)).is_ok());
+        let (_, span) =
+            SpanFile::open(data.path()).unwrap().last(1, &SpanFilter::default()).unwrap().remove(0);
+        assert_eq!((span.end_time, span.duration_ms), (span.start_time, 0.0));
+    }
+
+    #[test]
+    fn a_million_spans_are_read_from_their_end_and_deleted_in_small_steps() {
+        let data = tempfile::tempdir().unwrap();
+        let mut full = writer(data.path(), 200, 30);
+        assert!(full.write(batch(1, SystemTime::now())).is_ok());
+        let many = "INSERT INTO spans (id, trace_id, name, start_time)
+            SELECT printf('%016x', value), printf('%032x', value / 10), 'x', value FROM numbers";
+        let numbers = "WITH RECURSIVE numbers (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM numbers LIMIT 1000000)";
+        full.open().unwrap().execute_batch(&format!("{numbers} {many}")).unwrap();
+        let file = SpanFile::open(data.path()).unwrap();
+        assert_eq!(file.last(20, &SpanFilter::default()).unwrap().len(), 20);
+        let latest = file.latest_traces(3).unwrap();
+        assert_eq!(latest[0], format!("{:032x}", 100_000));
+        assert_eq!(file.trace(&latest[1], 100).unwrap().len(), 10);
+        let count = |file: &SpanFile| -> i64 {
+            file.connection.query_row("SELECT count(*) FROM spans", [], |row| row.get(0)).unwrap()
+        };
+        let before = count(&file);
+        let mut small = writer(data.path(), 1, 30);
+        assert!(small.write(batch(64, SystemTime::now())).is_ok());
+        assert_eq!(count(&file), before + 64 - STEP);
+    }
+
+    #[test]
     fn old_spans_go_in_small_steps() {
         let data = tempfile::tempdir().unwrap();
         let old = SystemTime::now() - Duration::from_secs(3 * 24 * 3600);

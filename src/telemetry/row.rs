@@ -33,7 +33,9 @@ pub struct SpanRow {
 impl SpanRow {
     /// Converts a span that ended. `text` is applied to each text of an attribute.
     pub(super) fn of(span: &SpanData, resource: &Value, text: &dyn Fn(&str) -> String) -> Self {
-        let (start, end) = (nanos(span.start_time), nanos(span.end_time));
+        let start = nanos(span.start_time);
+        // The clock may have been set back meanwhile.
+        let end = nanos(span.end_time).max(start);
         let context = |id: &dyn ToString| id.to_string();
         let mut events: Vec<Value> = Vec::new();
         for event in span.events.iter() {

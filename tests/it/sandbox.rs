@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::co::{Co, Service, Wire};
-use crate::end_to_end::kit::{each, heard, run};
+use crate::end_to_end::kit::{USUAL, each, heard, on_terminal, run, run_through, say};
 use crate::skip::skipped;
 
 /// The backends, as the columns of the table.
@@ -404,6 +404,54 @@ fn a_workspace_may_be_reached_through_a_link() {
         let told = run(&co, &["-p", "go", "--output", "json"]).json();
         let output = told["tool_calls"][0]["output"].as_str().unwrap_or_default();
         assert!(output.contains("in-the-folder.txt"), "{backend}: {told:#}");
+    }
+}
+
+#[test]
+fn a_workspace_that_is_deleted_meanwhile_is_told() {
+    if !runs("workspaces that are deleted") {
+        return;
+    }
+    for backend in backends() {
+        let co = in_backend(Co::new(), backend);
+        let mut screen = on_terminal(&co, &[], USUAL);
+        screen.wait_for("── ask ──");
+        std::fs::remove_dir_all(co.workspace()).unwrap();
+        say(&mut screen, "!pwd");
+        screen.wait_until("what is wrong", |screen| screen.contains("no longer"));
+        screen.keys("<c-c><c-c>");
+        assert_eq!(screen.wait_exit().code, 0, "{backend}");
+    }
+}
+
+/// A filter of system calls (classic BPF): `landlock_create_ruleset` (444) does not exist.
+const WITHOUT_LANDLOCK: [(u16, u8, u8, u32); 4] =
+    [(0x20, 0, 0, 0), (0x15, 0, 1, 444), (0x06, 0, 0, 0x0005_0026), (0x06, 0, 0, 0x7fff_0000)];
+
+#[test]
+fn a_kernel_without_landlock_gives_no_sandbox_and_says_so() {
+    if !runs("a kernel without Landlock") {
+        return;
+    }
+    let filter = WITHOUT_LANDLOCK.into_iter().flat_map(|(code, yes, no, k)| {
+        code.to_ne_bytes().into_iter().chain([yes, no]).chain(k.to_ne_bytes())
+    });
+    let why = "this kernel lacks Landlock as of Linux 6.12; update it, or switch it on";
+    for backend in ["landlock", "bubblewrap", "auto"] {
+        let call = json!({ "command": "touch made" });
+        let service = Service::new(&format!("reply\n  call shell {call}\nreply\n  text Done.\n"));
+        let co = in_backend(Co::new().with(&service, Wire::Anthropic), backend);
+        let co = co.file("filter", filter.clone().collect::<Vec<u8>>());
+        let co = co.file(".config/co/rules.toml", "[[rule]]\neffect = \"allow\"\ntool = \"shell\"\n");
+        let script = "exec bwrap --dev-bind / / --seccomp 9 \"$@\" 9<\"$HOME/filter\"";
+        let doctor = run_through(&co, script, &["doctor"], "");
+        assert!(doctor.out.contains(why), "{backend}: {doctor:?}");
+        let ran = run_through(&co, script, &["-p", "go", "--output", "json"], "");
+        let heard = heard(&service, 2).join("\n");
+        let is_auto = backend == "auto";
+        assert_eq!(heard.contains(why), !is_auto, "{backend}: {heard} {ran:?}");
+        // The person's own rule allows it where no sandbox was asked for.
+        assert_eq!(co.workspace().join("made").exists(), is_auto, "{backend}");
     }
 }
 
