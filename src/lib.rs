@@ -64,7 +64,8 @@
 //!   of the program or a text beside the code), completions, the manual page, and the log of `--debug-file`.
 //!
 //! Beside `src`: `tests/kit` is a crate that does not ship (scripted replies and the server that gives them, the runner of
-//! turn scripts), `evals` holds turn scripts and golden tables, `prompts` the texts for models.
+//! turn scripts, the client of the conformance suite of tool servers), `evals` holds turn scripts and golden tables,
+//! `prompts` the texts for models, `build.rs` the options of the linker.
 //!
 //! # Where this differs from the first design and from the seeds
 //!
