@@ -65,7 +65,7 @@
 //!
 //! Beside `src`: `tests/kit` is a crate that does not ship (scripted replies and the server that gives them, the runner of
 //! turn scripts, the client of the conformance suite of tool servers), `evals` holds turn scripts and golden tables,
-//! `prompts` the texts for models, `build.rs` the options of the linker.
+//! `prompts` the texts for models. The build script gives the linker its options.
 //!
 //! # Where this differs from the first design and from the seeds
 //!

@@ -5,7 +5,8 @@ use crate::config::Mode;
 use crate::frontend::protocol::{ContextUse, Header, Known, Money};
 use crate::stdx::text::{one_line_summary, short_path, width as text_width};
 use crate::tui::cards::CardStage;
-use crate::tui::line::Line;
+
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::model::{Focus, Model};
 use crate::tui::theme::Role;
 
@@ -103,11 +104,22 @@ pub fn rule(model: &Model) -> Line {
     head.with(rule.repeat(rest), Role::Dim).joined(tail)
 }
 
-/// Returns the flash if the rule above the composer has room for it; otherwise it replaces the key hints.
-pub fn flash_in_rule(model: &Model) -> Option<&str> {
+/// Returns the flash if the rule above the composer has room for it; otherwise it stands above the rule.
+fn flash_in_rule(model: &Model) -> Option<&str> {
     let (text, _) = model.flash.as_ref()?;
     let room = usize::from(model.columns).saturating_sub(rule_head(model).width() + 6);
     (model.find.is_none() && text_width(text) <= room).then_some(text.as_str())
+}
+
+/// Returns the lines of a flash for which the rule has no room, as wide as the screen.
+pub fn flash_above_rule(model: &Model) -> Vec<Line> {
+    let Some((text, _)) = model.flash.as_ref().filter(|_| flash_in_rule(model).is_none()) else {
+        return Vec::new();
+    };
+    let width = usize::from(model.columns);
+    let lines =
+        wrap_spans(&[Span::new(text, Role::Waiting)], width, &Margin::even(Line::of(" ", Role::Text)));
+    lines.into_iter().map(|line| Line::spread(line, Line::new(), width)).collect()
 }
 
 fn rule_head(model: &Model) -> Line {

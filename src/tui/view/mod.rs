@@ -101,6 +101,11 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
         None => header::rule(model),
     };
     paint.line(row, 0, &rule);
+    let flash = header::flash_above_rule(model);
+    for (at, line) in flash.iter().enumerate() {
+        // Over what stands there, for the few seconds that it lasts.
+        paint.line(row.saturating_sub(flash.len() - at).max(2), 0, line);
+    }
     if !panel.is_empty() {
         let [above, below] = model.glyphs.tee_ends;
         paint.line(1, edge, &Line::of(above, Role::Dim));

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::header::flash_in_rule;
 use crate::message::Usd;
 use crate::tui::cards::CardStage;
 use crate::tui::cells::Fold;
@@ -161,11 +160,6 @@ fn hints(model: &Model) -> (String, Role) {
     if let Life::Closing { .. } = model.life {
         let leave = model.keymap.status(&[(Context::Global, &[Action::Interrupt], " quit now")]);
         return (format!("saving…  {leave}"), Role::Waiting);
-    }
-    if let Some((text, _)) = &model.flash
-        && flash_in_rule(model).is_none()
-    {
-        return (text.clone(), Role::Waiting);
     }
     let text = if let Some(panel) = &model.panel {
         panel.state().hints(&model.keymap)
