@@ -395,16 +395,51 @@ fn a_workspace_may_be_reached_through_a_link() {
         return;
     }
     for backend in backends() {
-        let call = json!({ "command": "ls" });
-        let service = Service::new(&format!("reply\n  call shell {call}\nreply\n  text Done.\n"));
-        let co = in_backend(Co::new().with(&service, Wire::Anthropic), backend);
-        let co = co.file("real/in-the-folder.txt", "x");
-        std::fs::remove_dir_all(co.workspace()).unwrap();
-        std::os::unix::fs::symlink(co.home().join("real"), co.workspace()).unwrap();
-        let told = run(&co, &["-p", "go", "--output", "json"]).json();
-        let output = told["tool_calls"][0]["output"].as_str().unwrap_or_default();
-        assert!(output.contains("in-the-folder.txt"), "{backend}: {told:#}");
+        lists_a_workspace(backend, |real, workspace| {
+            std::fs::remove_dir_all(workspace).unwrap();
+            std::os::unix::fs::symlink(real, workspace).unwrap();
+        });
     }
+}
+
+/// A file system of a program, as network mounts are: only the system knows what is behind it.
+#[test]
+fn a_workspace_may_be_on_a_mount_of_a_program() {
+    if !runs("workspaces on mounts of programs") {
+        return;
+    }
+    let mount = |real: &Path, workspace: &Path| {
+        let ran = Command::new("bindfs").arg(real).arg(workspace).status();
+        ran.is_ok_and(|status| status.success()).then(|| Mounted(workspace.to_owned()))
+    };
+    let probe = tempfile::tempdir().unwrap();
+    if mount(probe.path(), probe.path()).is_none() {
+        return skipped("workspaces on mounts of programs: bindfs cannot mount here");
+    }
+    for backend in backends() {
+        lists_a_workspace(backend, |real, workspace| mount(real, workspace).expect("it can mount"));
+    }
+}
+
+/// A mount, undone when it is dropped.
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// Checks that a sandboxed `ls` lists a folder that stands in the place of the workspace.
+fn lists_a_workspace<T>(backend: &str, put: impl FnOnce(&Path, &Path) -> T) {
+    let call = json!({ "command": "ls" });
+    let service = Service::new(&format!("reply\n  call shell {call}\nreply\n  text Done.\n"));
+    let co = in_backend(Co::new().with(&service, Wire::Anthropic), backend);
+    let co = co.file("real/in-the-folder.txt", "x");
+    let _placed = put(&co.home().join("real"), &co.workspace());
+    let told = run(&co, &["-p", "go", "--output", "json"]).json();
+    let output = told["tool_calls"][0]["output"].as_str().unwrap_or_default();
+    assert!(output.contains("in-the-folder.txt"), "{backend}: {told:#}");
 }
 
 #[test]
