@@ -321,6 +321,44 @@ fn leaving_the_sandbox_is_a_request_that_only_a_person_answers() {
     }
 }
 
+/// Keys of remotes are hidden by the sandbox; a push with a reason waits for a person and reaches them.
+#[test]
+fn a_push_leaves_the_sandbox_with_a_person_only() {
+    if !runs("pushes out of the sandbox") {
+        return;
+    }
+    for backend in backends() {
+        let outside = tempfile::tempdir().unwrap();
+        let remote = outside.path().join("remote.git");
+        let args = json!({ "unsandboxed": "the remote is a folder outside" });
+        let service = Service::new(&format!("reply\n  call git_push {args}\nreply\n  text Done.\n"));
+        let co = in_backend(Co::new().with(&service, Wire::Anthropic), backend);
+        let allow = "[[rule]]\neffect = \"allow\"\ntool = \"git_push\"\nargs.unsandboxed = \"the remote is a folder outside\"\n";
+        let co = co.file(".config/co/rules.toml", allow);
+        let git = |words: &[&str]| {
+            let mut git = Command::new("git");
+            git.args(["-c", "user.name=n", "-c", "user.email=e@x.invalid"]).args(words);
+            let output = git.current_dir(co.workspace()).env("HOME", co.home()).output().unwrap();
+            assert!(output.status.success(), "{words:?}: {output:?}");
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let to = remote.display().to_string();
+        git(&["init", "-q", "-b", "main"]);
+        git(&["init", "-q", "--bare", &to]);
+        git(&["commit", "-q", "--allow-empty", "-m", "First"]);
+        git(&["remote", "add", "origin", &to]);
+        git(&["config", "branch.main.remote", "origin"]);
+        git(&["config", "branch.main.merge", "refs/heads/main"]);
+        let told = run(&co, &["-p", "go", "--output", "json"]).json();
+        assert_eq!(told["end"], "deferred", "{backend}: {told:#}");
+        assert_eq!(git(&["ls-remote", "--heads", "origin"]), "", "{backend}: it ran unasked");
+        let ran = run(&co, &["approvals", "yes", &co.waiting().remove(0)]);
+        assert_eq!(ran.code, Some(0), "{backend}: {ran:?}");
+        assert_eq!(run(&co, &["resume", "--output", "json"]).json()["end"], "completed", "{backend}");
+        assert!(git(&["ls-remote", "--heads", "origin"]).contains("refs/heads/main"), "{backend}");
+    }
+}
+
 /// What makes docker unusable, with what a command then says.
 #[rustfmt::skip]
 const UNUSABLE: &[(&str, &str, &str)] = &[

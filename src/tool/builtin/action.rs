@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::git::{owned, revision};
 use super::place::ToolPath;
-use super::shell::Shell;
+use super::shell::{Shell, ShellArgs};
 use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
 use crate::message::ReturnStatus;
@@ -29,6 +29,11 @@ pub trait Action: DeserializeOwned + JsonSchema + Send + 'static {
 
     /// Returns the words of the command line. Errs with a hint. Blocking.
     fn words(&self, workspace: &Path) -> Result<Vec<String>, ToolError>;
+
+    /// Returns why it must run outside of the sandbox, if it must.
+    fn unsandboxed(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A tool that runs a command.
@@ -43,10 +48,11 @@ impl<A> ActionTool<A> {
     }
 }
 
-fn line<A: Action>(args: &A, workspace: &Path) -> Result<String, ToolError> {
+fn shell_args<A: Action>(args: &A, workspace: &Path) -> Result<ShellArgs, ToolError> {
     let words = args.words(workspace)?;
-    shlex::try_join(words.iter().map(String::as_str))
-        .map_err(|error| misuse(format!("an argument cannot be used: {error}")))
+    let line = shlex::try_join(words.iter().map(String::as_str))
+        .map_err(|error| misuse(format!("an argument cannot be used: {error}")))?;
+    Ok(ShellArgs::line(line, args.unsandboxed()))
 }
 
 impl<A: Action> TypedTool for ActionTool<A> {
@@ -66,13 +72,13 @@ impl<A: Action> TypedTool for ActionTool<A> {
     }
 
     fn plan(&self, args: A, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
-        let plan = self.shell.plan_line(line(&args, &place.workspace)?, place, seen)?;
+        let plan = self.shell.plan(shell_args(&args, &place.workspace)?, place, seen)?;
         Ok(CallPlan { risk: plan.risk.max(A::RISK), ..plan })
     }
 
     async fn run(&self, args: A, cx: RunContext) -> Result<ToolOutput, ToolError> {
-        let line = line(&args, &cx.place.workspace)?;
-        self.shell.run_line(line, cx).await
+        let args = shell_args(&args, &cx.place.workspace)?;
+        self.shell.run(args, cx).await
     }
 
     fn outcome(status: ReturnStatus, text: &str) -> String {
@@ -170,6 +176,8 @@ pub struct Remote {
     remote: Option<String>,
     /// The branch; the current one when absent.
     branch: Option<String>,
+    /// Why it must run outside of the sandbox, as "the key for the remote is in ~/.ssh": the sandbox hides keys. The user decides.
+    unsandboxed: Option<String>,
 }
 
 impl Remote {
@@ -206,6 +214,10 @@ impl Action for Push {
         }
         self.0.words(&["git", "push"])
     }
+
+    fn unsandboxed(&self) -> Option<String> {
+        self.0.unsandboxed.clone()
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -219,6 +231,10 @@ impl Action for Pull {
 
     fn words(&self, _: &Path) -> Result<Vec<String>, ToolError> {
         self.0.words(&["git", "pull", "--ff-only"])
+    }
+
+    fn unsandboxed(&self) -> Option<String> {
+        self.0.unsandboxed.clone()
     }
 }
 

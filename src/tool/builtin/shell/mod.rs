@@ -76,8 +76,9 @@ pub struct ShellArgs {
 }
 
 impl ShellArgs {
-    fn line(command: String) -> Self {
-        Self { command, timeout: None, unsandboxed: None, background: false }
+    /// A command line of another tool, and why it must run outside of the sandbox, if it must.
+    pub fn line(command: String, unsandboxed: Option<String>) -> Self {
+        Self { command, timeout: None, unsandboxed, background: false }
     }
 }
 
@@ -94,16 +95,6 @@ impl Shell {
     pub fn new(sandbox: Arc<dyn Sandbox>, tasks: Tasks, options: BuiltinOptions) -> Self {
         let safe = options.safe_commands.iter().filter_map(|text| command_words(text)).flatten().collect();
         Self { sandbox, tasks, options, safe }
-    }
-
-    /// Plans a command line of another tool.
-    pub fn plan_line(&self, command: String, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
-        self.plan(ShellArgs::line(command), place, seen)
-    }
-
-    /// Runs a command line of another tool.
-    pub async fn run_line(&self, command: String, cx: RunContext) -> Result<ToolOutput, ToolError> {
-        self.run(ShellArgs::line(command), cx).await
     }
 
     /// Checks the arguments; returns the command's timeout.
