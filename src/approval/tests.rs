@@ -720,6 +720,19 @@ fn a_grant_covers_the_same_words_in_the_same_folder() {
         ("python x", "python x y", false),
         ("git log > x", "git log > x", true),
         ("git log > x", "git log", false),
+        ("git log --oneline", "git log -1 --output=x", false),
+        ("git show HEAD", "git show HEAD --output=x", false),
+        ("git fetch origin", "git fetch --upload-pack='touch x;false' ./.", false),
+        ("git grep foo", "git grep -O'touch x;true' one", false),
+        ("git branch new", "git branch -D main", false),
+        ("git remote add o url", "git remote add x 'ext::sh -c ls'", false),
+        ("git diff", "git diff --no-index /dev/null /home/me/.ssh/id_rsa", false),
+        ("make test", "make test --eval='$(shell touch x)'", false),
+        ("npm run build", "npm run build --script-shell=./x", false),
+        ("go test", "go test -exec ./x", false),
+        ("cargo test", "cargo test --config x", false),
+        ("pip install name", "pip install ./evil", false),
+        ("FOO=1 git status", "FOO=2 git status", false),
     ] {
         let mut grants = Grants::default();
         let request = request("shell", json!({ "command": granted }), Risk::Medium);

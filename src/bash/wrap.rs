@@ -128,8 +128,13 @@ pub fn is_interpreter(name: &str) -> bool {
 const SHELL_FLAGS: &str = "-c -e -u -x -l -i -f -n -v -s -o: -O: --login --norc --noprofile --posix";
 
 /// Programs that run others in ways that are not modelled, so that nothing is known of what they run.
-const OPAQUE: &[&str] =
-    &["parallel", "watch", "script", "su", "ssh", "alias", "expect", "flock", "entr", "setarch"];
+#[rustfmt::skip]
+const OPAQUE: &[&str] = &[
+    "parallel", "watch", "script", "su", "sg", "newgrp", "ssh", "sshpass", "alias", "expect", "flock", "entr", "at",
+    "batch", "screen", "tmux", "setarch", "linux32", "linux64", "i386", "x86_64", "uname26", "capsh", "fakeroot",
+    "proot", "firejail", "bwrap", "start-stop-daemon", "dbus-run-session", "xvfb-run", "rlwrap", "numactl", "cpulimit",
+    "torsocks", "proxychains", "hyperfine", "valgrind", "perf", "ltrace", "gdb",
+];
 
 /// Returns the row of a wrapper.
 pub fn wrapper(name: &str) -> Option<&'static Wrapper> {
@@ -180,6 +185,10 @@ impl Wrapper {
         let args = fixed_head(words.get(1..)?);
         let allowed: Vec<&'static str> = self.flags.split_ascii_whitespace().collect();
         let parsed = parse(&allowed, &args, Order::First).ok()?;
+        // Without a flag for the user it takes the words of `su`.
+        if self.name == "runuser" && !parsed.has("-u") && !parsed.has("--user") {
+            return None;
+        }
         let mut at = 1 + parsed.first_operand.unwrap_or(args.len());
         at += self.own;
         let assigns = |word: &Option<String>| word.as_deref().is_some_and(|word| word.contains('='));

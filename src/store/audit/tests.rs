@@ -222,6 +222,11 @@ async fn each_kind_of_tampering_is_found() {
             |_, data| fs::write(head::file(data), "junk\n").unwrap(),
             Some(AuditFinding::NoHead),
         ),
+        (
+            "a file of a gigabyte",
+            |_, data| fs::File::create(head::file(data)).unwrap().set_len(1 << 30).unwrap(),
+            Some(AuditFinding::NoHead),
+        ),
     ];
     for (what, tamper, expected) in cases {
         let place = Place::with(8).await;
@@ -234,7 +239,7 @@ async fn each_kind_of_tampering_is_found() {
         }
         assert_eq!(place.finding(None).await, expected, "{what}");
         let with_head = place.finding(Some(seen.short())).await;
-        let unharmed = ["nothing", "a file that says nothing"].contains(&what);
+        let unharmed = ["nothing", "a file that says nothing", "a file of a gigabyte"].contains(&what);
         assert_eq!(with_head.is_some(), !unharmed, "{what}: with the head that was seen");
     }
 }

@@ -564,6 +564,14 @@ async fn plans_look_at_links_scripts_and_places_of_our_own() {
     assert!(refused.contains("the system starts none above 131071"), "{refused}");
     let refused = bench.plan("search_text", &json!({ "pattern": long })).await.unwrap_err().to_string();
     assert!(refused.contains("the pattern has more than 4096 bytes"), "{refused}");
+    let refused = bench
+        .plan("search_text", &json!({ "pattern": "((x{999}){999}){999}" }))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("exceeds size limit"), "{refused}");
+    fs::create_dir(bench.at(".git")).unwrap();
+    std::os::unix::fs::symlink(".git/new", bench.at("to-git")).unwrap();
     let deep = "{a,".repeat(200);
     let refused = bench.plan("find_files", &json!({ "pattern": deep })).await.unwrap_err().to_string();
     assert!(refused.contains("braces more than 8 deep"), "{refused}");
@@ -575,6 +583,10 @@ async fn plans_look_at_links_scripts_and_places_of_our_own() {
         ("sub/claude.md", true),
         (".claude/commands/fix.md", true),
         (".GIT/config", false),
+        (".git/hooks/post-commit", false),
+        ("sub/.git/config", false),
+        (".git/../.co/hooks.toml", true),
+        ("to-git", false),
         ("a", false),
     ] {
         let plan = bench.plan("write_file", &json!({"path": path, "content": "x"})).await.unwrap();

@@ -153,7 +153,7 @@ fn links_lead_where_they_say() {
         ("<https://x.y>", &[("https://x.y", "https://x.y")]),
         ("go to https://x.y/a_b_c.", &[("https://x.y/a_b_c", "https://x.y/a_b_c")]),
         ("<a@b.example>", &[("a@b.example", "mailto:a@b.example")]),
-        ("[a](javascript:x)[b](ssh://y)", &[]),
+        ("[a](javascript:x)[b](ssh://y)[c](file:///etc/passwd)", &[]),
         ("`https://x.y`", &[]),
         (
             "[a](http://x)[b](http://y)",

@@ -54,12 +54,15 @@ fn a_folder_is_trusted_and_trusted_no_more() {
 
 #[test]
 fn what_cannot_be_trusted_is_said() {
-    let co = co();
+    let co = co().file("work/open/a", "");
+    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(co.workspace().join("open"), everybody).unwrap();
     let too_much =
         "contains everything else, and trusting it would trust all of that; choose a project's folder";
     for (args, code, err) in [
         (&["trust", "/", "--yes"][..], 2, format!("co: error: / {too_much}\n")),
         (&["trust", "..", "--yes"], 2, format!("co: error: [HOME] {too_much}\n")),
+        (&["trust", "open", "--yes"], 2, "co: error: other users can write to [HOME]/work/open, and trusting it would trust whatever they put there\n".to_owned()),
         (
             &["trust", "nowhere", "--yes"],
             2,
@@ -116,6 +119,17 @@ fn trust_is_in_what_the_folder_said() {
     // A repository below a trusted folder is another folder.
     let co = co.trusting().file("work/sub/.co/rules.toml", rule);
     let ran = co.run_in(&co.workspace().join("sub"), &["rules", "list"], "");
+    assert!(ran.err.contains("is ignored"), "{ran:?}");
+    // Nor is one whose files are links to those of a trusted one, or one that is put in its place.
+    let sub = co.workspace().join("sub");
+    std::fs::remove_dir_all(sub.join(".co")).unwrap();
+    std::os::unix::fs::symlink("../.co", sub.join(".co")).unwrap();
+    let ran = co.run_in(&sub, &["rules", "list"], "");
+    assert!(ran.err.contains("is ignored"), "{ran:?}");
+    let co = co.file("other/.co/rules.toml", rule);
+    std::fs::rename(co.workspace(), co.home().join("before")).unwrap();
+    std::os::unix::fs::symlink("other", co.workspace()).unwrap();
+    let ran = co.run(&["rules", "list"]);
     assert!(ran.err.contains("is ignored"), "{ran:?}");
 }
 
@@ -213,21 +227,31 @@ fn a_file_that_cannot_be_shown_is_not_trusted() {
 /// A folder cannot stop or eat the machine before it is trusted.
 #[test]
 fn files_of_a_folder_are_read_within_bounds() {
-    for make in ["ln -s /dev/zero", "mkfifo", "truncate -s 1G"] {
-        let co = Co::new();
-        std::fs::create_dir_all(co.workspace().join(".co")).unwrap();
-        let script = format!("{make} .co/config.toml");
-        assert!(
-            std::process::Command::new("sh")
-                .args(["-c", &script])
-                .current_dir(co.workspace())
-                .status()
-                .unwrap()
-                .success()
-        );
-        let ran = co.run(&["status"]);
-        assert_eq!(ran.code, Some(0), "{make}: {ran:?}");
-        assert!(ran.err.contains(".co/config.toml: it is "), "{make}: {ran:?}");
+    for name in ["config.toml", "rules.toml", "hooks.toml"] {
+        for make in [
+            "ln -s /dev/zero",
+            "mkfifo",
+            "truncate -s 1G",
+            "ln -s",
+            "head -c 100000 /dev/zero | tr '\\0' '[' >",
+        ] {
+            let co = Co::new();
+            std::fs::create_dir_all(co.workspace().join(".co")).unwrap();
+            let script = format!("cd .co && {make} {name}");
+            let mut made = std::process::Command::new("sh");
+            made.args(["-c", &script]).current_dir(co.workspace());
+            assert!(made.status().unwrap().success());
+            let ran = co.run(&["status"]);
+            assert_eq!(ran.code, Some(0), "{make} {name}: {}", ran.err);
+            let told = format!(".co/{name}");
+            assert!(name != "config.toml" || ran.err.contains(&told), "{make}: {ran:?}");
+            // A folder with such a file is not trusted; one with a mistake in a text is, and the mistake is told.
+            let ran = co.run(&["trust", "--yes"]);
+            assert_eq!(ran.code != Some(0), !make.starts_with("head"), "{make} {name}: {}", ran.err);
+            assert!(ran.code == Some(0) || ran.err.contains(&told), "{make} {name}: {}", ran.err);
+            let ran = co.run(&["-p", "hello"]);
+            assert_eq!(ran.code, Some(0), "{make} {name}: {}", ran.err);
+        }
     }
     let co = Co::new().file("work/.co/config.toml", "no_such_setting = 1\n");
     let ran = co.run(&["status"]);

@@ -4,6 +4,7 @@
 use super::kit::{USUAL, approve, each, heard, on_terminal, replies, run, run_through, say, serve};
 use crate::co::{Co, Service, Wire};
 use crate::skip::skipped;
+use crate::tui::terminal::{Launch, Terminal};
 
 /// Ways in which the data folder fails: a script that prepares it and runs `"$@"`, and what is said.
 const DATA: &[(&str, &str, &str)] = &[
@@ -119,6 +120,32 @@ fn a_damaged_database_is_refused_and_kept() {
     let ran = run(&co, &["doctor"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.ends_with("verdict   no problems\n"), "{ran:?}");
+}
+
+/// What cannot be stored goes back to the composer, and the screen stays; what can be stored is sent as ever.
+#[test]
+fn a_screen_outlives_a_store_that_refuses() {
+    let co = Co::new().env("CO_PROVIDER", "offline");
+    let script = ["-c", "ulimit -f 2000; exec \"$0\"", env!("CARGO_BIN_EXE_co")];
+    let launch = Launch::new("/bin/sh", co.workspace()).args(script);
+    let mut screen = Terminal::start(&launch.envs(co.variables().to_vec()).size(USUAL.0, USUAL.1));
+    screen.wait_for("unsandboxed");
+    screen.paste(&"many words ".repeat(300_000));
+    screen.keys("<ret>");
+    let shown = screen.wait_for("not saved");
+    assert!(shown.contains("disk I/O error"), "{shown}");
+    screen.wait_for("[pasted 3.2 MB]");
+    say(&mut screen, "run `true`");
+    screen.wait_for("shell true");
+    assert_eq!(co.waiting().len(), 1);
+    // Another process holds the database: what is asked for waits, and leaving does not.
+    let held = rusqlite::Connection::open(co.data().join("co.db")).unwrap();
+    held.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let began = std::time::Instant::now();
+    say(&mut screen, "and this");
+    screen.keys("<c-c><c-c><c-c>");
+    screen.wait_exit();
+    assert!(began.elapsed() < std::time::Duration::from_secs(9), "{:?}", began.elapsed());
 }
 
 #[test]

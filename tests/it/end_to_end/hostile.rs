@@ -10,7 +10,7 @@ use super::terminal_state::{Tty, is_harmless, is_restored};
 use crate::co::{Co, Service, Wire};
 
 /// Sets the title and the clipboard, clears the screen, asks the terminal, reorders and hides.
-const EVIL: &str = "\u{1b}]0;title\u{7}\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{1b}Pq\u{1b}\\\u{9b}31m\u{202e}back\u{202c}\u{200b}\u{feff}\u{8}";
+const EVIL: &str = "\u{1b}]0;title\u{7}\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{1b}Pq\u{1b}\\\u{9b}31m\u{202e}back\u{202c}\u{200b}\u{feff}\u{8}\u{34f}\u{180b}\u{180f}\u{2066}\u{2028}\u{90}q\u{9c}\u{7f}\u{e0041}";
 
 /// What of it is seen, at the least.
 const SEEN: [&str; 4] = ["␛]0;title␇", "␛[2J", "<U+009B>31m", "<U+202E>back"];
@@ -112,6 +112,7 @@ fn nothing_harmful_is_printed() {
     let service = serve(replies(&script()));
     let co = person().with(&service, Wire::Anthropic).env("CO_HTTP_RETRIES", "0");
     let prompt = evil("prompt").replace('\0', "");
+    let model = format!("model={prompt}");
     let first = run(&co, &["-v", "-p", &prompt]);
     assert_eq!(first.code, Some(4), "{first:?}");
     let ids = co.waiting();
@@ -131,6 +132,19 @@ fn nothing_harmful_is_printed() {
         vec!["-c", "-p", "more"],
         vec!["-c", "-p", "more", "--output", "json"],
         vec!["status"],
+        vec!["audit"],
+        vec!["audit", "--json"],
+        vec!["audit", "show", &ids[1]],
+        vec!["usage", "--by", "model"],
+        vec!["usage", "--by", "session"],
+        vec!["rules", "explain", &ids[1]],
+        vec!["--set", &model, "config"],
+        vec!["--set", &model, "models"],
+        vec!["trust"],
+        vec!["hooks"],
+        vec!["hooks", "trust", &prompt],
+        vec!["hooks", "test", &prompt],
+        vec!["rules", "check"],
         vec!["approvals", "yes", &prompt],
         vec!["--set", &prompt],
         vec!["--model", &prompt, "status"],

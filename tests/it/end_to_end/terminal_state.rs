@@ -97,8 +97,7 @@ fn after_sequence(text: &str) -> Option<&str> {
         let (link, rest) = rest.split_once("\u{1b}\\")?;
         let (id, address) = link.split_once(';')?;
         let ours = id.strip_prefix("id=co").is_some_and(|number| number.parse::<u32>().is_ok());
-        let leads =
-            ["https://", "http://", "mailto:", "file:///"].iter().any(|scheme| address.starts_with(scheme));
+        let leads = ["https://", "http://", "mailto:"].iter().any(|scheme| address.starts_with(scheme));
         let fits = (ours && leads) || link == ";";
         return (fits && address.chars().all(|c| c.is_ascii_graphic())).then_some(rest);
     }
@@ -131,7 +130,7 @@ fn after_sequence(text: &str) -> Option<&str> {
 fn acts_or_hides(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+            '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[test]

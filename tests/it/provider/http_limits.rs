@@ -12,14 +12,18 @@ use tokio::time::Instant;
 use crate::peer::{HI, Peer, ask, chat, patient, request, response};
 
 /// A server that sends a start, and then the same piece over and over until nobody listens; it tells how much that was.
-async fn endless(start: &'static str, piece: Vec<u8>) -> (Peer, tokio::sync::mpsc::Receiver<usize>) {
+async fn endless(
+    head: &'static str,
+    start: &'static str,
+    piece: Vec<u8>,
+) -> (Peer, tokio::sync::mpsc::Receiver<usize>) {
     let (tell, sent) = tokio::sync::mpsc::channel(1);
     let piece: std::sync::Arc<[u8]> = piece.into();
     let peer = Peer::start(move |_, mut stream| {
         let (tell, piece) = (tell.clone(), std::sync::Arc::clone(&piece));
         async move {
             request(&mut stream).await;
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+            let _ = stream.write_all(head.as_bytes()).await;
             let _ = stream.write_all(start.as_bytes()).await;
             let mut length = 0;
             while stream.write_all(&piece).await.is_ok() {
@@ -36,18 +40,23 @@ async fn endless(start: &'static str, piece: Vec<u8>) -> (Peer, tokio::sync::mps
 async fn what_never_ends_is_given_up() {
     const MIB: usize = 1024 * 1024;
     let delta = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n", "x".repeat(MIB));
-    let cases: [(&str, &str, Vec<u8>, usize); 5] = [
-        ("one line", "data: ", vec![b'x'; MIB], 16),
-        ("one JSON value", "{\"a\":\"", vec![b'x'; MIB], 16),
-        ("a stream of text", "", delta.into_bytes(), 64),
-        ("a page", "<html>", vec![b'x'; MIB], 0),
-        ("white space", "", vec![b'\n'; MIB], 64),
+    use ErrorClass::{Malformed, Network as Connection, Server};
+    let (head, refused, open) = ("HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 500 No\r\n\r\n", "HTTP/1.1 200 OK\r\n");
+    type Case = (&'static str, &'static str, &'static str, Vec<u8>, usize, ErrorClass);
+    let cases: [Case; 7] = [
+        ("one line", head, "data: ", vec![b'x'; MIB], 16, Malformed),
+        ("one JSON value", head, "{\"a\":\"", vec![b'x'; MIB], 16, Malformed),
+        ("a stream of text", head, "", delta.into_bytes(), 64, Malformed),
+        ("a page", head, "<html>", vec![b'x'; MIB], 0, Malformed),
+        ("white space", head, "", vec![b'\n'; MIB], 64, Malformed),
+        ("a refusal", refused, "{\"error\":\"", vec![b'x'; MIB], 16, Server),
+        ("headers", open, "x-a: ", vec![b'x'; MIB], 1, Connection),
     ];
-    for (about, start, piece, most) in cases {
-        let (peer, mut sent) = endless(start, piece).await;
+    for (about, head, start, piece, most, class) in cases {
+        let (peer, mut sent) = endless(head, start, piece).await;
         let error =
             ask(chat(&format!("http://{}/v1", peer.address), Network::default()).as_ref()).await.unwrap_err();
-        assert_eq!(error.class, ErrorClass::Malformed, "{about}: {error}");
+        assert_eq!(error.class, class, "{about}: {error}");
         // What the sockets hold comes on top of what was read.
         let sent = sent.recv().await.unwrap();
         assert!(sent <= (most + 12) * MIB, "{about}: {} MiB were taken", sent / MIB);
@@ -67,7 +76,7 @@ async fn bodies_of_every_kind() {
     let packed = "content-type: text/event-stream\r\ncontent-encoding: gzip\r\n";
     let cut = gzip(HI).split_last_chunk::<12>().unwrap().0.to_vec();
     type Expected = Result<(), (ErrorClass, &'static str)>;
-    let cases: [(&str, Vec<u8>, Expected); 9] = [
+    let cases: [(&str, Vec<u8>, Expected); 11] = [
         ("a stream in gzip", response("200 OK", packed, &gzip(HI)), Ok(())),
         ("JSON in gzip", response("200 OK", "content-encoding: gzip\r\n", &gzip(json)), Ok(())),
         ("identity", response("200 OK", "content-encoding: identity\r\n", HI.as_bytes()), Ok(())),
@@ -80,6 +89,16 @@ async fn bodies_of_every_kind() {
             "no gzip at all",
             response("200 OK", packed, HI.as_bytes()),
             Err((ErrorClass::Malformed, "could not be decompressed")),
+        ),
+        (
+            "zstd",
+            response("200 OK", "content-encoding: zstd\r\n", b"\x28\xb5\x2f\xfd"),
+            Err((ErrorClass::Malformed, "compressed as zstd")),
+        ),
+        (
+            "a little gzip that is much",
+            response("200 OK", packed, &gzip(&"\n".repeat(80 << 20))),
+            Err((ErrorClass::Malformed, "is longer than 67108864 bytes")),
         ),
         ("gzip that is cut", response("200 OK", packed, &cut), Err((ErrorClass::Network, "connection"))),
         (

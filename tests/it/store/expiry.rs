@@ -271,6 +271,29 @@ async fn a_changed_request_is_taken_up_by_nobody() {
     }
 }
 
+/// A decision that was taken up is not taken up again, and none counts for another session.
+#[tokio::test]
+async fn a_decision_is_good_once_and_in_its_session() {
+    let mut scene = Scene::new(&["a"]).await;
+    scene.commit(asked("a", "1")).await;
+    assert_eq!(scene.decide("1", Approval::yes()).await, DecideOutcome::Recorded);
+    let raw = rusqlite::Connection::open(scene.world.path("data/co.db")).unwrap();
+    let mut other = Session::create(&scene.here, std::path::Path::new("/w")).await.unwrap();
+    other.commit(&turn_with("please", &["b"]), Durability::Written).await.unwrap();
+    let before = format!("{:?}", other.history().open_calls());
+    assert_eq!(raw.execute("UPDATE approvals SET session = ?", [&other.id().0]).unwrap(), 1);
+    other.consume_decisions().await.unwrap();
+    assert_eq!(format!("{:?}", other.history().open_calls()), before);
+    let own = &scene.session.id().0;
+    raw.execute("UPDATE approvals SET session = ?, state = 'approved'", [own]).unwrap();
+    scene.session.consume_decisions().await.unwrap();
+    assert_eq!(scene.known(), yes_known());
+    scene.commit(finished("a", ReturnStatus::Ok)).await;
+    raw.execute("UPDATE approvals SET state = 'approved'", []).unwrap();
+    scene.session.consume_decisions().await.unwrap();
+    assert_eq!(scene.known(), None, "it has ended");
+}
+
 /// A secret in the arguments is taken out before they are hashed: such a request is not changed.
 #[tokio::test]
 async fn a_secret_in_the_arguments_changes_nothing() {
