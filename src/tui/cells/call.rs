@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args_preview::ArgsPreview;
-use super::diff::{self, Code};
+use super::diff::{self, DiffCode};
 use super::sgr::Sgr;
 use super::{Fold, Look};
 use crate::frontend::protocol::Tone;
@@ -395,7 +395,7 @@ impl CallRow {
 impl CallRow {
     /// Adds the change it made, and the text for the model if it was asked for.
     fn change(&self, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
-        let code = Code { language: self.language, languages: look.languages };
+        let code = DiffCode { language: self.language, languages: look.languages };
         let width = look.width.saturating_sub(margin.rest.width());
         let most = if look.details == Fold::Open { MOST_CHANGE } else { FOLDED };
         let page = diff::applied(&self.done.change, code, width, most);

@@ -54,12 +54,12 @@ pub struct Page {
 
 /// The colours of the code in a diff: its language, and those that are loaded.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Code {
+pub struct DiffCode {
     pub language: Option<Language>,
     pub languages: Languages,
 }
 
-impl Code {
+impl DiffCode {
     pub const PLAIN: Self = Self { language: None, languages: Languages::NONE };
 }
 
@@ -69,7 +69,7 @@ pub struct Layout<'a> {
     pub width: usize,
     pub hunks: &'a Hunks,
     pub glyphs: &'static Glyphs,
-    pub code: Code,
+    pub code: DiffCode,
 }
 
 pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
@@ -104,7 +104,7 @@ pub struct Applied {
 }
 
 /// Lays out a change that was made; from `most` lines on the rest is only counted.
-pub fn applied(diff: &[DiffLine], code: Code, width: usize, most: usize) -> Applied {
+pub fn applied(diff: &[DiffLine], code: DiffCode, width: usize, most: usize) -> Applied {
     let mut page = Applied::default();
     let mut painter = Painter::new(code, digits(diff));
     let put = |row: &DiffRow<'_>, page: &mut Applied, painter: &mut Painter| {
@@ -231,7 +231,7 @@ pub(super) fn changed<'a>(
 
 /// Draws the lines of a diff in their order: on the background of their side, with the colours of the code.
 pub(super) struct Painter {
-    code: Code,
+    code: DiffCode,
     /// Digits of the line numbers; 0 for none.
     digits: usize,
     /// The state of the highlighting in the old and in the new text.
@@ -239,7 +239,7 @@ pub(super) struct Painter {
 }
 
 impl Painter {
-    pub fn new(code: Code, digits: usize) -> Self {
+    pub fn new(code: DiffCode, digits: usize) -> Self {
         let text = || Highlighter::new(code.language, code.languages);
         Self { code, digits, texts: [text(), text()] }
     }
@@ -420,7 +420,7 @@ mod tests {
             line(DiffKind::Added, 10, "a new line that is long"),
         ];
         let hunks = Hunks::default();
-        let layout = Layout { width: 18, hunks: &hunks, glyphs: &Glyphs::UNICODE, code: Code::PLAIN };
+        let layout = Layout { width: 18, hunks: &hunks, glyphs: &Glyphs::UNICODE, code: DiffCode::PLAIN };
         let page = unified(&diff, &layout);
         let text: Vec<String> = page.lines.iter().map(|line| line.text().trim_end().to_owned()).collect();
         assert_eq!(

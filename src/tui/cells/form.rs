@@ -2,7 +2,7 @@
 //! field with the cursor is always visible. Only draws; `update` also uses it for the width of texts.
 
 use super::card::{Drawn, Frame, Sheet, WIDEST, argument_of, inner, keys_line, sources, taint_mark};
-use super::diff::{Code, Layout, counts};
+use super::diff::{DiffCode, Layout, counts};
 use super::split;
 use crate::approval::Taint;
 use crate::stdx::text::one_line_summary;
@@ -397,7 +397,7 @@ fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> (Vec<Line>, usize) 
         lines.push(Line::new());
         let hunks = Hunks::default();
         let glyphs = frame.look.glyphs;
-        let layout = Layout { width: sheet.inner, hunks: &hunks, glyphs, code: Code::PLAIN };
+        let layout = Layout { width: sheet.inner, hunks: &hunks, glyphs, code: DiffCode::PLAIN };
         lines.extend(split::bare(changes, &layout));
     }
     let room = frame.rows.saturating_sub(2).max(1);

@@ -87,7 +87,7 @@ fn both(diff: &[DiffLine], layout: &Layout<'_>, numbers: Numbers) -> Page {
 mod tests {
     use super::*;
     use crate::tool::diff::diff;
-    use crate::tui::cells::diff::Code;
+    use crate::tui::cells::diff::DiffCode;
     use crate::tui::hunks::Hunks;
     use crate::tui::theme::Glyphs;
 
@@ -95,7 +95,7 @@ mod tests {
     fn old_and_new_stand_beside_each_other() {
         let lines = diff("a\nb\nc\nd\n", "a\nB and more\nx\nd\ne\n");
         let hunks = Hunks::default();
-        let layout = Layout { width: 29, hunks: &hunks, glyphs: &Glyphs::UNICODE, code: Code::PLAIN };
+        let layout = Layout { width: 29, hunks: &hunks, glyphs: &Glyphs::UNICODE, code: DiffCode::PLAIN };
         let page = page(&lines, &layout, 120);
         let text: Vec<String> = page.lines.iter().map(|line| line.text().trim_end().to_owned()).collect();
         let expected = [

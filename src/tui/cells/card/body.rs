@@ -11,7 +11,7 @@ use crate::frontend::fields::not_shown;
 use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffLine, Preview, Question};
 use crate::tui::cards::{Body, BodyBasis, BodyForm, Card};
-use crate::tui::cells::diff::{Code, Layout, Page, is_split};
+use crate::tui::cells::diff::{DiffCode, Layout, Page, is_split};
 use crate::tui::cells::split;
 use crate::tui::cells::{Fold, Look};
 use crate::tui::form::pretty;
@@ -91,7 +91,7 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
         Preview::None => verbatim(head.of(&pretty(&card.request.args)), width),
         Preview::Text { text } => verbatim(head.of(text), width),
         Preview::Diff { lines: changed, .. } => {
-            let code = Code { language: card.language(), languages: room.languages };
+            let code = DiffCode { language: card.language(), languages: room.languages };
             let layout = Layout { width, hunks: &card.hunks, glyphs: room.glyphs, code };
             let page = split::page(head.of_diff(changed), &layout, room.columns);
             hunks = page.hunks.iter().map(|row| lines.len() + row).collect();
