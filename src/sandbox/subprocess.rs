@@ -39,7 +39,7 @@ use super::policy::{SandboxPaths, SandboxPolicy, closed_settings};
 use super::stage::{STAGE, StageOrder, StageRole};
 use super::survivors::{MARKER, end_survivors, survivors};
 use super::{Command, Confinement, ExecEvent, Exit, Fate, Isolation, Sandbox, Survivor};
-use crate::stdx::fs::is_of_the_gone;
+use crate::stdx::fs::is_of_dead_process;
 
 /// The time between SIGTERM and SIGKILL for processes left by a command that has ended.
 const GRACE: Duration = Duration::from_millis(200);
@@ -138,7 +138,7 @@ fn remove_abandoned() {
     for entry in entries {
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY_PREFIX));
-        if owner.is_some_and(is_of_the_gone) {
+        if owner.is_some_and(is_of_dead_process) {
             // It fails for folders of other users.
             let _ = std::fs::remove_dir_all(entry.path());
         }

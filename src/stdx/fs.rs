@@ -120,12 +120,12 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Puts a file with this content in the place of `target`; `dress` changes it before it gets its name.
+/// Puts a file with this content in the place of `target`; `prepare` changes it before it gets its name.
 fn replace(
     target: &Path,
     bytes: &[u8],
     mode: u32,
-    dress: impl FnOnce(&File) -> io::Result<()>,
+    prepare: impl FnOnce(&File) -> io::Result<()>,
 ) -> io::Result<()> {
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -137,7 +137,7 @@ fn replace(
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)?;
     temporary.write_all(bytes)?;
-    dress(temporary.as_file())?;
+    prepare(temporary.as_file())?;
     temporary.as_file().sync_all()?;
     temporary.persist(target).map_err(|failed| failed.error)?;
     File::open(folder)?.sync_all()
@@ -209,7 +209,7 @@ pub fn remove_temporaries(folder: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let inner = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY)?.strip_suffix(".tmp"));
-        if inner.is_some_and(is_of_the_gone) {
+        if inner.is_some_and(is_of_dead_process) {
             // Another process may have removed it already.
             let _ = fs::remove_file(entry.path());
         }
@@ -217,7 +217,7 @@ pub fn remove_temporaries(folder: &Path) {
 }
 
 /// Whether a name begins with the number of a process that no longer exists, before a `-`.
-pub fn is_of_the_gone(name: &str) -> bool {
+pub fn is_of_dead_process(name: &str) -> bool {
     let pid = name.split('-').next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
