@@ -1,11 +1,10 @@
 //! The smallest programs that do the same: what any program of this kind must pay on this machine.
 //!
-//! Made with the libraries that `co` is made with: a minimal HTTP client that runs the one tool of the bench, and a
+//! Made with the libraries that `co` is made with, HTTP included: a client that runs the one tool of the bench, and a
 //! minimal screen: what has come is drawn at once, Markdown parsed a block at a time and shown without colours, a
 //! composer of one line. No store, no policy, no safety.
 
-use std::io::{BufRead as _, BufReader, Stdout, Write as _, stdout};
-use std::net::TcpStream;
+use std::io::{BufRead as _, Stdout, Write as _, stdout};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -33,11 +32,11 @@ pub fn run(args: &[String]) {
 /// One turn: requests with the whole conversation, and the one tool run, until an answer calls nothing.
 fn turn(url: &str) {
     let mut out = std::io::stdout().lock();
-    let mut connection = connect(url);
+    let http = Http::of(url);
     let mut messages = vec![json!({"role": "user", "content": "hello"})];
     loop {
         let mut call: Option<(String, String)> = None;
-        ask(&mut connection, &messages, |delta| {
+        http.ask(&messages, |delta| {
             if let Some(text) = delta["content"].as_str() {
                 out.write_all(text.as_bytes()).unwrap();
             }
@@ -88,34 +87,42 @@ fn find(folder: &Path, pattern: &str) -> Vec<String> {
     found
 }
 
-fn connect(url: &str) -> BufReader<TcpStream> {
-    let address = url.trim_start_matches("http://").trim_end_matches("/v1");
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_nodelay(true).unwrap();
-    BufReader::new(stream)
+/// The client of one program, on a runtime of one thread.
+struct Http {
+    runtime: tokio::runtime::Runtime,
+    client: reqwest::Client,
+    url: String,
 }
 
-/// One request; each delta of the answer.
-fn ask(connection: &mut BufReader<TcpStream>, messages: &[Value], mut each: impl FnMut(&Value)) {
-    let parameters = json!({"type": "object", "properties": {"pattern": {"type": "string"}}});
-    let function = json!({"name": "find_files", "parameters": parameters});
-    let tools = json!([{"type": "function", "function": function}]);
-    let body = json!({"messages": messages, "tools": tools, "stream": true}).to_string();
-    let head =
-        format!("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
-    connection.get_mut().write_all(format!("{head}{body}").as_bytes()).unwrap();
-    let mut line = String::new();
-    loop {
-        line.clear();
-        connection.read_line(&mut line).unwrap();
-        let text = line.trim_end();
-        if text == "0" {
-            connection.read_line(&mut line).unwrap();
-            return;
-        }
-        let Some(data) = text.strip_prefix("data: ").filter(|data| *data != "[DONE]") else { continue };
-        let event: Value = serde_json::from_str(data).unwrap();
-        each(&event["choices"][0]["delta"]);
+impl Http {
+    fn of(url: &str) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+        Self { runtime, client, url: format!("{url}/chat/completions") }
+    }
+
+    /// One request; each delta of the answer.
+    fn ask(&self, messages: &[Value], mut each: impl FnMut(&Value)) {
+        let parameters = json!({"type": "object", "properties": {"pattern": {"type": "string"}}});
+        let function = json!({"name": "find_files", "parameters": parameters});
+        let tools = json!([{"type": "function", "function": function}]);
+        let body = json!({"messages": messages, "tools": tools, "stream": true}).to_string();
+        self.runtime.block_on(async {
+            let mut response = self.client.post(&self.url).body(body).send().await.unwrap();
+            let mut open = Vec::new();
+            while let Some(piece) = response.chunk().await.unwrap() {
+                open.extend_from_slice(&piece);
+                let whole = open.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+                for line in open.drain(..whole).as_slice().split(|byte| *byte == b'\n') {
+                    let Some(data) = line.strip_prefix(b"data: ").filter(|data| *data != b"[DONE]") else {
+                        continue;
+                    };
+                    let event: Value = serde_json::from_slice(data).unwrap();
+                    each(&event["choices"][0]["delta"]);
+                }
+            }
+        });
     }
 }
 
@@ -141,9 +148,8 @@ fn screen(url: &str) {
     Canvas::open().live(&heard, || {
         let (tell, url) = (tell.clone(), url.clone());
         thread::spawn(move || {
-            let mut connection = connect(&url);
             let messages = [json!({"role": "user", "content": "hello"})];
-            ask(&mut connection, &messages, |delta| {
+            Http::of(&url).ask(&messages, |delta| {
                 if let Some(text) = delta["content"].as_str() {
                     drop(tell.send(Heard::Text(text.to_owned())));
                 }
