@@ -6,6 +6,7 @@
 //! left out by granting its neighbours one by one, and nothing can be taken out of a writable folder. Linux only.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch,
+    TargetArch, sock_filter,
 };
 
 use super::Confinement;
@@ -79,63 +80,83 @@ fn ruleset(policy: &SandboxPolicy, namespaces: Namespaces) -> Result<RulesetCrea
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(all)?
         .scope(Scope::from_all(RIGHTS))?;
-    let mut grants: BTreeMap<PathBuf, BitFlags<AccessFs>> = BTreeMap::new();
+    let mut grants: Vec<Grant> = Vec::new();
     match namespaces {
         // What is mounted may be read.
         Namespaces::Own => {
-            grants.insert("/".into(), read);
-            grants.insert("/dev".into(), all);
+            grants.push(Grant { path: "/".into(), rights: read, is_folder: true });
+            grants.push(Grant { path: "/dev".into(), rights: all, is_folder: true });
         }
         Namespaces::Host => {
             if !policy.has_network() {
                 ruleset = ruleset.handle_access(AccessNet::from_all(RIGHTS))?;
             }
-            grants.insert("/proc".into(), read);
-            grants.extend(DEVICES.iter().map(|path| (path.into(), read | AccessFs::WriteFile)));
-            policy.reads.iter().for_each(|path| grant(path, read, &policy.hidden, &mut grants));
+            grants.push(Grant { path: "/proc".into(), rights: read, is_folder: true });
+            let device = |path: &&str| Grant {
+                path: path.into(),
+                rights: read | AccessFs::WriteFile,
+                is_folder: false,
+            };
+            grants.extend(DEVICES.iter().map(device));
+            policy.reads.iter().for_each(|path| grant_visible(path, read, &policy.hidden, &mut grants));
         }
     }
-    for path in &policy.writes {
-        grant(
-            path,
-            all & !AccessFs::IoctlDev & !AccessFs::MakeChar & !AccessFs::MakeBlock,
-            &policy.hidden,
-            &mut grants,
-        );
-    }
+    let write = all & !AccessFs::IoctlDev & !AccessFs::MakeChar & !AccessFs::MakeBlock;
+    policy.writes.iter().for_each(|path| grant_visible(path, write, &policy.hidden, &mut grants));
     let mut created = ruleset.create()?;
-    for (path, rights) in grants {
+    for Grant { path, rights, is_folder } in grants {
         // A path that vanished meanwhile needs no grant.
         let Ok(file) = PathFd::new(&path) else { continue };
-        let is_folder = fs::metadata(&path).is_ok_and(|found| found.is_dir());
         let rights = if is_folder { rights } else { rights & AccessFs::from_file(RIGHTS) };
         created = created.add_rule(PathBeneath::new(file, rights))?;
     }
     Ok(created)
 }
 
-/// Grants rights on a path; where something is hidden below it, on its entries one by one, and only the listing of names
-/// on the folder itself. Entries that appear later are not granted there.
-fn grant(
-    path: &Path,
+/// Rights on a file, or on a folder and all below it. What is granted twice has the rights of both.
+struct Grant {
+    path: PathBuf,
     rights: BitFlags<AccessFs>,
-    hidden: &[PathBuf],
-    grants: &mut BTreeMap<PathBuf, BitFlags<AccessFs>>,
-) {
-    if hidden.iter().any(|one| path.starts_with(one)) {
+    is_folder: bool,
+}
+
+/// Grants rights on what is visible of a root of the policy.
+fn grant_visible(root: &Path, rights: BitFlags<AccessFs>, hidden: &[PathBuf], grants: &mut Vec<Grant>) {
+    if hidden.iter().any(|one| root.starts_with(one)) {
         return;
     }
-    if !hidden.iter().any(|one| one.starts_with(path)) {
-        *grants.entry(path.to_owned()).or_default() |= rights;
+    let below: Vec<&Path> = hidden.iter().filter_map(|one| one.strip_prefix(root).ok()).collect();
+    let is_folder = fs::metadata(root).is_ok_and(|found| found.is_dir());
+    grant(Grant { path: root.to_owned(), rights, is_folder }, &below, grants);
+}
+
+/// Makes a grant; where something is `hidden` below it, on its entries one by one, and only the listing of names on the
+/// folder itself. Entries that appear later are not granted there. `hidden` is relative to the path.
+fn grant(grant: Grant, hidden: &[&Path], grants: &mut Vec<Grant>) {
+    if hidden.is_empty() {
+        grants.push(grant);
         return;
     }
-    *grants.entry(path.to_owned()).or_default() |= AccessFs::ReadDir;
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+    let Grant { path, rights, .. } = grant;
+    let parted = |one: &'_ Path| -> Option<(OsString, PathBuf)> {
+        let mut parts = one.iter();
+        Some((parts.next()?.to_owned(), parts.as_path().to_owned()))
+    };
+    let hidden: Vec<(OsString, PathBuf)> = hidden.iter().copied().filter_map(parted).collect();
+    for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
+        let (name, kind) = (entry.file_name(), entry.file_type());
         // A link leads to where a grant of its own counts.
-        if !entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-            grant(&entry.path(), rights, hidden, grants);
+        if kind.as_ref().is_ok_and(fs::FileType::is_symlink) {
+            continue;
+        }
+        let below: Vec<&Path> =
+            hidden.iter().filter(|(first, _)| *first == name).map(|(_, rest)| rest.as_path()).collect();
+        if !below.iter().any(|one| one.as_os_str().is_empty()) {
+            let is_folder = kind.is_ok_and(|kind| kind.is_dir());
+            self::grant(Grant { path: path.join(name), rights, is_folder }, &below, grants);
         }
     }
+    grants.push(Grant { path, rights: AccessFs::ReadDir.into(), is_folder: true });
 }
 
 fn limit(policy: &SandboxPolicy) -> io::Result<()> {
@@ -300,7 +321,7 @@ pub(super) const FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_N
 
 /// The bit in the numbers of system calls of the x32 interface, which reaches the same calls on the same processor.
 #[cfg(target_arch = "x86_64")]
-const X32: i64 = 0x4000_0000;
+const X32: u32 = 0x4000_0000;
 
 type FilterRules = BTreeMap<i64, Vec<SeccompRule>>;
 
@@ -366,19 +387,24 @@ fn number(constant: i32) -> u64 {
 fn compile(rules: FilterRules, errno: i32) -> io::Result<BpfProgram> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     let action = SeccompAction::Errno(errno.unsigned_abs());
-    let rules = with_other_numbers(rules);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch).map_err(io::Error::other)?;
-    BpfProgram::try_from(filter).map_err(io::Error::other)
+    let program = BpfProgram::try_from(filter).map_err(io::Error::other)?;
+    Ok([other_numbers(), program].concat())
 }
 
+/// Refuses all calls of the x32 interface, as a kernel without it does: no rule names their numbers.
 #[cfg(target_arch = "x86_64")]
-fn with_other_numbers(mut rules: FilterRules) -> FilterRules {
-    let others: FilterRules = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
-    rules.extend(others);
-    rules
+fn other_numbers() -> BpfProgram {
+    let step = |code: u32, jf, k| sock_filter { code: u16::try_from(code).unwrap_or(0), jt: 0, jf, k };
+    vec![
+        // The number of the call is the first field of what a filter sees.
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, X32),
+        step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs()),
+    ]
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn with_other_numbers(rules: FilterRules) -> FilterRules {
-    rules
+fn other_numbers() -> BpfProgram {
+    Vec::new()
 }

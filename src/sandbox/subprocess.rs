@@ -163,14 +163,22 @@ impl Subprocess {
         &self.launch
     }
 
+    fn launch_of(&self, confinement: Confinement) -> &Launch {
+        match confinement {
+            Confinement::Unsandboxed => &Launch::Plain,
+            Confinement::ReadOnly | Confinement::Workspace | Confinement::Network => &self.launch,
+        }
+    }
+
+    /// Whether a stage on this system is the parent of the command.
+    fn is_staged(&self, confinement: Confinement) -> bool {
+        matches!(self.launch_of(confinement), Launch::Landlock(_) | Launch::Bubblewrap(..))
+    }
+
     /// Returns the program to start for a command, and what must be kept until it ended. Blocking.
     pub fn program(&self, command: &Command) -> io::Result<(Program, CommandResources)> {
         is_there(&command.cwd)?;
-        let launch = match command.confinement {
-            Confinement::Unsandboxed => &Launch::Plain,
-            Confinement::ReadOnly | Confinement::Workspace | Confinement::Network => &self.launch,
-        };
-        match launch {
+        match self.launch_of(command.confinement) {
             Launch::Plain => {
                 let args = vec!["-c".into(), command.script.clone().into()];
                 let (cwd, env) = (command.cwd.clone(), command.env.clone());
@@ -333,6 +341,7 @@ async fn drive(sandbox: Subprocess, command: Command, cancel: CancellationToken,
     }
     let marker = command.env.iter().find(|(name, _)| name == MARKER).map(|(_, value)| value.clone());
     let (limit, unlimited) = (command.timeout, Arc::clone(&command.unlimited));
+    let is_staged = sandbox.is_staged(command.confinement);
     let opened = match start(move || sandbox.program(&command)).await {
         Ok(started) => open(started, &events),
         Err(error) => Err(error),
@@ -357,6 +366,10 @@ async fn drive(sandbox: Subprocess, command: Command, cancel: CancellationToken,
         never = pump.forever() => match never {},
     };
     match end {
+        // A stage that exits has ended what the command started.
+        End::Itself(status @ Exit::Code(_)) if is_staged => {
+            finish(status, group, &mut pump, None, &events).await;
+        }
         End::Itself(status) => finish(status, group, &mut pump, marker, &events).await,
         End::Cut(status) => cut(status, group, exit, &mut pump, marker, &events).await,
     }
