@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{ErrorClass, ModelRequest, ProviderError, Sampling};
+use super::{ErrorClass, ModelRequest, ProviderError, Sampling, ToolSchema};
 use crate::config::ThinkingLevel;
 use crate::message::{
     AssistantMessage, CallId, NoteKind, Opaque, ReturnPart, ReturnStatus, StopKind, ToolCall, ToolReturn,
@@ -28,17 +29,25 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
-/// The body of a request: its fields, in their order.
+/// The body of a request: its fields, in their order, as JSON without its closing brace.
 #[derive(Default)]
-pub struct Body(Map<String, Value>);
+pub struct Body {
+    json: Vec<u8>,
+    error: Option<serde_json::Error>,
+}
 
 impl Body {
-    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
-        self.0.insert(key.to_owned(), value.into());
+    /// Adds a field, which must not be there yet.
+    pub fn set(&mut self, key: &str, value: impl Serialize) {
+        self.json.push(if self.json.is_empty() { b'{' } else { b',' });
+        let mut written = serde_json::to_writer(&mut self.json, key);
+        self.json.push(b':');
+        written = written.and(serde_json::to_writer(&mut self.json, &value));
+        self.error = self.error.take().or(written.err());
     }
 
-    /// Sets a field that has a value.
-    pub fn set_some(&mut self, key: &str, value: Option<impl Into<Value>>) {
+    /// Adds a field that has a value.
+    pub fn set_some(&mut self, key: &str, value: Option<impl Serialize>) {
         if let Some(value) = value {
             self.set(key, value);
         }
@@ -53,17 +62,47 @@ impl Body {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.json.is_empty()
     }
 
     pub fn into_bytes(self) -> Result<Vec<u8>, ProviderError> {
-        serde_json::to_vec(&self.0).map_err(|error| bad_request(error.to_string()))
+        let Self { mut json, error } = self;
+        if json.is_empty() {
+            json.push(b'{');
+        }
+        json.push(b'}');
+        error.map_or(Ok(json), |error| Err(bad_request(error.to_string())))
+    }
+
+    /// Returns it as the value of a field of another body.
+    pub fn into_value(self) -> Result<Box<RawValue>, ProviderError> {
+        let fail = |error: &dyn std::fmt::Display| bad_request(error.to_string());
+        let text = String::from_utf8(self.into_bytes()?).map_err(|error| fail(&error))?;
+        RawValue::from_string(text).map_err(|error| fail(&error))
     }
 }
 
-impl From<Body> for Value {
-    fn from(body: Body) -> Self {
-        Self::Object(body.0)
+/// A tool in the form that most wires share.
+#[derive(Serialize)]
+pub struct FunctionTool<'a> {
+    r#type: &'static str,
+    function: FunctionSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct FunctionSchema<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+impl<'a> FunctionTool<'a> {
+    /// `strict` is said if it has a value.
+    pub fn of(tool: &'a ToolSchema, strict: Option<bool>) -> Self {
+        let ToolSchema { name, description, parameters, .. } = tool;
+        Self { r#type: "function", function: FunctionSchema { name, description, parameters, strict } }
     }
 }
 

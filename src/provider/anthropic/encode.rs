@@ -4,6 +4,7 @@
 //! cache marks move. Signed thinking is sent back only to the model that created it; unsigned thinking is
 //! never sent.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{WIRE, thinking};
@@ -12,7 +13,7 @@ use crate::message::{
 };
 use crate::provider::message_list::AlternatingMessages;
 use crate::provider::wire_text::{self, Body, WireIds, clean};
-use crate::provider::{ModelRequest, ParallelCalls, ProviderError, ToolChoice};
+use crate::provider::{ModelRequest, ParallelCalls, ProviderError, ToolChoice, ToolSchema};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
@@ -59,24 +60,37 @@ fn tool_choice(request: &ModelRequest) -> Option<Value> {
     }
 }
 
-fn tools(request: &ModelRequest) -> Value {
-    let mut tools: Vec<Value> = request
-        .tools
-        .iter()
-        .map(|tool| {
-            json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters })
-        })
-        .collect();
+#[derive(Serialize)]
+struct AnthropicTool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Value>,
+}
+
+fn tools(request: &ModelRequest) -> Vec<AnthropicTool<'_>> {
+    let tools = request.tools.iter().map(|ToolSchema { name, description, parameters, .. }| AnthropicTool {
+        name,
+        description,
+        input_schema: parameters,
+        cache_control: None,
+    });
+    let mut tools: Vec<AnthropicTool<'_>> = tools.collect();
     if let Some(last) = tools.last_mut() {
-        mark(last);
+        last.cache_control = Some(cache_mark());
     }
-    Value::Array(tools)
+    tools
+}
+
+fn cache_mark() -> Value {
+    json!({ "type": "ephemeral" })
 }
 
 /// Marks a block as the end of a prefix to cache.
 fn mark(block: &mut Value) {
     if let Some(block) = block.as_object_mut() {
-        block.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
+        block.insert("cache_control".to_owned(), cache_mark());
     }
 }
 

@@ -5,8 +5,9 @@
 //! Opaque data is sent back only to the codec and model that created it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::signatures::{self, SIGNATURE};
@@ -16,7 +17,7 @@ use crate::message::{
 };
 use crate::provider::message_list::AlternatingMessages;
 use crate::provider::wire_text::{self, Body, clean, no_such_call};
-use crate::provider::{ModelRequest, ProviderError, ToolChoice};
+use crate::provider::{ModelRequest, ProviderError, ToolChoice, ToolSchema};
 
 /// The longest function name that the service accepts, in bytes.
 const LONGEST_NAME: usize = 64;
@@ -28,7 +29,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
         body.set("systemInstruction", json!({ "parts": [{ "text": clean(&request.system) }] }));
     }
     if !request.tools.is_empty() {
-        body.set("tools", json!([{ "functionDeclarations": declarations(request) }]));
+        body.set("tools", [BTreeMap::from([("functionDeclarations", declarations(request))])]);
         let mode = match request.tool_choice {
             ToolChoice::Auto => "AUTO",
             ToolChoice::Required => "ANY",
@@ -38,21 +39,27 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     }
     let config = generation_config(request);
     if !config.is_empty() {
-        body.set("generationConfig", config);
+        body.set("generationConfig", config.into_value()?);
     }
     body.set("contents", Value::Array(contents(request)?));
     body.into_bytes()
 }
 
-fn declarations(request: &ModelRequest) -> Vec<Value> {
-    let declaration = |tool: &crate::provider::ToolSchema| {
-        let mut declaration = Body::default();
-        declaration.set("name", function_name(&tool.name));
-        declaration.set("description", tool.description.as_str());
-        declaration.set_some("parameters", schema::parameters(&tool.parameters));
-        declaration.into()
-    };
-    request.tools.iter().map(declaration).collect()
+#[derive(Serialize)]
+struct Declaration<'a> {
+    name: Cow<'a, str>,
+    description: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<Value>,
+}
+
+fn declarations(request: &ModelRequest) -> Vec<Declaration<'_>> {
+    let declared = request.tools.iter().map(|ToolSchema { name, description, parameters, .. }| Declaration {
+        name: function_name(name),
+        description,
+        parameters: schema::parameters(parameters),
+    });
+    declared.collect()
 }
 
 fn generation_config(request: &ModelRequest) -> Body {

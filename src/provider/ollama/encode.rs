@@ -10,7 +10,7 @@ use super::decode::THINKING;
 use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::message::{AssistantMessage, ToolCall};
 use crate::provider::message_list::{MessageForm, MessageList, UserItem, own_thinking};
-use crate::provider::wire_text::{self, Body, IdShape, level};
+use crate::provider::wire_text::{self, Body, FunctionTool, IdShape, level};
 use crate::provider::{ModelRequest, ProviderError, ToolChoice};
 
 /// Models that accept a level only, by the start of their names; used where the profile has no thinking
@@ -32,7 +32,7 @@ pub fn body(request: &ModelRequest, num_ctx: u32) -> Result<Vec<u8>, ProviderErr
     // fields.
     body.set("truncate", false);
     body.set("shift", false);
-    body.set("options", options(request, num_ctx));
+    body.set("options", options(request, num_ctx).into_value()?);
     body.into_bytes()
 }
 
@@ -62,14 +62,8 @@ fn think(request: &ModelRequest) -> Option<Value> {
     }
 }
 
-fn tools(request: &ModelRequest) -> Value {
-    let tools = request.tools.iter().map(|tool| {
-        json!({
-            "type": "function",
-            "function": { "name": tool.name, "description": tool.description, "parameters": tool.parameters },
-        })
-    });
-    Value::Array(tools.collect())
+fn tools(request: &ModelRequest) -> Vec<FunctionTool<'_>> {
+    request.tools.iter().map(|tool| FunctionTool::of(tool, None)).collect()
 }
 
 fn messages(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {

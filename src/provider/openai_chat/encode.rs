@@ -12,17 +12,15 @@ use super::{
     reasoning, strict,
 };
 use crate::message::{Message, PartKind};
-use crate::provider::wire_text::Body;
-use crate::provider::{ModelRequest, ParallelCalls, ProviderError, ToolChoice};
+use crate::provider::wire_text::{Body, FunctionTool};
+use crate::provider::{ModelRequest, ParallelCalls, ProviderError, ToolChoice, ToolSchema};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderError> {
     let mut body = Body::default();
     body.set("model", request.model.as_str());
     body.set("messages", Value::Array(marked_messages(request, quirks)?));
-    for (key, value) in tool_fields(request, quirks) {
-        body.set(key, value);
-    }
+    set_tools(&mut body, request, quirks);
     let limit = match quirks.max_tokens {
         MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
         MaxTokensField::MaxTokens => "max_tokens",
@@ -46,22 +44,23 @@ pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderE
     body.into_bytes()
 }
 
-/// Returns the fields for tools and tool choice.
-fn tool_fields(request: &ModelRequest, quirks: Quirks) -> Vec<(&'static str, Value)> {
+/// Sets the fields for tools and tool choice.
+fn set_tools(body: &mut Body, request: &ModelRequest, quirks: Quirks) {
     if request.tools.is_empty() {
-        let empty = quirks.tools == ToolsField::EmptyAfterCalls && request.conversation().any(calls);
-        return if empty { vec![("tools", json!([]))] } else { Vec::new() };
+        if quirks.tools == ToolsField::EmptyAfterCalls && request.conversation().any(calls) {
+            body.set("tools", json!([]));
+        }
+        return;
     }
-    let mut fields = vec![("tools", tools(request, quirks.strict))];
+    body.set("tools", tools(request, quirks.strict));
     match request.tool_choice {
         ToolChoice::Auto => {}
-        ToolChoice::Required => fields.push(("tool_choice", json!("required"))),
-        ToolChoice::None => fields.push(("tool_choice", json!("none"))),
+        ToolChoice::Required => body.set("tool_choice", "required"),
+        ToolChoice::None => body.set("tool_choice", "none"),
     }
     if request.parallel_calls == ParallelCalls::One && quirks.parallel_tool_calls == OptionalField::Sent {
-        fields.push(("parallel_tool_calls", json!(false)));
+        body.set("parallel_tool_calls", false);
     }
-    fields
 }
 
 fn calls(message: &Message) -> bool {
@@ -73,21 +72,13 @@ fn calls(message: &Message) -> bool {
     }
 }
 
-fn tools(request: &ModelRequest, strictness: StrictSchemas) -> Value {
-    let tools = request.tools.iter().map(|tool| {
-        let mut function =
-            json!({ "name": tool.name, "description": tool.description, "parameters": tool.parameters });
-        let strict = match strictness {
-            StrictSchemas::Unsaid => None,
-            StrictSchemas::Off => Some(false),
-            StrictSchemas::WhereItFits => strict::fits(&tool.parameters).then_some(true),
-        };
-        if let (Some(function), Some(strict)) = (function.as_object_mut(), strict) {
-            function.insert("strict".to_owned(), json!(strict));
-        }
-        json!({ "type": "function", "function": function })
-    });
-    Value::Array(tools.collect())
+fn tools(request: &ModelRequest, strictness: StrictSchemas) -> Vec<FunctionTool<'_>> {
+    let strict = |tool: &ToolSchema| match strictness {
+        StrictSchemas::Unsaid => None,
+        StrictSchemas::Off => Some(false),
+        StrictSchemas::WhereItFits => strict::fits(&tool.parameters).then_some(true),
+    };
+    request.tools.iter().map(|tool| FunctionTool::of(tool, strict(tool))).collect()
 }
 
 fn marked_messages(request: &ModelRequest, quirks: Quirks) -> Result<Vec<Value>, ProviderError> {

@@ -3,12 +3,15 @@
 //! Equal conversations give equal bytes, and a longer one begins with the items of the shorter (the service
 //! caches by prefix).
 
+use std::borrow::Cow;
+
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{input, thinking};
 use crate::config::ThinkingStyle;
 use crate::provider::wire_text::{Body, clean};
-use crate::provider::{ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
+use crate::provider::{ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice, ToolSchema};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
@@ -57,25 +60,35 @@ fn decimal(value: f32) -> Value {
 /// become nullable: models then write `null` instead of omitting them, tools would have to accept both, and
 /// schemas of foreign tools (free-form maps, `oneOf`) have no strict form at all. Strictness is not needed:
 /// arguments are checked against the schema before a call is planned, and the model receives the errors.
-fn tools(request: &ModelRequest) -> Value {
-    let tools = request.tools.iter().map(|tool| {
-        json!({
-            "type": "function",
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": parameters(&tool.parameters),
-            "strict": false,
-        })
+fn tools(request: &ModelRequest) -> Vec<Function<'_>> {
+    let tools = request.tools.iter().map(|ToolSchema { name, description, parameters, .. }| Function {
+        r#type: "function",
+        name,
+        description,
+        parameters: self::parameters(parameters),
+        strict: false,
     });
-    Value::Array(tools.collect())
+    tools.collect()
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    r#type: &'static str,
+    name: &'a str,
+    description: &'a str,
+    parameters: Cow<'a, Value>,
+    strict: bool,
 }
 
 /// Returns a schema that the service accepts: it refuses an object without `properties`.
-fn parameters(schema: &Value) -> Value {
+fn parameters(schema: &Value) -> Cow<'_, Value> {
+    if ["type", "properties"].iter().all(|field| schema.get(field).is_some()) || !schema.is_object() {
+        return Cow::Borrowed(schema);
+    }
     let mut schema = schema.clone();
     if let Some(fields) = schema.as_object_mut() {
         fields.entry("type").or_insert_with(|| json!("object"));
         fields.entry("properties").or_insert_with(|| json!({}));
     }
-    schema
+    Cow::Owned(schema)
 }
