@@ -160,13 +160,20 @@ impl Session {
     /// records, in the order they were made. Cheap if there is none. Poisons like [`Session::commit`].
     pub async fn consume_decisions(&mut self) -> Result<Vec<Record>, StoreError> {
         self.begin()?;
-        if self.unsaved.is_some() {
+        if self.unsaved.is_some() || !self.may_be_decided() {
             self.health = Health::Sound;
             return Ok(Vec::new());
         }
         let result = self.store.consume(&self.id, self.history.len()).await;
         self.end(result.as_deref().map_err(Clone::clone))?;
         result
+    }
+
+    /// Whether a request may have been decided by another process: only this one asks for this session.
+    fn may_be_decided(&self) -> bool {
+        let history = &self.history;
+        let is_asked = history.open_calls().iter().any(|call| call.request.is_some());
+        is_asked || !history.late_calls().is_empty() || history.damaged() > 0
     }
 
     /// Decides a request and takes every decision about this session's requests, in one transaction: the outcome, and

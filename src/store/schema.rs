@@ -243,6 +243,8 @@ fn configure(connection: &Connection, journal: Journal) -> Result<(), StoreError
         connection.pragma_update(None, "locking_mode", "NORMAL").sql()?;
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).sql()?;
     }
+    // Without it a statement is prepared anew for each value that an index's condition might depend on.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).sql()?;
     // The log is checkpointed when the writer is idle; this limit applies if it is never idle.
     connection
         .execute_batch(

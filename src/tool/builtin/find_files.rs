@@ -10,7 +10,7 @@ use super::files::not_found;
 use super::output::{amount, counted_lines};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::walk::{glob, walker};
+use super::walk::{checked_glob, glob, walker};
 use super::work::{interrupted, look_plan};
 use crate::message::ReturnStatus;
 use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput};
@@ -46,7 +46,7 @@ impl TypedTool for FindFiles {
     }
 
     fn plan(&self, args: FindFilesArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
-        glob(&args.pattern)?;
+        checked_glob(&args.pattern)?;
         let path = place.readable_or_all(args.path.as_deref())?;
         Ok(look_plan(format!("find {} in {}", args.pattern, place.shown(&path)), path))
     }

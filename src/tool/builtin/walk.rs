@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::WalkBuilder;
 
 use super::place::ToolPath;
@@ -18,7 +18,17 @@ pub fn walker(place: &ToolPath, root: &Path) -> WalkBuilder {
 }
 
 /// Parses a pattern for paths relative to a folder. A pattern without `/` matches names at any depth.
-pub fn glob(pattern: &str) -> Result<GlobMatcher, ToolError> {
+///
+/// It is a set of one, because a set matches names and endings without a regular expression, which takes longer to make
+/// than a small folder to walk.
+pub fn glob(pattern: &str) -> Result<GlobSet, ToolError> {
+    let glob = checked_glob(pattern)?;
+    let set = GlobSetBuilder::new().add(glob).build();
+    set.map_err(|error| misuse(format!("the pattern `{pattern}` is not a valid glob: {}", error.kind())))
+}
+
+/// Checks a pattern without making what [`glob`] returns.
+pub fn checked_glob(pattern: &str) -> Result<Glob, ToolError> {
     if Path::new(pattern).is_absolute() {
         return Err(misuse(format!("the pattern `{pattern}` must be relative; give the folder in `path`")));
     }
@@ -31,6 +41,5 @@ pub fn glob(pattern: &str) -> Result<GlobMatcher, ToolError> {
     GlobBuilder::new(&whole)
         .literal_separator(true)
         .build()
-        .map(|glob| glob.compile_matcher())
         .map_err(|error| misuse(format!("the pattern `{pattern}` is not a valid glob: {}", error.kind())))
 }
