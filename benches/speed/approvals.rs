@@ -112,7 +112,11 @@ async fn ask(store: &Store, folder: &Path, title: &str, requests: Vec<Request>) 
         Record::Said { message: Message::user(title) },
         Record::Said { message: Message::Assistant(said) },
     ];
-    records.extend(requests.into_iter().map(|request| Record::Asked { call: call(&request), request }));
+    records.extend(
+        requests
+            .into_iter()
+            .map(|request| Record::Asked { call: call(&request), request: Box::new(request) }),
+    );
     let mut session = Session::create(store, folder).await.unwrap();
     session.commit(&records, Durability::Written).await.unwrap();
 }

@@ -49,6 +49,7 @@ const FIGURES: &[Figure] = &[
 const CHECKED: &[&str] = &[
     "start",
     "headless",
+    "spans",
     "rounds",
     "reads",
     "sandboxes",
@@ -59,6 +60,7 @@ const CHECKED: &[&str] = &[
     "stream",
     "echo",
     "session",
+    "sessions",
 ];
 
 fn main() {

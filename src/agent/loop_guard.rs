@@ -110,7 +110,7 @@ impl RepeatDetector {
 fn key(tool: &ToolName, args: &Value) -> [u8; 32] {
     // The same for arguments that differ only in the order of keys or in white space.
     let mut args = sorted(args);
-    map_texts(&mut args, &|_, text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    map_texts(&mut args, &|_, text| text.split_whitespace().collect::<Vec<_>>().join(" ").into());
     digest(&format!("{tool}\n{args}"))
 }
 

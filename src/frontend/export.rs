@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -33,7 +34,7 @@ pub(super) const VERSION: u32 = 1;
 
 /// Returns the whole document.
 #[must_use]
-pub fn export(form: ExportForm, head: &ExportHead<'_>, messages: &[Message]) -> String {
+pub fn export(form: ExportForm, head: &ExportHead<'_>, messages: &[Arc<Message>]) -> String {
     match form {
         ExportForm::Markdown => markdown(head, messages),
         ExportForm::Json => as_json(head, messages),
@@ -49,10 +50,10 @@ enum Passage {
     Return { status: &'static str, text: String },
 }
 
-fn passages(messages: &[Message]) -> Vec<Passage> {
+fn passages(messages: &[Arc<Message>]) -> Vec<Passage> {
     let mut found = Vec::new();
     for message in messages {
-        match message {
+        match &**message {
             Message::User { parts } => {
                 let texts = parts.iter().filter_map(|part| match part {
                     UserPart::Text { text } => Some(text.clone()),
@@ -80,7 +81,7 @@ fn said_or_called(part: &AssistantPart) -> Option<Passage> {
 fn called(call: &ToolCall) -> Passage {
     // Masked before they are escaped: the forms of keys are those of plain text.
     let mut args = call.args.clone();
-    map_texts(&mut args, &|_, text| masked(text).into_owned());
+    map_texts(&mut args, &|_, text| masked(text));
     let args = serde_json::to_string_pretty(&args).unwrap_or_default();
     Passage::Call { name: clean(call.name.as_str()), args: clean(&args) }
 }
@@ -93,7 +94,7 @@ fn clean(text: &str) -> String {
     sanitize(&masked(text)).into_owned()
 }
 
-fn markdown(head: &ExportHead<'_>, messages: &[Message]) -> String {
+fn markdown(head: &ExportHead<'_>, messages: &[Arc<Message>]) -> String {
     let mut out = format!(
         "# {}\n\nSession {} in {}, exported on {}.\n",
         clean(head.title),
@@ -119,9 +120,9 @@ fn fenced(text: &str) -> String {
     format!("{fence}\n{}\n{fence}\n", text.trim_end_matches('\n'))
 }
 
-fn as_json(head: &ExportHead<'_>, messages: &[Message]) -> String {
+fn as_json(head: &ExportHead<'_>, messages: &[Arc<Message>]) -> String {
     let mut messages = serde_json::to_value(messages).unwrap_or_default();
-    map_texts(&mut messages, &|_, text| masked(text).into_owned());
+    map_texts(&mut messages, &|_, text| masked(text));
     let document = json!({
         "format": FORMAT,
         "version": VERSION,
@@ -136,7 +137,7 @@ fn as_json(head: &ExportHead<'_>, messages: &[Message]) -> String {
 
 const STYLE: &str = include_str!("export.css");
 
-fn html(head: &ExportHead<'_>, messages: &[Message]) -> String {
+fn html(head: &ExportHead<'_>, messages: &[Arc<Message>]) -> String {
     let title = escaped(&clean(head.title));
     // Nothing is loaded and nothing runs, whatever the texts say.
     let mut out = format!(
@@ -224,7 +225,7 @@ mod tests {
             workspace: Path::new("/w"),
             exported: Timestamp::UNIX_EPOCH,
         };
-        export(form, &head, &conversation())
+        export(form, &head, &conversation().into_iter().map(Arc::new).collect::<Vec<_>>())
     }
 
     #[test]

@@ -1,21 +1,31 @@
 //! JSON values in another form: their texts changed one by one, their fields sorted.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
+
+/// Changes a text, and gets the key that it stands under.
+type Change<'c> = dyn for<'a> Fn(&str, &'a str) -> Cow<'a, str> + 'c;
 
 /// Replaces each text of a value, and each key. `change` also gets the key that a text stands under; empty at the top and
 /// for keys.
-pub fn map_texts(value: &mut Value, change: &dyn Fn(&str, &str) -> String) {
+pub fn map_texts(value: &mut Value, change: &Change<'_>) {
     walk(value, "", change);
 }
 
-fn walk(value: &mut Value, key: &str, change: &dyn Fn(&str, &str) -> String) {
+fn walk(value: &mut Value, key: &str, change: &Change<'_>) {
     match value {
-        Value::String(text) => *text = change(key, text),
+        Value::String(text) => {
+            if let Cow::Owned(changed) = change(key, text) {
+                *text = changed;
+            }
+        }
         Value::Array(items) => items.iter_mut().for_each(|item| walk(item, key, change)),
         Value::Object(fields) => {
-            for (key, mut field) in std::mem::take(fields) {
-                walk(&mut field, &key, change);
-                fields.insert(change("", &key), field);
+            fields.iter_mut().for_each(|(key, field)| walk(field, key, change));
+            if fields.keys().any(|key| matches!(change("", key), Cow::Owned(_))) {
+                let all = std::mem::take(fields).into_iter();
+                fields.extend(all.map(|(key, field)| (change("", &key).into_owned(), field)));
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::{Captures, Regex};
 
 /// Texts that may be keys and tokens by their form. `keep` and `url` stay; a text without a digit is none.
@@ -21,8 +22,8 @@ const FORMS: &str = concat!(
     r"[A-Za-z0-9+/._~=-]{8,}",
 );
 
-/// What every such text contains, in lower case. Most texts contain none, and need no pattern: making it takes longer than
-/// a short turn.
+/// What every such text contains, in any case. Most texts contain none, and need no pattern: making it takes longer than a
+/// short turn.
 const HINTS: &[&str] = &[
     "private key-----",
     "sk-",
@@ -62,8 +63,7 @@ const HINTS: &[&str] = &[
 pub fn masked(text: &str) -> Cow<'_, str> {
     static PATTERN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(FORMS).expect("the pattern is fixed and tested"));
-    let lower = text.to_ascii_lowercase();
-    if !HINTS.iter().any(|hint| lower.contains(hint)) {
+    if !is_hint(text) {
         return Cow::Borrowed(text);
     }
     PATTERN.replace_all(text, |found: &Captures<'_>| {
@@ -77,6 +77,17 @@ pub fn masked(text: &str) -> Cow<'_, str> {
         let is_word = !value.starts_with('-') && !value.bytes().any(|byte| byte.is_ascii_digit());
         if is_word { whole.to_owned() } else { format!("{keep}{MASK}") }
     })
+}
+
+/// Whether a text contains what all keys and tokens contain, so that [`masked`] may change it or what follows it.
+#[must_use]
+pub fn is_hint(text: &str) -> bool {
+    static HINTED: LazyLock<AhoCorasick> = LazyLock::new(|| {
+        let mut hints = AhoCorasick::builder();
+        hints.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::ContiguousNFA));
+        hints.build(HINTS).expect("the hints are few")
+    });
+    HINTED.is_match(text)
 }
 
 /// What stands in place of a key.

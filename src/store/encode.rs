@@ -159,7 +159,7 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
             Some(Change::Rename { title: masked(&redactor.text(title)).into_owned() })
         }
         Record::RequestEnded { usage, provider, model, cost, error, .. } => {
-            let (provider, model) = (redactor.text(provider), redactor.text(model));
+            let (provider, model) = (redactor.text(provider).into_owned(), redactor.text(model).into_owned());
             let spend = Spend { provider, model, usage: *usage, cost: *cost, error: *error };
             Some(Change::Spend(Box::new(spend)))
         }
@@ -186,7 +186,7 @@ pub(super) fn ask(request: &Request, redactor: &Redactor) -> Result<Ask, StoreEr
         request: request.id.clone(),
         call: request.call.clone(),
         tool: stored.tool.to_string(),
-        summary: redactor.text(&request.plan.summary),
+        summary: redactor.text(&request.plan.summary).into_owned(),
         risk: request.risk.word(),
         tainted: !request.taint.is_empty(),
         expires: request.expires.map(Timestamp::as_millisecond),
@@ -202,7 +202,8 @@ pub(super) fn request_hash(stored: &str) -> String {
 }
 
 fn judge(call: &CallId, judgement: &Judgement, redactor: &Redactor) -> Result<Change, StoreError> {
-    let rule = if let Decider::Rule { id } = &judgement.by { Some(redactor.text(id)) } else { None };
+    let rule =
+        if let Decider::Rule { id } = &judgement.by { Some(redactor.text(id).into_owned()) } else { None };
     Ok(Change::Judge { rule, audit: Box::new(Entry::judged(call, judgement, redactor)?) })
 }
 

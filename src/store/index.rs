@@ -111,7 +111,7 @@ impl Store {
     /// Adds a line to the input history; the same line twice in a row is stored once.
     pub async fn remember_input(&self, workspace: &Path, text: &str) -> Result<(), StoreError> {
         let workspace = workspace.to_string_lossy().into_owned();
-        let text = self.inner.redactor.text(text);
+        let text = self.inner.redactor.text(text).into_owned();
         self.write(move |writer| {
             writer.transaction(Durability::Written, |write| {
                 let last: Option<String> = write

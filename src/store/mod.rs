@@ -34,6 +34,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -190,9 +191,9 @@ impl Store {
     }
 
     /// Returns a function that replaces the secrets in a text; it does not keep the store open.
-    pub fn concealer(&self) -> impl Fn(&str) -> String + Send + Sync + use<> {
+    pub fn concealer(&self) -> impl Fn(&str) -> Cow<'_, str> + Send + Sync + use<> {
         let redactor = Arc::clone(&self.inner.redactor);
-        move |text| redactor.text(text)
+        move |text: &str| redactor.text(text)
     }
 
     /// The clock used for stored times.

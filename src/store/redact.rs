@@ -4,6 +4,8 @@
 //! split into two chunks matches in neither, but is caught in the whole reply. A call with a secret in its arguments
 //! is refused when it is planned, so that none runs with the mark in place of the secret.
 
+use std::borrow::Cow;
+
 use parking_lot::{RwLock, RwLockReadGuard};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -61,11 +63,11 @@ impl Redactor {
         known.iter().any(|secret| json.contains(&secret.escaped))
     }
 
-    pub(super) fn text(&self, text: &str) -> String {
-        let mut out = text.to_owned();
+    pub(super) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut out = Cow::Borrowed(text);
         for secret in self.known().iter() {
             if out.contains(&secret.plain) {
-                out = out.replace(&secret.plain, MARK);
+                out = out.replace(&secret.plain, MARK).into();
             }
         }
         out

@@ -1,12 +1,13 @@
 //! From spans that ended to the places where they are kept.
 //!
-//! One thread a place: it sleeps until a span ends, gathers what follows shortly after, and writes it in one batch. Its queue
-//! is bounded; what does not fit is lost.
+//! One thread a place: it sleeps until a span ends, lets what follows shortly after gather without waking it, and writes it
+//! in one batch. Its queue is bounded; what does not fit is lost.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::iter::repeat_n;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -15,7 +16,7 @@ use opentelemetry::{Context, KeyValue, Value as Attribute};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, Span, SpanData, SpanProcessor};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use serde_json::{Map, Value};
 use tracing::Subscriber;
 use tracing_subscriber::Layer;
@@ -31,7 +32,7 @@ use crate::config::SpanContent;
 /// Spans that wait for one thread.
 const QUEUE: usize = 1024;
 
-/// The most spans of a batch.
+/// A batch of so many spans waits for no further ones.
 const BATCH: usize = 256;
 
 /// How long a batch waits for further spans.
@@ -44,8 +45,11 @@ pub struct TelemetryOptions {
     pub otlp: Option<OtlpOptions>,
     pub content: SpanContent,
     /// Replaces the keys that the program itself uses.
-    pub conceal: Arc<dyn Fn(&str) -> String + Send + Sync>,
+    pub conceal: Arc<Conceal>,
 }
+
+/// Replaces keys in a text.
+pub type Conceal = dyn Fn(&str) -> Cow<'_, str> + Send + Sync;
 
 /// The spans of this process. Clones share everything; without [`Telemetry::start`] spans go nowhere.
 #[derive(Clone, Default)]
@@ -66,17 +70,62 @@ struct Trouble {
 }
 
 struct Queue {
-    sender: SyncSender<Job>,
-    /// Spans that are neither written nor lost yet.
-    pending: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
     /// How long the end of the process waits for it.
     patience: Duration,
 }
 
-enum Job {
-    Span(Box<SpanData>),
-    /// Answered once all spans before it are written.
-    Flush(SyncSender<()>),
+/// What waits for the thread of a place.
+#[derive(Default)]
+struct Waiting {
+    jobs: Mutex<Jobs>,
+    /// Signalled when there is a first span, a batch of them, or someone who waits.
+    ready: Condvar,
+}
+
+#[derive(Default)]
+struct Jobs {
+    spans: Vec<SpanData>,
+    /// Answered once all spans before are written.
+    flushes: Vec<SyncSender<()>>,
+    /// Spans that are being written.
+    writing: usize,
+}
+
+impl Waiting {
+    /// Adds a span; returns whether there was room.
+    fn add(&self, span: SpanData) -> bool {
+        let mut jobs = self.jobs.lock();
+        if jobs.spans.len() >= QUEUE {
+            return false;
+        }
+        jobs.spans.push(span);
+        if [1, BATCH].contains(&jobs.spans.len()) {
+            self.ready.notify_one();
+        }
+        true
+    }
+
+    fn flush(&self, done: SyncSender<()>) {
+        self.jobs.lock().flushes.push(done);
+        self.ready.notify_one();
+    }
+
+    /// Waits for a batch and those who wait for it.
+    fn next(&self) -> (Vec<SpanData>, Vec<SyncSender<()>>) {
+        let mut jobs = self.jobs.lock();
+        while jobs.spans.is_empty() && jobs.flushes.is_empty() {
+            self.ready.wait(&mut jobs);
+        }
+        let until = Instant::now() + GATHER;
+        while jobs.flushes.is_empty() && jobs.spans.len() < BATCH {
+            if self.ready.wait_until(&mut jobs, until).timed_out() {
+                break;
+            }
+        }
+        jobs.writing = jobs.spans.len();
+        (std::mem::take(&mut jobs.spans), std::mem::take(&mut jobs.flushes))
+    }
 }
 
 impl Telemetry {
@@ -108,7 +157,7 @@ impl Telemetry {
         self.0.places.get_or_init(|| {
             let Some(resource) = self.0.resource.get() else { return Vec::new() };
             let own = Arc::clone(&conceal);
-            let text = move |text: &str| content::stored(text, content, &*own);
+            let text = move |text: &str| content::stored(text, content, &*own).into_owned();
             let file = file.map(|file| {
                 let writer = SpanWriter::new(file, described(resource), Box::new(text.clone()));
                 self.queue("co-spans", Duration::from_millis(500), move || writer)
@@ -131,13 +180,12 @@ impl Telemetry {
         patience: Duration,
         open: impl FnOnce() -> S + Send + 'static,
     ) -> Option<Queue> {
-        let (sender, jobs) = sync_channel(QUEUE);
         let shared = Arc::clone(&self.0);
-        let pending: Arc<AtomicUsize> = Arc::default();
-        let left = Arc::clone(&pending);
-        let run = move || serve(&jobs, &mut open(), &shared, &left);
+        let waiting: Arc<Waiting> = Arc::default();
+        let served = Arc::clone(&waiting);
+        let run = move || serve(&served, &mut open(), &shared);
         match std::thread::Builder::new().name(name.to_owned()).spawn(run) {
-            Ok(_) => Some(Queue { sender, pending, patience }),
+            Ok(_) => Some(Queue { waiting, patience }),
             Err(error) => {
                 self.0.lose(0, format!("spans are not kept: {error}"));
                 None
@@ -148,9 +196,7 @@ impl Telemetry {
     /// Has the spans that ended written without waiting for more of them, and does not wait for it.
     pub fn write_soon(&self) {
         for queue in self.0.places.get().into_iter().flatten() {
-            let (done, _) = sync_channel(1);
-            // Where the queue is full they are being written.
-            drop(queue.sender.try_send(Job::Flush(done)));
+            queue.waiting.flush(sync_channel(1).0);
         }
     }
 
@@ -158,10 +204,13 @@ impl Telemetry {
     pub fn flush(&self) {
         for queue in self.0.places.get().into_iter().flatten() {
             let (done, written) = sync_channel(1);
-            let is_written = queue.sender.try_send(Job::Flush(done)).is_ok()
-                && written.recv_timeout(queue.patience).is_ok();
-            let pending = queue.pending.load(Ordering::Relaxed);
-            if !is_written && pending > 0 {
+            queue.waiting.flush(done);
+            if written.recv_timeout(queue.patience).is_ok() {
+                continue;
+            }
+            let jobs = queue.waiting.jobs.lock();
+            let pending = jobs.spans.len() + jobs.writing;
+            if pending > 0 {
                 self.0.lose(pending, "the program ended before they could be written".to_owned());
             }
         }
@@ -202,36 +251,24 @@ impl Collecting {
     }
 }
 
-fn serve(jobs: &Receiver<Job>, sink: &mut impl Sink, shared: &Collecting, pending: &AtomicUsize) {
+fn serve(waiting: &Waiting, sink: &mut impl Sink, shared: &Collecting) {
     sink.maintain();
-    while let Ok(first) = jobs.recv() {
-        let (mut batch, mut flushed) = (Vec::new(), None);
-        let until = Instant::now() + GATHER;
-        let mut next = Some(first);
-        while let Some(job) = next.take() {
-            match job {
-                Job::Span(span) => batch.push(*span),
-                Job::Flush(done) => {
-                    flushed = Some(done);
-                    break;
-                }
-            }
-            if batch.len() < BATCH {
-                next = jobs.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
-            }
-        }
+    loop {
+        let (batch, flushes) = waiting.next();
         let count = batch.len();
         let written = if count > 0 { sink.write(batch) } else { Ok(()) };
-        pending.fetch_sub(count, Ordering::Relaxed);
+        waiting.jobs.lock().writing = 0;
         match written {
             Ok(()) => {}
             Err(Loss::Spans(why)) => shared.lose(count, why),
             Err(Loss::Other(why)) => shared.lose(0, why),
         }
-        match flushed {
+        if flushes.is_empty() {
+            sink.maintain();
+        }
+        for done in flushes {
             // The process may have stopped waiting.
-            Some(done) => drop(done.try_send(())),
-            None => sink.maintain(),
+            let _ = done.try_send(());
         }
     }
 }
@@ -253,15 +290,9 @@ impl SpanProcessor for Processor {
         take_times(&mut span);
         // A clock may go back.
         span.end_time = span.end_time.max(span.start_time);
-        for place in places {
-            place.pending.fetch_add(1, Ordering::Relaxed);
-            if let Err(error) = place.sender.try_send(Job::Span(Box::new(span.clone()))) {
-                place.pending.fetch_sub(1, Ordering::Relaxed);
-                let why = match error {
-                    TrySendError::Full(_) => "they came faster than they could be kept",
-                    TrySendError::Disconnected(_) => "their thread has ended",
-                };
-                self.0.lose(1, why.to_owned());
+        for (place, span) in places.iter().zip(repeat_n(span, places.len())) {
+            if !place.waiting.add(span) {
+                self.0.lose(1, "they came faster than they could be kept".to_owned());
             }
         }
     }

@@ -2,12 +2,16 @@
 //!
 //! What a request holds is written from its newest message back, so that the cost does not grow with the conversation.
 
+use std::borrow::Cow;
+
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::collect::Conceal;
 use crate::config::SpanContent;
-use crate::message::{AssistantMessage, Message, PartKind, ReturnPart, ToolCall, ToolReturn, UserPart};
+use crate::message::{AssistantMessage, Message, PartKind, ReturnPart, ToolReturn, UserPart};
 use crate::stdx::json_texts::map_texts;
-use crate::stdx::secrecy::masked;
+use crate::stdx::secrecy::{is_hint, masked};
 
 /// The attributes with content; a collector gets them only if the user wants it.
 pub const CONTENT_KEYS: [&str; 4] = [
@@ -35,18 +39,18 @@ pub fn input<'a>(newest_first: impl Iterator<Item = &'a Message>) -> (String, us
             omitted += 1;
             continue;
         }
-        let value = self::message(message, None);
-        used += size(&value);
-        kept.push(value);
+        let text = json(&entry(message));
+        used += text.len();
+        kept.push(text);
     }
     kept.reverse();
-    (Value::Array(kept).to_string(), omitted)
+    (format!("[{}]", kept.join(",")), omitted)
 }
 
 /// Returns a reply.
 #[must_use]
 pub fn output(reply: &AssistantMessage, finish: &str) -> String {
-    json!([assistant(reply, Some(finish))]).to_string()
+    json(&[Entry { finish_reason: Some(finish), ..assistant(reply) }])
 }
 
 /// Returns the arguments of a call. They stay JSON, so that what they hold can be masked text by text.
@@ -56,48 +60,48 @@ pub fn arguments(args: &Value) -> String {
 }
 
 /// Returns a value whose texts are cut; one with too many of them is left out.
-fn shortened(value: &Value) -> Value {
+fn shortened(value: &Value) -> Cow<'_, Value> {
     fn cut_all(value: &Value) -> Value {
         match value {
             Value::String(text) => cut(text, TEXT).into(),
             Value::Array(items) => items.iter().map(cut_all).collect(),
             Value::Object(fields) => {
-                fields.iter().map(|(key, field)| (cut(key, 256), cut_all(field))).collect()
+                fields.iter().map(|(key, field)| (cut(key, 256).into_owned(), cut_all(field))).collect()
             }
             _ => value.clone(),
         }
     }
     match size(value) {
-        small if small <= TEXT => value.clone(),
-        _ => match cut_all(value) {
+        small if small <= TEXT => Cow::Borrowed(value),
+        _ => Cow::Owned(match cut_all(value) {
             cut if size(&cut) <= ATTRIBUTE => cut,
             large => json!({ "left_out": format!("{} bytes", size(&large)) }),
-        },
+        }),
     }
 }
 
 /// Returns the first line of what a call returned.
 #[must_use]
 pub fn summary(returned: &ToolReturn) -> String {
-    cut(returned.text().lines().next().unwrap_or_default(), 500)
+    cut(returned.text().lines().next().unwrap_or_default(), 500).into_owned()
 }
 
 #[must_use]
 pub fn result(returned: &ToolReturn) -> String {
-    cut(&returned.text(), TEXT)
+    cut(&returned.text(), TEXT).into_owned()
 }
 
 /// Returns a text of at most `most` bytes, which says what is missing. It is cut between words, so that no part of a key is
 /// left that does not look like one.
-fn cut(text: &str, most: usize) -> String {
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let kept = text.get(..text.floor_char_boundary(most)).unwrap_or_default();
     let word =
         kept.rfind(char::is_whitespace).filter(|at| kept.len() - at <= LONGEST_WORD).unwrap_or(kept.len());
     let kept = kept.get(..word).unwrap_or_default();
-    format!("{kept}… ({} more bytes)", text.len() - kept.len())
+    Cow::Owned(format!("{kept}… ({} more bytes)", text.len() - kept.len()))
 }
 
 fn size(value: &Value) -> usize {
@@ -109,33 +113,67 @@ fn size(value: &Value) -> usize {
     }
 }
 
-fn message(message: &Message, finish: Option<&str>) -> Value {
+/// A message by the conventions.
+#[derive(Serialize)]
+struct Entry<'a> {
+    role: &'static str,
+    parts: Vec<Part<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finish_reason: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text {
+        content: Cow<'a, str>,
+    },
+    Reasoning {
+        content: Cow<'a, str>,
+    },
+    ToolCall {
+        id: &'a str,
+        name: &'a str,
+        arguments: Cow<'a, Value>,
+    },
+    ToolCallResponse {
+        id: &'a str,
+        response: Cow<'a, str>,
+    },
+    /// A picture; its bytes are left out.
+    Blob {
+        modality: &'static str,
+        mime_type: &'a str,
+        content: &'static str,
+    },
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn entry(message: &Message) -> Entry<'_> {
+    let of = |role, parts| Entry { role, parts, finish_reason: None };
     match message {
-        Message::User { parts } => {
-            json!({ "role": "user", "parts": parts.iter().map(said).collect::<Vec<_>>() })
-        }
-        Message::Assistant(reply) => assistant(reply, finish),
+        Message::User { parts } => of("user", parts.iter().map(said).collect()),
+        Message::Assistant(reply) => assistant(reply),
         Message::ToolReturns { returns } => {
             let parts = returns.iter().map(|one| {
-                json!({ "type": "tool_call_response", "id": one.call.0, "response": cut(&text_of(one), TEXT) })
+                let response = cut(&text_of(one), TEXT).into_owned().into();
+                Part::ToolCallResponse { id: &one.call.0, response }
             });
-            json!({ "role": "tool", "parts": parts.collect::<Vec<_>>() })
+            of("tool", parts.collect())
         }
     }
 }
 
-fn said(part: &UserPart) -> Value {
+fn said(part: &UserPart) -> Part<'_> {
     match part {
-        UserPart::Text { text } | UserPart::Note { text, .. } => {
-            json!({ "type": "text", "content": cut(text, TEXT) })
+        UserPart::Text { text } | UserPart::Note { text, .. } => Part::Text { content: cut(text, TEXT) },
+        UserPart::Image { media_type, .. } => {
+            Part::Blob { modality: "image", mime_type: media_type, content: "" }
         }
-        UserPart::Image { media_type, .. } => image(media_type),
     }
-}
-
-/// A picture; its bytes are left out.
-fn image(media_type: &str) -> Value {
-    json!({ "type": "blob", "modality": "image", "mime_type": media_type, "content": "" })
 }
 
 fn text_of(returned: &ToolReturn) -> String {
@@ -146,42 +184,50 @@ fn text_of(returned: &ToolReturn) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-fn assistant(reply: &AssistantMessage, finish: Option<&str>) -> Value {
-    let call = |call: &ToolCall| {
-        let args = shortened(&call.args);
-        json!({ "type": "tool_call", "id": call.id.0, "name": call.name.as_str(), "arguments": args })
-    };
+fn assistant(reply: &AssistantMessage) -> Entry<'_> {
     let parts = reply.parts.iter().filter_map(|part| match &part.kind {
-        PartKind::Text { text } => Some(json!({ "type": "text", "content": cut(text, TEXT) })),
-        PartKind::Thinking { text } => Some(json!({ "type": "reasoning", "content": cut(text, TEXT) })),
-        PartKind::ToolCall(one) => Some(call(one)),
+        PartKind::Text { text } => Some(Part::Text { content: cut(text, TEXT) }),
+        PartKind::Thinking { text } => Some(Part::Reasoning { content: cut(text, TEXT) }),
+        PartKind::ToolCall(call) => Some(Part::ToolCall {
+            id: &call.id.0,
+            name: call.name.as_str(),
+            arguments: shortened(&call.args),
+        }),
         PartKind::Native => None,
     });
-    let mut value = json!({ "role": "assistant", "parts": parts.collect::<Vec<_>>() });
-    if let (Some(finish), Some(fields)) = (finish, value.as_object_mut()) {
-        fields.insert("finish_reason".to_owned(), finish.into());
-    }
-    value
+    Entry { role: "assistant", parts: parts.collect(), finish_reason: None }
 }
 
 /// Returns a text of a span as it is stored. `conceal` replaces the keys that the program itself uses.
 #[must_use]
-pub fn stored(text: &str, how: SpanContent, conceal: &dyn Fn(&str) -> String) -> String {
-    let clean = |text: &str| match how {
-        SpanContent::Full | SpanContent::None => conceal(text),
-        SpanContent::Redacted => conceal(&masked(text)),
-    };
+pub fn stored<'a>(text: &'a str, how: SpanContent, conceal: &Conceal) -> Cow<'a, str> {
     // A mask must not cover a quotation mark of JSON.
     match serde_json::from_str::<Value>(text) {
         Ok(mut value @ (Value::Array(_) | Value::Object(_))) => {
-            // The name that a text stands under is a hint: `{"password": ["…"]}`.
-            map_texts(&mut value, &|name, text| {
-                let pair = clean(&format!("{name}={text}"));
-                pair.strip_prefix(&format!("{name}=")).map_or_else(|| clean(text), ToOwned::to_owned)
+            map_texts(&mut value, &|name, text| match how {
+                // The name that a text stands under is a hint: `{"password": ["…"]}`.
+                SpanContent::Redacted if is_hint(name) => {
+                    let pair = format!("{name}={text}");
+                    let pair = clean(&pair, how, conceal);
+                    let value = pair.strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
+                    value.map_or_else(|| clean(text, how, conceal), |value| value.to_owned().into())
+                }
+                _ => clean(text, how, conceal),
             });
-            value.to_string()
+            Cow::Owned(value.to_string())
         }
-        Ok(_) | Err(_) => clean(text),
+        Ok(_) | Err(_) => clean(text, how, conceal),
+    }
+}
+
+fn clean<'a>(text: &'a str, how: SpanContent, conceal: &Conceal) -> Cow<'a, str> {
+    let masked = match how {
+        SpanContent::Full | SpanContent::None => Cow::Borrowed(text),
+        SpanContent::Redacted => masked(text),
+    };
+    match masked {
+        Cow::Borrowed(text) => conceal(text),
+        Cow::Owned(text) => conceal(&text).into_owned().into(),
     }
 }
 
@@ -192,7 +238,12 @@ mod tests {
     #[test]
     fn keys_are_masked_wherever_they_stand() {
         let key = format!("sk-{}", "a1".repeat(16));
-        let own = |text: &str| text.replace("our-own-key", "[redacted]");
+        fn own(text: &str) -> Cow<'_, str> {
+            match text.contains("our-own-key") {
+                true => text.replace("our-own-key", "[redacted]").into(),
+                false => text.into(),
+            }
+        }
         let cases = [
             (SpanContent::Redacted, format!("see {key}!"), "see [masked]!".to_owned()),
             (SpanContent::Full, format!("see {key}!"), format!("see {key}!")),
@@ -241,8 +292,7 @@ mod tests {
         // A key that the cut falls into is left out whole, and a long script stays JSON, so that it is masked.
         let script =
             format!("{} PASSWORD = \"hunter2hunter2\" sk-{}", "word ".repeat(3_200), "a1".repeat(900));
-        let kept =
-            stored(&arguments(&json!({ "content": script })), SpanContent::Redacted, &ToOwned::to_owned);
+        let kept = stored(&script, SpanContent::Redacted, &|text| text.into());
         assert!(!kept.contains("hunter2") && !kept.contains("sk-a"), "{}", kept.len());
     }
 }
