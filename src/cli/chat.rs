@@ -22,6 +22,7 @@ use crate::frontend::images::Prompt;
 use crate::frontend::plain::{self, Echo, Editing, PlainError, PlainOptions, Setup, Source, ThinkingShown};
 use crate::frontend::protocol::ClientRequest;
 use crate::runtime::interactive::{Interactive, interactive};
+use crate::stdx::code_pages::give_back_code;
 use crate::tui::keys::Keymap;
 use crate::tui::{
     self, Call, Fold, Glyphs, Host, Motion, MouseMode, SandboxPaths, TuiError, TuiLink, TuiOptions,
@@ -171,6 +172,9 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
     }
 }
 
+/// The time after which what only the start of the program needs is given back.
+const STARTED: Duration = Duration::from_secs(1);
+
 /// Runs a conversation on the full screen.
 pub(super) async fn run(
     world: World,
@@ -195,6 +199,10 @@ pub(super) async fn run(
         face,
         decider: Decider::Tui,
     }));
+    tokio::spawn(async {
+        tokio::time::sleep(STARTED).await;
+        give_back_code();
+    });
     let screen = tui::run(TuiLink { updates, asks: ask }, options).await;
     // The screen and its end of the link are closed, so the owner ends running work and saves.
     let owned = outcome(owner).await;

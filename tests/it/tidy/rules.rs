@@ -48,8 +48,8 @@ const BANS: &[Ban] = &[
     Ban {
         names: &["unsafe"],
         within: &[],
-        except: &["sandbox"],
-        why: "unsafe is for the sandbox's child set-up",
+        except: &["sandbox", "stdx/code_pages"],
+        why: "unsafe is for the sandbox's child set-up and for giving memory back",
     },
     Ban {
         names: &["unbounded_channel", "mpsc::unbounded", "UnboundedSender", "std::sync::mpsc::channel"],
