@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -97,7 +98,7 @@ async fn document(prefix: &str, form: ExportForm, world: &World, settings: &Sett
         workspace: history.workspace(),
         exported: store.clock().now(),
     };
-    let messages: Vec<Message> = history.shown_messages().collect();
+    let messages: Vec<Arc<Message>> = history.shown_messages().collect();
     Ok(export(form, &head, &messages))
 }
 

@@ -4,6 +4,7 @@
 //! messages, in one ordered stream. Plain values only; both directions are bounded channels.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::port::{Event, Op};
@@ -101,7 +102,7 @@ pub enum ServerMessage {
     Header(Header),
     /// The conversation so far, when a session is opened or cleared; replaces the transcript.
     Transcript {
-        messages: Vec<Message>,
+        messages: Vec<Arc<Message>>,
         /// The decisions on its calls, the last one of a call last.
         decided: Vec<PastDecision>,
     },

@@ -455,7 +455,7 @@ impl History {
             of: CopyOf::Session { session: of },
             workspace: self.workspace.clone(),
             title: self.title.clone(),
-            messages: self.shown_messages().filter(whole).collect(),
+            messages: self.shown_messages().map(Arc::unwrap_or_clone).filter(whole).collect(),
             started: self.started.clone(),
             notes: self.notes.clone(),
             summary: summary.map(|text| (text.to_owned(), replaced)),
@@ -484,13 +484,15 @@ impl History {
 
     /// The messages as people see them: with those that compactions have replaced; calls that were decided late have
     /// the return that they had then.
-    pub fn shown_messages(&self) -> impl Iterator<Item = Message> {
-        self.archived().map(Arc::as_ref).chain(self.messages()).map(|message| match message {
-            Message::ToolReturns { returns } => {
+    pub fn shown_messages(&self) -> impl Iterator<Item = Arc<Message>> {
+        self.whole().map(|(_, message)| match &**message {
+            Message::ToolReturns { returns }
+                if returns.iter().any(|one| self.late_returns.contains_key(&one.call)) =>
+            {
                 let late = |one: &ToolReturn| self.late_returns.get(&one.call).unwrap_or(one).clone();
-                Message::ToolReturns { returns: returns.iter().map(late).collect() }
+                Arc::new(Message::ToolReturns { returns: returns.iter().map(late).collect() })
             }
-            Message::User { .. } | Message::Assistant(_) => message.clone(),
+            Message::User { .. } | Message::Assistant(_) | Message::ToolReturns { .. } => Arc::clone(message),
         })
     }
 

@@ -52,7 +52,6 @@ pub struct RecordNo(pub u64);
 /// One event of a session. Stored permanently: variants and fields may only be added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "records are few at a time and live in slices on the heap")]
 pub enum Record {
     /// Always the first record.
     Opened {
@@ -97,7 +96,7 @@ pub enum Record {
     /// A call waits for the user. Asking again for the same call replaces the earlier request.
     Asked {
         call: ToolCall,
-        request: Request,
+        request: Box<Request>,
     },
     Decided {
         request: RequestId,
@@ -108,7 +107,7 @@ pub enum Record {
     /// A call was settled without the user: allowed, denied, or only previewed.
     Judged {
         call: CallId,
-        judgement: Judgement,
+        judgement: Box<Judgement>,
     },
     /// What the approval of this request allowed for the session is allowed no more.
     Revoked {

@@ -94,7 +94,7 @@ fn partial(attempt: u32, text: &str) -> Record {
 }
 
 fn asked(id: &str, as_id: &str) -> Record {
-    Record::Asked { call: call(id), request: request(id, as_id) }
+    Record::Asked { call: call(id), request: Box::new(request(id, as_id)) }
 }
 
 fn decided(id: &str, approval: Approval) -> Record {
@@ -385,8 +385,8 @@ fn what_is_previewed_goes_on_beside_its_turn() {
     history.apply(&finished("b", Ok));
     let people_see: Vec<ReturnStatus> = history
         .shown_messages()
-        .filter_map(|message| match message {
-            Message::ToolReturns { returns } => Some(returns),
+        .filter_map(|message| match &*message {
+            Message::ToolReturns { returns } => Some(returns.clone()),
             Message::User { .. } | Message::Assistant(_) => None,
         })
         .flatten()
@@ -439,7 +439,7 @@ fn the_fate_of_what_others_run_after_is_kept() {
     for (before, after, fate) in rows {
         let mut dependent = request("b", "r9");
         dependent.depends = vec![CallId("a".to_owned())];
-        let ask = Record::Asked { call: call("b"), request: dependent };
+        let ask = Record::Asked { call: call("b"), request: Box::new(dependent) };
         let then: Vec<Record> = before.into_iter().chain([ask]).chain(after).collect();
         let history = History::of(&with_calls(&["a", "b"], then.clone()));
         assert_eq!(history.fate_of(&[CallId("a".to_owned())]), fate, "{then:?}");

@@ -26,7 +26,7 @@ pub fn of_return(returned: &ToolReturn) -> Option<Vec<TodoStep>> {
 }
 
 /// Returns the last list of a conversation.
-pub fn of_messages(messages: &[Message]) -> Vec<TodoStep> {
+pub fn of_messages<'a>(messages: impl Iterator<Item = &'a Message>) -> Vec<TodoStep> {
     let mut calls: HashSet<&CallId> = HashSet::new();
     let mut steps = Vec::new();
     for message in messages {

@@ -62,7 +62,7 @@ impl Calls {
         let Some(request) = self.new_request(at, again, rules) else { return };
         let one = &mut self.calls[at];
         let (id, call) = (request.id.clone(), one.call.clone());
-        batch.records.push(Record::Asked { call, request: request.clone() });
+        batch.records.push(Record::Asked { call, request: Box::new(request.clone()) });
         batch.show(Event::ApprovalNeeded { request });
         if let Some(decision) = one.decision.as_ref().filter(|decision| decision.verdict == Verdict::Later) {
             let (approval, by) = (Approval::Later, decision.by.clone());
@@ -88,7 +88,7 @@ impl Calls {
         self.moves += 1;
         let id = request.id.clone();
         batch.records.extend(judged);
-        batch.records.push(Record::Asked { call: one.call.clone(), request: request.clone() });
+        batch.records.push(Record::Asked { call: one.call.clone(), request: Box::new(request.clone()) });
         batch.records.push(Record::ToolFinished { returned: returned.clone() });
         batch.show(Event::ApprovalNeeded { request });
         batch.show(Event::ApprovalSettled { request: id, settled: Settled::Detached });

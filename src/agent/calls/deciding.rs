@@ -160,7 +160,7 @@ impl Calls {
             by,
             taint: one.taint.clone(),
         };
-        Some(Record::Judged { call: one.call.id.clone(), judgement })
+        Some(Record::Judged { call: one.call.id.clone(), judgement: Box::new(judgement) })
     }
 
     /// Returns the requests that the policy answers by now. The verdict of a hook in another process is

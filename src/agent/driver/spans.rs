@@ -195,7 +195,7 @@ impl TurnSpans {
                 }
                 Record::Compacted { .. } => self.compaction = None,
                 Record::Asked { request, .. } => {
-                    self.waiting.insert(request.id.clone(), (request.clone(), Some(now)));
+                    self.waiting.insert(request.id.clone(), (Request::clone(request), Some(now)));
                 }
                 _ => {}
             }

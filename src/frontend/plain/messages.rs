@@ -1,5 +1,7 @@
 //! The owner's messages that are not events of a turn, as lines. Called by the state.
 
+use std::sync::Arc;
+
 use super::state::{Activity, Awaiting, Echo, Life, Plain};
 use super::words;
 use crate::frontend::protocol::{Header, LoginWhy, NEW_SESSION, Privacy, ServerMessage, Tone};
@@ -138,7 +140,7 @@ impl Plain {
         }
     }
 
-    fn transcript(&mut self, messages: &[Message]) {
+    fn transcript(&mut self, messages: &[Arc<Message>]) {
         self.answered();
         let before = std::mem::replace(&mut self.messages, messages.len());
         match (before, messages.len()) {
@@ -192,8 +194,8 @@ impl Plain {
 }
 
 /// Returns the position of the last prompt among the messages.
-fn last_exchange(messages: &[Message]) -> usize {
-    let prompt = |message: &Message| match message {
+fn last_exchange(messages: &[Arc<Message>]) -> usize {
+    let prompt = |message: &Arc<Message>| match &**message {
         Message::User { parts } => parts.iter().any(|part| matches!(part, UserPart::Text { .. })),
         Message::Assistant(_) | Message::ToolReturns { .. } => false,
     };

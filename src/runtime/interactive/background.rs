@@ -166,7 +166,7 @@ mod tests {
             parameters: None,
         };
         let call = ToolCall { id: call, wire_id: String::new(), name: tool, args: serde_json::Value::Null };
-        Record::Asked { call, request }
+        Record::Asked { call, request: Box::new(request) }
     }
 
     /// The store's clock stands still until it is moved, so that each step depends only on the assertions before it.

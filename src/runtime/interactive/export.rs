@@ -1,5 +1,7 @@
 //! Exporting the session to a file.
 
+use std::sync::Arc;
+
 use super::client::{ClientHandler, SessionView};
 use crate::command::{ExportForm, Say, code};
 use crate::frontend::export::{ExportHead, export};
@@ -19,7 +21,7 @@ impl ClientHandler {
         let written = tokio::task::spawn_blocking(move || {
             let title = history.name().unwrap_or(NEW_SESSION);
             let head = ExportHead { id: &id, title, workspace: &workspace, exported: now };
-            let messages: Vec<Message> = history.shown_messages().collect();
+            let messages: Vec<Arc<Message>> = history.shown_messages().collect();
             write_new_private(&path, export(form, &head, &messages).as_bytes())
         });
         let say = match written.await {

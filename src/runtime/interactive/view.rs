@@ -1,6 +1,7 @@
 //! The session's data for commands and the header.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::client::{ClientHandler, SessionView};
 use crate::agent::context::{self, CompactionPlan};
@@ -143,7 +144,7 @@ impl ClientHandler {
 
     /// Sends the conversation with the decisions on its calls; `more` follows it.
     pub(super) async fn transcript(&mut self, history: &History, more: Option<Message>) {
-        let messages: Vec<Message> = history.shown_messages().chain(more).collect();
+        let messages = history.shown_messages().chain(more.map(Arc::new)).collect();
         let decided = match self.app.store.decisions(&self.session).await {
             Ok(decided) => decided,
             Err(error) => {

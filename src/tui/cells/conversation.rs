@@ -7,7 +7,10 @@ use crate::message::{
 use crate::stdx::text::one_line_summary;
 
 /// Returns the cells of earlier messages; `decision` says what a person decided on a call.
-pub fn cells(messages: &[Message], decision: impl Fn(&ToolCall) -> Option<String>) -> Vec<Cell> {
+pub fn cells<'a>(
+    messages: impl Iterator<Item = &'a Message>,
+    decision: impl Fn(&ToolCall) -> Option<String>,
+) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for message in messages {
         match message {

@@ -1,6 +1,7 @@
 //! Applies the owner's messages that are not events of a turn.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::turn::{begin_turn, end_turn, no_wait, stopped};
 use super::{batch, complete, panel, rule, settled};
@@ -132,8 +133,9 @@ fn running_shell(model: &mut Model) -> Option<&mut ShellCell> {
 }
 
 /// Replaces the transcript with the conversation so far.
-fn transcript(model: &mut Model, messages: &[Message], decided: Vec<PastDecision>) {
-    for message in messages {
+fn transcript(model: &mut Model, messages: &[Arc<Message>], decided: Vec<PastDecision>) {
+    let messages = || messages.iter().map(Arc::as_ref);
+    for message in messages() {
         if let Message::User { parts } = message {
             for part in parts {
                 if let UserPart::Text { text } = part {
@@ -146,8 +148,8 @@ fn transcript(model: &mut Model, messages: &[Message], decided: Vec<PastDecision
         decided.into_iter().map(|one| (one.call.clone(), one)).collect();
     let (now, zone) = (model.now(), &model.zone);
     let decision = |call: &ToolCall| Some(settled::past(call, decided.get(&call.id)?, now, zone));
-    model.transcript.replace(conversation::cells(messages, decision));
-    model.steps = steps::of_messages(messages);
+    model.transcript.replace(conversation::cells(messages(), decision));
+    model.steps = steps::of_messages(messages());
     batch::name(model);
     model.last_answer = None;
 }

@@ -52,7 +52,8 @@ impl Fixture {
             },
         ];
         let asked = calls.into_iter().zip(requests);
-        records.extend(asked.map(|(call, request)| Record::Asked { call, request: request.clone() }));
+        records
+            .extend(asked.map(|(call, request)| Record::Asked { call, request: Box::new(request.clone()) }));
         let folder = self.co.workspace();
         self.runtime.block_on(async {
             let mut session = Session::create(&self.store, &folder).await.unwrap();

@@ -504,7 +504,7 @@ fn a_conversation() {
 
 #[test]
 fn a_session_that_is_opened_again() {
-    let messages = vec![Message::user("first"), Message::user("what is here?"), Message::user("and\nnow?")];
+    let messages = ["first", "what is here?", "and\nnow?"].map(|text| Message::user(text).into()).to_vec();
     let face = Face::new(TERMINAL)
         .notice(ServerMessage::Header(header()))
         .notice(ServerMessage::Transcript { messages, decided: Vec::new() })
@@ -610,7 +610,7 @@ fn another_session_starts_with_nothing_of_the_one_before() {
     let face = face
         .notice(ServerMessage::Entered)
         .notice(ServerMessage::Header(header()))
-        .notice(ServerMessage::Transcript { messages: vec![Message::user("first")], decided: Vec::new() })
+        .notice(ServerMessage::Transcript { messages: vec![Message::user("first").into()], decided: vec![] })
         .notice(ServerMessage::Waiting { requests: Vec::new() })
         .idle();
     assert!(face.plain.listens());

@@ -10,7 +10,7 @@ use crate::co::Service;
 async fn transcript(face: &mut Face) -> Vec<String> {
     face.until("transcript", |update| match update {
         Update::Message(ServerMessage::Transcript { messages, .. }) => {
-            Some(messages.iter().map(told).collect())
+            Some(messages.iter().map(|one| told(one)).collect())
         }
         Update::Event(_) | Update::Message(_) => None,
     })

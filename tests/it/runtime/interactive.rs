@@ -435,7 +435,7 @@ fn closing_ends_what_runs_and_keeps_it() {
         let kept = face.seen.iter().any(|update| match update {
             Update::Message(ServerMessage::Transcript { messages, .. }) => messages
                 .iter()
-                .any(|message| matches!(message, Message::Assistant(reply) if reply.text() == "Half")),
+                .any(|message| matches!(&**message, Message::Assistant(reply) if reply.text() == "Half")),
             Update::Event(_) | Update::Message(_) => false,
         });
         assert!(kept, "the partial text is in the transcript");
@@ -503,7 +503,7 @@ fn a_session_opened_again_says_who_decided_and_when() {
         let (call, decided) = face
             .until("transcript", |update| match update {
                 Update::Message(ServerMessage::Transcript { messages, decided }) => {
-                    let call = messages.iter().rev().find_map(|message| match message {
+                    let call = messages.iter().rev().find_map(|message| match &**message {
                         Message::Assistant(reply) => reply.calls().next().map(|call| call.id.clone()),
                         Message::User { .. } | Message::ToolReturns { .. } => None,
                     });

@@ -45,7 +45,9 @@ impl Face {
 
     async fn transcript(&mut self) -> Vec<Message> {
         self.until("transcript", |update| match update {
-            Update::Message(ServerMessage::Transcript { messages, .. }) => Some(messages.clone()),
+            Update::Message(ServerMessage::Transcript { messages, .. }) => {
+                Some(messages.iter().map(|one| Message::clone(one)).collect())
+            }
             Update::Event(_) | Update::Message(_) => None,
         })
         .await

@@ -104,12 +104,15 @@ pub fn turn_with(prompt: &str, calls: &[&str]) -> Vec<Record> {
 }
 
 pub fn asked(call_id: &str, id: &str) -> Record {
-    Record::Asked { call: call(call_id), request: request(call_id, id) }
+    Record::Asked { call: call(call_id), request: Box::new(request(call_id, id)) }
 }
 
 /// Asked, with an end to the time for an answer.
 pub fn asked_until(call_id: &str, id: &str, expires: Timestamp) -> Record {
-    Record::Asked { call: call(call_id), request: Request { expires: Some(expires), ..request(call_id, id) } }
+    Record::Asked {
+        call: call(call_id),
+        request: Box::new(Request { expires: Some(expires), ..request(call_id, id) }),
+    }
 }
 
 pub fn decided(call: &str, id: &str, approval: Approval) -> Record {

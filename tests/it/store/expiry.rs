@@ -80,7 +80,6 @@ impl Scene {
 }
 
 /// A request that is over at minute 30.
-#[expect(clippy::large_enum_variant, reason = "a handful of steps at a time")]
 enum Step {
     /// The clock shows this minute.
     At(i64),

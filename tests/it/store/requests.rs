@@ -14,7 +14,6 @@ use futures::FutureExt as _;
 use crate::store::common::{World, asked, decided, deny, ended, finished, started, turn_with};
 
 /// One step of a request's life, from inside or outside of its session.
-#[expect(clippy::large_enum_variant, reason = "a handful of steps at a time")]
 enum Step {
     Commit(Record),
     Decide(&'static str, Approval),

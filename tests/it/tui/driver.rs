@@ -1,6 +1,8 @@
 //! What somebody who meets the screen for the first time stumbled over: words that were wrong for the state they
 //! stood in.
 
+use std::sync::Arc;
+
 use co::agent::port::Event;
 use co::frontend::protocol::ServerMessage;
 use co::history::TurnEnd;
@@ -44,8 +46,10 @@ fn a_request_of_an_earlier_run_waits_on_its_row_too() {
         model: "m".into(),
         stop: StopReason::new(StopKind::ToolUse),
     });
-    let transcript =
-        ServerMessage::Transcript { messages: vec![Message::user("build"), reply], decided: Vec::new() };
+    let transcript = ServerMessage::Transcript {
+        messages: vec![Arc::new(Message::user("build")), Arc::new(reply)],
+        decided: Vec::new(),
+    };
     let waiting = ServerMessage::Waiting { requests: vec![shell_request(1, "make", Risk::Medium)] };
     for notices in [[transcript.clone(), waiting.clone()], [waiting, transcript]] {
         let mut screen = notices.into_iter().fold(Screen::open(80, 24), Screen::notice);

@@ -1,5 +1,7 @@
 //! The search in the transcript.
 
+use std::sync::Arc;
+
 use co::agent::port::Event;
 use co::frontend::protocol::ServerMessage;
 use co::message::{AssistantMessage, AssistantPart, Message, PartKind, ReturnStatus, StopKind, StopReason};
@@ -185,7 +187,7 @@ pub fn long(messages: usize) -> ServerMessage {
         0 => Message::user(format!("question {number}")),
         _ => reply(number),
     });
-    ServerMessage::Transcript { messages: messages.collect(), decided: Vec::new() }
+    ServerMessage::Transcript { messages: messages.map(Arc::new).collect(), decided: Vec::new() }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Images of prompts: from pasted paths, mentions, flags and the clipboard to the bytes that a service gets.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use co::agent::port::{Event, Op};
@@ -218,6 +220,7 @@ fn images_on_the_screen() {
                 Message::User { parts: vec![text("compare"), part(), part()] },
                 Message::User { parts: vec![part()] },
             ];
+            let messages = messages.into_iter().map(Arc::new).collect();
             screen.notice(ServerMessage::Transcript { messages, decided: Vec::new() })
         }),
     ];

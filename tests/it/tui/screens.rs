@@ -1,5 +1,6 @@
 //! Every state of the screen at three sizes, whole.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use co::agent::port::Event;
@@ -300,7 +301,7 @@ fn an_earlier_conversation() {
             stop: StopReason::new(StopKind::EndTurn),
         })
     };
-    let messages = vec![
+    let messages = [
         Message::user("what is in the notes?"),
         reply(vec![
             PartKind::Thinking { text: "I look.".into() },
@@ -321,7 +322,7 @@ fn an_earlier_conversation() {
         },
     ];
     check("earlier", |screen| {
-        let messages = messages.clone();
+        let messages = messages.iter().cloned().map(Arc::new).collect();
         screen.notice(ServerMessage::Transcript { messages, decided: Vec::new() }).keys("<up>")
     });
 }

@@ -1,6 +1,8 @@
 //! What a person sees of the calls of a turn: the change each made, its outcome in words, by whom and why it was denied,
 //! the end of a failed output, and what is left of a reply that broke off.
 
+use std::sync::Arc;
+
 use co::agent::port::{Event, Settled};
 use co::approval::{Approval, Decider};
 use co::frontend::protocol::ServerMessage;
@@ -158,7 +160,7 @@ fn stored_calls_say_who_decided_and_when() {
             let messages =
                 vec![Message::user("go"), reply.clone(), Message::ToolReturns { returns: returns.clone() }];
             let decided = decided(&screen);
-            screen.notice(ServerMessage::Transcript { messages, decided }).shot()
+            screen.notice(ServerMessage::Transcript { messages: shared(messages), decided }).shot()
         })
     );
 }
@@ -181,8 +183,9 @@ fn stored_calls_look_like_live_ones() {
         stop: StopReason::new(StopKind::ToolUse),
     });
     let messages = vec![Message::user("go"), reply, Message::ToolReturns { returns: ends.to_vec() }];
-    let stored =
-        Screen::open(80, 24).notice(ServerMessage::Transcript { messages, decided: Vec::new() }).shot();
+    let stored = Screen::open(80, 24)
+        .notice(ServerMessage::Transcript { messages: shared(messages), decided: Vec::new() })
+        .shot();
     let mut live = Screen::open(80, 24).prompted("go");
     for (call, end) in calls.iter().zip(ends) {
         live = live
@@ -313,7 +316,8 @@ fn a_sent_paste_shows_the_words_behind_it() {
     let mut whole = screen.keys("<c-o>");
     assert!(whole.shot().contains("log line 500"));
     // After a restart nobody knows any more what was pasted.
-    let stored = ServerMessage::Transcript { messages: vec![Message::user(sent)], decided: Vec::new() };
+    let stored =
+        ServerMessage::Transcript { messages: vec![Message::user(sent).into()], decided: Vec::new() };
     let shot = Screen::open(80, 60).notice(stored).shot();
     assert!(
         shot.contains("whylog line 1") && shot.contains("does it fail") && shot.contains("more lines"),
@@ -335,4 +339,8 @@ fn the_notice_of_new_lines_covers_no_text_and_counts_lines() {
     let column =
         u16::try_from(after.lines().nth(21).unwrap().chars().position(|c| c == '↓').unwrap()).unwrap();
     assert!(more.click(column, 21).model.transcript.follows());
+}
+
+fn shared(messages: Vec<Message>) -> Vec<Arc<Message>> {
+    messages.into_iter().map(Arc::new).collect()
 }

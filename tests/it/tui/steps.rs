@@ -40,12 +40,18 @@ fn the_list_is_shown_and_survives_a_resume() {
     let messages = vec![Message::Assistant(reply), Message::ToolReturns { returns }];
     shown(
         &Screen::open(140, 40)
-            .notice(ServerMessage::Transcript { messages: messages.clone(), decided: Vec::new() })
+            .notice(ServerMessage::Transcript {
+                messages: messages.iter().cloned().map(Into::into).collect(),
+                decided: Vec::new(),
+            })
             .shot(),
     );
     // Another session has none.
     let mut other = Screen::open(140, 40)
-        .notice(ServerMessage::Transcript { messages, decided: Vec::new() })
+        .notice(ServerMessage::Transcript {
+            messages: messages.into_iter().map(Into::into).collect(),
+            decided: Vec::new(),
+        })
         .notice(ServerMessage::Transcript { messages: Vec::new(), decided: Vec::new() });
     assert!(!other.shot().contains("STEPS"));
     let narrow =

@@ -394,7 +394,10 @@ fn a_call_has_one_row_also_when_the_turn_is_resumed() {
 #[test]
 fn the_last_answer_stands_after_exit() {
     let screen = Screen::open(80, 24)
-        .notice(ServerMessage::Transcript { messages: vec![Message::user("before")], decided: Vec::new() })
+        .notice(ServerMessage::Transcript {
+            messages: vec![Message::user("before").into()],
+            decided: Vec::new(),
+        })
         .prompted("go")
         .event(Event::TextCommitted { text: "**Done**, see `a\u{1b}`.".into() })
         .notice(ServerMessage::Goodbye { lines: vec!["co: saved\u{7}".into()] });

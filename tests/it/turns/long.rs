@@ -1,6 +1,7 @@
 //! Long sessions: they replay to the same history, and most of what is sent was sent before.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use co::command::ExportForm;
 use co::frontend::export::{ExportHead, export};
@@ -63,12 +64,14 @@ async fn whole_ways(folder: &Path) {
         };
         messages.iter().filter(|message| message.summary().is_none()).map(text).collect()
     };
-    let of = |history: &co::history::History| texts(&history.shown_messages().collect::<Vec<_>>());
+    let of = |history: &co::history::History| {
+        texts(&history.shown_messages().map(Arc::unwrap_or_clone).collect::<Vec<_>>())
+    };
     let whole = of(session.history());
     assert_eq!(session.history().prompts().count(), 2_000);
     let copy = session.history().conversation(session.id().clone());
     assert_eq!(of(Session::copy(&store, copy).await.unwrap().history()), whole);
-    let messages: Vec<Message> = session.history().shown_messages().collect();
+    let messages: Vec<Arc<Message>> = session.history().shown_messages().collect();
     let head = ExportHead {
         id: session.id(),
         title: "long",

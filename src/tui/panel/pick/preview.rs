@@ -31,7 +31,7 @@ impl Preview {
         }
         self.told = Some(session);
         self.last = last_words(messages);
-        self.cells = conversation::cells(messages, |_| None);
+        self.cells = conversation::cells(messages.iter(), |_| None);
         self.width = 0;
     }
 

@@ -324,7 +324,7 @@ fn policy(script: &Script) -> Policy {
 /// Formats a decision made without a user, as in the audit.
 fn judged(record: &Record) -> Option<String> {
     let Record::Judged { judgement, .. } = record else { return None };
-    let Judgement { tool, args, before, verdict, risk, because, by, .. } = judgement;
+    let Judgement { tool, args, before, verdict, risk, because, by, .. } = &**judgement;
     let before = before.as_ref().map_or(String::new(), |(tool, args)| format!(", written as {tool} {args}"));
     let (risk, because, by) = (risk.word(), because.join("; "), by.word());
     Some(format!("judged {tool} {args} {verdict:?} {risk} {by}: {because}{before}"))
