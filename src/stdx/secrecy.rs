@@ -84,7 +84,8 @@ pub fn masked(text: &str) -> Cow<'_, str> {
 pub fn is_hint(text: &str) -> bool {
     static HINTED: LazyLock<AhoCorasick> = LazyLock::new(|| {
         let mut hints = AhoCorasick::builder();
-        hints.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::ContiguousNFA));
+        // Made quickly: most processes search little.
+        hints.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::NoncontiguousNFA)).prefilter(false);
         hints.build(HINTS).expect("the hints are few")
     });
     HINTED.is_match(text)

@@ -150,7 +150,7 @@ impl Store {
         };
         let writer = DbThread::start("store-write", &data, open_writer).await?;
         let path = data.clone();
-        let reader = DbThread::start("store-read", &data, move || Reader::open(&path)).await?;
+        let reader = DbThread::start_soon("store-read", &data, move || Reader::open(&path))?;
         let redactor = Arc::new(Redactor::new(secrets));
         let network = network(&data);
         let inner = Inner { writer: Some(writer), reader, notifier, redactor, clock, data, network };

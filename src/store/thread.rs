@@ -15,7 +15,8 @@ use super::StoreError;
 /// Number of jobs that can be queued before senders wait.
 const CAPACITY: usize = 64;
 
-type Job<C> = Box<dyn FnOnce(&mut C) + Send>;
+/// Errs where the connection could not be opened.
+type Job<C> = Box<dyn FnOnce(Result<&mut C, StoreError>) + Send>;
 
 /// The state that a database thread owns.
 pub(super) trait Context {
@@ -30,31 +31,34 @@ pub(super) struct DbThread<C> {
 }
 
 impl<C: Context + 'static> DbThread<C> {
-    /// Starts the thread. `open` runs on it; its error is returned here.
+    /// Starts the thread and waits until `open` has run on it; its error is returned here.
     pub(super) async fn start<O>(name: &str, data: &Path, open: O) -> Result<Self, StoreError>
     where
         O: FnOnce() -> Result<C, StoreError> + Send + 'static,
     {
+        let thread = Self::start_soon(name, data, open)?;
+        thread.run(|_| Ok(())).await?;
+        Ok(thread)
+    }
+
+    /// Starts the thread. `open` runs on it meanwhile; its error is that of all work.
+    pub(super) fn start_soon<O>(name: &str, data: &Path, open: O) -> Result<Self, StoreError>
+    where
+        O: FnOnce() -> Result<C, StoreError> + Send + 'static,
+    {
         let (jobs, inbox) = mpsc::channel(CAPACITY);
-        let (ready, opened) = oneshot::channel();
+        let run = move || {
+            let _running = Running::begin();
+            match open() {
+                Ok(context) => serve(context, inbox),
+                Err(error) => refuse(&error, inbox),
+            }
+        };
         thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || {
-                let _running = Running::begin();
-                match open() {
-                    Ok(context) => {
-                        // Sending fails only if `start` was dropped; then the queue is closed too.
-                        let _ = ready.send(Ok(()));
-                        serve(context, inbox);
-                    }
-                    Err(error) => drop(ready.send(Err(error))),
-                }
-            })
+            .spawn(run)
             .map_err(|error| StoreError::file(data, &error))?;
-        let thread = Self { jobs, data: data.to_owned() };
-        let result = opened.await.unwrap_or(Err(StoreError::Stopped));
-        result.map_err(|error| error.located(data))?;
-        Ok(thread)
+        Ok(Self { jobs, data: data.to_owned() })
     }
 
     /// Runs `work` on the thread, after all work sent before it. Once sent it runs even if this future is
@@ -65,7 +69,7 @@ impl<C: Context + 'static> DbThread<C> {
         W: FnOnce(&mut C) -> Result<T, StoreError> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let job: Job<C> = Box::new(move |context| drop(reply.send(work(context))));
+        let job: Job<C> = Box::new(move |context| drop(reply.send(context.and_then(work))));
         self.jobs.send(job).await.map_err(|_closed| StoreError::Stopped)?;
         let result = answer.await.unwrap_or(Err(StoreError::Stopped));
         result.map_err(|error| error.located(&self.data))
@@ -102,9 +106,15 @@ pub fn wait_closed(patience: Duration) {
 
 fn serve<C: Context>(mut context: C, mut inbox: mpsc::Receiver<Job<C>>) {
     while let Some(job) = inbox.blocking_recv() {
-        job(&mut context);
+        job(Ok(&mut context));
         if inbox.is_empty() {
             context.idle();
         }
+    }
+}
+
+fn refuse<C>(error: &StoreError, mut inbox: mpsc::Receiver<Job<C>>) {
+    while let Some(job) = inbox.blocking_recv() {
+        job(Err(error.clone()));
     }
 }
