@@ -127,12 +127,12 @@ fn grant_visible(root: &Path, rights: BitFlags<AccessFs>, hidden: &[PathBuf], gr
     }
     let below: Vec<&Path> = hidden.iter().filter_map(|one| one.strip_prefix(root).ok()).collect();
     let is_folder = fs::metadata(root).is_ok_and(|found| found.is_dir());
-    grant(Grant { path: root.to_owned(), rights, is_folder }, &below, grants);
+    grant_parts(Grant { path: root.to_owned(), rights, is_folder }, &below, grants);
 }
 
 /// Makes a grant; where something is `hidden` below it, on its entries one by one, and only the listing of names on the
 /// folder itself. Entries that appear later are not granted there. `hidden` is relative to the path.
-fn grant(grant: Grant, hidden: &[&Path], grants: &mut Vec<Grant>) {
+fn grant_parts(grant: Grant, hidden: &[&Path], grants: &mut Vec<Grant>) {
     if hidden.is_empty() {
         grants.push(grant);
         return;
@@ -153,7 +153,7 @@ fn grant(grant: Grant, hidden: &[&Path], grants: &mut Vec<Grant>) {
             hidden.iter().filter(|(first, _)| *first == name).map(|(_, rest)| rest.as_path()).collect();
         if !below.iter().any(|one| one.as_os_str().is_empty()) {
             let is_folder = kind.is_ok_and(|kind| kind.is_dir());
-            self::grant(Grant { path: path.join(name), rights, is_folder }, &below, grants);
+            grant_parts(Grant { path: path.join(name), rights, is_folder }, &below, grants);
         }
     }
     grants.push(Grant { path, rights: AccessFs::ReadDir.into(), is_folder: true });

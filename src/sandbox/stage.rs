@@ -179,7 +179,8 @@ mod linux {
         let end = loop {
             tokio::select! {
                 biased;
-                status = child.wait() => break Some(status?),
+                // Without a status the command is ended as if it were told to.
+                status = child.wait() => break status.ok(),
                 _ = term.recv() => break None,
                 _ = watch.tick() => {
                     if could_exceed(most) && descendants().len() > most {

@@ -366,7 +366,7 @@ async fn drive(sandbox: Subprocess, command: Command, cancel: CancellationToken,
         never = pump.forever() => match never {},
     };
     match end {
-        // A stage that exits has ended what the command started.
+        // A stage that exits has ended what the command started, and bubblewrap the rest of its namespace.
         End::Itself(status @ Exit::Code(_)) if is_staged => {
             finish(status, group, &mut pump, None, &events).await;
         }

@@ -12,28 +12,34 @@ pub fn give_back_code() {
 #[cfg(target_os = "linux")]
 mod linux {
     use std::ffi::c_void;
+    use std::path::Path;
 
     use rustix::mm::{Advice, madvise};
 
     pub(super) fn give_back_code() {
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        maps.lines().filter_map(code).for_each(|(start, length)| drop_mapping(start, length));
+        let (Ok(maps), Ok(program)) =
+            (std::fs::read_to_string("/proc/self/maps"), std::fs::read_link("/proc/self/exe"))
+        else {
+            return;
+        };
+        let code = maps.lines().filter_map(|line| code(line, &program));
+        code.for_each(|(start, length)| drop_mapping(start, length));
     }
 
-    /// Returns the range of a mapping that holds a file's code, which nothing but the file can have filled.
-    fn code(line: &str) -> Option<(usize, usize)> {
+    /// Returns the range of a mapping that holds the code of this program.
+    fn code(line: &str, program: &Path) -> Option<(usize, usize)> {
         let mut fields = line.split_ascii_whitespace();
         let (range, rights) = (fields.next()?, fields.next()?);
-        let is_file = fields.nth(3).is_some_and(|path| path.starts_with('/'));
+        let is_program = fields.nth(3).is_some_and(|path| Path::new(path) == program);
         let (start, end) = range.split_once('-')?;
         let [start, end] = [start, end].map(|number| usize::from_str_radix(number, 16).ok());
-        (rights == "r-xp" && is_file).then_some((start?, end?.checked_sub(start?)?))
+        (rights == "r-xp" && is_program).then_some((start?, end?.checked_sub(start?)?))
     }
 
     #[expect(unsafe_code, reason = "the system is told about memory that this program did not allocate")]
     fn drop_mapping(start: usize, length: usize) {
-        // SAFETY: the range is a private mapping of a file that was never writable, so that the pages that the system
-        // reads anew hold what they held. It fails for a range that is gone.
+        // SAFETY: the range is the code of this program, which is linked without relocations of code, so that the pages
+        // that the system reads anew hold what they held. It fails for a range that is gone.
         let _ = unsafe { madvise(start as *mut c_void, length, Advice::LinuxDontNeed) };
     }
 
@@ -42,19 +48,21 @@ mod linux {
         use super::*;
 
         #[test]
-        fn only_code_of_files_is_given_back() {
+        fn only_code_of_the_program_is_given_back() {
+            let program = Path::new("/usr/bin/co");
             for (line, expected) in [
                 ("00400000-00403000 r-xp 00001000 fe:00 42 /usr/bin/co", Some((0x400000, 0x3000))),
                 ("00400000-00403000 r--p 00001000 fe:00 42 /usr/bin/co", None),
                 ("00400000-00403000 rwxp 00001000 fe:00 42 /usr/bin/co", None),
+                ("00400000-00403000 r-xp 00001000 fe:00 42 /usr/lib/libc.so", None),
                 ("7ffc0000-7ffc2000 r-xp 00000000 00:00 0 [vdso]", None),
                 ("7ffc0000-7ffc2000 r-xp 00000000 00:00 0", None),
                 ("nonsense", None),
             ] {
-                assert_eq!(code(line), expected, "{line}");
+                assert_eq!(code(line, program), expected, "{line}");
             }
             give_back_code();
-            assert_eq!(code("0-1000 r-xp 0 0:0 1 /x"), Some((0, 0x1000)), "what was given back runs again");
+            assert_eq!(code("0-1000 r-xp 0 0:0 1 /usr/bin/co", program), Some((0, 0x1000)), "it runs again");
         }
     }
 }

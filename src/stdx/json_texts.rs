@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-/// Changes a text, and gets the key that it stands under.
+/// Changes a text, and gets the key that it stands under; what is borrowed stays as it is.
 type Change<'c> = dyn for<'a> Fn(&str, &'a str) -> Cow<'a, str> + 'c;
 
 /// Replaces each text of a value, and each key. `change` also gets the key that a text stands under; empty at the top and

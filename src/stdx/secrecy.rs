@@ -63,7 +63,7 @@ const HINTS: &[&str] = &[
 pub fn masked(text: &str) -> Cow<'_, str> {
     static PATTERN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(FORMS).expect("the pattern is fixed and tested"));
-    if !is_hint(text) {
+    if !has_hint(text) {
         return Cow::Borrowed(text);
     }
     PATTERN.replace_all(text, |found: &Captures<'_>| {
@@ -81,10 +81,10 @@ pub fn masked(text: &str) -> Cow<'_, str> {
 
 /// Whether a text contains what all keys and tokens contain, so that [`masked`] may change it or what follows it.
 #[must_use]
-pub fn is_hint(text: &str) -> bool {
+pub fn has_hint(text: &str) -> bool {
     static HINTED: LazyLock<AhoCorasick> = LazyLock::new(|| {
         let mut hints = AhoCorasick::builder();
-        // Made quickly: most processes search little.
+        // Quick to build, because most processes search only a little.
         hints.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::NoncontiguousNFA)).prefilter(false);
         hints.build(HINTS).expect("the hints are few")
     });

@@ -32,7 +32,7 @@ use crate::config::SpanContent;
 /// Spans that wait for one thread.
 const QUEUE: usize = 1024;
 
-/// A batch of so many spans waits for no further ones.
+/// A batch of this size is written without waiting for more spans; none is larger.
 const BATCH: usize = 256;
 
 /// How long a batch waits for further spans.
@@ -90,25 +90,34 @@ struct Jobs {
     flushes: Vec<SyncSender<()>>,
     /// Spans that are being written.
     writing: usize,
+    /// The thread has ended, which only a panic brings about.
+    is_over: bool,
 }
 
 impl Waiting {
-    /// Adds a span; returns whether there was room.
-    fn add(&self, span: SpanData) -> bool {
+    /// Adds a span. Errs, with the reason, if it is lost.
+    fn add(&self, span: SpanData) -> Result<(), &'static str> {
         let mut jobs = self.jobs.lock();
+        if jobs.is_over {
+            return Err("their thread has ended");
+        }
         if jobs.spans.len() >= QUEUE {
-            return false;
+            return Err("they came faster than they could be kept");
         }
         jobs.spans.push(span);
         if [1, BATCH].contains(&jobs.spans.len()) {
             self.ready.notify_one();
         }
-        true
+        Ok(())
     }
 
+    /// Has `done` answered once all spans so far are written; without a thread it is dropped.
     fn flush(&self, done: SyncSender<()>) {
-        self.jobs.lock().flushes.push(done);
-        self.ready.notify_one();
+        let mut jobs = self.jobs.lock();
+        if !jobs.is_over {
+            jobs.flushes.push(done);
+            self.ready.notify_one();
+        }
     }
 
     /// Waits for a batch and those who wait for it.
@@ -123,8 +132,13 @@ impl Waiting {
                 break;
             }
         }
-        jobs.writing = jobs.spans.len();
-        (std::mem::take(&mut jobs.spans), std::mem::take(&mut jobs.flushes))
+        let count = jobs.spans.len().min(BATCH);
+        let rest = jobs.spans.split_off(count);
+        let batch = std::mem::replace(&mut jobs.spans, rest);
+        jobs.writing = batch.len();
+        // Those who wait are answered with the last batch.
+        let flushes = if jobs.spans.is_empty() { std::mem::take(&mut jobs.flushes) } else { Vec::new() };
+        (batch, flushes)
     }
 }
 
@@ -251,7 +265,19 @@ impl Collecting {
     }
 }
 
+/// Tells those who wait that the thread has ended.
+struct Serving<'a>(&'a Waiting);
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        let mut jobs = self.0.jobs.lock();
+        jobs.is_over = true;
+        jobs.flushes.clear();
+    }
+}
+
 fn serve(waiting: &Waiting, sink: &mut impl Sink, shared: &Collecting) {
+    let _serving = Serving(waiting);
     sink.maintain();
     loop {
         let (batch, flushes) = waiting.next();
@@ -291,8 +317,8 @@ impl SpanProcessor for Processor {
         // A clock may go back.
         span.end_time = span.end_time.max(span.start_time);
         for (place, span) in places.iter().zip(repeat_n(span, places.len())) {
-            if !place.waiting.add(span) {
-                self.0.lose(1, "they came faster than they could be kept".to_owned());
+            if let Err(why) = place.waiting.add(span) {
+                self.0.lose(1, why.to_owned());
             }
         }
     }

@@ -11,7 +11,7 @@ use super::collect::Conceal;
 use crate::config::SpanContent;
 use crate::message::{AssistantMessage, Message, PartKind, ReturnPart, ToolReturn, UserPart};
 use crate::stdx::json_texts::map_texts;
-use crate::stdx::secrecy::{is_hint, masked};
+use crate::stdx::secrecy::{has_hint, masked};
 
 /// The attributes with content; a collector gets them only if the user wants it.
 pub const CONTENT_KEYS: [&str; 4] = [
@@ -206,7 +206,7 @@ pub fn stored<'a>(text: &'a str, how: SpanContent, conceal: &Conceal) -> Cow<'a,
         Ok(mut value @ (Value::Array(_) | Value::Object(_))) => {
             map_texts(&mut value, &|name, text| match how {
                 // The name that a text stands under is a hint: `{"password": ["…"]}`.
-                SpanContent::Redacted if is_hint(name) => {
+                SpanContent::Redacted if has_hint(name) => {
                     let pair = format!("{name}={text}");
                     let pair = clean(&pair, how, conceal);
                     let value = pair.strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
@@ -292,7 +292,8 @@ mod tests {
         // A key that the cut falls into is left out whole, and a long script stays JSON, so that it is masked.
         let script =
             format!("{} PASSWORD = \"hunter2hunter2\" sk-{}", "word ".repeat(3_200), "a1".repeat(900));
-        let kept = stored(&script, SpanContent::Redacted, &|text| text.into());
+        let args = arguments(&json!({ "content": script }));
+        let kept = stored(&args, SpanContent::Redacted, &|text| text.into());
         assert!(!kept.contains("hunter2") && !kept.contains("sk-a"), "{}", kept.len());
     }
 }

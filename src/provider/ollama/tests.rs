@@ -203,7 +203,7 @@ fn the_body_around_the_messages() {
     asked.tools =
         [ToolSchema { name: "a".into(), description: "d".into(), parameters: schema.clone() }].into();
     asked.max_output_tokens = Some(100);
-    (asked.temperature, asked.top_p) = (Some(0.5), Some(0.25));
+    (asked.temperature, asked.top_p) = (Some(0.7), Some(0.25));
     let expected = json!({
         "model": "qwen3:8b",
         "messages": [{ "role": "system", "content": "Be brief." }, user("hi")],
@@ -211,7 +211,7 @@ fn the_body_around_the_messages() {
         "stream": true,
         "truncate": false,
         "shift": false,
-        "options": { "num_ctx": 16_384, "num_predict": 100, "temperature": 0.5, "top_p": 0.25 },
+        "options": { "num_ctx": 16_384, "num_predict": 100, "temperature": 0.7, "top_p": 0.25 },
     });
     assert_eq!(sent(&asked), expected);
     asked.tool_choice = ToolChoice::None;

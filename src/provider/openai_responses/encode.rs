@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{input, thinking};
 use crate::config::ThinkingStyle;
 use crate::provider::wire_text::{Body, clean};
-use crate::provider::{ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice, ToolSchema};
+use crate::provider::{ModelRequest, ParallelCalls, ProviderError, ToolChoice, ToolSchema};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
@@ -35,10 +35,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     body.set_some("max_output_tokens", request.max_output_tokens);
     let effort = thinking::effort(request);
     body.set_some("reasoning", effort.map(|effort| json!({ "effort": effort, "summary": "auto" })));
-    if request.profile.sampling == Sampling::Free {
-        body.set_some("temperature", request.temperature.map(decimal));
-        body.set_some("top_p", request.top_p.map(decimal));
-    }
+    body.sampling(request, ["temperature", "top_p"]);
     body.set_some("prompt_cache_key", request.cache_key.as_deref());
     body.set("store", false);
     // A model that does not think refuses a request for its reasoning (gpt-4o, gpt-4.1: status 400).
@@ -47,11 +44,6 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     }
     body.set("stream", true);
     body.into_bytes()
-}
-
-/// Converts a number so that it prints as written: 0.7, not the nearest longer one.
-fn decimal(value: f32) -> Value {
-    value.to_string().parse::<f64>().map_or(Value::Null, Value::from)
 }
 
 /// Returns the tools, each with `strict: false`, because on this wire a tool is strict by default.
