@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 /// Changes a text, and gets the key that it stands under; what is borrowed stays as it is.
-type Change<'c> = dyn for<'a> Fn(&str, &'a str) -> Cow<'a, str> + 'c;
+type TextChange<'c> = dyn for<'a> Fn(&str, &'a str) -> Cow<'a, str> + 'c;
 
 /// Replaces each text of a value, and each key. `change` also gets the key that a text stands under; empty at the top and
 /// for keys.
-pub fn map_texts(value: &mut Value, change: &Change<'_>) {
+pub fn map_texts(value: &mut Value, change: &TextChange<'_>) {
     walk(value, "", change);
 }
 
-fn walk(value: &mut Value, key: &str, change: &Change<'_>) {
+fn walk(value: &mut Value, key: &str, change: &TextChange<'_>) {
     match value {
         Value::String(text) => {
             if let Cow::Owned(changed) = change(key, text) {

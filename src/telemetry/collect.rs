@@ -3,7 +3,6 @@
 //! One thread a place: it sleeps until a span ends, lets what follows shortly after gather without waking it, and writes it
 //! in one batch. Its queue is bounded; what does not fit is lost.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::iter::repeat_n;
@@ -23,6 +22,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
+use super::content::Conceal;
 use super::file::{FileOptions, SpanWriter};
 use super::otlp::{Collector, OtlpOptions};
 use super::sink::{Loss, Sink};
@@ -47,9 +47,6 @@ pub struct TelemetryOptions {
     /// Replaces the keys that the program itself uses.
     pub conceal: Arc<Conceal>,
 }
-
-/// Replaces keys in a text.
-pub type Conceal = dyn Fn(&str) -> Cow<'_, str> + Send + Sync;
 
 /// The spans of this process. Clones share everything; without [`Telemetry::start`] spans go nowhere.
 #[derive(Clone, Default)]

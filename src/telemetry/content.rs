@@ -7,11 +7,13 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::collect::Conceal;
 use crate::config::SpanContent;
 use crate::message::{AssistantMessage, Message, PartKind, ReturnPart, ToolReturn, UserPart};
 use crate::stdx::json_texts::map_texts;
 use crate::stdx::secrecy::{has_hint, masked};
+
+/// Replaces the keys that the program itself uses in a text.
+pub type Conceal = dyn Fn(&str) -> Cow<'_, str> + Send + Sync;
 
 /// The attributes with content; a collector gets them only if the user wants it.
 pub const CONTENT_KEYS: [&str; 4] = [
@@ -50,7 +52,7 @@ pub fn input<'a>(newest_first: impl Iterator<Item = &'a Message>) -> (String, us
 /// Returns a reply.
 #[must_use]
 pub fn output(reply: &AssistantMessage, finish: &str) -> String {
-    json(&[Entry { finish_reason: Some(finish), ..assistant(reply) }])
+    json(&[ContentMessage { finish_reason: Some(finish), ..assistant(reply) }])
 }
 
 /// Returns the arguments of a call. They stay JSON, so that what they hold can be masked text by text.
@@ -115,7 +117,7 @@ fn size(value: &Value) -> usize {
 
 /// A message by the conventions.
 #[derive(Serialize)]
-struct Entry<'a> {
+struct ContentMessage<'a> {
     role: &'static str,
     parts: Vec<Part<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,8 +154,8 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn entry(message: &Message) -> Entry<'_> {
-    let of = |role, parts| Entry { role, parts, finish_reason: None };
+fn entry(message: &Message) -> ContentMessage<'_> {
+    let of = |role, parts| ContentMessage { role, parts, finish_reason: None };
     match message {
         Message::User { parts } => of("user", parts.iter().map(said).collect()),
         Message::Assistant(reply) => assistant(reply),
@@ -184,7 +186,7 @@ fn text_of(returned: &ToolReturn) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-fn assistant(reply: &AssistantMessage) -> Entry<'_> {
+fn assistant(reply: &AssistantMessage) -> ContentMessage<'_> {
     let parts = reply.parts.iter().filter_map(|part| match &part.kind {
         PartKind::Text { text } => Some(Part::Text { content: cut(text, TEXT) }),
         PartKind::Thinking { text } => Some(Part::Reasoning { content: cut(text, TEXT) }),
@@ -195,7 +197,7 @@ fn assistant(reply: &AssistantMessage) -> Entry<'_> {
         }),
         PartKind::Native => None,
     });
-    Entry { role: "assistant", parts: parts.collect(), finish_reason: None }
+    ContentMessage { role: "assistant", parts: parts.collect(), finish_reason: None }
 }
 
 /// Returns a text of a span as it is stored. `conceal` replaces the keys that the program itself uses.
