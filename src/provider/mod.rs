@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod profile;
+pub mod tool_list;
 
 pub mod classify;
 pub mod decoder;
@@ -37,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::error::{ErrorClass, Fallback, ProviderError, Recovery};
 pub use self::profile::{LongInput, Price, Profile, Sampling};
+pub use self::tool_list::ToolList;
 use crate::config::ThinkingLevel;
 use crate::message::{Message, Opaque, StopReason, Usage};
 
@@ -69,8 +71,7 @@ pub struct ModelRequest {
     pub system: String,
     /// Shared with the history, so that a request copies no message.
     pub messages: Vec<Arc<Message>>,
-    /// Shared by the requests of a turn.
-    pub tools: Arc<[ToolSchema]>,
+    pub tools: ToolList,
     pub tool_choice: ToolChoice,
     pub parallel_calls: ParallelCalls,
     /// `None` = the codec's default (Anthropic requires a number, so its codec sends one).
@@ -114,7 +115,7 @@ impl ModelRequest {
             model: model.into(),
             system: String::new(),
             messages: messages.into_iter().map(Arc::new).collect(),
-            tools: Arc::default(),
+            tools: ToolList::default(),
             tool_choice: ToolChoice::Auto,
             parallel_calls: ParallelCalls::Allowed,
             max_output_tokens: None,

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{ErrorClass, ModelRequest, ProviderError, Sampling, ToolSchema};
+use super::{ErrorClass, ModelRequest, ProviderError, Sampling, ToolList, ToolSchema};
 use crate::config::ThinkingLevel;
 use crate::message::{
     AssistantMessage, CallId, NoteKind, Opaque, ReturnPart, ReturnStatus, StopKind, ToolCall, ToolReturn,
@@ -50,6 +50,19 @@ impl Body {
     pub fn set_some(&mut self, key: &str, value: Option<impl Serialize>) {
         if let Some(value) = value {
             self.set(key, value);
+        }
+    }
+
+    /// Adds the tools in the form of this name, as [`ToolList::encoded`].
+    pub fn set_tools<T: Serialize>(
+        &mut self,
+        tools: &ToolList,
+        form: &'static str,
+        encode: impl FnOnce() -> T,
+    ) {
+        match tools.encoded(form, encode) {
+            Ok(json) => self.set("tools", json),
+            Err(error) => self.error = self.error.take().or(Some(error)),
         }
     }
 

@@ -24,7 +24,7 @@ use crate::approval::{AutoApprove, Policy};
 use crate::config::Mode;
 use crate::history::{History, SessionId, patch_dangling_tool_calls};
 use crate::message::{Message, NoteKind, UserPart, images};
-use crate::provider::{ModelRequest, RequestKind, ToolChoice, ToolSchema};
+use crate::provider::{ModelRequest, RequestKind, ToolChoice, ToolList, ToolSchema};
 use crate::sandbox::{Backend, Isolation};
 use crate::session::Session;
 use crate::stdx::clock::system_zone;
@@ -48,7 +48,7 @@ const SITUATION: &str = include_str!("../../../prompts/situation.md");
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preamble {
     pub book: Arc<PromptBook>,
-    pub tools: Arc<[ToolSchema]>,
+    pub tools: ToolList,
 }
 
 impl Preamble {
@@ -93,7 +93,7 @@ pub fn request(
         model: model.name.clone(),
         system: preamble.system(model),
         messages: conversation(history, model.profile.images, limits).0,
-        tools: Arc::clone(&preamble.tools),
+        tools: preamble.tools.clone(),
         tool_choice,
         max_output_tokens: model.max_output_tokens,
         thinking: model.thinking,

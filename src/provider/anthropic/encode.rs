@@ -24,7 +24,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     body.set("model", request.model.as_str());
     body.set("max_tokens", asked.max_tokens);
     if !request.tools.is_empty() {
-        body.set("tools", tools(request));
+        body.set_tools(&request.tools, "anthropic", || tools(request));
         body.set_some("tool_choice", tool_choice(request));
     }
     if !request.system.trim().is_empty() {

@@ -29,7 +29,9 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
         body.set("systemInstruction", json!({ "parts": [{ "text": clean(&request.system) }] }));
     }
     if !request.tools.is_empty() {
-        body.set("tools", [BTreeMap::from([("functionDeclarations", declarations(request))])]);
+        body.set_tools(&request.tools, "gemini", || {
+            [BTreeMap::from([("functionDeclarations", declarations(request))])]
+        });
         let mode = match request.tool_choice {
             ToolChoice::Auto => "AUTO",
             ToolChoice::Required => "ANY",

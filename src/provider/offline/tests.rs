@@ -1,7 +1,5 @@
 //! Whole conversations with the tour, as lines: what is said, what is called, and what is said of it.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::*;
@@ -9,7 +7,7 @@ use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, PartKind, ReturnStatus, ToolCall, ToolName,
     ToolReturn,
 };
-use crate::provider::{ToolChoice, ToolSchema};
+use crate::provider::{ToolChoice, ToolList, ToolSchema};
 
 const TOOLS: [&str; 7] =
     ["read_file", "list_dir", "find_files", "search_text", "write_file", "edit_file", "shell"];
@@ -169,7 +167,7 @@ fn nothing_is_called_that_may_not_be() {
     let (text, calls) = said(&asked);
     assert!(text.ends_with("This turn may make no more calls, so I stop here.\n") && calls.is_empty());
     let mut asked = request(vec![Message::user("read a.txt")]);
-    asked.tools = Arc::default();
+    asked.tools = ToolList::default();
     let (text, calls) = said(&asked);
     assert!(text.ends_with("The tool `read_file` is not available here, so I stop.\n") && calls.is_empty());
 }

@@ -24,7 +24,7 @@ pub fn body(request: &ModelRequest, num_ctx: u32) -> Result<Vec<u8>, ProviderErr
     body.set("messages", Value::Array(messages(request)?));
     // This wire cannot express that tools exist and must not be used.
     if !request.tools.is_empty() && request.tool_choice != ToolChoice::None {
-        body.set("tools", tools(request));
+        body.set_tools(&request.tools, "ollama", || tools(request));
     }
     body.set_some("think", think(request));
     body.set("stream", true);

@@ -52,7 +52,12 @@ fn set_tools(body: &mut Body, request: &ModelRequest, quirks: Quirks) {
         }
         return;
     }
-    body.set("tools", tools(request, quirks.strict));
+    let form = match quirks.strict {
+        StrictSchemas::Unsaid => "openai_chat",
+        StrictSchemas::Off => "openai_chat, not strict",
+        StrictSchemas::WhereItFits => "openai_chat, strict where it fits",
+    };
+    body.set_tools(&request.tools, form, || tools(request, quirks.strict));
     match request.tool_choice {
         ToolChoice::Auto => {}
         ToolChoice::Required => body.set("tool_choice", "required"),

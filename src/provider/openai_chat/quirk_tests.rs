@@ -1,7 +1,5 @@
 //! What each difference between hosts changes in a body, and that it changes nothing else.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::*;
@@ -10,7 +8,7 @@ use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, Opaque, PartKind, ReturnStatus, StopKind, StopReason,
     ToolCall, ToolName, ToolReturn,
 };
-use crate::provider::{ModelRequest, ParallelCalls, Profile, Sampling, ToolSchema};
+use crate::provider::{ModelRequest, ParallelCalls, Profile, Sampling, ToolList, ToolSchema};
 
 const MODEL: &str = "anthropic/claude-x";
 
@@ -155,7 +153,7 @@ fn an_assistant_may_have_to_stand_before_the_user() {
 #[test]
 fn tools_may_have_to_be_an_empty_list() {
     let mut asked = request();
-    asked.tools = Arc::default();
+    asked.tools = ToolList::default();
     assert_eq!(sent(&asked, Quirks::LITELLM)["tools"], json!([]));
     assert_eq!(sent(&asked, Quirks::COMPATIBLE)["tools"], Value::Null);
     asked.messages.truncate(1);

@@ -22,7 +22,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     }
     body.set("input", Value::Array(input::items(request)?));
     if !request.tools.is_empty() {
-        body.set("tools", tools(request));
+        body.set_tools(&request.tools, "openai_responses", || tools(request));
         match request.tool_choice {
             ToolChoice::Auto => {}
             ToolChoice::Required => body.set("tool_choice", "required"),

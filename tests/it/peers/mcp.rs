@@ -251,7 +251,7 @@ fn answers(peer: &Peer, ended: &Result<ToolOutput, ToolError>) {
 /// Checks that no service refuses a request for one of these tools.
 fn fits_all_wires(name: &str, registry: &Registry) {
     let mut request = ModelRequest::new("m", vec![Message::user("go")]);
-    request.tools = registry
+    let tools: Vec<ToolSchema> = registry
         .tools()
         .specs()
         .map(|spec| ToolSchema {
@@ -260,6 +260,7 @@ fn fits_all_wires(name: &str, registry: &Registry) {
             parameters: spec.parameters.clone(),
         })
         .collect();
+    request.tools = tools.into();
     assert!(!request.tools.is_empty(), "{name} has no tools");
     Checker::default().gemini("m", &body(&Gemini, &request)).unwrap();
     let bodies: [(Value, &str, &str); 4] = [

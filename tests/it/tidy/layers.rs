@@ -18,7 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L2", &["tool"]),
     ("L2", &["hook"]),
     ("L2", &["approval"]),
-    ("L2", &["provider", "provider/error", "provider/profile"]),
+    ("L2", &["provider", "provider/error", "provider/profile", "provider/tool_list"]),
     ("L2", &["history"]),
     ("L3", &["store"]),
     ("L3", &["session"]),

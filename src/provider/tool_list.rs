@@ -1,0 +1,60 @@
+//! The tools of a request, and the JSON that a codec has made of them.
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::ToolSchema;
+
+/// Definitions of tools, shared by the requests of a turn. They are most of what a short request sends, so they are
+/// encoded once.
+#[derive(Debug, Clone, Default)]
+pub struct ToolList {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    tools: Vec<ToolSchema>,
+    /// The first form in which they were sent.
+    encoded: OnceLock<(&'static str, Box<RawValue>)>,
+}
+
+impl ToolList {
+    /// Returns the tools as JSON in the form of this name, in which `encode` returns them: always the same for one form.
+    pub fn encoded<T: Serialize>(
+        &self,
+        form: &'static str,
+        encode: impl FnOnce() -> T,
+    ) -> serde_json::Result<Box<RawValue>> {
+        if let Some((_, kept)) = self.shared.encoded.get().filter(|(kept, _)| *kept == form) {
+            return Ok(kept.clone());
+        }
+        let encoded = to_raw_value(&encode())?;
+        // Another form stays if it was first.
+        let _ = self.shared.encoded.set((form, encoded.clone()));
+        Ok(encoded)
+    }
+}
+
+impl<T: Into<Vec<ToolSchema>>> From<T> for ToolList {
+    fn from(tools: T) -> Self {
+        Self { shared: Arc::new(Shared { tools: tools.into(), encoded: OnceLock::new() }) }
+    }
+}
+
+impl Deref for ToolList {
+    type Target = [ToolSchema];
+
+    fn deref(&self) -> &[ToolSchema] {
+        &self.shared.tools
+    }
+}
+
+impl PartialEq for ToolList {
+    fn eq(&self, other: &Self) -> bool {
+        self.shared.tools == other.shared.tools
+    }
+}
