@@ -12,7 +12,7 @@ use super::encode::{self, Change, Row};
 use super::error::SqlResult as _;
 use super::num::Num;
 use super::requests;
-use super::search;
+use super::search::IndexedText;
 use super::usage;
 use super::writer::{Reader, Write};
 use super::{Listed, Store, StoreError};
@@ -67,7 +67,7 @@ pub(super) fn append(
         }
         insert.execute(params![session.0, Num(no), write.now, row.kind, row.json]).sql()?;
         if let Some(text) = &row.text {
-            search::index(&write.sql, &session.0, no, text)?;
+            write.texts.borrow_mut().push(IndexedText { session: session.clone(), no, text: text.clone() });
         }
     }
     touch(write, session)

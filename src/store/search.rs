@@ -1,7 +1,9 @@
 //! Full-text search over the records of all sessions.
 //!
-//! What was said by the user and the model, what calls were given and the beginning of what they returned is indexed in the
-//! transaction of its record. The index holds words only; the text around a hit is read from the record.
+//! What was said by the user and the model, what calls were given and the beginning of what they returned is indexed: at
+//! the latest when a turn ends or asks the user, and before a search in the same process ([`Writer`] keeps it until then),
+//! because the index is most of what a small commit writes. The first search of a process adds what others left. The index
+//! holds words only; the text around a hit is read from the record.
 
 use std::path::PathBuf;
 
@@ -13,7 +15,7 @@ use super::error::SqlResult as _;
 use super::inbox::moment;
 use super::num::Num;
 use super::records::{self, Unreadable};
-use super::writer::Reader;
+use super::writer::{Reader, Writer};
 use super::{Store, StoreError};
 use crate::history::{Record, SessionId};
 use crate::message::{Message, PartKind, images};
@@ -50,6 +52,10 @@ impl Store {
     /// at most `limit`. None without a word.
     pub async fn search(&self, text: &str, limit: usize) -> Result<Vec<FoundSession>, StoreError> {
         let text = text.to_owned();
+        if let Err(error) = self.write(Writer::complete_index).await {
+            // What is in the index is found.
+            tracing::debug!(%error, "the latest texts were not indexed");
+        }
         self.read(move |reader| search(reader, &text, limit)).await
     }
 }
@@ -159,10 +165,21 @@ fn strings(value: &Value) -> String {
     }
 }
 
-/// Adds the text of a record to the index.
-pub(super) fn index(sql: &Connection, session: &str, no: u64, text: &str) -> Result<(), StoreError> {
-    let place = "INSERT INTO searched (session, no) VALUES (?1, ?2)";
-    sql.prepare_cached(place).sql()?.execute(params![session, Num(no)]).sql()?;
+/// The text of a record for the index.
+pub(super) struct IndexedText {
+    pub session: SessionId,
+    pub no: u64,
+    pub text: String,
+}
+
+/// Adds the text of a record to the index, unless the record is gone.
+pub(super) fn index(sql: &Connection, indexed: &IndexedText) -> Result<(), StoreError> {
+    let IndexedText { session, no, text } = indexed;
+    let place =
+        "INSERT INTO searched (session, no) SELECT session, no FROM records WHERE session = ?1 AND no = ?2";
+    if sql.prepare_cached(place).sql()?.execute(params![session.0, Num(*no)]).sql()? == 0 {
+        return Ok(());
+    }
     let id = sql.last_insert_rowid();
     let words = "INSERT INTO words (rowid, text) VALUES (?1, ?2)";
     sql.prepare_cached(words).sql()?.execute(params![id, text]).sql().map(drop)
@@ -181,8 +198,25 @@ pub(super) fn forget(sql: &Connection, session: &SessionId) -> Result<(), StoreE
 
 /// Fills the index from all records, oldest first.
 pub(super) fn index_all(sql: &Connection) -> Result<(), StoreError> {
-    let mut select =
-        sql.prepare("SELECT session, no, kind, json FROM records ORDER BY at, session, no").sql()?;
+    index_of(sql, "SELECT session, no, kind, json FROM records ORDER BY at, session, no")
+}
+
+/// Adds to the index what other processes have written and not indexed yet, of the last 10,000 records: they may have been
+/// killed. What one of them still adds itself is found twice, which [`search`] joins.
+pub(super) fn index_missing(sql: &Connection) -> Result<(), StoreError> {
+    index_of(
+        sql,
+        "SELECT session, no, kind, json FROM records
+         WHERE rowid > (SELECT max(rowid) FROM records) - 10000
+             AND kind IN ('said', 'tool_finished', 'renamed')
+             AND (session, no) NOT IN
+                 (SELECT session, no FROM searched WHERE id > (SELECT max(id) FROM searched) - 20000)
+         ORDER BY rowid",
+    )
+}
+
+fn index_of(sql: &Connection, select: &str) -> Result<(), StoreError> {
+    let mut select = sql.prepare(select).sql()?;
     let mut rows = select.query([]).sql()?;
     while let Some(row) = rows.next().sql()? {
         let (session, Num(no)): (String, Num) = (row.get(0).sql()?, row.get(1).sql()?);
@@ -191,7 +225,8 @@ pub(super) fn index_all(sql: &Connection) -> Result<(), StoreError> {
         if let Ok(record) = records::read(&kind, &json)
             && let Some(text) = searchable(&record)
         {
-            index(sql, &session, no, &masked(&text))?;
+            let text = masked(&text).into_owned();
+            index(sql, &IndexedText { session: SessionId(session), no, text })?;
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
 use std::io;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use super::error::SqlResult as _;
 use super::health::{Health, Presence};
 use super::num::Num;
 use super::schema::{self, Journal};
+use super::search::{self, IndexedText};
 use super::thread::Context;
 use super::wake::ChangeNotifier;
 use super::{Network, StoreError};
@@ -24,6 +26,9 @@ use crate::stdx::clock::Clock;
 
 /// Number of transactions after which the log is checkpointed when the writer is next idle.
 const CHECKPOINT_EVERY: u32 = 200;
+
+/// Maximum number of texts that wait for the index of the search.
+const UNINDEXED: usize = 200;
 
 /// A log of at most this many bytes is kept when the database is closed: a checkpoint waits for the disk
 /// three times, and the next process reads a short log quickly. A longer one is written back and cut to nothing.
@@ -40,6 +45,10 @@ pub(super) struct Writer {
     since_checkpoint: u32,
     /// The connection's setting of this name; empty until the first transaction.
     synchronous: &'static str,
+    /// Stored texts that are not in the index of the search yet.
+    unindexed: Vec<IndexedText>,
+    /// What processes that were killed had not indexed is in it too.
+    has_whole_index: bool,
     /// The last written audit row that is not yet saved in the file beside the database.
     unkept: Option<AuditHead>,
     /// Of another data folder, whose audit gets a hash of each row.
@@ -78,6 +87,8 @@ pub(super) struct Write<'a> {
     pub now: i64,
     /// Whether other processes are notified after the commit.
     pub news: Cell<bool>,
+    /// What this transaction adds to the index of the search, now or later.
+    pub texts: RefCell<Vec<IndexedText>>,
     /// The last row that this transaction added to the audit.
     pub audited: RefCell<Option<AuditHead>>,
     /// The rows that this transaction added to the audit, if they are to be copied.
@@ -108,6 +119,8 @@ impl Writer {
             file,
             since_checkpoint: 0,
             synchronous: "",
+            unindexed: Vec::new(),
+            has_whole_index: false,
             unkept: None,
             audit_copy: None,
             damaged: None,
@@ -118,6 +131,26 @@ impl Writer {
     /// Adds each row of the audit from now on to another audit, with a hash in place of its details.
     pub(super) fn copy_audit_to(&mut self, other: Self) {
         self.audit_copy = Some(Box::new(other));
+    }
+
+    /// Adds to the index of the search what is not in it yet; the first time also what other processes left.
+    pub(super) fn complete_index(&mut self) -> Result<(), StoreError> {
+        self.index_texts()?;
+        if !self.has_whole_index {
+            self.transaction(Durability::Written, |write| search::index_missing(&write.sql))?;
+            self.has_whole_index = true;
+        }
+        Ok(())
+    }
+
+    fn index_texts(&mut self) -> Result<(), StoreError> {
+        let texts = mem::take(&mut self.unindexed);
+        if texts.is_empty() {
+            return Ok(());
+        }
+        self.transaction(Durability::Written, |write| {
+            texts.iter().try_for_each(|text| search::index(&write.sql, text))
+        })
     }
 
     /// Runs `work` in one atomic transaction with the given durability. Notifies other processes if it
@@ -160,15 +193,25 @@ impl Writer {
         let now = self.clock.now().as_millisecond();
         let (result, news, audited) = {
             let copies = self.audit_copy.as_ref().map(|_| RefCell::default());
-            let write = Write { sql, now, news: Cell::new(false), audited: RefCell::new(None), copies };
+            let (news, texts, audited) = (Cell::new(false), RefCell::default(), RefCell::new(None));
+            let write = Write { sql, now, news, texts, audited, copies };
             let result = work(&write)?;
-            let Write { sql, news, audited, copies, .. } = write;
+            let Write { sql, news, texts, audited, copies, .. } = write;
+            let texts = texts.into_inner();
+            let index_now = news.get() || self.unindexed.len() + texts.len() > UNINDEXED;
+            if index_now {
+                self.unindexed.iter().chain(&texts).try_for_each(|text| search::index(&sql, text))?;
+            }
             let copies = copies.map(RefCell::into_inner).filter(|rows| !rows.is_empty());
             if let (Some(other), Some(rows)) = (&mut self.audit_copy, copies) {
                 // First: a row too many there is harmless, a call without one is not.
                 other.add_rows(&rows, durability)?;
             }
             sql.commit().sql()?;
+            match index_now {
+                true => self.unindexed.clear(),
+                false => self.unindexed.extend(texts),
+            }
             (result, news.get(), audited.into_inner())
         };
         self.since_checkpoint += 1;
@@ -252,6 +295,9 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        if let Err(error) = self.index_texts() {
+            tracing::debug!(%error, "the latest texts were not indexed");
+        }
         if let Err(error) = self.seal() {
             tracing::debug!(%error, "the head of the audit was not kept");
         }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use co::history::{Durability, Record, SessionId};
+use co::history::{Durability, Record, SessionId, TurnEnd};
 use co::message::{CallId, Message, ReturnStatus, ToolReturn};
 use co::session::Session;
-use co::store::{SessionFilter, Store};
+use co::store::{SessionFilter, Store, StoreOptions};
 
 use crate::store::common::{World, turn_with};
 
@@ -72,4 +72,45 @@ async fn a_deleted_session_is_found_nowhere() {
     assert_eq!(store.sessions(SessionFilter::All, 10).await.unwrap().len(), 1);
     assert!(Session::open(&store, &gone).await.is_err());
     assert_eq!(store.verify_audit(None).await.unwrap().finding, None);
+}
+
+/// Reads are not indexed one by one; none is lost with its process.
+#[tokio::test]
+async fn what_was_committed_last_is_found_by_its_own_process_and_after_a_kill() {
+    let world = World::new();
+    let store = world.store().await;
+    let own = session(&store, "look", &[]).await;
+    let mut open = Session::open(&store, &own).await.unwrap();
+    open.commit(&[returned("a needle")], Durability::Written).await.unwrap();
+    // As a kill leaves the files: another folder with what is on the disk.
+    let killed = world.path("killed");
+    std::fs::create_dir(&killed).unwrap();
+    for file in ["co.db", "co.db-wal"] {
+        std::fs::copy(world.path("data").join(file), killed.join(file)).unwrap();
+    }
+    let indexed = |data: &Path| {
+        let raw = rusqlite::Connection::open(data.join("co.db")).unwrap();
+        let count = "SELECT count(*) FROM words WHERE words MATCH 'needle'";
+        raw.query_row(count, [], |row| row.get::<_, u32>(0)).unwrap()
+    };
+    assert_eq!(indexed(&killed), 0, "not yet indexed");
+    let after = Store::open(StoreOptions::new(killed.clone(), world.path("run2"))).await.unwrap();
+    for (store, data) in [(&store, world.path("data")), (&after, killed)] {
+        for _ in 0..2 {
+            let found = store.search("needle", 10).await.unwrap();
+            assert_eq!(found.iter().map(|one| &one.id).collect::<Vec<_>>(), [&own]);
+        }
+        assert_eq!(indexed(&data), 1, "once");
+    }
+    open.commit(&[returned("a thread")], Durability::Written).await.unwrap();
+    let ended = Record::TurnEnded { end: TurnEnd::Completed };
+    open.commit(&[ended], Durability::Written).await.unwrap();
+    let other = world.store().await;
+    assert_eq!(other.search("thread", 10).await.unwrap().len(), 1, "found by another process");
+    // A text of a session that is deleted before it is indexed is not indexed at all.
+    open.commit(&[returned("a needle")], Durability::Written).await.unwrap();
+    drop(open);
+    store.delete_session(&own, co::store::WithRequests::Deleted).await.unwrap();
+    assert!(store.search("needle", 10).await.unwrap().is_empty());
+    assert_eq!(indexed(&world.path("data")), 0);
 }
