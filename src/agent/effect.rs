@@ -147,6 +147,33 @@ pub enum Effect {
     End(TurnEnd),
 }
 
+/// Joins commits between which something is only shown, because each waits for the store; what is shown between them is
+/// shown after both.
+pub fn with_joined_commits(effects: Vec<Effect>) -> Vec<Effect> {
+    let mut out: Vec<Effect> = Vec::with_capacity(effects.len());
+    let mut last = None;
+    for effect in effects {
+        match effect {
+            Effect::Commit(more, wanted) => {
+                if let Some(Effect::Commit(records, durability)) = last.and_then(|at: usize| out.get_mut(at))
+                {
+                    records.extend(more);
+                    *durability = wanted.max(*durability);
+                } else {
+                    last = Some(out.len());
+                    out.push(Effect::Commit(more, wanted));
+                }
+            }
+            Effect::Show(_) => out.push(effect),
+            effect => {
+                last = None;
+                out.push(effect);
+            }
+        }
+    }
+    out
+}
+
 /// What a request is weighed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weighing {
@@ -181,4 +208,39 @@ pub enum ModelRole {
     Fallback,
     /// The model that is set for summaries.
     Summarizer,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_are_joined_unless_something_is_done_between_them() {
+        let commit = |turn, durability| {
+            let record = Record::Draft { text: format!("{turn}") };
+            Effect::Commit(vec![record], durability)
+        };
+        let show = |text: &str| Effect::Show(Event::Status { text: text.to_owned() });
+        let Effect::Commit(first, _) = commit(1, Durability::Written) else { unreachable!() };
+        let Effect::Commit(second, _) = commit(2, Durability::Written) else { unreachable!() };
+        let joined = Effect::Commit([first, second].concat(), Durability::Synced);
+        let effects = vec![
+            show("a"),
+            commit(1, Durability::Written),
+            show("b"),
+            commit(2, Durability::Synced),
+            show("c"),
+            Effect::CancelTools,
+            commit(3, Durability::Written),
+        ];
+        let expected = vec![
+            show("a"),
+            joined,
+            show("b"),
+            show("c"),
+            Effect::CancelTools,
+            commit(3, Durability::Written),
+        ];
+        assert_eq!(with_joined_commits(effects), expected);
+    }
 }

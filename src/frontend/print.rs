@@ -187,7 +187,10 @@ impl PrintedPage {
                 self.end_text().await
             }
             // A reply that broke off for good stays: nothing replaces it.
-            Event::TurnEnded { .. } => self.end_text().await,
+            Event::TurnEnded { .. } => {
+                self.end_text().await?;
+                self.err.flush().await
+            }
         }
     }
 
@@ -261,9 +264,9 @@ impl PrintedPage {
         if self.out_line == PrintedLine::Middle {
             self.out.write_all(b"\n").await?;
             self.out_line = PrintedLine::Start;
+            self.out.flush().await?;
         }
-        self.err.flush().await?;
-        self.out.flush().await
+        Ok(())
     }
 
     async fn thinking(&mut self, delta: &str) -> std::io::Result<()> {

@@ -1,5 +1,6 @@
-//! Detects when a waiting request expires: one timer for the earliest expiry, no polling.
+//! The driver's timers. When a waiting request expires is detected by one timer for the earliest expiry, without polling.
 
+use std::future::pending;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -36,12 +37,16 @@ impl Due {
         if self.next.as_ref().map(|(next, _)| *next) == due {
             return;
         }
-        self.next = due.map(|due| (due, timer(due, session.store().clock().now())));
+        let wait = |due: Timestamp| {
+            Duration::try_from(due.duration_since(session.store().clock().now())).unwrap_or_default()
+        };
+        // The store's times are whole milliseconds.
+        self.next = due.map(|due| (due, timer(wait(due).saturating_add(Duration::from_millis(1)))));
     }
 
     /// Completes when a request expires; never if none is going to. Cancel-safe.
     pub(super) async fn reached(&mut self, clock: &dyn Clock) {
-        let Some((due, sleep)) = &mut self.next else { return std::future::pending().await };
+        let Some((due, sleep)) = &mut self.next else { return pending().await };
         sleep.as_mut().await;
         // If the clock was set back, it has to reach the time first: the timer is set again.
         if clock.now() >= *due {
@@ -51,8 +56,15 @@ impl Due {
     }
 }
 
-fn timer(due: Timestamp, now: Timestamp) -> Pin<Box<Sleep>> {
-    let left = Duration::try_from(due.duration_since(now)).unwrap_or_default();
-    // The store's times are whole milliseconds.
-    Box::pin(sleep(left.saturating_add(Duration::from_millis(1))))
+/// Returns a timer that ends after `wait`.
+pub(super) fn timer(wait: Duration) -> Pin<Box<Sleep>> {
+    Box::pin(sleep(wait))
+}
+
+/// Completes when the timer ends; never without one. Cancel-safe.
+pub(super) async fn elapsed(timer: &mut Option<Pin<Box<Sleep>>>) {
+    match timer {
+        Some(timer) => timer.as_mut().await,
+        None => pending().await,
+    }
 }

@@ -11,11 +11,11 @@ use std::time::Duration;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use tokio::sync::watch;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::due::Due;
+use super::due::{Due, elapsed, timer};
 use super::hooks::{self, HookQuestion, HooksSaid};
 use super::looking::Looking;
 use super::spans::TurnSpans;
@@ -24,7 +24,7 @@ use super::{ActiveModel, AgentEnv, TurnResult, news};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapQuestion, Estimate, Figures};
 use crate::agent::context::{self, CompactionPlan, ViewLimits};
-use crate::agent::effect::{Effect, Fit, Input, ModelRole, Overfull, Weighing};
+use crate::agent::effect::{Effect, Fit, Input, ModelRole, Overfull, Weighing, with_joined_commits};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt::{self, Preamble};
 use crate::agent::turn::{Asked, Audience, Patience, Setup, StopHooks, Turn, TurnKind};
@@ -40,6 +40,10 @@ use crate::tool::{Tool, ToolSpec, Toolset};
 
 /// How often a reply's text is saved while it streams.
 const CHECKPOINT: Duration = Duration::from_secs(1);
+
+/// How long the end of a reply waits for the plan of its last call: a read that is planned before runs while the reply is
+/// stored.
+const PLANNING: Duration = Duration::from_millis(1);
 
 /// The maximum number of reply events handled before the loop checks its other inputs.
 const EVENT_BATCH: usize = 1024;
@@ -131,6 +135,8 @@ pub(super) struct Driver<'a> {
     wakeups: Wakeups,
     policy: watch::Receiver<Policy>,
     backoff: Option<Pin<Box<Sleep>>>,
+    /// How long the reply waits for a plan.
+    planning: Option<Pin<Box<Sleep>>>,
     due: Due,
     /// The last message that was passed to the turn.
     heard_to: RecordNo,
@@ -211,6 +217,7 @@ impl<'a> Driver<'a> {
             wakeups,
             policy: env.policy.clone(),
             backoff: None,
+            planning: None,
             due: Due::default(),
             heard_to,
             recorded_for: None,
@@ -315,7 +322,7 @@ impl<'a> Driver<'a> {
         if let Some(op) = self.heard.pop_front() {
             return Woken::Op(op);
         }
-        let open = self.audience == Watching::Open;
+        let (open, is_planning) = (self.audience == Watching::Open, self.planning.is_some());
         self.due.look(self.session);
         if !self.running.is_idle() || !self.looking.is_idle() {
             // Tasks that were just started are polled once before the loop waits again, so that short calls
@@ -335,7 +342,10 @@ impl<'a> Driver<'a> {
                 Happened::Ended(input) => Woken::Input(input),
                 Happened::Progress(progress) => Woken::Progress(progress),
             },
-            input = self.looking.answered() => Woken::Input(input),
+            input = self.looking.answered() => {
+                self.planning = None;
+                Woken::Input(input)
+            }
             () = self.due.reached(&*self.env.clock) => Woken::Due,
             said = self.last_word.said() => Woken::Hooks(said),
             said = self.compacting.said() => Woken::Compacting(said),
@@ -347,7 +357,11 @@ impl<'a> Driver<'a> {
                 self.checkpoint = Some(timer(CHECKPOINT));
                 Woken::Input(Input::Checkpoint)
             }
-            event = next_event(&mut self.stream) => Woken::Reply(event),
+            () = elapsed(&mut self.planning) => {
+                self.planning = None;
+                Woken::Quiet
+            }
+            event = next_event(&mut self.stream), if !is_planning => Woken::Reply(event),
             () = std::future::ready(()), if self.delta.is_some() => Woken::Quiet,
         }
     }
@@ -400,7 +414,7 @@ impl<'a> Driver<'a> {
 
     /// Executes effects in order; returns how the turn ended, once it did.
     async fn carry_out(&mut self, effects: Vec<Effect>) -> Result<Option<TurnEnd>, StoreError> {
-        for effect in effects {
+        for effect in with_joined_commits(effects) {
             match effect {
                 Effect::Commit(records, durability) => self.commit(&records, durability).await?,
                 Effect::Show(event) => {
@@ -418,6 +432,7 @@ impl<'a> Driver<'a> {
                 Effect::Plan { call, round } => {
                     let tool = self.offered_tool(&call.name);
                     self.looking.plan((call, round), tool, self.env, self.session);
+                    self.planning = self.stream.as_ref().map(|_| timer(PLANNING));
                 }
                 Effect::Hook { call, round } => self.looking.hook(call, round, self.env, self.session),
                 Effect::HookStop => {
@@ -654,6 +669,9 @@ impl<'a> Driver<'a> {
     /// Estimates whether the next request fits the configured size, else the window of the model that answers.
     fn fit(&self, who: ModelRole) -> Fit {
         let (_, model, _) = self.answering(who);
+        if self.env.context_tokens.or(model.profile.window).is_none() {
+            return Fit::Fits;
+        }
         let preamble = self.preamble.estimated(&model);
         let history = self.session.history();
         let size = match self.limits(&model) {
@@ -768,17 +786,6 @@ async fn changed(policy: &mut watch::Receiver<Policy>) -> Policy {
     match policy.changed().await {
         Ok(()) => policy.borrow_and_update().clone(),
         Err(_) => pending().await,
-    }
-}
-
-fn timer(wait: Duration) -> Pin<Box<Sleep>> {
-    Box::pin(sleep_until(Instant::now() + wait))
-}
-
-async fn elapsed(timer: &mut Option<Pin<Box<Sleep>>>) {
-    match timer {
-        Some(timer) => timer.as_mut().await,
-        None => pending().await,
     }
 }
 

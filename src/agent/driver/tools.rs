@@ -13,6 +13,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use super::due::{elapsed, timer};
 use super::hooks::After;
 use super::{AgentEnv, spans};
 use crate::agent::effect::Input;
@@ -149,7 +150,7 @@ impl Running {
     /// Cancels every run and sets the deadline for their end.
     pub(super) fn cancel(&mut self) {
         self.cancel.cancel();
-        self.deadline = Some(Box::pin(sleep(GRACE)));
+        self.deadline = Some(timer(GRACE));
     }
 
     /// Cancels everything and waits until nothing runs; returns the names of the calls that ran.
@@ -170,7 +171,7 @@ impl Running {
                 biased;
                 Some(progress) = self.progress_out.recv() => return Happened::Progress(progress),
                 joined = self.tasks.join_next_with_id(), if !idle => joined,
-                () = grace_over(&mut self.deadline) => {
+                () = elapsed(&mut self.deadline) => {
                     self.deadline = None;
                     for started in self.calls.values() {
                         started.abort.abort();
@@ -378,13 +379,6 @@ fn broken(started: &Started, error: &tokio::task::JoinError) -> Input {
     };
     let returned = ToolReturn::program(started.call.clone(), status, text);
     Input::ToolDone { returned, seen: Vec::new(), state: None }
-}
-
-async fn grace_over(deadline: &mut Option<Pin<Box<Sleep>>>) {
-    match deadline {
-        Some(deadline) => deadline.as_mut().await,
-        None => pending().await,
-    }
 }
 
 #[cfg(test)]
