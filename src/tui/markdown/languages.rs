@@ -1,7 +1,7 @@
 //! The languages that can be highlighted: their names in fences, and the set that is loaded.
 //!
 //! The set of supported languages is known without loading anything. The definitions and their expressions
-//! take megabytes and many milliseconds, so [`Languages::load`] loads them on a thread of the shell, one
+//! take megabytes and milliseconds, so [`Languages::load`] loads them on a thread of the shell, one
 //! language at a time, when an answer on the screen contains code in it. Called by the Markdown renderer and,
 //! for loading, by the shell.
 
