@@ -59,7 +59,7 @@ impl RequestList {
         if self.marks.contains(id) { Mark::On } else { Mark::Off }
     }
 
-    pub fn turn_mark(&mut self, id: &RequestId) {
+    fn turn_mark(&mut self, id: &RequestId) {
         if !self.marks.remove(id) {
             self.marks.insert(id.clone());
         }
@@ -69,8 +69,26 @@ impl RequestList {
         self.marks.remove(id);
     }
 
-    /// Marks those of these that may be marked together; sets advice if there is none. `context` is that of the list.
-    pub fn mark_all(&mut self, open: &[OpenRequest], most: Risk, keymap: &Keymap, context: Context) {
+    /// Handles a key that marks or denies, given the open requests of the list and the chosen one; other keys do
+    /// nothing. `context` is that of the list.
+    pub fn act(
+        &mut self,
+        key: ListKey,
+        (open, chosen): (Vec<OpenRequest>, Option<OpenRequest>),
+        keymap: &Keymap,
+        context: Context,
+    ) {
+        match key {
+            ListKey::Mark => chosen.iter().for_each(|one| self.turn_mark(&one.id)),
+            ListKey::MarkLow => self.mark_all(&open, Risk::Low, keymap, context),
+            ListKey::MarkMost => self.mark_all(&open, Risk::Medium, keymap, context),
+            ListKey::No => self.refuse(self.marked_or(open, chosen)),
+            _ => {}
+        }
+    }
+
+    /// Marks those of these that may be marked together; sets advice if there is none.
+    fn mark_all(&mut self, open: &[OpenRequest], most: Risk, keymap: &Keymap, context: Context) {
         let is_marked = |one: &&OpenRequest| one.risk <= most && (most == Risk::Low || !one.is_tainted);
         let ids: Vec<RequestId> = open.iter().filter(is_marked).map(|one| one.id.clone()).collect();
         if ids.is_empty() {
@@ -94,7 +112,7 @@ impl RequestList {
     }
 
     /// Begins the reason for a denial of these.
-    pub fn refuse(&mut self, of: Vec<OpenRequest>) {
+    fn refuse(&mut self, of: Vec<OpenRequest>) {
         let of: Vec<RequestId> = of.into_iter().map(|one| one.id).collect();
         if !of.is_empty() {
             self.stage = ListStage::Reason { editor: Editor::default(), of };

@@ -10,7 +10,6 @@ use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::{Seen, Yes};
 use crate::frontend::protocol::ClientRequest;
-use crate::tool::Risk;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, CardPlace, Cards};
 use crate::tui::cells::CallState;
@@ -123,25 +122,19 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
         ListKey::Whole => panel::page(model, cmds),
         ListKey::Why => card.turn_why(model.card_view.body_total),
         ListKey::Open => model.batch.opened = Some(card.request.id.clone()),
-        ListKey::Mark => mark(model),
-        ListKey::MarkLow => {
-            let open = all_open(&model.cards);
-            model.batch.list.mark_all(&open, Risk::Low, &model.keymap, Context::Batch);
+        ListKey::Mark if card.is_high() && !card.is_seen() && !card.is_decided() => {
+            let (number, _) = model.cards.position();
+            let words = format!("{number} is HIGH: read all of it before marking");
+            model.batch.list.advice = Some(room(model, &words));
         }
-        ListKey::MarkMost => {
-            let open = all_open(&model.cards);
-            model.batch.list.mark_all(&open, Risk::Medium, &model.keymap, Context::Batch);
+        ListKey::Mark | ListKey::MarkLow | ListKey::MarkMost | ListKey::No => {
+            model.batch.list.act(key, open(&model.cards), &model.keymap, Context::Batch);
         }
         // A decided row has nothing to edit.
         ListKey::Edit | ListKey::Rule if card.is_decided() => {}
         ListKey::Edit => form::open(model),
         ListKey::Rule => rule::open(model, RuleScope::Project, cmds),
         ListKey::Yes => yes(model, cmds),
-        ListKey::No => {
-            let open = all_open(&model.cards);
-            let chosen = model.cards.current().and_then(Card::open);
-            model.batch.list.refuse(model.batch.list.marked_or(open, chosen));
-        }
         ListKey::Later
         | ListKey::Resume
         | ListKey::OpenSession
@@ -151,22 +144,9 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Marks the current row. A high-risk row must have been shown whole.
-fn mark(model: &mut Model) {
-    let Some(card) = model.cards.current() else { return };
-    if card.is_high() && !card.is_seen() && !card.is_decided() {
-        let (number, _) = model.cards.position();
-        let words = format!("{number} is HIGH: read all of it before marking");
-        model.batch.list.advice = Some(room(model, &words));
-        return;
-    }
-    if let Some(one) = card.open() {
-        model.batch.list.turn_mark(&one.id);
-    }
-}
-
-fn all_open(cards: &Cards) -> Vec<OpenRequest> {
-    cards.shown().filter_map(Card::open).collect()
+/// Returns the rows that can be decided, and the current one of them.
+fn open(cards: &Cards) -> (Vec<OpenRequest>, Option<OpenRequest>) {
+    (cards.shown().filter_map(Card::open).collect(), cards.current().and_then(Card::open))
 }
 
 /// Returns the words, and the keys that show more of a request.
@@ -177,8 +157,8 @@ fn room(model: &Model, words: &str) -> String {
 
 /// Approves the marked requests in one round, or else the chosen one.
 fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let chosen = model.cards.current().and_then(Card::open);
-    let these = model.batch.list.marked_or(all_open(&model.cards), chosen);
+    let (open, chosen) = open(&model.cards);
+    let these = model.batch.list.marked_or(open, chosen);
     if let Some(unseen) = these.iter().find(|one| one.seen != Seen::All) {
         return show_unseen(model, &unseen.id);
     }

@@ -181,15 +181,10 @@ impl Inbox {
         }
         self.list.advice = None;
         match key {
-            ListKey::Mark => {
-                if let Some(one) = self.chosen_open() {
-                    self.list.turn_mark(&one.id);
-                }
+            ListKey::Mark | ListKey::MarkLow | ListKey::MarkMost | ListKey::No => {
+                self.list.act(key, self.open_rows(), cx.screen.keymap, Context::Inbox);
             }
-            ListKey::MarkLow => self.mark_all(Risk::Low, cx),
-            ListKey::MarkMost => self.mark_all(Risk::Medium, cx),
             ListKey::Yes => self.yes(cx),
-            ListKey::No => self.list.refuse(self.list.marked_or(self.all_open(), self.chosen_open())),
             ListKey::Later => self.later(cx),
             ListKey::Open => return self.look_at(cx),
             ListKey::Whole => self.turn_view(),
@@ -205,10 +200,6 @@ impl Inbox {
         Then::Stay
     }
 
-    fn mark_all(&mut self, most: Risk, cx: &PanelContext<'_>) {
-        self.list.mark_all(&self.all_open(), most, cx.screen.keymap, Context::Inbox);
-    }
-
     /// Requests the details of the chosen request, one request at a time.
     fn follow(&mut self, cx: &mut PanelContext<'_>) {
         let Some(id) = self.chosen_id() else { return };
@@ -222,13 +213,10 @@ impl Inbox {
         self.chosen().map(|line| line.id.clone())
     }
 
-    /// Returns the listed requests that can be decided, in the order of the list.
-    fn all_open(&self) -> Vec<OpenRequest> {
-        self.requests().filter_map(|line| self.open(line)).collect()
-    }
-
-    fn chosen_open(&self) -> Option<OpenRequest> {
-        self.chosen().and_then(|line| self.open(line))
+    /// Returns the listed requests that can be decided, in the order of the list, and the chosen one of them.
+    fn open_rows(&self) -> (Vec<OpenRequest>, Option<OpenRequest>) {
+        let chosen = self.chosen().and_then(|line| self.open(line));
+        (self.requests().filter_map(|line| self.open(line)).collect(), chosen)
     }
 
     fn chosen_card(&mut self) -> Option<&mut Card> {
@@ -248,12 +236,13 @@ impl Inbox {
 
     /// Approves the marked requests in one round, except high-risk ones; with nothing marked, the chosen request.
     fn yes(&mut self, cx: &mut PanelContext<'_>) {
-        let mut these = self.list.marked(self.all_open());
+        let (open, chosen) = self.open_rows();
+        let mut these = self.list.marked(open);
         let marked = these.len();
         these.retain(|one| one.risk != Risk::High);
         let mut left = marked - these.len();
         if these.is_empty() {
-            these.extend(self.chosen_open());
+            these.extend(chosen);
             left = 0;
         }
         if let Some(unseen) = these.iter().find(|one| one.seen != Seen::All) {
@@ -310,7 +299,8 @@ impl Inbox {
     }
 
     fn later(&mut self, cx: &mut PanelContext<'_>) {
-        let these = self.list.marked_or(self.all_open(), self.chosen_open());
+        let (open, chosen) = self.open_rows();
+        let these = self.list.marked_or(open, chosen);
         let waiting = self.requests().filter(|line| line.state == RequestState::Waiting);
         let waiting: HashSet<&RequestId> = waiting.map(|line| &line.id).collect();
         let wanted = these.into_iter().map(|one| one.id).filter(|id| waiting.contains(id));
