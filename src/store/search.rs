@@ -128,7 +128,9 @@ fn around(text: &str, words: &[&str]) -> String {
     let before = text.get(..begin).unwrap_or_default();
     let from = before.char_indices().rev().take(BEFORE).last().map_or(begin, |(from, _)| from);
     let dots = if from > 0 { "…" } else { "" };
-    one_line_summary(&format!("{dots}{}", text.get(from..).unwrap_or_default()), AROUND)
+    // The word may stand in a later line than what is before it.
+    let line = text.get(from..).unwrap_or_default().replace(['\n', '\r'], " ");
+    one_line_summary(&format!("{dots}{line}"), AROUND)
 }
 
 /// Returns what of a record can be searched, before anything is masked; `None` if nothing.

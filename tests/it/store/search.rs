@@ -32,15 +32,17 @@ async fn words_are_found_in_what_was_said_called_and_returned() {
     let secret = session(&store, "my key is sk-ant-api03-abcdefghijklmnop1234 indeed", &[]).await;
     let long = format!("{} needle at the end", "hay ".repeat(200));
     let far = session(&store, &long, &[]).await;
+    let below = session(&store, "{\"a\": 1}\n\nA thimble below.", &[]).await;
     for (words, expected) in [
         ("invoice", vec![&again, &invoice]),
         ("INVOICE dana", vec![&invoice]),
         ("may", vec![&again]),
         ("spring", vec![&again]),
         ("fail", vec![&tests]),
-        ("write_file c", vec![&far, &secret, &again, &tests, &invoice]),
+        ("write_file c", vec![&below, &far, &secret, &again, &tests, &invoice]),
         ("abcdefghijklmnop1234", vec![]),
         ("needle", vec![&far]),
+        ("thimble", vec![&below]),
         ("nothing of this", vec![]),
         ("\" OR NEAR( *", vec![]),
         ("  ", vec![]),
@@ -53,6 +55,7 @@ async fn words_are_found_in_what_was_said_called_and_returned() {
     assert_eq!(snippet(store.search("dana", 1).await.unwrap()), "Where is the invoice of Dana?");
     assert_eq!(snippet(store.search("indeed", 1).await.unwrap()), "my key is [masked] indeed");
     assert!(snippet(store.search("needle", 1).await.unwrap()).ends_with("hay needle at the end"));
+    assert_eq!(snippet(store.search("thimble", 1).await.unwrap()), "{\"a\": 1} A thimble below.");
     // The record keeps its bytes.
     let history = Session::read(&store, &secret).await.unwrap();
     assert_eq!(
