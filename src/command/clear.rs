@@ -1,6 +1,6 @@
 //! `/clear` and `/new`: starts a new session. The current one stays, with its pending requests.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, SessionChange};
 
 pub(super) fn command() -> Command {
     Command::new("clear", "", "start a new session; this one stays in /resume", Needs::Nothing, decide)
@@ -11,5 +11,5 @@ pub(super) fn new() -> Command {
 }
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    view.busy("clear").unwrap_or(CommandEffect::Clear)
+    view.busy("clear").unwrap_or(CommandEffect::Change(SessionChange::Clear))
 }

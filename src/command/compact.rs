@@ -1,6 +1,6 @@
 //! `/compact`: replaces older messages by a summary, shows what that would replace, and takes it back.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, SessionChange};
 use crate::stdx::text::grouped;
 
 pub(super) fn command() -> Command {
@@ -22,10 +22,10 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         "undo" if view.context.compactions == 0 => {
             warning("This session has no compaction that can be undone.".to_owned())
         }
-        "undo" => CommandEffect::UndoCompaction,
+        "undo" => CommandEffect::Change(SessionChange::UndoCompaction),
         "preview" => CommandEffect::Say(Say::plain("compact", preview(view))),
-        "" => CommandEffect::Compact { focus: None },
-        focus => CommandEffect::Compact { focus: Some(focus.to_owned()) },
+        "" => CommandEffect::Change(SessionChange::Compact { focus: None }),
+        focus => CommandEffect::Change(SessionChange::Compact { focus: Some(focus.to_owned()) }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/fork`: goes on in a copy of the session; `/rewind`: goes back to before a prompt.
 
-use super::{Command, CommandEffect, CommandView, Commands, FilesToo, Needs, Say};
+use super::{Command, CommandEffect, CommandView, Commands, FilesToo, Needs, Say, SessionChange};
 use crate::stdx::text::{code, one_line_summary};
 
 /// Prompts that `/rewind` lists.
@@ -17,7 +17,7 @@ pub(super) fn rewind() -> Command {
 
 fn fork(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let message = (!args.is_empty()).then(|| args.to_owned());
-    view.busy("fork").unwrap_or(CommandEffect::Fork { message })
+    view.busy("fork").unwrap_or(CommandEffect::Change(SessionChange::Fork { message }))
 }
 
 fn back(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
@@ -47,7 +47,9 @@ fn back(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     };
     let number = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     match number.and_then(|number| view.prompts.iter().rev().nth(number)) {
-        Some((before, text)) => CommandEffect::Rewind { before: *before, text: text.clone(), files },
+        Some((before, text)) => {
+            CommandEffect::Change(SessionChange::Rewind { before: *before, text: text.clone(), files })
+        }
         None => warning(format!("There is no prompt {}. Nothing was changed.", code(args))),
     }
 }

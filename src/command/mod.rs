@@ -51,7 +51,7 @@ pub use self::rename::TITLE_WIDTH;
 pub use self::status::wanted_turn;
 pub use self::view::{
     Activity, CommandEffect, CommandView, ContextView, CostPart, ExportForm, FilesToo, ModelLine, RuleLine,
-    Say, Tone, Totals, Trusting,
+    Say, SessionChange, Tone, Totals, Trusting,
 };
 
 use std::sync::Arc;

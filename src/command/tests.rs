@@ -154,7 +154,7 @@ fn effect(line: &str, view: &CommandView) -> String {
     let Entry::Command { name, args } = dispatch(line) else { panic!("{line:?} is no command") };
     match Commands::builtin().decide(&name, &args, view) {
         CommandEffect::Say(Say { title, text, tone }) => format!("{tone:?} {title}: {text}"),
-        CommandEffect::Clear => "clear".to_owned(),
+        CommandEffect::Change(SessionChange::Clear) => "clear".to_owned(),
         CommandEffect::Revoke(request, say) => format!("revoke {request}: {}", say.text),
         CommandEffect::SetAutoApprove(auto_approve, say) => {
             format!("{auto_approve:?} {:?} {}", say.tone, say.title)
@@ -169,12 +169,14 @@ fn effect(line: &str, view: &CommandView) -> String {
             let say = say.map(|say| format!("{} ", say.text)).unwrap_or_default();
             format!("{say}send {}", text.lines().next().unwrap_or_default())
         }
-        CommandEffect::Retry => "retry".to_owned(),
-        CommandEffect::Compact { focus } => format!("compact {focus:?}"),
-        CommandEffect::UndoCompaction => "undo compaction".to_owned(),
-        CommandEffect::Fork { message } => format!("fork {message:?}"),
-        CommandEffect::Rewind { before, text, files } => format!("rewind to {} {text:?} {files:?}", before.0),
-        CommandEffect::Undo { what, agreed } => format!("undo {what:?} {agreed}"),
+        CommandEffect::Change(SessionChange::Retry) => "retry".to_owned(),
+        CommandEffect::Change(SessionChange::Compact { focus }) => format!("compact {focus:?}"),
+        CommandEffect::Change(SessionChange::UndoCompaction) => "undo compaction".to_owned(),
+        CommandEffect::Change(SessionChange::Fork { message }) => format!("fork {message:?}"),
+        CommandEffect::Change(SessionChange::Rewind { before, text, files }) => {
+            format!("rewind to {} {text:?} {files:?}", before.0)
+        }
+        CommandEffect::Change(SessionChange::Undo { what, agreed }) => format!("undo {what:?} {agreed}"),
         CommandEffect::ListChanges => "list changes".to_owned(),
         CommandEffect::Memory(request) => format!("memory {request:?}"),
         CommandEffect::EditMemory(id) => format!("edit memory {id}"),

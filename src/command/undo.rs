@@ -1,6 +1,6 @@
 //! `/undo` and `/redo`: take back what calls changed in files, and do it again.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, SessionChange};
 use crate::stdx::text::code;
 use crate::undo::UndoWhat;
 
@@ -33,11 +33,12 @@ fn undo(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
             }
         },
     };
-    allowed(view, "undo").unwrap_or(CommandEffect::Undo { what, agreed })
+    allowed(view, "undo").unwrap_or(CommandEffect::Change(SessionChange::Undo { what, agreed }))
 }
 
 fn again(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    allowed(view, "redo").unwrap_or(CommandEffect::Undo { what: UndoWhat::Redo, agreed: true })
+    allowed(view, "redo")
+        .unwrap_or(CommandEffect::Change(SessionChange::Undo { what: UndoWhat::Redo, agreed: true }))
 }
 
 /// Says why it cannot be done now.

@@ -198,8 +198,7 @@ pub enum FilesToo {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandEffect {
     Say(Say),
-    /// Start a new session; the current one stays, with its pending requests.
-    Clear,
+    Change(SessionChange),
     /// Take back what the approval of this request allowed for the session, then display the message.
     Revoke(RequestId, Say),
     /// Turn automatic approval on or off, then display the message.
@@ -227,35 +226,12 @@ pub enum CommandEffect {
     },
     /// Change how much the model thinks, then display the message.
     SetThinking(ThinkingLevel, Say),
-    /// Replace older messages by a summary that keeps above all what the user names.
-    Compact {
-        focus: Option<String>,
-    },
-    /// Undo the last compaction.
-    UndoCompaction,
-    /// Go on in a copy of the session, with this prompt.
-    Fork {
-        message: Option<String>,
-    },
-    /// Go back to before a message; its text is for the composer.
-    Rewind {
-        before: RecordNo,
-        text: String,
-        files: FilesToo,
-    },
-    /// Take back what calls changed in files, or do it again; `agreed` is that the user saw the list.
-    Undo {
-        what: UndoWhat,
-        agreed: bool,
-    },
     /// List what can be taken back.
     ListChanges,
     /// Do this with memories.
     Memory(MemoryRequest),
     /// Put the text of a memory into the composer.
     EditMemory(MemoryId),
-    /// Send the last prompt again.
-    Retry,
     /// Let the user set up a service.
     PickService,
     /// Show what the session's folder would enable, or trust it with what was shown.
@@ -307,4 +283,23 @@ impl Say {
     pub fn error(title: &str, text: impl Into<String>) -> Self {
         Self { title: title.to_owned(), text: text.into(), tone: Tone::Error }
     }
+}
+
+/// A change of the session, which only its owner makes, between turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionChange {
+    /// Start a new session; the current one stays, with its pending requests.
+    Clear,
+    /// Send the last prompt again.
+    Retry,
+    /// Replace older messages by a summary that keeps above all what the user names.
+    Compact { focus: Option<String> },
+    /// Undo the last compaction.
+    UndoCompaction,
+    /// Go on in a copy of the session, with this prompt.
+    Fork { message: Option<String> },
+    /// Go back to before a message; its text is for the composer.
+    Rewind { before: RecordNo, text: String, files: FilesToo },
+    /// Take back what calls changed in files, or do it again; `agreed` is that the user saw the list.
+    Undo { what: UndoWhat, agreed: bool },
 }

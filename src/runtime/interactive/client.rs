@@ -22,7 +22,7 @@ use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, images, mentions};
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
-    Activity, Command, CommandEffect, CommandFile, Commands, Entry, FilesToo, Privacy, Say, UNSANDBOXED,
+    Activity, Command, CommandEffect, CommandFile, Commands, Entry, Privacy, Say, SessionChange, UNSANDBOXED,
     code, dispatch,
 };
 use crate::config::{Contents, Mode};
@@ -30,13 +30,12 @@ use crate::frontend::channel::{ChannelFrontend, Updates};
 use crate::frontend::images::Prompt;
 use crate::frontend::json::sum;
 use crate::frontend::protocol::{ClientRequest, CommandLine, Header, ServerMessage, Update};
-use crate::history::{History, Record, RecordNo, SessionId};
+use crate::history::{History, Record, SessionId};
 use crate::message::images::mentions as named_files;
 use crate::message::{NoteKind, Usage, UserPart};
 use crate::sandbox::Confinement;
 use crate::store::{AuditNote, InputScope, RequestFilter};
 use crate::tool::cache::ChangingFiles;
-use crate::undo::UndoWhat;
 
 /// Maximum number of requests sent to a front end at once.
 const WAITING_SHOWN: usize = 100;
@@ -114,29 +113,7 @@ pub(super) enum OwnerAction {
     Prompt(Vec<UserPart>),
     Op(Op),
     Draft(String),
-    Clear,
-    /// Send the last prompt again.
-    Retry,
-    /// Replace older messages by a summary.
-    Compact {
-        focus: Option<String>,
-    },
-    UndoCompaction,
-    /// Go on in a copy, with this prompt.
-    Fork {
-        message: Option<String>,
-    },
-    /// Go back to before a message with this text.
-    Rewind {
-        before: RecordNo,
-        text: String,
-        files: FilesToo,
-    },
-    /// Take back what calls changed in files, or do it again.
-    Undo {
-        what: UndoWhat,
-        agreed: bool,
-    },
+    Change(SessionChange),
     /// Switch to another session.
     Open(SessionId),
     Close,
@@ -245,121 +222,63 @@ impl ClientHandler {
             Box::pin(self.refresh_rules()).await;
         }
         match ask {
-            ClientRequest::Line { text } => self.line(&text, known).await,
+            ClientRequest::Line { text } => return self.line(&text, known).await,
             ClientRequest::Prompt(prompt) => {
                 self.remember(&Entry::Prompt { text: prompt.text.clone() }, &prompt.text);
-                self.prompt(prompt).await
+                return self.prompt(prompt).await;
             }
             ClientRequest::Op(Op::Decide { request, approval }) if self.questions.has(&request) => {
                 self.answer(&request, approval).await;
-                OwnerAction::Answered
             }
-            ClientRequest::Op(op) => OwnerAction::Op(op),
-            ClientRequest::Draft { text } => OwnerAction::Draft(text),
-            ClientRequest::Open { session } => OwnerAction::Open(session),
-            ClientRequest::Remember { text } => {
-                self.remember(&dispatch(&text), &text);
-                OwnerAction::Answered
-            }
+            ClientRequest::Op(op) => return OwnerAction::Op(op),
+            ClientRequest::Draft { text } => return OwnerAction::Draft(text),
+            ClientRequest::Open { session } => return OwnerAction::Open(session),
+            ClientRequest::Remember { text } => self.remember(&dispatch(&text), &text),
             ClientRequest::Files => {
                 let kind = self.app.world.kind_of(&self.folder);
                 let resources = self.app.servers.resources();
                 let named = resources.iter().map(|one| format!("{}:{}", one.server, one.uri)).collect();
                 self.files.tell(&self.folder, kind, named, &self.updates).await;
-                OwnerAction::Answered
             }
-            ClientRequest::Sessions => {
-                self.sessions().await;
-                OwnerAction::Answered
-            }
-            ClientRequest::Earlier => {
-                self.earlier().await;
-                OwnerAction::Answered
-            }
-            ClientRequest::Preview { session } => {
-                self.preview(session);
-                OwnerAction::Answered
-            }
-            ClientRequest::SearchSessions { words } => {
-                self.search(words);
-                OwnerAction::Answered
-            }
+            ClientRequest::Sessions => self.sessions().await,
+            ClientRequest::Earlier => self.earlier().await,
+            ClientRequest::Preview { session } => self.preview(session),
+            ClientRequest::SearchSessions { words } => self.search(words),
             ClientRequest::Login { service, base_url, key, unencrypted } => {
                 let key = key.map(|key| key.secret().clone());
                 self.try_service(Entered { service, base_url, key, unencrypted });
-                OwnerAction::Answered
             }
-            ClientRequest::SkipLogin => {
-                self.skip_login();
-                OwnerAction::Answered
-            }
+            ClientRequest::SkipLogin => self.skip_login(),
             ClientRequest::PickModel => {
                 self.pick_model(self.app.models.lines(&self.used_models().await), String::new()).await;
-                OwnerAction::Answered
             }
-            ClientRequest::SwitchModel { name } => {
-                self.switch(&name).await;
-                OwnerAction::Answered
-            }
-            ClientRequest::KeepModel { name } => {
-                self.keep_model(&name).await;
-                OwnerAction::Answered
-            }
-            ClientRequest::SetMode { mode } => {
-                self.set_mode(mode).await;
-                OwnerAction::Answered
-            }
-            ClientRequest::Suggest { command, argument, typed } => {
-                self.suggest(command, argument, typed);
-                OwnerAction::Answered
-            }
-            ClientRequest::Server(change) => {
-                self.change_server(change).await;
-                OwnerAction::Answered
-            }
-            ClientRequest::Inbox => {
-                self.inbox().await;
-                OwnerAction::Answered
-            }
-            ClientRequest::Request { request } => {
-                self.request(&request).await;
-                OwnerAction::Answered
-            }
-            ClientRequest::DecideAll { requests, approval } => {
-                self.decide_all(requests, approval);
-                OwnerAction::Answered
-            }
-            ClientRequest::ResumeNow { session } => {
-                self.resume_beside(session).await;
-                OwnerAction::Answered
-            }
-            ClientRequest::DraftRule { request } => {
-                Box::pin(self.draft_rule(request)).await;
-                OwnerAction::Answered
-            }
-            ClientRequest::CheckRule { text } => {
-                Box::pin(self.check_rule(text)).await;
-                OwnerAction::Answered
-            }
+            ClientRequest::SwitchModel { name } => self.switch(&name).await,
+            ClientRequest::KeepModel { name } => self.keep_model(&name).await,
+            ClientRequest::SetMode { mode } => self.set_mode(mode).await,
+            ClientRequest::Suggest { command, argument, typed } => self.suggest(command, argument, typed),
+            ClientRequest::Server(change) => self.change_server(change).await,
+            ClientRequest::Inbox => self.inbox().await,
+            ClientRequest::Request { request } => self.request(&request).await,
+            ClientRequest::DecideAll { requests, approval } => self.decide_all(requests, approval),
+            ClientRequest::ResumeNow { session } => self.resume_beside(session).await,
+            ClientRequest::DraftRule { request } => Box::pin(self.draft_rule(request)).await,
+            ClientRequest::CheckRule { text } => Box::pin(self.check_rule(text)).await,
             ClientRequest::SaveRule { request, text, scope } => {
-                Box::pin(self.save_rule(request, text, scope)).await
+                return Box::pin(self.save_rule(request, text, scope)).await;
             }
             ClientRequest::Background => {
                 self.app.tasks.move_running();
                 if let Some(event) = self.shell.background(&self.app.spill(&self.session)) {
                     self.on_shell(event).await;
                 }
-                OwnerAction::Answered
             }
-            ClientRequest::StopShell => {
-                self.shell.stop();
-                OwnerAction::Answered
-            }
+            ClientRequest::StopShell => self.shell.stop(),
             ClientRequest::Close => {
                 self.background.stop();
-                OwnerAction::Close
+                return OwnerAction::Close;
             }
         }
+        OwnerAction::Answered
     }
 
     async fn line(&mut self, text: &str, known: SessionView<'_>) -> OwnerAction {
@@ -446,7 +365,6 @@ impl ClientHandler {
         let view = self.command_view(name, args, known).await;
         match self.commands.decide(name, args, &view) {
             CommandEffect::Say(say) => self.say(say).await,
-            CommandEffect::Clear => return OwnerAction::Clear,
             CommandEffect::Revoke(request, say) => {
                 self.say(say).await;
                 return OwnerAction::Op(Op::Revoke { request });
@@ -484,14 +402,7 @@ impl ClientHandler {
                 self.app.models.set_thinking(level);
                 self.say(say).await;
             }
-            CommandEffect::Retry => return OwnerAction::Retry,
-            CommandEffect::Compact { focus } => return OwnerAction::Compact { focus },
-            CommandEffect::UndoCompaction => return OwnerAction::UndoCompaction,
-            CommandEffect::Fork { message } => return OwnerAction::Fork { message },
-            CommandEffect::Rewind { before, text, files } => {
-                return OwnerAction::Rewind { before, text, files };
-            }
-            CommandEffect::Undo { what, agreed } => return OwnerAction::Undo { what, agreed },
+            CommandEffect::Change(change) => return OwnerAction::Change(change),
             CommandEffect::ListChanges => self.list_changes().await,
             CommandEffect::Memory(request) => self.memory(request).await,
             CommandEffect::EditMemory(id) => self.edit_memory(id).await,

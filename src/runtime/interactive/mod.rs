@@ -47,7 +47,7 @@ use crate::app::{
     App, AppError, Opened, Opening, advice_at_start, orphaned_processes, remove_sessions, retention,
 };
 use crate::approval::{Approval, AutoApprove, Decider, RequestId};
-use crate::command::{Say, Tone, code};
+use crate::command::{Say, SessionChange, Tone, code};
 use crate::config::Loaded;
 use crate::frontend::channel::Updates;
 use crate::frontend::images::Prompt;
@@ -491,21 +491,27 @@ impl<'a> SessionRuntime<'a> {
                 self.draft(text).await?;
                 Ok(Going::On)
             }
-            OwnerAction::Clear => Ok(self.clear().await),
-            OwnerAction::Retry => self.retry().await,
-            OwnerAction::Compact { focus } => self.turn(Work::Compaction { focus }).await,
-            OwnerAction::UndoCompaction => self.undo_compaction().await,
-            OwnerAction::Fork { message } => {
-                let opened = self.client.fork(self.session.history(), message).await;
-                Ok(opened.map_or(Going::On, |opened| Going::To(Box::new(opened))))
-            }
-            OwnerAction::Rewind { before, text, files } => self.rewind(before, text, files).await,
-            OwnerAction::Undo { what, agreed } => self.undo(what, agreed).await,
+            OwnerAction::Change(change) => self.change(change).await,
             OwnerAction::Open(session) => {
                 Ok(self.client.get(&session).await.map_or(Going::On, |opened| Going::To(Box::new(opened))))
             }
             OwnerAction::Close => Ok(Going::Closing),
             OwnerAction::Op(op) => self.op(op).await,
+        }
+    }
+
+    async fn change(&mut self, change: SessionChange) -> Result<Going, AppError> {
+        match change {
+            SessionChange::Clear => Ok(self.clear().await),
+            SessionChange::Retry => self.retry().await,
+            SessionChange::Compact { focus } => self.turn(Work::Compaction { focus }).await,
+            SessionChange::UndoCompaction => self.undo_compaction().await,
+            SessionChange::Fork { message } => {
+                let opened = self.client.fork(self.session.history(), message).await;
+                Ok(opened.map_or(Going::On, |opened| Going::To(Box::new(opened))))
+            }
+            SessionChange::Rewind { before, text, files } => self.rewind(before, text, files).await,
+            SessionChange::Undo { what, agreed } => self.undo(what, agreed).await,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::client::{ClientHandler, OwnerAction, SessionView};
 use super::{AppError, Left};
 use crate::agent::port::Op;
-use crate::command::Say;
+use crate::command::{Say, SessionChange};
 use crate::frontend::protocol::{ClientRequest, ServerMessage};
 use crate::history::History;
 use crate::message::images;
@@ -48,21 +48,17 @@ pub(super) async fn run(
                         // The text goes back to the composer.
                         client.tell(ServerMessage::Draft { text: images::words(&parts) }).await;
                     }
-                    OwnerAction::Fork { message } => {
+                    OwnerAction::Change(SessionChange::Fork { message }) => {
                         if let Some(opened) = client.fork(&history, message).await {
                             break Left::For(Box::new(opened));
                         }
                     }
-                    OwnerAction::Clear => {
+                    OwnerAction::Change(SessionChange::Clear) => {
                         if let Some(opened) = client.fresh().await {
                             break Left::For(Box::new(opened));
                         }
                     }
-                    OwnerAction::Retry
-                    | OwnerAction::Compact { .. }
-                    | OwnerAction::UndoCompaction
-                    | OwnerAction::Rewind { .. }
-                    | OwnerAction::Undo { .. }
+                    OwnerAction::Change(_)
                     | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. } | Op::Revoke { .. }) => {
                         let text = format!("Only {holder} can continue it. `co` without `-c` starts a new session.");
                         client.say(Say::warning("read only", text)).await;

@@ -202,13 +202,7 @@ impl ClientHandler {
                 }
                 return Going::On;
             }
-            OwnerAction::Clear
-            | OwnerAction::Retry
-            | OwnerAction::Compact { .. }
-            | OwnerAction::UndoCompaction
-            | OwnerAction::Fork { .. }
-            | OwnerAction::Rewind { .. }
-            | OwnerAction::Undo { .. } => {
+            OwnerAction::Change(_) => {
                 let text = "A turn is running. Stop it with Ctrl+C first. Nothing was changed.";
                 self.say(Say::warning("turn", text)).await;
                 return Going::On;
