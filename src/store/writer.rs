@@ -148,9 +148,13 @@ impl Writer {
         if texts.is_empty() {
             return Ok(());
         }
-        self.transaction(Durability::Written, |write| {
+        let indexed = self.transaction(Durability::Written, |write| {
             texts.iter().try_for_each(|text| search::index(&write.sql, text))
-        })
+        });
+        if indexed.is_err() {
+            self.unindexed = texts;
+        }
+        indexed
     }
 
     /// Runs `work` in one atomic transaction with the given durability. Notifies other processes if it
