@@ -12,11 +12,11 @@ use super::ToolSchema;
 /// encoded once.
 #[derive(Debug, Clone, Default)]
 pub struct ToolList {
-    shared: Arc<Shared>,
+    defined: Arc<DefinedTools>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct DefinedTools {
     tools: Vec<ToolSchema>,
     /// The first form in which they were sent.
     encoded: OnceLock<(&'static str, Box<RawValue>)>,
@@ -29,19 +29,19 @@ impl ToolList {
         form: &'static str,
         encode: impl FnOnce() -> T,
     ) -> serde_json::Result<Box<RawValue>> {
-        if let Some((_, kept)) = self.shared.encoded.get().filter(|(kept, _)| *kept == form) {
+        if let Some((_, kept)) = self.defined.encoded.get().filter(|(kept, _)| *kept == form) {
             return Ok(kept.clone());
         }
         let encoded = to_raw_value(&encode())?;
         // Another form stays if it was first.
-        let _ = self.shared.encoded.set((form, encoded.clone()));
+        let _ = self.defined.encoded.set((form, encoded.clone()));
         Ok(encoded)
     }
 }
 
 impl<T: Into<Vec<ToolSchema>>> From<T> for ToolList {
     fn from(tools: T) -> Self {
-        Self { shared: Arc::new(Shared { tools: tools.into(), encoded: OnceLock::new() }) }
+        Self { defined: Arc::new(DefinedTools { tools: tools.into(), encoded: OnceLock::new() }) }
     }
 }
 
@@ -49,12 +49,12 @@ impl Deref for ToolList {
     type Target = [ToolSchema];
 
     fn deref(&self) -> &[ToolSchema] {
-        &self.shared.tools
+        &self.defined.tools
     }
 }
 
 impl PartialEq for ToolList {
     fn eq(&self, other: &Self) -> bool {
-        self.shared.tools == other.shared.tools
+        self.defined.tools == other.defined.tools
     }
 }
