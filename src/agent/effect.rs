@@ -216,22 +216,18 @@ mod tests {
 
     #[test]
     fn commits_are_joined_unless_something_is_done_between_them() {
-        let commit = |turn, durability| {
-            let record = Record::Draft { text: format!("{turn}") };
-            Effect::Commit(vec![record], durability)
-        };
+        let record = |text: &str| Record::Draft { text: text.to_owned() };
+        let commit = |text, durability| Effect::Commit(vec![record(text)], durability);
         let show = |text: &str| Effect::Show(Event::Status { text: text.to_owned() });
-        let Effect::Commit(first, _) = commit(1, Durability::Written) else { unreachable!() };
-        let Effect::Commit(second, _) = commit(2, Durability::Written) else { unreachable!() };
-        let joined = Effect::Commit([first, second].concat(), Durability::Synced);
+        let joined = Effect::Commit(vec![record("1"), record("2")], Durability::Synced);
         let effects = vec![
             show("a"),
-            commit(1, Durability::Written),
+            commit("1", Durability::Written),
             show("b"),
-            commit(2, Durability::Synced),
+            commit("2", Durability::Synced),
             show("c"),
             Effect::CancelTools,
-            commit(3, Durability::Written),
+            commit("3", Durability::Written),
         ];
         let expected = vec![
             show("a"),
@@ -239,7 +235,7 @@ mod tests {
             show("b"),
             show("c"),
             Effect::CancelTools,
-            commit(3, Durability::Written),
+            commit("3", Durability::Written),
         ];
         assert_eq!(with_joined_commits(effects), expected);
     }

@@ -211,8 +211,7 @@ impl PrintedPage {
             Some(true) => {
                 self.end_text().await?;
                 self.end_err_line().await?;
-                self.out.write_all(RETRYING.as_bytes()).await?;
-                self.out.flush().await
+                self.write_out(RETRYING).await
             }
         }
     }
@@ -250,10 +249,16 @@ impl PrintedPage {
             return Ok(());
         }
         self.end_err_line().await?;
-        self.err.flush().await?;
-        self.out.write_all(sanitize(text).as_bytes()).await?;
+        self.write_out(&sanitize(text)).await?;
         self.out_line = if text.ends_with('\n') { PrintedLine::Start } else { PrintedLine::Middle };
         self.printed = true;
+        Ok(())
+    }
+
+    /// Writes to standard output, after what was written to standard error.
+    async fn write_out(&mut self, text: &str) -> std::io::Result<()> {
+        self.err.flush().await?;
+        self.out.write_all(text.as_bytes()).await?;
         self.out.flush().await
     }
 
@@ -262,9 +267,8 @@ impl PrintedPage {
         let held = std::mem::take(&mut self.held);
         self.write_text(&held).await?;
         if self.out_line == PrintedLine::Middle {
-            self.out.write_all(b"\n").await?;
+            self.write_out("\n").await?;
             self.out_line = PrintedLine::Start;
-            self.out.flush().await?;
         }
         Ok(())
     }

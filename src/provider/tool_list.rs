@@ -1,5 +1,6 @@
 //! The tools of a request, and the JSON that a codec has made of them.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
@@ -28,14 +29,14 @@ impl ToolList {
         &self,
         form: &'static str,
         encode: impl FnOnce() -> T,
-    ) -> serde_json::Result<Box<RawValue>> {
+    ) -> serde_json::Result<Cow<'_, RawValue>> {
         if let Some((_, kept)) = self.defined.encoded.get().filter(|(kept, _)| *kept == form) {
-            return Ok(kept.clone());
+            return Ok(Cow::Borrowed(kept));
         }
         let encoded = to_raw_value(&encode())?;
         // Another form stays if it was first.
         let _ = self.defined.encoded.set((form, encoded.clone()));
-        Ok(encoded)
+        Ok(Cow::Owned(encoded))
     }
 }
 

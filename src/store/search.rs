@@ -1,9 +1,9 @@
 //! Full-text search over the records of all sessions.
 //!
-//! What was said by the user and the model, what calls were given and the beginning of what they returned is indexed: at
-//! the latest when a turn ends or asks the user, and before a search in the same process ([`Writer`] keeps it until then),
-//! because the index is most of what a small commit writes. The first search of a process adds what others left. The index
-//! holds words only; the text around a hit is read from the record.
+//! What was said by the user and the model, what calls were given and the beginning of what they returned is indexed. The
+//! index is half of what a small commit writes, so [`Writer`] keeps the texts of a running turn until the turn ends or asks
+//! the user, or until this process searches. The first search of a process adds what killed processes did not add. The
+//! index holds words only; the text around a hit is read from the record.
 
 use std::path::PathBuf;
 
@@ -203,17 +203,18 @@ pub(super) fn index_all(sql: &Connection) -> Result<(), StoreError> {
     index_of(sql, "SELECT session, no, kind, json FROM records ORDER BY at, session, no")
 }
 
-/// Adds to the index what other processes have written and not indexed yet, of the last 10,000 records: they may have been
-/// killed. What one of them still adds itself is found twice, which [`search`] joins.
+/// Adds to the index the texts of the last 10,000 records that are not in it: a process that was killed did not add its
+/// own. A text that a running process adds later is in the index twice, and [`search`] returns its session once.
 pub(super) fn index_missing(sql: &Connection) -> Result<(), StoreError> {
     index_of(
         sql,
-        "SELECT session, no, kind, json FROM records
-         WHERE rowid > (SELECT max(rowid) FROM records) - 10000
-             AND kind IN ('said', 'tool_finished', 'renamed')
-             AND (session, no) NOT IN
-                 (SELECT session, no FROM searched WHERE id > (SELECT max(id) FROM searched) - 20000)
-         ORDER BY rowid",
+        // Materialized, because it then gets an index of its own: that of the table knows sessions only.
+        "WITH known AS MATERIALIZED
+             (SELECT session, no FROM searched WHERE id > (SELECT max(id) FROM searched) - 20000)
+         SELECT r.session, r.no, kind, json FROM records r LEFT JOIN known k USING (session, no)
+         WHERE r.rowid > (SELECT max(rowid) FROM records) - 10000
+             AND kind IN ('said', 'tool_finished', 'renamed') AND k.no IS NULL
+         ORDER BY r.rowid",
     )
 }
 

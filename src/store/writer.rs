@@ -47,7 +47,7 @@ pub(super) struct Writer {
     synchronous: &'static str,
     /// Stored texts that are not in the index of the search yet.
     unindexed: Vec<IndexedText>,
-    /// What processes that were killed had not indexed is in it too.
+    /// Whether the index has the texts that killed processes did not add.
     has_whole_index: bool,
     /// The last written audit row that is not yet saved in the file beside the database.
     unkept: Option<AuditHead>,
@@ -133,7 +133,7 @@ impl Writer {
         self.audit_copy = Some(Box::new(other));
     }
 
-    /// Adds to the index of the search what is not in it yet; the first time also what other processes left.
+    /// Adds to the index of the search what is not in it yet; the first time also what killed processes did not add.
     pub(super) fn complete_index(&mut self) -> Result<(), StoreError> {
         self.index_texts()?;
         if !self.has_whole_index {

@@ -83,7 +83,18 @@ impl RequestList {
             ListKey::MarkLow => self.mark_all(&open, Risk::Low, keymap, context),
             ListKey::MarkMost => self.mark_all(&open, Risk::Medium, keymap, context),
             ListKey::No => self.refuse(self.marked_or(open, chosen)),
-            _ => {}
+            ListKey::Yes
+            | ListKey::Open
+            | ListKey::Whole
+            | ListKey::Why
+            | ListKey::Edit
+            | ListKey::Rule
+            | ListKey::Later
+            | ListKey::Resume
+            | ListKey::OpenSession
+            | ListKey::Filter
+            | ListKey::Filtered
+            | ListKey::Narrow => {}
         }
     }
 

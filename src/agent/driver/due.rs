@@ -1,4 +1,4 @@
-//! The driver's timers. When a waiting request expires is detected by one timer for the earliest expiry, without polling.
+//! The driver's timers. One of them, for the earliest expiry, detects when a waiting request expires.
 
 use std::future::pending;
 use std::pin::Pin;

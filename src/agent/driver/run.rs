@@ -41,8 +41,8 @@ use crate::tool::{Tool, ToolSpec, Toolset};
 /// How often a reply's text is saved while it streams.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
-/// How long the end of a reply waits for the plan of its last call: a read that is planned before runs while the reply is
-/// stored.
+/// How long the events of a reply wait for the plan of a call before them: a read whose plan is ready at the reply's end
+/// runs while the reply is stored.
 const PLANNING: Duration = Duration::from_millis(1);
 
 /// The maximum number of reply events handled before the loop checks its other inputs.
@@ -135,7 +135,7 @@ pub(super) struct Driver<'a> {
     wakeups: Wakeups,
     policy: watch::Receiver<Policy>,
     backoff: Option<Pin<Box<Sleep>>>,
-    /// How long the reply waits for a plan.
+    /// The time left for a plan before further events of the reply are handled.
     planning: Option<Pin<Box<Sleep>>>,
     due: Due,
     /// The last message that was passed to the turn.
@@ -669,7 +669,7 @@ impl<'a> Driver<'a> {
     /// Estimates whether the next request fits the configured size, else the window of the model that answers.
     fn fit(&self, who: ModelRole) -> Fit {
         let (_, model, _) = self.answering(who);
-        if self.env.context_tokens.or(model.profile.window).is_none() {
+        if self.room(&model, 0).is_none() {
             return Fit::Fits;
         }
         let preamble = self.preamble.estimated(&model);

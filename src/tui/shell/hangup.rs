@@ -56,16 +56,17 @@ impl Drop for Line {
     }
 }
 
-/// What is waited for: a hangup is reported with everything, and input need not wake a thread that does not read it.
+/// The interest with which a hangup is reported. The system reports it with any, and input would wake a thread that does
+/// not read it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const NO_INPUT: Interest = Interest::PRIORITY;
+const HANGUP: Interest = Interest::PRIORITY;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-const NO_INPUT: Interest = Interest::READABLE;
+const HANGUP: Interest = Interest::READABLE;
 
 /// Waits for the hangup.
 async fn hung_up(line: &AsyncFd<OwnedFd>) {
     loop {
-        let Ok(mut ready) = line.ready(NO_INPUT).await else { return std::future::pending().await };
+        let Ok(mut ready) = line.ready(HANGUP).await else { return std::future::pending().await };
         if is_hung_up(line.get_ref()) {
             return;
         }
@@ -85,7 +86,7 @@ fn silence() -> io::Result<()> {
     reason = "the one safe constructor; what is watched is owned, so it stays open meanwhile"
 )]
 fn watched(line: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(line, NO_INPUT)
+    AsyncFd::with_interest(line, HANGUP)
 }
 
 fn is_hung_up(line: &OwnedFd) -> bool {
