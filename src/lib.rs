@@ -29,7 +29,7 @@
 //! - [`config`]: one table of settings; reading, layering, checking, describing and the typed result derive from it.
 //! - [`sandbox`]: the seam; what a command may do and what a backend holds, as data; the child process, plain, in
 //!   bubblewrap, in a container, or confined by Landlock and a filter of system calls in a stage of this same binary. The only room with
-//!   `unsafe`, but for one call of `stdx` that gives memory back.
+//!   `unsafe`, but for two calls of `stdx` about the memory of the process.
 //! - [`tool`]: the seam, what follows from a tool's schema and from a preview; `builtin/` has one file a tool, `mcp/` the
 //!   tools of servers that speak the Model Context Protocol.
 //! - [`hook`]: the seam, and programs of the person's own that are asked or told at eight moments.

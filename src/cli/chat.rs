@@ -22,7 +22,7 @@ use crate::frontend::images::Prompt;
 use crate::frontend::plain::{self, Echo, Editing, PlainError, PlainOptions, Setup, Source, ThinkingShown};
 use crate::frontend::protocol::ClientRequest;
 use crate::runtime::interactive::{Interactive, interactive};
-use crate::stdx::code_pages::give_back_code;
+use crate::stdx::process_memory::give_back_code;
 use crate::tui::keys::Keymap;
 use crate::tui::{
     self, Call, Fold, Glyphs, Host, Motion, MouseMode, SandboxPaths, TuiError, TuiLink, TuiOptions,

@@ -62,6 +62,7 @@ use self::input::Terminals;
 use crate::app::Opening;
 use crate::history::SessionId;
 use crate::sandbox::privacy;
+use crate::stdx::process_memory::share_heap;
 use crate::store::wait_closed;
 use crate::telemetry::Telemetry;
 use crate::workspace::{MemoryFolder, World};
@@ -73,6 +74,7 @@ const LINGER: Duration = Duration::from_millis(100);
 #[must_use]
 pub fn run(args: Vec<OsString>) -> ExitCode {
     // Before any other thread is started.
+    share_heap();
     let env = privacy::take_environment();
     privacy::forbid_inspection();
     let mut console = Console::of_process();

@@ -27,4 +27,4 @@ pub mod secret_files;
 pub mod image;
 
 pub mod clock;
-pub mod code_pages;
+pub mod process_memory;

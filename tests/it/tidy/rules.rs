@@ -48,7 +48,7 @@ const BANS: &[Ban] = &[
     Ban {
         names: &["unsafe"],
         within: &[],
-        except: &["sandbox", "stdx/code_pages"],
+        except: &["sandbox", "stdx/process_memory"],
         why: "unsafe is for the sandbox's child set-up and for giving memory back",
     },
     Ban {
