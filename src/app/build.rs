@@ -163,25 +163,20 @@ pub struct App {
 }
 
 impl App {
-    /// Opens the store and builds the rest.
-    pub async fn open(world: World, loaded: Loaded, models: Arc<Models>) -> Result<Self, AppError> {
+    /// Builds the rest, and waits for the store that [`begin_store`] returned.
+    pub async fn open(
+        world: World,
+        loaded: Loaded,
+        models: Arc<Models>,
+        store: Store,
+    ) -> Result<Self, AppError> {
         let Loaded { settings, flags, .. } = loaded;
-        let options = match &world.private {
-            None => store_options(&world, &settings),
-            Some(private) => {
-                let folder = private.path().to_owned();
-                let runtime = folder.join("run");
-                let audit_copy = Some(settings.data_dir.clone());
-                StoreOptions { data: folder, runtime, audit_copy, ..store_options(&world, &settings) }
-            }
-        };
-        // The tools are built while another thread opens the database.
-        let (store, tools) = tokio::join!(Store::open(options), async { tools(&world, &settings) });
-        let store = concealing_keys(store?, &world, &settings);
+        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo, memories, trusted } =
+            tools(&world, &settings);
+        let store = concealing_keys(store.opened().await?, &world, &settings);
         start_telemetry(&world, &settings, &store);
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
-        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo, memories, trusted } = tools;
         let background = tasks.clone();
         let cache = ResultCache::beside(move || background.any_runs());
         let permissions = Permissions::new(&world, &settings, &store, (&child_env, trusted));
@@ -624,6 +619,17 @@ pub async fn planned(
 ) -> Option<CallPlan> {
     let (tool, args) = call;
     known_tools(world, settings).get(tool)?.plan(args, &plan_context(world, settings, folder)).await.ok()
+}
+
+/// Begins to open the store of a run, before its models are chosen and its tools are built.
+pub fn begin_store(world: &World, settings: &Settings) -> Result<Store, AppError> {
+    let mut options = store_options(world, settings);
+    if let Some(private) = &world.private {
+        let folder = private.path().to_owned();
+        options.audit_copy = Some(std::mem::replace(&mut options.data, folder.clone()));
+        options.runtime = folder.join("run");
+    }
+    Ok(Store::begin(options)?)
 }
 
 /// Opens the store of these settings. Keys in the settings are never written to it.

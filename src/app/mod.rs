@@ -13,9 +13,9 @@ pub mod images;
 pub mod mentions;
 
 pub use self::build::{
-    App, AppError, Tools, advice, advice_at_start, builtin_tools, known_tools, listeners, memories,
-    open_store, open_store_for_lists, open_store_to_read, otlp_options, plan_context, planned, schema_of,
-    server_place, tools, undo_log, view_settings, web_words,
+    App, AppError, Tools, advice, advice_at_start, begin_store, builtin_tools, known_tools, listeners,
+    memories, open_store, open_store_for_lists, open_store_to_read, otlp_options, plan_context, planned,
+    schema_of, server_place, tools, undo_log, view_settings, web_words,
 };
 pub use self::opening::{Opened, Opening};
 pub use self::orphans::{orphaned_processes, own_mark};

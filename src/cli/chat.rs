@@ -14,7 +14,7 @@ use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::setup::{self, SetUp};
 use crate::accounts::{Models, Pace};
-use crate::app::{AppError, Opening};
+use crate::app::{AppError, Opening, begin_store};
 use crate::approval::Decider;
 use crate::config::{Loaded, Notify, Settings};
 use crate::frontend::channel;
@@ -106,6 +106,7 @@ pub(super) async fn plain(
     let (asks, heard) = mpsc::channel(LINK);
     let (face, updates) = channel::updates();
     let owner = tokio::spawn(interactive(Interactive {
+        store: begin_store(&world, &loaded.settings)?,
         world,
         loaded,
         models,
@@ -182,6 +183,7 @@ pub(super) async fn run(
     Start { opening, first }: Start,
     console: &mut Console,
 ) -> Result<()> {
+    let store = begin_store(&world, &loaded.settings)?;
     let models = models(&world, &loaded).await?;
     let options = options(&world, &loaded.settings);
     let (ask, asks) = mpsc::channel(LINK);
@@ -194,6 +196,7 @@ pub(super) async fn run(
         world,
         loaded,
         models,
+        store,
         opening,
         asks,
         face,

@@ -14,7 +14,7 @@ use crate::accounts::{Models, Origin, Pace};
 use crate::agent::driver::TurnResult;
 use crate::agent::port::Frontend;
 use crate::app::mentions::{NamedResource, read_resources, take_resources};
-use crate::app::{App, AppError, Opening, advice_at_start, images, orphaned_processes};
+use crate::app::{App, AppError, Opening, advice_at_start, begin_store, images, orphaned_processes};
 use crate::approval::Decider;
 use crate::config::{Loaded, Settings};
 use crate::frontend::images::Prompt;
@@ -119,6 +119,7 @@ async fn turn(
     console: &mut Console,
 ) -> Result<PrintedTurn> {
     let loaded = load_settings(&world, flags)?;
+    let store = begin_store(&world, &loaded.settings)?;
     for warning in advice_at_start(&loaded) {
         console.note(&format!("co: {warning}"));
     }
@@ -140,7 +141,7 @@ async fn turn(
         PrintJob::Prompt(prompt) => Some(prompt.parts(&world, &models, &loaded.settings).await?),
         PrintJob::Resume => None,
     };
-    let app = App::open(world, loaded, models).await?;
+    let app = App::open(world, loaded, models, store).await?;
     app.servers.connect(None);
     let work = match prompt {
         Some((mut parts, resources)) => {
@@ -186,8 +187,6 @@ async fn turn(
     app.world.telemetry.write_soon();
     app.tasks.end_all(&app.spill(session.id())).await;
     say_words(&mut words, console);
-    // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.
-    session.store().audit_head().await?;
     let went = went?;
     if output == Output::Json {
         let told = match &went {
@@ -197,9 +196,17 @@ async fn turn(
         };
         console.json(&told)?;
     }
-    let outcome = outcome(&session, went, stop.caught(), console).await?;
+    // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.
+    let head = session.store().audit_head();
+    let (head, outcome) = tokio::join!(head, outcome(&session, went, stop.caught(), console));
+    head?;
+    let outcome = outcome?;
+    let kept = app.world.private.is_none();
+    // The database closes on its own thread while the session is unlocked.
+    drop((app, env));
+    drop(session);
     Ok(match outcome {
-        PrintedTurn::Failed(error) if app.world.private.is_some() => PrintedTurn::Failed(not_kept(error)),
+        PrintedTurn::Failed(error) if !kept => PrintedTurn::Failed(not_kept(error)),
         other => other,
     })
 }

@@ -20,7 +20,7 @@ use super::score::{Observed, ObservedCall, RunEnd, Verdict, score};
 use crate::accounts::Models;
 use crate::agent::driver::{self, ActiveModel, AgentEnv, TurnResult};
 use crate::agent::port::{Closed, Event, Frontend, Op};
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, begin_store};
 use crate::approval::{Approval, AutoApprove, Decider, Policy, Remember, Request};
 use crate::config::{Loaded, Mode};
 use crate::history::{Limits, TurnEnd};
@@ -55,7 +55,8 @@ impl Lab {
         loaded.settings.mcp_servers.clear();
         // The memories of the user would change what is scored.
         loaded.settings.memory.recall_tokens = 0;
-        let app = App::open(world.clone(), loaded, Arc::clone(&models)).await?;
+        let store = begin_store(world, &loaded.settings)?;
+        let app = App::open(world.clone(), loaded, Arc::clone(&models), store).await?;
         let model = models.active().borrow().clone();
         let model = ActiveModel {
             provider: Arc::clone(&model.provider),

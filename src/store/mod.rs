@@ -39,6 +39,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::sync::oneshot;
 
 pub use self::audit::{
     AuditCheck, AuditFilter, AuditFinding, AuditHead, AuditKind, AuditNote, AuditRow, PastCall, PastFate,
@@ -131,11 +132,17 @@ struct Inner {
 
 impl Store {
     /// Opens the database of a data folder, creating or migrating it. Refuses, without changing it, a file
-    /// that is damaged, from a newer `co`, or not a database of `co`. Must be called inside an async runtime
-    /// with I/O enabled.
+    /// that is damaged, from a newer `co`, or not a database of `co`. Must be called inside an async runtime with I/O enabled.
     pub async fn open(options: StoreOptions) -> Result<Self, StoreError> {
+        Self::begin(options)?.opened().await
+    }
+
+    /// Begins to open a database as [`Store::open`] does, without waiting: what keeps it from opening is the error of
+    /// [`Store::opened`] and of all work.
+    pub fn begin(options: StoreOptions) -> Result<Self, StoreError> {
         let StoreOptions { data, runtime, clock, secrets, max_pages, audit_copy, network } = options;
         let notifier = Arc::new(ChangeNotifier::listen(&runtime));
+        let (opened, exists) = oneshot::channel();
         let open_writer = {
             let (data, clock, notifier) = (data.clone(), Arc::clone(&clock), Arc::clone(&notifier));
             move || {
@@ -145,16 +152,27 @@ impl Store {
                     let copy = Writer::open(&folder, network, None, clock, silent);
                     writer.copy_audit_to(copy.map_err(|error| error.located(&folder))?);
                 }
+                let _ = opened.send(());
                 Ok(writer)
             }
         };
-        let writer = DbThread::start("store-write", &data, open_writer).await?;
+        let writer = DbThread::start_soon("store-write", &data, open_writer)?;
         let path = data.clone();
-        let reader = DbThread::start_soon("store-read", &data, move || Reader::open(&path))?;
+        let open_reader = move || {
+            exists.blocking_recv().map_err(|_closed| StoreError::Stopped)?;
+            Reader::open(&path)
+        };
+        let reader = DbThread::start_soon("store-read", &data, open_reader)?;
         let redactor = Arc::new(Redactor::new(secrets));
         let network = network(&data);
         let inner = Inner { writer: Some(writer), reader, notifier, redactor, clock, data, network };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Waits until the database is open; errs if it cannot be opened.
+    pub async fn opened(self) -> Result<Self, StoreError> {
+        self.write(|_| Ok(())).await?;
+        Ok(self)
     }
 
     /// Opens a database read-only: lists work, every write fails with [`StoreError::ReadOnly`], and no

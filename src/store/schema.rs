@@ -174,6 +174,7 @@ pub(super) fn open_reader(data: &Path) -> Result<Connection, StoreError> {
     connection.busy_timeout(BUSY).sql()?;
     // Only the writer decides whether the log is checkpointed on close.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).sql()?;
+    connection.execute_batch(SMALL_CACHE).sql()?;
     Ok(connection)
 }
 
@@ -233,6 +234,9 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<usize, Store
     }
 }
 
+/// Keeps at most 512 KiB of pages in a connection; the system keeps the file's pages too, for all connections.
+pub(super) const SMALL_CACHE: &str = "PRAGMA cache_size = -512;";
+
 fn configure(connection: &Connection, journal: Journal) -> Result<(), StoreError> {
     if let Some(mode) = journal.set(connection).sql()? {
         let detail = format!("it cannot keep its log there (journal mode is {mode}, not {})", journal.word());
@@ -251,7 +255,8 @@ fn configure(connection: &Connection, journal: Journal) -> Result<(), StoreError
             "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
              PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 16777216;",
         )
-        .sql()
+        .sql()?;
+    connection.execute_batch(SMALL_CACHE).sql()
 }
 
 fn migrate(connection: &mut Connection, version: usize) -> Result<(), StoreError> {

@@ -66,7 +66,10 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn open(data: &Path) -> Result<Self, StoreError> {
-        Ok(Self { connection: schema::open_reader(data)? })
+        let connection = schema::open_reader(data)?;
+        // The log and the schema are read now rather than by the first caller; what fails here fails there again.
+        let _ = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+        Ok(Self { connection })
     }
 }
 

@@ -56,8 +56,8 @@ use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
 use crate::runtime::hooks::session_ended;
 use crate::session::{Session, end_orphaned_questions};
-use crate::store::StoreError;
 use crate::store::{DecideOutcome, Wakeups};
+use crate::store::{Store, StoreError};
 use crate::workspace::World;
 
 /// The parts of an interactive run. The front end is already open.
@@ -65,6 +65,7 @@ pub struct Interactive {
     pub world: World,
     pub loaded: Loaded,
     pub models: Arc<Models>,
+    pub store: Store,
     pub opening: Opening,
     pub asks: mpsc::Receiver<ClientRequest>,
     pub face: Updates,
@@ -104,13 +105,13 @@ const NOT_KEPT: &str = "This session is in memory only: its messages, requests a
 /// Opens the store, owns sessions until the front end closes, and saves. The last message is always
 /// [`ServerMessage::Goodbye`], also before an error is returned.
 pub async fn interactive(run: Interactive) -> Result<(), AppError> {
-    let Interactive { world, loaded, models, opening, asks, face: updates, decider } = run;
+    let Interactive { world, loaded, models, store, opening, asks, face: updates, decider } = run;
     let lines = async {
         let mut warnings = advice_at_start(&loaded);
         warnings.extend(
             models.trouble().into_iter().map(|trouble| format!("{}.", trouble.trim_end_matches('.'))),
         );
-        let app = Arc::new(App::open(world, loaded, models).await?);
+        let app = Arc::new(App::open(world, loaded, models, store).await?);
         end_orphaned_questions(&app.store).await;
         let (questions, asked) = Questions::new(app.store.clone());
         app.servers.connect(Some(questions.elicitor()));

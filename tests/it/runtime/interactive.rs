@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use co::accounts::{Models, Pace};
 use co::agent::port::{Event, Op};
-use co::app::{Opening, open_store};
+use co::app::{Opening, begin_store, open_store};
 use co::approval::{Approval, AutoApprove, Decider, RequestId};
 use co::frontend::protocol::{ClientRequest, Header, ServerMessage, Tone, Update};
 use co::history::TurnEnd;
@@ -60,6 +60,7 @@ fn open_with(co: &Co, opening: Opening, models: Models) -> Face {
     let (asks, heard) = mpsc::channel(64);
     let (face, updates) = co::frontend::channel::updates();
     let run = Interactive {
+        store: begin_store(&world, &loaded.settings).unwrap(),
         world,
         loaded,
         models: Arc::new(models),
