@@ -60,7 +60,7 @@ pub fn open_beside(path: &Path, version: i64, schema: &str, busy: Duration) -> R
         }
     }
     journal.set(&connection)?;
-    connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -512;")?;
+    connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -256;")?;
     Ok(connection)
 }
 

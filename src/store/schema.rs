@@ -174,7 +174,7 @@ pub(super) fn open_reader(data: &Path) -> Result<Connection, StoreError> {
     connection.busy_timeout(BUSY).sql()?;
     // Only the writer decides whether the log is checkpointed on close.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).sql()?;
-    connection.execute_batch(SMALL_CACHE).sql()?;
+    connection.execute_batch("PRAGMA cache_size = -256;").sql()?;
     Ok(connection)
 }
 
@@ -234,9 +234,6 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<usize, Store
     }
 }
 
-/// Keeps at most 512 KiB of pages in a connection; the system keeps the file's pages too, for all connections.
-pub(super) const SMALL_CACHE: &str = "PRAGMA cache_size = -512;";
-
 fn configure(connection: &Connection, journal: Journal) -> Result<(), StoreError> {
     if let Some(mode) = journal.set(connection).sql()? {
         let detail = format!("it cannot keep its log there (journal mode is {mode}, not {})", journal.word());
@@ -249,14 +246,14 @@ fn configure(connection: &Connection, journal: Journal) -> Result<(), StoreError
     }
     // Without it a statement is prepared anew for each value that an index's condition might depend on.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).sql()?;
-    // The log is checkpointed when the writer is idle; this limit applies if it is never idle.
+    // The log is checkpointed when the writer is idle; this limit applies if it is never idle. The cache is small (in KiB),
+    // because the system keeps the file's pages too, for all connections.
     connection
         .execute_batch(
             "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
-             PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 16777216;",
+             PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -512;",
         )
-        .sql()?;
-    connection.execute_batch(SMALL_CACHE).sql()
+        .sql()
 }
 
 fn migrate(connection: &mut Connection, version: usize) -> Result<(), StoreError> {
