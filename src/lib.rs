@@ -109,8 +109,9 @@
 //!   it then, after its half second; a letter that another key follows within 300 ms is text, with what follows it.
 //! - Events of one key with shorter pauses are one press, and a press that may be the repetition of a key that approved
 //!   is decided at its end: a key that is held down approves one thing, whatever the keyboard's delay.
-//! - `v` is a pager over a card or a list; there and on a list `y` approves all that is shown or marked, never HIGH or
-//!   untrusted text among others. `n` is no on every card; `]` and `[` go through hunks.
+//! - `v` is a pager over a card or a list; there `y` approves all that is shown, never HIGH or untrusted text among others.
+//!   On a list, of this session or the inbox, it approves what is marked; HIGH is marked once it was shown whole, and a
+//!   round with it needs the second press. `n` is no on every card; `]` and `[` go through hunks.
 //! - File tools walk by descriptors, one name at a time and through no link, on every system: the same promise as
 //!   `openat2`, with one implementation.
 //! - Frames are compared and sent by our own canvas, which moves rows by scroll regions: a third of the bytes of cell

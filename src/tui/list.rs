@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 
 use super::composer::Editor;
-use super::keys::{Action, CardKey, Context, Keymap, ListKey, StatusHint};
+use super::keys::{Action, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
 use crate::approval::{Approval, RequestId};
-use crate::frontend::dialogue::{Seen, no};
+use crate::frontend::dialogue::{Dialogue, Seen, Yes, no};
+use crate::frontend::protocol::ClientRequest;
 use crate::tool::Risk;
 
 /// The contexts that bind keys while the reason of a denial is written.
@@ -15,6 +16,12 @@ pub const REASON: &[Context] = &[Context::Reason, Context::Text, Context::Global
 /// The hints of the status line at that time.
 pub const REASON_HINTS: &[StatusHint] =
     &[(Context::Reason, &[Action::Card(CardKey::SendNo)], " deny, with or without a reason")];
+
+/// The keys that show more of the chosen request.
+const SHOWS_MORE: [(Context, Action, &str); 2] = [
+    (Context::Global, Action::Nav(Nav::LineDown), ""),
+    (Context::Batch, Action::List(ListKey::Whole), "view"),
+];
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RequestList {
@@ -54,6 +61,19 @@ pub struct OpenRequest {
     pub is_tainted: bool,
 }
 
+/// The open requests of a list, in their order, and the chosen one if it is open.
+pub type OpenRows = (Vec<OpenRequest>, Option<OpenRequest>);
+
+/// The effect of a key that approves.
+pub enum Approved {
+    /// Nothing is sent: too early, the first of two, or nothing is open.
+    Nothing,
+    /// This request cannot be approved, and is to be chosen; the advice says why.
+    Not(RequestId),
+    /// The approvals of these requests are to be sent.
+    Sent(Vec<RequestId>, Vec<ClientRequest>),
+}
+
 impl RequestList {
     pub fn mark(&self, id: &RequestId) -> Mark {
         if self.marks.contains(id) { Mark::On } else { Mark::Off }
@@ -69,20 +89,19 @@ impl RequestList {
         self.marks.remove(id);
     }
 
-    /// Handles a key that marks or denies, given the open requests of the list and the chosen one; other keys do
-    /// nothing. `context` is that of the list.
-    pub fn act(
-        &mut self,
-        key: ListKey,
-        (open, chosen): (Vec<OpenRequest>, Option<OpenRequest>),
-        keymap: &Keymap,
-        context: Context,
-    ) {
+    /// Handles a key that marks or denies; other keys do nothing.
+    pub fn act(&mut self, key: ListKey, (open, chosen): OpenRows, keymap: &Keymap) {
         match key {
-            ListKey::Mark => chosen.iter().for_each(|one| self.turn_mark(&one.id)),
-            ListKey::MarkLow => self.mark_all(&open, Risk::Low, keymap, context),
-            ListKey::MarkMost => self.mark_all(&open, Risk::Medium, keymap, context),
-            ListKey::No => self.refuse(self.marked_or(open, chosen)),
+            ListKey::Mark => match chosen {
+                Some(one) if one.risk == Risk::High && one.seen != Seen::All => {
+                    self.advice = Some(keymap.told("HIGH is marked once all of it was shown", &SHOWS_MORE));
+                }
+                Some(one) => self.turn_mark(&one.id),
+                None => {}
+            },
+            ListKey::MarkLow => self.mark_all(&open, Risk::Low, keymap),
+            ListKey::MarkMost => self.mark_all(&open, Risk::Medium, keymap),
+            ListKey::No => self.refuse(self.marked_or((open, chosen))),
             ListKey::Yes
             | ListKey::Open
             | ListKey::Whole
@@ -99,27 +118,52 @@ impl RequestList {
     }
 
     /// Marks those of these that may be marked together; sets advice if there is none.
-    fn mark_all(&mut self, open: &[OpenRequest], most: Risk, keymap: &Keymap, context: Context) {
+    fn mark_all(&mut self, open: &[OpenRequest], most: Risk, keymap: &Keymap) {
         let is_marked = |one: &&OpenRequest| one.risk <= most && (most == Risk::Low || !one.is_tainted);
         let ids: Vec<RequestId> = open.iter().filter(is_marked).map(|one| one.id.clone()).collect();
         if ids.is_empty() {
             let words = if most == Risk::Low { "none is LOW" } else { "each of these is HIGH or has ▲" };
-            self.advice = Some(keymap.told(words, &[marks_one(context)]));
+            let mark = (Context::Batch, Action::List(ListKey::Mark), "marks a row");
+            self.advice = Some(keymap.told(words, &[mark]));
         }
         self.marks.extend(ids);
     }
 
-    pub fn marked(&self, open: Vec<OpenRequest>) -> Vec<OpenRequest> {
-        open.into_iter().filter(|one| self.marks.contains(&one.id)).collect()
+    /// Returns the marked requests, or else the chosen one.
+    pub fn marked_or(&self, (mut open, chosen): OpenRows) -> Vec<OpenRequest> {
+        open.retain(|one| self.marks.contains(&one.id));
+        if open.is_empty() { chosen.into_iter().collect() } else { open }
     }
 
-    /// Returns the marked ones of these, or else the chosen one.
-    pub fn marked_or(&self, open: Vec<OpenRequest>, chosen: Option<OpenRequest>) -> Vec<OpenRequest> {
-        let mut these = self.marked(open);
-        if these.is_empty() {
-            these.extend(chosen);
+    /// Approves the marked requests in one round, or else the chosen one. `ask` returns what is to be sent for them, or
+    /// a request that cannot be approved and why.
+    pub fn yes<Subject: PartialEq>(
+        &mut self,
+        rows: OpenRows,
+        ask: impl FnOnce(&[RequestId]) -> Result<Vec<ClientRequest>, (RequestId, String)>,
+        dialogue: &mut Dialogue<Subject, Vec<ClientRequest>>,
+        keymap: &Keymap,
+        now_ms: u64,
+    ) -> Approved {
+        let these = self.marked_or(rows);
+        let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
+        let Some(risk) = these.iter().map(|one| one.risk).max() else { return Approved::Nothing };
+        let asked = match these.iter().find(|one| one.seen != Seen::All) {
+            Some(unseen) => Err((unseen.id.clone(), keymap.told("part of it is still unread", &SHOWS_MORE))),
+            None => ask(&ids),
+        };
+        match asked {
+            Ok(asked) => match dialogue.yes(asked, risk, Seen::All, now_ms) {
+                Yes::Send(asked) => Approved::Sent(ids, asked),
+                Yes::TooSoon | Yes::Unseen | Yes::Once => Approved::Nothing,
+            },
+            Err((id, why)) => {
+                self.advice = Some(why);
+                dialogue.withdraw();
+                dialogue.show_again(now_ms);
+                Approved::Not(id)
+            }
         }
-        these
     }
 
     /// Begins the reason for a denial of these.
@@ -168,9 +212,4 @@ impl RequestList {
     pub fn is_refusing(&self) -> bool {
         matches!(self.stage, ListStage::Reason { .. })
     }
-}
-
-/// Returns the key that marks one request, with its description.
-pub fn marks_one(context: Context) -> (Context, Action, &'static str) {
-    (context, Action::List(ListKey::Mark), "marks a row")
 }

@@ -23,7 +23,7 @@ pub enum Context {
     Rule,
     /// The width of a rule is being chosen at a card.
     Width,
-    /// A list of several requests has the focus.
+    /// A list of several requests has the focus: of this session, or the inbox.
     Batch,
     /// The question at a cap has the focus.
     Cap,
@@ -35,7 +35,7 @@ pub enum Context {
     Find,
     /// The query is complete, and letters go from match to match.
     Found,
-    /// The inbox is open.
+    /// The inbox is open; precedes the keys of every list of requests.
     Inbox,
     /// Its filter is being written.
     InboxFilter,
@@ -72,7 +72,7 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Transcript, Context::Global],
     &[Context::Find, Context::Text, Context::Global],
     &[Context::Found, Context::Global],
-    &[Context::Inbox, Context::Global],
+    &[Context::Inbox, Context::Batch, Context::Global],
     &[Context::InboxFilter, Context::Text, Context::Global],
     &[Context::Pager, Context::Global],
     &[Context::Pick, Context::Text, Context::Global],

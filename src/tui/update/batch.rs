@@ -8,13 +8,12 @@ use super::{form, panel, rule};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
-use crate::frontend::dialogue::{Seen, Yes};
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, CardPlace, Cards};
 use crate::tui::cells::CallState;
-use crate::tui::keys::{Action, Context, ListKey, Nav};
-use crate::tui::list::{ListStage, OpenRequest};
+use crate::tui::keys::{Action, Context, Keymap, ListKey};
+use crate::tui::list::{Approved, ListStage, OpenRows};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::transcript::Transcript;
@@ -122,13 +121,8 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
         ListKey::Whole => panel::page(model, cmds),
         ListKey::Why => card.turn_why(model.card_view.body_total),
         ListKey::Open => model.batch.opened = Some(card.request.id.clone()),
-        ListKey::Mark if card.is_high() && !card.is_seen() && !card.is_decided() => {
-            let (number, _) = model.cards.position();
-            let words = format!("{number} is HIGH: read all of it before marking");
-            model.batch.list.advice = Some(room(model, &words));
-        }
         ListKey::Mark | ListKey::MarkLow | ListKey::MarkMost | ListKey::No => {
-            model.batch.list.act(key, open(&model.cards), &model.keymap, Context::Batch);
+            model.batch.list.act(key, open(&model.cards), &model.keymap);
         }
         // A decided row has nothing to edit.
         ListKey::Edit | ListKey::Rule if card.is_decided() => {}
@@ -145,42 +139,32 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
 }
 
 /// Returns the rows that can be decided, and the current one of them.
-fn open(cards: &Cards) -> (Vec<OpenRequest>, Option<OpenRequest>) {
+fn open(cards: &Cards) -> OpenRows {
     (cards.shown().filter_map(Card::open).collect(), cards.current().and_then(Card::open))
-}
-
-/// Returns the words, and the keys that show more of a request.
-fn room(model: &Model, words: &str) -> String {
-    let whole = (Context::Batch, Action::List(ListKey::Whole), "shows all of it");
-    model.keymap.told(words, &[(Context::Global, Action::Nav(Nav::PageDown), ""), whole])
 }
 
 /// Approves the marked requests in one round, or else the chosen one.
 fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let (open, chosen) = open(&model.cards);
-    let these = model.batch.list.marked_or(open, chosen);
-    if let Some(unseen) = these.iter().find(|one| one.seen != Seen::All) {
-        return show_unseen(model, &unseen.id);
-    }
-    let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
-    let Some(risk) = these.iter().map(|one| one.risk).max() else { return };
-    let Some(asked) = approvals(model, &ids) else { return };
-    if let Yes::Send(asked) = model.dialogue.yes(asked, risk, Seen::All, model.now_ms) {
-        send(model, &ids, asked, "yes", cmds);
-        model.batch.list.advice = waits(model, &ids);
-        model.cards.to_open();
+    let Model { cards, keymap, dialogue, .. } = model;
+    let ask = |these: &[RequestId]| these.iter().map(|id| approval(cards, id, keymap)).collect();
+    match model.batch.list.yes(open(cards), ask, dialogue, keymap, model.now_ms) {
+        Approved::Nothing => {}
+        Approved::Not(id) => cards.go_to(Some(&id)),
+        Approved::Sent(ids, asked) => {
+            send(model, &ids, asked, "yes", cmds);
+            model.batch.list.advice = waits(model, &ids);
+            model.cards.to_open();
+        }
     }
 }
 
-/// Moves to a request that was not shown whole; approving keys are ignored for a moment.
-fn show_unseen(model: &mut Model, id: &RequestId) {
-    model.dialogue.withdraw();
-    model.cards.go_to(Some(id));
-    let (number, _) = model.cards.position();
-    let words = room(model, &format!("part of {number} is still unread"));
-    let again = model.keymap.shown(Context::Batch, Action::List(ListKey::Yes));
-    model.batch.list.advice = Some(format!("{words}, then {again} again"));
-    model.dialogue.show_again(model.now_ms);
+/// Returns the approval of a request, without skipped hunks, or why there is nothing to approve.
+fn approval(cards: &Cards, id: &RequestId, keymap: &Keymap) -> Result<ClientRequest, (RequestId, String)> {
+    let request = id.clone();
+    match cards.find(id).and_then(Card::yes) {
+        Some(approval) => Ok(ClientRequest::Op(Op::Decide { request, approval })),
+        None => Err((request, nothing_left(keymap, Context::Batch, Action::List(ListKey::No)))),
+    }
 }
 
 /// Sends the denial, with one reason for all.
@@ -201,26 +185,7 @@ fn send(
     cmds: &mut Vec<Cmd>,
 ) {
     cmds.extend(asked.into_iter().map(Cmd::Send));
-    these.iter().for_each(|id| model.batch.list.unmark(id));
     model.cards.send(these, word);
-}
-
-/// Returns one approval per request, without skipped hunks. If a request has no hunk left, moves to it and returns
-/// `None`.
-fn approvals(model: &mut Model, these: &[RequestId]) -> Option<Vec<ClientRequest>> {
-    let mut asks = Vec::new();
-    for id in these {
-        let Some(approval) = model.cards.find(id).and_then(Card::yes) else {
-            model.dialogue.withdraw();
-            model.cards.go_to(Some(id));
-            let no = Action::List(ListKey::No);
-            model.batch.list.advice = Some(nothing_left(&model.keymap, Context::Batch, no));
-            model.dialogue.show_again(model.now_ms);
-            return None;
-        };
-        asks.push(ClientRequest::Op(Op::Decide { request: id.clone(), approval }));
-    }
-    Some(asks)
 }
 
 /// Names the approved requests that wait for unapproved ones.

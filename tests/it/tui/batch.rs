@@ -145,7 +145,7 @@ fn marks_go_to_what_was_seen() {
     };
     let mut unseen = long().keys("<space>");
     assert_eq!(marks(&unseen), [false, false]);
-    assert!(unseen.shot().contains("! 2 is HIGH: read all of it before marking"));
+    assert!(unseen.shot().contains("! HIGH is marked once all of it was shown: Ctrl+Down, v"));
     let seen = long().keys(&"<pgdn>".repeat(20)).keys("<space>");
     assert_eq!(marks(&seen), [false, true]);
     let whole = long().keys("v").keys(&"<pgdn>".repeat(20)).keys("v").wait(600).keys("<space>");
@@ -158,7 +158,7 @@ fn nothing_unseen_is_run() {
     let mut screen = clipped.keys("<tab><space><down><space><up>y");
     assert!(screen.asks().is_empty());
     let shot = screen.shot();
-    assert!(shot.contains("! part of 2 is still unread"), "{shot}");
+    assert!(shot.contains("! part of it is still unread"), "{shot}");
     assert!(shot.contains("▸[x] 2"), "{shot}");
     let screen = screen.keys("yyy").wait(600).keys("y");
     assert!(screen.asks().is_empty(), "still not whole");

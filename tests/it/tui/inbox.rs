@@ -178,7 +178,9 @@ fn keys() {
         ("a mark taken back", "<space><down><space><space>y", vec![yes(&[1])]),
         ("HIGH by one key", "<down><down><down>y", vec![]),
         ("HIGH by a key held down", "<down><down><down>yyyyyy", vec![]),
-        ("HIGH never by marks", "<space><down><down><down><space>y", vec![yes(&[1])]),
+        ("HIGH among others by one key", "<space><down><down><down><space>y", vec![]),
+        ("HIGH never by marking all", "Ay", vec![]),
+        ("the key for editing goes to the card, or enlarges", "<down><down>ey", vec![yes(&[3])]),
         ("what was not shown whole", "<down><down><down><down>y", vec![]),
         ("no to the chosen one", "n<ret>", vec![no(&[1], None)]),
         (
@@ -209,6 +211,12 @@ fn high_is_confirmed_by_itself_after_a_moment() {
     assert!(once().shot().contains("HIGH: y again to approve, Esc back"));
     assert_eq!(once().wait(1_100).at("y").decided_all(), [yes(&[4])]);
     assert!(once().wait(1_100).at("<esc>y").decided_all().is_empty(), "taken back");
+    let marked = || five().at("<space><down><down><down><space>y").wait(1_100);
+    assert_eq!(marked().at("y").decided_all(), [yes(&[1, 4])], "also among others");
+    assert!(marked().at("<up><space>y").decided_all().is_empty(), "another set is another question");
+    let mut unseen = with(Screen::open(40, 10), lines()).at("<down><down><down><space>");
+    let shot = unseen.shot();
+    assert!(shot.contains("[ ] HIGH") && shot.contains("! HIGH is marked once all of it was"), "{shot}");
     assert!(once().wait(1_100).at("<up>").wait(10).at("<down>y").decided_all().is_empty(), "gone away from");
     let gone: Vec<InboxLine> = lines().into_iter().filter(|line| line.id != id(4)).collect();
     let gone = once().wait(1_100).notice(ServerMessage::Inbox { lines: gone }).at("y");
@@ -236,9 +244,7 @@ fn nothing_is_decided_in_the_first_moment() {
 fn what_is_long_is_shown_whole_first() {
     let end = "<s-down>".repeat(80);
     let last = "<down><down><down><down>";
-    assert!(
-        five().at(last).at("y").shot().contains("! part of it is still unread: Ctrl+Down, Enter enlarges")
-    );
+    assert!(five().at(last).at("y").shot().contains("! part of it is still unread: Ctrl+Down, v view"));
     assert_eq!(five().at(last).at(&end).at("y").decided_all(), [yes(&[5])]);
     let pages = "<pgdn>".repeat(20);
     assert_eq!(
@@ -257,7 +263,7 @@ fn unseen_ones_among_the_marked_come_first() {
     let mut screen = five().at("<down><down><down><down><space>").at("<up><up><up><up>y");
     assert!(screen.decided_all().is_empty());
     let shot = screen.shot();
-    assert!(shot.contains("! part of this one is still unread"), "{shot}");
+    assert!(shot.contains("! part of it is still unread"), "{shot}");
     assert!(shot.contains("▸ [x] medium edit_file"), "{shot}");
 }
 

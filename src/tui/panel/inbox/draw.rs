@@ -238,7 +238,7 @@ fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
                 DetailPlace::Alone => &[(Context::Global, Action::Nav(Nav::PageDown), "")],
                 DetailPlace::Beside | DetailPlace::Below => &[
                     (Context::Global, Action::Nav(Nav::LineDown), ""),
-                    (Context::Inbox, Action::List(ListKey::Open), "whole"),
+                    (Context::Batch, Action::List(ListKey::Open), "whole"),
                 ],
             });
             request(card, &frame, shape.detail_width, shape.detail_rows, &keys).lines
@@ -259,7 +259,7 @@ fn foot(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Vec<Line> {
     match &inbox.list.stage {
         ListStage::Choosing | ListStage::Filtering if screen.approved_once => {
             let keys = [
-                (Context::Inbox, Action::List(ListKey::Yes), "again to approve"),
+                (Context::Batch, Action::List(ListKey::Yes), "again to approve"),
                 (Context::Global, Action::Escape, "back"),
             ];
             vec![Line::of(screen.keymap.told("HIGH", &keys), Role::High)]
@@ -294,7 +294,7 @@ fn keys(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Line {
 }
 
 fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
-    let on = |key, words| (Context::Inbox, Action::List(key), words);
+    let on = |key, words| (Context::Batch, Action::List(key), words);
     let (yes, no) = match inbox.marked() {
         0 => ("yes".to_owned(), "no…".to_owned()),
         marked => (format!("approve {marked}"), format!("deny {marked}…")),
@@ -302,7 +302,7 @@ fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
     let mut wanted = vec![
         on(ListKey::Yes, yes.as_str()),
         on(ListKey::No, &no),
-        on(ListKey::Later, "later"),
+        (Context::Inbox, Action::List(ListKey::Later), "later"),
         on(ListKey::Mark, "mark"),
     ];
     let escape = match inbox.view {

@@ -1,7 +1,7 @@
 //! The keys of the inbox, and the owner's answers to it.
 //!
-//! All decisions of a round are sent as one request; a row waits until the owner sends the list again. A high-risk
-//! request is approved only alone. The conditions for an approval are defined by `frontend::dialogue`.
+//! All decisions of a round are sent as one request; a row waits until the owner sends the list again. What the keys of
+//! all lists do is in `tui::list`.
 
 use std::collections::HashSet;
 
@@ -9,28 +9,26 @@ use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape};
 use super::{Chosen, Inbox, InboxRow, InboxScope, Listing, View, draw};
 use crate::approval::{Approval, RequestId};
-use crate::frontend::dialogue::{Seen, Yes};
 use crate::frontend::protocol::{ClientRequest, Holder, InboxLine, ServerMessage};
 use crate::store::RequestState;
-use crate::tool::Risk;
 use crate::tui::batch::Question;
 use crate::tui::cards::{Card, Cards};
 use crate::tui::cells;
 use crate::tui::composer::Editor;
 use crate::tui::keys::{Action, CHOOSE, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
 use crate::tui::line::Line;
-use crate::tui::list::{ListStage, OpenRequest, REASON, REASON_HINTS};
+use crate::tui::list::{Approved, ListStage, OpenRows, REASON, REASON_HINTS};
 use crate::tui::panel::{PanelContext, PanelState, Screen, Then};
 
 const INBOX: &[StatusHint] = &[
-    (Context::Inbox, CHOOSE, " choose"),
+    (Context::Batch, CHOOSE, " choose"),
     (Context::Inbox, &[Action::List(ListKey::Filter)], " filter"),
     (Context::Inbox, &[Action::List(ListKey::Narrow)], " one session"),
     (Context::Inbox, &[Action::List(ListKey::Resume)], " resume"),
     (Context::Inbox, &[Action::List(ListKey::OpenSession)], " open session"),
 ];
 const INBOX_OF_ONE: &[StatusHint] = &[
-    (Context::Inbox, CHOOSE, " choose"),
+    (Context::Batch, CHOOSE, " choose"),
     (Context::Inbox, &[Action::List(ListKey::Filter)], " filter"),
     (Context::Inbox, &[Action::List(ListKey::Narrow)], " all sessions"),
     (Context::Inbox, &[Action::List(ListKey::Resume)], " resume"),
@@ -44,7 +42,7 @@ const INBOX_FILTER: &[StatusHint] = &[
 impl PanelState for Inbox {
     fn contexts(&self) -> &'static [Context] {
         match self.list.stage {
-            ListStage::Choosing => &[Context::Inbox, Context::Global],
+            ListStage::Choosing => &[Context::Inbox, Context::Batch, Context::Global],
             ListStage::Filtering => &[Context::InboxFilter, Context::Text, Context::Global],
             ListStage::Reason { .. } => REASON,
         }
@@ -61,11 +59,13 @@ impl PanelState for Inbox {
     fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
         match action {
             Action::FocusCard => return Some(Then::Close),
+            // Help would take the place of the list, and of its marks.
+            Action::Help => {}
             Action::Escape => return Some(self.escape(cx)),
             Action::List(key) => return Some(self.list_key(key, cx)),
             Action::Card(CardKey::SendNo) => {
                 if let Some((no, of)) = self.list.take_no() {
-                    self.decide(&of, &no, "no", cx);
+                    self.decide(&of, no, "no", cx);
                 }
             }
             Action::Nav(nav) => self.navigate(nav, cx),
@@ -182,11 +182,11 @@ impl Inbox {
         self.list.advice = None;
         match key {
             ListKey::Mark | ListKey::MarkLow | ListKey::MarkMost | ListKey::No => {
-                self.list.act(key, self.open_rows(), cx.screen.keymap, Context::Inbox);
+                self.list.act(key, self.open_rows(), cx.screen.keymap);
             }
             ListKey::Yes => self.yes(cx),
             ListKey::Later => self.later(cx),
-            ListKey::Open => return self.look_at(cx),
+            ListKey::Open | ListKey::Edit => return self.look_at(cx),
             ListKey::Whole => self.turn_view(),
             ListKey::Why => self.fold(|card| card.why = card.why.turned()),
             ListKey::Resume => self.resume(cx),
@@ -194,7 +194,8 @@ impl Inbox {
             ListKey::Filter => self.list.stage = ListStage::Filtering,
             ListKey::Filtered => self.list.stage = ListStage::Choosing,
             ListKey::Narrow => self.turn_scope(),
-            ListKey::Edit | ListKey::Rule => {}
+            // A rule is written at the card of a request.
+            ListKey::Rule => {}
         }
         self.follow(cx);
         Then::Stay
@@ -214,7 +215,7 @@ impl Inbox {
     }
 
     /// Returns the listed requests that can be decided, in the order of the list, and the chosen one of them.
-    fn open_rows(&self) -> (Vec<OpenRequest>, Option<OpenRequest>) {
+    pub fn open_rows(&self) -> OpenRows {
         let chosen = self.chosen().and_then(|line| self.open(line));
         (self.requests().filter_map(|line| self.open(line)).collect(), chosen)
     }
@@ -234,30 +235,18 @@ impl Inbox {
         }
     }
 
-    /// Approves the marked requests in one round, except high-risk ones; with nothing marked, the chosen request.
+    /// Approves the marked requests in one round, or else the chosen one.
     fn yes(&mut self, cx: &mut PanelContext<'_>) {
-        let (open, chosen) = self.open_rows();
-        let mut these = self.list.marked(open);
-        let marked = these.len();
-        these.retain(|one| one.risk != Risk::High);
-        let mut left = marked - these.len();
-        if these.is_empty() {
-            these.extend(chosen);
-            left = 0;
-        }
-        if let Some(unseen) = these.iter().find(|one| one.seen != Seen::All) {
-            return self.show_unseen(&unseen.id, cx);
-        }
-        let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
-        let Some(risk) = these.iter().map(|one| one.risk).max() else {
-            cx.dialogue.withdraw();
-            return;
-        };
-        let asked = vec![ClientRequest::DecideAll { requests: ids.clone(), approval: Approval::yes() }];
-        if let Yes::Send(asked) = cx.dialogue.yes(asked, risk, Seen::All, cx.now_ms) {
-            asked.into_iter().for_each(|request| cx.send(request));
-            self.sent(&ids, "yes", cx.now_ms);
-            self.list.advice = left_out(left).or_else(|| self.resumable(&ids, cx.screen.keymap));
+        let ask = |these: &[RequestId]| Ok(vec![decision(these, Approval::yes())]);
+        let rows = self.open_rows();
+        match self.list.yes(rows, ask, cx.dialogue, cx.screen.keymap, cx.now_ms) {
+            Approved::Nothing => {}
+            Approved::Not(id) => self.go_to(&id),
+            Approved::Sent(ids, asked) => {
+                asked.into_iter().for_each(|request| cx.send(request));
+                self.sent(&ids, "yes", cx.now_ms);
+                self.list.advice = self.resumable(&ids, cx.screen.keymap);
+            }
         }
     }
 
@@ -269,38 +258,20 @@ impl Inbox {
         Some(keymap.told("approved; its session is not open anywhere", &resume))
     }
 
-    /// Goes to a request that was not shown whole; approving keys are ignored for a moment.
-    fn show_unseen(&mut self, id: &RequestId, cx: &mut PanelContext<'_>) {
-        cx.dialogue.withdraw();
-        let words = if self.chosen_id().as_ref() == Some(id) {
-            "part of it is still unread"
-        } else {
-            "part of this one is still unread"
-        };
-        self.go_to(id);
-        let keys = [
-            (Context::Global, Action::Nav(Nav::LineDown), ""),
-            (Context::Inbox, Action::List(ListKey::Open), "enlarges"),
-        ];
-        self.list.advice = Some(cx.screen.keymap.told(words, &keys));
-        cx.dialogue.show_again(cx.now_ms);
-    }
-
     /// Sends the same decision for all of these.
     fn decide(
         &mut self,
         these: &[RequestId],
-        approval: &Approval,
+        approval: Approval,
         word: &'static str,
         cx: &mut PanelContext<'_>,
     ) {
-        cx.send(ClientRequest::DecideAll { requests: these.to_vec(), approval: approval.clone() });
+        cx.send(decision(these, approval));
         self.sent(these, word, cx.now_ms);
     }
 
     fn later(&mut self, cx: &mut PanelContext<'_>) {
-        let (open, chosen) = self.open_rows();
-        let these = self.list.marked_or(open, chosen);
+        let these = self.list.marked_or(self.open_rows());
         let waiting = self.requests().filter(|line| line.state == RequestState::Waiting);
         let waiting: HashSet<&RequestId> = waiting.map(|line| &line.id).collect();
         let wanted = these.into_iter().map(|one| one.id).filter(|id| waiting.contains(id));
@@ -308,7 +279,7 @@ impl Inbox {
         if wanted.is_empty() {
             self.advise("already postponed");
         } else {
-            self.decide(&wanted, &Approval::Later, "later", cx);
+            self.decide(&wanted, Approval::Later, "later", cx);
         }
     }
 
@@ -440,12 +411,7 @@ impl Inbox {
     }
 }
 
-/// Says how many high-risk requests were left out of an approval.
-fn left_out(high: usize) -> Option<String> {
-    let verb = match high {
-        0 => return None,
-        1 => "left: approve it on its own",
-        _ => "left: approve each on its own",
-    };
-    Some(format!("{high} HIGH {verb}"))
+/// Returns the request for one decision on all of these, whoever has their sessions.
+fn decision(these: &[RequestId], approval: Approval) -> ClientRequest {
+    ClientRequest::DecideAll { requests: these.to_vec(), approval }
 }
