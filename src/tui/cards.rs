@@ -145,6 +145,11 @@ impl Card {
         self.request.risk == Risk::High
     }
 
+    /// Whether arguments have untrusted text.
+    pub fn is_tainted(&self) -> bool {
+        !self.request.taint.is_empty()
+    }
+
     /// Whether it may be approved: all of it was shown.
     pub fn is_seen(&self) -> bool {
         self.seen == Seen::All
@@ -166,8 +171,7 @@ impl Card {
 
     /// Returns its data for a list, unless a decision was sent.
     pub fn open(&self) -> Option<OpenRequest> {
-        let Request { id, risk, taint, .. } = &self.request;
-        let is_tainted = !taint.is_empty();
+        let (Request { id, risk, .. }, is_tainted) = (&self.request, self.is_tainted());
         (!self.is_decided()).then(|| OpenRequest { id: id.clone(), risk: *risk, seen: self.seen, is_tainted })
     }
 

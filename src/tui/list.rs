@@ -18,7 +18,7 @@ pub const REASON_HINTS: &[StatusHint] =
     &[(Context::Reason, &[Action::Card(CardKey::SendNo)], " deny, with or without a reason")];
 
 /// The keys that show more of the chosen request.
-const SHOWS_MORE: [(Context, Action, &str); 2] = [
+pub const SHOWS_MORE: [(Context, Action, &str); 2] = [
     (Context::Global, Action::Nav(Nav::LineDown), ""),
     (Context::Batch, Action::List(ListKey::Whole), "view"),
 ];

@@ -4,25 +4,22 @@
 use std::ops::Range;
 
 use super::card::{
-    BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, Sheet, WIDEST, advice, decide, facts, fitting,
-    keys_line, more, sources, taint_mark,
+    BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, Sheet, WIDEST, decide, facts, fitting, keys_line, more,
+    sources,
 };
-use super::list::{Columns, detail, mark, reason, reason_keys, risk_role};
+use super::list::{BESIDE, Columns, Foot, Row, beside, decides, detail, heading, reason_keys, split};
 use super::{call, diff};
-use crate::approval::RequestId;
 use crate::config::Mode;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{Preview, Undo};
 use crate::tui::batch::{After, BatchRow, dropped, notes, numbers};
+use crate::tui::boxed::column;
 use crate::tui::cards::{Card, CardStage};
-use crate::tui::composer::Rows;
-use crate::tui::keys::{Action, Context, Hint, Keymap, ListKey};
+use crate::tui::completion::window;
+use crate::tui::keys::{Action, Context, Hint, ListKey};
 use crate::tui::line::Line;
-use crate::tui::list::{ListStage, Mark, RequestList};
+use crate::tui::list::{Mark, RequestList};
 use crate::tui::theme::{Glyphs, Role};
-
-/// From this width on the detail is beside the list.
-const SPLIT: usize = 120;
 
 /// The widest column of dependencies and undo, in cells.
 const AFTER: usize = 25;
@@ -56,19 +53,16 @@ pub fn draw(list: &BatchView<'_>, frame: &Frame<'_>) -> Drawn {
     let shape = BatchShape::of(frame);
     let mut sheet = Sheet::new(frame, shape.width);
     let foot = foot(list, frame, sheet.inner);
-    let above = 2 + foot.len();
+    let above = 2 + foot.lines.len();
     sheet.border(&title(list, frame), &badge(list), 0);
     let mut view = match shape.side {
-        Some(_) => beside(&mut sheet, list, &shape, frame.rows.saturating_sub(above)),
+        Some(side) => side_by_side(&mut sheet, list, &shape, side, frame.rows.saturating_sub(above)),
         None => stacked(&mut sheet, list, &shape, frame.rows.saturating_sub(above)),
     };
     view.line += 1;
     sheet.drawn.list = view;
-    if let ListStage::Reason { editor, .. } = &list.list.stage {
-        let column = Rows::of(editor, sheet.inner - 4).cursor.column;
-        sheet.drawn.cursor = Some(sheet.place(sheet.drawn.lines.len() + 1, 2 + column));
-    }
-    for line in foot {
+    sheet.drawn.cursor = foot.cursor.map(|column| sheet.place(sheet.drawn.lines.len() + 1, column));
+    for line in foot.lines {
         sheet.put(line);
     }
     sheet.end(&keys(list, frame, shape.width, sheet.keys_room()));
@@ -86,9 +80,9 @@ struct BatchShape {
 
 impl BatchShape {
     fn of(frame: &Frame<'_>) -> Self {
-        if frame.columns >= SPLIT && frame.rows >= LOW {
-            let side = (frame.columns - 4) * 11 / 20;
-            return Self { width: frame.columns, side: Some(side), detail: frame.columns - 4 - side - 3 };
+        if frame.columns >= BESIDE && frame.rows >= LOW {
+            let (side, detail) = split(frame.columns - 4);
+            return Self { width: frame.columns, side: Some(side), detail };
         }
         let width = frame.look.width.min(WIDEST);
         let detail = width.saturating_sub(if width < NARROW { 2 } else { 4 });
@@ -127,7 +121,7 @@ fn stacked(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room
     let head = usize::from(!low);
     let room = room.saturating_sub(2 * head + notes.len());
     let least = if low { 3 } else { (room / 2).max(4) };
-    let window = window(list, room.saturating_sub(least));
+    let window = window(list.rows.len(), list.cursor, room.saturating_sub(least).max(1));
     let space = room.saturating_sub(window.len()).min(tallest(list, frame, shape)).clamp(1, BODY);
     let table = BatchTable::of(list, sheet.inner, frame);
     if !low {
@@ -149,12 +143,17 @@ fn stacked(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room
     view
 }
 
-fn beside(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room: usize) -> ListView {
+fn side_by_side(
+    sheet: &mut Sheet<'_>,
+    list: &BatchView<'_>,
+    shape: &BatchShape,
+    side: usize,
+    room: usize,
+) -> ListView {
     let frame = sheet.frame;
-    let side = shape.side.unwrap_or(shape.width);
     let notes = notes_lines(list, side, frame.look.glyphs);
     let below = if notes.is_empty() { 0 } else { notes.len() + 1 };
-    let window = window(list, room.saturating_sub(1 + below));
+    let window = window(list.rows.len(), list.cursor, room.saturating_sub(1 + below).max(1));
     let table = BatchTable::of(list, side, frame);
     let mut left = vec![table.head(list, &window)];
     left.extend(window.clone().map(|index| table.row(list, index, frame)));
@@ -163,22 +162,13 @@ fn beside(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room:
         left.extend(notes);
     }
     let space = tallest(list, frame, shape).clamp(1, room.saturating_sub(2).max(1));
-    let mut right = vec![detail_title(list, shape.detail, frame.look.glyphs), Line::new()];
-    right.extend(detail_lines(sheet, list.card(), shape.detail, space));
-    for at in 0..left.len().max(right.len()) {
-        let mut line = left.get(at).cloned().unwrap_or_default().cut(side);
-        line.pad_to(side);
-        line = line.with(format!(" {} ", frame.look.glyphs.side), Role::Dim);
-        sheet.put(line.joined(right.get(at).cloned().unwrap_or_default()));
-    }
+    let (card, glyphs) = (list.card(), frame.look.glyphs);
+    let title = heading(&card.request.tool, card.request.risk, card.is_tainted(), glyphs);
+    let title = Line::of(format!("{} ", list.cursor + 1), Role::Text).joined(title);
+    let mut right = vec![title, Line::new()];
+    right.extend(detail_lines(sheet, card, shape.detail, space));
+    beside(left, right, side, glyphs).into_iter().for_each(|line| sheet.put(line));
     ListView { line: 1, from: window.start, count: window.len() }
-}
-
-/// Returns the rows that fit, with the cursor's among them.
-fn window(list: &BatchView<'_>, room: usize) -> Range<usize> {
-    let count = list.rows.len().min(room).max(1);
-    let from = list.cursor.saturating_sub(count / 2).min(list.rows.len() - count);
-    from..from + count
 }
 
 /// Returns at least `space` lines: the scrolled body of the request and its facts.
@@ -190,16 +180,6 @@ fn detail_lines(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) 
     sheet.drawn.body_total = detail.total;
     detail.lines.resize(space.max(detail.lines.len()), Line::new());
     detail.lines
-}
-
-/// Returns the title of a detail beside the list.
-fn detail_title(list: &BatchView<'_>, width: usize, glyphs: &Glyphs) -> Line {
-    let card = list.card();
-    let left = Line::of(format!("{} ", list.cursor + 1), Role::Text)
-        .with(card.request.tool.as_str(), Role::Tool)
-        .joined(taint_mark(card, glyphs));
-    let right = Line::of(card.request.risk.word(), risk_role(card.request.risk));
-    Line::spread(left, right, width)
 }
 
 fn notes_lines(list: &BatchView<'_>, width: usize, glyphs: &Glyphs) -> Vec<Line> {
@@ -238,9 +218,6 @@ fn badge(list: &BatchView<'_>) -> Line {
 /// The columns of the list.
 struct BatchTable {
     columns: Columns,
-    digits: usize,
-    /// The width of the taint mark, if any row has it.
-    taint: usize,
     after: usize,
 }
 
@@ -248,15 +225,9 @@ impl BatchTable {
     fn of(list: &BatchView<'_>, width: usize, frame: &Frame<'_>) -> Self {
         let digits = list.rows.len().to_string().len();
         let tools = list.rows.iter().map(|row| &row.card.request.tool);
-        let columns = Columns::of(width, NARROW - 4, 6 + digits, tools);
+        let columns = Columns::of(width, NARROW - 4, digits, tools);
         let after = list.rows.iter().map(|row| after(row, frame).width()).max().unwrap_or(0);
-        let is_tainted = list.rows.iter().any(|row| !row.card.request.taint.is_empty());
-        Self {
-            after: if columns.is_narrow { 0 } else { after.min(AFTER) },
-            columns,
-            digits,
-            taint: if is_tainted { 2 } else { 0 },
-        }
+        Self { after: if columns.is_narrow { 0 } else { after.min(AFTER) }, columns }
     }
 
     fn head(&self, list: &BatchView<'_>, window: &Range<usize>) -> Line {
@@ -265,32 +236,24 @@ impl BatchTable {
         } else {
             String::new()
         };
-        let mut right = Line::of("after", Role::Dim);
-        right.pad_to(self.after);
-        self.columns.head(&hidden, if self.after == 0 { Line::new() } else { right })
+        let right = if self.after == 0 { Line::new() } else { Line::of("after", Role::Dim) };
+        self.columns.head(&hidden, column(right, self.after))
     }
 
     fn row(&self, list: &BatchView<'_>, index: usize, frame: &Frame<'_>) -> Line {
         let row = &list.rows[index];
         let request = &row.card.request;
-        let glyphs = frame.look.glyphs;
-        let mut lead = Line::of(if index == list.cursor { glyphs.folded } else { " " }, Role::Waiting);
-        lead.push(mark(row.mark, glyphs));
-        let lead = lead.with(format!(" {:>1$} ", index + 1, self.digits), Role::Text);
-        let mut taint = match (self.taint, request.taint.is_empty()) {
-            (1.., false) => Line::of(glyphs.taint, Role::Waiting),
-            (0, _) | (_, true) => Line::new(),
+        let row = Row {
+            is_chosen: index == list.cursor,
+            mark: row.mark,
+            number: index + 1,
+            risk: request.risk,
+            tool: &request.tool,
+            what: what(row.card),
+            is_tainted: row.card.is_tainted(),
+            right: column(after(row, frame), self.after),
         };
-        taint.pad_to(self.taint);
-        let (what, right) = if self.after == 0 {
-            // Without room at the right, the mark precedes the words.
-            (taint.joined(what(row.card)), Line::new())
-        } else {
-            let mut right = taint.joined(after(row, frame).cut(self.after));
-            right.pad_to(self.taint + self.after);
-            (what(row.card), right)
-        };
-        self.columns.row(lead, request.risk, &request.tool, what, right)
+        self.columns.row(row, frame.look.glyphs)
     }
 }
 
@@ -332,45 +295,21 @@ fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
     line
 }
 
-/// Returns the lines above the keys.
-fn foot(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Vec<Line> {
-    let mut lines = match &list.list.stage {
-        ListStage::Choosing | ListStage::Filtering if frame.approved_once => {
-            vec![Line::of(approved_once(list, frame.keymap), Role::High)]
-        }
-        ListStage::Choosing | ListStage::Filtering => Vec::new(),
-        ListStage::Reason { editor, of } => reason(refusal(list, of), editor, width - 4).to_vec(),
-    };
-    let words = list.list.advice.as_ref().or(list.card().advice.as_ref());
-    lines.extend(words.into_iter().flat_map(|words| advice(words, width)));
-    lines
+fn foot(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Foot {
+    let open = || list.rows.iter().filter_map(|row| row.card.open()).collect();
+    let due = frame.approved_once.then(|| (open(), list.card().open()));
+    Foot::of(list.list, due, &denied(list), list.card().advice.as_ref(), frame.keymap, width)
 }
 
-/// Describes the high-risk requests that were approved once: the marked ones, or else the chosen one.
-fn approved_once(list: &BatchView<'_>, keymap: &Keymap) -> String {
-    let marked: Vec<usize> = (0..list.rows.len()).filter(|at| list.rows[*at].mark == Mark::On).collect();
-    let these = if marked.is_empty() { vec![list.cursor] } else { marked };
-    let high: Vec<usize> = these.iter().copied().filter(|at| list.rows[*at].card.is_high()).collect();
-    let verb = if high.len() == 1 { "is" } else { "are" };
-    let again = match these.len() {
-        1 => "again runs it".to_owned(),
-        all => format!("again runs all {all}"),
-    };
-    let keys = [
-        (Context::Batch, Action::List(ListKey::Yes), again.as_str()),
-        (Context::Global, Action::Escape, "back"),
-    ];
-    keymap.told(&format!("{} {verb} HIGH", numbers(&high)), &keys)
-}
-
-fn refusal(list: &BatchView<'_>, of: &[RequestId]) -> String {
-    let index = |id: &RequestId| list.rows.iter().position(|row| row.card.request.id == *id);
-    let of: Vec<usize> = of.iter().filter_map(index).collect();
-    let lost = match dropped(list.rows, &of) {
+/// Names the rows to be denied, and those that cannot run without them.
+fn denied(list: &BatchView<'_>) -> String {
+    let is_denied = |at: &usize| list.list.refused().contains(&list.rows[*at].card.request.id);
+    let denied: Vec<usize> = (0..list.rows.len()).filter(is_denied).collect();
+    let lost = match dropped(list.rows, &denied) {
         lost if lost.is_empty() => String::new(),
         lost => format!(" cancels {}", numbers(&lost)),
     };
-    format!("deny {}{lost}: reason for the model (optional)", numbers(&of))
+    format!(" {}{lost}", numbers(&denied))
 }
 
 fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> Line {
@@ -382,14 +321,9 @@ fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> L
         return keys_line(&reason_keys(keymap), dot);
     }
     let on = |key, words| (Context::Batch, Action::List(key), words);
-    let (yes, no) = match list.marked() {
-        0 => (format!("yes to {}", list.cursor + 1), "no…".to_owned()),
-        marked => (format!("yes to {marked} marked"), format!("no to {marked}…")),
-    };
-    let by_itself = frame.holds == Holds::KeysByItself;
-    let first = [on(ListKey::Yes, yes.as_str()), on(ListKey::No, &no), on(ListKey::Whole, "view all")];
-    if by_itself {
-        let mut shown = keymap.hints(&first);
+    let mut shown = decides(&format!(" to {}", list.cursor + 1), list.marked(), keymap);
+    shown.extend(keymap.hints(&[on(ListKey::Whole, "view all")]));
+    if frame.holds == Holds::KeysByItself {
         let more =
             [(Context::Global, Action::ToggleFocus, "more keys"), (Context::Global, Action::Escape, "later")];
         shown.extend(keymap.hints(&more));
@@ -405,7 +339,6 @@ fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> L
         on(ListKey::Open, "open"),
         (Context::Global, Action::Escape, escape),
     ];
-    let mut shown = keymap.hints(&first);
     shown.extend(keymap.hints(&rest));
     if width < NARROW {
         let says_itself = |hint: &&mut Hint| {

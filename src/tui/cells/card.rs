@@ -136,7 +136,7 @@ pub fn heading(card: &Card, glyphs: &Glyphs) -> Line {
     Line::of(request.tool.as_str(), Role::Tool)
         .with(" ", Role::Text)
         .with(call::subject(&request.args), Role::Text)
-        .joined(taint_mark(card, glyphs))
+        .joined(taint_mark(card.is_tainted(), glyphs))
 }
 
 /// Returns the risk of a request and the size of its change, for a line of `width` cells.

@@ -102,7 +102,7 @@ fn fill(sheet: &mut Sheet<'_>, card: &Card, form: &Form, height: usize) {
     let glyphs = sheet.frame.look.glyphs;
     let title = Line::of(format!("{} edit ", glyphs.waiting), Role::Waiting)
         .with(card.request.tool.as_str(), Role::Tool)
-        .joined(taint_mark(card, glyphs));
+        .joined(taint_mark(card.is_tainted(), glyphs));
     sheet.border(&title, &badge(card, form, glyphs.dot), 0);
     let rows = match form.mode {
         Mode::Fields => fields(sheet, card, form),

@@ -1,25 +1,45 @@
-//! Shared drawing of request lists: columns, one request in detail, and the reason of a denial. Only draws. The batch
-//! list is drawn by `cells::batch`, the inbox by its panel.
+//! Shared drawing of request lists: rows, one request in detail, and what stands above the keys. Only draws. The batch
+//! list is composed by `cells::batch`, the inbox by its panel.
 
-use super::card::{Frame, LOW, OutOfSight, facts, hint, prepare_detail};
+use super::card::{Frame, LOW, OutOfSight, advice, facts, hint, prepare_detail, taint_mark};
 use crate::message::ToolName;
 use crate::stdx::text::width;
 use crate::tool::Risk;
+use crate::tui::boxed::column;
 use crate::tui::cards::Card;
-use crate::tui::composer::{Editor, Rows};
-use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap};
-use crate::tui::line::{Line, Span};
-use crate::tui::list::Mark;
+use crate::tui::composer::Rows;
+use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, ListKey};
+use crate::tui::line::{Ink, Line, Span};
+use crate::tui::list::{ListStage, Mark, OpenRequest, OpenRows, RequestList};
 use crate::tui::theme::{Glyphs, Role};
 
 /// The widest name of a tool, in cells.
 const TOOL: usize = 13;
 
+/// From this width on the chosen request is beside its list.
+pub const BESIDE: usize = 120;
+
+/// Most lines of advice.
+const MOST_SAID: usize = 3;
+
+/// A row of a list.
+pub struct Row<'a> {
+    pub is_chosen: bool,
+    pub mark: Mark,
+    /// Its number, from 1; shown in a list with numbers.
+    pub number: usize,
+    pub risk: Risk,
+    pub tool: &'a ToolName,
+    pub what: Line,
+    pub is_tainted: bool,
+    pub right: Line,
+}
+
 /// The columns of a list, in cells.
 pub struct Columns {
     pub width: usize,
-    /// Cursor, mark and anything else before the risk.
-    lead: usize,
+    /// The numbers of the rows; 0 for a list without.
+    digits: usize,
     risk: usize,
     tool: usize,
     /// Whether names are shortened.
@@ -27,27 +47,28 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Computes the columns for these tools; a list of less than `narrow` cells has shorter names.
+    /// Computes the columns for these tools and numbers of so many digits; a list of less than `narrow` cells has shorter
+    /// names.
     pub fn of<'a>(
         width: usize,
         narrow: usize,
-        lead: usize,
+        digits: usize,
         tools: impl Iterator<Item = &'a ToolName>,
     ) -> Self {
         let is_narrow = width < narrow;
         let tool = tools.map(|tool| self::width(tool.as_str())).max().unwrap_or(0);
         let (risk, most) = if is_narrow { (4, 10) } else { (6, TOOL) };
-        Self { width, lead, risk, tool: tool.clamp(4, most), is_narrow }
+        Self { width, digits, risk, tool: tool.clamp(4, most), is_narrow }
     }
 
-    /// Returns the cells between the tool names and the right column.
-    pub fn room(&self, right: usize) -> usize {
-        self.width.saturating_sub(self.lead + self.risk + self.tool + 2 + right)
+    /// Returns the cells before the risk: cursor, mark and number.
+    fn lead(&self) -> usize {
+        5 + self.digits + usize::from(self.digits > 0)
     }
 
     /// Returns the column names; `hidden` says which rows are shown, unless all are.
     pub fn head(&self, hidden: &str, right: Line) -> Line {
-        let mut line = Line::of(" ".repeat(self.lead), Role::Dim);
+        let mut line = Line::of(" ".repeat(self.lead()), Role::Dim);
         for (name, cells) in [("risk", self.risk), ("tool", self.tool)] {
             line = line.with(format!("{name:<cells$} "), Role::Dim);
         }
@@ -58,20 +79,54 @@ impl Columns {
         Line::spread(line, right, self.width)
     }
 
-    pub fn row(&self, lead: Line, risk: Risk, tool: &ToolName, what: Line, right: Line) -> Line {
-        let word = match risk {
+    pub fn row(&self, row: Row<'_>, glyphs: &Glyphs) -> Line {
+        let word = match row.risk {
             Risk::Medium if self.risk < 6 => "med",
-            Risk::Low | Risk::Medium | Risk::High => risk.word(),
+            risk @ (Risk::Low | Risk::Medium | Risk::High) => risk.word(),
         };
-        let mut tool = Line::of(tool.as_str(), Role::Tool).cut(self.tool);
-        tool.pad_to(self.tool + 1);
-        let left = lead.with(format!("{word:<0$} ", self.risk), risk_role(risk)).joined(tool);
-        Line::spread(left.joined(what), right, self.width)
+        let mut left = Line::of(if row.is_chosen { glyphs.folded } else { " " }, Role::Waiting);
+        left.push(mark(row.mark, glyphs));
+        if self.digits > 0 {
+            left = left.with(format!(" {:>1$}", row.number, self.digits), Role::Text);
+        }
+        let left = left.with(format!(" {word:<0$} ", self.risk), risk_role(row.risk));
+        let left = left.joined(column(Line::of(row.tool.as_str(), Role::Tool).cut(self.tool), self.tool + 1));
+        let taint = taint_mark(row.is_tainted, glyphs);
+        let right = row.right.width();
+        let room = self.width.saturating_sub(left.width() + taint.width() + right + usize::from(right > 0));
+        let mut what = row.what.cut(room);
+        if row.is_chosen {
+            what = what.painted(&(0..room), |ink| Ink { bold: true, ..ink });
+        }
+        Line::spread(left.joined(what).joined(taint), row.right, self.width)
     }
 }
 
+/// Names a request by its tool and risk.
+pub fn heading(tool: &ToolName, risk: Risk, is_tainted: bool, glyphs: &Glyphs) -> Line {
+    Line::of(tool.as_str(), Role::Tool)
+        .with(format!(" {}", risk.word()), risk_role(risk))
+        .joined(taint_mark(is_tainted, glyphs))
+}
+
+/// Divides cells between a list and the request beside it.
+pub fn split(room: usize) -> (usize, usize) {
+    let list = room * 11 / 20;
+    (list, room - list - 3)
+}
+
+/// Joins a list of `width` cells and the request beside it.
+pub fn beside(mut list: Vec<Line>, mut request: Vec<Line>, width: usize, glyphs: &Glyphs) -> Vec<Line> {
+    let rows = list.len().max(request.len());
+    list.resize(rows, Line::new());
+    request.resize(rows, Line::new());
+    let side = Line::of(format!(" {} ", glyphs.side), Role::Dim);
+    let joined = |(left, right)| column(left, width).joined(side.clone()).joined(right);
+    list.into_iter().zip(request).map(joined).collect()
+}
+
 /// Returns the box of a mark.
-pub fn mark(mark: Mark, glyphs: &Glyphs) -> Span {
+fn mark(mark: Mark, glyphs: &Glyphs) -> Span {
     match mark {
         Mark::Decided => Span::new(format!(" {} ", glyphs.still), Role::Waiting),
         Mark::On => Span::new("[x]", Role::Waiting),
@@ -79,7 +134,7 @@ pub fn mark(mark: Mark, glyphs: &Glyphs) -> Span {
     }
 }
 
-pub fn risk_role(risk: Risk) -> Role {
+fn risk_role(risk: Risk) -> Role {
     match risk {
         Risk::High => Role::High,
         Risk::Low | Risk::Medium => Role::Dim,
@@ -141,11 +196,66 @@ pub fn lay_out(card: &mut Card, frame: &Frame<'_>, width: usize, rows: usize) {
     card.saw(width, card.scroll..card.scroll + room, total);
 }
 
-/// Returns the reason being written, `room` cells wide, below its heading.
-pub fn reason(words: String, editor: &Editor, room: usize) -> [Line; 2] {
-    let rows = Rows::of(editor, room);
-    let written = Line::of("> ", Role::Waiting).joined(rows.line(editor, rows.cursor.row));
-    [Line::of(words, Role::Text), written]
+/// The lines above the keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Foot {
+    pub lines: Vec<Line>,
+    /// The column of the cursor in the second line, if a reason is being written.
+    pub cursor: Option<usize>,
+}
+
+impl Foot {
+    /// Returns the approval that is due once more or the reason being written, and the advice. `due` are the rows, if an
+    /// approval is due; `denied` names what the reason is for.
+    pub fn of(
+        list: &RequestList,
+        due: Option<OpenRows>,
+        denied: &str,
+        said: Option<&String>,
+        keymap: &Keymap,
+        width: usize,
+    ) -> Self {
+        let mut foot = Self { lines: Vec::new(), cursor: None };
+        match &list.stage {
+            ListStage::Choosing | ListStage::Filtering => {
+                foot.lines.extend(due.map(|rows| approved_once(&list.marked_or(rows), keymap)));
+            }
+            ListStage::Reason { editor, .. } => {
+                let rows = Rows::of(editor, width.saturating_sub(4));
+                let words = format!("deny{denied}: reason for the model (optional)");
+                let written = Line::of("> ", Role::Waiting).joined(rows.line(editor, rows.cursor.row));
+                foot.lines.extend([Line::of(words, Role::Text), written]);
+                foot.cursor = Some(2 + rows.cursor.column);
+            }
+        }
+        let said = list.advice.as_ref().or(said);
+        foot.lines.extend(said.into_iter().flat_map(|words| advice(words, width)).take(MOST_SAID));
+        foot
+    }
+}
+
+/// Describes the high-risk approval of these, which needs its key once more.
+fn approved_once(these: &[OpenRequest], keymap: &Keymap) -> Line {
+    let high = these.iter().filter(|one| one.risk == Risk::High).count();
+    let (words, again) = match these.len() {
+        1 => ("HIGH".to_owned(), "again to approve"),
+        all => (format!("{high} of {all} HIGH"), "again to approve all"),
+    };
+    let keys =
+        [(Context::Batch, Action::List(ListKey::Yes), again), (Context::Global, Action::Escape, "back")];
+    Line::of(keymap.told(&words, &keys), Role::High)
+}
+
+/// Returns the keys that approve and deny; `one` says what is approved while nothing is marked.
+pub fn decides(one: &str, marked: usize, keymap: &Keymap) -> Vec<Hint> {
+    let (yes, no) = match marked {
+        0 => (format!("yes{one}"), "no…".to_owned()),
+        marked => (format!("yes to {marked} marked"), format!("no to {marked}…")),
+    };
+    keymap.hints(&[
+        (Context::Batch, Action::List(ListKey::Yes), &yes),
+        (Context::Batch, Action::List(ListKey::No), &no),
+    ])
 }
 
 /// Returns the keys while a reason is written.

@@ -118,9 +118,9 @@ fn rounds() {
 #[test]
 fn high_needs_a_second_key_after_a_moment() {
     let once = || list().keys("<tab><space><down><down><space>y");
-    assert!(once().shot().contains("3 is HIGH: y again runs all 2, Esc back"));
+    assert!(once().shot().contains("1 of 2 HIGH: y again to approve all, Esc back"));
     let row = || list().keys("<tab><down><down>y");
-    assert!(row().shot().contains("3 is HIGH: y again runs it, Esc back"), "{}", row().shot());
+    assert!(row().shot().contains("HIGH: y again to approve, Esc back"), "{}", row().shot());
     assert_eq!(row().wait(1_100).keys("y").asks(), [&yes(3)]);
     assert_eq!(once().wait(1_100).keys("y").asks(), [&yes(1), &yes(3)]);
     assert!(once().wait(1_100).keys("<esc>y").asks().is_empty(), "taken back");

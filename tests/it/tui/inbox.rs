@@ -264,7 +264,7 @@ fn unseen_ones_among_the_marked_come_first() {
     assert!(screen.decided_all().is_empty());
     let shot = screen.shot();
     assert!(shot.contains("! part of it is still unread"), "{shot}");
-    assert!(shot.contains("▸ [x] medium edit_file"), "{shot}");
+    assert!(shot.contains("▸[x] medium edit_file"), "{shot}");
 }
 
 /// What the list says while another process decides, and of what it could not.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::frontend::protocol::Header;
-use crate::tui::cards::{BodyForm, Card};
+use crate::tui::cards::BodyForm;
 use crate::tui::cells::Look;
 use crate::tui::composer::Position;
 use crate::tui::keys::Keymap;
@@ -201,12 +201,8 @@ pub fn inner(width: usize) -> usize {
 }
 
 /// Returns the mark of tainted arguments.
-pub fn taint_mark(card: &Card, glyphs: &Glyphs) -> Line {
-    if card.request.taint.is_empty() {
-        Line::new()
-    } else {
-        Line::of(format!(" {}", glyphs.taint), Role::Waiting)
-    }
+pub fn taint_mark(is_tainted: bool, glyphs: &Glyphs) -> Line {
+    if is_tainted { Line::of(format!(" {}", glyphs.taint), Role::Waiting) } else { Line::new() }
 }
 
 /// The hidden part of a body: lines, and bytes that are not laid out.

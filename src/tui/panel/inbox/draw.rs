@@ -2,19 +2,19 @@
 //! made.
 
 use super::details::Detail;
-use super::shape::{DetailPlace, InboxShape, advice};
+use super::shape::{DetailPlace, InboxShape};
 use super::{APPROVED, Inbox, InboxRow, Listing, View};
 use crate::frontend::protocol::{Header, InboxLine};
 use crate::message::ToolName;
 use crate::stdx::text::{one_line_summary, short_path};
 use crate::store::RequestState;
 use crate::tui::boxed::{Boxed, column};
-use crate::tui::cells::card::{Frame, Holds, LOW, Wait, fitting, keys_line};
-use crate::tui::cells::list::{Columns, detail as request, mark, reason, reason_keys, risk_role};
-use crate::tui::composer::{Editor, Rows};
+use crate::tui::cells::card::{Frame, Holds, LOW, Wait, fitting};
+use crate::tui::cells::list::{Columns, Row, beside, decides, detail as request, heading, reason_keys};
+use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, Context, Hint, Keymap, ListKey, Nav};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
-use crate::tui::list::ListStage;
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::list::{ListStage, SHOWS_MORE};
 use crate::tui::panel::Screen;
 use crate::tui::theme::Role;
 
@@ -46,43 +46,32 @@ pub fn lines(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Line> {
             }
         }
         DetailPlace::Beside => {
-            let side = Line::of(format!(" {} ", screen.look.glyphs.side), Role::Dim);
-            for (left, right) in list(screen, inbox, &shape).into_iter().zip(detail(screen, inbox, &shape)) {
-                boxed.push(column(left, shape.list_width).joined(side.clone()).joined(right));
-            }
+            let (list, detail) = (list(screen, inbox, &shape), detail(screen, inbox, &shape));
+            let lines = beside(list, detail, shape.list_width, screen.look.glyphs);
+            lines.into_iter().for_each(|line| boxed.push(line));
         }
     }
-    foot(screen, inbox, shape.room).into_iter().take(shape.foot).for_each(|line| boxed.push(line));
+    shape.foot.lines.into_iter().for_each(|line| boxed.push(line));
     boxed.end(keys(screen, inbox, shape.room), Line::new())
 }
 
 /// Returns the cursor's row and column in the pane while a text is written.
 pub fn cursor(screen: &Screen<'_>, inbox: &Inbox) -> Option<(usize, usize)> {
     let shape = inbox.shape(screen);
-    let column = |editor: &Editor| 4 + Rows::of(editor, shape.room.saturating_sub(2)).cursor.column;
-    match &inbox.list.stage {
-        ListStage::Filtering => Some((1, column(&inbox.filter))),
-        ListStage::Reason { editor, .. } => Some((screen.rows.saturating_sub(2), column(editor))),
-        ListStage::Choosing => None,
+    if inbox.list.stage == ListStage::Filtering {
+        return Some((1, 4 + Rows::of(&inbox.filter, shape.room.saturating_sub(2)).cursor.column));
     }
+    shape.foot.cursor.map(|column| (screen.rows.saturating_sub(shape.foot.lines.len()), 2 + column))
 }
 
 fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
     match inbox.chosen().filter(|_| inbox.view == View::Whole) {
         Some(line) => Line::of(format!("{} ", screen.look.glyphs.waiting), Role::Waiting)
-            .joined(heading(screen, line))
+            .joined(heading(&line.tool, line.risk, line.tainted, screen.look.glyphs))
             .with(format!(" {} ", screen.look.glyphs.dot), Role::Dim)
             .with(one_line_summary(&line.title, 40), Role::Heading),
         None => Line::of(format!("{} waiting for you", screen.look.glyphs.waiting), Role::Waiting),
     }
-}
-
-/// Returns the tool and its risk.
-fn heading(screen: &Screen<'_>, line: &InboxLine) -> Line {
-    let taint = if line.tainted { format!(" {}", screen.look.glyphs.taint) } else { String::new() };
-    Line::of(line.tool.as_str(), Role::Tool)
-        .with(format!(" {}", line.risk.word()), risk_role(line.risk))
-        .with(taint, Role::Waiting)
 }
 
 fn count(inbox: &Inbox) -> Line {
@@ -172,7 +161,7 @@ impl InboxTable {
             })
         };
         let tools = visible().map(|line| -> &ToolName { &line.tool });
-        let columns = Columns::of(shape.list_width, NARROW, 6, tools);
+        let columns = Columns::of(shape.list_width, NARROW, 0, tools);
         let has_moments = !columns.is_narrow && visible().any(|line| line.expires.is_some());
         Self { columns, expires: if has_moments { EXPIRES + 2 } else { 0 } }
     }
@@ -186,19 +175,17 @@ impl InboxTable {
     }
 
     fn row(&self, screen: &Screen<'_>, inbox: &Inbox, line: &InboxLine, is_chosen: bool) -> Line {
-        let glyphs = screen.look.glyphs;
-        let cursor = if is_chosen { glyphs.folded } else { " " };
-        let mut lead = Line::of(cursor, Role::Waiting).with(" ", Role::Text);
-        lead.push(mark(inbox.mark(line), glyphs));
-        let right = self.right(line, inbox.decides(line), screen.keymap);
-        let taint = if line.tainted { format!(" {}", glyphs.taint) } else { String::new() };
-        let room = self.columns.room(right.width() + taint.chars().count() + 1);
-        let mut what = Line::of(one_line_summary(&line.summary, 200), Role::Text).cut(room);
-        if is_chosen {
-            what = what.painted(&(0..room), |ink| Ink { bold: true, ..ink });
-        }
-        let what = what.with(taint, Role::Waiting);
-        self.columns.row(lead.with(" ", Role::Text), line.risk, &line.tool, what, right)
+        let row = Row {
+            is_chosen,
+            mark: inbox.mark(line),
+            number: 0,
+            risk: line.risk,
+            tool: &line.tool,
+            what: Line::of(one_line_summary(&line.summary, 200), Role::Text),
+            is_tainted: line.tainted,
+            right: self.right(line, inbox.decides(line), screen.keymap),
+        };
+        self.columns.row(row, screen.look.glyphs)
     }
 
     /// Returns the age and expiry of a request, or the decision sent for it.
@@ -236,10 +223,7 @@ fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
             let frame = detail_frame(screen, header.as_deref(), shape);
             let keys = screen.keymap.row(match shape.place {
                 DetailPlace::Alone => &[(Context::Global, Action::Nav(Nav::PageDown), "")],
-                DetailPlace::Beside | DetailPlace::Below => &[
-                    (Context::Global, Action::Nav(Nav::LineDown), ""),
-                    (Context::Batch, Action::List(ListKey::Open), "whole"),
-                ],
+                DetailPlace::Beside | DetailPlace::Below => &SHOWS_MORE,
             });
             request(card, &frame, shape.detail_width, shape.detail_rows, &keys).lines
         }
@@ -247,32 +231,12 @@ fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     lines.truncate(shape.detail_rows);
     if let Some(line) = inbox.chosen().filter(|_| head > 0) {
         let title = Line::of(one_line_summary(&line.title, 40), Role::Dim);
-        lines.insert(0, Line::spread(heading(screen, line), title, shape.detail_width));
+        let heading = heading(&line.tool, line.risk, line.tainted, screen.look.glyphs);
+        lines.insert(0, Line::spread(heading, title, shape.detail_width));
         lines.insert(1, Line::new());
     }
     lines.resize(shape.detail_rows + head, Line::new());
     lines
-}
-
-/// Returns the hint for the second approval, the text being written, or the advice.
-fn foot(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Vec<Line> {
-    match &inbox.list.stage {
-        ListStage::Choosing | ListStage::Filtering if screen.approved_once => {
-            let keys = [
-                (Context::Batch, Action::List(ListKey::Yes), "again to approve"),
-                (Context::Global, Action::Escape, "back"),
-            ];
-            vec![Line::of(screen.keymap.told("HIGH", &keys), Role::High)]
-        }
-        ListStage::Reason { editor, of } => {
-            let words = match of.len() {
-                1 => "deny: reason for the model (optional)".to_owned(),
-                many => format!("deny {many}: reason for the models (optional)"),
-            };
-            reason(words, editor, room.saturating_sub(2)).to_vec()
-        }
-        ListStage::Choosing | ListStage::Filtering => advice(inbox, room),
-    }
 }
 
 fn keys(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Line {
@@ -288,23 +252,12 @@ fn keys(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Line {
         ListStage::Choosing => deciding(screen, inbox),
     };
     // The words in the border have a space at each end.
-    let room = room.saturating_sub(2);
-    let all = keys_line(&wanted, dot);
-    if all.width() <= room { all } else { fitting(wanted, dot, room) }
+    fitting(wanted, dot, room.saturating_sub(2))
 }
 
 fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
     let on = |key, words| (Context::Batch, Action::List(key), words);
-    let (yes, no) = match inbox.marked() {
-        0 => ("yes".to_owned(), "no…".to_owned()),
-        marked => (format!("approve {marked}"), format!("deny {marked}…")),
-    };
-    let mut wanted = vec![
-        on(ListKey::Yes, yes.as_str()),
-        on(ListKey::No, &no),
-        (Context::Inbox, Action::List(ListKey::Later), "later"),
-        on(ListKey::Mark, "mark"),
-    ];
+    let mut wanted = vec![(Context::Inbox, Action::List(ListKey::Later), "later"), on(ListKey::Mark, "mark")];
     let escape = match inbox.view {
         View::Whole => "list",
         View::List => {
@@ -313,7 +266,9 @@ fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
         }
     };
     wanted.extend([on(ListKey::Why, "why"), (Context::Global, Action::Escape, escape)]);
-    screen.keymap.hints(&wanted)
+    let mut shown = decides("", inbox.marked(), screen.keymap);
+    shown.extend(screen.keymap.hints(&wanted));
+    shown
 }
 
 /// Returns the frame in which the detail is drawn.

@@ -386,7 +386,7 @@ impl Inbox {
     }
 
     pub fn shape(&self, screen: &Screen<'_>) -> InboxShape {
-        InboxShape::of(self, screen.approved_once, screen.columns, screen.rows)
+        InboxShape::of(self, screen)
     }
 
     fn told(&mut self, lines: Vec<InboxLine>, cx: &mut PanelContext<'_>) {

@@ -1,22 +1,16 @@
 //! The division of the inbox between list, detail and the lines below. Pure.
 
 use super::{Inbox, View};
+use crate::tui::cells::list::{BESIDE, Foot, split};
 use crate::tui::completion::window;
-use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::list::ListStage;
-use crate::tui::theme::Role;
-
-/// From this width of the screen on the detail is beside the list.
-const BESIDE: usize = 120;
+use crate::tui::panel::Screen;
 
 /// With fewer rows inside the border only the list is shown.
 const ROOMY: usize = 10;
 
 /// Below this height there are no column names.
 const NAMED: usize = 14;
-
-/// Most lines of advice.
-const MOST_SAID: usize = 3;
 
 /// The layout, in rows and cells inside the border.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,17 +31,8 @@ pub struct InboxShape {
     /// Rows of the heading above the detail.
     pub detail_head: usize,
     pub place: DetailPlace,
-    /// Rows of the text or advice below.
-    pub foot: usize,
-}
-
-/// Returns the advice, in lines of so many cells.
-pub fn advice(inbox: &Inbox, room: usize) -> Vec<Line> {
-    let Some(advice) = &inbox.list.advice else { return Vec::new() };
-    let spans = [Span::new(format!("! {advice}"), Role::Waiting)];
-    let mut lines = wrap_spans(&spans, room, &Margin::default());
-    lines.truncate(MOST_SAID);
-    lines
+    /// The text or advice below.
+    pub foot: Foot,
 }
 
 /// The place of the detail.
@@ -59,17 +44,18 @@ pub enum DetailPlace {
 }
 
 impl InboxShape {
-    /// Computes the layout for a pane; `approved_once` tells whether a high-risk request was approved once.
-    pub fn of(inbox: &Inbox, approved_once: bool, columns: usize, rows: usize) -> Self {
+    pub fn of(inbox: &Inbox, screen: &Screen<'_>) -> Self {
+        let &Screen { columns, rows, .. } = screen;
         let room = columns.saturating_sub(4);
         let inside = rows.saturating_sub(2);
         let filter = usize::from(inbox.list.stage == ListStage::Filtering || !inbox.filter.text().is_empty());
-        let foot = match inbox.list.stage {
-            ListStage::Reason { .. } => 2,
-            ListStage::Choosing | ListStage::Filtering if approved_once => 1,
-            ListStage::Choosing | ListStage::Filtering => advice(inbox, room).len(),
+        let due = screen.approved_once.then(|| inbox.open_rows());
+        let denied = match inbox.list.refused().len() {
+            0 | 1 => String::new(),
+            many => format!(" {many} requests"),
         };
-        let body = inside.saturating_sub(filter + foot).max(1);
+        let foot = Foot::of(&inbox.list, due, &denied, None, screen.keymap, room);
+        let body = inside.saturating_sub(filter + foot.lines.len()).max(1);
         let shape = |list_width, list_rows: usize, detail_width, detail_rows, place, head| {
             let list = window(inbox.rows.len(), inbox.at(), list_rows);
             let detail_head = if place == DetailPlace::Beside { 2.min(detail_rows) } else { 0 };
@@ -97,8 +83,8 @@ impl InboxShape {
             return shape(room, list.max(1), room, 0, DetailPlace::Below, 0);
         }
         if columns >= BESIDE {
-            let side = room * 11 / 20;
-            return shape(side, list.max(1), room - side - 3, body, DetailPlace::Beside, head);
+            let (side, detail) = split(room);
+            return shape(side, list.max(1), detail, body, DetailPlace::Beside, head);
         }
         if body < ROOMY {
             return shape(room, list.max(1), room, 0, DetailPlace::Below, head);
