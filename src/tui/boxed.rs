@@ -13,11 +13,7 @@ pub struct Boxed<'a> {
 impl<'a> Boxed<'a> {
     /// Begins a box with its upper edge, which has words at the left and at the right.
     pub fn new(glyphs: &'a Glyphs, width: usize, title: Line, right: Line) -> Self {
-        let [left_top, right_top, ..] = glyphs.corners;
-        let mut boxed = Self { glyphs, width, lines: Vec::new() };
-        let edge = boxed.edge(left_top, right_top, title, right);
-        boxed.lines.push(edge);
-        boxed
+        Self { glyphs, width, lines: vec![edge(glyphs, 0, title, right, width, Role::Dim)] }
     }
 
     /// Returns the cells of a line in the box.
@@ -39,30 +35,26 @@ impl<'a> Boxed<'a> {
 
     /// Returns the lines, with the lower edge and words in it.
     pub fn end(mut self, words: Line, right: Line) -> Vec<Line> {
-        let [.., left_bottom, right_bottom] = self.glyphs.corners;
-        let edge = self.edge(left_bottom, right_bottom, words, right);
-        self.lines.push(edge);
+        self.lines.push(edge(self.glyphs, 2, words, right, self.width, Role::Dim));
         self.lines
     }
+}
 
-    fn edge(&self, left_corner: &str, right_corner: &str, left: Line, right: Line) -> Line {
-        let rule = self.glyphs.rule;
-        let framed = |line: Line| {
-            if line.spans.is_empty() {
-                return Line::new();
-            }
-            Line::of(" ", Role::Text).joined(line).with(" ", Role::Text)
-        };
-        let (right, inner) = (framed(right), self.width.saturating_sub(4));
-        let right = if right.width() + 4 > inner { Line::new() } else { right };
-        let left = framed(left).cut(inner.saturating_sub(right.width()));
-        let gap = inner.saturating_sub(left.width() + right.width());
-        Line::of(format!("{left_corner}{rule}"), Role::Dim)
-            .joined(left)
-            .with(rule.repeat(gap), Role::Dim)
-            .joined(right)
-            .with(format!("{rule}{right_corner}"), Role::Dim)
-    }
+/// Returns an edge of `width` cells with words at the left and at the right; `corner` is the index of its left corner.
+pub fn edge(glyphs: &Glyphs, corner: usize, left: Line, right: Line, width: usize, role: Role) -> Line {
+    let framed = |line: Line| match line.width() {
+        0 => Line::new(),
+        _ => Line::of(" ", role).joined(line).with(" ", role),
+    };
+    let right = framed(right.cut(width.saturating_sub(8)));
+    let ends = 6 + right.width() + usize::from(right.width() > 0);
+    let left = framed(left.cut(width.saturating_sub(ends)));
+    let gap = width.saturating_sub(4 + left.width() + right.width());
+    Line::of(format!("{}{}", glyphs.corners[corner], glyphs.rule), role)
+        .joined(left)
+        .with(glyphs.rule.repeat(gap), role)
+        .joined(right)
+        .with(format!("{}{}", glyphs.rule, glyphs.corners[corner + 1]), role)
 }
 
 /// Cuts or fills a line to exactly `width` cells.

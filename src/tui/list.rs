@@ -79,46 +79,22 @@ impl RequestList {
         if self.marks.contains(id) { Mark::On } else { Mark::Off }
     }
 
-    fn turn_mark(&mut self, id: &RequestId) {
-        if !self.marks.remove(id) {
-            self.marks.insert(id.clone());
-        }
-    }
-
     pub fn unmark(&mut self, id: &RequestId) {
         self.marks.remove(id);
     }
 
-    /// Handles a key that marks or denies; other keys do nothing.
-    pub fn act(&mut self, key: ListKey, (open, chosen): OpenRows, keymap: &Keymap) {
-        match key {
-            ListKey::Mark => match chosen {
-                Some(one) if one.risk == Risk::High && one.seen != Seen::All => {
-                    self.advice = Some(keymap.told("HIGH is marked once all of it was shown", &SHOWS_MORE));
-                }
-                Some(one) => self.turn_mark(&one.id),
-                None => {}
-            },
-            ListKey::MarkLow => self.mark_all(&open, Risk::Low, keymap),
-            ListKey::MarkMost => self.mark_all(&open, Risk::Medium, keymap),
-            ListKey::No => self.refuse(self.marked_or((open, chosen))),
-            ListKey::Yes
-            | ListKey::Open
-            | ListKey::Whole
-            | ListKey::Why
-            | ListKey::Edit
-            | ListKey::Rule
-            | ListKey::Later
-            | ListKey::Resume
-            | ListKey::OpenSession
-            | ListKey::Filter
-            | ListKey::Filtered
-            | ListKey::Narrow => {}
+    /// Marks or unmarks a request. A HIGH one is marked only once all of it was shown; else sets advice.
+    pub fn turn_mark(&mut self, chosen: Option<OpenRequest>, keymap: &Keymap) {
+        let Some(one) = chosen else { return };
+        if one.risk == Risk::High && one.seen != Seen::All {
+            self.advice = Some(keymap.told("HIGH is marked once all of it was shown", &SHOWS_MORE));
+        } else if !self.marks.remove(&one.id) {
+            self.marks.insert(one.id);
         }
     }
 
     /// Marks those of these that may be marked together; sets advice if there is none.
-    fn mark_all(&mut self, open: &[OpenRequest], most: Risk, keymap: &Keymap) {
+    pub fn mark_all(&mut self, open: &[OpenRequest], most: Risk, keymap: &Keymap) {
         let is_marked = |one: &&OpenRequest| one.risk <= most && (most == Risk::Low || !one.is_tainted);
         let ids: Vec<RequestId> = open.iter().filter(is_marked).map(|one| one.id.clone()).collect();
         if ids.is_empty() {
@@ -166,9 +142,9 @@ impl RequestList {
         }
     }
 
-    /// Begins the reason for a denial of these.
-    fn refuse(&mut self, of: Vec<OpenRequest>) {
-        let of: Vec<RequestId> = of.into_iter().map(|one| one.id).collect();
+    /// Begins the reason for a denial of the marked requests, or else of the chosen one.
+    pub fn refuse(&mut self, rows: OpenRows) {
+        let of: Vec<RequestId> = self.marked_or(rows).into_iter().map(|one| one.id).collect();
         if !of.is_empty() {
             self.stage = ListStage::Reason { editor: Editor::default(), of };
         }

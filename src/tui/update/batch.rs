@@ -9,6 +9,7 @@ use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::protocol::ClientRequest;
+use crate::tool::Risk;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, CardPlace, Cards};
 use crate::tui::cells::CallState;
@@ -117,13 +118,15 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
         model.dialogue.withdraw();
     }
     let Some(card) = model.cards.current_mut() else { return };
+    let list = &mut model.batch.list;
     match key {
         ListKey::Whole => panel::page(model, cmds),
         ListKey::Why => card.turn_why(model.card_view.body_total),
         ListKey::Open => model.batch.opened = Some(card.request.id.clone()),
-        ListKey::Mark | ListKey::MarkLow | ListKey::MarkMost | ListKey::No => {
-            model.batch.list.act(key, open(&model.cards), &model.keymap);
-        }
+        ListKey::Mark => list.turn_mark(open(&model.cards).1, &model.keymap),
+        ListKey::MarkLow => list.mark_all(&open(&model.cards).0, Risk::Low, &model.keymap),
+        ListKey::MarkMost => list.mark_all(&open(&model.cards).0, Risk::Medium, &model.keymap),
+        ListKey::No => list.refuse(open(&model.cards)),
         // A decided row has nothing to edit.
         ListKey::Edit | ListKey::Rule if card.is_decided() => {}
         ListKey::Edit => form::open(model),

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::frontend::protocol::Header;
+use crate::tui::boxed::edge;
 use crate::tui::cards::BodyForm;
 use crate::tui::cells::Look;
 use crate::tui::composer::Position;
@@ -144,23 +145,8 @@ impl<'a> Sheet<'a> {
 
     /// Adds a border with words in it; `corner` is the index of its left corner.
     pub fn border(&mut self, left: &Line, right: &Line, corner: usize) {
-        let glyphs = self.frame.look.glyphs;
-        let edge = self.edge();
-        let rule = |cells: usize| glyphs.rule.repeat(cells);
-        let right = right.clone().cut(self.width.saturating_sub(8));
-        let ends = 6 + right.width() + if right.spans.is_empty() { 0 } else { 3 };
-        let left = left.clone().cut(self.width.saturating_sub(ends));
-        let mut line = Line::of(glyphs.corners[corner], edge).with(rule(1), edge);
-        if !left.spans.is_empty() {
-            line = line.with(" ", edge).joined(left).with(" ", edge);
-        }
-        let mut tail = Line::new();
-        if !right.spans.is_empty() {
-            tail = Line::of(" ", edge).joined(right).with(" ", edge).with(rule(1), edge);
-        }
-        tail = tail.with(glyphs.corners[corner + 1], edge);
-        let fill = self.width.saturating_sub(line.width() + tail.width());
-        line = line.with(rule(fill), edge).joined(tail);
+        let (left, right) = (left.clone(), right.clone());
+        let line = edge(self.frame.look.glyphs, corner, left, right, self.width, self.edge());
         self.drawn.lines.push(line);
     }
 

@@ -10,7 +10,9 @@ use crate::stdx::text::{one_line_summary, short_path};
 use crate::store::RequestState;
 use crate::tui::boxed::{Boxed, column};
 use crate::tui::cells::card::{Frame, Holds, LOW, Wait, fitting};
-use crate::tui::cells::list::{Columns, Row, beside, decides, detail as request, heading, reason_keys};
+use crate::tui::cells::list::{
+    Columns, RequestRow, beside, decides, detail as request, heading, reason_keys,
+};
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, Context, Hint, Keymap, ListKey, Nav};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -77,18 +79,15 @@ fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
 fn count(inbox: &Inbox) -> Line {
     let (requests, sessions) = inbox.listed();
     let marked = inbox.marked();
-    let mut words = match inbox.listing {
+    let words = match inbox.listing {
         Listing::NotLoaded => "loading…".to_owned(),
         Listing::Loaded | Listing::Outdated if inbox.total() == 0 => "none".to_owned(),
         Listing::Loaded | Listing::Outdated if requests < inbox.undecided() => {
             format!("{requests} of {}", inbox.undecided())
         }
-        Listing::Loaded | Listing::Outdated if sessions == 1 => format!("{requests} in this session"),
+        Listing::Loaded | Listing::Outdated if sessions == 1 => requests.to_string(),
         Listing::Loaded | Listing::Outdated => format!("{requests} in {sessions} sessions"),
     };
-    if sessions == 1 && requests == inbox.undecided() {
-        words = requests.to_string();
-    }
     match marked {
         0 => Line::of(words, Role::Dim),
         marked => Line::of(format!("{words} · "), Role::Dim).with(format!("{marked} marked"), Role::Waiting),
@@ -175,7 +174,7 @@ impl InboxTable {
     }
 
     fn row(&self, screen: &Screen<'_>, inbox: &Inbox, line: &InboxLine, is_chosen: bool) -> Line {
-        let row = Row {
+        let row = RequestRow {
             is_chosen,
             mark: inbox.mark(line),
             number: 0,

@@ -7,10 +7,11 @@ use std::collections::HashSet;
 
 use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape};
-use super::{Chosen, Inbox, InboxRow, InboxScope, Listing, View, draw};
+use super::{Inbox, InboxRow, InboxScope, Listing, View, draw};
 use crate::approval::{Approval, RequestId};
 use crate::frontend::protocol::{ClientRequest, Holder, InboxLine, ServerMessage};
 use crate::store::RequestState;
+use crate::tool::Risk;
 use crate::tui::batch::Question;
 use crate::tui::cards::{Card, Cards};
 use crate::tui::cells;
@@ -20,20 +21,6 @@ use crate::tui::line::Line;
 use crate::tui::list::{Approved, ListStage, OpenRows, REASON, REASON_HINTS};
 use crate::tui::panel::{PanelContext, PanelState, Screen, Then};
 
-const INBOX: &[StatusHint] = &[
-    (Context::Batch, CHOOSE, " choose"),
-    (Context::Inbox, &[Action::List(ListKey::Filter)], " filter"),
-    (Context::Inbox, &[Action::List(ListKey::Narrow)], " one session"),
-    (Context::Inbox, &[Action::List(ListKey::Resume)], " resume"),
-    (Context::Inbox, &[Action::List(ListKey::OpenSession)], " open session"),
-];
-const INBOX_OF_ONE: &[StatusHint] = &[
-    (Context::Batch, CHOOSE, " choose"),
-    (Context::Inbox, &[Action::List(ListKey::Filter)], " filter"),
-    (Context::Inbox, &[Action::List(ListKey::Narrow)], " all sessions"),
-    (Context::Inbox, &[Action::List(ListKey::Resume)], " resume"),
-    (Context::Inbox, &[Action::List(ListKey::OpenSession)], " open session"),
-];
 const INBOX_FILTER: &[StatusHint] = &[
     (Context::InboxFilter, &[], "text of the request, its tool, risk or session"),
     (Context::InboxFilter, &[Action::List(ListKey::Filtered)], " back to the list"),
@@ -149,13 +136,22 @@ impl PanelState for Inbox {
     }
 
     fn hints(&self, keymap: &Keymap) -> String {
-        keymap.status(match (&self.list.stage, self.scope) {
-            (ListStage::Reason { .. }, _) => REASON_HINTS,
-            (ListStage::Filtering, _) => INBOX_FILTER,
-            (ListStage::Choosing, _) if self.total() == 0 => &[],
-            (ListStage::Choosing, InboxScope::All) => INBOX,
-            (ListStage::Choosing, InboxScope::Session) => INBOX_OF_ONE,
-        })
+        let narrow = match self.scope {
+            InboxScope::All => " one session",
+            InboxScope::Session => " all sessions",
+        };
+        match self.list.stage {
+            ListStage::Reason { .. } => keymap.status(REASON_HINTS),
+            ListStage::Filtering => keymap.status(INBOX_FILTER),
+            ListStage::Choosing if self.total() == 0 => String::new(),
+            ListStage::Choosing => keymap.status(&[
+                (Context::Batch, CHOOSE, " choose"),
+                (Context::Inbox, &[Action::List(ListKey::Filter)], " filter"),
+                (Context::Inbox, &[Action::List(ListKey::Narrow)], narrow),
+                (Context::Inbox, &[Action::List(ListKey::Resume)], " resume"),
+                (Context::Inbox, &[Action::List(ListKey::OpenSession)], " open session"),
+            ]),
+        }
     }
 
     fn title(&self) -> Option<&'static str> {
@@ -181,9 +177,10 @@ impl Inbox {
         }
         self.list.advice = None;
         match key {
-            ListKey::Mark | ListKey::MarkLow | ListKey::MarkMost | ListKey::No => {
-                self.list.act(key, self.open_rows(), cx.screen.keymap);
-            }
+            ListKey::Mark => self.list.turn_mark(self.open_rows().1, cx.screen.keymap),
+            ListKey::MarkLow => self.list.mark_all(&self.open_rows().0, Risk::Low, cx.screen.keymap),
+            ListKey::MarkMost => self.list.mark_all(&self.open_rows().0, Risk::Medium, cx.screen.keymap),
+            ListKey::No => self.list.refuse(self.open_rows()),
             ListKey::Yes => self.yes(cx),
             ListKey::Later => self.later(cx),
             ListKey::Open | ListKey::Edit => return self.look_at(cx),
@@ -391,14 +388,11 @@ impl Inbox {
 
     fn told(&mut self, lines: Vec<InboxLine>, cx: &mut PanelContext<'_>) {
         let was_refusing = self.list.is_refusing();
-        match self.replace(lines, cx.now_ms) {
-            Chosen::Same | Chosen::Decided => {}
-            Chosen::Gone => {
-                self.advise("that request was decided elsewhere or has expired");
-                self.view = View::List;
-                cx.dialogue.withdraw();
-                cx.dialogue.show_again(cx.now_ms);
-            }
+        if self.replace(lines, cx.now_ms) {
+            self.advise("that request was decided elsewhere or has expired");
+            self.view = View::List;
+            cx.dialogue.withdraw();
+            cx.dialogue.show_again(cx.now_ms);
         }
         if was_refusing && !self.list.is_refusing() {
             self.advise("it was decided while you were typing");

@@ -85,19 +85,10 @@ pub enum InboxRow {
     Request(usize),
 }
 
-/// The state of the chosen request after the list was replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Chosen {
-    Same,
-    /// It was decided here.
-    Decided,
-    /// It was decided elsewhere, or expired.
-    Gone,
-}
-
 impl Inbox {
-    /// Replaces the list. The chosen request stays chosen; if it is gone, the one that takes its place is chosen.
-    fn replace(&mut self, lines: Vec<InboxLine>, now_ms: u64) -> Chosen {
+    /// Replaces the list. The chosen request stays chosen; if it is gone, the one that takes its place is chosen. Returns
+    /// whether it is gone without a decision that was sent from here.
+    fn replace(&mut self, lines: Vec<InboxLine>, now_ms: u64) -> bool {
         let before = self.chosen().map(|line| line.id.clone());
         let was_sent = before.as_ref().is_some_and(|id| self.deciding.contains_key(id));
         self.lines = lines;
@@ -114,12 +105,7 @@ impl Inbox {
             }
         }
         self.arrange(before.as_ref());
-        match (before, self.chosen()) {
-            (None, _) => Chosen::Same,
-            (Some(before), Some(now)) if now.id == before => Chosen::Same,
-            (Some(_), _) if was_sent => Chosen::Decided,
-            (Some(_), _) => Chosen::Gone,
-        }
+        before.is_some() && !was_sent && self.chosen().map(|line| &line.id) != before.as_ref()
     }
 
     /// Rebuilds the rows after the filter or the scope changed.
