@@ -14,9 +14,11 @@ use super::hunks::{Hunks, Kept, Sides};
 use super::list::OpenRequest;
 use super::markdown::Language;
 use super::rule::{RuleForm, RuleStanding, RuleView};
+use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::Seen;
+use crate::frontend::protocol::ClientRequest;
 use crate::tool::{Preview, Risk, ToolSpec};
 
 /// Why the approving key for unread text does nothing.
@@ -422,6 +424,15 @@ impl Cards {
     pub fn go_to(&mut self, id: Option<&RequestId>) {
         let at = self.shown().position(|card| Some(&card.request.id) == id);
         self.at = at.unwrap_or(0);
+    }
+
+    /// Returns the approvals of these requests, without skipped hunks, or the first of which nothing is left.
+    pub fn approvals(&self, these: &[RequestId]) -> Result<Vec<ClientRequest>, RequestId> {
+        let one = |id: &RequestId| {
+            let approval = self.find(id).and_then(Card::yes).ok_or_else(|| id.clone())?;
+            Ok(ClientRequest::Op(Op::Decide { request: id.clone(), approval }))
+        };
+        these.iter().map(one).collect()
     }
 
     pub fn find(&self, id: &RequestId) -> Option<&Card> {

@@ -1,5 +1,5 @@
-//! A list of requests with marks, shared by the batch of a session and the inbox of all sessions. Plain data: the rows
-//! belong to the batch or the inbox, `cells::list` draws the table.
+//! A list of requests with marks, shared by the batch of a session and the inbox of all sessions, and what its keys do.
+//! Plain data: the rows belong to the batch or the inbox, and so does sending; `cells::list` draws the table.
 
 use std::collections::HashSet;
 
@@ -64,14 +64,35 @@ pub struct OpenRequest {
 /// The open requests of a list, in their order, and the chosen one if it is open.
 pub type OpenRows = (Vec<OpenRequest>, Option<OpenRequest>);
 
-/// The effect of a key that approves.
+/// The effect of a key that approves several requests.
 pub enum Approved {
     /// Nothing is sent: too early, the first of two, or nothing is open.
     Nothing,
-    /// This request cannot be approved, and is to be chosen; the advice says why.
-    Not(RequestId),
+    /// Not all of this request was shown.
+    Unseen(RequestId),
+    /// Nothing of this request is left to approve.
+    Empty(RequestId),
     /// The approvals of these requests are to be sent.
     Sent(Vec<RequestId>, Vec<ClientRequest>),
+}
+
+/// Approves these in one round. `ask` returns what is to be sent for them, or the request of which nothing is left.
+pub fn approve<Subject: PartialEq>(
+    these: &[OpenRequest],
+    ask: impl FnOnce(&[RequestId]) -> Result<Vec<ClientRequest>, RequestId>,
+    dialogue: &mut Dialogue<Subject, Vec<ClientRequest>>,
+    now_ms: u64,
+) -> Approved {
+    let Some(risk) = these.iter().map(|one| one.risk).max() else { return Approved::Nothing };
+    if let Some(unseen) = these.iter().find(|one| one.seen != Seen::All) {
+        return Approved::Unseen(unseen.id.clone());
+    }
+    let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
+    match ask(&ids).map(|asked| dialogue.yes(asked, risk, Seen::All, now_ms)) {
+        Ok(Yes::Send(asked)) => Approved::Sent(ids, asked),
+        Ok(Yes::TooSoon | Yes::Unseen | Yes::Once) => Approved::Nothing,
+        Err(id) => Approved::Empty(id),
+    }
 }
 
 impl RequestList {
@@ -111,35 +132,25 @@ impl RequestList {
         if open.is_empty() { chosen.into_iter().collect() } else { open }
     }
 
-    /// Approves the marked requests in one round, or else the chosen one. `ask` returns what is to be sent for them, or
-    /// a request that cannot be approved and why.
+    /// Approves the marked requests, or else the chosen one, as [`approve`] does. Sets advice for one that cannot be
+    /// approved, which is to be chosen.
     pub fn yes<Subject: PartialEq>(
         &mut self,
         rows: OpenRows,
-        ask: impl FnOnce(&[RequestId]) -> Result<Vec<ClientRequest>, (RequestId, String)>,
+        ask: impl FnOnce(&[RequestId]) -> Result<Vec<ClientRequest>, RequestId>,
         dialogue: &mut Dialogue<Subject, Vec<ClientRequest>>,
         keymap: &Keymap,
         now_ms: u64,
     ) -> Approved {
-        let these = self.marked_or(rows);
-        let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
-        let Some(risk) = these.iter().map(|one| one.risk).max() else { return Approved::Nothing };
-        let asked = match these.iter().find(|one| one.seen != Seen::All) {
-            Some(unseen) => Err((unseen.id.clone(), keymap.told("part of it is still unread", &SHOWS_MORE))),
-            None => ask(&ids),
-        };
-        match asked {
-            Ok(asked) => match dialogue.yes(asked, risk, Seen::All, now_ms) {
-                Yes::Send(asked) => Approved::Sent(ids, asked),
-                Yes::TooSoon | Yes::Unseen | Yes::Once => Approved::Nothing,
-            },
-            Err((id, why)) => {
-                self.advice = Some(why);
-                dialogue.withdraw();
-                dialogue.show_again(now_ms);
-                Approved::Not(id)
-            }
-        }
+        let done = approve(&self.marked_or(rows), ask, dialogue, now_ms);
+        self.advice = Some(match &done {
+            Approved::Unseen(_) => keymap.told("part of it is still unread", &SHOWS_MORE),
+            Approved::Empty(_) => nothing_left(keymap, Context::Batch, Action::List(ListKey::No)),
+            Approved::Nothing | Approved::Sent(..) => return done,
+        });
+        dialogue.withdraw();
+        dialogue.show_again(now_ms);
+        done
     }
 
     /// Begins the reason for a denial of the marked requests, or else of the chosen one.
@@ -188,4 +199,9 @@ impl RequestList {
     pub fn is_refusing(&self) -> bool {
         matches!(self.stage, ListStage::Reason { .. })
     }
+}
+
+/// Returns advice for an approval with every hunk skipped; `no` is the action that denies.
+pub fn nothing_left(keymap: &Keymap, context: Context, no: Action) -> String {
+    keymap.told("every hunk is skipped, nothing left to apply", &[(context, no, "denies")])
 }

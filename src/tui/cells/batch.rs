@@ -7,7 +7,7 @@ use super::card::{
     BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, Sheet, WIDEST, decide, facts, fitting, keys_line, more,
     sources,
 };
-use super::list::{BESIDE, Columns, Foot, RequestRow, beside, decides, detail, heading, reason_keys, split};
+use super::list::{BESIDE, Columns, Foot, ListRow, beside, decides, detail, heading, reason_keys, split};
 use super::{call, diff};
 use crate::config::Mode;
 use crate::stdx::text::one_line_summary;
@@ -243,7 +243,7 @@ impl BatchTable {
     fn row(&self, list: &BatchView<'_>, index: usize, frame: &Frame<'_>) -> Line {
         let row = &list.rows[index];
         let request = &row.card.request;
-        let row = RequestRow {
+        let row = ListRow {
             is_chosen: index == list.cursor,
             mark: row.mark,
             number: index + 1,

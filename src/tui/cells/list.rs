@@ -23,7 +23,7 @@ pub const BESIDE: usize = 120;
 const MOST_SAID: usize = 3;
 
 /// A row of a list.
-pub struct RequestRow<'a> {
+pub struct ListRow<'a> {
     pub is_chosen: bool,
     pub mark: Mark,
     /// Its number, from 1; shown in a list with numbers.
@@ -79,7 +79,7 @@ impl Columns {
         Line::spread(line, right, self.width)
     }
 
-    pub fn row(&self, row: RequestRow<'_>, glyphs: &Glyphs) -> Line {
+    pub fn row(&self, row: ListRow<'_>, glyphs: &Glyphs) -> Line {
         let word = match row.risk {
             Risk::Medium if self.risk < 6 => "med",
             risk @ (Risk::Low | Risk::Medium | Risk::High) => risk.word(),

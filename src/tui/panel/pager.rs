@@ -4,10 +4,8 @@
 use std::ops::Range;
 
 use super::{PanelContext, PanelState, Screen, Then};
-use crate::agent::port::Op;
 use crate::approval::RequestId;
-use crate::frontend::dialogue::{Seen, Yes};
-use crate::frontend::protocol::ClientRequest;
+use crate::frontend::dialogue::Seen;
 use crate::tui::batch::Question;
 use crate::tui::cards::{BodyForm, Card, Cards, UNREAD};
 use crate::tui::cells::card::{Room, fitting, heading, lay_out, size};
@@ -15,6 +13,7 @@ use crate::tui::composer::{Editor, Rows};
 use crate::tui::find::{Piece, Query};
 use crate::tui::keys::{Action, CardKey, Context, FindKey, Keymap, Nav, StatusHint};
 use crate::tui::line::{Ink, Line};
+use crate::tui::list::{Approved, OpenRequest, approve};
 use crate::tui::theme::Role;
 
 /// Rows of the pane for the title and for the keys.
@@ -95,32 +94,22 @@ impl Pager {
     }
 
     fn yes(&mut self, unread: bool, cx: &mut PanelContext<'_>) -> Then {
-        let these: Vec<&Card> = self.approvable(cx.cards).collect();
-        let is_unseen = |card: &&&Card| !(card.is_seen() || unread && card.may_be_unread());
-        if let Some(card) = these.iter().find(is_unseen) {
-            self.advice = Some(unseen(card, unread, cx.screen.keymap));
-            return Then::Stay;
-        }
-        let Some(risk) = these.iter().map(|card| card.request.risk).max() else {
-            self.advice = Some("each of these needs a card of its own".to_owned());
-            return Then::Stay;
-        };
-        let decide = |card: &&Card| {
-            let request = card.request.id.clone();
-            Some(ClientRequest::Op(Op::Decide { request, approval: card.yes()? }))
-        };
-        let Some(asks) = these.iter().map(decide).collect::<Option<Vec<_>>>() else {
-            self.advice = Some("every hunk is skipped: there is nothing left to approve".to_owned());
-            return Then::Stay;
-        };
-        let ids: Vec<RequestId> = these.iter().map(|card| card.request.id.clone()).collect();
-        match cx.dialogue.yes(asks, risk, Seen::All, cx.now_ms) {
-            Yes::Send(asks) => {
-                asks.into_iter().for_each(|ask| cx.send(ask));
-                Then::Approved(ids)
+        let is_seen = |card: &Card| card.is_seen() || unread && card.may_be_unread();
+        let seen = |card: &Card| if is_seen(card) { Seen::All } else { card.seen };
+        let open = |card: &Card| Some(OpenRequest { seen: seen(card), ..card.open()? });
+        let these: Vec<OpenRequest> = self.approvable(cx.cards).filter_map(open).collect();
+        let ask = |these: &[RequestId]| cx.cards.approvals(these);
+        self.advice = match approve(&these, ask, cx.dialogue, cx.now_ms) {
+            Approved::Nothing if these.is_empty() => Some("each of these needs a card of its own".to_owned()),
+            Approved::Nothing => None,
+            Approved::Unseen(id) => cx.cards.find(&id).map(|card| unseen(card, unread, cx.screen.keymap)),
+            Approved::Empty(_) => Some("every hunk is skipped: there is nothing left to approve".to_owned()),
+            Approved::Sent(ids, asked) => {
+                asked.into_iter().for_each(|ask| cx.send(ask));
+                return Then::Approved(ids);
             }
-            Yes::Once | Yes::TooSoon | Yes::Unseen => Then::Stay,
-        }
+        };
+        Then::Stay
     }
 
     fn scroll_to(&mut self, line: usize) {

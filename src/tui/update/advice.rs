@@ -22,11 +22,6 @@ pub fn unseen(what: &str, card: &Card, keymap: &Keymap) -> String {
     keymap.told(what, &keys)
 }
 
-/// Returns advice for an approval with every hunk skipped; `no` is the action that denies.
-pub fn nothing_left(keymap: &Keymap, context: Context, no: Action) -> String {
-    keymap.told("every hunk is skipped, nothing left to apply", &[(context, no, "denies")])
-}
-
 /// Returns advice for a lasting approval that was refused because a hunk is skipped.
 pub fn only_once(keymap: &Keymap) -> String {
     let rest = [(Context::Card, Action::Card(CardKey::Yes), "approves the rest")];

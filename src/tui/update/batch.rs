@@ -3,7 +3,7 @@
 //! One round decides all marked requests; after a row appears or disappears, the list ignores keys for a moment. The
 //! conditions for an approval are defined by `frontend::dialogue`.
 
-use super::advice::{nothing_left, say_put_off};
+use super::advice::say_put_off;
 use super::{form, panel, rule};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
@@ -13,7 +13,7 @@ use crate::tool::Risk;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, CardPlace, Cards};
 use crate::tui::cells::CallState;
-use crate::tui::keys::{Action, Context, Keymap, ListKey};
+use crate::tui::keys::ListKey;
 use crate::tui::list::{Approved, ListStage, OpenRows};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
@@ -148,25 +148,16 @@ fn open(cards: &Cards) -> OpenRows {
 
 /// Approves the marked requests in one round, or else the chosen one.
 fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let Model { cards, keymap, dialogue, .. } = model;
-    let ask = |these: &[RequestId]| these.iter().map(|id| approval(cards, id, keymap)).collect();
-    match model.batch.list.yes(open(cards), ask, dialogue, keymap, model.now_ms) {
+    let Model { cards, keymap, dialogue, now_ms, .. } = model;
+    let ask = |these: &[RequestId]| cards.approvals(these);
+    match model.batch.list.yes(open(cards), ask, dialogue, keymap, *now_ms) {
         Approved::Nothing => {}
-        Approved::Not(id) => cards.go_to(Some(&id)),
+        Approved::Unseen(id) | Approved::Empty(id) => cards.go_to(Some(&id)),
         Approved::Sent(ids, asked) => {
             send(model, &ids, asked, "yes", cmds);
             model.batch.list.advice = waits(model, &ids);
             model.cards.to_open();
         }
-    }
-}
-
-/// Returns the approval of a request, without skipped hunks, or why there is nothing to approve.
-fn approval(cards: &Cards, id: &RequestId, keymap: &Keymap) -> Result<ClientRequest, (RequestId, String)> {
-    let request = id.clone();
-    match cards.find(id).and_then(Card::yes) {
-        Some(approval) => Ok(ClientRequest::Op(Op::Decide { request, approval })),
-        None => Err((request, nothing_left(keymap, Context::Batch, Action::List(ListKey::No)))),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The keys of a card. A decision is sent as an `Op`; the card stays until the owner reports the settlement. The
 //! conditions for an approval are defined by `frontend::dialogue`.
 
-use super::advice::{advise, nothing_left, propose, say_put_off, unseen};
+use super::advice::{advise, propose, say_put_off, unseen};
 use super::{auto_focus, batch, form, panel, rule, select};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
@@ -16,6 +16,7 @@ use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
 use crate::tui::form::pretty;
 use crate::tui::hunks::Sides;
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
+use crate::tui::list::nothing_left;
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
 use std::collections::BTreeSet;

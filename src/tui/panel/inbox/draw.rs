@@ -10,9 +10,7 @@ use crate::stdx::text::{one_line_summary, short_path};
 use crate::store::RequestState;
 use crate::tui::boxed::{Boxed, column};
 use crate::tui::cells::card::{Frame, Holds, LOW, Wait, fitting};
-use crate::tui::cells::list::{
-    Columns, RequestRow, beside, decides, detail as request, heading, reason_keys,
-};
+use crate::tui::cells::list::{Columns, ListRow, beside, decides, detail as request, heading, reason_keys};
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, Context, Hint, Keymap, ListKey, Nav};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -174,7 +172,7 @@ impl InboxTable {
     }
 
     fn row(&self, screen: &Screen<'_>, inbox: &Inbox, line: &InboxLine, is_chosen: bool) -> Line {
-        let row = RequestRow {
+        let row = ListRow {
             is_chosen,
             mark: inbox.mark(line),
             number: 0,

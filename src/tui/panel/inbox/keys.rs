@@ -238,7 +238,7 @@ impl Inbox {
         let rows = self.open_rows();
         match self.list.yes(rows, ask, cx.dialogue, cx.screen.keymap, cx.now_ms) {
             Approved::Nothing => {}
-            Approved::Not(id) => self.go_to(&id),
+            Approved::Unseen(id) | Approved::Empty(id) => self.go_to(&id),
             Approved::Sent(ids, asked) => {
                 asked.into_iter().for_each(|request| cx.send(request));
                 self.sent(&ids, "yes", cx.now_ms);
