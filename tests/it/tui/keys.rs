@@ -6,6 +6,7 @@ use co::tool::Risk;
 use co::tui::keys::Keymap;
 use co::tui::panel::Panel;
 
+use crate::tui::inbox::lines;
 use crate::tui::kit::{Screen, at_all_sizes, diff_request, shell_request};
 
 /// A screen on which these keys were set.
@@ -99,6 +100,19 @@ fn cards_lists_and_forms_name_this_persons_keys() {
     check("keys_rebound_list_no", |screen| three(screen).keys("<f2>y"));
     check("keys_rebound_form", |screen| one(screen, medium()).keys("<f2><f7><f6>"));
     check("keys_rebound_form_high", |screen| one(screen, high()).keys("<f2><f7><f9>"));
+}
+
+#[test]
+fn the_inbox_follows_the_keys_of_a_list() {
+    let opened = rebound(Screen::open(80, 24), DECIDE).keys("<f3>");
+    let mut marked = opened.notice(ServerMessage::Inbox { lines: lines() }).wait(600).keys("m");
+    let shot = marked.shot();
+    assert!(shot.contains("▸[x] low") && shot.contains("F5 yes to 1 marked · y no to 1…"), "{shot}");
+    let decides =
+        |screen: &Screen| screen.asks().iter().any(|ask| matches!(ask, ClientRequest::DecideAll { .. }));
+    let denying = marked.keys("y");
+    assert!(!decides(&denying), "the key now begins a denial");
+    assert!(decides(&denying.keys("<esc><f5>")));
 }
 
 #[test]
