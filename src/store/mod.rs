@@ -132,7 +132,8 @@ struct Inner {
 
 impl Store {
     /// Opens the database of a data folder, creating or migrating it. Refuses, without changing it, a file
-    /// that is damaged, from a newer `co`, or not a database of `co`. Must be called inside an async runtime with I/O enabled.
+    /// that is damaged, from a newer `co`, or not a database of `co`. Must be called inside an async runtime
+    /// with I/O enabled.
     pub async fn open(options: StoreOptions) -> Result<Self, StoreError> {
         Self::begin(options)?.opened().await
     }
