@@ -187,6 +187,8 @@ async fn turn(
     app.world.telemetry.write_soon();
     app.tasks.end_all(&app.spill(session.id())).await;
     say_words(&mut words, console);
+    // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.
+    session.store().audit_head().await?;
     let went = went?;
     if output == Output::Json {
         let told = match &went {
@@ -196,11 +198,7 @@ async fn turn(
         };
         console.json(&told)?;
     }
-    // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.
-    let head = session.store().audit_head();
-    let (head, outcome) = tokio::join!(head, outcome(&session, went, stop.caught(), console));
-    head?;
-    let outcome = outcome?;
+    let outcome = outcome(&session, went, stop.caught(), console).await?;
     let kept = app.world.private.is_none();
     // The database closes on its own thread while the session is unlocked.
     drop((app, env));

@@ -139,7 +139,7 @@ impl Store {
     }
 
     /// Begins to open a database as [`Store::open`] does, without waiting: what keeps it from opening is the error of
-    /// [`Store::opened`] and of all work.
+    /// [`Store::opened`], and nothing else works then.
     pub fn begin(options: StoreOptions) -> Result<Self, StoreError> {
         let StoreOptions { data, runtime, clock, secrets, max_pages, audit_copy, network } = options;
         let notifier = Arc::new(ChangeNotifier::listen(&runtime));

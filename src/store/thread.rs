@@ -47,8 +47,10 @@ impl<C: Context + 'static> DbThread<C> {
         O: FnOnce() -> Result<C, StoreError> + Send + 'static,
     {
         let (jobs, inbox) = mpsc::channel(CAPACITY);
+        // Counted before it runs: the program may end at once.
+        let running = Running::begin();
         let run = move || {
-            let _running = Running::begin();
+            let _running = running;
             match open() {
                 Ok(context) => serve(context, inbox),
                 Err(error) => refuse(&error, inbox),

@@ -49,7 +49,7 @@ const BANS: &[Ban] = &[
         names: &["unsafe"],
         within: &[],
         except: &["sandbox", "stdx/process_memory"],
-        why: "unsafe is for the sandbox's child set-up and for giving memory back",
+        why: "unsafe is for the sandbox's child set-up and for the memory of the process",
     },
     Ban {
         names: &["unbounded_channel", "mpsc::unbounded", "UnboundedSender", "std::sync::mpsc::channel"],

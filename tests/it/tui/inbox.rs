@@ -221,6 +221,17 @@ fn high_is_confirmed_by_itself_after_a_moment() {
     let gone: Vec<InboxLine> = lines().into_iter().filter(|line| line.id != id(4)).collect();
     let gone = once().wait(1_100).notice(ServerMessage::Inbox { lines: gone }).at("y");
     assert!(gone.decided_all().is_empty(), "decided elsewhere, and another stands in its place");
+    let decided = lines().into_iter().map(|line| match line.id == id(4) {
+        true => InboxLine { state: RequestState::Approved, ..line },
+        false => line,
+    });
+    let lines: Vec<InboxLine> = decided.collect();
+    for first in [once(), marked().at("<up>")] {
+        let shot = first.notice(ServerMessage::Inbox { lines: lines.clone() }).shot();
+        assert!(!shot.contains("again to approve"), "what was to be approved is less now: {shot}");
+    }
+    let shot = once().at("<pgup>").shot();
+    assert!(shot.contains("▸[ ] low") && !shot.contains("again to approve"), "another is chosen: {shot}");
 }
 
 #[test]

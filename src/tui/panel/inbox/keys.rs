@@ -356,9 +356,7 @@ impl Inbox {
     /// Moves by rows and pages through the list, and by lines through the chosen request; by pages too if only that is
     /// shown.
     fn navigate(&mut self, nav: Nav, cx: &mut PanelContext<'_>) {
-        if let Nav::Up | Nav::Down = nav {
-            cx.dialogue.withdraw();
-        }
+        let before = self.chosen_id();
         let shape = self.shape(&Screen { approved_once: cx.dialogue.is_approved_once(), ..cx.screen });
         self.list.advice = None;
         let page = shape.list_rows.saturating_sub(1).max(1);
@@ -372,6 +370,9 @@ impl Inbox {
             (Nav::PageDown, DetailPlace::Alone) => self.read(|at| at + read),
             (Nav::LineUp, _) => self.read(|at| at.saturating_sub(1)),
             (Nav::LineDown, _) => self.read(|at| at + 1),
+        }
+        if self.chosen_id() != before {
+            cx.dialogue.withdraw();
         }
     }
 
@@ -388,7 +389,13 @@ impl Inbox {
 
     fn told(&mut self, lines: Vec<InboxLine>, cx: &mut PanelContext<'_>) {
         let was_refusing = self.list.is_refusing();
-        if self.replace(lines, cx.now_ms) {
+        let proposed = |inbox: &Self| inbox.list.marked_or(inbox.open_rows());
+        let before = cx.dialogue.is_approved_once().then(|| proposed(self));
+        let is_gone = self.replace(lines, cx.now_ms);
+        if before.is_some_and(|before| before != proposed(self)) {
+            cx.dialogue.withdraw();
+        }
+        if is_gone {
             self.advise("that request was decided elsewhere or has expired");
             self.view = View::List;
             cx.dialogue.withdraw();
