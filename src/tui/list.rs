@@ -65,7 +65,7 @@ pub struct OpenRequest {
 pub type OpenRows = (Vec<OpenRequest>, Option<OpenRequest>);
 
 /// The effect of a key that approves several requests.
-pub enum Approved {
+pub enum ApprovalOutcome {
     /// Nothing is sent: too early, the first of two, or nothing is open.
     Nothing,
     /// Not all of this request was shown.
@@ -82,16 +82,16 @@ pub fn approve<Subject: PartialEq>(
     ask: impl FnOnce(&[RequestId]) -> Result<Vec<ClientRequest>, RequestId>,
     dialogue: &mut Dialogue<Subject, Vec<ClientRequest>>,
     now_ms: u64,
-) -> Approved {
-    let Some(risk) = these.iter().map(|one| one.risk).max() else { return Approved::Nothing };
+) -> ApprovalOutcome {
+    let Some(risk) = these.iter().map(|one| one.risk).max() else { return ApprovalOutcome::Nothing };
     if let Some(unseen) = these.iter().find(|one| one.seen != Seen::All) {
-        return Approved::Unseen(unseen.id.clone());
+        return ApprovalOutcome::Unseen(unseen.id.clone());
     }
     let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
     match ask(&ids).map(|asked| dialogue.yes(asked, risk, Seen::All, now_ms)) {
-        Ok(Yes::Send(asked)) => Approved::Sent(ids, asked),
-        Ok(Yes::TooSoon | Yes::Unseen | Yes::Once) => Approved::Nothing,
-        Err(id) => Approved::Empty(id),
+        Ok(Yes::Send(asked)) => ApprovalOutcome::Sent(ids, asked),
+        Ok(Yes::TooSoon | Yes::Unseen | Yes::Once) => ApprovalOutcome::Nothing,
+        Err(id) => ApprovalOutcome::Empty(id),
     }
 }
 
@@ -141,12 +141,12 @@ impl RequestList {
         dialogue: &mut Dialogue<Subject, Vec<ClientRequest>>,
         keymap: &Keymap,
         now_ms: u64,
-    ) -> Approved {
+    ) -> ApprovalOutcome {
         let done = approve(&self.marked_or(rows), ask, dialogue, now_ms);
         self.advice = Some(match &done {
-            Approved::Unseen(_) => keymap.told("part of it is still unread", &SHOWS_MORE),
-            Approved::Empty(_) => nothing_left(keymap, Context::Batch, Action::List(ListKey::No)),
-            Approved::Nothing | Approved::Sent(..) => return done,
+            ApprovalOutcome::Unseen(_) => keymap.told("part of it is still unread", &SHOWS_MORE),
+            ApprovalOutcome::Empty(_) => nothing_left(keymap, Context::Batch, Action::List(ListKey::No)),
+            ApprovalOutcome::Nothing | ApprovalOutcome::Sent(..) => return done,
         });
         dialogue.withdraw();
         dialogue.show_again(now_ms);

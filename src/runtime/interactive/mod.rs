@@ -56,8 +56,7 @@ use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
 use crate::runtime::hooks::session_ended;
 use crate::session::{Session, end_orphaned_questions};
-use crate::store::{DecideOutcome, Wakeups};
-use crate::store::{Store, StoreError};
+use crate::store::{DecideOutcome, Store, StoreError, Wakeups};
 use crate::workspace::World;
 
 /// The parts of an interactive run. The front end is already open.
@@ -102,7 +101,7 @@ const NOT_KEPT: &str = "This session is in memory only: its messages, requests a
     terminal can decide its requests. The audit keeps hashes of what was decided and run. Its tokens do not count in later \
     caps of the day.";
 
-/// Opens the store, owns sessions until the front end closes, and saves. The last message is always
+/// Waits for the store, owns sessions until the front end closes, and saves. The last message is always
 /// [`ServerMessage::Goodbye`], also before an error is returned.
 pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     let Interactive { world, loaded, models, store, opening, asks, face: updates, decider } = run;

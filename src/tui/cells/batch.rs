@@ -7,7 +7,9 @@ use super::card::{
     BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, Sheet, WIDEST, decide, facts, fitting, keys_line, more,
     sources,
 };
-use super::list::{BESIDE, Columns, Foot, ListRow, beside, decides, detail, heading, reason_keys, split};
+use super::list::{
+    BESIDE, Columns, Foot, ListRow, beside, decision_hints, detail, heading, reason_keys, split,
+};
 use super::{call, diff};
 use crate::config::Mode;
 use crate::stdx::text::one_line_summary;
@@ -321,7 +323,7 @@ fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> L
         return keys_line(&reason_keys(keymap), dot);
     }
     let on = |key, words| (Context::Batch, Action::List(key), words);
-    let mut shown = decides(&format!(" to {}", list.cursor + 1), list.marked(), keymap);
+    let mut shown = decision_hints(&format!(" to {}", list.cursor + 1), list.marked(), keymap);
     shown.extend(keymap.hints(&[on(ListKey::Whole, "view all")]));
     if frame.holds == Holds::KeysByItself {
         let more =

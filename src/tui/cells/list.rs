@@ -247,7 +247,7 @@ fn approved_once(these: &[OpenRequest], keymap: &Keymap) -> Line {
 }
 
 /// Returns the keys that approve and deny; `one` says what is approved while nothing is marked.
-pub fn decides(one: &str, marked: usize, keymap: &Keymap) -> Vec<Hint> {
+pub fn decision_hints(one: &str, marked: usize, keymap: &Keymap) -> Vec<Hint> {
     let (yes, no) = match marked {
         0 => (format!("yes{one}"), "no…".to_owned()),
         marked => (format!("yes to {marked} marked"), format!("no to {marked}…")),

@@ -13,7 +13,7 @@ use crate::tui::composer::{Editor, Rows};
 use crate::tui::find::{Piece, Query};
 use crate::tui::keys::{Action, CardKey, Context, FindKey, Keymap, Nav, StatusHint};
 use crate::tui::line::{Ink, Line};
-use crate::tui::list::{Approved, OpenRequest, approve};
+use crate::tui::list::{ApprovalOutcome, OpenRequest, approve};
 use crate::tui::theme::Role;
 
 /// Rows of the pane for the title and for the keys.
@@ -100,11 +100,17 @@ impl Pager {
         let these: Vec<OpenRequest> = self.approvable(cx.cards).filter_map(open).collect();
         let ask = |these: &[RequestId]| cx.cards.approvals(these);
         self.advice = match approve(&these, ask, cx.dialogue, cx.now_ms) {
-            Approved::Nothing if these.is_empty() => Some("each of these needs a card of its own".to_owned()),
-            Approved::Nothing => None,
-            Approved::Unseen(id) => cx.cards.find(&id).map(|card| unseen(card, unread, cx.screen.keymap)),
-            Approved::Empty(_) => Some("every hunk is skipped: there is nothing left to approve".to_owned()),
-            Approved::Sent(ids, asked) => {
+            ApprovalOutcome::Nothing if these.is_empty() => {
+                Some("each of these needs a card of its own".to_owned())
+            }
+            ApprovalOutcome::Nothing => None,
+            ApprovalOutcome::Unseen(id) => {
+                cx.cards.find(&id).map(|card| unseen(card, unread, cx.screen.keymap))
+            }
+            ApprovalOutcome::Empty(_) => {
+                Some("every hunk is skipped: there is nothing left to approve".to_owned())
+            }
+            ApprovalOutcome::Sent(ids, asked) => {
                 asked.into_iter().for_each(|ask| cx.send(ask));
                 return Then::Approved(ids);
             }

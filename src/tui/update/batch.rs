@@ -14,7 +14,7 @@ use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, CardPlace, Cards};
 use crate::tui::cells::CallState;
 use crate::tui::keys::ListKey;
-use crate::tui::list::{Approved, ListStage, OpenRows};
+use crate::tui::list::{ApprovalOutcome, ListStage, OpenRows};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::transcript::Transcript;
@@ -151,9 +151,9 @@ fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Model { cards, keymap, dialogue, now_ms, .. } = model;
     let ask = |these: &[RequestId]| cards.approvals(these);
     match model.batch.list.yes(open(cards), ask, dialogue, keymap, *now_ms) {
-        Approved::Nothing => {}
-        Approved::Unseen(id) | Approved::Empty(id) => cards.go_to(Some(&id)),
-        Approved::Sent(ids, asked) => {
+        ApprovalOutcome::Nothing => {}
+        ApprovalOutcome::Unseen(id) | ApprovalOutcome::Empty(id) => cards.go_to(Some(&id)),
+        ApprovalOutcome::Sent(ids, asked) => {
             send(model, &ids, asked, "yes", cmds);
             model.batch.list.advice = waits(model, &ids);
             model.cards.to_open();

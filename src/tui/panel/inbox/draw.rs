@@ -10,7 +10,9 @@ use crate::stdx::text::{one_line_summary, short_path};
 use crate::store::RequestState;
 use crate::tui::boxed::{Boxed, column};
 use crate::tui::cells::card::{Frame, Holds, LOW, Wait, fitting};
-use crate::tui::cells::list::{Columns, ListRow, beside, decides, detail as request, heading, reason_keys};
+use crate::tui::cells::list::{
+    Columns, ListRow, beside, decision_hints, detail as request, heading, reason_keys,
+};
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, Context, Hint, Keymap, ListKey, Nav};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -263,7 +265,7 @@ fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
         }
     };
     wanted.extend([on(ListKey::Why, "why"), (Context::Global, Action::Escape, escape)]);
-    let mut shown = decides("", inbox.marked(), screen.keymap);
+    let mut shown = decision_hints("", inbox.marked(), screen.keymap);
     shown.extend(screen.keymap.hints(&wanted));
     shown
 }

@@ -18,7 +18,7 @@ use crate::tui::cells;
 use crate::tui::composer::Editor;
 use crate::tui::keys::{Action, CHOOSE, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
 use crate::tui::line::Line;
-use crate::tui::list::{Approved, ListStage, OpenRows, REASON, REASON_HINTS};
+use crate::tui::list::{ApprovalOutcome, ListStage, OpenRows, REASON, REASON_HINTS};
 use crate::tui::panel::{PanelContext, PanelState, Screen, Then};
 
 const INBOX_FILTER: &[StatusHint] = &[
@@ -237,9 +237,9 @@ impl Inbox {
         let ask = |these: &[RequestId]| Ok(vec![decision(these, Approval::yes())]);
         let rows = self.open_rows();
         match self.list.yes(rows, ask, cx.dialogue, cx.screen.keymap, cx.now_ms) {
-            Approved::Nothing => {}
-            Approved::Unseen(id) | Approved::Empty(id) => self.go_to(&id),
-            Approved::Sent(ids, asked) => {
+            ApprovalOutcome::Nothing => {}
+            ApprovalOutcome::Unseen(id) | ApprovalOutcome::Empty(id) => self.go_to(&id),
+            ApprovalOutcome::Sent(ids, asked) => {
                 asked.into_iter().for_each(|request| cx.send(request));
                 self.sent(&ids, "yes", cx.now_ms);
                 self.list.advice = self.resumable(&ids, cx.screen.keymap);
