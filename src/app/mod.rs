@@ -3,22 +3,9 @@
 //! here prints.
 
 mod build;
-mod opening;
-mod orphans;
-mod removal;
-mod servers;
-mod status;
-
-pub mod images;
-pub mod mentions;
 
 pub use self::build::{
     App, AppError, Tools, advice, advice_at_start, begin_store, builtin_tools, known_tools, listeners,
     memories, open_store, open_store_for_lists, open_store_to_read, otlp_options, plan_context, planned,
     schema_of, server_place, tools, undo_log, view_settings, web_words,
 };
-pub use self::opening::{Opened, Opening};
-pub use self::orphans::{orphaned_processes, own_mark};
-pub use self::removal::{remove_session, remove_sessions, retention};
-pub use self::servers::{NewServer, add_server, remove_server, set_tools, switch_server};
-pub use self::status::{SandboxStatus, Status};

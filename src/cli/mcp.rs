@@ -9,8 +9,9 @@ use super::console::Console;
 use super::error::{CliError, Kind, Result};
 use super::secret::{UNCHANGED, agreed};
 use super::table::{columns, table};
-use crate::app::{NewServer, add_server, remove_server, server_place, switch_server, tools};
+use crate::app::{server_place, tools};
 use crate::config::{SERVER_PRESETS, ServerApproval, ServerScope, ServerSettings, Settings, WriteError};
+use crate::runtime::{NewServer, add_server, remove_server, switch_server};
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 use crate::tool::ToolSpec;
 use crate::tool::mcp::{

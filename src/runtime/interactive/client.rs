@@ -19,7 +19,7 @@ use super::shell::{Shell, ShellEvent, UserCommand};
 use crate::accounts::login::Entered;
 use crate::accounts::{ModelChoice, Origin};
 use crate::agent::port::{Closed, Event, Frontend, Op};
-use crate::app::{App, images, mentions};
+use crate::app::App;
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
     Activity, Command, CommandEffect, CommandFile, Commands, Entry, Privacy, Say, SessionChange, UNSANDBOXED,
@@ -33,6 +33,7 @@ use crate::frontend::protocol::{ClientRequest, CommandLine, Header, ServerMessag
 use crate::history::{History, Record, SessionId};
 use crate::message::images::mentions as named_files;
 use crate::message::{NoteKind, Usage, UserPart};
+use crate::runtime::{images, mentions};
 use crate::sandbox::Confinement;
 use crate::store::{AuditNote, InputScope, RequestFilter};
 use crate::tool::cache::ChangingFiles;

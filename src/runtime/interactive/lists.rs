@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::client::ClientHandler;
-use crate::app::{Opened, Opening};
 use crate::command::Say;
 use crate::frontend::protocol::{EarlierLine, ServerMessage, SessionHit, SessionLine};
 use crate::history::History;
 use crate::history::SessionId;
 use crate::message::{AssistantMessage, Message, PartKind, UserPart, images};
+use crate::runtime::{Opened, Opening};
 use crate::session::Session;
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::ago;

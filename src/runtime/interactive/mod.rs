@@ -43,9 +43,7 @@ use self::title::{PendingTitle, titled};
 use crate::accounts::Models;
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
-use crate::app::{
-    App, AppError, Opened, Opening, advice_at_start, orphaned_processes, remove_sessions, retention,
-};
+use crate::app::{App, AppError, advice_at_start};
 use crate::approval::{Approval, AutoApprove, Decider, RequestId};
 use crate::command::{Say, SessionChange, Tone, code};
 use crate::config::Loaded;
@@ -55,6 +53,7 @@ use crate::frontend::protocol::{ClientRequest, ServerMessage};
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
 use crate::runtime::hooks::session_ended;
+use crate::runtime::{Opened, Opening, orphaned_processes, remove_sessions, retention};
 use crate::session::{Session, end_orphaned_questions};
 use crate::store::{DecideOutcome, Store, StoreError, Wakeups};
 use crate::workspace::World;

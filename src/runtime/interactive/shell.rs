@@ -13,9 +13,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::app::own_mark;
 use crate::command::{Privacy, code};
 use crate::history::SessionId;
+use crate::runtime::own_mark;
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::{FULL, StartedCommand, Task, Tasks};
 use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Survivor, looks_held};

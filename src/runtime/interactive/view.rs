@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::client::{ClientHandler, SessionView};
 use crate::agent::context::{self, CompactionPlan};
 use crate::agent::prompt::{self, PromptBook, Steering};
-use crate::app::{SandboxStatus, Status};
 use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
 use crate::command::{Activity, CommandView, ContextView, CostPart, Needs, RuleLine, Totals, wanted_turn};
 use crate::config::Cap;
@@ -14,6 +13,7 @@ use crate::frontend::protocol::{ContextUse, Header, Known, Money, NEW_SESSION, S
 use crate::history::History;
 use crate::message::{Message, Usage, Usd, UserPart, images};
 use crate::provider::ToolChoice;
+use crate::runtime::{SandboxStatus, Status};
 use crate::sandbox::tasks::output_file;
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};

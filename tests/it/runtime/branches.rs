@@ -1,8 +1,8 @@
 //! What a user does with a conversation: compact it, undo that, copy it, go back in it.
 
-use co::app::Opening;
 use co::frontend::protocol::{ServerMessage, Update};
 use co::message::{Message, UserPart};
+use co::runtime::Opening;
 
 use super::interactive::{Face, open, run, with};
 use crate::co::Service;

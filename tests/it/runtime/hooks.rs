@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use co::agent::port::{Event, Op};
-use co::app::Opening;
 use co::frontend::protocol::{ClientRequest, ServerMessage, Update};
 use co::history::TurnEnd;
 use co::message::ReturnStatus;
+use co::runtime::Opening;
 
 use crate::cli::hooks::{script, with as hooked};
 use crate::co::Co;

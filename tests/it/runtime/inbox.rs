@@ -1,11 +1,11 @@
 //! What waits in all sessions, as the owner of an interactive one tells and decides it; modes; sessions that go on beside.
 
 use co::agent::port::{Event, Op};
-use co::app::Opening;
 use co::approval::{Approval, AutoApprove, Decider, RequestId};
 use co::config::Mode;
 use co::frontend::protocol::{ClientRequest, Holder, InboxLine, ServerMessage, Update};
 use co::history::{SessionId, TurnEnd};
+use co::runtime::Opening;
 use co::store::{RequestState, StoredRequest};
 
 use crate::runtime::interactive::{Face, elsewhere, open, run, with};

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use co::accounts::{Models, Pace};
 use co::agent::port::{Event, Op};
-use co::app::{Opening, begin_store, open_store};
+use co::app::{begin_store, open_store};
 use co::approval::{Approval, AutoApprove, Decider, RequestId};
 use co::frontend::protocol::{ClientRequest, Header, ServerMessage, Tone, Update};
 use co::history::TurnEnd;
 use co::message::{Message, UserPart};
 use co::provider::catalog::{OLLAMA, Probe};
+use co::runtime::Opening;
 use co::runtime::interactive::{Interactive, interactive};
 use co::stdx::clock::SystemClock;
 use co::store::{DecideOutcome, Store};

@@ -1,7 +1,7 @@
 //! Setting up a service, spoken as a face does: what is offered, tried, kept; and the screen of a first run in a terminal.
 
-use co::app::Opening;
 use co::frontend::protocol::{ClientRequest, Consent, LoginWhy, ServerMessage, TypedKey, Update};
+use co::runtime::Opening;
 use kit::replay::server::Page;
 
 use crate::co::{Co, Service};

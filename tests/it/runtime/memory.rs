@@ -1,9 +1,9 @@
 //! Memories in turns: saved at a card, put behind a prompt, shown, and never obeyed.
 
 use co::agent::port::Event;
-use co::app::Opening;
 use co::approval::Approval;
 use co::frontend::protocol::{ServerMessage, Update};
+use co::runtime::Opening;
 
 use super::branches::all_asked;
 use super::interactive::{open, run, with};

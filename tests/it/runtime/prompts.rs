@@ -1,9 +1,9 @@
 //! The prompt of a session: what changes its prefix and what does not; custom commands.
 
-use co::app::Opening;
 use co::frontend::protocol::{ServerMessage, Tone, Update};
 use co::provider::anthropic::Anthropic;
 use co::provider::{ModelRequest, WireCodec as _};
+use co::runtime::Opening;
 use serde_json::Value;
 
 use super::interactive::{Face, open, run, with};

@@ -7,7 +7,7 @@ use co::history::TurnEnd;
 
 use crate::co::Co;
 use crate::runtime::interactive::{Face, open, run, with};
-use co::app::Opening;
+use co::runtime::Opening;
 
 const TWICE: &str = "reply\n  call write_file {\"path\":\"notes/a.md\",\"content\":\"one\\n\"} | id=w1\n\
                      reply\n  call write_file {\"path\":\"notes/b.md\",\"content\":\"two\\n\"} | id=w2\nreply\n  text Done.";

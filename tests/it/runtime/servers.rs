@@ -1,9 +1,9 @@
 //! Tool servers of a running session: changed from its list, asked for prompts, and asking the user.
 
-use co::app::Opening;
 use co::approval::{Approval, Request};
 use co::frontend::protocol::{ClientRequest, ServerChange, ServerLine, ServerMessage, Update};
 use co::message::ToolName;
+use co::runtime::Opening;
 use serde_json::json;
 
 use super::interactive::{Face, open, run};

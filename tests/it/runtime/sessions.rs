@@ -1,13 +1,13 @@
 //! Going from one session to another in one face, and what the owner lists for it.
 
 use co::agent::port::Event;
-use co::app::Opening;
 use co::approval::{Approval, AutoApprove};
 use co::frontend::protocol::{
     ClientRequest, EarlierLine, ServerMessage, SessionHit, SessionLine, Tone, Update,
 };
 use co::history::{SessionId, TurnEnd};
 use co::message::Message;
+use co::runtime::Opening;
 
 use crate::runtime::interactive::{Face, WRITES, open, run, with};
 

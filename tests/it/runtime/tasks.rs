@@ -1,9 +1,9 @@
 //! Commands in the background of a session: started by the model, or moved there by the user.
 
 use co::agent::port::Event;
-use co::app::Opening;
 use co::approval::Approval;
 use co::frontend::protocol::{ClientRequest, ServerMessage, Update};
+use co::runtime::Opening;
 use serde_json::json;
 
 use super::interactive::{Face, open, run, with};

@@ -1,8 +1,8 @@
 //! Titles that a model makes: one request while nothing runs, if the settings allow it; and the model of a session.
 
-use co::app::Opening;
 use co::frontend::protocol::{ServerMessage, Update};
 use co::history::History;
+use co::runtime::Opening;
 use co::session::Session;
 use co::store::SessionFilter;
 

@@ -1,7 +1,7 @@
 //! Taking back what calls did to files: in the session, back to a prompt, and from a shell beside it.
 
-use co::app::Opening;
 use co::approval::Approval;
+use co::runtime::Opening;
 
 use super::branches::all_asked;
 use super::interactive::{open, run, with};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::build::{otlp_options, web_words};
 use crate::accounts::{Models, Origin};
+use crate::app::{otlp_options, web_words};
 use crate::approval::WorkspaceKind;
 use crate::config::{Settings, user_file};
 use crate::sandbox::{Backend, Sandbox};

@@ -1,7 +1,7 @@
 //! Finds and opens the session of a run.
 
-use super::{App, AppError};
 use crate::agent::driver::AgentEnv;
+use crate::app::{App, AppError};
 use crate::approval::Decider;
 use crate::history::{History, SessionId};
 use crate::session::{Session, SessionError};
