@@ -90,7 +90,11 @@ pub fn advice(loaded: &Loaded) -> Vec<String> {
 pub fn advice_at_start(loaded: &Loaded) -> Vec<String> {
     let of_trust = |warning: &&ConfigWarning| matches!(warning, ConfigWarning::NotTrusted { .. });
     let warnings = loaded.warnings.iter().filter(|warning| !of_trust(warning)).map(ToString::to_string);
-    let (_, rebound) = Keymap::with(&loaded.settings.keys);
+    let rebound = match loaded.settings.keys.as_slice() {
+        // Most users rebind none, and the whole table would be built for nothing.
+        [] => Vec::new(),
+        keys => Keymap::with(keys).1,
+    };
     let rebound = rebound.iter().map(ToString::to_string);
     warnings
         .chain(rebound)

@@ -72,7 +72,13 @@ pub fn confine(root: &Path, given: &str) -> Result<PathBuf, PathError> {
     if given == "~" || given.starts_with("~/") {
         return Err(PathError::Tilde { given: given_string(), root: real_root });
     }
-    let resolved = resolve(&real_root.join(given), given)?;
+    let path = Path::new(given);
+    let (start, rest) = match path.strip_prefix(&real_root) {
+        Ok(rest) => (real_root.as_path(), rest),
+        Err(_) if path.is_absolute() => (Path::new("/"), path),
+        Err(_) => (real_root.as_path(), path),
+    };
+    let resolved = resolve(start, rest, given)?;
     if resolved.starts_with(&real_root) {
         Ok(resolved)
     } else {
@@ -80,10 +86,10 @@ pub fn confine(root: &Path, given: &str) -> Result<PathBuf, PathError> {
     }
 }
 
-/// Resolves an absolute path part by part.
-fn resolve(path: &Path, given: &str) -> Result<PathBuf, PathError> {
-    let mut waiting: VecDeque<OsString> = parts(path).collect();
-    let mut resolved = PathBuf::from("/");
+/// Resolves the path `rest` part by part, from `start`, which contains no link.
+fn resolve(start: &Path, rest: &Path, given: &str) -> Result<PathBuf, PathError> {
+    let mut waiting: VecDeque<OsString> = parts(rest).collect();
+    let mut resolved = start.to_path_buf();
     let mut links = 0;
     while let Some(part) = waiting.pop_front() {
         if part == ".." {

@@ -1,7 +1,8 @@
 //! How much memory the process takes beyond what it uses: code that ran once, and heaps of threads.
 
-/// Makes all threads allocate from one heap. The C library of GNU would otherwise give each thread its own, which it grows
-/// page by page with a system call each, and of which every one keeps free room. Call it before any thread is started.
+/// Makes the C code of all threads, the database's above all, allocate from one heap; Rust code has an allocator of its
+/// own. The C library of GNU would otherwise give each thread its own heap, which it grows page by page with a system call
+/// each, and of which every one keeps free room. Call it before any thread is started.
 pub fn share_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -11,8 +12,9 @@ pub fn share_heap() {
     }
 }
 
-/// Unmaps the code of this program: the system maps it in large pieces, and the start touches most of them once. Each part
-/// comes back when it runs next, from the file's pages in the system's cache. Does nothing on systems other than Linux.
+/// Unmaps the code of this program, after the start and after each turn: the system maps it in large pieces, most of which
+/// run once. Each part comes back when it runs next, from the file's pages in the system's cache. Does nothing on systems
+/// other than Linux.
 pub fn give_back_code() {
     #[cfg(target_os = "linux")]
     linux::give_back_code();
@@ -22,17 +24,23 @@ pub fn give_back_code() {
 mod linux {
     use std::ffi::c_void;
     use std::path::Path;
+    use std::sync::OnceLock;
 
     use rustix::mm::{Advice, madvise};
 
     pub(super) fn give_back_code() {
+        static CODE: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+        CODE.get_or_init(mappings).iter().for_each(|(start, length)| drop_mapping(*start, *length));
+    }
+
+    /// Returns the ranges that hold the code of this program; they never change.
+    fn mappings() -> Vec<(usize, usize)> {
         let (Ok(maps), Ok(program)) =
             (std::fs::read_to_string("/proc/self/maps"), std::fs::read_link("/proc/self/exe"))
         else {
-            return;
+            return Vec::new();
         };
-        let code = maps.lines().filter_map(|line| code(line, &program));
-        code.for_each(|(start, length)| drop_mapping(start, length));
+        maps.lines().filter_map(|line| code(line, &program)).collect()
     }
 
     /// Returns the range of a mapping that holds the code of this program.

@@ -470,6 +470,9 @@ impl Toolset {
     /// Returns those that are wanted.
     #[must_use]
     pub fn filtered(&self, is_wanted: impl Fn(&ToolSpec) -> bool) -> Self {
+        if self.specs().all(&is_wanted) {
+            return self.clone();
+        }
         let wanted = self.0.iter().filter(|(_, tool)| is_wanted(tool.spec()));
         Self(Arc::new(wanted.map(|(name, tool)| (name.clone(), Arc::clone(tool))).collect()))
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Message, NoteKind, ReturnPart, ToolReturn, UserPart};
+use crate::message::{Message, NoteKind, ReturnPart, UserPart};
 use crate::stdx::text::{grouped, head_tail};
 
 /// The newest messages whose tool outputs are never trimmed.
@@ -115,23 +115,21 @@ fn trimmed(messages: &[Arc<Message>], most: usize) -> Vec<Arc<Message>> {
 /// Returns the message with the texts of its returns replaced where `replaced` has another text.
 fn with_outputs(message: &Arc<Message>, mut replaced: impl FnMut(&str) -> Option<String>) -> Arc<Message> {
     let Message::ToolReturns { returns } = &**message else { return Arc::clone(message) };
-    let mut is_changed = false;
-    let mut part = |part: &ReturnPart| match part {
-        ReturnPart::Text { text } => match replaced(text) {
-            Some(text) => {
-                is_changed = true;
-                ReturnPart::Text { text }
-            }
-            None => part.clone(),
-        },
-        ReturnPart::Image { .. } => part.clone(),
+    let mut texts = |part: &ReturnPart| match part {
+        ReturnPart::Text { text } => replaced(text),
+        ReturnPart::Image { .. } => None,
     };
-    let mut changed = |one: &ToolReturn| {
-        let content = one.content.iter().map(&mut part).collect();
-        ToolReturn { content, ..one.clone() }
-    };
-    let returns = returns.iter().map(&mut changed).collect();
-    if is_changed { Arc::new(Message::ToolReturns { returns }) } else { Arc::clone(message) }
+    let parts = returns.iter().flat_map(|one| &one.content);
+    let new: Vec<Option<String>> = parts.map(&mut texts).collect();
+    if new.iter().all(Option::is_none) {
+        return Arc::clone(message);
+    }
+    let mut returns = returns.clone();
+    let parts = returns.iter_mut().flat_map(|one| &mut one.content);
+    for (part, text) in parts.zip(new).filter_map(|(part, text)| Some((part, text?))) {
+        *part = ReturnPart::Text { text };
+    }
+    Arc::new(Message::ToolReturns { returns })
 }
 
 /// Keeps the first exchange and the newest messages.
@@ -230,7 +228,7 @@ mod tests {
     use super::*;
     use crate::message::{
         AssistantMessage, AssistantPart, CallId, PartKind, ReturnStatus, StopKind, StopReason, ToolCall,
-        ToolName,
+        ToolName, ToolReturn,
     };
 
     fn reply(calls: &[String]) -> Message {

@@ -35,6 +35,7 @@ use crate::message::images::mentions as named_files;
 use crate::message::{NoteKind, Usage, UserPart};
 use crate::runtime::{images, mentions};
 use crate::sandbox::Confinement;
+use crate::stdx::process_memory::give_back_code;
 use crate::store::{AuditNote, InputScope, RequestFilter};
 use crate::tool::cache::ChangingFiles;
 
@@ -189,6 +190,7 @@ impl ClientHandler {
     pub(super) async fn tell_idle(&mut self) {
         if std::mem::replace(&mut self.told, Activity::Idle) != Activity::Idle {
             self.tell(ServerMessage::Idle).await;
+            give_back_code();
         }
     }
 
