@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use co::stdx::process_memory::end_process;
+
 /// A sixth of a turn's processor time would go to the allocator of the C library.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
-    co::sandbox::stage::enter(&args).unwrap_or_else(|| co::cli::run(args))
+    co::sandbox::stage::enter(&args).unwrap_or_else(|| end_process(co::cli::run(args)))
 }

@@ -166,6 +166,7 @@ pub(super) enum Output {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(super) enum Sub {
     /// Open the screen (the same as `co` alone)
     Chat(Chat),
@@ -337,7 +338,7 @@ pub(super) struct Trust {
     pub json: bool,
 }
 
-/// The form of a list without other options.
+// The form of a list without other options. A doc comment would be the help of the command that takes it.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct AsJson {
     /// Print JSON

@@ -23,7 +23,6 @@ use crate::frontend::plain::{self, Echo, Editing, PlainError, PlainOptions, Setu
 use crate::frontend::protocol::ClientRequest;
 use crate::runtime::Opening;
 use crate::runtime::interactive::{Interactive, interactive};
-use crate::stdx::process_memory::give_back_code;
 use crate::tui::keys::Keymap;
 use crate::tui::{
     self, Call, Fold, Glyphs, Host, Motion, MouseMode, SandboxPaths, TuiError, TuiLink, TuiOptions,
@@ -174,9 +173,6 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
     }
 }
 
-/// The time after which what only the start of the program needs is given back.
-const STARTED: Duration = Duration::from_secs(1);
-
 /// Runs a conversation on the full screen.
 pub(super) async fn run(
     world: World,
@@ -203,10 +199,6 @@ pub(super) async fn run(
         face,
         decider: Decider::Tui,
     }));
-    tokio::spawn(async {
-        tokio::time::sleep(STARTED).await;
-        give_back_code();
-    });
     let screen = tui::run(TuiLink { updates, asks: ask }, options).await;
     // The screen and its end of the link are closed, so the owner ends running work and saves.
     let owned = outcome(owner).await;

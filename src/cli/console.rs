@@ -3,7 +3,6 @@
 //! Everything printed here is either the program's own text or sanitized. Colour is used only on a terminal.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::process::ExitCode;
 
 use super::error::{CliError, Kind, Result};
 use crate::stdx::text::sanitize;
@@ -59,7 +58,7 @@ impl Console {
     }
 
     /// Prints an error with its hints and returns its exit code.
-    pub fn fail(&mut self, error: &CliError) -> ExitCode {
+    pub fn fail(&mut self, error: &CliError) -> u8 {
         match error.kind {
             Kind::BrokenPipe => {}
             Kind::Waiting | Kind::Interrupted(_) => self.note(&format!("co: {}", error.source)),
@@ -75,7 +74,7 @@ impl Console {
         for hint in &error.hints {
             self.note(&format!("    {hint}"));
         }
-        ExitCode::from(error.kind.code())
+        error.kind.code()
     }
 }
 

@@ -15,8 +15,7 @@ use crate::stdx::text::{nearest, sanitize_line};
 
 /// Prints a topic, the help of a command, or both if both have that name. Fails if neither has.
 pub(super) fn run(words: &[String], console: &mut Console) -> Result<()> {
-    let mut root = Args::command();
-    root.build();
+    let root = whole_command();
     let name = words.join(" ");
     let topic = TOPICS.iter().find(|topic| topic.name == name);
     let command = words.iter().try_fold(&root, |at, word| at.find_subcommand(word));
@@ -37,6 +36,13 @@ pub(super) fn run(words: &[String], console: &mut Console) -> Result<()> {
     console.out(&text)
 }
 
+/// The command line with what each of its commands takes, which is otherwise built only for the command in use.
+fn whole_command() -> Command {
+    let mut root = Args::command();
+    root.build();
+    root
+}
+
 fn helped(command: &Command) -> String {
     command.clone().render_long_help().to_string()
 }
@@ -44,7 +50,7 @@ fn helped(command: &Command) -> String {
 /// Prints the completions of a shell; `co help` is completed by the topics where the shell's script can do that.
 pub(super) fn completions(shell: Shell, console: &mut Console) -> Result<()> {
     let names = TOPICS.map(|topic| topic.name);
-    let mut root = Args::command()
+    let mut root = whole_command()
         .mut_subcommand("help", |help| help.mut_arg("words", |words| words.value_parser(names)));
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut root, "co", &mut script);
@@ -54,10 +60,10 @@ pub(super) fn completions(shell: Shell, console: &mut Console) -> Result<()> {
 /// Prints the manual page, or writes it and one page for each command into a folder that exists.
 pub(super) fn man(folder: Option<&Path>, console: &mut Console) -> Result<()> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(Args::command()).render(&mut page)?;
+    clap_mangen::Man::new(whole_command()).render(&mut page)?;
     // Examples and topics keep their lines.
     let page = String::from_utf8_lossy(&page).replace(".SH EXTRA\n", ".SH EXAMPLES\n.nf\n");
     let Some(folder) = folder else { return console.out(&page) };
-    clap_mangen::generate_to(Args::command(), folder)?;
+    clap_mangen::generate_to(whole_command(), folder)?;
     Ok(std::fs::write(folder.join("co.1"), page)?)
 }

@@ -46,7 +46,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,9 +69,12 @@ use crate::workspace::{MemoryFolder, World};
 /// How long background work may take to end once the outcome is known.
 const LINGER: Duration = Duration::from_millis(100);
 
+/// The exit code if nothing failed.
+const SUCCESS: u8 = 0;
+
 /// Runs the program with these arguments (the program's name first) and returns its exit code.
 #[must_use]
-pub fn run(args: Vec<OsString>) -> ExitCode {
+pub fn run(args: Vec<OsString>) -> u8 {
     // Before any other thread is started.
     share_heap();
     let env = privacy::take_environment();
@@ -84,12 +86,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             if error.use_stderr() {
                 // The error repeats the typed arguments, which may have been pasted from anywhere.
                 console.note(error.render().to_string().trim_end());
-                return ExitCode::from(Kind::Usage.code());
+                return Kind::Usage.code();
             }
             // Help and version take this path too and are not errors. If the output is closed, there is
             // nothing to report to.
             let _ = error.print();
-            return ExitCode::SUCCESS;
+            return SUCCESS;
         }
     };
     let telemetry = Telemetry::default();
@@ -121,7 +123,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Err(error) => Err(error),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => SUCCESS,
         Err(error) => console.fail(&error),
     }
 }

@@ -3,14 +3,14 @@
 //! The file's content names the owner for display; only the lock counts. Called by [`super::Session`].
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
 use crate::history::SessionId;
-use crate::stdx::fs::{create_private_dir, open_private};
+use crate::stdx::fs::{create_private_dir, open_private, overwrite};
 
 /// The process that owns a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,9 +83,7 @@ fn is_still(path: &Path, file: &File) -> io::Result<bool> {
 }
 
 fn write_owner(file: &mut File, now: Timestamp) -> io::Result<()> {
-    file.set_len(0)?;
-    file.rewind()?;
-    file.write_all(format!("{} {now}\n", std::process::id()).as_bytes())
+    overwrite(file, &format!("{} {now}\n", std::process::id()))
 }
 
 /// Parses the content of a lock file, if possible.

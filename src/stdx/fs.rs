@@ -5,7 +5,7 @@
 //! which writes are allowed. Called by tools, store and configuration.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -195,6 +195,15 @@ pub fn open_private(path: &Path) -> io::Result<File> {
         file.set_permissions(Permissions::from_mode(0o600))?;
     }
     Ok(file)
+}
+
+/// Writes the file anew, in place. It is cut behind the text and only if it was longer: file systems write a file that was
+/// cut to nothing to the disk as soon as it is closed.
+pub fn overwrite(file: &mut File, text: &str) -> io::Result<()> {
+    let length = text.len() as u64;
+    file.rewind()?;
+    file.write_all(text.as_bytes())?;
+    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
 }
 
 /// Like [`write_atomic`], but the result is always a file with owner-only access (0600), from its first byte

@@ -1,4 +1,4 @@
-//! How much memory the process takes beyond what it uses: code that ran once, and heaps of threads.
+//! How much memory the process takes beyond what it uses: code that ran once, heaps of threads, and what is left at exit.
 
 /// Makes the C code of all threads, the database's above all, allocate from one heap; Rust code has an allocator of its
 /// own. The C library of GNU would otherwise give each thread its own heap, which it grows page by page with a system call
@@ -18,6 +18,17 @@ pub fn share_heap() {
 pub fn give_back_code() {
     #[cfg(target_os = "linux")]
     linux::give_back_code();
+}
+
+/// Ends the process. An ordinary exit would give the allocator's memory back piece by piece; the system does it at once.
+pub fn end_process(code: u8) -> ! {
+    // If the output is closed, there is nothing to report to.
+    let _ = std::io::Write::flush(&mut std::io::stdout());
+    #[expect(unsafe_code, reason = "the standard library has only the ordinary exit")]
+    // SAFETY: it takes a number, and what is registered to run at exit belongs to libraries that hold nothing unsaved.
+    unsafe {
+        libc::_exit(code.into())
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -3,7 +3,7 @@
 //! Called when the database is opened and closed, and by `co doctor`.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::SqlResult as _;
 use super::{Store, StoreError, schema};
-use crate::stdx::fs::{create_private_dir, open_private};
+use crate::stdx::fs::{create_private_dir, open_private, overwrite};
 
 /// Number of copies kept; the oldest is removed first.
 const COPIES: usize = 3;
@@ -84,9 +84,7 @@ impl Drop for Presence {
 
 /// Records the lengths of the files. Not synced: a stale record only causes a check.
 fn note(data: &Path) -> io::Result<()> {
-    let mut file = open_private(&mark(data))?;
-    file.set_len(0)?;
-    file.write_all(lengths(data).as_bytes())
+    overwrite(&mut open_private(&mark(data))?, &lengths(data))
 }
 
 fn users(data: &Path) -> PathBuf {

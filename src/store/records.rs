@@ -94,7 +94,7 @@ fn apply(write: &Write<'_>, session: &SessionId, no: u64, change: &Change) -> Re
             .sql()
             .map(drop),
         Change::StartTurn { turn } => {
-            write.news.set(true);
+            write.starts_turn.set(true);
             set(write, session, "UPDATE sessions SET turns = ?2, last_end = NULL WHERE id = ?1", turn)
         }
         Change::Suggest { title } => {

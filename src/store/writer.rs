@@ -88,8 +88,10 @@ pub(super) struct Write<'a> {
     pub sql: Transaction<'a>,
     /// Milliseconds since 1970.
     pub now: i64,
-    /// Whether other processes are notified after the commit.
+    /// Whether other processes are notified after the commit, and what was said is indexed.
     pub news: Cell<bool>,
+    /// Whether a turn starts: others are notified, and its end or its first request indexes what it began with.
+    pub starts_turn: Cell<bool>,
     /// What this transaction adds to the index of the search, now or later.
     pub texts: RefCell<Vec<IndexedText>>,
     /// The last row that this transaction added to the audit.
@@ -200,10 +202,11 @@ impl Writer {
         let now = self.clock.now().as_millisecond();
         let (result, news, audited) = {
             let copies = self.audit_copy.as_ref().map(|_| RefCell::default());
-            let (news, texts, audited) = (Cell::new(false), RefCell::default(), RefCell::new(None));
-            let write = Write { sql, now, news, texts, audited, copies };
+            let (news, starts_turn) = (Cell::new(false), Cell::new(false));
+            let (texts, audited) = (RefCell::default(), RefCell::new(None));
+            let write = Write { sql, now, news, starts_turn, texts, audited, copies };
             let result = work(&write)?;
-            let Write { sql, news, texts, audited, copies, .. } = write;
+            let Write { sql, news, starts_turn, texts, audited, copies, .. } = write;
             let texts = texts.into_inner();
             let index_now = news.get() || self.unindexed.len() + texts.len() > UNINDEXED;
             if index_now {
@@ -219,7 +222,7 @@ impl Writer {
                 true => self.unindexed.clear(),
                 false => self.unindexed.extend(texts),
             }
-            (result, news.get(), audited.into_inner())
+            (result, news.get() || starts_turn.get(), audited.into_inner())
         };
         self.since_checkpoint += 1;
         self.unkept = audited.or(self.unkept.take());
