@@ -3,6 +3,7 @@
 //! The front end sends [`ClientRequest`]s; the owner (in `runtime`) sends [`Update`]s: a turn's events and its own
 //! messages, in one ordered stream. Plain values only; both directions are bounded channels.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,16 +33,9 @@ pub enum ClientRequest {
     Draft { text: String },
     /// A line that was cleared and not sent, to be kept among the lines entered.
     Remember { text: String },
-    /// The files of the workspace, for mentions; answered with [`ServerMessage::Files`].
-    Files,
-    /// The sessions that can be opened; answered with [`ServerMessage::Sessions`].
-    Sessions,
-    /// Lines entered in all sessions; answered with [`ServerMessage::Earlier`].
-    Earlier,
-    /// The end of a session's conversation; answered with [`ServerMessage::Preview`].
-    Preview { session: SessionId },
-    /// The sessions in which these words were said; answered with [`ServerMessage::SessionsFound`].
-    SearchSessions { words: String },
+    /// A question without an effect; answered once, with [`ServerMessage::Answer`] and this id, in any order. Those of a
+    /// session that was left may stay without an answer.
+    Query { id: QueryId, query: ClientQuery },
     /// Save the current session and open another. Answered with [`ServerMessage::Entered`], or on failure with
     /// [`ServerMessage::Local`].
     Open { session: SessionId },
@@ -55,26 +49,16 @@ pub enum ClientRequest {
     SwitchModel { name: String },
     /// The same, also after the next start.
     KeepModel { name: String },
-    /// What a server suggests for an argument of its prompt, or for an open place of its resource template, which is given
-    /// as `@server:uri`; answered with [`ServerMessage::Suggested`].
-    Suggest { command: String, argument: String, typed: String },
     /// Change a tool server; [`ServerMessage::Servers`] follows.
     Server(ServerChange),
-    /// Requests of all sessions; answered with [`ServerMessage::Inbox`].
-    Inbox,
-    /// One whole request, of any session; answered with [`ServerMessage::Request`].
-    Request { request: RequestId },
     /// Decide requests of any session, each by itself. Failures are reported; [`ServerMessage::Elsewhere`] follows.
     DecideAll { requests: Vec<RequestId>, approval: Approval },
     /// Resume a session without an owner, beside the current one; the result is reported.
     ResumeNow { session: SessionId },
     /// Set the approval mode.
     SetMode { mode: Mode },
-    /// The rules that would allow this request and what is like it; answered with [`ServerMessage::RuleDraft`].
-    DraftRule { request: RequestId },
-    /// The effect of this rule text on past calls; answered with [`ServerMessage::RuleChecked`].
-    CheckRule { text: String },
-    /// Save the rule and, if it is valid, approve the request with it.
+    /// Save the rule and, if it is valid, approve the request with it. Answered with [`ServerMessage::RuleSaved`], or with
+    /// [`ServerMessage::RuleNotSaved`].
     SaveRule { request: RequestId, text: String, scope: RuleScope },
     /// Let the commands that run go on in the background.
     Background,
@@ -82,6 +66,85 @@ pub enum ClientRequest {
     StopShell,
     /// The front end is closing; the owner stops what runs, saves, and answers with [`ServerMessage::Goodbye`].
     Close,
+}
+
+/// The id of a query, unique within its front end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QueryId(pub u64);
+
+/// What a front end may ask the owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClientQuery {
+    /// The files of the workspace, for mentions.
+    Files,
+    /// The sessions that can be opened.
+    Sessions,
+    /// Lines entered in all sessions.
+    Earlier,
+    /// The end of a session's conversation.
+    Preview { session: SessionId },
+    /// The sessions in which these words were said.
+    SearchSessions { words: String },
+    /// What a server suggests for an argument of its prompt, or for an open place of its resource template, which is given
+    /// as `@server:uri`.
+    Suggest { command: String, argument: String, typed: String },
+    /// The pending requests of all sessions.
+    Inbox,
+    /// One whole request, of any session.
+    Request { request: RequestId },
+    /// The rules that would allow this request and what is like it.
+    DraftRule { request: RequestId },
+    /// The effect of this rule text on past calls.
+    CheckRule { text: String },
+}
+
+/// The answer to the [`ClientQuery`] of the same name.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueryAnswer {
+    /// Files of the workspace, relative to it, with `/` as separator and after folders.
+    Files { paths: Vec<String> },
+    /// The latest first, without the current one.
+    Sessions { sessions: Vec<SessionLine> },
+    /// The newest first, each once.
+    Earlier { lines: Vec<EarlierLine> },
+    /// The last messages, long texts shortened; none if the session cannot be read.
+    Preview { messages: Vec<Message> },
+    /// The sessions found, the latest first.
+    SearchSessions { hits: Vec<SessionHit> },
+    /// The values that a server suggests.
+    Suggest { values: Vec<String> },
+    /// Sessions in the order of their oldest request.
+    Inbox { lines: Vec<InboxLine> },
+    /// The request, or why there is none.
+    Request { request: Result<Box<StoredRequest>, String> },
+    /// The rules that may be saved, the narrowest first; at least one.
+    DraftRule { widths: Vec<OfferedRule> },
+    /// The effect of the text.
+    CheckRule { check: RuleCheck },
+    /// There is none; [`ServerMessage::Local`] said why.
+    Failed,
+}
+
+/// The queries of a front end that wait for their answers.
+#[derive(Debug, Default)]
+pub struct OpenQueries {
+    last: u64,
+    open: BTreeMap<QueryId, ClientQuery>,
+}
+
+impl OpenQueries {
+    /// Returns the request to send.
+    pub fn ask(&mut self, query: ClientQuery) -> ClientRequest {
+        self.last += 1;
+        let id = QueryId(self.last);
+        self.open.insert(id, query.clone());
+        ClientRequest::Query { id, query }
+    }
+
+    /// Returns the query that this answers, unless it was answered before.
+    pub fn answered(&mut self, id: QueryId) -> Option<ClientQuery> {
+        self.open.remove(&id)
+    }
 }
 
 /// A message of the session's owner to the front end, in order.
@@ -121,10 +184,6 @@ pub enum ServerMessage {
     },
     /// Another session follows; the data of the previous one is void.
     Entered,
-    /// Lines entered in all sessions, the newest first, each once.
-    Earlier {
-        lines: Vec<EarlierLine>,
-    },
     /// The slash commands and the tools of this process; sent first, and again after a change.
     Known {
         commands: Vec<CommandLine>,
@@ -135,21 +194,18 @@ pub enum ServerMessage {
         prompts: Vec<CommandLine>,
         tools: Vec<ToolSpec>,
     },
-    /// Files of the workspace, relative to it, with `/` as separator and after folders.
-    Files {
-        paths: Vec<String>,
+    /// The answer to a query.
+    Answer {
+        id: QueryId,
+        answer: QueryAnswer,
     },
-    /// Sessions that can be opened, the latest first, without the current one.
-    Sessions {
+    /// The last sessions of this folder, the latest first, without the current one.
+    Recent {
         sessions: Vec<SessionLine>,
     },
-    /// The sessions in which words were said, the latest first.
-    SessionsFound {
-        words: String,
-        hits: Vec<SessionHit>,
-    },
-    /// Opens the list of the sessions last sent; `query` is its first filter.
+    /// Opens the list of these sessions, the latest first; `query` is its first filter.
     PickSession {
+        sessions: Vec<SessionLine>,
         query: String,
     },
     /// Opens the list of these services.
@@ -180,20 +236,9 @@ pub enum ServerMessage {
         servers: ServerList,
         text: String,
     },
-    /// The values that a server suggests, with what was asked for.
-    Suggested {
-        command: String,
-        argument: String,
-        values: Vec<String>,
-    },
     /// The tool servers again, after a change.
     Servers {
         servers: ServerList,
-    },
-    /// The last messages of a session, long texts shortened; none if it cannot be read.
-    Preview {
-        session: SessionId,
-        messages: Vec<Message>,
     },
     /// A turn began (a prompt, a resume).
     TurnBegan,
@@ -230,28 +275,15 @@ pub enum ServerMessage {
     Elsewhere {
         count: usize,
     },
-    /// The pending requests of all sessions, sessions in the order of their oldest request; replaces the previous list.
-    Inbox {
-        lines: Vec<InboxLine>,
-    },
-    /// One request of any session, or why there is none.
-    Request {
-        request: Result<Box<StoredRequest>, String>,
-    },
-    /// The rules that may be saved at a card, the narrowest first; at least one.
-    RuleDraft {
-        request: RequestId,
-        widths: Vec<OfferedRule>,
-    },
     /// The rule for this request was saved in this file.
     RuleSaved {
         request: RequestId,
         file: String,
     },
-    /// The effect of a rule text on past calls, for the text that was sent.
-    RuleChecked {
-        text: String,
-        check: RuleCheck,
+    /// The rule for this request was not saved.
+    RuleNotSaved {
+        request: RequestId,
+        why: String,
     },
     /// The owner has saved everything; `lines` are for the normal screen after exit.
     Goodbye {

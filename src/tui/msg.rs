@@ -6,7 +6,7 @@ use super::key::Key;
 use super::markdown::Languages;
 use crate::approval::RequestId;
 use crate::frontend::images::{ImageError, SeenImage};
-use crate::frontend::protocol::{ClientRequest, Update};
+use crate::frontend::protocol::{ClientQuery, ClientRequest, QueryAnswer, Update};
 
 /// An event with its time.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,8 @@ pub enum Input {
     /// A text from the user's editor.
     Edited(Edited),
     Update(Box<Update>),
+    /// The owner's answer to a query.
+    Answer(Box<(ClientQuery, QueryAnswer)>),
     Resize {
         columns: u16,
         rows: u16,
@@ -151,6 +153,7 @@ pub enum Alert {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cmd {
     Send(ClientRequest),
+    Ask(ClientQuery),
     /// Stop the process, as Ctrl+Z does, and continue later.
     Suspend,
     /// Draw every cell again.

@@ -149,8 +149,6 @@ impl RuleForm {
         let is_it = self.text.text() == text;
         match (&self.standing, is_it) {
             (RuleStanding::Unchecked, false) => return self.ask(),
-            // It was good when it was sent; now it is not, and was not saved.
-            (RuleStanding::Saving(_), true) if check.past.is_err() => self.standing = standing(check),
             (RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_), true) => {
                 self.standing = standing(check);
             }
@@ -159,6 +157,13 @@ impl RuleForm {
             | (RuleStanding::Saving(_), _) => {}
         }
         None
+    }
+
+    /// Takes why the text was not saved: it was good when it was sent, and now it is not.
+    pub fn not_saved(&mut self, why: String) {
+        if self.is_saving() {
+            self.standing = RuleStanding::Wrong(why);
+        }
     }
 
     fn ask(&mut self) -> Option<String> {
@@ -252,7 +257,7 @@ mod tests {
         assert!(form.editor_mut().is_none());
         assert_eq!(form.checked("a", good(1)), None);
         assert_eq!(form.standing, RuleStanding::Saving(PastCalls::default()), "a late word on it");
-        assert_eq!(form.checked("a", RuleCheck { past: Err("the file is read-only".to_owned()) }), None);
+        form.not_saved("the file is read-only".to_owned());
         assert_eq!(form.standing, RuleStanding::Wrong("the file is read-only".to_owned()));
         assert!(form.editor_mut().is_some());
     }

@@ -38,7 +38,7 @@ use super::{Fold, Motion, update};
 use crate::config::ThemeChoice;
 use crate::frontend::channel::FaceUpdates;
 use crate::frontend::outside::{self, Outside};
-use crate::frontend::protocol::{ClientRequest, Update};
+use crate::frontend::protocol::{ClientRequest, OpenQueries, ServerMessage, Update};
 use crate::stdx::clock::{Clock as _, SystemClock, system_zone};
 
 mod answer;
@@ -156,6 +156,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         drawn: None,
         sight: TerminalState::Present,
         outbox: VecDeque::new(),
+        queries: OpenQueries::default(),
         continues: Continues::Unasked,
         ended_by: None,
     };
@@ -231,6 +232,7 @@ struct Shell {
     sight: TerminalState,
     /// Requests that did not fit into the channel.
     outbox: VecDeque<ClientRequest>,
+    queries: OpenQueries,
     continues: Continues,
     /// The signal that ended the screen; a lost terminal counts as SIGHUP.
     ended_by: Option<Signal>,
@@ -357,11 +359,14 @@ impl Shell {
 
     /// Takes an update. Events of a turn come as fast as the model writes; messages are answers, and few.
     fn take_update(&mut self, update: Update) -> Flow {
-        let dirty = match update {
-            Update::Event(_) => Dirty::Soon,
-            Update::Message(_) => Dirty::Now,
-        };
-        self.take(Input::Update(Box::new(update)), dirty)
+        match update {
+            Update::Message(ServerMessage::Answer { id, answer }) => match self.queries.answered(id) {
+                Some(query) => self.take(Input::Answer(Box::new((query, answer))), Dirty::Now),
+                None => Flow::On,
+            },
+            Update::Message(_) => self.take(Input::Update(Box::new(update)), Dirty::Now),
+            Update::Event(_) => self.take(Input::Update(Box::new(update)), Dirty::Soon),
+        }
     }
 
     fn heard(&mut self, said: Said) -> Flow {

@@ -4,7 +4,7 @@ use super::approvals::Origin;
 use super::state::{Awaiting, Plain};
 use super::words;
 use crate::approval::AutoApprove;
-use crate::frontend::protocol::{ClientRequest, InboxLine};
+use crate::frontend::protocol::{ClientQuery, InboxLine};
 use crate::stdx::text::one_line_summary;
 use crate::store::{RequestState, StoredRequest};
 
@@ -22,7 +22,7 @@ impl Plain {
     pub(super) fn want_inbox(&mut self, words: &str) {
         self.inbox_words = words.trim().to_lowercase();
         self.awaiting = Awaiting::Answer;
-        self.send(ClientRequest::Inbox);
+        self.query(ClientQuery::Inbox);
     }
 
     /// Prints the list.
@@ -63,7 +63,7 @@ impl Plain {
         let Some(line) = at.and_then(|at| self.listed_requests.get(at)) else { return self.page.line(WHICH) };
         let request = line.id.clone();
         self.awaiting = Awaiting::Answer;
-        self.send(ClientRequest::Request { request });
+        self.query(ClientQuery::Request { request });
     }
 
     /// Asks about the received request, like one of this session.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::state::{Activity, Awaiting, Echo, Life, Plain};
 use super::words;
-use crate::frontend::protocol::{Header, LoginWhy, NEW_SESSION, Privacy, ServerMessage, Tone};
+use crate::frontend::protocol::{
+    Header, LoginWhy, NEW_SESSION, Privacy, QueryAnswer, QueryId, ServerMessage, Tone,
+};
 use crate::message::{Message, UserPart};
 use crate::stdx::text::one_line_summary;
 
@@ -25,21 +27,14 @@ impl Plain {
             }
             // This front end has no completion, no search and no previews beside a list.
             ServerMessage::Inputs { .. }
-            | ServerMessage::Earlier { .. }
-            | ServerMessage::Files { .. }
-            | ServerMessage::RuleDraft { .. }
+            | ServerMessage::Recent { .. }
             | ServerMessage::RuleSaved { .. }
-            | ServerMessage::RuleChecked { .. }
+            | ServerMessage::RuleNotSaved { .. }
             | ServerMessage::Models { .. }
-            | ServerMessage::Servers { .. }
-            | ServerMessage::Suggested { .. }
-            | ServerMessage::Preview { .. }
-            | ServerMessage::SessionsFound { .. } => {}
+            | ServerMessage::Servers { .. } => {}
             ServerMessage::Known { tools, .. } | ServerMessage::Offered { tools, .. } => self.tools = tools,
             ServerMessage::Elsewhere { count } => self.elsewhere(count),
-            ServerMessage::Inbox { lines } => self.inbox(lines),
-            ServerMessage::Request { request } => self.listed_request(request),
-            ServerMessage::Sessions { sessions } => self.sessions = sessions,
+            ServerMessage::Answer { id, answer } => self.on_answer(id, answer),
             ServerMessage::PickService { why: LoginWhy::Asked, .. } => {
                 self.answered();
                 self.said_by_co("services", words::LOGIN);
@@ -54,7 +49,7 @@ impl Plain {
                 self.answered();
                 self.local("tool servers", &text, Tone::Plain);
             }
-            ServerMessage::PickSession { query } => self.pick_session(&query),
+            ServerMessage::PickSession { sessions, query } => self.pick_session(sessions, &query),
             ServerMessage::Entered => self.entered(),
             ServerMessage::Keys { filter: _ } => {
                 self.answered();
@@ -93,6 +88,16 @@ impl Plain {
                 lines.iter().for_each(|line| self.page.line(&line.replace(" · ", ", ")));
                 self.life = Life::Over;
             }
+        }
+    }
+
+    /// Takes the answer to a query.
+    fn on_answer(&mut self, id: QueryId, answer: QueryAnswer) {
+        match self.queries.answered(id).map(|_| answer) {
+            Some(QueryAnswer::Inbox { lines }) => self.inbox(lines),
+            Some(QueryAnswer::Request { request }) => self.listed_request(request),
+            Some(_) => self.answered(),
+            None => {}
         }
     }
 

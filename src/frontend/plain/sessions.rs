@@ -18,10 +18,9 @@ const WHICH: &str = "Type /open and a number that /resume printed, for example /
 
 impl Plain {
     /// Prints the sessions with these words in their titles, or an id with this prefix.
-    pub(super) fn pick_session(&mut self, query: &str) {
+    pub(super) fn pick_session(&mut self, mut found: Vec<SessionLine>, query: &str) {
         self.answered();
         let wanted = query.trim().to_lowercase();
-        let mut found: Vec<SessionLine> = std::mem::take(&mut self.sessions);
         found.retain(|one| {
             let title = one.title.to_lowercase();
             wanted.split_whitespace().all(|word| title.contains(word)) || one.id.0.starts_with(&wanted)

@@ -12,7 +12,9 @@ use crate::agent::port::{Event, Op};
 use crate::command::{Entry, dispatch};
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::images::Prompt;
-use crate::frontend::protocol::{ClientRequest, Header, InboxLine, SessionLine, Update};
+use crate::frontend::protocol::{
+    ClientQuery, ClientRequest, Header, InboxLine, OpenQueries, SessionLine, Update,
+};
 use crate::message::CallId;
 use crate::tool::ToolSpec;
 
@@ -207,8 +209,8 @@ pub struct Plain {
     pub(super) life: Life,
     pub(super) messages: usize,
     pub(super) told_waiting: usize,
-    /// Other sessions, as last received, and as last printed.
-    pub(super) sessions: Vec<SessionLine>,
+    pub(super) queries: OpenQueries,
+    /// Other sessions, as last printed.
     pub(super) listed: Vec<SessionLine>,
     /// Requests of all sessions, as last printed; and the filter of the next list.
     pub(super) listed_requests: Vec<InboxLine>,
@@ -316,6 +318,11 @@ impl Plain {
 
     pub(super) fn send(&mut self, ask: ClientRequest) {
         self.asks.push(ask);
+    }
+
+    pub(super) fn query(&mut self, query: ClientQuery) {
+        let asked = self.queries.ask(query);
+        self.send(asked);
     }
 
     /// Advances the state after an input.

@@ -16,6 +16,7 @@ use super::pending::Pending;
 use super::questions::Questions;
 use super::server_list::{prompt_lines, server_list};
 use super::shell::{Shell, ShellEvent, UserCommand};
+use super::{TURN_SETTLED, give_back_code_after};
 use crate::accounts::login::Entered;
 use crate::accounts::{ModelChoice, Origin};
 use crate::agent::port::{Closed, Event, Frontend, Op};
@@ -35,7 +36,6 @@ use crate::message::images::mentions as named_files;
 use crate::message::{NoteKind, Usage, UserPart};
 use crate::runtime::{images, mentions};
 use crate::sandbox::Confinement;
-use crate::stdx::process_memory::give_back_code;
 use crate::store::{AuditNote, InputScope, RequestFilter};
 use crate::tool::cache::ChangingFiles;
 
@@ -63,7 +63,7 @@ pub(super) struct ClientHandler {
     pub(super) session: SessionId,
     /// The session's folder, which may differ from the one `co` was started in.
     pub(super) folder: PathBuf,
-    files: Files,
+    pub(super) files: Files,
     pub(super) pending: Pending,
     /// What tool servers ask the user.
     pub(super) questions: Questions,
@@ -190,7 +190,7 @@ impl ClientHandler {
     pub(super) async fn tell_idle(&mut self) {
         if std::mem::replace(&mut self.told, Activity::Idle) != Activity::Idle {
             self.tell(ServerMessage::Idle).await;
-            give_back_code();
+            give_back_code_after(TURN_SETTLED);
         }
     }
 
@@ -237,16 +237,7 @@ impl ClientHandler {
             ClientRequest::Draft { text } => return OwnerAction::Draft(text),
             ClientRequest::Open { session } => return OwnerAction::Open(session),
             ClientRequest::Remember { text } => self.remember(&dispatch(&text), &text),
-            ClientRequest::Files => {
-                let kind = self.app.world.kind_of(&self.folder);
-                let resources = self.app.servers.resources();
-                let named = resources.iter().map(|one| format!("{}:{}", one.server, one.uri)).collect();
-                self.files.tell(&self.folder, kind, named, &self.updates).await;
-            }
-            ClientRequest::Sessions => self.sessions().await,
-            ClientRequest::Earlier => self.earlier().await,
-            ClientRequest::Preview { session } => self.preview(session),
-            ClientRequest::SearchSessions { words } => self.search(words),
+            ClientRequest::Query { id, query } => Box::pin(self.query(id, query)).await,
             ClientRequest::Login { service, base_url, key, unencrypted } => {
                 let key = key.map(|key| key.secret().clone());
                 self.try_service(Entered { service, base_url, key, unencrypted });
@@ -258,14 +249,9 @@ impl ClientHandler {
             ClientRequest::SwitchModel { name } => self.switch(&name).await,
             ClientRequest::KeepModel { name } => self.keep_model(&name).await,
             ClientRequest::SetMode { mode } => self.set_mode(mode).await,
-            ClientRequest::Suggest { command, argument, typed } => self.suggest(command, argument, typed),
             ClientRequest::Server(change) => self.change_server(change).await,
-            ClientRequest::Inbox => self.inbox().await,
-            ClientRequest::Request { request } => self.request(&request).await,
             ClientRequest::DecideAll { requests, approval } => self.decide_all(requests, approval),
             ClientRequest::ResumeNow { session } => self.resume_beside(session).await,
-            ClientRequest::DraftRule { request } => Box::pin(self.draft_rule(request)).await,
-            ClientRequest::CheckRule { text } => Box::pin(self.check_rule(text)).await,
             ClientRequest::SaveRule { request, text, scope } => {
                 return Box::pin(self.save_rule(request, text, scope)).await;
             }
@@ -416,8 +402,9 @@ impl ClientHandler {
             CommandEffect::PickService => self.offer_services().await,
             CommandEffect::Trust(trusting) => self.trust(trusting).await,
             CommandEffect::PickSession { query } => {
-                self.sessions().await;
-                self.tell(ServerMessage::PickSession { query }).await;
+                if let Some(sessions) = self.sessions().await {
+                    self.tell(ServerMessage::PickSession { sessions, query }).await;
+                }
             }
             CommandEffect::Rename(title) => {
                 self.notes.push(Record::Renamed { title: title.clone() });

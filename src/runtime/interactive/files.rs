@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ignore::{DirEntry, WalkBuilder};
-use parking_lot::Mutex;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::approval::WorkspaceKind;
-use crate::frontend::channel::Updates;
-use crate::frontend::protocol::ServerMessage;
 
 /// Maximum number of paths sent.
 const TOLD: usize = 20_000;
@@ -26,19 +24,12 @@ const SHALLOW: usize = 3;
 
 /// Lists files, one walk at a time.
 pub(super) struct Files {
-    shared: Arc<Mutex<Shared>>,
+    found: Arc<Mutex<Option<FoundFiles>>>,
     /// Cancels the walk when this is dropped.
     cancel: CancellationToken,
     _ends: DropGuard,
 }
 
-#[derive(Default)]
-struct Shared {
-    walking: Option<PathBuf>,
-    found: Option<FoundFiles>,
-}
-
-#[derive(Clone)]
 struct FoundFiles {
     root: PathBuf,
     at: Instant,
@@ -48,64 +39,30 @@ struct FoundFiles {
 impl Default for Files {
     fn default() -> Self {
         let cancel = CancellationToken::new();
-        Self { shared: Arc::default(), cancel: cancel.clone(), _ends: cancel.drop_guard() }
+        Self { found: Arc::default(), cancel: cancel.clone(), _ends: cancel.drop_guard() }
     }
 }
 
 impl Files {
-    /// Sends the files below `root`, from the cache or after a walk in the background, and what else can be named.
-    pub(super) async fn tell(
+    /// Returns the files below `root`, from the cache or after a walk. Cancel-safe.
+    pub(super) fn below(
         &self,
-        root: &Path,
+        root: PathBuf,
         kind: WorkspaceKind,
-        others: Vec<String>,
-        updates: &Updates,
-    ) {
-        let fresh = {
-            let mut shared = self.shared.lock();
-            let fresh =
-                shared.found.as_ref().filter(|found| found.root == root && found.at.elapsed() < FRESH);
-            match fresh {
-                Some(found) => Some(found.paths.clone()),
-                None if shared.walking.as_deref() == Some(root) => return,
-                None => {
-                    shared.walking = Some(root.to_owned());
-                    None
-                }
+    ) -> impl Future<Output = Vec<String>> + use<> {
+        let (found, cancel) = (Arc::clone(&self.found), self.cancel.clone());
+        async move {
+            let mut found = found.lock().await;
+            let fresh = found.as_ref().filter(|found| found.root == root && found.at.elapsed() < FRESH);
+            if let Some(fresh) = fresh {
+                return fresh.paths.clone();
             }
-        };
-        match fresh {
-            // The front end may be gone.
-            Some(mut paths) => {
-                paths.extend(others);
-                let _ = updates.notice(ServerMessage::Files { paths }).await;
-            }
-            None => self.start(root.to_owned(), kind, others, updates.clone()),
+            let walked = root.clone();
+            let walk = tokio::task::spawn_blocking(move || walk(&walked, kind, &cancel));
+            let paths = walk.await.unwrap_or_default();
+            *found = Some(FoundFiles { root, at: Instant::now(), paths: paths.clone() });
+            paths
         }
-    }
-
-    fn start(&self, root: PathBuf, kind: WorkspaceKind, others: Vec<String>, updates: Updates) {
-        let (shared, cancel) = (Arc::clone(&self.shared), self.cancel.clone());
-        let stop = cancel.clone();
-        let walked = root.clone();
-        let walk = tokio::task::spawn_blocking(move || walk(&walked, kind, &stop));
-        tokio::spawn(async move {
-            let paths = tokio::select! {
-                paths = walk => paths.unwrap_or_default(),
-                () = cancel.cancelled() => return,
-            };
-            {
-                let mut shared = shared.lock();
-                if shared.walking.as_ref() != Some(&root) {
-                    // Another session was entered meanwhile; its own walk runs.
-                    return;
-                }
-                shared.walking = None;
-                shared.found = Some(FoundFiles { root, at: Instant::now(), paths: paths.clone() });
-            }
-            let paths = paths.into_iter().chain(others).collect();
-            let _ = updates.notice(ServerMessage::Files { paths }).await;
-        });
     }
 }
 

@@ -73,8 +73,8 @@ impl ClientHandler {
         }
     }
 
-    /// Sends the pending requests of all sessions.
-    pub(super) async fn inbox(&self) {
+    /// Returns the pending requests of all sessions; `None` after an error, which was said.
+    pub(super) async fn inbox(&self) -> Option<Vec<InboxLine>> {
         let store = &self.app.store;
         // Expired requests are not offered.
         if let Err(error) = store.expire_due().await {
@@ -107,9 +107,12 @@ impl ClientHandler {
                         lines.insert(at, line_of(row, (title, holder), now, &zone));
                     }
                 }
-                self.tell(ServerMessage::Inbox { lines }).await;
+                Some(lines)
             }
-            Err(error) => self.say(Say::error("inbox", format!("{error}."))).await,
+            Err(error) => {
+                self.say(Say::error("inbox", format!("{error}."))).await;
+                None
+            }
         }
     }
 
@@ -125,13 +128,6 @@ impl ClientHandler {
             Holder::Nobody
         };
         (one_line_summary(row.title.as_deref().unwrap_or("untitled"), TITLE), holder)
-    }
-
-    /// Sends the whole request.
-    pub(super) async fn request(&self, request: &RequestId) {
-        let found = self.app.store.find_request(&request.0).await;
-        let request = found.map(Box::new).map_err(|error| format!("{error}."));
-        self.tell(ServerMessage::Request { request }).await;
     }
 
     /// Decides requests one after the other, in the background; each decision is on disk before the next.

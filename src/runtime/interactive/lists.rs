@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use super::client::ClientHandler;
 use crate::command::Say;
@@ -16,7 +15,7 @@ use crate::session::Session;
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::ago;
 use crate::stdx::text::one_line_summary;
-use crate::store::{InputScope, SessionFilter, TypedLine};
+use crate::store::{InputScope, SessionFilter, SessionSummary, Store, TypedLine};
 
 /// Sessions of this folder that the first screen may show.
 const RECENT: usize = 12;
@@ -34,81 +33,46 @@ impl ClientHandler {
     /// Sends the most recent sessions of this folder.
     pub(super) async fn recent(&self) {
         let here = SessionFilter::Folder(self.app.world.workspace.clone());
-        self.list(here, RECENT).await;
-    }
-
-    /// Sends every session that can be opened.
-    pub(super) async fn sessions(&self) {
-        self.list(SessionFilter::All, usize::MAX).await;
-    }
-
-    async fn list(&self, filter: SessionFilter, limit: usize) {
-        let mut found = match self.app.store.listed_sessions(filter, limit).await {
-            Ok(sessions) => sessions,
-            Err(error) => return self.say(Say::error("sessions", format!("{error}."))).await,
-        };
-        found.retain(|one| one.id != self.session);
-        let now = self.app.store.clock().now();
-        let mut sessions = Vec::new();
-        for one in found {
-            sessions.push(SessionLine {
-                title: one_line_summary(one.title.as_deref().unwrap_or_default(), TITLE),
-                here: one.workspace == self.app.world.workspace,
-                when: ago(one.updated, now, &system_zone()),
-                id: one.id,
-                workspace: one.workspace,
-                turns: one.turns,
-                waiting: one.waiting,
-            });
+        if let Some(sessions) = self.list(here, RECENT).await {
+            self.tell(ServerMessage::Recent { sessions }).await;
         }
-        self.tell(ServerMessage::Sessions { sessions }).await;
     }
 
-    /// Sends the end of a session's conversation, in the background.
-    pub(super) fn preview(&self, session: SessionId) {
-        let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
-        tokio::spawn(async move {
-            let messages = match Session::read(&app.store, &session).await {
-                Ok(history) => {
-                    let all: Vec<&Message> = history.messages().collect();
-                    all[all.len().saturating_sub(PREVIEWED)..].iter().map(|one| shortened(one)).collect()
-                }
-                Err(_) => Vec::new(),
-            };
-            // The front end may be gone.
-            let _ = updates.notice(ServerMessage::Preview { session, messages }).await;
-        });
+    /// Returns every session that can be opened; `None` after an error, which was said.
+    pub(super) async fn sessions(&self) -> Option<Vec<SessionLine>> {
+        self.list(SessionFilter::All, usize::MAX).await
     }
 
-    /// Sends the sessions in which these words were said, in the background.
-    pub(super) fn search(&self, words: String) {
-        let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
-        tokio::spawn(async move {
-            let found = match app.store.search(&words, FOUND).await {
-                Ok(found) => found,
-                Err(error) => {
-                    tracing::warn!(%error, "the sessions could not be searched");
-                    Vec::new()
-                }
-            };
-            let hits =
-                found.into_iter().map(|one| SessionHit { session: one.id, around: one.snippet }).collect();
-            // The front end may be gone.
-            let _ = updates.notice(ServerMessage::SessionsFound { words, hits }).await;
-        });
+    async fn list(&self, filter: SessionFilter, limit: usize) -> Option<Vec<SessionLine>> {
+        let found = match self.app.store.listed_sessions(filter, limit).await {
+            Ok(sessions) => sessions,
+            Err(error) => {
+                self.say(Say::error("sessions", format!("{error}."))).await;
+                return None;
+            }
+        };
+        let now = self.app.store.clock().now();
+        let line = |one: SessionSummary| SessionLine {
+            title: one_line_summary(one.title.as_deref().unwrap_or_default(), TITLE),
+            here: one.workspace == self.app.world.workspace,
+            when: ago(one.updated, now, &system_zone()),
+            id: one.id,
+            workspace: one.workspace,
+            turns: one.turns,
+            waiting: one.waiting,
+        };
+        Some(found.into_iter().filter(|one| one.id != self.session).map(line).collect())
     }
 
-    /// Sends the lines entered in all sessions.
-    pub(super) async fn earlier(&mut self) {
+    /// Returns the lines entered in all sessions; `None` after an error, which was said.
+    pub(super) async fn earlier(&mut self) -> Option<Vec<EarlierLine>> {
         self.remembered().await;
         match self.app.store.typed(InputScope::All, EARLIER).await {
-            Ok(typed) => {
-                let lines = each_once(typed, &self.app.world.workspace);
-                self.tell(ServerMessage::Earlier { lines }).await;
-            }
+            Ok(typed) => Some(each_once(typed, &self.app.world.workspace)),
             Err(error) => {
                 let text = format!("The history could not be read: {error}.");
                 self.say(Say::warning("history", text)).await;
+                None
             }
         }
     }
@@ -156,6 +120,22 @@ impl ClientHandler {
             }
         }
     }
+}
+
+/// Returns the end of a session's conversation; nothing if it cannot be read.
+pub(super) async fn preview(store: &Store, session: &SessionId) -> Vec<Message> {
+    let Ok(history) = Session::read(store, session).await else { return Vec::new() };
+    let all: Vec<&Message> = history.messages().collect();
+    all[all.len().saturating_sub(PREVIEWED)..].iter().map(|one| shortened(one)).collect()
+}
+
+/// Returns the sessions in which these words were said.
+pub(super) async fn searched(store: &Store, words: &str) -> Vec<SessionHit> {
+    let found = store.search(words, FOUND).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the sessions could not be searched");
+        Vec::new()
+    });
+    found.into_iter().map(|one| SessionHit { session: one.id, around: one.snippet }).collect()
 }
 
 /// Returns each line at its latest use; one ever entered in this folder counts as entered here.

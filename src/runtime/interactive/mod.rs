@@ -18,6 +18,7 @@ mod memory;
 mod models;
 mod pending;
 mod prompts;
+mod queries;
 mod questions;
 mod reader;
 mod rules;
@@ -35,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use self::client::{ClientHandler, OwnerAction, SessionView};
 use self::questions::Questions;
@@ -55,6 +56,7 @@ use crate::message::{Message, NoteKind, UserPart, images};
 use crate::runtime::hooks::session_ended;
 use crate::runtime::{Opened, Opening, orphaned_processes, remove_sessions, retention};
 use crate::session::{Session, end_orphaned_questions};
+use crate::stdx::process_memory::give_back_code;
 use crate::store::{DecideOutcome, Store, StoreError, Wakeups};
 use crate::workspace::World;
 
@@ -116,6 +118,7 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
         let following = servers::follow(Arc::clone(&app), updates.clone());
         let mut client = ClientHandler::new(app, updates.clone(), asks, decider, questions);
         client.pending.listen(asked);
+        give_back_code_after(STARTED);
         // The future is large, so it is on the heap.
         let lines = Box::pin(live(&mut client, opening, warnings)).await;
         following.abort();
@@ -126,6 +129,18 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     // The front end may be gone.
     let _ = updates.notice(ServerMessage::Goodbye { lines: goodbye }).await;
     lines.map(drop)
+}
+
+/// The time in which the first screen is drawn and what runs beside it has ended.
+const STARTED: Duration = Duration::from_secs(1);
+/// The time in which the last frame of a turn is drawn.
+const TURN_SETTLED: Duration = Duration::from_millis(100);
+
+fn give_back_code_after(time: Duration) {
+    tokio::spawn(async move {
+        sleep(time).await;
+        give_back_code();
+    });
 }
 
 /// Runs one session after the other until the front end closes; returns the lines for the normal screen.

@@ -25,8 +25,8 @@ impl ClientHandler {
         }
     }
 
-    /// Sends the rules that would allow the request.
-    pub(super) async fn draft_rule(&self, request: RequestId) {
+    /// Returns the rules that would allow the request, the narrowest first; `None` after an error, which was said.
+    pub(super) async fn rule_widths(&self, request: &RequestId) -> Option<Vec<OfferedRule>> {
         match self.app.store.find_request(&request.0).await {
             Ok(one) => {
                 let asked = &one.request;
@@ -37,19 +37,17 @@ impl ClientHandler {
                     let check = RuleCheck { past: self.tried(&text).await };
                     offered.push(OfferedRule { words, text, check });
                 }
-                self.tell(ServerMessage::RuleDraft { request, widths: offered }).await;
+                Some(offered)
             }
-            Err(error) => self.say(Say::error("rules", format!("{error}."))).await,
+            Err(error) => {
+                self.say(Say::error("rules", format!("{error}."))).await;
+                None
+            }
         }
     }
 
-    /// Sends the effect of a text on past calls.
-    pub(super) async fn check_rule(&self, text: String) {
-        let past = self.tried(&text).await;
-        self.tell(ServerMessage::RuleChecked { text, check: RuleCheck { past } }).await;
-    }
-
-    async fn tried(&self, text: &str) -> Result<PastCalls, String> {
+    /// Returns the effect of a text on past calls, or what is wrong with it.
+    pub(super) async fn tried(&self, text: &str) -> Result<PastCalls, String> {
         let rules = RuleSet::parse(text, &RuleSource::Session, self.app.permissions.rules.home())
             .map_err(|problems| RuleTrouble::Text { problems }.to_string())?;
         if rules.len() != 1 {
@@ -64,7 +62,7 @@ impl ClientHandler {
         let saved = match self.saved(&request, &text, scope).await {
             Ok(saved) => saved,
             Err(what) => {
-                self.tell(ServerMessage::RuleChecked { text, check: RuleCheck { past: Err(what) } }).await;
+                self.tell(ServerMessage::RuleNotSaved { request, why: what }).await;
                 return OwnerAction::Answered;
             }
         };

@@ -71,21 +71,15 @@ impl ClientHandler {
         }
     }
 
-    /// Sends what a server suggests for an argument of its prompt, or for an open place of its resource template.
-    pub(super) fn suggest(&self, command: String, argument: String, typed: String) {
-        let template = command.strip_prefix('@').and_then(|name| name.split_once(':'));
-        let named = template.map(|(server, uri)| (server.to_owned(), uri.to_owned()));
-        let prompt = || self.server_prompt(&command).map(|prompt| (prompt.server, prompt.name));
-        let is_template = named.is_some();
-        let Some((server, name)) = named.or_else(prompt) else { return };
-        let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
-        tokio::spawn(async move {
-            let of =
-                if is_template { CompletionTarget::Template(&name) } else { CompletionTarget::Prompt(&name) };
-            let values = app.servers.suggest(&server, of, &argument, &typed).await;
-            // The front end may be gone.
-            let _ = updates.notice(ServerMessage::Suggested { command, argument, values }).await;
-        });
+    /// Returns the server of a prompt or of a resource template (as `@server:uri`), and what values are suggested for.
+    pub(super) fn completion_target(&self, command: &str) -> Option<(String, CompletionTarget)> {
+        match command.strip_prefix('@').and_then(|name| name.split_once(':')) {
+            Some((server, uri)) => Some((server.to_owned(), CompletionTarget::Template(uri.to_owned()))),
+            None => {
+                let prompt = self.server_prompt(command)?;
+                Some((prompt.server, CompletionTarget::Prompt(prompt.name)))
+            }
+        }
     }
 
     /// Changes a server, and sends the list again.

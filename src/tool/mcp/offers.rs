@@ -49,12 +49,12 @@ pub struct ServerResource {
 }
 
 /// What an argument belongs to for which a server suggests values.
-#[derive(Debug, Clone, Copy)]
-pub enum CompletionTarget<'a> {
+#[derive(Debug, Clone)]
+pub enum CompletionTarget {
     /// By its name.
-    Prompt(&'a str),
+    Prompt(String),
     /// By its URI with `{name}` at each open place.
-    Template(&'a str),
+    Template(String),
 }
 
 /// A text of a server, and the images in it.
@@ -181,7 +181,7 @@ impl Servers {
     pub async fn suggest(
         &self,
         server: &str,
-        of: CompletionTarget<'_>,
+        of: CompletionTarget,
         argument: &str,
         typed: &str,
     ) -> Vec<String> {

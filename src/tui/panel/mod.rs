@@ -24,7 +24,7 @@ use super::cards::Cards;
 use super::keys::{Action, Context, Keymap, Nav};
 use super::line::Line;
 use crate::approval::RequestId;
-use crate::frontend::protocol::{ServerMessage, ServiceLine};
+use crate::frontend::protocol::{ClientQuery, QueryAnswer, ServerMessage, ServiceLine};
 use crate::history::SessionId;
 
 /// The open panel.
@@ -96,10 +96,13 @@ pub trait PanelState {
         self.insert(text.lines().next().unwrap_or_default(), cx);
     }
 
-    /// Handles an answer of the owner; one that is for another panel is dropped.
+    /// Handles a message of the owner.
     fn tell(&mut self, _message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
         Then::Stay
     }
+
+    /// Handles the owner's answer to a query; the panel that asked may be closed.
+    fn answer(&mut self, _query: ClientQuery, _answer: QueryAnswer, _cx: &mut PanelContext<'_>) {}
 
     /// Shows a message of the owner, if the panel hides the transcript that has it.
     fn overhear(&mut self, _text: &str) {}

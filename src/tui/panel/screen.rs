@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::frontend::dialogue::Dialogue;
-use crate::frontend::protocol::{ClientRequest, Header};
+use crate::frontend::protocol::{ClientQuery, ClientRequest, Header};
 use crate::tui::batch::Question;
 use crate::tui::cards::Cards;
 use crate::tui::cells::Look;
@@ -51,6 +51,10 @@ pub struct PanelContext<'a> {
 impl PanelContext<'_> {
     pub fn send(&mut self, request: ClientRequest) {
         self.cmds.push(Cmd::Send(request));
+    }
+
+    pub fn ask(&mut self, query: ClientQuery) {
+        self.cmds.push(Cmd::Ask(query));
     }
 
     /// Returns the advice to stop the running turn before another session is opened.

@@ -17,6 +17,10 @@ impl Shell {
                     self.outbox.push_back(ask);
                     Flow::On
                 }
+                Cmd::Ask(query) => {
+                    self.outbox.push_back(self.queries.ask(query));
+                    Flow::On
+                }
                 Cmd::Suspend => self.suspend(),
                 Cmd::Redraw => self.redraw(),
                 Cmd::Edit { text, target } => self.edit(&text, target),

@@ -4,7 +4,7 @@
 //! keys, and after everything that may have changed the composer.
 
 use super::{mode, panel, send};
-use crate::frontend::protocol::ClientRequest;
+use crate::frontend::protocol::{ClientQuery, ClientRequest, SessionLine};
 use crate::tui::completion::{self, Choice, Does, FilesState, OpenPlace, Place, Popup, Word, word};
 use crate::tui::keys::CompleteKey;
 use crate::tui::model::{Focus, Model, Suggested};
@@ -253,6 +253,11 @@ pub fn files(model: &mut Model, paths: Vec<String>) {
     renew(model);
 }
 
+pub fn sessions(model: &mut Model, sessions: Vec<SessionLine>) {
+    model.known.sessions = sessions;
+    renew(model);
+}
+
 /// Looks up the same word again, because more may be known.
 pub fn renew(model: &mut Model) {
     if let Some(word) = model.completion.popup.as_ref().map(|popup| popup.word.clone()) {
@@ -277,14 +282,14 @@ fn ask_files(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
     files.state = FilesState::Asked;
     files.asked_ms = Some(model.now_ms);
-    cmds.push(Cmd::Send(ClientRequest::Files));
+    cmds.push(Cmd::Ask(ClientQuery::Files));
 }
 
 /// Asks the tool server of a prompt for values of the argument that is being typed.
 fn ask_server(command: &str, word: &str, cmds: &mut Vec<Cmd>) {
     if let (true, Some((argument, typed))) = (command.contains(':'), word.split_once('=')) {
         let (command, argument, typed) = (command.to_owned(), argument.to_owned(), typed.to_owned());
-        cmds.push(Cmd::Send(ClientRequest::Suggest { command, argument, typed }));
+        cmds.push(Cmd::Ask(ClientQuery::Suggest { command, argument, typed }));
     }
 }
 
@@ -293,7 +298,7 @@ fn ask_template(paths: &[String], word: &str, cmds: &mut Vec<Cmd>) {
     let place = paths.iter().find_map(|path| Some((path, OpenPlace::of(path, word)?)));
     if let Some((template, OpenPlace { name, typed, .. })) = place.filter(|(path, _)| path.contains(':')) {
         let (argument, typed) = (name.to_owned(), typed.to_owned());
-        cmds.push(Cmd::Send(ClientRequest::Suggest { command: format!("@{template}"), argument, typed }));
+        cmds.push(Cmd::Ask(ClientQuery::Suggest { command: format!("@{template}"), argument, typed }));
     }
 }
 
@@ -301,6 +306,6 @@ fn ask_sessions(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let asked = &mut model.completion.sessions_asked_ms;
     if asked.is_none_or(|asked| model.now_ms >= asked + GOOD_MS) {
         *asked = Some(model.now_ms);
-        cmds.push(Cmd::Send(ClientRequest::Sessions));
+        cmds.push(Cmd::Ask(ClientQuery::Sessions));
     }
 }

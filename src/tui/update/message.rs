@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::turn::{begin_turn, end_turn, no_wait, stopped};
 use super::{batch, complete, panel, rule, settled};
 use crate::frontend::dialogue::Dialogue;
-use crate::frontend::protocol::{CommandLine, ServerMessage, Tone};
+use crate::frontend::protocol::{ClientQuery, CommandLine, QueryAnswer, ServerMessage, Tone};
 use crate::message::{CallId, Message, ToolCall, UserPart};
 use crate::store::PastDecision;
 use crate::tui::cells::{Cell, CellKind, ShellCell, conversation};
@@ -38,33 +38,22 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
             model.known.tools = tools;
             complete::renew(model);
         }
-        ServerMessage::Suggested { command, argument, values } => {
-            complete::suggested(model, command, argument, &values);
-        }
-        ServerMessage::Files { paths } => complete::files(model, paths),
-        ServerMessage::Sessions { sessions } => {
-            model.known.sessions = sessions;
-            complete::renew(model);
-        }
+        ServerMessage::Recent { sessions } => complete::sessions(model, sessions),
+        // The shell turns it into an input with its query.
+        ServerMessage::Answer { .. } => {}
         ServerMessage::PickService { services, why } => panel::services(model, services, why, cmds),
         ServerMessage::PickModel { models, text: _ } => panel::models(model, models, cmds),
         ServerMessage::OpenServers { servers, text: _ } => panel::servers(model, servers, cmds),
-        ServerMessage::PickSession { query } => panel::sessions(model, &query, cmds),
+        ServerMessage::PickSession { sessions, query } => panel::sessions(model, sessions, &query, cmds),
         ServerMessage::Elsewhere { count } => {
             model.elsewhere = count;
             panel::tell(model, ServerMessage::Elsewhere { count }, cmds);
         }
-        told @ (ServerMessage::Earlier { .. }
-        | ServerMessage::LoginTried { .. }
+        told @ (ServerMessage::LoginTried { .. }
         | ServerMessage::Models { .. }
-        | ServerMessage::Servers { .. }
-        | ServerMessage::Preview { .. }
-        | ServerMessage::SessionsFound { .. }
-        | ServerMessage::Inbox { .. }
-        | ServerMessage::Request { .. }) => panel::tell(model, told, cmds),
-        ServerMessage::RuleDraft { request, widths } => rule::drafted(model, &request, widths),
+        | ServerMessage::Servers { .. }) => panel::tell(model, told, cmds),
         ServerMessage::RuleSaved { request, file } => rule::saved(model, &request, file),
-        ServerMessage::RuleChecked { text, check } => rule::checked(model, &text, &check, cmds),
+        ServerMessage::RuleNotSaved { request, why } => rule::not_saved(model, &request, why),
         ServerMessage::Entered => entered(model),
         ServerMessage::TurnBegan => begin_turn(model),
         ServerMessage::Idle => {
@@ -107,6 +96,24 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
             model.goodbye = lines;
             model.leave(cmds);
         }
+    }
+}
+
+/// Applies the owner's answer to a query.
+pub fn answer(model: &mut Model, query: ClientQuery, answer: QueryAnswer, cmds: &mut Vec<Cmd>) {
+    match (query, answer) {
+        (ClientQuery::Suggest { command, argument, .. }, QueryAnswer::Suggest { values }) => {
+            complete::suggested(model, command, argument, &values);
+        }
+        (_, QueryAnswer::Files { paths }) => complete::files(model, paths),
+        (_, QueryAnswer::Sessions { sessions }) => complete::sessions(model, sessions),
+        (ClientQuery::DraftRule { request }, QueryAnswer::DraftRule { widths }) => {
+            rule::drafted(model, &request, widths);
+        }
+        (ClientQuery::CheckRule { text }, QueryAnswer::CheckRule { check }) => {
+            rule::checked(model, &text, &check, cmds);
+        }
+        (query, answer) => panel::answer(model, query, answer, cmds),
     }
 }
 

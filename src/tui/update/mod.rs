@@ -51,6 +51,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             | Input::Mouse(_)
             | Input::Edited(_)
             | Input::Update(_)
+            | Input::Answer(_)
             | Input::Named { .. }
             | Input::Clipboard(_)
     );
@@ -70,6 +71,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             if let Some(alert) = alert {
                 alert::call(model, alert, &mut cmds);
             }
+        }
+        Input::Answer(answered) => {
+            let (query, answer) = *answered;
+            message::answer(model, query, answer, &mut cmds);
         }
         Input::Resize { columns, rows } => {
             (model.columns, model.rows) = (columns, rows);

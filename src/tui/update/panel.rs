@@ -2,7 +2,10 @@
 
 use crate::approval::RequestId;
 use crate::frontend::dialogue::Dialogue;
-use crate::frontend::protocol::{ClientRequest, LoginWhy, ModelLine, ServerList, ServerMessage, ServiceLine};
+use crate::frontend::protocol::{
+    ClientQuery, ClientRequest, LoginWhy, ModelLine, QueryAnswer, ServerList, ServerMessage, ServiceLine,
+    SessionLine,
+};
 use crate::history::SessionId;
 use crate::tui::batch::Question;
 use crate::tui::keys::{Action, Context};
@@ -48,9 +51,9 @@ pub fn servers(model: &mut Model, servers: ServerList, cmds: &mut Vec<Cmd>) {
     open(model, Panel::Servers(Box::new(ToolServers::new(servers))), cmds);
 }
 
-pub fn sessions(model: &mut Model, query: &str, cmds: &mut Vec<Cmd>) {
+pub fn sessions(model: &mut Model, sessions: Vec<SessionLine>, query: &str, cmds: &mut Vec<Cmd>) {
     model.focus = Focus::Composer;
-    let sessions = model.known.sessions.clone();
+    model.known.sessions.clone_from(&sessions);
     open(model, Panel::Pick(Box::new(Pick::sessions(sessions, query))), cmds);
 }
 
@@ -79,6 +82,10 @@ pub fn tell(model: &mut Model, message: ServerMessage, cmds: &mut Vec<Cmd>) {
     if let Some(then) = with(model, cmds, |panel, cx| panel.tell(message, cx)) {
         follow(model, then, cmds);
     }
+}
+
+pub fn answer(model: &mut Model, query: ClientQuery, answer: QueryAnswer, cmds: &mut Vec<Cmd>) {
+    with(model, cmds, |panel, cx| panel.answer(query, answer, cx));
 }
 
 pub fn lay_out(model: &mut Model) {

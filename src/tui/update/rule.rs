@@ -8,7 +8,7 @@ use super::advice::{advise, only_once, propose, unseen};
 use crate::approval::RequestId;
 use crate::approval::rules::RuleScope;
 use crate::frontend::dialogue::Yes;
-use crate::frontend::protocol::{ClientRequest, OfferedRule, RuleCheck};
+use crate::frontend::protocol::{ClientQuery, ClientRequest, OfferedRule, RuleCheck};
 use crate::tui::cards::{Card, CardStage, Drafts};
 use crate::tui::cells::rule::text_width;
 use crate::tui::composer::Editor;
@@ -29,7 +29,7 @@ pub fn open(model: &mut Model, scope: RuleScope, cmds: &mut Vec<Cmd>) {
     } else if card.request.plan.question.is_some() {
         card.advice = Some("questions are answered each time: no rule possible".to_owned());
     } else if card.open_rule(scope) == Drafts::Wanted {
-        cmds.push(Cmd::Send(ClientRequest::DraftRule { request: card.request.id.clone() }));
+        cmds.push(Cmd::Ask(ClientQuery::DraftRule { request: card.request.id.clone() }));
     }
 }
 
@@ -97,7 +97,7 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
 /// Requests a check of the changed text.
 pub fn changed(rule: &mut RuleForm, cmds: &mut Vec<Cmd>) {
     if let Some(text) = rule.changed() {
-        cmds.push(Cmd::Send(ClientRequest::CheckRule { text }));
+        cmds.push(Cmd::Ask(ClientQuery::CheckRule { text }));
     }
 }
 
@@ -105,6 +105,13 @@ pub fn changed(rule: &mut RuleForm, cmds: &mut Vec<Cmd>) {
 pub fn drafted(model: &mut Model, request: &RequestId, widths: Vec<OfferedRule>) {
     if let Some(rule) = model.cards.find_mut(request).and_then(Card::rule_mut) {
         rule.drafted(widths);
+    }
+}
+
+/// Takes why a rule was not saved.
+pub fn not_saved(model: &mut Model, request: &RequestId, why: String) {
+    if let Some(rule) = model.cards.find_mut(request).and_then(Card::rule_mut) {
+        rule.not_saved(why);
     }
 }
 
@@ -125,7 +132,7 @@ pub fn step(model: &mut Model, nav: Nav) {
 pub fn checked(model: &mut Model, text: &str, check: &RuleCheck, cmds: &mut Vec<Cmd>) {
     for rule in model.cards.all_mut().filter_map(Card::rule_mut) {
         if let Some(next) = rule.checked(text, check.clone()) {
-            cmds.push(Cmd::Send(ClientRequest::CheckRule { text: next }));
+            cmds.push(Cmd::Ask(ClientQuery::CheckRule { text: next }));
         }
     }
 }

@@ -564,10 +564,7 @@ fn session(number: usize, title: &str, waiting: usize) -> SessionLine {
 fn picking(setup: Setup, query: &str) -> Face {
     let sessions = vec![session(1, "inbox triage", 0), session(2, "trip to Lisbon", 2)];
     let query = query.to_owned();
-    Face::open(setup)
-        .say("/resume")
-        .notice(ServerMessage::Sessions { sessions })
-        .notice(ServerMessage::PickSession { query })
+    Face::open(setup).say("/resume").notice(ServerMessage::PickSession { sessions, query })
 }
 
 #[test]

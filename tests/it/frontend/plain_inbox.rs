@@ -3,7 +3,9 @@
 use co::approval::{Approval, AutoApprove};
 use co::config::Mode;
 use co::frontend::plain::{Echo, Editing, Input, Plain, Setup, Source, ThinkingShown};
-use co::frontend::protocol::{ClientRequest, Header, ServerMessage, Tone, Update};
+use co::frontend::protocol::{
+    ClientQuery, ClientRequest, Header, QueryAnswer, QueryId, ServerMessage, Tone, Update,
+};
 
 use crate::tui::inbox::{lines, stored, whole};
 use crate::tui::kit::{header, id};
@@ -49,6 +51,10 @@ impl Face {
         self.input(Input::Update(Box::new(Update::Message(notice))));
     }
 
+    fn answer(&mut self, query: u64, answer: QueryAnswer) {
+        self.tell(ServerMessage::Answer { id: QueryId(query), answer });
+    }
+
     fn say(&mut self, line: &str) {
         self.now_ms += 1_000;
         self.input(Input::Tick);
@@ -82,8 +88,8 @@ You: ";
 fn listed() -> Face {
     let mut face = Face::open();
     face.say("/inbox");
-    assert_eq!(face.asks, [ClientRequest::Inbox]);
-    face.tell(ServerMessage::Inbox { lines: lines() });
+    assert_eq!(face.asks, [ClientRequest::Query { id: QueryId(1), query: ClientQuery::Inbox }]);
+    face.answer(1, QueryAnswer::Inbox { lines: lines() });
     face.asks.clear();
     face
 }
@@ -92,11 +98,12 @@ fn listed() -> Face {
 fn asked(number: u32) -> Face {
     let mut face = listed();
     face.say(&format!("/decide {number}"));
-    assert_eq!(face.asks, [ClientRequest::Request { request: id(number) }]);
+    let query = ClientQuery::Request { request: id(number) };
+    assert_eq!(face.asks, [ClientRequest::Query { id: QueryId(2), query }]);
     face.asks.clear();
     face.said();
     let line = &lines()[usize::try_from(number).unwrap() - 1];
-    face.tell(ServerMessage::Request { request: Ok(stored(line, whole(number))) });
+    face.answer(2, QueryAnswer::Request { request: Ok(stored(line, whole(number))) });
     face.wait();
     face
 }
@@ -106,7 +113,7 @@ fn what_waits_is_a_numbered_list() {
     assert_eq!(listed().said(), LIST);
     let mut narrowed = Face::open();
     narrowed.say("/inbox high lisbon");
-    narrowed.tell(ServerMessage::Inbox { lines: lines() });
+    narrowed.answer(1, QueryAnswer::Inbox { lines: lines() });
     let said = narrowed.said();
     assert!(said.contains("  1: HIGH risk, shell") && !said.contains("  2:"), "{said}");
     for (words, told, said) in
@@ -114,7 +121,7 @@ fn what_waits_is_a_numbered_list() {
     {
         let mut face = Face::open();
         face.say(words);
-        face.tell(ServerMessage::Inbox { lines: told });
+        face.answer(1, QueryAnswer::Inbox { lines: told });
         assert_eq!(face.said(), format!("{words}\n{said}\nYou: "));
     }
     for wrong in ["/decide 9", "/decide 0", "/decide all"] {
@@ -167,13 +174,13 @@ fn one_of_another_session_is_asked_and_decided() {
 fn what_cannot_be_asked_is_said() {
     let mut gone = listed();
     gone.say("/decide 3");
-    gone.tell(ServerMessage::Request { request: Err("there is no such request.".into()) });
+    gone.answer(2, QueryAnswer::Request { request: Err("there is no such request.".into()) });
     assert!(gone.said().contains("It cannot be shown: there is no such request."));
     let mut decided = listed();
     decided.say("/decide 3");
     let mut settled = stored(&lines()[2], whole(3));
     settled.state = co::store::RequestState::Consumed;
-    decided.tell(ServerMessage::Request { request: Ok(settled) });
+    decided.answer(2, QueryAnswer::Request { request: Ok(settled) });
     assert!(decided.said().contains("It was decided in the meantime."));
 }
 

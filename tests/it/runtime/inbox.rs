@@ -3,7 +3,9 @@
 use co::agent::port::{Event, Op};
 use co::approval::{Approval, AutoApprove, Decider, RequestId};
 use co::config::Mode;
-use co::frontend::protocol::{ClientRequest, Holder, InboxLine, ServerMessage, Update};
+use co::frontend::protocol::{
+    ClientQuery, ClientRequest, Holder, InboxLine, QueryAnswer, ServerMessage, Update,
+};
 use co::history::{SessionId, TurnEnd};
 use co::runtime::Opening;
 use co::store::{RequestState, StoredRequest};
@@ -16,12 +18,8 @@ const TWO: &str = "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"on
 
 impl Face {
     async fn inbox(&mut self) -> Vec<InboxLine> {
-        self.ask(ClientRequest::Inbox).await;
-        self.until("inbox", |update| match update {
-            Update::Message(ServerMessage::Inbox { lines }) => Some(lines.clone()),
-            Update::Event(_) | Update::Message(_) => None,
-        })
-        .await
+        let QueryAnswer::Inbox { lines } = self.query(ClientQuery::Inbox).await else { panic!() };
+        lines
     }
 
     async fn elsewhere(&mut self, wanted: usize) {
@@ -32,12 +30,9 @@ impl Face {
     }
 
     async fn request(&mut self, id: &str) -> Result<Box<StoredRequest>, String> {
-        self.ask(ClientRequest::Request { request: RequestId(id.to_owned()) }).await;
-        self.until("request", |update| match update {
-            Update::Message(ServerMessage::Request { request }) => Some(request.clone()),
-            Update::Event(_) | Update::Message(_) => None,
-        })
-        .await
+        let query = ClientQuery::Request { request: RequestId(id.to_owned()) };
+        let QueryAnswer::Request { request } = self.query(query).await else { panic!() };
+        request
     }
 
     pub async fn words(&mut self, about: &str) -> String {

@@ -9,7 +9,9 @@ use co::accounts::{Models, Pace};
 use co::agent::port::{Event, Op};
 use co::app::{begin_store, open_store};
 use co::approval::{Approval, AutoApprove, Decider, RequestId};
-use co::frontend::protocol::{ClientRequest, Header, ServerMessage, Tone, Update};
+use co::frontend::protocol::{
+    ClientQuery, ClientRequest, Header, QueryAnswer, QueryId, ServerMessage, Tone, Update,
+};
 use co::history::TurnEnd;
 use co::message::{Message, UserPart};
 use co::provider::catalog::{OLLAMA, Probe};
@@ -32,6 +34,7 @@ pub struct Face {
     asks: mpsc::Sender<ClientRequest>,
     updates: co::frontend::channel::FaceUpdates,
     pub seen: Vec<Update>,
+    queries: u64,
     owner: JoinHandle<Result<(), co::app::AppError>>,
 }
 
@@ -70,7 +73,7 @@ fn open_with(co: &Co, opening: Opening, models: Models) -> Face {
         face,
         decider: Decider::Tui,
     };
-    Face { asks, updates, seen: Vec::new(), owner: tokio::spawn(interactive(run)) }
+    Face { asks, updates, seen: Vec::new(), queries: 0, owner: tokio::spawn(interactive(run)) }
 }
 
 impl Face {
@@ -115,6 +118,17 @@ impl Face {
     pub async fn end(&mut self) -> TurnEnd {
         self.until("end of the turn", |update| match update {
             Update::Event(Event::TurnEnded { end }) => Some(end.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
+    }
+
+    pub async fn query(&mut self, query: ClientQuery) -> QueryAnswer {
+        self.queries += 1;
+        let asked = QueryId(self.queries);
+        self.ask(ClientRequest::Query { id: asked, query }).await;
+        self.until("answer", |update| match update {
+            Update::Message(ServerMessage::Answer { id, answer }) if *id == asked => Some(answer.clone()),
             Update::Event(_) | Update::Message(_) => None,
         })
         .await

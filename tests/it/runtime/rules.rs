@@ -2,7 +2,7 @@
 
 use co::approval::rules::RuleScope;
 use co::approval::{Approval, RequestId};
-use co::frontend::protocol::{ClientRequest, PastCalls, ServerMessage, Update};
+use co::frontend::protocol::{ClientQuery, ClientRequest, PastCalls, QueryAnswer, ServerMessage, Update};
 use co::history::TurnEnd;
 
 use crate::co::Co;
@@ -19,20 +19,21 @@ const DRAFT: &str = "[[rule]]\neffect = \"allow\"\ntool = \"write_file\"\n\
 
 /// The rule for files of the same folder.
 async fn drafted(face: &mut Face, request: &RequestId) -> (String, Result<PastCalls, String>) {
-    face.ask(ClientRequest::DraftRule { request: request.clone() }).await;
-    face.until("draft", |update| match update {
-        Update::Message(ServerMessage::RuleDraft { widths, .. }) => {
-            let width = widths.iter().find(|width| width.words == "any file in notes/").unwrap();
-            Some((width.text.clone(), width.check.past.clone()))
-        }
-        Update::Event(_) | Update::Message(_) => None,
-    })
-    .await
+    let query = ClientQuery::DraftRule { request: request.clone() };
+    let QueryAnswer::DraftRule { widths } = face.query(query).await else { panic!() };
+    let width = widths.into_iter().find(|width| width.words == "any file in notes/").unwrap();
+    (width.text, width.check.past)
 }
 
-async fn checked(face: &mut Face) -> Result<PastCalls, String> {
-    face.until("check", |update| match update {
-        Update::Message(ServerMessage::RuleChecked { check, .. }) => Some(check.past.clone()),
+async fn checked(face: &mut Face, text: &str) -> Result<PastCalls, String> {
+    let query = ClientQuery::CheckRule { text: text.to_owned() };
+    let QueryAnswer::CheckRule { check } = face.query(query).await else { panic!() };
+    check.past
+}
+
+async fn not_saved(face: &mut Face) -> String {
+    face.until("why it is not saved", |update| match update {
+        Update::Message(ServerMessage::RuleNotSaved { why, .. }) => Some(why.clone()),
         Update::Event(_) | Update::Message(_) => None,
     })
     .await
@@ -140,14 +141,11 @@ fn what_is_wrong_with_a_rule_comes_back_and_the_request_waits() {
         let mut face = open(&co, Opening::New);
         face.line("write").await;
         let request = face.asked().await;
-        face.ask(ClientRequest::CheckRule { text: "[[rule]]\neffect = \"alow\"\ntool = \"t\"".to_owned() })
-            .await;
         assert_eq!(
-            checked(&mut face).await,
+            checked(&mut face, "[[rule]]\neffect = \"alow\"\ntool = \"t\"").await,
             Err("line 2: `effect` is \"allow\", \"ask\" or \"deny\"".to_owned())
         );
-        face.ask(ClientRequest::CheckRule { text: DRAFT.to_owned() }).await;
-        assert!(checked(&mut face).await.is_ok());
+        assert!(checked(&mut face, DRAFT).await.is_ok());
         for (text, wrong) in [
             ("nonsense", "line 1: this is not valid TOML: "),
             ("", "it has 0 rules; save one at a time"),
@@ -161,7 +159,7 @@ fn what_is_wrong_with_a_rule_comes_back_and_the_request_waits() {
             ),
         ] {
             save(&face, &request, text, RuleScope::User).await;
-            let told = checked(&mut face).await.unwrap_err();
+            let told = not_saved(&mut face).await;
             assert!(told.starts_with(wrong), "{told}");
         }
         assert_eq!((file(&co), co.read("notes/a.md")), (None, None));

@@ -1,7 +1,9 @@
 //! Tool servers of a running session: changed from its list, asked for prompts, and asking the user.
 
 use co::approval::{Approval, Request};
-use co::frontend::protocol::{ClientRequest, ServerChange, ServerLine, ServerMessage, Update};
+use co::frontend::protocol::{
+    ClientQuery, ClientRequest, QueryAnswer, ServerChange, ServerLine, ServerMessage, Update,
+};
 use co::message::ToolName;
 use co::runtime::Opening;
 use serde_json::json;
@@ -136,29 +138,19 @@ fn a_prompt_of_a_server_is_a_slash_command() {
             .await;
         assert_eq!((line.name.as_str(), line.usage.as_str()), ("s:greet", "name=… [style=…]"));
         assert_eq!(line.args, ["name=", "style="]);
-        let suggest =
-            ClientRequest::Suggest { command: "s:greet".into(), argument: "style".into(), typed: "k".into() };
-        face.ask(suggest).await;
-        let values = face
-            .until("suggestion", |update| match update {
-                Update::Message(ServerMessage::Suggested { values, .. }) => Some(values.clone()),
-                Update::Event(_) | Update::Message(_) => None,
-            })
-            .await;
-        assert_eq!(values, ["kind", "keen"]);
-        let (command, argument) = ("@s:note://{name}".to_owned(), "name".to_owned());
-        face.ask(ClientRequest::Suggest { command, argument, typed: "c".into() }).await;
-        let values = face
-            .until("suggestion", |update| match update {
-                Update::Message(ServerMessage::Suggested { command, values, .. })
-                    if command.starts_with('@') =>
-                {
-                    Some(values.clone())
-                }
-                Update::Event(_) | Update::Message(_) => None,
-            })
-            .await;
-        assert_eq!(values, ["curt"], "of a template's open place");
+        for (command, argument, typed, expected) in [
+            ("s:greet", "style", "k", vec!["kind", "keen"]),
+            ("@s:note://{name}", "name", "c", vec!["curt"]),
+            ("s:nothing", "style", "k", Vec::new()),
+        ] {
+            let query = ClientQuery::Suggest {
+                command: command.into(),
+                argument: argument.into(),
+                typed: typed.into(),
+            };
+            let values = expected.into_iter().map(str::to_owned).collect();
+            assert_eq!(face.query(query).await, QueryAnswer::Suggest { values }, "{command}");
+        }
         face.line("/s:greet style=kind").await;
         let (_, text, _) = face.local().await;
         assert!(text.starts_with("name is needed"), "{text}");

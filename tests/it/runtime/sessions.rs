@@ -3,7 +3,8 @@
 use co::agent::port::Event;
 use co::approval::{Approval, AutoApprove};
 use co::frontend::protocol::{
-    ClientRequest, EarlierLine, ServerMessage, SessionHit, SessionLine, Tone, Update,
+    ClientQuery, ClientRequest, EarlierLine, QueryAnswer, ServerMessage, SessionHit, SessionLine, Tone,
+    Update,
 };
 use co::history::{SessionId, TurnEnd};
 use co::message::Message;
@@ -15,13 +16,14 @@ const TWO: &str = "reply\n  text First answer.\nreply\n  text Second answer.";
 
 impl Face {
     async fn sessions(&mut self) -> Vec<SessionLine> {
-        self.ask(ClientRequest::Sessions).await;
-        self.told_sessions().await
+        let QueryAnswer::Sessions { sessions } = self.query(ClientQuery::Sessions).await else { panic!() };
+        sessions
     }
 
-    async fn told_sessions(&mut self) -> Vec<SessionLine> {
-        self.until("sessions", |update| match update {
-            Update::Message(ServerMessage::Sessions { sessions }) => Some(sessions.clone()),
+    /// The sessions of this folder, as told at the start.
+    async fn recent(&mut self) -> Vec<SessionLine> {
+        self.until("recent sessions", |update| match update {
+            Update::Message(ServerMessage::Recent { sessions }) => Some(sessions.clone()),
             Update::Event(_) | Update::Message(_) => None,
         })
         .await
@@ -78,7 +80,7 @@ fn sessions_are_changed_and_each_keeps_its_own() {
 
         let mut face = open(&co, Opening::New);
         let second = face.id().await;
-        let recent = face.told_sessions().await;
+        let recent = face.recent().await;
         assert_eq!(recent.len(), 1, "the first screen is told without asking");
         assert_eq!(
             (recent[0].title.as_str(), recent[0].turns, recent[0].here),
@@ -118,7 +120,7 @@ fn a_session_can_be_gone_on_with_after_the_change() {
         face.end().await;
         face.close().await;
         let mut face = open(&co, Opening::New);
-        let recent = face.told_sessions().await;
+        let recent = face.recent().await;
         face.enter(&recent[0].id).await;
         face.line("two").await;
         assert_eq!(face.reply().await, "Second answer.");
@@ -141,7 +143,7 @@ fn a_running_turn_keeps_its_session() {
         face.end().await;
         face.close().await;
         let mut face = open(&co, Opening::New);
-        let recent = face.told_sessions().await;
+        let recent = face.recent().await;
         face.line("two").await;
         face.until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
             .await;
@@ -166,7 +168,7 @@ fn what_waits_comes_with_its_session_and_yolo_does_not() {
         face.close().await;
 
         let mut face = open(&co, Opening::New);
-        let recent = face.told_sessions().await;
+        let recent = face.recent().await;
         assert_eq!((recent[0].id.clone(), recent[0].waiting), (first.clone(), 1));
         face.line("/yolo on").await;
         face.header(|header| header.auto_approve == AutoApprove::Yolo).await;
@@ -201,13 +203,7 @@ fn a_session_of_another_process_is_looked_at_and_left() {
         assert_eq!(replies(&face.transcript().await), ["First answer."]);
         // Files are told here too.
         std::fs::write(co.workspace().join("notes.md"), "x").unwrap();
-        face.ask(ClientRequest::Files).await;
-        let paths = face
-            .until("files", |update| match update {
-                Update::Message(ServerMessage::Files { paths }) => Some(paths.clone()),
-                Update::Event(_) | Update::Message(_) => None,
-            })
-            .await;
+        let QueryAnswer::Files { paths } = face.query(ClientQuery::Files).await else { panic!() };
         assert!(paths.contains(&"notes.md".to_owned()), "{paths:?}");
         face.enter(&own).await;
         let header = face.header(|_| true).await;
@@ -247,16 +243,16 @@ fn only_sessions_with_something_in_them_are_listed() {
         }
         let mut face = open(&co, Opening::New);
         face.line("/resume Dana").await;
-        let listed = face.told_sessions().await;
-        let listed = if listed.is_empty() { face.told_sessions().await } else { listed };
-        let titles: Vec<&str> = listed.iter().map(|one| one.title.as_str()).collect();
-        assert_eq!(titles, ["draft: call Dana about the invoice"]);
-        let query = face
-            .until("word to pick", |update| match update {
-                Update::Message(ServerMessage::PickSession { query }) => Some(query.clone()),
+        let (listed, query) = face
+            .until("sessions to pick from", |update| match update {
+                Update::Message(ServerMessage::PickSession { sessions, query }) => {
+                    Some((sessions.clone(), query.clone()))
+                }
                 Update::Event(_) | Update::Message(_) => None,
             })
             .await;
+        let titles: Vec<&str> = listed.iter().map(|one| one.title.as_str()).collect();
+        assert_eq!(titles, ["draft: call Dana about the invoice"]);
         assert_eq!(query, "Dana");
         face.line("go on").await;
         face.end().await;
@@ -278,38 +274,24 @@ fn the_end_of_a_session_and_earlier_lines_are_told() {
         face.line("look\nthere ").await;
         face.close().await;
         let mut face = open(&co, Opening::New);
-        face.ask(ClientRequest::Preview { session: first.clone() }).await;
-        let preview = |session: SessionId| {
-            move |update: &Update| match update {
-                Update::Message(ServerMessage::Preview { session: told, messages }) if *told == session => {
-                    Some(messages.clone())
-                }
-                Update::Event(_) | Update::Message(_) => None,
-            }
+        let QueryAnswer::Preview { messages } = face.query(ClientQuery::Preview { session: first }).await
+        else {
+            panic!()
         };
-        let messages = face.until("preview", preview(first)).await;
         assert_eq!(replies(&messages)[..2], ["I look.", "Nothing there."]);
         let none = SessionId("ffffffff-none".to_owned());
-        face.ask(ClientRequest::Preview { session: none.clone() }).await;
-        assert!(face.until("preview", preview(none)).await.is_empty());
-        face.ask(ClientRequest::SearchSessions { words: "nothing th".to_owned() }).await;
-        let hits = face
-            .until("hits", |update| match update {
-                Update::Message(ServerMessage::SessionsFound { hits, .. }) => Some(hits.clone()),
-                Update::Event(_) | Update::Message(_) => None,
-            })
-            .await;
+        let nothing = QueryAnswer::Preview { messages: Vec::new() };
+        assert_eq!(face.query(ClientQuery::Preview { session: none }).await, nothing);
+        let words = "nothing th".to_owned();
+        let QueryAnswer::SearchSessions { hits } = face.query(ClientQuery::SearchSessions { words }).await
+        else {
+            panic!()
+        };
         let around = "Nothing there.".to_owned();
         assert_eq!(hits, [SessionHit { session: searched, around }]);
 
         face.line("!true").await;
-        face.ask(ClientRequest::Earlier).await;
-        let lines = face
-            .until("earlier lines", |update| match update {
-                Update::Message(ServerMessage::Earlier { lines }) => Some(lines.clone()),
-                Update::Event(_) | Update::Message(_) => None,
-            })
-            .await;
+        let QueryAnswer::Earlier { lines } = face.query(ClientQuery::Earlier).await else { panic!() };
         let here = |text: &str| EarlierLine { text: text.to_owned(), here: true };
         assert_eq!(lines, [here("!true"), here("look\nthere "), here("look\nthere")]);
         face.close().await;
@@ -337,7 +319,7 @@ fn a_cleared_session_stays_and_a_new_one_begins() {
         let new = face.header(|_| true).await;
         assert_ne!(new.session, first.session);
         assert_eq!((new.title.as_str(), used(&new)), ("new session", Some(0)), "nothing of the old one");
-        let recent = face.told_sessions().await;
+        let recent = face.recent().await;
         assert_eq!(
             (recent[0].id.clone(), recent[0].title.as_str()),
             (first.session.clone(), "the first question")

@@ -3,13 +3,15 @@
 use co::agent::port::{Event, Settled};
 use co::approval::rules::RuleScope;
 use co::approval::{Approval, Decider, Remember};
-use co::frontend::protocol::{ClientRequest, OfferedRule, PastCalls, RuleCheck, ServerMessage};
+use co::frontend::protocol::{
+    ClientQuery, ClientRequest, OfferedRule, PastCalls, QueryAnswer, RuleCheck, ServerMessage,
+};
 use co::tool::{Preview, Risk};
 use co::tui::msg::{Edited, Target};
 use co::tui::{Cmd, Input};
 
 use crate::tui::cards::{asking, card, check, test_run};
-use crate::tui::kit::{Screen, decided, id, shell_request};
+use crate::tui::kit::{Screen, asked, decided, id, shell_request};
 
 const DRAFT: &str =
     "[[rule]]\nallow = \"shell\"\ncommand = [\"cargo\", \"test\"]\nreason = \"tests may run\"\n";
@@ -22,18 +24,18 @@ fn wrong() -> RuleCheck {
     RuleCheck { past: Err("line 2: there is no tool named \"shel\"; write \"shell\"".to_owned()) }
 }
 
-fn draft(check: RuleCheck) -> ServerMessage {
+fn draft(check: RuleCheck) -> QueryAnswer {
     offered(&[("`cargo test` with harmless flags", DRAFT)], check)
 }
 
-fn offered(widths: &[(&str, &str)], check: RuleCheck) -> ServerMessage {
+fn offered(widths: &[(&str, &str)], check: RuleCheck) -> QueryAnswer {
     let width = |(&(words, text), check): (&(&str, &str), RuleCheck)| OfferedRule {
         words: words.to_owned(),
         text: text.to_owned(),
         check,
     };
     let widths = widths.iter().zip(std::iter::repeat(check)).map(width).collect();
-    ServerMessage::RuleDraft { request: id(1), widths }
+    QueryAnswer::DraftRule { widths }
 }
 
 /// A card whose rule is offered in three widths.
@@ -43,12 +45,12 @@ fn wide(screen: Screen, risk: Risk, key: &str) -> Screen {
         [("exactly this command", "a = 1"), ("`git log` with harmless flags", "b = 1"), (reads, "c = 1")];
     let mut request = shell_request(1, "git log --oneline -20", risk);
     request.why = vec!["git runs programs that the repository's settings name".to_owned()];
-    asking(screen, request).keys(key).notice(offered(&widths, past(34, 2)))
+    asking(screen, request).keys(key).answer_to(drafting(1), offered(&widths, past(34, 2)))
 }
 
 /// A card whose rule was drafted and is shown as text.
 fn rule_of(screen: Screen, risk: Risk) -> Screen {
-    asking(screen, test_run(risk)).keys("r").notice(draft(past(34, 0))).keys("e")
+    asking(screen, test_run(risk)).keys("r").answer_to(drafting(1), draft(past(34, 0))).keys("e")
 }
 
 fn rule() -> Screen {
@@ -60,12 +62,20 @@ fn rule_asks(screen: &Screen) -> Vec<ClientRequest> {
     screen.asks().into_iter().cloned().collect()
 }
 
+fn drafting(number: u32) -> ClientQuery {
+    ClientQuery::DraftRule { request: id(number) }
+}
+
+fn checking(text: &str) -> ClientQuery {
+    ClientQuery::CheckRule { text: text.to_owned() }
+}
+
 fn drafts() -> ClientRequest {
-    ClientRequest::DraftRule { request: id(1) }
+    asked(drafting(1))
 }
 
 fn checks(text: &str) -> ClientRequest {
-    ClientRequest::CheckRule { text: text.to_owned() }
+    asked(checking(text))
 }
 
 fn saves(text: &str, scope: RuleScope) -> ClientRequest {
@@ -81,7 +91,7 @@ fn a_rule_is_saved_as_it_was_found_good() {
     let text = drafted();
     let changed = format!("{text}x");
     let answered = |screen: Screen, text: &str, check| {
-        screen.notice(ServerMessage::RuleChecked { text: text.to_owned(), check })
+        screen.answer_to(checking(text), QueryAnswer::CheckRule { check })
     };
     let folder = RuleScope::Project;
     let cases: Vec<(&str, Screen, Vec<ClientRequest>)> = vec![
@@ -129,7 +139,7 @@ fn a_rule_is_saved_as_it_was_found_good() {
         ),
         (
             "a draft that is wrong",
-            card(Risk::Medium).keys("r").notice(draft(wrong())).keys("<c-s>"),
+            card(Risk::Medium).keys("r").answer_to(drafting(1), draft(wrong())).keys("<c-s>"),
             vec![drafts()],
         ),
         ("Esc saves nothing", rule().keys("<esc>"), vec![drafts()]),
@@ -155,7 +165,7 @@ fn a_rule_is_saved_as_it_was_found_good() {
         ),
         (
             "of another card",
-            rule().notice(ServerMessage::RuleChecked { text: "z".into(), check: wrong() }).keys("<c-s>"),
+            rule().answer_to(checking("z"), QueryAnswer::CheckRule { check: wrong() }).keys("<c-s>"),
             vec![drafts(), saves(&text, folder)],
         ),
     ];
@@ -197,8 +207,10 @@ fn the_width_of_what_is_allowed_is_chosen() {
     }
     let early = asking(Screen::open(80, 24), test_run(Risk::Medium)).keys("ay");
     assert_eq!(rule_asks(&early), [drafts()], "nothing is offered yet");
-    let wrong =
-        asking(Screen::open(80, 24), test_run(Risk::Medium)).keys("a").notice(draft(wrong())).keys("y");
+    let wrong = asking(Screen::open(80, 24), test_run(Risk::Medium))
+        .keys("a")
+        .answer_to(drafting(1), draft(wrong()))
+        .keys("y");
     assert_eq!(rule_asks(&wrong), [drafts()]);
     assert!(
         rule_asks(&wide(Screen::open(80, 24), Risk::High, "a").keys("y")).is_empty(),
@@ -227,7 +239,7 @@ fn a_row_says_what_was_allowed() {
     }
     let mut edited = rule().keys("<down><down><down><down><c-e>x");
     let text = format!("{}x", drafted());
-    edited = edited.notice(ServerMessage::RuleChecked { text, check: past(1, 0) }).keys("<c-s>");
+    edited = edited.answer_to(checking(&text), QueryAnswer::CheckRule { check: past(1, 0) }).keys("<c-s>");
     let shot = settled(edited, remembered(Remember::Rule));
     assert!(shot.contains("allowed in this folder: what the rule says"), "{shot}");
 }
@@ -260,14 +272,13 @@ fn a_rule_is_for_what_was_seen_whole() {
 
 #[test]
 fn a_rule_that_is_not_saved_stays_open() {
-    let refused = |check| {
-        let text = drafted();
-        rule().keys("<c-s>").notice(ServerMessage::RuleChecked { text, check })
-    };
-    let mut screen = refused(RuleCheck { past: Err("rules.toml cannot be written: no space".to_owned()) });
+    let why = "rules.toml cannot be written: no space".to_owned();
+    let mut screen = rule().keys("<c-s>").notice(ServerMessage::RuleNotSaved { request: id(1), why });
     let shot = screen.shot();
     assert!(shot.contains("✗ rules.toml cannot be written: no space") && shot.contains("[[rule]]"), "{shot}");
-    let mut saving = refused(past(1, 0));
+    let late = |check| rule().keys("<c-s>").answer_to(checking(&drafted()), QueryAnswer::CheckRule { check });
+    assert!(late(wrong()).shot().contains("saving and approving…"), "a check is not what became of it");
+    let mut saving = late(past(1, 0));
     assert!(saving.shot().contains("saving and approving…"), "a late word on it changes nothing");
     let again = saving.notice(ServerMessage::Idle).wait(1_100).keys("<c-s>");
     assert_eq!(again.asks().iter().filter(|ask| matches!(ask, ClientRequest::SaveRule { .. })).count(), 2);
@@ -297,11 +308,11 @@ fn a_row_of_a_list_is_edited_and_gets_a_rule() {
         screen.asked(shell_request(2, "make", Risk::Low)).wait(600).keys("<tab><down>")
     };
     let open = list().keys("r");
-    assert_eq!(open.asks(), [&ClientRequest::DraftRule { request: id(2) }]);
+    assert_eq!(open.asks(), [&asked(drafting(2))]);
     let width = OfferedRule { words: "w".into(), text: "a = 1".into(), check: past(1, 0) };
-    let notice = ServerMessage::RuleDraft { request: id(2), widths: vec![width] };
+    let widths = QueryAnswer::DraftRule { widths: vec![width] };
     // The card came in place of the list: no yes counts for a moment.
-    let saved = open.notice(notice).keys("<c-s>").wait(600).keys("<c-s>").wait(600);
+    let saved = open.answer_to(drafting(2), widths).keys("<c-s>").wait(600).keys("<c-s>").wait(600);
     let save = ClientRequest::SaveRule { request: id(2), text: "a = 1".into(), scope: RuleScope::Project };
     assert_eq!(saved.asks()[1..], [&save]);
     let mut back = saved.keys("<esc>");
@@ -321,7 +332,7 @@ fn rules_look_like_this() {
     check("cards_rule_wrong", |screen| {
         let screen = rule_of(screen, Risk::Medium).keys("<tab><tab><down><down><down><down><c-e>x");
         screen
-            .notice(ServerMessage::RuleChecked { text: format!("{}x", drafted()), check: wrong() })
+            .answer_to(checking(&format!("{}x", drafted())), QueryAnswer::CheckRule { check: wrong() })
             .keys("<c-s>")
     });
     check("cards_rule_high", |screen| rule_of(screen, Risk::High).keys("<c-s>"));
@@ -330,7 +341,7 @@ fn rules_look_like_this() {
         let text: String = (1..40).map(|line| format!("key{line} = \"{}\"\n", "value ".repeat(9))).collect();
         asking(screen, test_run(Risk::Medium))
             .keys("r")
-            .notice(offered(&[("w", &text)], past(0, 0)))
+            .answer_to(drafting(1), offered(&[("w", &text)], past(0, 0)))
             .keys("e")
     });
 }
@@ -342,11 +353,14 @@ fn widths_look_like_this() {
     check("cards_widths_saving", |screen| wide(screen, Risk::Medium, "a").keys("2y"));
     check("cards_widths_high", |screen| {
         let only = offered(&[("exactly this command", "a = 1")], past(0, 0));
-        asking(screen, test_run(Risk::High)).keys("r").notice(only).keys("y")
+        asking(screen, test_run(Risk::High)).keys("r").answer_to(drafting(1), only).keys("y")
     });
     check("cards_widths_long", |screen| {
         let words = "`git log`, `git diff`, `git show`, `cargo test`, `cargo clippy`, `cargo doc` with harmless flags";
         let widths = [("exactly this command", "a = 1"), (words, "b = 1")];
-        asking(screen, test_run(Risk::Medium)).keys("a").notice(offered(&widths, wrong())).keys("<down>")
+        asking(screen, test_run(Risk::Medium))
+            .keys("a")
+            .answer_to(drafting(1), offered(&widths, wrong()))
+            .keys("<down>")
     });
 }

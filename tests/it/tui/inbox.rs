@@ -2,17 +2,20 @@
 
 use co::approval::{Approval, AutoApprove, Request, RequestId};
 use co::config::Mode;
-use co::frontend::protocol::{ClientRequest, Header, Holder, InboxLine, ServerMessage, Tone};
+use co::frontend::protocol::{
+    ClientQuery, ClientRequest, Header, Holder, InboxLine, QueryAnswer, ServerMessage, Tone,
+};
 use co::history::SessionId;
 use co::message::ToolName;
 use co::store::{Attachment, RequestState, StoredRequest};
 use co::tool::{Preview, Risk};
+use co::tui::Cmd;
 use co::tui::Input;
 use co::tui::theme::Glyphs;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui::kit::{Screen, at_all_sizes, diff_request, header, id, shell_request};
+use crate::tui::kit::{Screen, asked, at_all_sizes, diff_request, header, id, shell_request};
 
 /// A session of the list: its id, title, folder and who has it.
 type Of = (&'static str, &'static str, &'static str, Holder);
@@ -100,11 +103,10 @@ impl Screen {
 
     fn answer(&mut self) {
         loop {
-            let asked = self
-                .cmds
-                .iter()
-                .position(|cmd| matches!(cmd, co::tui::Cmd::Send(ClientRequest::Request { .. })));
-            let Some(co::tui::Cmd::Send(ClientRequest::Request { request })) =
+            let asked = self.cmds.iter().position(|cmd| {
+                matches!(cmd, Cmd::Send(ClientRequest::Query { query: ClientQuery::Request { .. }, .. }))
+            });
+            let Some(Cmd::Send(ClientRequest::Query { query: ClientQuery::Request { request }, .. })) =
                 asked.map(|at| self.cmds.remove(at))
             else {
                 return;
@@ -113,7 +115,7 @@ impl Screen {
             let line = lines().into_iter().find(|line| line.id == request);
             let told =
                 line.map(|line| stored(&line, whole(number))).ok_or_else(|| "There is none.".to_owned());
-            self.tell(ServerMessage::Request { request: told });
+            self.tell_answer(ClientQuery::Request { request }, QueryAnswer::Request { request: told });
             self.feed(Input::Frame);
         }
     }
@@ -130,8 +132,7 @@ impl Screen {
 
     /// What was asked for, without the looks.
     fn decided_all(&self) -> Vec<ClientRequest> {
-        let looks =
-            |ask: &&&ClientRequest| matches!(ask, ClientRequest::Inbox | ClientRequest::Request { .. });
+        let looks = |ask: &&&ClientRequest| matches!(ask, ClientRequest::Query { .. });
         self.asks().into_iter().filter(|ask| !looks(&ask)).cloned().collect()
     }
 }
@@ -142,7 +143,7 @@ fn with(screen: Screen, lines: Vec<InboxLine>) -> Screen {
     screen
         .notice(ServerMessage::Elsewhere { count })
         .keys("<a-a>")
-        .notice(ServerMessage::Inbox { lines })
+        .answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines })
         .wait(600)
         .answered()
 }
@@ -219,7 +220,7 @@ fn high_is_confirmed_by_itself_after_a_moment() {
     assert!(shot.contains("[ ] HIGH") && shot.contains("! HIGH is marked once all of it was"), "{shot}");
     assert!(once().wait(1_100).at("<up>").wait(10).at("<down>y").decided_all().is_empty(), "gone away from");
     let gone: Vec<InboxLine> = lines().into_iter().filter(|line| line.id != id(4)).collect();
-    let gone = once().wait(1_100).notice(ServerMessage::Inbox { lines: gone }).at("y");
+    let gone = once().wait(1_100).answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: gone }).at("y");
     assert!(gone.decided_all().is_empty(), "decided elsewhere, and another stands in its place");
     let decided = lines().into_iter().map(|line| match line.id == id(4) {
         true => InboxLine { state: RequestState::Approved, ..line },
@@ -227,7 +228,7 @@ fn high_is_confirmed_by_itself_after_a_moment() {
     });
     let lines: Vec<InboxLine> = decided.collect();
     for first in [once(), marked().at("<up>")] {
-        let shot = first.notice(ServerMessage::Inbox { lines: lines.clone() }).shot();
+        let shot = first.answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: lines.clone() }).shot();
         assert!(!shot.contains("again to approve"), "what was to be approved is less now: {shot}");
     }
     let shot = once().at("<pgup>").shot();
@@ -237,14 +238,16 @@ fn high_is_confirmed_by_itself_after_a_moment() {
 #[test]
 fn nothing_is_decided_in_the_first_moment() {
     for keys in ["y", "n<ret>", "l", "R", "o", "ay", "<space>y"] {
-        let screen =
-            Screen::open(80, 24).keys("<a-a>").notice(ServerMessage::Inbox { lines: lines() }).answered();
+        let screen = Screen::open(80, 24)
+            .keys("<a-a>")
+            .answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: lines() })
+            .answered();
         assert!(screen.at(keys).decided_all().is_empty(), "{keys}");
     }
     // Each key that came too early makes the moment begin anew.
     let early = Screen::open(80, 24)
         .keys("<a-a>")
-        .notice(ServerMessage::Inbox { lines: lines() })
+        .answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: lines() })
         .answered()
         .wait(400)
         .at("y");
@@ -286,17 +289,20 @@ fn others_decide_too() {
     };
     let mut renewed =
         five().notice(ServerMessage::Elsewhere { count: 4 }).notice(ServerMessage::Elsewhere { count: 3 });
-    let asked = renewed.asks().iter().filter(|ask| ***ask == ClientRequest::Inbox).count();
+    let asked = renewed.asks().iter().filter(|ask| ***ask == asked(ClientQuery::Inbox)).count();
     assert_eq!(asked, 2, "once when it opened, and once more however often it changed");
-    renewed = renewed.notice(ServerMessage::Inbox { lines: without(&[1, 2]) }).wait(10);
+    renewed = renewed.answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: without(&[1, 2]) }).wait(10);
     let shot = renewed.shot();
     assert!(shot.contains("! that request was decided elsewhere or has expired"), "{shot}");
     assert!(renewed.at("y").decided_all().is_empty(), "another stands under the finger now");
 
-    let mut writing = five().at("nbecau").notice(ServerMessage::Inbox { lines: without(&[1]) }).at("se<ret>");
+    let mut writing = five()
+        .at("nbecau")
+        .answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: without(&[1]) })
+        .at("se<ret>");
     assert!(writing.decided_all().is_empty());
     assert!(writing.shot().contains("3 sessions"), "still there");
-    let ours = five().at("y").notice(ServerMessage::Inbox { lines: without(&[1]) });
+    let ours = five().at("y").answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: without(&[1]) });
     assert!(!{ ours }.shot().contains("! that request"), "what was decided here is no news");
     let lost = five().at("y").notice(ServerMessage::Local {
         title: "approvals".into(),
@@ -309,7 +315,8 @@ fn others_decide_too() {
 /// First the cards of this session, then the inbox; with nothing waiting here the inbox at once.
 #[test]
 fn one_key_goes_to_all_that_waits() {
-    let opens = |screen: &Screen| screen.asks().iter().filter(|ask| ***ask == ClientRequest::Inbox).count();
+    let opens =
+        |screen: &Screen| screen.asks().iter().filter(|ask| ***ask == asked(ClientQuery::Inbox)).count();
     assert_eq!(opens(&Screen::open(80, 24).keys("<a-a>")), 1);
     let asked = || Screen::open(80, 24).prompted("go").asked(low(1)).wait(600);
     assert_eq!(opens(&asked().keys("<a-a>")), 0);
@@ -402,7 +409,8 @@ fn ten_thousand_requests_are_listed_and_scrolled_through() {
         })
         .collect();
     let started = std::time::Instant::now();
-    let mut screen = Screen::open(140, 40).keys("<a-a>").notice(ServerMessage::Inbox { lines: many });
+    let mut screen =
+        Screen::open(140, 40).keys("<a-a>").answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: many });
     let first = screen.shot();
     let opened = started.elapsed();
     assert!(first.contains("10000 in 1429 sessions"), "{first}");
@@ -481,7 +489,10 @@ fn screens() {
     let elsewhere = at_all_sizes(|screen| with(screen, running(lines())).at("<down><down>R").shot());
     let expired = at_all_sizes(|screen| with(screen, later(lines())).shot());
     let gone = at_all_sizes(|screen| {
-        with(screen, lines()).notice(ServerMessage::Inbox { lines: lines()[1..].to_vec() }).answered().shot()
+        with(screen, lines())
+            .answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: lines()[1..].to_vec() })
+            .answered()
+            .shot()
     });
     let lost = at_all_sizes(|screen| {
         let text =
@@ -496,8 +507,9 @@ fn screens() {
             .shot()
     });
     let mut broken = Screen::open(80, 24).notice(ServerMessage::Elsewhere { count: 1 }).keys("<a-a>");
-    broken.tell(ServerMessage::Inbox { lines: lines()[..1].to_vec() });
-    broken.tell(ServerMessage::Request { request: Err("there is no request of that id.".to_owned()) });
+    broken.tell_answer(ClientQuery::Inbox, QueryAnswer::Inbox { lines: lines()[..1].to_vec() });
+    let request = Err("there is no request of that id.".to_owned());
+    broken.tell_answer(ClientQuery::Request { request: id(1) }, QueryAnswer::Request { request });
     let ascii = with(Screen::with(80, 24, &Glyphs::ASCII).notice(ServerMessage::Header(header())), lines())
         .at("a")
         .shot();
@@ -537,8 +549,10 @@ fn words_of_others_are_harmless() {
     let mut request = low(1);
     request.plan.preview = Preview::Text { text: "a\u{1b}[2Jb".into() };
     let told = Ok(stored(&line, request));
-    let mut screen = Screen::open(80, 24).keys("<a-a>").notice(ServerMessage::Inbox { lines: vec![line] });
-    screen.tell(ServerMessage::Request { request: told });
+    let mut screen = Screen::open(80, 24)
+        .keys("<a-a>")
+        .answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: vec![line] });
+    screen.tell_answer(ClientQuery::Request { request: id(1) }, QueryAnswer::Request { request: told });
     // The picture asserts that no cell holds anything a terminal would act upon.
     assert!(screen.shot().contains("␛"));
     let _: RequestId = id(1);

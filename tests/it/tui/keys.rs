@@ -1,7 +1,7 @@
 //! The list of keys at three sizes, and a person's own keys at work.
 
 use co::config::{Source, TableEntry};
-use co::frontend::protocol::{ClientRequest, ServerMessage};
+use co::frontend::protocol::{ClientQuery, ClientRequest, QueryAnswer, ServerMessage};
 use co::tool::Risk;
 use co::tui::keys::Keymap;
 use co::tui::panel::Panel;
@@ -105,7 +105,8 @@ fn cards_lists_and_forms_name_this_persons_keys() {
 #[test]
 fn the_inbox_follows_the_keys_of_a_list() {
     let opened = rebound(Screen::open(80, 24), DECIDE).keys("<f3>");
-    let mut marked = opened.notice(ServerMessage::Inbox { lines: lines() }).wait(600).keys("m");
+    let mut marked =
+        opened.answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: lines() }).wait(600).keys("m");
     let shot = marked.shot();
     assert!(shot.contains("▸[x] low") && shot.contains("F5 yes to 1 marked · y no to 1…"), "{shot}");
     let decides =

@@ -3,7 +3,9 @@
 use co::agent::port::{Event, Op};
 use co::approval::{Approval, AutoApprove, Request, RequestId};
 use co::config::{Mode, ThemeChoice};
-use co::frontend::protocol::{ClientRequest, ContextUse, Header, ServerMessage, Update};
+use co::frontend::protocol::{
+    ClientQuery, ClientRequest, ContextUse, Header, QueryAnswer, QueryId, ServerMessage, Update,
+};
 use co::history::SessionId;
 use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use co::tool::{Access, CallPlan, DiffKind, DiffLine, Preview, Risk, Undo};
@@ -65,7 +67,8 @@ impl Screen {
 
     pub fn feed(&mut self, input: Input) {
         let cmds = update(&mut self.model, Msg::new(self.now_ms, input));
-        self.cmds.extend(cmds);
+        let sent = |cmd| if let Cmd::Ask(query) = cmd { Cmd::Send(asked(query)) } else { cmd };
+        self.cmds.extend(cmds.into_iter().map(sent));
     }
 
     /// Presses keys, with a frame drawn after each, as the shell does.
@@ -83,6 +86,15 @@ impl Screen {
 
     pub fn tell(&mut self, notice: ServerMessage) {
         self.feed(Input::Update(Box::new(Update::Message(notice))));
+    }
+
+    pub fn tell_answer(&mut self, query: ClientQuery, answer: QueryAnswer) {
+        self.feed(Input::Answer(Box::new((query, answer))));
+    }
+
+    pub fn answer_to(mut self, query: ClientQuery, answer: QueryAnswer) -> Self {
+        self.tell_answer(query, answer);
+        self
     }
 
     pub fn tell_event(&mut self, event: Event) {
@@ -250,8 +262,13 @@ impl Screen {
     /// What was asked of the owner, except for the list of sessions, which each `/` asks for.
     pub fn asks(&self) -> Vec<&ClientRequest> {
         let asks = self.cmds.iter().filter_map(|cmd| if let Cmd::Send(ask) = cmd { Some(ask) } else { None });
-        asks.filter(|ask| **ask != ClientRequest::Sessions).collect()
+        asks.filter(|ask| **ask != asked(ClientQuery::Sessions)).collect()
     }
+}
+
+/// A query as a request; its id counts outside of the screen only.
+pub fn asked(query: ClientQuery) -> ClientRequest {
+    ClientRequest::Query { id: QueryId(0), query }
 }
 
 /// Every row is as wide as the screen: nothing wide is cut by an edge or by what was drawn over it, and no cell holds

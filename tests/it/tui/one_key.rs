@@ -3,7 +3,7 @@
 
 use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Request};
-use co::frontend::protocol::ClientRequest;
+use co::frontend::protocol::{ClientQuery, ClientRequest};
 use co::message::{Source, ToolName};
 use co::tool::{Access, DiffKind, DiffLine, Preview, Risk};
 use co::tui::Input;
@@ -12,7 +12,7 @@ use co::tui::model::Focus;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui::kit::{Screen, at_all_sizes, decided, diff_request, id, shell_request};
+use crate::tui::kit::{Screen, asked, at_all_sizes, decided, diff_request, id, shell_request};
 
 fn settled(number: u32) -> Event {
     let settled = Settled::Decided { approval: Approval::yes(), by: Decider::Tui };
@@ -142,7 +142,7 @@ fn some_keys_want_tab_first() {
         assert!(decisions(&screen).is_empty(), "{key}");
         assert_eq!(screen.model.composer.editor.text(), key);
     }
-    assert_eq!(card().keys("<tab>a").asks(), [&ClientRequest::DraftRule { request: id(1) }]);
+    assert_eq!(card().keys("<tab>a").asks(), [&asked(ClientQuery::DraftRule { request: id(1) })]);
     assert_eq!(decisions(&card().keys("<tab>y")), [&yes(1)], "after Tab a yes needs no pause");
     assert_eq!(
         decisions(&card().keys("n").wait(300).keys("not<space>yet<ret>")).len(),

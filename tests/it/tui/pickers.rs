@@ -1,7 +1,7 @@
 //! Completion, the search in earlier lines, the list of sessions and the first screen: what they show, what keys do.
 
 use co::frontend::protocol::{
-    ClientRequest, CommandLine, EarlierLine, ServerMessage, SessionHit, SessionLine,
+    ClientQuery, ClientRequest, CommandLine, EarlierLine, QueryAnswer, ServerMessage, SessionHit, SessionLine,
 };
 use co::history::SessionId;
 use co::message::{AssistantMessage, AssistantPart, Message, PartKind, StopKind, StopReason, UserPart};
@@ -10,7 +10,7 @@ use co::tui::model::Focus;
 use co::tui::theme::Glyphs;
 use serde_json::json;
 
-use crate::tui::kit::{Screen, at_all_sizes, call, diff_request, header};
+use crate::tui::kit::{Screen, asked, at_all_sizes, call, diff_request, header};
 
 fn check(name: &str, state: impl Fn(Screen) -> Screen) {
     let known = |screen: Screen| screen.notice(commands()).notice(earlier_here());
@@ -57,7 +57,7 @@ fn earlier_here() -> ServerMessage {
     ServerMessage::Inputs { lines: vec!["what did Dana want?".into(), "/status".into()] }
 }
 
-fn files() -> ServerMessage {
+fn files() -> QueryAnswer {
     let mut paths: Vec<String> = [
         ".env",
         "Cargo.toml",
@@ -74,7 +74,7 @@ fn files() -> ServerMessage {
     paths.extend((1..30).map(|at| format!("src/tui/part{at}.rs")));
     let long = "a-folder-with-a-long-name/".repeat(4);
     paths.push(format!("{long}the-file-that-matters.rs"));
-    ServerMessage::Files { paths }
+    QueryAnswer::Files { paths }
 }
 
 fn session(id: &str, title: &str, here: bool, when: &str, turns: u32, waiting: usize) -> SessionLine {
@@ -90,8 +90,8 @@ fn session(id: &str, title: &str, here: bool, when: &str, turns: u32, waiting: u
     }
 }
 
-fn sessions() -> ServerMessage {
-    let sessions = vec![
+fn sessions() -> Vec<SessionLine> {
+    vec![
         session("019331aa-0000-7000", "inbox triage", true, "2 h ago", 41, 2),
         session("019331ab-0000-7000", "trip to Lisbon, hotels", true, "yesterday 18:20", 1, 0),
         session(
@@ -104,11 +104,19 @@ fn sessions() -> ServerMessage {
         ),
         session("019331ad-0000-7000", "rust ownership notes", true, "Thu 11:02", 19, 0),
         session("019331ae-0000-7000", "日本語のノート\u{1b}[31m", true, "3 Oct 2025", 12, 0),
-    ];
-    ServerMessage::Sessions { sessions }
+    ]
 }
 
-fn preview(id: &str) -> ServerMessage {
+/// What the home screen lists.
+fn recent() -> ServerMessage {
+    ServerMessage::Recent { sessions: sessions() }
+}
+
+fn previewing(id: &str) -> ClientQuery {
+    ClientQuery::Preview { session: SessionId(id.into()) }
+}
+
+fn preview() -> QueryAnswer {
     let reply = AssistantMessage {
         parts: vec![
             AssistantPart::new(PartKind::Text {
@@ -123,19 +131,16 @@ fn preview(id: &str) -> ServerMessage {
     let prompt = Message::User {
         parts: vec![UserPart::Text { text: "what did Dana want, and can you answer her?".into() }],
     };
-    ServerMessage::Preview {
-        session: SessionId(id.into()),
-        messages: vec![prompt, Message::Assistant(reply)],
-    }
+    QueryAnswer::Preview { messages: vec![prompt, Message::Assistant(reply)] }
 }
 
 fn picking(screen: Screen) -> Screen {
-    screen.notice(sessions()).notice(ServerMessage::PickSession { query: String::new() })
+    screen.notice(ServerMessage::PickSession { sessions: sessions(), query: String::new() })
 }
 
-fn earlier() -> ServerMessage {
+fn earlier() -> QueryAnswer {
     let line = |text: &str, here| EarlierLine { text: text.into(), here };
-    ServerMessage::Earlier {
+    QueryAnswer::Earlier {
         lines: vec![
             line("/status", true),
             line("and answer Dana\nin two lines:\n- the PO number\n- the new amount", false),
@@ -158,11 +163,13 @@ fn completion_of_commands() {
 #[test]
 fn completion_of_files() {
     check("pickers_files_looking", |screen| screen.keys("see @ma"));
-    check("pickers_files", |screen| screen.keys("see @").notice(files()));
+    check("pickers_files", |screen| screen.keys("see @").answer_to(ClientQuery::Files, files()));
     check("pickers_files_matched", |screen| {
-        screen.notice(files()).keys("see @tui/part<down><down><down><down><down><down><down><down><down>")
+        screen
+            .answer_to(ClientQuery::Files, files())
+            .keys("see @tui/part<down><down><down><down><down><down><down><down><down>")
     });
-    check("pickers_files_long", |screen| screen.notice(files()).keys("see @matters"));
+    check("pickers_files_long", |screen| screen.answer_to(ClientQuery::Files, files()).keys("see @matters"));
     let ascii = Screen::with(80, 24, &Glyphs::ASCII).notice(commands()).keys("/h").shot();
     insta::assert_snapshot!("pickers_ascii", ascii);
 }
@@ -170,36 +177,44 @@ fn completion_of_files() {
 #[test]
 fn search_in_earlier_lines() {
     check("pickers_earlier_looking", |screen| screen.keys("half a tho<c-r>"));
-    check("pickers_earlier", |screen| screen.keys("half a tho<c-r>").notice(earlier()));
-    check("pickers_earlier_found", |screen| screen.keys("<c-r>").notice(earlier()).keys("dana"));
-    check("pickers_earlier_here", |screen| screen.keys("<c-r>").notice(earlier()).keys("borrow<c-s>"));
+    check("pickers_earlier", |screen| {
+        screen.keys("half a tho<c-r>").answer_to(ClientQuery::Earlier, earlier())
+    });
+    check("pickers_earlier_found", |screen| {
+        screen.keys("<c-r>").answer_to(ClientQuery::Earlier, earlier()).keys("dana")
+    });
+    check("pickers_earlier_here", |screen| {
+        screen.keys("<c-r>").answer_to(ClientQuery::Earlier, earlier()).keys("borrow<c-s>")
+    });
 }
 
 #[test]
 fn list_of_sessions() {
-    check("pickers_sessions", |screen| picking(screen).notice(preview("019331aa-0000-7000")));
+    check("pickers_sessions", |screen| {
+        picking(screen).answer_to(previewing("019331aa-0000-7000"), preview())
+    });
     check("pickers_sessions_all", |screen| {
         picking(screen)
             .keys("<tab>dana")
-            .notice(preview("019331aa-0000-7000"))
-            .notice(preview("019331ac-0000-7000"))
+            .answer_to(previewing("019331aa-0000-7000"), preview())
+            .answer_to(previewing("019331ac-0000-7000"), preview())
     });
     check("pickers_sessions_none", |screen| {
-        screen.notice(ServerMessage::PickSession { query: String::new() })
+        screen.notice(ServerMessage::PickSession { sessions: Vec::new(), query: String::new() })
     });
     check("pickers_sessions_no_match", |screen| picking(screen).keys("zzz"));
 }
 
 #[test]
 fn first_screen() {
-    check("pickers_home", |screen| screen.notice(sessions()));
-    check("pickers_home_chosen", |screen| screen.notice(sessions()).keys("<down><down>"));
+    check("pickers_home", |screen| screen.notice(recent()));
+    check("pickers_home_chosen", |screen| screen.notice(recent()).keys("<down><down>"));
 }
 
 #[test]
 fn recent_sessions_are_picked_on_the_first_screen() {
     let opened = |keys: &str| {
-        let screen = Screen::open(80, 24).notice(sessions()).keys(keys);
+        let screen = Screen::open(80, 24).notice(recent()).keys(keys);
         let open = screen.asks().into_iter().find_map(|ask| match ask {
             ClientRequest::Open { session } => session.0.split('-').next().map(|id| id.replace("019331", "")),
             _ => None,
@@ -224,9 +239,9 @@ fn recent_sessions_are_picked_on_the_first_screen() {
     ] {
         assert_eq!(opened(keys), expected, "{keys}");
     }
-    let pasted = Screen::open(80, 24).notice(sessions()).keys("<down>").paste("text");
+    let pasted = Screen::open(80, 24).notice(recent()).keys("<down>").paste("text");
     assert_eq!(pasted.model.recent, None);
-    let talking = Screen::open(80, 24).notice(sessions()).prompted("go").keys("<down>");
+    let talking = Screen::open(80, 24).notice(recent()).prompted("go").keys("<down>");
     assert_eq!(talking.model.recent, None, "the rows are not on the screen");
 }
 
@@ -237,7 +252,7 @@ fn the_palette_does_what_is_chosen() {
     let ready = || {
         let ServerMessage::Known { mut commands, tools } = commands() else { panic!("commands") };
         commands.extend(modes.clone());
-        Screen::open(80, 24).notice(ServerMessage::Known { commands, tools }).notice(sessions())
+        Screen::open(80, 24).notice(ServerMessage::Known { commands, tools }).notice(recent())
     };
     let open = |id: &str| ClientRequest::Open { session: SessionId(id.into()) };
     let model = |name: &str| ClientRequest::SwitchModel { name: name.into() };
@@ -260,8 +275,7 @@ fn the_palette_does_what_is_chosen() {
     }
     let running = ready().prompted("go").keys("/lisb<ret>");
     assert!(running.asks().is_empty(), "a turn keeps its session");
-    let palette =
-        |keys| at_all_sizes(|screen| screen.notice(commands()).notice(sessions()).keys(keys).shot());
+    let palette = |keys| at_all_sizes(|screen| screen.notice(commands()).notice(recent()).keys(keys).shot());
     insta::assert_snapshot!("pickers_palette", palette("/in"));
 }
 
@@ -269,7 +283,9 @@ fn the_palette_does_what_is_chosen() {
 fn private_commands_stand_in_their_time() {
     let lines = vec!["first".into(), "!!date".into(), "second".into()];
     let known = ServerMessage::Inputs { lines };
-    check("pickers_earlier_private", |screen| screen.notice(known.clone()).keys("<c-r>").notice(earlier()));
+    check("pickers_earlier_private", |screen| {
+        screen.notice(known.clone()).keys("<c-r>").answer_to(ClientQuery::Earlier, earlier())
+    });
 }
 
 /// The composer's text, as drafts are kept.
@@ -278,7 +294,7 @@ fn written(screen: &Screen) -> String {
 }
 
 fn ready() -> Screen {
-    Screen::open(80, 24).notice(commands()).notice(earlier_here()).notice(files())
+    Screen::open(80, 24).notice(commands()).notice(earlier_here()).answer_to(ClientQuery::Files, files())
 }
 
 #[test]
@@ -353,22 +369,27 @@ fn keys_complete_what_is_written() {
 #[test]
 fn an_enter_while_files_are_looked_for_sends() {
     let screen = Screen::open(80, 24).notice(commands()).keys("see @ma");
-    assert!(screen.asks().contains(&&ClientRequest::Files));
+    assert!(screen.asks().contains(&&asked(ClientQuery::Files)));
     let screen = screen.keys("i<ret>");
-    assert_eq!(screen.asks().iter().filter(|ask| ***ask == ClientRequest::Files).count(), 1, "asked once");
+    assert_eq!(
+        screen.asks().iter().filter(|ask| ***ask == asked(ClientQuery::Files)).count(),
+        1,
+        "asked once"
+    );
     assert!(screen.asks().contains(&&ClientRequest::Line { text: "see @mai".into() }));
 }
 
 #[test]
 fn open_places_of_resource_templates_are_completed() {
-    let files = ServerMessage::Files { paths: vec!["src/".into(), "s:note://{name}".into()] };
-    let screen = Screen::open(80, 24).notice(commands()).notice(files).keys("see @s:note://k");
+    let files = QueryAnswer::Files { paths: vec!["src/".into(), "s:note://{name}".into()] };
+    let screen =
+        Screen::open(80, 24).notice(commands()).answer_to(ClientQuery::Files, files).keys("see @s:note://k");
     let (command, argument) = ("@s:note://{name}".to_owned(), "name".to_owned());
-    let (asked, typed) = (command.clone(), "k".to_owned());
-    let ask = ClientRequest::Suggest { command: asked, argument: argument.clone(), typed };
+    let query = ClientQuery::Suggest { command, argument, typed: "k".to_owned() };
+    let ask = asked(query.clone());
     assert_eq!(screen.asks().iter().filter(|one| ***one == ask).count(), 1);
-    let told = ServerMessage::Suggested { command, argument, values: vec!["kind".into()] };
-    let screen = screen.notice(told.clone()).notice(told);
+    let told = QueryAnswer::Suggest { values: vec!["kind".into()] };
+    let screen = screen.answer_to(query.clone(), told.clone()).answer_to(query, told);
     assert_eq!(screen.asks().iter().filter(|one| ***one == ask).count(), 1, "an answer asks nothing again");
     assert_eq!(written(&screen.keys("<tab>")), "see @s:note://kind ");
 }
@@ -381,12 +402,12 @@ fn what_comes_later_keeps_the_choice() {
     };
     let before = chosen(&screen);
     assert_eq!(before.as_deref(), Some("src/tui/part3.rs"));
-    assert_eq!(chosen(&screen.notice(files())), before);
+    assert_eq!(chosen(&screen.answer_to(ClientQuery::Files, files())), before);
 }
 
 #[test]
 fn a_line_is_brought_back_and_not_sent() {
-    let screen = ready().keys("half<c-r>").notice(earlier()).keys("dana<ret>");
+    let screen = ready().keys("half<c-r>").answer_to(ClientQuery::Earlier, earlier()).keys("dana<ret>");
     assert_eq!(written(&screen), "and answer Dana\nin two lines:\n- the PO number\n- the new amount");
     assert!(!screen.asks().iter().any(|ask| matches!(ask, ClientRequest::Line { .. })));
     let screen = ready().keys("half<c-r>dana<esc>");
@@ -394,11 +415,12 @@ fn a_line_is_brought_back_and_not_sent() {
     let screen = ready().keys("half<c-r>dana<c-c>");
     assert_eq!(written(&screen), "half");
     // A command that is brought back opens nothing.
-    let screen = ready().keys("<c-r>").notice(earlier()).keys("<ret>");
+    let screen = ready().keys("<c-r>").answer_to(ClientQuery::Earlier, earlier()).keys("<ret>");
     assert_eq!(written(&screen), "/status");
     assert!(!screen.model.completion.is_open());
     // A paste goes to the query.
-    let mut screen = ready().keys("half<c-r>").notice(earlier()).paste("borrow\nchecker");
+    let mut screen =
+        ready().keys("half<c-r>").answer_to(ClientQuery::Earlier, earlier()).paste("borrow\nchecker");
     assert!(screen.shot().contains("/ borrow"));
     assert_eq!(written(&screen.keys("<esc>")), "half");
 }
@@ -448,14 +470,17 @@ fn previews_are_asked_for_one_at_a_time() {
         screen
             .asks()
             .into_iter()
-            .filter_map(|ask| {
-                if let ClientRequest::Preview { session } = ask { Some(session.0.clone()) } else { None }
+            .filter_map(|ask| match ask {
+                ClientRequest::Query { query: ClientQuery::Preview { session }, .. } => {
+                    Some(session.0.clone())
+                }
+                _ => None,
             })
             .collect::<Vec<_>>()
     };
     let screen = picking(ready()).keys("<down><down><down>");
     assert_eq!(asked(&screen), ["019331aa-0000-7000"]);
-    let screen = screen.notice(preview("019331aa-0000-7000"));
+    let screen = screen.answer_to(previewing("019331aa-0000-7000"), preview());
     assert_eq!(asked(&screen), ["019331aa-0000-7000", "019331ae-0000-7000"]);
 }
 
@@ -464,7 +489,7 @@ fn previews_are_asked_for_one_at_a_time() {
 fn sessions_are_found_by_what_was_said() {
     let asked = |screen: &Screen| {
         let words = |ask: &ClientRequest| match ask {
-            ClientRequest::SearchSessions { words } => Some(words.clone()),
+            ClientRequest::Query { query: ClientQuery::SearchSessions { words }, .. } => Some(words.clone()),
             _ => None,
         };
         screen.asks().into_iter().filter_map(words).collect::<Vec<_>>()
@@ -478,14 +503,15 @@ fn sessions_are_found_by_what_was_said() {
     let mut screen = screen.keys("voi");
     assert_eq!(asked(&screen), ["inv"]);
     assert!(screen.shot().contains("looking…"));
-    let found = |words: &str| ServerMessage::SessionsFound {
-        words: words.to_owned(),
-        hits: vec![hit("019331ad-0000-7000"), hit("none of the list")],
+    let found = |screen: Screen, words: &str| {
+        let hits = vec![hit("019331ad-0000-7000"), hit("none of the list")];
+        let query = ClientQuery::SearchSessions { words: words.to_owned() };
+        screen.answer_to(query, QueryAnswer::SearchSessions { hits })
     };
-    let mut screen = screen.notice(found("inv"));
+    let mut screen = found(screen, "inv");
     assert_eq!(asked(&screen), ["inv", "invoi"], "what was typed meanwhile is searched next");
     assert!(!screen.shot().contains("rust ownership"), "these are not the words any more");
-    let mut screen = screen.notice(found("invoi"));
+    let mut screen = found(screen, "invoi");
     insta::assert_snapshot!("pickers_said", screen.shot());
     let screen = screen.keys("<ret>");
     let session = SessionId("019331ad-0000-7000".into());
@@ -495,7 +521,7 @@ fn sessions_are_found_by_what_was_said() {
 #[test]
 fn typing_among_many_files_is_quick() {
     let paths: Vec<String> = (0..20_000).map(|at| format!("src/module{}/part{at}.rs", at % 97)).collect();
-    let screen = Screen::open(80, 24).notice(ServerMessage::Files { paths });
+    let screen = Screen::open(80, 24).answer_to(ClientQuery::Files, QueryAnswer::Files { paths });
     let started = std::time::Instant::now();
     let screen = screen.keys("@module96/part");
     let took = started.elapsed();

@@ -8,8 +8,8 @@ use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Request, Taint};
 use co::config::Cap;
 use co::frontend::protocol::{
-    ClientRequest, CommandLine, EarlierLine, Header, OfferedRule, PastCalls, Privacy, RuleCheck,
-    ServerMessage, SessionLine, Tone,
+    ClientQuery, ClientRequest, CommandLine, EarlierLine, Header, OfferedRule, PastCalls, Privacy,
+    QueryAnswer, RuleCheck, ServerMessage, SessionLine, Tone,
 };
 use co::history::{SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, Source, ToolName, UserPart};
@@ -62,6 +62,7 @@ enum Step {
     Paste(String),
     Event(Box<Event>),
     Notice(Box<ServerMessage>),
+    Answer(Box<(ClientQuery, QueryAnswer)>),
     Ask(u32, u8, usize, String),
     Settle(u32, usize),
     /// The draft of a rule for this request, good or not.
@@ -124,33 +125,47 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 fn notice() -> impl Strategy<Value = ServerMessage> {
-    (0usize..14, text(), any::<bool>()).prop_map(|(which, text, here)| match which {
+    (0usize..10, text(), any::<bool>()).prop_map(|(which, text, here)| match which {
         0 => ServerMessage::Header(Header { title: text.clone(), model: text, ..header() }),
         1 => ServerMessage::Local { title: text.clone(), text, tone: Tone::Warning },
         2 => ServerMessage::ShellBegan { command: text, privacy: Privacy::Shared },
         3 => ServerMessage::ShellOutput { text },
         4 => ServerMessage::ShellEnded { outcome: text, took: Duration::from_secs(2) },
-        5 => ServerMessage::Earlier { lines: vec![EarlierLine { text, here }] },
-        6 => ServerMessage::Inputs { lines: vec![text] },
-        7 => ServerMessage::Files { paths: vec![text, "src/".into(), "src/main.rs".into()] },
-        8 => ServerMessage::Sessions {
-            sessions: vec![SessionLine {
-                id: SessionId("01AA".into()),
-                title: text.clone(),
-                workspace: text.clone().into(),
-                here,
-                when: "2 h ago".into(),
-                turns: 3,
-                waiting: 2,
-            }],
-        },
-        9 => ServerMessage::PickSession { query: String::new() },
-        10 => {
-            ServerMessage::Preview { session: SessionId("01AA".into()), messages: vec![Message::user(text)] }
-        }
-        11 => ServerMessage::Keys { filter: text },
-        12 => ServerMessage::TurnBegan,
+        5 => ServerMessage::Inputs { lines: vec![text] },
+        6 => ServerMessage::PickSession { sessions: vec![session_line(text, here)], query: String::new() },
+        7 => ServerMessage::Keys { filter: text },
+        8 => ServerMessage::TurnBegan,
         _ => ServerMessage::Idle,
+    })
+}
+
+fn session_line(text: String, here: bool) -> SessionLine {
+    SessionLine {
+        id: SessionId("01AA".into()),
+        title: text.clone(),
+        workspace: text.into(),
+        here,
+        when: "2 h ago".into(),
+        turns: 3,
+        waiting: 2,
+    }
+}
+
+fn answer() -> impl Strategy<Value = (ClientQuery, QueryAnswer)> {
+    (0usize..4, text(), any::<bool>()).prop_map(|(which, text, here)| match which {
+        0 => (ClientQuery::Earlier, QueryAnswer::Earlier { lines: vec![EarlierLine { text, here }] }),
+        1 => {
+            let paths = vec![text, "src/".into(), "src/main.rs".into()];
+            (ClientQuery::Files, QueryAnswer::Files { paths })
+        }
+        2 => {
+            let sessions = vec![session_line(text, here)];
+            (ClientQuery::Sessions, QueryAnswer::Sessions { sessions })
+        }
+        _ => {
+            let messages = vec![Message::user(text)];
+            (ClientQuery::Preview { session: SessionId("01AA".into()) }, QueryAnswer::Preview { messages })
+        }
     })
 }
 
@@ -167,7 +182,8 @@ fn step() -> impl Strategy<Value = Step> {
         14 => proptest::sample::select(KEYS).prop_map(Step::Key),
         1 => text().prop_map(Step::Paste),
         8 => event().prop_map(|event| Step::Event(Box::new(event))),
-        4 => notice().prop_map(|notice| Step::Notice(Box::new(notice))),
+        3 => notice().prop_map(|notice| Step::Notice(Box::new(notice))),
+        1 => answer().prop_map(|answer| Step::Answer(Box::new(answer))),
         3 => (1u32..6, 0u8..3, 0usize..30, text()).prop_map(|(number, risk, lines, text)| Step::Ask(number, risk, lines, text)),
         1 => (1u32..6, 0usize..5).prop_map(|(number, how)| Step::Settle(number, how)),
         2 => (1u32..6, text(), any::<bool>()).prop_map(|(number, text, good)| Step::Draft(number, text, good)),
@@ -296,6 +312,10 @@ impl Watched {
             Step::Paste(text) => screen.feed(Input::Paste(text.clone())),
             Step::Event(event) => screen.tell_event((**event).clone()),
             Step::Notice(notice) => screen.tell((**notice).clone()),
+            Step::Answer(answer) => {
+                let (query, answer) = (**answer).clone();
+                screen.tell_answer(query, answer);
+            }
             Step::Ask(number, risk, lines, text) => {
                 let request = request(*number, *risk, *lines, text);
                 known.came(&request, *number, *now);
@@ -313,15 +333,18 @@ impl Watched {
                 let width = |text: String| OfferedRule { words: text.clone(), text, check: check_of(*good) };
                 let wider = format!("{text} wider");
                 self.good.insert(wider.trim_end_matches('\n').to_owned(), *good);
-                screen.tell(ServerMessage::RuleDraft { request, widths: vec![width(text), width(wider)] });
+                let widths = vec![width(text), width(wider)];
+                screen.tell_answer(ClientQuery::DraftRule { request }, QueryAnswer::DraftRule { widths });
             }
             Step::Checked(good) => {
-                let asked = |ask: &&ClientRequest| matches!(ask, ClientRequest::CheckRule { .. });
-                if let Some(ClientRequest::CheckRule { text }) =
-                    screen.asks().into_iter().rfind(asked).cloned()
-                {
+                let text = |ask: &ClientRequest| match ask {
+                    ClientRequest::Query { query: ClientQuery::CheckRule { text }, .. } => Some(text.clone()),
+                    _ => None,
+                };
+                if let Some(text) = screen.asks().into_iter().rev().find_map(text) {
                     self.good.insert(text.clone(), *good);
-                    screen.tell(ServerMessage::RuleChecked { text, check: check_of(*good) });
+                    let check = QueryAnswer::CheckRule { check: check_of(*good) };
+                    screen.tell_answer(ClientQuery::CheckRule { text }, check);
                 }
             }
             Step::Waiting(numbers) => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Remember};
-use co::frontend::protocol::{ClientRequest, Privacy, ServerMessage};
+use co::frontend::protocol::{ClientQuery, ClientRequest, Privacy, ServerMessage};
 use co::history::TurnEnd;
 use co::message::{Message, ReturnStatus, ToolName, UserPart};
 use co::provider::ErrorClass;
@@ -14,7 +14,9 @@ use co::tui::{Cmd, Fold, Input};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui::kit::{Screen, call, decided, diff_request, header, id, line, returned, shell_request};
+use crate::tui::kit::{
+    Screen, asked, call, decided, diff_request, header, id, line, returned, shell_request,
+};
 
 /// A running turn with one request on the screen, past its guard.
 fn asking(request: co::approval::Request) -> Screen {
@@ -47,7 +49,7 @@ fn decisions() {
         ("no focus, no decision", medium(), "yna", vec![]),
         ("nothing that is a reflex", medium(), "<tab><ret><space><ret><tab><tab><space>", vec![]),
         ("decided once", medium(), "<tab>yyynae<ret>", vec![yes()]),
-        ("how much this session", medium(), "<tab>a", vec![ClientRequest::DraftRule { request: id(1) }]),
+        ("how much this session", medium(), "<tab>a", vec![asked(ClientQuery::DraftRule { request: id(1) })]),
         ("no", medium(), "<tab>n<ret>", vec![no(None)]),
         ("no, with a reason", medium(), "<tab>nnot yet y<ret>", vec![no(Some("not yet y"))]),
         ("no taken back", medium(), "<tab>nbecause<esc>y", vec![yes()]),

@@ -9,7 +9,7 @@ use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape};
 use super::{Inbox, InboxRow, InboxScope, Listing, View, draw};
 use crate::approval::{Approval, RequestId};
-use crate::frontend::protocol::{ClientRequest, Holder, InboxLine, ServerMessage};
+use crate::frontend::protocol::{ClientQuery, ClientRequest, Holder, InboxLine, QueryAnswer, ServerMessage};
 use crate::store::RequestState;
 use crate::tool::Risk;
 use crate::tui::batch::Question;
@@ -40,7 +40,7 @@ impl PanelState for Inbox {
     }
 
     fn opened(&mut self, cx: &mut PanelContext<'_>) {
-        cx.send(ClientRequest::Inbox);
+        cx.ask(ClientQuery::Inbox);
     }
 
     fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
@@ -83,23 +83,21 @@ impl PanelState for Inbox {
     }
 
     fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
-        match message {
-            // Pending requests changed: the open list is requested again.
-            ServerMessage::Elsewhere { .. } if self.listing == Listing::Loaded => {
-                self.listing = Listing::Outdated;
-                cx.send(ClientRequest::Inbox);
-            }
-            ServerMessage::Inbox { lines } => {
-                self.told(lines, cx);
-                self.follow(cx);
-            }
-            ServerMessage::Request { request } => {
-                self.details.tell(request, cx.screen.header);
-                self.follow(cx);
-            }
-            _ => {}
+        // Pending requests changed: the open list is requested again.
+        if let (ServerMessage::Elsewhere { .. }, Listing::Loaded) = (message, self.listing) {
+            self.listing = Listing::Outdated;
+            cx.ask(ClientQuery::Inbox);
         }
         Then::Stay
+    }
+
+    fn answer(&mut self, _query: ClientQuery, answer: QueryAnswer, cx: &mut PanelContext<'_>) {
+        match answer {
+            QueryAnswer::Inbox { lines } => self.told(lines, cx),
+            QueryAnswer::Request { request } => self.details.tell(request, cx.screen.header),
+            _ => return,
+        }
+        self.follow(cx);
     }
 
     fn overhear(&mut self, text: &str) {
@@ -203,7 +201,7 @@ impl Inbox {
         let Some(id) = self.chosen_id() else { return };
         if self.details.asked.is_none() && self.details.get(&id).is_none() {
             self.details.asked = Some(id.clone());
-            cx.send(ClientRequest::Request { request: id });
+            cx.ask(ClientQuery::Request { request: id });
         }
     }
 

@@ -11,7 +11,8 @@ use self::preview::Preview;
 use self::said::Said;
 use super::{PanelContext, PanelState, Screen, Then};
 use crate::frontend::protocol::{
-    ClientRequest, EarlierLine, LoginWhy, ModelLine, ServerMessage, ServiceLine, SessionLine,
+    ClientQuery, ClientRequest, EarlierLine, LoginWhy, ModelLine, QueryAnswer, ServerMessage, ServiceLine,
+    SessionLine,
 };
 use crate::history::SessionId;
 use crate::tui::cells::Look;
@@ -109,7 +110,7 @@ impl PanelState for Pick {
 
     fn opened(&mut self, cx: &mut PanelContext<'_>) {
         match self.list {
-            List::Earlier(_) => cx.send(ClientRequest::Earlier),
+            List::Earlier(_) => cx.ask(ClientQuery::Earlier),
             List::Sessions { .. } => self.ask(cx),
             List::Services { .. } | List::Models { .. } => {}
         }
@@ -141,24 +142,34 @@ impl PanelState for Pick {
         self.ask(cx);
     }
 
-    fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
-        match (message, &mut self.list) {
-            (ServerMessage::Earlier { lines }, _) => self.tell_earlier(lines),
-            (ServerMessage::Preview { session, messages }, List::Sessions { preview, .. }) => {
+    fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
+        if let ServerMessage::Models { models, failed, pending } = message {
+            self.tell_models(models, failed, pending);
+        }
+        Then::Stay
+    }
+
+    fn answer(&mut self, query: ClientQuery, answer: QueryAnswer, cx: &mut PanelContext<'_>) {
+        match (query, answer, &mut self.list) {
+            (_, QueryAnswer::Earlier { lines }, _) => self.tell_earlier(lines),
+            (
+                ClientQuery::Preview { session },
+                QueryAnswer::Preview { messages },
+                List::Sessions { preview, .. },
+            ) => {
                 preview.tell(session, &messages);
-                self.ask(cx);
             }
-            (ServerMessage::SessionsFound { words, hits }, List::Sessions { said, .. }) => {
+            (
+                ClientQuery::SearchSessions { words },
+                QueryAnswer::SearchSessions { hits },
+                List::Sessions { said, .. },
+            ) => {
                 said.tell(words, hits);
                 self.filter();
-                self.ask(cx);
-            }
-            (ServerMessage::Models { models, failed, pending }, _) => {
-                self.tell_models(models, failed, pending);
             }
             _ => {}
         }
-        Then::Stay
+        self.ask(cx);
     }
 
     fn lay_out(&mut self, screen: &Screen<'_>, _cards: &mut crate::tui::cards::Cards) {
@@ -343,12 +354,12 @@ impl Pick {
         let chosen = self.session().map(|session| session.id.clone());
         let List::Sessions { preview, said, .. } = &mut self.list else { return };
         if let Some(words) = said.next(&self.query.text()) {
-            cx.send(ClientRequest::SearchSessions { words });
+            cx.ask(ClientQuery::SearchSessions { words });
         }
         let Some(session) = chosen else { return };
         if preview.asked.is_none() && preview.told.as_ref() != Some(&session) {
             preview.asked = Some(session.clone());
-            cx.send(ClientRequest::Preview { session });
+            cx.ask(ClientQuery::Preview { session });
         }
     }
 
