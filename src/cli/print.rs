@@ -200,8 +200,7 @@ async fn turn(
         console.json(&told)?;
     }
     // One object was printed, and an error from here on prints no other.
-    let outcome =
-        outcome(&session, went, stop.caught(), console).await.unwrap_or_else(PrintedTurn::Failed);
+    let outcome = outcome(&session, went, stop.caught(), console).await.unwrap_or_else(PrintedTurn::Failed);
     let kept = app.world.private.is_none();
     // The database closes on its own thread while the session is unlocked.
     drop((app, env));

@@ -159,9 +159,9 @@ impl RuleForm {
         None
     }
 
-    /// Takes why the text was not saved: it was good when it was sent, and now it is not.
+    /// Takes why there is no draft, or why the text was not saved: it was good when it was sent, and now it is not.
     pub fn not_saved(&mut self, why: String) {
-        if self.is_saving() {
+        if self.is_saving() || self.standing == RuleStanding::Drafting {
             self.standing = RuleStanding::Wrong(why);
         }
     }

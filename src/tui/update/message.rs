@@ -110,6 +110,9 @@ pub fn answer(model: &mut Model, query: ClientQuery, answer: QueryAnswer, cmds: 
         (ClientQuery::DraftRule { request }, QueryAnswer::DraftRule { widths }) => {
             rule::drafted(model, &request, widths);
         }
+        (ClientQuery::DraftRule { request }, QueryAnswer::Failed) => {
+            rule::not_saved(model, &request, "no rule could be drafted".to_owned());
+        }
         (ClientQuery::CheckRule { text }, QueryAnswer::CheckRule { check }) => {
             rule::checked(model, &text, &check, cmds);
         }

@@ -285,6 +285,13 @@ fn a_rule_that_is_not_saved_stays_open() {
 }
 
 #[test]
+fn a_rule_that_cannot_be_drafted_says_so() {
+    let mut screen = card(Risk::Medium).keys("r").answer_to(drafting(1), QueryAnswer::Failed);
+    assert!(screen.shot().contains("✗ no rule could be drafted"), "{}", screen.shot());
+    assert_eq!(rule_asks(&screen.keys("<c-s>")), [drafts()], "nothing is saved");
+}
+
+#[test]
 fn a_rule_is_written_outside() {
     let screen = rule().keys("<c-g>");
     let edits: Vec<&Cmd> = screen.cmds.iter().filter(|cmd| matches!(cmd, Cmd::Edit { .. })).collect();

@@ -312,6 +312,22 @@ fn others_decide_too() {
     assert!({ lost }.shot().contains("! Somebody was faster"));
 }
 
+/// A list that could not be read is no empty list, and what was listed stays; the next change asks again.
+#[test]
+fn a_list_that_could_not_be_read_is_asked_for_again() {
+    let asked =
+        |screen: &Screen| screen.asks().iter().filter(|ask| ***ask == asked(ClientQuery::Inbox)).count();
+    let opened = Screen::open(80, 24).notice(ServerMessage::Elsewhere { count: 1 }).keys("<a-a>");
+    let mut failed = opened.answer_to(ClientQuery::Inbox, QueryAnswer::Failed);
+    assert!(failed.shot().contains("The list could not be read"), "{}", failed.shot());
+    let mut again = failed.notice(ServerMessage::Elsewhere { count: 2 });
+    assert!(again.shot().contains("loading…") && asked(&again) == 2, "{}", again.shot());
+    let stale = five().notice(ServerMessage::Elsewhere { count: 4 });
+    let mut stale = stale.answer_to(ClientQuery::Inbox, QueryAnswer::Failed);
+    assert!(stale.shot().contains("in 3 sessions"), "{}", stale.shot());
+    assert_eq!(asked(&stale.notice(ServerMessage::Elsewhere { count: 3 })), 3);
+}
+
 /// First the cards of this session, then the inbox; with nothing waiting here the inbox at once.
 #[test]
 fn one_key_goes_to_all_that_waits() {

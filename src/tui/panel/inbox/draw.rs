@@ -31,6 +31,10 @@ const NARROW: usize = 60;
 const EMPTY: &str = "Requests from every session wait here until you decide, here or in another \
                      terminal, now or later. An approved call runs once, when its session continues.";
 
+/// The explanation shown while the list could not be read.
+const FAILED: &str = "The list could not be read; the transcript says why. It is read again when a request changes, or \
+                      when you open it again.";
+
 pub fn lines(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Line> {
     let shape = inbox.shape(screen);
     let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title(screen, inbox), count(inbox));
@@ -81,6 +85,7 @@ fn count(inbox: &Inbox) -> Line {
     let marked = inbox.marked();
     let words = match inbox.listing {
         Listing::NotLoaded => "loading…".to_owned(),
+        Listing::Failed => "not loaded".to_owned(),
         Listing::Loaded | Listing::Outdated if inbox.total() == 0 => "none".to_owned(),
         Listing::Loaded | Listing::Outdated if requests < inbox.undecided() => {
             format!("{requests} of {}", inbox.undecided())
@@ -120,8 +125,10 @@ fn list(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
 fn nothing(screen: &Screen<'_>, inbox: &Inbox, width: usize) -> Vec<Line> {
     let even = Margin::even(Line::of("  ", Role::Text));
     let text = |text: &str, role| wrap_spans(&[Span::new(text, role)], width.min(76), &even);
-    if inbox.listing == Listing::NotLoaded {
-        return text("loading…", Role::Dim);
+    match inbox.listing {
+        Listing::NotLoaded => return text("loading…", Role::Dim),
+        Listing::Failed => return text(FAILED, Role::Fail),
+        Listing::Loaded | Listing::Outdated => {}
     }
     if inbox.total() > 0 {
         let key = screen.keymap.shown(Context::Global, Action::Escape);

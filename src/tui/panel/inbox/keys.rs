@@ -84,17 +84,26 @@ impl PanelState for Inbox {
 
     fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
         // Pending requests changed: the open list is requested again.
-        if let (ServerMessage::Elsewhere { .. }, Listing::Loaded) = (message, self.listing) {
-            self.listing = Listing::Outdated;
+        if let ServerMessage::Elsewhere { .. } = message {
+            self.listing = match self.listing {
+                Listing::Loaded => Listing::Outdated,
+                Listing::Failed => Listing::NotLoaded,
+                Listing::NotLoaded | Listing::Outdated => return Then::Stay,
+            };
             cx.ask(ClientQuery::Inbox);
         }
         Then::Stay
     }
 
-    fn answer(&mut self, _query: ClientQuery, answer: QueryAnswer, cx: &mut PanelContext<'_>) {
-        match answer {
-            QueryAnswer::Inbox { lines } => self.told(lines, cx),
-            QueryAnswer::Request { request } => self.details.tell(request, cx.screen.header),
+    fn answer(&mut self, query: ClientQuery, answer: QueryAnswer, cx: &mut PanelContext<'_>) {
+        match (query, answer) {
+            (_, QueryAnswer::Inbox { lines }) => self.told(lines, cx),
+            (_, QueryAnswer::Request { request }) => self.details.tell(request, cx.screen.header),
+            (ClientQuery::Inbox, QueryAnswer::Failed) if self.lines.is_empty() => {
+                self.listing = Listing::Failed;
+            }
+            // What was listed stays, and the next change asks again.
+            (ClientQuery::Inbox, QueryAnswer::Failed) => self.listing = Listing::Loaded,
             _ => return,
         }
         self.follow(cx);

@@ -57,6 +57,8 @@ pub enum Listing {
     Loaded,
     /// It changed, and was requested again.
     Outdated,
+    /// The owner could not read it, and said why.
+    Failed,
 }
 
 /// Which requests are listed.
