@@ -141,9 +141,14 @@ impl OpenQueries {
         ClientRequest::Query { id, query }
     }
 
-    /// Returns the query that this answers, unless it was answered before.
+    /// Returns the query that this answers, unless it was answered before or forgotten.
     pub fn answered(&mut self, id: QueryId) -> Option<ClientQuery> {
         self.open.remove(&id)
+    }
+
+    /// Forgets the queries of a session that was left: their answers are of its folder.
+    pub fn forget(&mut self) {
+        self.open.clear();
     }
 }
 
@@ -584,5 +589,26 @@ impl ContextUse {
         let window = self.window.filter(|window| *window > 0)?;
         let percent = self.used.saturating_mul(100) / window;
         Some(u8::try_from(percent.min(100)).unwrap_or(100))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_query_is_answered_once_and_not_in_the_next_session() {
+        let mut queries = OpenQueries::default();
+        let ask = |queries: &mut OpenQueries| match queries.ask(ClientQuery::Files) {
+            ClientRequest::Query { id, query: ClientQuery::Files } => id,
+            other => panic!("{other:?}"),
+        };
+        let (first, second) = (ask(&mut queries), ask(&mut queries));
+        assert_eq!(queries.answered(second), Some(ClientQuery::Files), "in any order");
+        assert_eq!(queries.answered(second), None);
+        queries.forget();
+        assert_eq!(queries.answered(first), None);
+        let third = ask(&mut queries);
+        assert!(third > second, "ids do not repeat");
     }
 }

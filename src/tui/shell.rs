@@ -364,7 +364,12 @@ impl Shell {
                 Some(query) => self.take(Input::Answer(Box::new((query, answer))), Dirty::Now),
                 None => Flow::On,
             },
-            Update::Message(_) => self.take(Input::Update(Box::new(update)), Dirty::Now),
+            Update::Message(ref message) => {
+                if *message == ServerMessage::Entered {
+                    self.queries.forget();
+                }
+                self.take(Input::Update(Box::new(update)), Dirty::Now)
+            }
             Update::Event(_) => self.take(Input::Update(Box::new(update)), Dirty::Soon),
         }
     }
