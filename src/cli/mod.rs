@@ -46,6 +46,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,6 +92,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
             // Help and version take this path too and are not errors. If the output is closed, there is
             // nothing to report to.
             let _ = error.print();
+            let _ = std::io::stdout().flush();
             return SUCCESS;
         }
     };

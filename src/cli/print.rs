@@ -199,7 +199,7 @@ async fn turn(
         };
         console.json(&told)?;
     }
-    // One object was printed, and an error from here on prints no other.
+    // With JSON an object was printed, and an error from here on prints no other.
     let outcome = outcome(&session, went, stop.caught(), console).await.unwrap_or_else(PrintedTurn::Failed);
     let kept = app.world.private.is_none();
     // The database closes on its own thread while the session is unlocked.

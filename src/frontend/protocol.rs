@@ -33,8 +33,8 @@ pub enum ClientRequest {
     Draft { text: String },
     /// A line that was cleared and not sent, to be kept among the lines entered.
     Remember { text: String },
-    /// A question without an effect; answered once, with [`ServerMessage::Answer`] and this id, in any order. Those of a
-    /// session that was left may stay without an answer.
+    /// A question, which changes nothing that the user decides; answered once, with [`ServerMessage::Answer`] and this id,
+    /// in any order.
     Query { id: QueryId, query: ClientQuery },
     /// Save the current session and open another. Answered with [`ServerMessage::Entered`], or on failure with
     /// [`ServerMessage::Local`].
@@ -57,8 +57,8 @@ pub enum ClientRequest {
     ResumeNow { session: SessionId },
     /// Set the approval mode.
     SetMode { mode: Mode },
-    /// Save the rule and, if it is valid, approve the request with it. Answered with [`ServerMessage::RuleSaved`], or with
-    /// [`ServerMessage::RuleNotSaved`].
+    /// Save the rule and, if it is valid, approve the request with it. [`ServerMessage::RuleSaved`] tells the file of a rule
+    /// that lasts, [`ServerMessage::RuleNotSaved`] a failure.
     SaveRule { request: RequestId, text: String, scope: RuleScope },
     /// Let the commands that run go on in the background.
     Background,
@@ -146,7 +146,7 @@ impl OpenQueries {
         self.open.remove(&id)
     }
 
-    /// Forgets the queries of a session that was left: their answers are of its folder.
+    /// Forgets what was asked in a session that was left: answers that arrive later may be about its folder.
     pub fn forget(&mut self) {
         self.open.clear();
     }

@@ -197,8 +197,9 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes the file anew, in place. It is cut behind the text and only if it was longer: file systems write a file that was
-/// cut to nothing to the disk as soon as it is closed.
+/// Overwrites the file in place, and truncates it if it was longer. A file that is truncated to nothing first would be
+/// written to the disk as soon as it is closed, on file systems that guard against power cuts that way. Readers may see the
+/// new text with the end of the old one.
 pub fn overwrite(file: &mut File, text: &str) -> io::Result<()> {
     let length = text.len() as u64;
     file.rewind()?;

@@ -240,7 +240,7 @@ impl Card {
     /// Opens the rule, as it was left if it was open before; returns whether a draft is needed. A text that was
     /// changed is shown again, otherwise the widths.
     pub fn open_rule(&mut self, scope: RuleScope) -> Drafts {
-        let left = self.rule.take();
+        let left = self.rule.take().filter(|rule| !rule.wants_draft());
         let drafts = if left.is_some() { Drafts::Kept } else { Drafts::Wanted };
         let mut rule = left.unwrap_or_default();
         rule.scope = scope;

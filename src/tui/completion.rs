@@ -163,8 +163,13 @@ impl Completion {
 
     /// Stores the received files.
     pub fn tell(&mut self, paths: Vec<String>) {
-        self.files.paths = paths;
         self.files.state = FilesState::Told;
+        self.list(paths);
+    }
+
+    /// Lists these files and resources.
+    pub fn list(&mut self, paths: Vec<String>) {
+        self.files.paths = paths;
         self.matched = None;
     }
 

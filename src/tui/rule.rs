@@ -159,11 +159,24 @@ impl RuleForm {
         None
     }
 
-    /// Takes why there is no draft, or why the text was not saved: it was good when it was sent, and now it is not.
+    /// Takes why the text was not saved: it was good when it was sent, and is not any more. A text that was changed
+    /// meanwhile is checked anew.
     pub fn not_saved(&mut self, why: String) {
-        if self.is_saving() || self.standing == RuleStanding::Drafting {
+        if let RuleStanding::Saving(_) | RuleStanding::Good(_) = self.standing {
             self.standing = RuleStanding::Wrong(why);
         }
+    }
+
+    /// Takes that there is no draft.
+    pub fn not_drafted(&mut self) {
+        if self.standing == RuleStanding::Drafting {
+            self.standing = RuleStanding::Wrong("no rule could be drafted".to_owned());
+        }
+    }
+
+    /// Whether its draft is still to be asked for, again after a failure.
+    pub fn wants_draft(&self) -> bool {
+        self.widths.is_empty() && self.text.is_empty() && self.standing != RuleStanding::Drafting
     }
 
     fn ask(&mut self) -> Option<String> {

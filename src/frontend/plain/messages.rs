@@ -96,8 +96,8 @@ impl Plain {
         match self.queries.answered(id).map(|_| answer) {
             Some(QueryAnswer::Inbox { lines }) => self.inbox(lines),
             Some(QueryAnswer::Request { request }) => self.listed_request(request),
-            Some(_) => self.answered(),
-            None => {}
+            // What failed was said, and that was the answer to the line.
+            Some(_) | None => {}
         }
     }
 

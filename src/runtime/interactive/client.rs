@@ -16,7 +16,6 @@ use super::pending::Pending;
 use super::questions::Questions;
 use super::server_list::{prompt_lines, server_list};
 use super::shell::{Shell, ShellEvent, UserCommand};
-use super::{TURN_SETTLED, give_back_code_after};
 use crate::accounts::login::Entered;
 use crate::accounts::{ModelChoice, Origin};
 use crate::agent::port::{Closed, Event, Frontend, Op};
@@ -172,6 +171,10 @@ impl ClientHandler {
     pub(super) fn enter(&mut self, session: SessionId, folder: PathBuf) {
         self.shell.enter(self.app.spill(&session));
         self.session = session;
+        if self.folder != folder {
+            // Ends the walk over the files of the folder before.
+            self.files = Files::default();
+        }
         self.folder = folder;
         self.read_only = None;
         self.shown = None;
@@ -190,7 +193,6 @@ impl ClientHandler {
     pub(super) async fn tell_idle(&mut self) {
         if std::mem::replace(&mut self.told, Activity::Idle) != Activity::Idle {
             self.tell(ServerMessage::Idle).await;
-            give_back_code_after(TURN_SETTLED);
         }
     }
 

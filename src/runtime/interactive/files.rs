@@ -11,11 +11,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::approval::WorkspaceKind;
 
-/// Maximum number of paths sent.
+/// Maximum number of paths listed.
 const TOLD: usize = 20_000;
-/// Maximum number of paths visited: a walk is depth-first, and the nearest paths are sent.
+/// Maximum number of paths visited: a walk is depth-first, and the nearest paths are listed.
 const LOOKED_AT: usize = 3 * TOLD;
-/// The timeout of a walk; what was found by then is sent.
+/// The timeout of a walk; what was found by then is listed.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 /// The time for which a list is reused.
 const FRESH: Duration = Duration::from_secs(5);
@@ -44,7 +44,7 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Returns the files below `root`, from the cache or after a walk. Cancel-safe.
+    /// Returns the files below `root`, from the cache or after a walk, for which other callers wait.
     pub(super) fn below(
         &self,
         root: PathBuf,

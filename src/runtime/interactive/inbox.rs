@@ -73,7 +73,7 @@ impl ClientHandler {
         }
     }
 
-    /// Returns the pending requests of all sessions; `None` after an error, which was said.
+    /// Returns the pending requests of all sessions; `None` after an error, which is already reported.
     pub(super) async fn inbox(&self) -> Option<Vec<InboxLine>> {
         let store = &self.app.store;
         // Expired requests are not offered.

@@ -38,7 +38,7 @@ impl ClientHandler {
         }
     }
 
-    /// Returns every session that can be opened; `None` after an error, which was said.
+    /// Returns every session that can be opened; `None` after an error, which is already reported.
     pub(super) async fn sessions(&self) -> Option<Vec<SessionLine>> {
         self.list(SessionFilter::All, usize::MAX).await
     }
@@ -64,7 +64,7 @@ impl ClientHandler {
         Some(found.into_iter().filter(|one| one.id != self.session).map(line).collect())
     }
 
-    /// Returns the lines entered in all sessions; `None` after an error, which was said.
+    /// Returns the lines entered in all sessions; `None` after an error, which is already reported.
     pub(super) async fn earlier(&mut self) -> Option<Vec<EarlierLine>> {
         self.remembered().await;
         match self.app.store.typed(InputScope::All, EARLIER).await {

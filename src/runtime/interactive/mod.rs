@@ -131,9 +131,9 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     lines.map(drop)
 }
 
-/// The time in which the first screen is drawn and what runs beside it has ended.
+/// The time after which the first screen is drawn, and what the start runs beside it is done.
 const STARTED: Duration = Duration::from_secs(1);
-/// The time in which the last frame of a turn is drawn.
+/// The time after which the last frame of a turn is drawn.
 const TURN_SETTLED: Duration = Duration::from_millis(100);
 
 fn give_back_code_after(time: Duration) {
@@ -308,7 +308,11 @@ impl<'a> SessionRuntime<'a> {
             let work = first.take().or_else(|| self.ready());
             let works = work.is_some();
             let going = match work {
-                Some(work) => self.turn(work).await,
+                Some(work) => {
+                    let going = self.turn(work).await;
+                    give_back_code_after(TURN_SETTLED);
+                    going
+                }
                 None => {
                     if !self.client.pending.has_prompt() {
                         self.client.tell_idle().await;

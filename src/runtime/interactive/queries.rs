@@ -1,4 +1,5 @@
-//! Answers the queries of the front end. What may take a while is read in the background, so that nothing waits for it.
+//! Answers the queries of the front end. Files, other sessions' messages and servers are asked in the background; the
+//! rest is read from the store at once.
 
 use std::sync::Arc;
 

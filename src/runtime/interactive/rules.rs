@@ -25,7 +25,7 @@ impl ClientHandler {
         }
     }
 
-    /// Returns the rules that would allow the request, the narrowest first; `None` after an error, which was said.
+    /// Returns the rules that would allow the request, the narrowest first; `None` after an error, which is already reported.
     pub(super) async fn rule_widths(&self, request: &RequestId) -> Option<Vec<OfferedRule>> {
         match self.app.store.find_request(&request.0).await {
             Ok(one) => {

@@ -55,6 +55,10 @@ pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {
 fn widths(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
     let glyphs = sheet.frame.look.glyphs;
     if rule.widths.is_empty() {
+        // The foot says why there are none.
+        if rule.standing != RuleStanding::Drafting {
+            return;
+        }
         return sheet.put(Line::of(format!("{} finding similar calls", glyphs.still), Role::Dim));
     }
     let blocks: Vec<Vec<Line>> =

@@ -241,7 +241,7 @@ fn suggested_resources(model: &mut Model, template: &str, values: &[String]) {
     let mut paths = std::mem::take(&mut model.completion.files.paths);
     let new: Vec<String> = values.iter().map(|value| format!("{before}{value}")).collect();
     paths.extend(new.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
-    model.completion.tell(paths);
+    model.completion.list(paths);
     if !model.completion.is_dismissed(&word) {
         model.completion.look_up(word, &model.known);
     }

@@ -111,7 +111,7 @@ pub fn answer(model: &mut Model, query: ClientQuery, answer: QueryAnswer, cmds: 
             rule::drafted(model, &request, widths);
         }
         (ClientQuery::DraftRule { request }, QueryAnswer::Failed) => {
-            rule::not_saved(model, &request, "no rule could be drafted".to_owned());
+            rule::not_drafted(model, &request);
         }
         (ClientQuery::CheckRule { text }, QueryAnswer::CheckRule { check }) => {
             rule::checked(model, &text, &check, cmds);

@@ -108,7 +108,14 @@ pub fn drafted(model: &mut Model, request: &RequestId, widths: Vec<OfferedRule>)
     }
 }
 
-/// Takes why a rule was not drafted or not saved.
+/// Takes that there is no draft for the rule of a request.
+pub fn not_drafted(model: &mut Model, request: &RequestId) {
+    if let Some(rule) = model.cards.find_mut(request).and_then(Card::rule_mut) {
+        rule.not_drafted();
+    }
+}
+
+/// Takes why a rule was not saved.
 pub fn not_saved(model: &mut Model, request: &RequestId, why: String) {
     if let Some(rule) = model.cards.find_mut(request).and_then(Card::rule_mut) {
         rule.not_saved(why);

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, test_kill_process, waitid};
 
-use super::kit::{USUAL, approve, each, heard, logged, on_terminal, run, say};
+use serde_json::json;
+
+use super::kit::{USUAL, approve, each, ended, heard, logged, on_terminal, run, say};
 use super::terminal_state::{Tty, is_harmless, is_restored};
 use crate::co::{Co, Service, Wire};
 use crate::tui::terminal::{PATIENCE, Terminal};
@@ -323,4 +325,22 @@ fn read_until(output: &mut Box<dyn std::io::Read + Send>, text: &str, pid: Pid) 
     }
     drop(tell);
     assert!(test_kill_process(pid).is_ok());
+}
+
+/// A reader that has stopped reading holds the writer of the output for ever, and not the end of the program.
+#[test]
+fn an_output_that_nobody_reads_does_not_hold_the_end() {
+    let service = Service::new(&format!("reply\n  text*40 {}\n", json!("x".repeat(65_536))));
+    let co = Co::new().with(&service, Wire::Anthropic);
+    let mut child = co.command(&co.workspace(), &["-p", "go"]).spawn().unwrap();
+    drop(child.stdin.take());
+    let unread = child.stdout.take().unwrap();
+    let started = Instant::now();
+    while rustix::io::ioctl_fionread(&unread).unwrap() < 65_536 {
+        assert!(started.elapsed() < PATIENCE, "the pipe is filled");
+        std::thread::yield_now();
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let ran = ended(&co, child);
+    assert_eq!(ran.code, Some(128 + 15), "{}", ran.err);
 }

@@ -171,6 +171,16 @@ fn one_of_another_session_is_asked_and_decided() {
 }
 
 #[test]
+fn a_list_that_failed_was_answered_by_its_error() {
+    let mut face = Face::open();
+    face.say("/inbox");
+    let (title, text) = ("inbox".to_owned(), "the database is locked.".to_owned());
+    face.tell(ServerMessage::Local { title, text, tone: Tone::Error });
+    face.answer(1, QueryAnswer::Failed);
+    assert!(face.said().ends_with("the database is locked.\nYou: "), "one answer");
+}
+
+#[test]
 fn what_cannot_be_asked_is_said() {
     let mut gone = listed();
     gone.say("/decide 3");

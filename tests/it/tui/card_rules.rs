@@ -287,8 +287,16 @@ fn a_rule_that_is_not_saved_stays_open() {
 #[test]
 fn a_rule_that_cannot_be_drafted_says_so() {
     let mut screen = card(Risk::Medium).keys("r").answer_to(drafting(1), QueryAnswer::Failed);
-    assert!(screen.shot().contains("✗ no rule could be drafted"), "{}", screen.shot());
-    assert_eq!(rule_asks(&screen.keys("<c-s>")), [drafts()], "nothing is saved");
+    let shot = screen.shot();
+    assert!(shot.contains("✗ no rule could be drafted") && !shot.contains("finding similar"), "{shot}");
+    let screen = screen.keys("<c-s>");
+    assert_eq!(rule_asks(&screen), [drafts()], "nothing is saved");
+    assert_eq!(rule_asks(&screen.keys("<esc>r")), [drafts(), drafts()], "asked again");
+    let request = id(1);
+    let left =
+        rule().keys("<c-s><esc>").notice(ServerMessage::RuleNotSaved { request, why: "no space".into() });
+    let shot = left.wait(600).keys("r").shot();
+    assert!(shot.contains("✗ no space"), "a form that was left says it too: {shot}");
 }
 
 #[test]

@@ -40,19 +40,18 @@ impl Details {
         self.known.get_mut(id)
     }
 
-    /// Takes the answer to the pending request.
-    pub fn tell(&mut self, told: Result<Box<StoredRequest>, String>, header: Option<&Header>) {
-        let asked = self.asked.take();
-        let (id, detail) = match told {
+    /// Takes what was told of a request.
+    pub fn tell(&mut self, id: RequestId, told: Result<Box<StoredRequest>, String>, header: Option<&Header>) {
+        if self.asked.as_ref() == Some(&id) {
+            self.asked = None;
+        }
+        let detail = match told {
             Ok(stored) => {
                 let StoredRequest { request, workspace, session, .. } = *stored;
                 let header = header.map(|header| Box::new(Header { workspace, session, ..header.clone() }));
-                (request.id.clone(), Detail::Whole { card: Box::new(Card::new(request)), header })
+                Detail::Whole { card: Box::new(Card::new(request)), header }
             }
-            Err(text) => match asked {
-                Some(id) => (id, Detail::Gone(text)),
-                None => return,
-            },
+            Err(text) => Detail::Gone(text),
         };
         if self.known.len() >= KEPT {
             self.known.clear();

@@ -98,7 +98,9 @@ impl PanelState for Inbox {
     fn answer(&mut self, query: ClientQuery, answer: QueryAnswer, cx: &mut PanelContext<'_>) {
         match (query, answer) {
             (_, QueryAnswer::Inbox { lines }) => self.told(lines, cx),
-            (_, QueryAnswer::Request { request }) => self.details.tell(request, cx.screen.header),
+            (ClientQuery::Request { request: id }, QueryAnswer::Request { request }) => {
+                self.details.tell(id, request, cx.screen.header);
+            }
             (ClientQuery::Inbox, QueryAnswer::Failed) if self.lines.is_empty() => {
                 self.listing = Listing::Failed;
             }

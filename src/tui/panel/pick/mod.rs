@@ -152,6 +152,8 @@ impl PanelState for Pick {
     fn answer(&mut self, query: ClientQuery, answer: QueryAnswer, cx: &mut PanelContext<'_>) {
         match (query, answer, &mut self.list) {
             (_, QueryAnswer::Earlier { lines }, _) => self.tell_earlier(lines),
+            // What was entered in this session stays listed.
+            (ClientQuery::Earlier, QueryAnswer::Failed, _) => self.wait = Wait::Nothing,
             (
                 ClientQuery::Preview { session },
                 QueryAnswer::Preview { messages },

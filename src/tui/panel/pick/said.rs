@@ -29,6 +29,9 @@ impl Said {
 
     /// Takes what was found.
     pub fn tell(&mut self, words: String, hits: Vec<SessionHit>) {
+        if self.asked.as_ref() != Some(&words) {
+            return;
+        }
         self.asked = None;
         (self.words, self.hits) = (words, hits);
     }
