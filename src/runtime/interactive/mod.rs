@@ -308,11 +308,7 @@ impl<'a> SessionRuntime<'a> {
             let work = first.take().or_else(|| self.ready());
             let works = work.is_some();
             let going = match work {
-                Some(work) => {
-                    let going = self.turn(work).await;
-                    give_back_code_after(TURN_SETTLED);
-                    going
-                }
+                Some(work) => self.turn(work).await,
                 None => {
                     if !self.client.pending.has_prompt() {
                         self.client.tell_idle().await;

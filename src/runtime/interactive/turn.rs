@@ -9,7 +9,9 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{ClientHandler, OwnerAction, SessionView};
-use super::{AppError, Going, Queue, SessionRuntime, UnsavedPrompt, Work};
+use super::{
+    AppError, Going, Queue, SessionRuntime, TURN_SETTLED, UnsavedPrompt, Work, give_back_code_after,
+};
 use crate::agent::driver::{self, FallbackModel, TurnResult};
 use crate::agent::port::{Frontend, Op};
 use crate::command::Say;
@@ -131,6 +133,7 @@ impl SessionRuntime<'_> {
         }
         self.client.header(self.session.history()).await;
         self.client.waiting().await;
+        give_back_code_after(TURN_SETTLED);
         Ok(())
     }
 }
