@@ -58,7 +58,7 @@ pub enum ClientRequest {
     /// Set the approval mode.
     SetMode { mode: Mode },
     /// Save the rule and, if it is valid, approve the request with it. [`ServerMessage::RuleSaved`] tells the file of a rule
-    /// that lasts, [`ServerMessage::RuleNotSaved`] a failure.
+    /// that lasts, [`ServerMessage::RuleNotSaved`] a failure, [`ServerMessage::StillWaiting`] a rule that does not allow.
     SaveRule { request: RequestId, text: String, scope: RuleScope },
     /// Let the commands that run go on in the background.
     Background,
@@ -284,6 +284,10 @@ pub enum ServerMessage {
     RuleSaved {
         request: RequestId,
         file: String,
+    },
+    /// A rule was saved for this request that does not allow it: the request is still waiting.
+    StillWaiting {
+        request: RequestId,
     },
     /// The rule for this request was not saved.
     RuleNotSaved {

@@ -249,6 +249,14 @@ impl Card {
         drafts
     }
 
+    /// Closes and drops the rule.
+    pub fn end_rule(&mut self) {
+        if let CardStage::Rule(_) = self.stage {
+            self.stage = CardStage::Asking;
+        }
+        self.rule = None;
+    }
+
     /// Returns the rule that is being written or was left.
     pub fn rule_mut(&mut self) -> Option<&mut RuleForm> {
         if let CardStage::Rule(rule) = &mut self.stage { Some(rule) } else { self.rule.as_deref_mut() }

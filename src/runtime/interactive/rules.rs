@@ -25,7 +25,8 @@ impl ClientHandler {
         }
     }
 
-    /// Returns the rules that would allow the request, the narrowest first; `None` after an error, which is already reported.
+    /// Returns the rules that would allow the request, the narrowest first; `None` after an error, which is already
+    /// reported.
     pub(super) async fn rule_widths(&self, request: &RequestId) -> Option<Vec<OfferedRule>> {
         match self.app.store.find_request(&request.0).await {
             Ok(one) => {
@@ -71,6 +72,7 @@ impl ClientHandler {
             self.refresh_rules().await;
             let text = format!("{} is saved. The request is still waiting.", code(&saved.rule.id));
             self.say(Say::plain("rules", text)).await;
+            self.tell(ServerMessage::StillWaiting { request }).await;
             return OwnerAction::Answered;
         }
         let (remember, rule) = match scope {

@@ -115,6 +115,13 @@ pub fn not_drafted(model: &mut Model, request: &RequestId) {
     }
 }
 
+/// Takes that the saved rule leaves the request waiting: its form has nothing left to do, and the next one begins anew.
+pub fn still_waiting(model: &mut Model, request: &RequestId) {
+    if let Some(card) = model.cards.find_mut(request) {
+        card.end_rule();
+    }
+}
+
 /// Takes why a rule was not saved.
 pub fn not_saved(model: &mut Model, request: &RequestId, why: String) {
     if let Some(rule) = model.cards.find_mut(request).and_then(Card::rule_mut) {

@@ -167,6 +167,11 @@ fn what_is_wrong_with_a_rule_comes_back_and_the_request_waits() {
         let deny = "[[rule]]\nid = \"no\"\neffect = \"deny\"\ntool = \"shell\"\n";
         save(&face, &request, deny, RuleScope::User).await;
         assert_eq!(face.local().await.1, "`no` is saved. The request is still waiting.");
+        face.until("that it is still waiting", |update| {
+            let waits = Update::Message(ServerMessage::StillWaiting { request: request.clone() });
+            (*update == waits).then_some(())
+        })
+        .await;
         assert_eq!((file(&co).as_deref(), co.read("notes/a.md")), (Some(deny), None));
         save(&face, &request, DRAFT, RuleScope::User).await;
         assert_eq!(face.end().await, TurnEnd::Completed);

@@ -285,6 +285,22 @@ fn a_rule_that_is_not_saved_stays_open() {
 }
 
 #[test]
+fn a_rule_that_allows_nothing_closes_its_form() {
+    let mut screen = rule().keys("<c-s>").notice(ServerMessage::StillWaiting { request: id(1) });
+    let shot = screen.shot();
+    assert!(!shot.contains("[[rule]]") && !shot.contains("saving and approving…"), "{shot}");
+    assert!(shot.contains("y yes"), "the card asks as before: {shot}");
+    let again = screen.wait(600).keys("r");
+    assert_eq!(
+        rule_asks(&again).iter().filter(|ask| **ask == drafts()).count(),
+        2,
+        "a new form is drafted anew"
+    );
+    let mut left = rule().keys("<c-s><esc>").notice(ServerMessage::StillWaiting { request: id(1) });
+    assert!(!left.shot().contains("[[rule]]"), "a form that was left stays closed");
+}
+
+#[test]
 fn a_rule_that_cannot_be_drafted_says_so() {
     let mut screen = card(Risk::Medium).keys("r").answer_to(drafting(1), QueryAnswer::Failed);
     let shot = screen.shot();
