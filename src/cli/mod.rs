@@ -51,6 +51,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser as _;
+use futures::FutureExt as _;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -108,10 +109,12 @@ pub fn run(args: Vec<OsString>) -> u8 {
     };
     let outcome = match in_memory(&args) {
         Ok(private) => {
-            let outcome = runtime.block_on(async {
+            let run = async {
                 survive_full_files();
                 dispatch(args, env, (private.clone(), telemetry.clone()), &mut console).await
-            });
+            };
+            // Boxed: each kind of runtime would have a copy of the code of all commands.
+            let outcome = runtime.block_on(run.boxed_local());
             // Remaining tasks hold nothing unsaved; a writer on a full pipe would never end by itself.
             runtime.shutdown_timeout(LINGER);
             // Databases close on their own threads meanwhile.
