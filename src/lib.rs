@@ -58,7 +58,8 @@
 //! - [`workspace`]: the folder of a session: what the process was given there, its rules, hooks, tool servers, texts for
 //!   the model, commands and trust, and the policy that follows.
 //! - [`app`]: the composition root: builds what the others are given.
-//! - [`runtime`]: what owns a session: behind an interactive face, in headless turns, beside the session at hand.
+//! - [`runtime`]: what owns a session: behind an interactive face, in headless turns, beside the session at hand;
+//!   what a prompt mentions, and the settings of tool servers.
 //! - [`eval`]: golden cases of tool calling: scores, comparisons and reports, pure; and the runs.
 //! - [`cli`]: the command line, its errors and exit codes, its commands, the reference (`help/`: one topic from the tables
 //!   of the program or a text beside the code), completions, the manual page, and the log of `--debug-file`.

@@ -165,6 +165,8 @@ pub(super) enum Output {
     Json,
 }
 
+// The arguments of a command are built when it is used. A doc comment on their type would become the command's help, so
+// that some types of arguments have ordinary comments.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Sub {
@@ -338,7 +340,7 @@ pub(super) struct Trust {
     pub json: bool,
 }
 
-// The form of a list without other options. A doc comment would be the help of the command that takes it.
+// The form of a list without other options.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct AsJson {
     /// Print JSON

@@ -1,6 +1,6 @@
 //! The owners of sessions: with an interactive front end ([`interactive`]) and without a user ([`headless`]); how a session
-//! is opened, cleaned up and removed, and what is said of its state. Called by `cli` with what `app` built; nothing here
-//! draws or prints.
+//! is opened, cleaned up and removed, the files, images and resources that a prompt mentions, the settings of tool servers,
+//! and what is said of a session's state. Called by `cli` with what `app` built; nothing here draws or prints.
 
 mod hooks;
 mod opening;

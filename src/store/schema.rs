@@ -234,7 +234,7 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<usize, Store
     }
 }
 
-/// Prepared statements that the writer keeps; a round of tools uses about 30.
+/// Prepared statements that a connection keeps: one turn uses more than the library's default of 16.
 const STATEMENTS: usize = 64;
 
 fn configure(connection: &Connection, journal: Journal) -> Result<(), StoreError> {

@@ -90,7 +90,7 @@ pub(super) struct Write<'a> {
     pub now: i64,
     /// Whether other processes are notified after the commit, and what was said is indexed.
     pub news: Cell<bool>,
-    /// Whether a turn starts: others are notified, and its end or its first request indexes what it began with.
+    /// Whether a turn starts: others are notified, and its end or its first approval request indexes what it began with.
     pub starts_turn: Cell<bool>,
     /// What this transaction adds to the index of the search, now or later.
     pub texts: RefCell<Vec<IndexedText>>,

@@ -364,12 +364,11 @@ impl Shell {
                 Some(query) => self.take(Input::Answer(Box::new((query, answer))), Dirty::Now),
                 None => Flow::On,
             },
-            Update::Message(ref message) => {
-                if *message == ServerMessage::Entered {
-                    self.queries.forget();
-                }
+            Update::Message(ServerMessage::Entered) => {
+                self.queries.forget();
                 self.take(Input::Update(Box::new(update)), Dirty::Now)
             }
+            Update::Message(_) => self.take(Input::Update(Box::new(update)), Dirty::Now),
             Update::Event(_) => self.take(Input::Update(Box::new(update)), Dirty::Soon),
         }
     }

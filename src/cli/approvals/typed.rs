@@ -76,7 +76,7 @@ pub(in crate::cli) enum Decide {
     },
 }
 
-// What is listed. A doc comment would be the help of the command that takes it.
+// What is listed.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct ListArgs {
     /// Requests of one session: its id, or a prefix of it

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use crate::eval::case::Dim;
 
-// With `--model`, the model; with `--set`, any other setting. A doc comment would be the help of the command.
+// With `--model`, the model; with `--set`, any other setting.
 #[derive(Debug, clap::Args)]
 pub struct EvalArgs {
     /// Cases, as JSON lines; default: the built-in ones

@@ -10,7 +10,7 @@ pub struct StatsArgs {
     pub json: bool,
 }
 
-// With `--verbose`, replies and thinking are shown too. A doc comment would be the help of the command that takes it.
+// With `--verbose`, replies and thinking are shown too.
 #[derive(Debug, clap::Args)]
 pub struct TailArgs {
     /// Only spans of this trace

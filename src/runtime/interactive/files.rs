@@ -22,7 +22,7 @@ const FRESH: Duration = Duration::from_secs(5);
 /// Levels visited below the home folder or `/`.
 const SHALLOW: usize = 3;
 
-/// Lists files, one walk at a time.
+/// Lists the files of one folder, one walk at a time.
 pub(super) struct Files {
     found: Arc<Mutex<Option<FoundFiles>>>,
     /// Cancels the walk when this is dropped.
@@ -31,7 +31,6 @@ pub(super) struct Files {
 }
 
 struct FoundFiles {
-    root: PathBuf,
     at: Instant,
     paths: Vec<String>,
 }
@@ -44,7 +43,7 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Returns the files below `root`, from the cache or after a walk, for which other callers wait.
+    /// Returns the files below `root`, the same folder in each call, from the cache or after a walk, for which other callers wait.
     pub(super) fn below(
         &self,
         root: PathBuf,
@@ -53,14 +52,12 @@ impl Files {
         let (found, cancel) = (Arc::clone(&self.found), self.cancel.clone());
         async move {
             let mut found = found.lock().await;
-            let fresh = found.as_ref().filter(|found| found.root == root && found.at.elapsed() < FRESH);
-            if let Some(fresh) = fresh {
+            if let Some(fresh) = found.as_ref().filter(|found| found.at.elapsed() < FRESH) {
                 return fresh.paths.clone();
             }
-            let walked = root.clone();
-            let walk = tokio::task::spawn_blocking(move || walk(&walked, kind, &cancel));
+            let walk = tokio::task::spawn_blocking(move || walk(&root, kind, &cancel));
             let paths = walk.await.unwrap_or_default();
-            *found = Some(FoundFiles { root, at: Instant::now(), paths: paths.clone() });
+            *found = Some(FoundFiles { at: Instant::now(), paths: paths.clone() });
             paths
         }
     }

@@ -55,11 +55,11 @@ pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {
 fn widths(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
     let glyphs = sheet.frame.look.glyphs;
     if rule.widths.is_empty() {
-        // The foot says why there are none.
-        if rule.standing != RuleStanding::Drafting {
-            return;
+        // Once they are found, the foot says why there are none.
+        if rule.standing == RuleStanding::Drafting {
+            sheet.put(Line::of(format!("{} finding similar calls", glyphs.still), Role::Dim));
         }
-        return sheet.put(Line::of(format!("{} finding similar calls", glyphs.still), Role::Dim));
+        return;
     }
     let blocks: Vec<Vec<Line>> =
         (0..).zip(&rule.widths).map(|(at, width)| block(sheet, rule, at, width)).collect();
