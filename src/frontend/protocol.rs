@@ -58,7 +58,7 @@ pub enum ClientRequest {
     /// Set the approval mode.
     SetMode { mode: Mode },
     /// Save the rule and, if it is valid, approve the request with it. [`ServerMessage::RuleSaved`] tells the file of a rule
-    /// that lasts, [`ServerMessage::RuleNotSaved`] a failure, [`ServerMessage::StillWaiting`] a rule that does not allow.
+    /// that lasts, [`ServerMessage::RuleNotSaved`] a failure, [`ServerMessage::RuleAllowsNothing`] a rule of another effect.
     SaveRule { request: RequestId, text: String, scope: RuleScope },
     /// Let the commands that run go on in the background.
     Background,
@@ -285,8 +285,8 @@ pub enum ServerMessage {
         request: RequestId,
         file: String,
     },
-    /// A rule was saved for this request that does not allow it: the request is still waiting.
-    StillWaiting {
+    /// The rule that was saved for this request is no allow rule: it approves nothing, and may deny the request.
+    RuleAllowsNothing {
         request: RequestId,
     },
     /// The rule for this request was not saved.

@@ -30,7 +30,7 @@ impl Plain {
             | ServerMessage::Recent { .. }
             | ServerMessage::RuleSaved { .. }
             | ServerMessage::RuleNotSaved { .. }
-            | ServerMessage::StillWaiting { .. }
+            | ServerMessage::RuleAllowsNothing { .. }
             | ServerMessage::Models { .. }
             | ServerMessage::Servers { .. } => {}
             ServerMessage::Known { tools, .. } | ServerMessage::Offered { tools, .. } => self.tools = tools,

@@ -70,9 +70,9 @@ impl ClientHandler {
         // An allow rule applies once the request is approved; otherwise it would answer the request before the user.
         if saved.rule.effect != RuleEffect::Allow {
             self.refresh_rules().await;
-            let text = format!("{} is saved. The request is still waiting.", code(&saved.rule.id));
+            let text = format!("{} is saved. It approves nothing.", code(&saved.rule.id));
             self.say(Say::plain("rules", text)).await;
-            self.tell(ServerMessage::StillWaiting { request }).await;
+            self.tell(ServerMessage::RuleAllowsNothing { request }).await;
             return OwnerAction::Answered;
         }
         let (remember, rule) = match scope {

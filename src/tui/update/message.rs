@@ -53,7 +53,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         | ServerMessage::Models { .. }
         | ServerMessage::Servers { .. }) => panel::tell(model, told, cmds),
         ServerMessage::RuleSaved { request, file } => rule::saved(model, &request, file),
-        ServerMessage::StillWaiting { request } => rule::still_waiting(model, &request),
+        ServerMessage::RuleAllowsNothing { request } => rule::allows_nothing(model, &request),
         ServerMessage::RuleNotSaved { request, why } => rule::not_saved(model, &request, why),
         ServerMessage::Entered => entered(model),
         ServerMessage::TurnBegan => begin_turn(model),

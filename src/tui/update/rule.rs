@@ -115,8 +115,8 @@ pub fn not_drafted(model: &mut Model, request: &RequestId) {
     }
 }
 
-/// Takes that the saved rule leaves the request waiting: its form has nothing left to do, and the next one begins anew.
-pub fn still_waiting(model: &mut Model, request: &RequestId) {
+/// Takes that the saved rule approves nothing: its form has nothing left to do, and the next one begins anew.
+pub fn allows_nothing(model: &mut Model, request: &RequestId) {
     if let Some(card) = model.cards.find_mut(request) {
         card.end_rule();
     }

@@ -166,10 +166,10 @@ fn what_is_wrong_with_a_rule_comes_back_and_the_request_waits() {
         // A rule that denies is saved, and answers the request when it is decided anew; nothing is approved by it.
         let deny = "[[rule]]\nid = \"no\"\neffect = \"deny\"\ntool = \"shell\"\n";
         save(&face, &request, deny, RuleScope::User).await;
-        assert_eq!(face.local().await.1, "`no` is saved. The request is still waiting.");
-        face.until("that it is still waiting", |update| {
-            let waits = Update::Message(ServerMessage::StillWaiting { request: request.clone() });
-            (*update == waits).then_some(())
+        assert_eq!(face.local().await.1, "`no` is saved. It approves nothing.");
+        face.until("that it approves nothing", |update| {
+            let said = Update::Message(ServerMessage::RuleAllowsNothing { request: request.clone() });
+            (*update == said).then_some(())
         })
         .await;
         assert_eq!((file(&co).as_deref(), co.read("notes/a.md")), (Some(deny), None));

@@ -286,7 +286,7 @@ fn a_rule_that_is_not_saved_stays_open() {
 
 #[test]
 fn a_rule_that_allows_nothing_closes_its_form() {
-    let mut screen = rule().keys("<c-s>").notice(ServerMessage::StillWaiting { request: id(1) });
+    let mut screen = rule().keys("<c-s>").notice(ServerMessage::RuleAllowsNothing { request: id(1) });
     let shot = screen.shot();
     assert!(!shot.contains("[[rule]]") && !shot.contains("saving and approving…"), "{shot}");
     assert!(shot.contains("y yes"), "the card asks as before: {shot}");
@@ -296,7 +296,7 @@ fn a_rule_that_allows_nothing_closes_its_form() {
         2,
         "a new form is drafted anew"
     );
-    let mut left = rule().keys("<c-s><esc>").notice(ServerMessage::StillWaiting { request: id(1) });
+    let mut left = rule().keys("<c-s><esc>").notice(ServerMessage::RuleAllowsNothing { request: id(1) });
     assert!(!left.shot().contains("[[rule]]"), "a form that was left stays closed");
 }
 
