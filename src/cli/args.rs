@@ -165,8 +165,8 @@ pub(super) enum Output {
     Json,
 }
 
-// The arguments of a command are built when it is used. A doc comment on their type would become the command's help, so
-// that some types of arguments have ordinary comments.
+// The arguments of a command are built only when it is used. A doc comment on a type of arguments would then replace the
+// command's help, so some have ordinary comments.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Sub {

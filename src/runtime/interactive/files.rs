@@ -43,7 +43,8 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Returns the files below `root`, the same folder in each call, from the cache or after a walk, for which other callers wait.
+    /// Returns the files below `root`, the same folder in each call, from the cache or after a walk, for which other
+    /// callers wait.
     pub(super) fn below(
         &self,
         root: PathBuf,
