@@ -49,7 +49,8 @@
 //! - [`agent`]: one user turn: `turn/` is the machine, `calls/` its calls and their schedule, `context/` what the model
 //!   sees and what a summary keeps, `prompt/` the texts before the conversation, their order and what single models need,
 //!   `driver/` the one place that awaits.
-//! - [`command`]: slash commands, one file each: what they may know, and what they want done; and those of Markdown files.
+//! - [`command`]: slash commands: a table of them, a file for each that takes more than a line, what they may know, and what they
+//!   want done; and those of Markdown files.
 //! - [`frontend`]: print, JSON, exports and imports, the plain face, the rules of an approval dialogue for all faces, and the link between an
 //!   interactive face and its session.
 //! - [`tui`]: the full screen: model, update, view, the panels over the transcript (`panel/`, a file each), and a thin

@@ -1,31 +1,21 @@
 //! `/approvals`: lists pending requests and what was allowed; takes back what was allowed for the session.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{CommandEffect, CommandView, Commands, Say, code};
 use crate::approval::Request;
 use crate::stdx::text::count;
 
-pub(super) fn command() -> Command {
-    Command::new(
-        "approvals",
-        "[revoke NUMBER]",
-        "list waiting requests and what was allowed, or revoke one of these",
-        Needs::Approvals,
-        decide,
-    )
-}
-
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     match args.split_whitespace().collect::<Vec<_>>().as_slice() {
         [] => list(view),
         ["revoke", number] => revoke(number, view),
-        _ => CommandEffect::Say(Say::warning("approvals", format!("Use `/approvals` or {REVOKE}."))),
+        _ => CommandEffect::warning("approvals", format!("Use `/approvals` or {REVOKE}.")),
     }
 }
 
 const REVOKE: &str = "`/approvals revoke NUMBER`";
 
 fn revoke(number: &str, view: &CommandView) -> CommandEffect {
-    let warn = |text: String| CommandEffect::Say(Say::warning("approvals", text));
+    let warn = |text: String| CommandEffect::warning("approvals", text);
     if let Some(owner) = &view.read_only {
         return warn(format!("Only {owner} can revoke what this session was allowed."));
     }
@@ -72,7 +62,7 @@ fn list(view: &CommandView) -> CommandEffect {
             text.push_str(&format!("- {} {}\n", code(&rule.id), code(&rule.text)));
         }
     }
-    CommandEffect::Say(Say::plain("approvals", text))
+    CommandEffect::plain("approvals", text)
 }
 
 fn row(request: &Request) -> String {

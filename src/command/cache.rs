@@ -1,26 +1,21 @@
 //! `/cache`: lists results of tools that are used again, and drops them.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{CommandEffect, CommandView, Commands, code};
 use crate::stdx::text::{grouped, one_line_summary};
 
 /// The width of arguments in the list, in terminal cells.
 const ARGS: usize = 60;
 
-pub(super) fn command() -> Command {
-    let about = "list results of tools that are used again for a short time, or drop them";
-    Command::new("cache", "[clear [PATTERN]]", about, Needs::Cache, decide)
-}
-
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let words: Vec<&str> = args.split_whitespace().collect();
     match words.as_slice() {
-        [] => CommandEffect::Say(Say::plain("cache", list(view))),
+        [] => CommandEffect::plain("cache", list(view)),
         ["clear"] => CommandEffect::ClearCache(None),
         ["clear", pattern] => CommandEffect::ClearCache(Some((*pattern).to_owned())),
-        _ => CommandEffect::Say(Say::warning(
+        _ => CommandEffect::warning(
             "cache",
             "`/cache` lists results, `/cache clear` drops all, `/cache clear 'git_*'` those of some tools.",
-        )),
+        ),
     }
 }
 

@@ -1,15 +1,10 @@
 //! `/compact`: replaces older messages by a summary, shows what that would replace, and takes it back.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, SessionChange};
+use super::{CommandEffect, CommandView, Commands, SessionChange};
 use crate::stdx::text::grouped;
 
-pub(super) fn command() -> Command {
-    let about = "replace older messages by a summary that keeps above all what you name";
-    Command::new("compact", "[FOCUS], preview, undo", about, Needs::Context, decide)
-}
-
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    let warning = |text: String| CommandEffect::Say(Say::warning("compact", text));
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let warning = |text: String| CommandEffect::warning("compact", text);
     if args != "preview" {
         if let Some(owner) = &view.read_only {
             return warning(format!("Only {owner} can compact this session."));
@@ -23,7 +18,7 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
             warning("This session has no compaction that can be undone.".to_owned())
         }
         "undo" => CommandEffect::Change(SessionChange::UndoCompaction),
-        "preview" => CommandEffect::Say(Say::plain("compact", preview(view))),
+        "preview" => CommandEffect::plain("compact", preview(view)),
         "" => CommandEffect::Change(SessionChange::Compact { focus: None }),
         focus => CommandEffect::Change(SessionChange::Compact { focus: Some(focus.to_owned()) }),
     }

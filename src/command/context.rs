@@ -1,13 +1,9 @@
 //! `/context`: where the tokens of the next request go.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{CommandEffect, CommandView, Commands};
 use crate::stdx::text::grouped;
 
-pub(super) fn command() -> Command {
-    Command::new("context", "", "show where the tokens of the next request go", Needs::Context, decide)
-}
-
-fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let context = &view.context;
     let whole: u64 = context.parts.iter().map(|(_, tokens)| tokens).sum();
     let mut text = match context.window {
@@ -45,7 +41,7 @@ fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffec
         )),
         None => text.push_str("`/compact` summarises older messages now."),
     }
-    CommandEffect::Say(Say::plain("context", text))
+    CommandEffect::plain("context", text)
 }
 
 /// Formats a share in percent.

@@ -1,22 +1,18 @@
 //! `/cost`: the tokens and cost of requests: the last one, the turn, the session, today.
 
 use super::view::{CommandView, CostPart};
-use super::{Command, CommandEffect, Commands, Needs, Say};
+use super::{CommandEffect, Commands};
 use crate::stdx::text::{code, count, grouped};
 use crate::store::{Total, UsedModel};
 
-pub(super) fn command() -> Command {
-    Command::new("cost", "", "show tokens and cost so far", Needs::Cost, decide)
-}
-
-fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let parts: Vec<String> = view.cost.iter().filter_map(part).collect();
     if parts.is_empty() {
-        return CommandEffect::Say(Say::plain("cost", "No requests today or in this session."));
+        return CommandEffect::plain("cost", "No requests today or in this session.");
     }
     let mut text = parts.join("\n");
     text.push_str("\n\nCosts use the prices of the day of each request.");
-    CommandEffect::Say(Say::plain("cost", text))
+    CommandEffect::plain("cost", text)
 }
 
 /// Formats the line of one part, plus one line per model if there are several.

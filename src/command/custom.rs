@@ -1,7 +1,7 @@
 //! Custom commands: Markdown files whose text is sent as a prompt, with the arguments in place of `$ARGUMENTS`, `$1`, `$2`
 //! and so on. They bring text only: no command runs, and no tool or mode is set.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, code};
 use crate::stdx::text::{front_matter, one_line_summary};
 
 /// The longest text that a command may send, in bytes.
@@ -85,7 +85,7 @@ fn custom(file: &CommandFile) -> Result<(Command, Vec<String>), String> {
                 "With these arguments the text is longer than {} KiB. Nothing was sent.",
                 LONGEST / 1024
             );
-            CommandEffect::Say(Say::warning(&title, text))
+            CommandEffect::warning(&title, text)
         }
     };
     Ok((Command::new(&name, &usage, &about, Needs::Nothing, decide).from(&file.source), without_effect))

@@ -1,27 +1,18 @@
 //! `/fork`: goes on in a copy of the session; `/rewind`: goes back to before a prompt.
 
-use super::{Command, CommandEffect, CommandView, Commands, FilesToo, Needs, Say, SessionChange};
+use super::{CommandEffect, CommandView, Commands, FilesToo, SessionChange};
 use crate::stdx::text::{code, one_line_summary};
 
 /// Prompts that `/rewind` lists.
 const LISTED: usize = 20;
 
-pub(super) fn command() -> Command {
-    let about = "go on in a copy of this session, which stays as it is";
-    Command::new("fork", "[message]", about, Needs::Nothing, fork)
-}
-
-pub(super) fn rewind() -> Command {
-    Command::new("rewind", "[number] [files]", "go back to before one of your prompts", Needs::Prompts, back)
-}
-
-fn fork(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn fork(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let message = (!args.is_empty()).then(|| args.to_owned());
-    view.busy("fork").unwrap_or(CommandEffect::Change(SessionChange::Fork { message }))
+    view.change("fork", SessionChange::Fork { message })
 }
 
-fn back(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    let warning = |text: String| CommandEffect::Say(Say::warning("rewind", text));
+pub(super) fn back(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let warning = |text: String| CommandEffect::warning("rewind", text);
     if let Some(owner) = &view.read_only {
         return warning(format!("Only {owner} can rewind this session. `/fork` copies it."));
     }
@@ -32,7 +23,7 @@ fn back(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
         return warning("There is no prompt to go back to.".to_owned());
     }
     if args.is_empty() {
-        return CommandEffect::Say(Say::plain("rewind", list(view)));
+        return CommandEffect::plain("rewind", list(view));
     }
     let (number, files) = match args.split_once(' ').map(|(number, rest)| (number, rest.trim())) {
         None => (args, FilesToo::Stay),

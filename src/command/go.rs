@@ -1,14 +1,10 @@
 //! `/go`: leaves plan mode and lets the model carry its plan out.
 
-use super::{Activity, Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{Activity, CommandEffect, CommandView, Commands};
 use crate::config::Mode;
 
-pub(super) fn command() -> Command {
-    Command::new("go", "[ask|auto]", "leave plan mode and carry the plan out", Needs::Nothing, decide)
-}
-
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    let refused = |text: &str| CommandEffect::Say(Say::warning("go", text));
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let refused = |text: &str| CommandEffect::warning("go", text);
     if view.activity == Activity::Running {
         return refused("A turn is running. Wait for its end, then `/go`.");
     }

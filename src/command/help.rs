@@ -1,13 +1,9 @@
 //! `/help`: lists the commands and the prefixes of a line.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{CommandEffect, CommandView, Commands, code};
 use crate::stdx::text::sanitize_line;
 
-pub(super) fn command() -> Command {
-    Command::new("help", "", "list the commands", Needs::Nothing, decide)
-}
-
-fn decide(_args: &str, commands: &Commands, _view: &CommandView) -> CommandEffect {
+pub(super) fn decide(_args: &str, commands: &Commands, _view: &CommandView) -> CommandEffect {
     let mut text = String::new();
     for command in commands.iter() {
         let gap = if command.usage.is_empty() { "" } else { " " };
@@ -21,5 +17,5 @@ fn decide(_args: &str, commands: &Commands, _view: &CommandView) -> CommandEffec
          the next prompt. With `!!` it stays private. `!unsandboxed` before a command runs it outside of the \
          sandbox. `exit` or `quit` quits. Everything else is a prompt.\n",
     );
-    CommandEffect::Say(Say::plain("commands", text))
+    CommandEffect::plain("commands", text)
 }

@@ -1,13 +1,9 @@
 //! `/history`: shows the length of the conversation.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{CommandEffect, CommandView, Commands};
 use crate::stdx::text::count;
 
-pub(super) fn command() -> Command {
-    Command::new("history", "", "count turns, messages and tokens", Needs::Conversation, decide)
-}
-
-fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let totals = &view.totals;
     let messages = totals.user + totals.assistant + totals.returns;
     let mut text = format!(
@@ -24,5 +20,5 @@ fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffec
     if let (Some(input), Some(output)) = (totals.usage.input, totals.usage.output) {
         text.push_str(&format!(" Since this start: {input} tokens in, {output} out."));
     }
-    CommandEffect::Say(Say::plain("history", text))
+    CommandEffect::plain("history", text)
 }

@@ -1,15 +1,11 @@
 //! `/init`: lets the model draft the project's `AGENTS.md`, or update what is there.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{CommandEffect, CommandView, Commands, Say, code};
 
 const NEW: &str = include_str!("../../prompts/init.md");
 const UPDATE: &str = include_str!("../../prompts/init_update.md");
 
-pub(super) fn command() -> Command {
-    Command::new("init", "", "let the model draft or update this project's AGENTS.md", Needs::Guide, decide)
-}
-
-fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     match &view.guide {
         None => CommandEffect::Send {
             say: None,

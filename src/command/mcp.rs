@@ -1,15 +1,10 @@
 //! `/mcp`: lists the tool servers with their states, and connects one again.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{CommandEffect, CommandView, Commands, code};
 use crate::stdx::text::sanitize_line;
 use crate::tool::mcp::{ServerState, ServerStatus};
 
-pub(super) fn command() -> Command {
-    let usage = "[reconnect NAME]";
-    Command::new("mcp", usage, "list tool servers, or connect one again", Needs::Servers, decide)
-}
-
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     match args.split_whitespace().collect::<Vec<_>>().as_slice() {
         [] if view.servers.is_empty() => {
             let text =
@@ -25,12 +20,12 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         }
         ["reconnect", name] => {
             let text = format!("There is no server {}; `/mcp` lists them.", code(&sanitize_line(name)));
-            CommandEffect::Say(Say::warning("tool servers", text))
+            CommandEffect::warning("tool servers", text)
         }
-        _ => CommandEffect::Say(Say::warning(
+        _ => CommandEffect::warning(
             "tool servers",
             "`/mcp` lists them, `/mcp reconnect NAME` connects one again.",
-        )),
+        ),
     }
 }
 

@@ -1,20 +1,12 @@
 //! `/memory` and `/forget`: what is kept beyond a session.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{CommandEffect, CommandView, Commands, code};
 use crate::memory::{MemoryId, MemoryRequest, MemoryScope};
 
 /// What the command takes.
-const USAGE: &str = "list, search WORDS, add TEXT, edit ID, why ID, forget ID, review";
+pub(super) const USAGE: &str = "list, search WORDS, add TEXT, edit ID, why ID, forget ID, review";
 
-pub(super) fn command() -> Command {
-    Command::new("memory", USAGE, "list, search and change what is remembered", Needs::Nothing, memory)
-}
-
-pub(super) fn forget() -> Command {
-    Command::new("forget", "ID", "forget a memory", Needs::Nothing, forget_one)
-}
-
-fn memory(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
+pub(super) fn memory(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
     let (verb, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
     let rest = rest.trim();
     let request = match (verb, rest) {
@@ -30,7 +22,7 @@ fn memory(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffec
         ("review", "yes") => MemoryRequest::Decay,
         _ => {
             let text = format!("{} is not one of: {USAGE}. Nothing was changed.", code(args));
-            return CommandEffect::Say(Say::warning("memory", text));
+            return CommandEffect::warning("memory", text);
         }
     };
     CommandEffect::Memory(request)
@@ -40,16 +32,16 @@ fn memory(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffec
 fn edit(rest: &str) -> CommandEffect {
     let (id, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     match (id.parse::<MemoryId>(), text.trim()) {
-        (Err(error), _) => CommandEffect::Say(Say::warning("memory", format!("{error}."))),
+        (Err(error), _) => CommandEffect::warning("memory", format!("{error}.")),
         (Ok(id), "") => CommandEffect::EditMemory(id),
         (Ok(id), text) => CommandEffect::Memory(MemoryRequest::Edit { id, text: text.to_owned() }),
     }
 }
 
-fn forget_one(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
+pub(super) fn forget_one(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
     if args.is_empty() {
         let text = "`/forget ID` forgets a memory; `/memory` lists them with their ids.";
-        return CommandEffect::Say(Say::warning("forget", text));
+        return CommandEffect::warning("forget", text);
     }
     with_id(args, MemoryRequest::Forget)
 }
@@ -57,6 +49,6 @@ fn forget_one(args: &str, _commands: &Commands, _view: &CommandView) -> CommandE
 fn with_id(id: &str, request: fn(MemoryId) -> MemoryRequest) -> CommandEffect {
     match id.parse() {
         Ok(id) => CommandEffect::Memory(request(id)),
-        Err(error) => CommandEffect::Say(Say::warning("memory", format!("{error}. Nothing was changed."))),
+        Err(error) => CommandEffect::warning("memory", format!("{error}. Nothing was changed.")),
     }
 }

@@ -13,24 +13,18 @@ mod view;
 
 mod approvals;
 mod cache;
-mod clear;
 mod compact;
 mod context;
 mod cost;
 mod help;
 mod history;
 mod init;
-mod keys;
-mod login;
 mod mcp;
 mod memory;
 mod mode;
 mod model;
 mod personality;
-mod quit;
 mod rename;
-mod resume;
-mod retry;
 mod rules;
 mod stats;
 mod status;
@@ -127,6 +121,130 @@ impl Command {
     }
 }
 
+/// A built-in command: its name, its usage, what it is about, what it needs, and its decision.
+type Builtin =
+    (&'static str, &'static str, &'static str, Needs, fn(&str, &Commands, &CommandView) -> CommandEffect);
+
+/// The built-in commands, in the order in which help lists them.
+const BUILTINS: &[Builtin] = &[
+    ("help", "", "list the commands", Needs::Nothing, help::decide),
+    ("keys", "[words]", "list the keys, or those that match", Needs::Nothing, |args, _, _| {
+        CommandEffect::ShowKeys(args.to_owned())
+    }),
+    ("clear", "", "start a new session; this one stays in /resume", Needs::Nothing, clear),
+    ("new", "", "the same as /clear", Needs::Nothing, clear),
+    (
+        "status",
+        "[prompt [turn [request]]]",
+        "show model, folder, sandbox and store, or the prompt",
+        Needs::Status,
+        status::decide,
+    ),
+    ("cost", "", "show tokens and cost so far", Needs::Cost, cost::decide),
+    (
+        "stats",
+        "",
+        "show requests, durations, errors and approvals of the last 30 days",
+        Needs::Stats,
+        stats::decide,
+    ),
+    ("context", "", "show where the tokens of the next request go", Needs::Context, context::decide),
+    (
+        "compact",
+        "[FOCUS], preview, undo",
+        "replace older messages by a summary that keeps above all what you name",
+        Needs::Context,
+        compact::decide,
+    ),
+    ("tools", "", "list the tools and which of them ask", Needs::Tools, tools::decide),
+    ("tasks", "[end N]", "list commands in the background, or end one", Needs::Tasks, tasks::decide),
+    (
+        "cache",
+        "[clear [PATTERN]]",
+        "list results of tools that are used again for a short time, or drop them",
+        Needs::Cache,
+        cache::decide,
+    ),
+    ("mcp", "[reconnect NAME]", "list tool servers, or connect one again", Needs::Servers, mcp::decide),
+    ("trust", "[yes]", "show what this folder brings along, and trust it", Needs::Nothing, trust::decide),
+    ("history", "", "count turns, messages and tokens", Needs::Conversation, history::decide),
+    ("model", "[provider/model]", "choose a model, or switch to one directly", Needs::Models, model::decide),
+    (
+        "thinking",
+        "[default|off|low|medium|high]",
+        "show or set how much the model thinks; also a number of tokens",
+        Needs::Nothing,
+        thinking::decide,
+    ),
+    (
+        "personality",
+        "[name]",
+        "show or change the tone of the answers",
+        Needs::Personality,
+        personality::decide,
+    ),
+    ("init", "", "let the model draft or update this project's AGENTS.md", Needs::Guide, init::decide),
+    ("retry", "", "repeat the last prompt", Needs::Nothing, |_, _, view| {
+        view.change("retry", SessionChange::Retry)
+    }),
+    ("mode", "[ask|auto|plan|dry-run]", "show or change the mode", Needs::Nothing, mode::decide),
+    ("go", "[ask|auto]", "leave plan mode and carry the plan out", Needs::Nothing, go::decide),
+    (
+        "login",
+        "",
+        "set up a model service: pick it, enter its key, choose a model",
+        Needs::Nothing,
+        |_, _, _| CommandEffect::PickService,
+    ),
+    (
+        "yolo",
+        "[on|off]",
+        "approve calls automatically, LOW to HIGH, until turned off or you quit",
+        Needs::Nothing,
+        yolo::decide,
+    ),
+    (
+        "approvals",
+        "[revoke NUMBER]",
+        "list waiting requests and what was allowed, or revoke one of these",
+        Needs::Approvals,
+        approvals::decide,
+    ),
+    ("rules", "", "list the rules that apply in this session", Needs::Rules, rules::decide),
+    ("rename", "TITLE", "give this session a title", Needs::Nothing, rename::decide),
+    (
+        "export",
+        "[md|json|html]",
+        "write this session into a file; keys and tokens are masked",
+        Needs::Nothing,
+        export::decide,
+    ),
+    (
+        "fork",
+        "[message]",
+        "go on in a copy of this session, which stays as it is",
+        Needs::Nothing,
+        fork::fork,
+    ),
+    ("rewind", "[number] [files]", "go back to before one of your prompts", Needs::Prompts, fork::back),
+    ("memory", memory::USAGE, "list, search and change what is remembered", Needs::Nothing, memory::memory),
+    ("forget", "ID", "forget a memory", Needs::Nothing, memory::forget_one),
+    ("undo", "[NUMBER], turn, list", "take back changes of files", Needs::Nothing, undo::undo),
+    ("redo", "", "do again what was taken back last", Needs::Nothing, undo::again),
+    ("resume", "[words]", "continue another session from a list", Needs::Nothing, pick_session),
+    ("sessions", "[words]", "the same as /resume", Needs::Nothing, pick_session),
+    ("quit", "", "quit; the session is saved", Needs::Nothing, |_, _, _| CommandEffect::Quit),
+    ("exit", "", "the same as /quit", Needs::Nothing, |_, _, _| CommandEffect::Quit),
+];
+
+fn clear(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    view.change("clear", SessionChange::Clear)
+}
+
+fn pick_session(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
+    CommandEffect::PickSession { query: args.to_owned() }
+}
+
 /// The commands of this process, built by `app`.
 #[derive(Clone)]
 pub struct Commands {
@@ -138,46 +256,10 @@ impl Commands {
     #[must_use]
     pub fn builtin() -> Self {
         Self {
-            all: vec![
-                help::command(),
-                keys::command(),
-                clear::command(),
-                clear::new(),
-                status::command(),
-                cost::command(),
-                stats::command(),
-                context::command(),
-                compact::command(),
-                tools::command(),
-                tasks::command(),
-                cache::command(),
-                mcp::command(),
-                trust::command(),
-                history::command(),
-                model::command(),
-                thinking::command(),
-                personality::command(),
-                init::command(),
-                retry::command(),
-                mode::command(),
-                go::command(),
-                login::command(),
-                yolo::command(),
-                approvals::command(),
-                rules::command(),
-                rename::command(),
-                export::command(),
-                fork::command(),
-                fork::rewind(),
-                memory::command(),
-                memory::forget(),
-                undo::command(),
-                undo::redo(),
-                resume::command(),
-                resume::sessions(),
-                quit::command(),
-                quit::exit(),
-            ],
+            all: BUILTINS
+                .iter()
+                .map(|&(name, usage, about, needs, decide)| Command::new(name, usage, about, needs, decide))
+                .collect(),
         }
     }
 
@@ -218,6 +300,6 @@ impl Commands {
             None => text.push_str("; `/help` lists them."),
         }
         text.push_str(" Nothing was sent. A prompt that begins with `/` needs a space before it.");
-        CommandEffect::Say(Say::warning("unknown command", text))
+        CommandEffect::warning("unknown command", text)
     }
 }

@@ -1,18 +1,14 @@
 //! `/mode`: shows or changes which calls need approval.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{CommandEffect, CommandView, Commands, Say};
 use crate::config::Mode;
-
-pub(super) fn command() -> Command {
-    Command::new("mode", "[ask|auto|plan|dry-run]", "show or change the mode", Needs::Nothing, decide)
-}
 
 /// The modes that can be entered; modes for evals are set at program start only.
 const TYPED: [Mode; 4] = [Mode::Ask, Mode::Auto, Mode::Plan, Mode::DryRun];
 
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if args.is_empty() {
-        return CommandEffect::Say(Say::plain("mode", listed(view.mode)));
+        return CommandEffect::plain("mode", listed(view.mode));
     }
     match TYPED.into_iter().find(|mode| mode.word() == args.to_lowercase()) {
         Some(mode) => {
@@ -27,7 +23,7 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         }
         None => {
             let text = "The modes are `ask`, `auto`, `plan` and `dry-run`. Nothing was changed.";
-            CommandEffect::Say(Say::warning("mode", text))
+            CommandEffect::warning("mode", text)
         }
     }
 }

@@ -1,18 +1,8 @@
 //! `/model`: lists the available models and switches between them.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, code};
+use super::{CommandEffect, CommandView, Commands, code};
 
-pub(super) fn command() -> Command {
-    Command::new(
-        "model",
-        "[provider/model]",
-        "choose a model, or switch to one directly",
-        Needs::Models,
-        decide,
-    )
-}
-
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if !args.is_empty() {
         return CommandEffect::SwitchModel(args.to_owned());
     }

@@ -1,28 +1,18 @@
 //! `/personality`: shows or changes the tone of the answers for this run of the program.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{CommandEffect, CommandView, Commands, Say, code};
 
-pub(super) fn command() -> Command {
-    Command::new(
-        "personality",
-        "[name]",
-        "show or change the tone of the answers",
-        Needs::Personality,
-        decide,
-    )
-}
-
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let all: Vec<String> = view.personalities.iter().map(|name| code(name)).collect();
     let (all, now) = (all.join(", "), code(&view.personality));
     let wanted = args.to_lowercase();
     if wanted.is_empty() || wanted == view.personality {
         let text = format!("The personality is {now}; there are {all}. The setting `personality` keeps one.");
-        return CommandEffect::Say(Say::plain("personality", text));
+        return CommandEffect::plain("personality", text);
     }
     if !view.personalities.contains(&wanted) {
         let text = format!("There is no personality {}; there are {all}. Nothing was changed.", code(args));
-        return CommandEffect::Say(Say::warning("personality", text));
+        return CommandEffect::warning("personality", text);
     }
     let prefix = match &view.without_personality {
         None => {

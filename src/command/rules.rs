@@ -1,12 +1,8 @@
 //! `/rules`: lists the rules on what runs without asking, what always asks and what never runs.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{CommandEffect, CommandView, Commands, code};
 
-pub(super) fn command() -> Command {
-    Command::new("rules", "", "list the rules that apply in this session", Needs::Rules, decide)
-}
-
-fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let mut text: String =
         view.rules.iter().map(|rule| format!("- {} {}\n", code(&rule.id), code(&rule.text))).collect();
     if text.is_empty() {
@@ -18,5 +14,5 @@ fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffec
     text.push_str(
         "\n`r` on a request makes one; `co rules` checks, explains and revokes them, `co rules suggest` proposes some.\n",
     );
-    CommandEffect::Say(Say::plain("rules", text))
+    CommandEffect::plain("rules", text)
 }

@@ -3,23 +3,18 @@
 use std::fmt::Display;
 
 use super::view::CommandView;
-use super::{Command, CommandEffect, Commands, Needs, Say};
+use super::{CommandEffect, Commands};
 use crate::stdx::moment::duration;
 use crate::stdx::text::{code, count, grouped};
 use crate::telemetry::stats::{Counted, Stats};
 
-pub(super) fn command() -> Command {
-    let about = "show requests, durations, errors and approvals of the last 30 days";
-    Command::new("stats", "", about, Needs::Stats, decide)
-}
-
-fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let text = match &view.stats_broken {
         Some(why) => why.clone(),
         None if view.stats == Stats::default() => "No spans in the last 30 days.".to_owned(),
         None => words(&view.stats),
     };
-    CommandEffect::Say(Say::plain("stats", text))
+    CommandEffect::plain("stats", text)
 }
 
 fn words(stats: &Stats) -> String {

@@ -1,20 +1,10 @@
 //! `/status`: shows the state of this program and session, or the prompt that the next turn sends or an earlier one sent.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{CommandEffect, CommandView, Commands, Say, code};
 use crate::agent::prompt::{PromptPart, SentPrompt};
 use crate::stdx::text::{grouped, sanitize};
 
-pub(super) fn command() -> Command {
-    Command::new(
-        "status",
-        "[prompt [turn [request]]]",
-        "show model, folder, sandbox and store, or the prompt",
-        Needs::Status,
-        decide,
-    )
-}
-
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if let Some(sent) = &view.sent {
         return CommandEffect::Say(match sent {
             Ok(sent) => Say::plain("prompt", sent.iter().map(sent_prompt).collect::<Vec<_>>().join("\n")),
@@ -25,16 +15,16 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         "" => {
             let rows: Vec<String> =
                 view.status.iter().map(|(name, value)| format!("- {name}: {}", code(value))).collect();
-            CommandEffect::Say(Say::plain("status", rows.join("\n")))
+            CommandEffect::plain("status", rows.join("\n"))
         }
-        "prompt" => CommandEffect::Say(Say::plain("prompt", prompt(&view.prompt))),
+        "prompt" => CommandEffect::plain("prompt", prompt(&view.prompt)),
         other => {
             let text = format!(
                 "{} is unknown: write `/status`, `/status prompt`, `/status prompt 2` for what turn 2 sent, or \
                  `/status prompt 2 1` for its first request with the conversation.",
                 code(other)
             );
-            CommandEffect::Say(Say::warning("status", text))
+            CommandEffect::warning("status", text)
         }
     }
 }

@@ -1,20 +1,16 @@
 //! `/tasks`: lists and ends the commands that run in the background.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{CommandEffect, CommandView, Commands, code};
 
-pub(super) fn command() -> Command {
-    Command::new("tasks", "[end N]", "list commands in the background, or end one", Needs::Tasks, decide)
-}
-
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let words: Vec<&str> = args.split_whitespace().collect();
     match words.as_slice() {
-        [] => CommandEffect::Say(Say::plain("tasks", list(view))),
+        [] => CommandEffect::plain("tasks", list(view)),
         ["end", number] => match number.parse() {
             Ok(number) => CommandEffect::EndTask(number),
-            Err(_) => CommandEffect::Say(Say::warning("tasks", "A task has a number: `/tasks end 1`.")),
+            Err(_) => CommandEffect::warning("tasks", "A task has a number: `/tasks end 1`."),
         },
-        _ => CommandEffect::Say(Say::warning("tasks", "`/tasks` lists them, `/tasks end 1` ends one.")),
+        _ => CommandEffect::warning("tasks", "`/tasks` lists them, `/tasks end 1` ends one."),
     }
 }
 

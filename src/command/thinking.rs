@@ -1,23 +1,12 @@
 //! `/thinking`: shows or changes how much the model thinks before it replies.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{CommandEffect, CommandView, Commands, Say};
 use crate::config::ThinkingLevel;
 
 /// The most tokens that can be entered, as in the settings.
 const MOST_TOKENS: u32 = 1_000_000;
 
-pub(super) fn command() -> Command {
-    let usage = "[default|off|low|medium|high]";
-    Command::new(
-        "thinking",
-        usage,
-        "show or set how much the model thinks; also a number of tokens",
-        Needs::Nothing,
-        decide,
-    )
-}
-
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let text = match (args, level(&args.to_lowercase())) {
         ("", _) => {
             format!(
@@ -31,10 +20,10 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         }
         (_, None) => {
             let text = "The levels are `default`, `off`, `low`, `medium`, `high` and a number of tokens. Nothing was changed.";
-            return CommandEffect::Say(Say::warning("thinking", text));
+            return CommandEffect::warning("thinking", text);
         }
     };
-    CommandEffect::Say(Say::plain("thinking", text))
+    CommandEffect::plain("thinking", text)
 }
 
 fn level(text: &str) -> Option<ThinkingLevel> {

@@ -1,13 +1,9 @@
 //! `/tools`: lists the tools that the model may call, by category, and which of them ask for approval.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
+use super::{CommandEffect, CommandView, Commands, code};
 use crate::tool::ToolSpec;
 
-pub(super) fn command() -> Command {
-    Command::new("tools", "", "list the tools and which of them ask", Needs::Tools, decide)
-}
-
-fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let mut specs: Vec<&ToolSpec> = view.tools.iter().collect();
     specs.sort_by_key(|spec| spec.category);
     let groups = specs.chunk_by(|a, b| a.category == b.category).map(|group| {
@@ -15,7 +11,7 @@ fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffec
         format!("{head}:\n\n{}", group.iter().map(|spec| row(spec)).collect::<Vec<_>>().join("\n"))
     });
     let text = groups.collect::<Vec<_>>().join("\n\n");
-    CommandEffect::Say(Say::plain("tools", text))
+    CommandEffect::plain("tools", text)
 }
 
 fn row(spec: &ToolSpec) -> String {

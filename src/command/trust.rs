@@ -1,12 +1,8 @@
 //! `/trust`: puts what the session's folder brings into effect: settings, rules, hooks, servers, texts, memories, commands.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, Trusting};
+use super::{CommandEffect, CommandView, Commands, Trusting};
 
-pub(super) fn command() -> Command {
-    Command::new("trust", "[yes]", "show what this folder brings along, and trust it", Needs::Nothing, decide)
-}
-
-fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
+pub(super) fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
     match args.trim() {
         "" => return CommandEffect::Trust(Trusting::Look),
         "yes" => return CommandEffect::Trust(Trusting::Yes),
@@ -15,5 +11,5 @@ fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffec
     let text = "`/trust` shows the settings, rules, hooks, tool servers, texts for the model, memories and commands of this folder, \
                 `/trust yes` trusts them. `co trust FOLDER` trusts another one, `co trust --revoke` \
                 revokes trust. Nothing was changed.";
-    CommandEffect::Say(Say::warning("trust", text))
+    CommandEffect::warning("trust", text)
 }

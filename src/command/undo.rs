@@ -1,20 +1,10 @@
 //! `/undo` and `/redo`: take back what calls changed in files, and do it again.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, SessionChange};
+use super::{CommandEffect, CommandView, Commands, SessionChange};
 use crate::stdx::text::code;
 use crate::undo::UndoWhat;
 
-pub(super) fn command() -> Command {
-    let about = "take back changes of files";
-    Command::new("undo", "[NUMBER], turn, list", about, Needs::Nothing, undo)
-}
-
-pub(super) fn redo() -> Command {
-    let about = "do again what was taken back last";
-    Command::new("redo", "", about, Needs::Nothing, again)
-}
-
-fn undo(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn undo(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if args == "list" {
         return CommandEffect::ListChanges;
     }
@@ -29,21 +19,24 @@ fn undo(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
             Err(_) => {
                 let text =
                     format!("{} is neither `turn`, `list` nor a number. Nothing was changed.", code(number));
-                return CommandEffect::Say(Say::warning("undo", text));
+                return CommandEffect::warning("undo", text);
             }
         },
     };
-    allowed(view, "undo").unwrap_or(CommandEffect::Change(SessionChange::Undo { what, agreed }))
+    change(view, "undo", what, agreed)
 }
 
-fn again(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    allowed(view, "redo")
-        .unwrap_or(CommandEffect::Change(SessionChange::Undo { what: UndoWhat::Redo, agreed: true }))
+pub(super) fn again(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    change(view, "redo", UndoWhat::Redo, true)
 }
 
-/// Says why it cannot be done now.
-fn allowed(view: &CommandView, name: &str) -> Option<CommandEffect> {
-    let Some(owner) = &view.read_only else { return view.busy(name) };
-    let text = format!("Only {owner} can do this here. `co undo` does it from a shell.");
-    Some(CommandEffect::Say(Say::warning(name, text)))
+/// Changes files, or says why it cannot be done now.
+fn change(view: &CommandView, name: &str, what: UndoWhat, agreed: bool) -> CommandEffect {
+    match &view.read_only {
+        None => view.change(name, SessionChange::Undo { what, agreed }),
+        Some(owner) => {
+            let text = format!("Only {owner} can do this here. `co undo` does it from a shell.");
+            CommandEffect::warning(name, text)
+        }
+    }
 }

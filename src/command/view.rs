@@ -73,7 +73,12 @@ impl CommandView {
     /// Returns the answer to a command that waits for the end of the turn, while one runs.
     pub(super) fn busy(&self, name: &str) -> Option<CommandEffect> {
         let text = format!("A turn is running. Stop it with Ctrl+C first, then `/{name}`.");
-        (self.activity == Activity::Running).then(|| CommandEffect::Say(Say::warning(name, text)))
+        (self.activity == Activity::Running).then(|| CommandEffect::warning(name, text))
+    }
+
+    /// Returns a change of the session that a command asks for, or the answer while a turn runs.
+    pub(super) fn change(&self, name: &str, change: SessionChange) -> CommandEffect {
+        self.busy(name).unwrap_or(CommandEffect::Change(change))
     }
 }
 
@@ -253,6 +258,16 @@ pub enum CommandEffect {
     /// Connect the tool server of this name again.
     ReconnectServer(String),
     Quit,
+}
+
+impl CommandEffect {
+    pub(super) fn plain(title: &str, text: impl Into<String>) -> Self {
+        Self::Say(Say::plain(title, text))
+    }
+
+    pub(super) fn warning(title: &str, text: impl Into<String>) -> Self {
+        Self::Say(Say::warning(title, text))
+    }
 }
 
 /// The severity of a message.

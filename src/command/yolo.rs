@@ -1,18 +1,8 @@
 //! `/yolo`: approves eligible calls automatically until it is turned off or the user leaves the session.
 
-use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
+use super::{CommandEffect, CommandView, Commands, Say};
 use crate::approval::AutoApprove;
 use crate::sandbox::{Backend, Confinement, Isolation};
-
-pub(super) fn command() -> Command {
-    Command::new(
-        "yolo",
-        "[on|off]",
-        "approve calls automatically, LOW to HIGH, until turned off or you quit",
-        Needs::Nothing,
-        decide,
-    )
-}
 
 const ON: &str = "Calls now run without asking: LOW, MEDIUM and HIGH. Never covered: what a rule denies or asks for, \
                   arguments with untrusted text (▲), calls that repeat themselves, and what only you can allow. It \
@@ -30,7 +20,7 @@ fn partly(isolation: &Isolation) -> String {
     )
 }
 
-fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let wanted = match (args, view.auto_approve) {
         ("yes", _) => AutoApprove::YoloUnsandboxed,
         ("on", _) | ("", AutoApprove::Asking) => AutoApprove::Yolo,
@@ -38,7 +28,7 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
         _ => {
             let text = "Use `/yolo on`, `/yolo off`, or `/yolo` to toggle; `/yolo yes` for unsandboxed \
                         commands too. Nothing was changed.";
-            return CommandEffect::Say(Say::warning("yolo", text));
+            return CommandEffect::warning("yolo", text);
         }
     };
     let say = match wanted {

@@ -9,7 +9,7 @@ type Registration = (&'static str, &'static str, &'static [&'static str], &'stat
 
 const REGISTRATIONS: &[Registration] = &[
     ("tool", "src/tool/builtin/search_text", &["search_text", "SearchText"], &["src/tool/builtin/mod.rs"]),
-    ("command", "src/command/cost", &["mod cost", "cost::command"], &["src/command/mod.rs"]),
+    ("command", "src/command/cost", &["mod cost", "cost::decide"], &["src/command/mod.rs"]),
     // A row and a field; where it is used is no registration.
     (
         "setting",
