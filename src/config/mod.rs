@@ -19,6 +19,7 @@ mod problem;
 mod providers;
 mod read;
 mod save;
+mod sections;
 mod servers;
 mod settings;
 mod texts;
@@ -32,8 +33,8 @@ pub use choices::{
     Codec, ContainerNetwork, DecayConsent, DecayStrategy, Mode, Notify, SandboxChoice, SpanContent,
     ThemeChoice, ThinkingLevel, ThinkingStyle, WebAccess,
 };
-pub use describe::{SettingsAsJson, as_json, describe};
-pub use inert::{INERT, InertSetting};
+pub use describe::{as_json, describe};
+pub use inert::INERT;
 pub use load::{Loaded, SourceFile, Sources, ValueWithSource, load};
 pub use models::{ModelOverride, PriceOverride};
 pub use places::{default_data_dir, user_file};
