@@ -38,13 +38,9 @@ pub(super) fn first_choice(
         }
         None => by_keys(model.as_deref(), settings, keys)?,
     };
-    let model = match (model, service.default_model()) {
-        // A model name without a provider is not for the built-in one; it is for a server that may be found.
-        (Some(_), Some(own)) if matches!(service, Service::Offline) && provider.is_none() => own,
-        (Some(model), _) => model,
-        (None, Some(own)) => own,
-        (None, None) => return Err(ModelError::NoModel { provider: service.name().to_owned() }),
-    };
+    // A model name without a provider is not for the built-in one; it is for a server that may be found.
+    let is_for_it = provider.is_some() || service.target().is_some();
+    let model = service.model_or_default(model.filter(|_| is_for_it))?;
     Ok((service, model, origin))
 }
 

@@ -12,11 +12,11 @@ pub use self::settings::write_choice;
 use super::error::ModelError;
 use super::keys::{KeyCommandError, KeyFileError, Keys};
 use super::offers::list_place;
-use super::services::{Service, Target};
+use super::services::{Service, Target, names};
 pub use crate::config::WriteError;
 use crate::config::{Secret, Settings, checked_url};
 use crate::frontend::protocol::{Consent, HAS_KEY, LoginNeed, LoginTrouble, ServiceLine};
-use crate::provider::catalog::{self, KeyNeed, PRESETS};
+use crate::provider::catalog::{self, KeyNeed};
 use crate::provider::http::get_json;
 use crate::provider::{ErrorClass, ProviderError};
 use crate::stdx::secrecy::shown_address;
@@ -68,17 +68,8 @@ impl From<TryError> for LoginTrouble {
 #[must_use]
 pub fn offers(settings: &Settings, keys: &Keys, found: &[Service]) -> Vec<ServiceLine> {
     let here = |name: &str| found.iter().any(|service| service.name() == name);
-    let own = settings
-        .providers
-        .keys()
-        .map(String::as_str)
-        .filter(|name| PRESETS.iter().all(|row| row.name != *name));
-    let mut offers: Vec<ServiceLine> = PRESETS
-        .iter()
-        .map(|row| row.name)
-        .chain(own)
-        .filter_map(|name| offer(name, settings, keys, here(name)))
-        .collect();
+    let mut offers: Vec<ServiceLine> =
+        names(settings).filter_map(|name| offer(name, settings, keys, here(name))).collect();
     offers.sort_by_key(|offer| !here(&offer.name));
     offers
 }

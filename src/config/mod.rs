@@ -43,8 +43,8 @@ pub use providers::ProviderSettings;
 pub use read::read_sources;
 pub use save::{WriteError, edit_settings, section as settings_section};
 pub use servers::{
-    OAuthGrant, OAuthSettings, PROJECT_SERVERS, SERVER_PRESETS, ServerApproval, ServerPreset, ServerSandbox,
-    ServerScope, ServerSettings, ServerTransport, filled_in, project_servers, variables,
+    OAuthGrant, OAuthSettings, PROJECT_SERVERS, ProjectServers, SERVER_PRESETS, ServerApproval, ServerPreset,
+    ServerSandbox, ServerScope, ServerSettings, ServerTransport, filled_in, project_servers, variables,
 };
 pub use settings::{ProjectTrust, SETTINGS, SettingRow, Target};
 pub use texts::{

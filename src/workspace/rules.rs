@@ -25,9 +25,7 @@ pub use self::tried::{Suggestion, suggestions, tried};
 
 use super::World;
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource, RulesHealth};
-use crate::config::{
-    FolderTrust, PROJECT_FILES, ServerApproval, ServerSettings, Settings, read_bounded, user_file,
-};
+use crate::config::{FolderTrust, PROJECT_FILES, ServerApproval, ServerSettings, Settings, read_bounded};
 use crate::stdx::fs::{create_private_dir, fingerprint, write_private};
 use crate::store::Store;
 
@@ -72,13 +70,15 @@ enum Stamp {
 
 impl RuleBook {
     pub fn new(world: &World, settings: &Settings) -> Self {
-        Self {
-            user: user_file(&world.env).map(|file| file.with_file_name("rules.toml")),
-            home: world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
+        let book = Self {
+            user: world.config_dir().map(|folder| folder.join("rules.toml")),
+            home: world.home(),
             kept: settings.data_dir.join("rules"),
-            of_servers: Mutex::new(rules_of_servers(user_file(&world.env), &settings.mcp_servers)),
+            of_servers: Mutex::default(),
             state: Mutex::default(),
-        }
+        };
+        book.take_servers(&settings.mcp_servers);
+        book
     }
 
     /// Returns the user's own file, which may not exist; `None` without a home folder.
