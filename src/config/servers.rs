@@ -59,25 +59,20 @@ impl ServerSettings {
     /// Returns the variables of `co`'s environment that it is given, each as a sentence that says where it goes.
     #[must_use]
     pub fn variables(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        let mut add = |text: &str, how: &dyn Fn(&str) -> String| {
-            found.extend(variables(text).map(|(name, _)| how(name)));
-        };
-        match &self.how {
+        let given: Vec<(&str, String)> = match &self.how {
             ServerTransport::Program { args, env, .. } => {
-                args.iter().for_each(|arg| add(arg, &|name| format!("{name} is given to it as an argument")));
-                for (own, value) in env {
-                    add(value.expose(), &|name| format!("{name} is given to it as {own}"));
-                }
+                let args = args.iter().map(|arg| (arg.as_str(), "given to it as an argument".to_owned()));
+                let env = env.iter().map(|(own, value)| (value.expose(), format!("given to it as {own}")));
+                args.chain(env).collect()
             }
             ServerTransport::Http { url, headers, .. } => {
-                let host = shown_address(url);
-                for text in std::iter::once(url.as_str()).chain(headers.values().map(Secret::expose)) {
-                    add(text, &|name| format!("{name} is sent to {host}"));
-                }
+                let sent = format!("sent to {}", shown_address(url));
+                let texts = std::iter::once(url.as_str()).chain(headers.values().map(Secret::expose));
+                texts.map(|text| (text, sent.clone())).collect()
             }
-        }
-        found
+        };
+        let named = given.iter().flat_map(|(text, how)| variables(text).map(move |(name, _)| (name, how)));
+        named.map(|(name, how)| format!("{name} is {how}")).collect()
     }
 
     /// Whether the server is to be connected.

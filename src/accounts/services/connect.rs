@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Service, Target, Wiring};
 use crate::accounts::error::ModelError;
 use crate::accounts::keys::{KeyCommandError, Keys};
-use crate::config::{Codec, Settings};
+use crate::config::{Codec, Key, Settings};
 use crate::provider::anthropic::Anthropic;
 use crate::provider::gemini::Gemini;
 use crate::provider::http::{ApiKey, Endpoint, HttpProvider, Network, Timeouts};
@@ -44,10 +44,9 @@ impl Service {
 impl Target {
     /// Returns the endpoint, if no command has to be run for it.
     pub fn plain_endpoint(&self, settings: &Settings) -> Option<Endpoint> {
-        let mut headers = Vec::new();
-        for (name, value) in &self.headers {
-            headers.push((name.clone(), ApiKey::new(value.secret()?.expose())?));
-        }
+        let header =
+            |(name, value): &(String, Key)| Some((name.clone(), ApiKey::new(value.secret()?.expose())?));
+        let headers = self.headers.iter().map(header).collect::<Option<_>>()?;
         let key = match &self.key {
             Some(key) => ApiKey::new(key.secret()?.expose()),
             None => None,

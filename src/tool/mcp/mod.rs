@@ -92,7 +92,7 @@ impl Drop for ServerTable {
 }
 
 /// What is known of a connected server.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ServerFacts {
     /// The name and version that it gives itself, cleaned.
     pub title: String,
