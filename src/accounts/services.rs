@@ -210,9 +210,8 @@ impl Target {
     /// Returns the service of that name, with or without a key.
     pub fn named(name: &str, settings: &Settings, keys: &Keys) -> Result<Self, ModelError> {
         let nothing = ProviderSettings::default();
-        let set = settings.providers.get(name);
-        let row = base_of(name, set, settings)?;
-        let set = set.unwrap_or(&nothing);
+        let set = settings.providers.get(name).unwrap_or(&nothing);
+        let row = base_of(name, settings)?;
         let elsewhere = set.base_url.as_deref().is_some_and(|url| Some(url) != row.base_url);
         let usual = if elsewhere { row.elsewhere } else { row.codec };
         let chat = quirks(name, row.chat, set)?;
@@ -258,11 +257,8 @@ impl Target {
 }
 
 /// Returns the preset that a service is based on.
-fn base_of(
-    name: &str,
-    set: Option<&ProviderSettings>,
-    settings: &Settings,
-) -> Result<&'static Preset, ModelError> {
+fn base_of(name: &str, settings: &Settings) -> Result<&'static Preset, ModelError> {
+    let set = settings.providers.get(name);
     if let Some(wanted) = set.and_then(|set| set.preset.as_deref()) {
         return preset(wanted).ok_or_else(|| ModelError::NoPreset {
             provider: name.to_owned(),
@@ -310,8 +306,7 @@ pub(super) fn nearest_to(name: &str, settings: &Settings) -> Option<String> {
 
 /// Whether the models of this service have slashes in their names.
 pub(super) fn sells_others(name: &str, settings: &Settings) -> bool {
-    let row = base_of(name, settings.providers.get(name), settings);
-    row.is_ok_and(|row| row.model_names == ModelNames::Slashed)
+    base_of(name, settings).is_ok_and(|row| row.model_names == ModelNames::Slashed)
 }
 
 /// Whether this is a model of that service, including the service's name as a prefix.

@@ -358,10 +358,7 @@ pub(super) fn gather(entries: Vec<SectionEntry>) -> BTreeMap<String, ServerSetti
 fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSettings> {
     let (env, headers) = (texts(&mut fields, "env."), texts(&mut fields, "headers."));
     let mut take = |field: &str| fields.remove(field);
-    let seconds = |value: Option<Value>, default: u64| {
-        let set: Option<u32> = value.and_then(Value::optional_integer);
-        Duration::from_secs(set.map_or(default, u64::from))
-    };
+    let seconds = |value: Option<Value>, default| value.map_or(Duration::from_secs(default), Value::seconds);
     let flag = |value: Option<Value>| value.is_some_and(Value::bool);
     let command = take("command").and_then(Value::text);
     let url = take("url").and_then(Value::text);
@@ -378,12 +375,11 @@ fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSetti
             },
         },
         (None, Some(url)) => {
-            let port: Option<u16> = take("oauth.port").and_then(Value::optional_integer);
             let oauth = OAuthSettings {
                 client_id: take("oauth.client_id").and_then(Value::text),
                 client_secret: take("oauth.client_secret").and_then(Value::secret),
                 scopes: take("oauth.scopes").and_then(Value::list).unwrap_or_default(),
-                port: port.unwrap_or_default(),
+                port: take("oauth.port").map(Value::integer).unwrap_or_default(),
                 grant: take("oauth.grant").map(|value| value.choice(OAuthGrant::named)).unwrap_or_default(),
             };
             ServerTransport::Http { url, headers, oauth }

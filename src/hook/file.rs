@@ -94,16 +94,12 @@ pub fn parse(text: &str, path: &Path, scope: HookScope) -> Result<Vec<HookDef>, 
     let mut hooks: Vec<HookDef> = Vec::new();
     for (key, item) in document.as_table() {
         let at = position(document.as_table().key(key));
-        match item.as_array_of_tables() {
-            Some(tables) if key == "hook" => {
-                for table in tables {
-                    hooks.extend(reading.hook(table, scope));
-                }
-            }
-            Some(_) | None if key == "hook" => {
+        match item.as_array_of_tables().filter(|_| key == "hook") {
+            Some(tables) => hooks.extend(tables.iter().filter_map(|table| reading.hook(table, scope))),
+            None if key == "hook" => {
                 reading.problem(at, "`hook` is written as a section [[hook]] for each hook".to_owned());
             }
-            Some(_) | None => {
+            None => {
                 let what = format!("`{}` is not allowed here; hooks are [[hook]] sections", shown(key));
                 reading.problem(at, what);
             }

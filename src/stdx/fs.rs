@@ -197,6 +197,12 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Whether a file could not be opened because there is none of its name.
+#[must_use]
+pub fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// Takes the lock of a private file, which is made with its folder if it is missing. Processes that want it too wait until
 /// the file is dropped. Blocking.
 pub fn lock_private(path: &Path) -> io::Result<File> {

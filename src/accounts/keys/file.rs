@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 use toml_edit::{DocumentMut, Item, Value};
 
 use crate::config::Secret;
-use crate::stdx::fs::{lock_private, write_private};
+use crate::stdx::fs::{is_missing, lock_private, write_private};
 
 /// The maximum size that is read, in bytes.
 const LONGEST: u64 = 1024 * 1024;
@@ -100,9 +100,7 @@ impl KeyFile {
         let io = |error: io::Error| self.io(&error);
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let file = match OpenOptions::new().read(true).custom_flags(flags).open(&self.path) {
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                return Ok(String::new());
-            }
+            Err(error) if is_missing(&error) => return Ok(String::new()),
             opened => opened.map_err(io)?,
         };
         let facts = file.metadata().map_err(io)?;

@@ -84,7 +84,7 @@ impl Allowed {
 pub struct Server {
     pub(super) name: String,
     pub(super) settings: ServerSettings,
-    pub(super) place: ServerPlace,
+    pub(super) place: Arc<ServerPlace>,
     allowed: Mutex<Allowed>,
     state: watch::Sender<State>,
     /// Counts the changes of all servers.
@@ -143,7 +143,12 @@ pub fn tools_with(tools: &[String], tool: &str, on: bool) -> Vec<String> {
 }
 
 impl Server {
-    pub fn new(name: String, config: ServerConfig, place: ServerPlace, changes: watch::Sender<u64>) -> Self {
+    pub fn new(
+        name: String,
+        config: ServerConfig,
+        place: Arc<ServerPlace>,
+        changes: watch::Sender<u64>,
+    ) -> Self {
         let ServerConfig { settings, rivals } = config;
         Self {
             name,

@@ -21,7 +21,7 @@ use super::server::Server;
 use super::{names, result, schema};
 use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
 use crate::stdx::fs::fingerprint;
-use crate::stdx::text::one_line_summary;
+use crate::stdx::text::{count, one_line_summary};
 use crate::tool::builtin::{Spill, cap};
 use crate::tool::schema::faults;
 use crate::tool::{
@@ -372,10 +372,6 @@ impl Tool for ServerTool {
     }
 
     fn outcome(&self, status: ReturnStatus, text: &str) -> String {
-        match (status, text.lines().count()) {
-            (ReturnStatus::Ok, 1) => "1 line".to_owned(),
-            (ReturnStatus::Ok, lines) => format!("{lines} lines"),
-            _ => String::new(),
-        }
+        if status == ReturnStatus::Ok { count(text.lines().count(), "line") } else { String::new() }
     }
 }
