@@ -46,28 +46,17 @@ pub(super) fn first_choice(
 
 /// Returns the provider and the model that the settings name.
 fn wanted(settings: &Settings) -> (Option<String>, Option<String>) {
-    let own = |name: &str| Some(name.to_owned());
-    match (settings.provider.as_deref(), settings.model.as_deref()) {
-        // The names of its models look like `provider/model` themselves.
-        (Some(provider), Some(model)) if services::sells_others(provider, settings) => {
-            let bare = model.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/'));
-            let is_its_own = services::is_a_model_of(provider, model);
-            (
-                own(provider),
-                own(bare.filter(|_| !is_its_own).unwrap_or(model)).filter(|name| !name.is_empty()),
-            )
-        }
-        (Some(provider), Some(model)) => {
-            let (other, model) = split(model, settings);
-            (own(other.unwrap_or(provider)), model.map(str::to_owned))
-        }
-        (Some(provider), None) => (own(provider), None),
-        (None, Some(model)) => {
-            let (provider, model) = split(model, settings);
-            (provider.map(str::to_owned), model.map(str::to_owned))
-        }
-        (None, None) => (None, None),
+    let provider = settings.provider.as_deref();
+    let Some(model) = settings.model.as_deref() else { return (provider.map(str::to_owned), None) };
+    // The names of its models look like `provider/model` themselves.
+    if let Some(provider) = provider.filter(|provider| services::sells_others(provider, settings)) {
+        let bare = model.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/'));
+        let is_its_own = services::is_a_model_of(provider, model);
+        let model = bare.filter(|_| !is_its_own).unwrap_or(model);
+        return (Some(provider.to_owned()), Some(model.to_owned()).filter(|name| !name.is_empty()));
     }
+    let (other, model) = split(model, settings);
+    (other.or(provider).map(str::to_owned), model.map(str::to_owned))
 }
 
 fn by_keys(

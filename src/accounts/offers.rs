@@ -125,7 +125,7 @@ pub(super) async fn told(service: &Service, model: &str, settings: &Settings) ->
 }
 
 /// Returns where a service lists its models, and in which form.
-pub(super) fn list_place(target: &Target, endpoint: Endpoint) -> ListEndpoint {
+pub(super) fn list_place(target: &Target, mut endpoint: Endpoint) -> ListEndpoint {
     let own_form = target.preset.local.filter(|_| target.preset.name == LMSTUDIO.name);
     let (path, form) = match (target.codec, own_form) {
         (Codec::OpenAiChat, Some(_)) => ("/api/v0/models", ListForm::LmStudio),
@@ -135,10 +135,8 @@ pub(super) fn list_place(target: &Target, endpoint: Endpoint) -> ListEndpoint {
         (Codec::OpenAiChat | Codec::OpenAiResponses, _) => ("/models", ListForm::OpenAi),
     };
     // LM Studio provides more data outside of `/v1`.
-    let base_url = if matches!(form, ListForm::LmStudio) {
-        endpoint.base_url.trim_end_matches("/v1").to_owned()
-    } else {
-        endpoint.base_url
-    };
-    ListEndpoint { endpoint: Endpoint { base_url, ..endpoint }, path: path.to_owned(), form }
+    if matches!(form, ListForm::LmStudio) {
+        endpoint.base_url = endpoint.base_url.trim_end_matches("/v1").to_owned();
+    }
+    ListEndpoint { endpoint, path: path.to_owned(), form }
 }

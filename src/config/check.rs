@@ -179,17 +179,16 @@ pub(super) fn check(kind: Kind, raw: Raw, home: Option<&Path>, source: &Source) 
         (Kind::Url, Raw::Text(text)) => url(text),
         (Kind::Host { port }, Raw::Text(text)) => host(&text, port),
         (Kind::Secret, Raw::Text(text)) => secret(&text, source),
-        (Kind::Level { names, .. }, Raw::Text(text)) => choice(text, names, kind),
-        (Kind::Level { min, max, .. }, Raw::Integer(number)) if (min..=max).contains(&number) => {
-            Ok(Value::Integer(number))
-        }
+        (Kind::Choice(names) | Kind::Level { names, .. }, Raw::Text(text)) => choice(text, names, kind),
         (Kind::Path, Raw::Text(text)) => path(text, kind, home).map(Value::Path),
         (Kind::PathList, Raw::List(texts)) => {
             texts.into_iter().map(|text| path(text, kind, home)).collect::<Result<_, _>>().map(Value::Paths)
         }
         (Kind::List, Raw::List(texts)) => Ok(Value::List(texts)),
         (Kind::Bool, Raw::Bool(bool)) => Ok(Value::Bool(bool)),
-        (Kind::Integer { min, max }, Raw::Integer(number)) if (min..=max).contains(&number) => {
+        (Kind::Integer { min, max } | Kind::Level { min, max, .. }, Raw::Integer(number))
+            if (min..=max).contains(&number) =>
+        {
             Ok(Value::Integer(number))
         }
         (Kind::Number { min, max }, Raw::Number(number)) if (min..=max).contains(&number) => {
@@ -197,7 +196,6 @@ pub(super) fn check(kind: Kind, raw: Raw, home: Option<&Path>, source: &Source) 
         }
         #[expect(clippy::cast_precision_loss, reason = "compared with small bounds")]
         (Kind::Number { .. }, Raw::Integer(number)) => check(kind, Raw::Number(number as f64), home, source),
-        (Kind::Choice(names), Raw::Text(text)) => choice(text, names, kind),
         (_, raw) => Err(wrong(kind, &raw)),
     }
 }

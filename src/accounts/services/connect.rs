@@ -114,14 +114,14 @@ struct Inner {
 
 impl Inner {
     async fn made(&self) -> Result<Arc<dyn Provider>, ProviderError> {
-        self.made.get_or_try_init(|| self.make()).await.cloned()
-    }
-
-    async fn make(&self) -> Result<Arc<dyn Provider>, ProviderError> {
-        let refused = |error: String| ProviderError::new(ErrorClass::Auth, error);
-        let endpoint = self.target.endpoint(&self.wiring.settings, &self.wiring.keys).await;
-        let endpoint = endpoint.map_err(|error| refused(error.to_string()))?;
-        wire(&self.target, &endpoint, &self.wiring).map_err(|error| refused(error.to_string()))
+        let Self { target, wiring, made } = self;
+        let make = async || {
+            let endpoint = target.endpoint(&wiring.settings, &wiring.keys).await;
+            let endpoint = endpoint.map_err(|error| error.to_string())?;
+            wire(target, &endpoint, wiring).map_err(|error| error.to_string())
+        };
+        let made = made.get_or_try_init(make).await;
+        made.cloned().map_err(|error| ProviderError::new(ErrorClass::Auth, error))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -38,7 +38,7 @@ use crate::stdx::secrecy::{names_a_secret, shown_address};
 const LONGEST_LINE: usize = 16 << 20;
 
 /// The most bytes that are kept of what a server prints on its standard error.
-const LOG: usize = 1 << 20;
+const LOG: u64 = 1 << 20;
 
 /// How long the log of a server that ended may take to be written.
 const LOGGING: Duration = Duration::from_secs(1);
@@ -176,10 +176,9 @@ async fn in_time<T>(
     gone: &CancellationToken,
     log: Option<&Path>,
 ) -> Result<T, ConnectError> {
+    let ended = || ConnectError::from(format!("it ended before it answered{}", last_words(log)));
     let words = |error: ClientInitializeError| match error {
-        ClientInitializeError::ConnectionClosed(_) => {
-            format!("it ended before it answered{}", last_words(log)).into()
-        }
+        ClientInitializeError::ConnectionClosed(_) => ended(),
         error => ConnectError {
             why: format!("{}{}", names::error(&error.to_string()), last_words(log)),
             challenge: error.auth_challenge().map(str::to_owned),
@@ -197,7 +196,7 @@ async fn in_time<T>(
             }
             Err(_) => Err(format!("{}{}", late(settings), last_words(log)).into()),
         },
-        () = gone.cancelled() => Err(format!("it ended before it answered{}", last_words(log)).into()),
+        () = gone.cancelled() => Err(ended()),
     }
 }
 
@@ -381,21 +380,11 @@ fn keep_log(mut errors: io::PipeReader, path: &Path) {
         file.set_len(0)?;
         Ok(file)
     };
-    let mut file = open().ok();
-    let (mut written, mut piece) = (0, vec![0; 8192]);
-    while let Ok(read) = errors.read(&mut piece) {
-        if read == 0 {
-            break;
-        }
-        let room = LOG.saturating_sub(written).min(read);
-        // A log that cannot be written loses lines, never the server.
-        if let (Some(log), Some(bytes)) = (&mut file, piece.get(..room)) {
-            written += room;
-            if log.write_all(bytes).is_err() {
-                file = None;
-            }
-        }
+    // A log that cannot be written loses lines, never the server.
+    if let Ok(mut file) = open() {
+        let _ = io::copy(&mut errors.by_ref().take(LOG), &mut file);
     }
+    let _ = io::copy(&mut errors, &mut io::sink());
 }
 
 /// Returns the last line of a server's log, to follow a reason.
