@@ -38,40 +38,25 @@ pub(super) fn first_choice(
         }
         None => by_keys(model.as_deref(), settings, keys)?,
     };
-    let model = match (model, service.default_model()) {
-        // A model name without a provider is not for the built-in one; it is for a server that may be found.
-        (Some(_), Some(own)) if matches!(service, Service::Offline) && provider.is_none() => own,
-        (Some(model), _) => model,
-        (None, Some(own)) => own,
-        (None, None) => return Err(ModelError::NoModel { provider: service.name().to_owned() }),
-    };
+    // A model name without a provider is not for the built-in one; it is for a server that may be found.
+    let is_for_it = provider.is_some() || service.target().is_some();
+    let model = service.model_or_default(model.filter(|_| is_for_it))?;
     Ok((service, model, origin))
 }
 
 /// Returns the provider and the model that the settings name.
 fn wanted(settings: &Settings) -> (Option<String>, Option<String>) {
-    let own = |name: &str| Some(name.to_owned());
-    match (settings.provider.as_deref(), settings.model.as_deref()) {
-        // The names of its models look like `provider/model` themselves.
-        (Some(provider), Some(model)) if services::sells_others(provider, settings) => {
-            let bare = model.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/'));
-            let is_its_own = services::is_a_model_of(provider, model);
-            (
-                own(provider),
-                own(bare.filter(|_| !is_its_own).unwrap_or(model)).filter(|name| !name.is_empty()),
-            )
-        }
-        (Some(provider), Some(model)) => {
-            let (other, model) = split(model, settings);
-            (own(other.unwrap_or(provider)), model.map(str::to_owned))
-        }
-        (Some(provider), None) => (own(provider), None),
-        (None, Some(model)) => {
-            let (provider, model) = split(model, settings);
-            (provider.map(str::to_owned), model.map(str::to_owned))
-        }
-        (None, None) => (None, None),
+    let provider = settings.provider.as_deref();
+    let Some(model) = settings.model.as_deref() else { return (provider.map(str::to_owned), None) };
+    // The names of its models look like `provider/model` themselves.
+    if let Some(provider) = provider.filter(|provider| services::sells_others(provider, settings)) {
+        let bare = model.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/'));
+        let is_its_own = services::is_a_model_of(provider, model);
+        let model = bare.filter(|_| !is_its_own).unwrap_or(model);
+        return (Some(provider.to_owned()), Some(model.to_owned()).filter(|name| !name.is_empty()));
     }
+    let (other, model) = split(model, settings);
+    (other.or(provider).map(str::to_owned), model.map(str::to_owned))
 }
 
 fn by_keys(

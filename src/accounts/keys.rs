@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
 
-use self::command::KeyCommand;
 pub use self::command::KeyCommandError;
 pub use self::file::{KeyFile, KeyFileError, Put};
 use crate::config::{Key, Secret, Settings};
@@ -28,8 +28,8 @@ pub struct Keys {
 
 struct KeysState {
     stored: Result<BTreeMap<String, Secret>, KeyFileError>,
-    /// By their text: a command runs once, regardless of how often it is configured.
-    commands: BTreeMap<String, Arc<KeyCommand>>,
+    /// The keys of commands, by their text: a command runs once, regardless of how often it is configured.
+    commands: BTreeMap<String, Arc<OnceCell<Secret>>>,
     known: Vec<Secret>,
     listener: Option<Listener>,
 }
@@ -53,25 +53,26 @@ impl Keys {
 
     /// Returns the stored key of a service. Errs if the file must not be used.
     pub fn stored(&self, name: &str) -> Result<Option<Secret>, KeyFileError> {
-        self.lock().stored.as_ref().map(|keys| keys.get(name).cloned()).map_err(Clone::clone)
+        self.state.lock().stored.as_ref().map(|keys| keys.get(name).cloned()).map_err(Clone::clone)
     }
 
     /// Keeps a key for a service, in the file and in memory. Blocking.
     pub fn keep(&self, name: &str, key: &Secret) -> Result<Put, KeyFileError> {
         self.learn(key);
         let put = self.file.put(name, key)?;
-        self.lock().stored = self.file.read();
+        self.state.lock().stored = self.file.read();
         Ok(put)
     }
 
     /// Passes every secret that must never be written to `listener`: now, or when it is learned.
     pub fn listen(&self, listener: impl Fn(&Secret) + Send + Sync + 'static) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.known.iter().for_each(&listener);
         state.listener = Some(Box::new(listener));
     }
 
-    /// Returns the key itself. A command runs once; its key is kept for the life of this process.
+    /// Returns the key itself. A command runs once; its key is kept for the life of this process. After a failure the next
+    /// call tries again. Cancel-safe: dropping it ends the command and all its processes.
     pub async fn expose(&self, key: &Key) -> Result<Secret, KeyCommandError> {
         let script = match key {
             Key::Literal(secret) => return Ok(secret.clone()),
@@ -80,28 +81,21 @@ impl Keys {
             }
             Key::Command(script) => script,
         };
-        let command = {
-            let mut state = self.lock();
-            Arc::clone(state.commands.entry(script.clone()).or_insert_with(|| KeyCommand::new(script)))
-        };
-        let secret = command.key().await?;
+        let known = Arc::clone(self.state.lock().commands.entry(script.clone()).or_default());
+        let secret = known.get_or_try_init(|| command::run(script, command::PATIENCE)).await?.clone();
         self.learn(&secret);
         Ok(secret)
     }
 
     /// Records a key that must never be written.
     pub fn learn(&self, key: &Secret) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.known.contains(key) {
             state.known.push(key.clone());
             if let Some(listener) = &state.listener {
                 listener(key);
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, KeysState> {
-        self.state.lock()
     }
 }
 

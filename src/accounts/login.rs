@@ -12,11 +12,11 @@ pub use self::settings::write_choice;
 use super::error::ModelError;
 use super::keys::{KeyCommandError, KeyFileError, Keys};
 use super::offers::list_place;
-use super::services::{Service, Target};
+use super::services::{Service, Target, names};
 pub use crate::config::WriteError;
 use crate::config::{Secret, Settings, checked_url};
 use crate::frontend::protocol::{Consent, HAS_KEY, LoginNeed, LoginTrouble, ServiceLine};
-use crate::provider::catalog::{self, KeyNeed, PRESETS};
+use crate::provider::catalog::{self, KeyNeed};
 use crate::provider::http::get_json;
 use crate::provider::{ErrorClass, ProviderError};
 use crate::stdx::secrecy::shown_address;
@@ -68,17 +68,8 @@ impl From<TryError> for LoginTrouble {
 #[must_use]
 pub fn offers(settings: &Settings, keys: &Keys, found: &[Service]) -> Vec<ServiceLine> {
     let here = |name: &str| found.iter().any(|service| service.name() == name);
-    let own = settings
-        .providers
-        .keys()
-        .map(String::as_str)
-        .filter(|name| PRESETS.iter().all(|row| row.name != *name));
-    let mut offers: Vec<ServiceLine> = PRESETS
-        .iter()
-        .map(|row| row.name)
-        .chain(own)
-        .filter_map(|name| offer(name, settings, keys, here(name)))
-        .collect();
+    let mut offers: Vec<ServiceLine> =
+        names(settings).filter_map(|name| offer(name, settings, keys, here(name))).collect();
     offers.sort_by_key(|offer| !here(&offer.name));
     offers
 }
@@ -161,47 +152,43 @@ fn sentence(target: &Target, error: &ProviderError) -> String {
     let (name, url) = (&target.name, shown_address(&target.base_url));
     let said = error.to_string();
     let said = said.trim_end_matches('.');
-    match error.class {
+    let cannot = format!("{name} cannot be reached");
+    let network = format!("; check the network and the base URL {url}.");
+    let (what, advice) = match error.class {
         ErrorClass::Auth if target.key.is_none() => {
-            format!("{name} needs a key: {said}; `co auth add {name}` saves one.")
+            (format!("{name} needs a key"), format!("; `co auth add {name}` saves one."))
         }
-        ErrorClass::Auth => {
-            format!("{name} rejected this key: {said}; copy the whole key again, or create a new one.")
-        }
+        ErrorClass::Auth => (
+            format!("{name} rejected this key"),
+            "; copy the whole key again, or create a new one.".to_owned(),
+        ),
         ErrorClass::Permission => {
-            format!(
-                "{name} accepts this key but does not permit this: {said}; check the key's permissions there."
-            )
+            let what = format!("{name} accepts this key but does not permit this");
+            (what, "; check the key's permissions there.".to_owned())
         }
-        ErrorClass::NotFound => {
-            format!("No such service at {url}: {said}; check the base URL.")
-        }
+        ErrorClass::NotFound => (format!("No such service at {url}"), "; check the base URL.".to_owned()),
         ErrorClass::Malformed => {
-            format!("{url} does not look like {name}: {said}; check the base URL.")
+            (format!("{url} does not look like {name}"), "; check the base URL.".to_owned())
         }
-        ErrorClass::Network => {
-            format!("{name} cannot be reached: {said}; check the network and the base URL {url}.")
-        }
-        ErrorClass::Tls | ErrorClass::Proxy => {
-            format!("{name} cannot be reached: {said}. {}", error.advice())
-        }
-        ErrorClass::Idle => {
-            format!("{name} does not answer: {said}; check the network and the base URL {url}.")
-        }
+        ErrorClass::Network => (cannot, network),
+        ErrorClass::Tls | ErrorClass::Proxy => (cannot, format!(". {}", error.advice())),
+        ErrorClass::Idle => (format!("{name} does not answer"), network),
         ErrorClass::Billing | ErrorClass::Quota => {
-            format!("The key is valid, but its account has no credit: {said}.")
+            ("The key is valid, but its account has no credit".to_owned(), ".".to_owned())
         }
         ErrorClass::RateLimited | ErrorClass::Overloaded | ErrorClass::Server => {
-            format!("{name} has a problem, so the key could not be checked: {said}; try again later.")
+            let what = format!("{name} has a problem, so the key could not be checked");
+            (what, "; try again later.".to_owned())
         }
         ErrorClass::BadRequest
         | ErrorClass::Truncated
         | ErrorClass::ContextOverflow
         | ErrorClass::BadReply
         | ErrorClass::Filtered => {
-            format!("{name} refused the check: {said}; check the key and the base URL {url}.")
+            (format!("{name} refused the check"), format!("; check the key and the base URL {url}."))
         }
-    }
+    };
+    format!("{what}: {said}{advice}")
 }
 
 /// Whether a first run offers to set up a service: not if the user declined before.

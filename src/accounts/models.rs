@@ -15,7 +15,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::choice::{Origin, first_choice, split};
+use super::choice::{Origin, first_choice};
 use super::error::ModelError;
 use super::keys::Keys;
 use super::login::{self, Entered, TryError};
@@ -93,6 +93,12 @@ impl Models {
         Arc::clone(&self.wiring.lock())
     }
 
+    /// Changes the settings of the connections that are made from now on.
+    fn change_settings(&self, change: impl FnOnce(&mut Settings)) {
+        let mut wiring = self.wiring.lock();
+        change(&mut Arc::make_mut(&mut wiring).settings);
+    }
+
     /// Looks for servers on this machine without choosing one, if the settings allow the search.
     pub async fn search(&self) {
         let wiring = self.wiring();
@@ -113,16 +119,12 @@ impl Models {
         let models = login::try_out(&entered, &wiring.settings, &wiring.keys).await?;
         login::keep(&entered, &wiring.keys).await?;
         if entered.key.is_some() && self.has_set_key(&entered.service) {
-            let mut settings = wiring.settings.clone();
-            settings.own(&entered.service).api_key = None;
-            *self.wiring.lock() = Arc::new(Wiring { settings, ..(*wiring).clone() });
+            self.change_settings(|settings| settings.own(&entered.service).api_key = None);
         }
         if let Some(url) = &entered.base_url {
             login::write_choice(file, &entered.service, Some(url), None)?;
-            let mut settings = self.wiring().settings.clone();
-            settings.own(&entered.service).base_url = Some(url.trim().trim_end_matches('/').to_owned());
-            let changed = Wiring { settings, ..(*wiring).clone() };
-            *self.wiring.lock() = Arc::new(changed);
+            let url = url.trim().trim_end_matches('/').to_owned();
+            self.change_settings(|settings| settings.own(&entered.service).base_url = Some(url));
         }
         if entered.key.is_some() || entered.base_url.is_some() {
             // The found service has the previous key and address.
@@ -155,9 +157,7 @@ impl Models {
 
     /// Sets how much models think, from the next request on.
     pub fn set_thinking(&self, thinking: ThinkingLevel) {
-        let wiring = self.wiring();
-        let settings = Settings { thinking, ..wiring.settings.clone() };
-        *self.wiring.lock() = Arc::new(Wiring { settings, ..(*wiring).clone() });
+        self.change_settings(|settings| settings.thinking = thinking);
         self.active.send_modify(|active| {
             let provider = Arc::clone(&active.provider);
             *active = Arc::new(ActiveModel { provider, name: active.name.clone(), thinking, ..**active });
@@ -231,18 +231,8 @@ impl Models {
 
     /// Switches immediately: `provider/model`, a provider alone, or a model of the provider in use.
     pub fn switch(&self, name: &str) -> Result<ModelChoice, ModelError> {
-        let wiring = self.wiring();
-        let (provider, model) = split(name.trim(), &wiring.settings);
-        let service = match provider {
-            Some(provider) => self.named(provider)?,
-            None => self.named(&self.current().provider)?,
-        };
-        let model = match model {
-            Some(model) => model.to_owned(),
-            None => service
-                .default_model()
-                .ok_or_else(|| ModelError::NoModel { provider: service.name().to_owned() })?,
-        };
+        let (service, model) = self.named_model(name)?;
+        let model = service.model_or_default(model)?;
         let choice = self.use_model(&service, &model, Origin::Switched)?;
         let mut switched = self.switched.lock();
         switched.retain(|name| *name != choice.name());
@@ -253,56 +243,38 @@ impl Models {
     /// Returns the fallback of the model in use, as configured and known now. `None` if it cannot answer;
     /// [`Self::trouble`] reports that once.
     pub fn fallback(&self) -> Option<Arc<ActiveModel>> {
-        self.behind().ok().flatten().map(|(model, _)| Arc::new(model))
+        self.second(&FALLBACK).ok().flatten().map(|(model, _)| Arc::new(model))
     }
 
     /// Returns the model that writes summaries, if one is set and can answer.
     pub fn summarizer(&self) -> Option<Arc<ActiveModel>> {
-        let name = self.wiring().settings.summary_model.clone();
-        self.configured(&name, SUMMARIZER).ok().flatten().map(|(model, _)| Arc::new(model))
+        self.second(&SUMMARIZER).ok().flatten().map(|(model, _)| Arc::new(model))
     }
 
     /// Returns warnings about the fallback and the model for summaries, before anything is sent: that one cannot answer, or
     /// that its key would be sent unencrypted. Sentences.
     pub fn trouble(&self) -> Vec<String> {
-        let summarizer = self.wiring().settings.summary_model.clone();
-        let models = [self.behind(), self.configured(&summarizer, SUMMARIZER)];
-        let told = models.into_iter().filter_map(|model| match model {
+        let told = [FALLBACK, SUMMARIZER].into_iter().filter_map(|second| match self.second(&second) {
             Ok(model) => model.and_then(|(_, warning)| warning),
             Err(problem) => Some(problem.to_string()),
         });
         told.collect()
     }
 
-    /// Returns the fallback, and a warning about it.
-    fn behind(&self) -> Result<Option<(ActiveModel, Option<String>)>, ModelError> {
-        let name = self.wiring().settings.fallback_model.clone();
-        self.configured(&name, FALLBACK)
-    }
-
-    /// Returns the second model with this name, if there is one, and a warning about it.
-    fn configured(
-        &self,
-        name: &Option<String>,
-        (setting, instead): (&'static str, &'static str),
-    ) -> Result<Option<(ActiveModel, Option<String>)>, ModelError> {
+    /// Returns a second model, if one is set, and a warning about it.
+    fn second(&self, second: &SecondModel) -> Result<Option<(ActiveModel, Option<String>)>, ModelError> {
         let wiring = self.wiring();
-        let Some(name) = name else { return Ok(None) };
-        let unready = |error: ModelError| {
-            let (name, why) = (name.clone(), error.to_string());
-            ModelError::Configured { setting, name, why, instead }
-        };
+        let Some(name) = (second.name)(&wiring.settings) else { return Ok(None) };
         let made = || {
-            let (provider, model) = split(name.trim(), &wiring.settings);
-            let service = self.named(provider.unwrap_or(&self.current().provider))?;
-            let model = model
-                .map(str::to_owned)
-                .or_else(|| service.default_model())
-                .ok_or_else(|| ModelError::NoModel { provider: service.name().to_owned() })?;
+            let (service, model) = self.named_model(name)?;
+            let model = service.model_or_default(model)?;
             let told = self.told(service.name(), &model);
             Ok((make(&wiring, &service, &model, told)?, service.warning()))
         };
-        made().map(Some).map_err(unready)
+        made().map(Some).map_err(|error: ModelError| {
+            let SecondModel { setting, instead, .. } = *second;
+            ModelError::Configured { setting, name: name.clone(), why: error.to_string(), instead }
+        })
     }
 
     fn named(&self, provider: &str) -> Result<Service, ModelError> {
@@ -325,8 +297,24 @@ impl Models {
     }
 }
 
-const FALLBACK: (&str, &str) = ("fallback_model", "the model has no fallback");
-const SUMMARIZER: (&str, &str) = ("history.summary_model", "the model in use writes summaries");
+/// A model that the settings name besides the one in use.
+struct SecondModel {
+    setting: &'static str,
+    name: fn(&Settings) -> Option<&String>,
+    /// What holds without it.
+    instead: &'static str,
+}
+
+const FALLBACK: SecondModel = SecondModel {
+    setting: "fallback_model",
+    name: |settings| settings.fallback_model.as_ref(),
+    instead: "the model has no fallback",
+};
+const SUMMARIZER: SecondModel = SecondModel {
+    setting: "history.summary_model",
+    name: |settings| settings.summary_model.as_ref(),
+    instead: "the model in use writes summaries",
+};
 
 fn make(wiring: &Wiring, service: &Service, model: &str, told: Profile) -> Result<ActiveModel, ModelError> {
     let settings = &wiring.settings;

@@ -79,13 +79,10 @@ async fn offer(
     lists: Lists,
     in_use: Option<&(String, String)>,
 ) -> Offer {
-    let address = match service {
-        Service::Offline => None,
-        Service::Http(target) => Some(shown_address(&target.base_url)),
-    };
-    let listed = match (service, lists) {
-        (Service::Http(target), Lists::Live) => listed(target, settings, keys).await,
-        (Service::Offline | Service::Http(_), Lists::Live | Lists::Known) => Ok(known(service)),
+    let address = service.target().map(|target| shown_address(&target.base_url));
+    let listed = match (service.target(), lists) {
+        (Some(target), Lists::Live) => listed(target, settings, keys).await,
+        (None, Lists::Live) | (_, Lists::Known) => Ok(known(service)),
     };
     let offered = |ListedModel { name, told }: ListedModel| OfferedModel {
         profile: profiles::profile(service, &name, settings, told),
@@ -120,7 +117,7 @@ pub(super) async fn listed(
 /// Returns the service's data of one model; empty if it has none, does not answer, or needs a command to be run for its
 /// key, because the user did not ask for this request.
 pub(super) async fn told(service: &Service, model: &str, settings: &Settings) -> Profile {
-    let Service::Http(target) = service else { return Profile::default() };
+    let Some(target) = service.target() else { return Profile::default() };
     let Some(endpoint) = target.plain_endpoint(settings) else { return Profile::default() };
     let listed = catalog::list(&list_place(target, endpoint), PATIENCE).await.unwrap_or_default();
     let found = listed.into_iter().find(|listed| listed.name == model);
@@ -128,7 +125,7 @@ pub(super) async fn told(service: &Service, model: &str, settings: &Settings) ->
 }
 
 /// Returns where a service lists its models, and in which form.
-pub(super) fn list_place(target: &Target, endpoint: Endpoint) -> ListEndpoint {
+pub(super) fn list_place(target: &Target, mut endpoint: Endpoint) -> ListEndpoint {
     let own_form = target.preset.local.filter(|_| target.preset.name == LMSTUDIO.name);
     let (path, form) = match (target.codec, own_form) {
         (Codec::OpenAiChat, Some(_)) => ("/api/v0/models", ListForm::LmStudio),
@@ -138,10 +135,8 @@ pub(super) fn list_place(target: &Target, endpoint: Endpoint) -> ListEndpoint {
         (Codec::OpenAiChat | Codec::OpenAiResponses, _) => ("/models", ListForm::OpenAi),
     };
     // LM Studio provides more data outside of `/v1`.
-    let base_url = if matches!(form, ListForm::LmStudio) {
-        endpoint.base_url.trim_end_matches("/v1").to_owned()
-    } else {
-        endpoint.base_url
-    };
-    ListEndpoint { endpoint: Endpoint { base_url, ..endpoint }, path: path.to_owned(), form }
+    if matches!(form, ListForm::LmStudio) {
+        endpoint.base_url = endpoint.base_url.trim_end_matches("/v1").to_owned();
+    }
+    ListEndpoint { endpoint, path: path.to_owned(), form }
 }

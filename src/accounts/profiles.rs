@@ -99,12 +99,8 @@ pub fn tokens(tokens: u32) -> String {
 /// Formats millionths of a dollar: two decimal places, more if needed.
 pub fn dollars(millionths: u64) -> String {
     let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
-    let shortest = text.len() - 4;
-    let mut end = text.len();
-    while end > shortest && text.as_bytes().get(end - 1) == Some(&b'0') {
-        end -= 1;
-    }
-    format!("${}", text.get(..end).unwrap_or(&text))
+    let (cents, rest) = text.split_at(text.len() - 4);
+    format!("${cents}{}", rest.trim_end_matches('0'))
 }
 
 #[cfg(test)]

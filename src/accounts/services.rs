@@ -16,7 +16,7 @@ use crate::provider::catalog::{
 };
 use crate::provider::http::is_unencrypted;
 use crate::provider::offline::{Offline, Pace};
-use crate::provider::openai_chat::{QuirkError, Quirks};
+use crate::provider::openai_chat::Quirks;
 use crate::stdx::clock::Clock;
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text::nearest;
@@ -81,9 +81,8 @@ impl Service {
 
     /// Returns the services that are ready, in order of preference. Errs if the key file must not be used.
     pub fn configured(settings: &Settings, keys: &Keys) -> Result<Vec<Self>, ModelError> {
-        let own = settings.providers.keys().map(String::as_str).filter(|name| preset(name).is_none());
         let mut ready = Vec::new();
-        for name in PRESETS.iter().map(|preset| preset.name).chain(own) {
+        for name in names(settings) {
             let set = settings.providers.get(name);
             let addressed = set.is_some_and(|set| set.base_url.is_some() || set.model.is_some());
             let keyed = set.is_some_and(|set| set.api_key.is_some()) || keys.stored(name)?.is_some();
@@ -104,11 +103,12 @@ impl Service {
         if !is_set {
             target.base_url = target.preset.at(&found.url, target.codec);
         }
-        let named = target.models.into_iter().filter(|model| found.models.contains(model));
-        let mut models: Vec<String> = named.collect();
-        let others: Vec<String> = found.models.into_iter().filter(|model| !models.contains(model)).collect();
-        models.extend(others);
-        target.models = models;
+        target.models.retain(|model| found.models.contains(model));
+        for model in found.models {
+            if !target.models.contains(&model) {
+                target.models.push(model);
+            }
+        }
         target.whence = Whence::Here;
         Some(Self::Http(Box::new(target)))
     }
@@ -137,32 +137,32 @@ impl Service {
         own.api_key = general.api_key.filter(|_| !goes_to_project).or(own.api_key.take());
     }
 
+    /// Returns the service over HTTP; `None` for the built-in one.
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            Self::Offline => None,
+            Self::Http(target) => Some(target),
+        }
+    }
+
     /// Returns the name before the slash in `/model`.
     pub fn name(&self) -> &str {
-        match self {
-            Self::Offline => Offline::NAME,
-            Self::Http(target) => &target.name,
-        }
+        self.target().map_or(Offline::NAME, |target| &target.name)
     }
 
     /// Returns the name to show to users.
     pub fn title(&self) -> &str {
-        match self {
-            Self::Offline => Offline::NAME,
-            Self::Http(target) if target.name == target.preset.name => target.preset.title,
-            Self::Http(target) => &target.name,
+        match self.target() {
+            Some(target) if target.name == target.preset.name => target.preset.title,
+            Some(_) | None => self.name(),
         }
     }
 
     /// Returns the name of a server on this machine to show to users.
     pub fn server(&self) -> Option<String> {
-        match self {
-            Self::Http(target) if target.whence == Whence::Here => {
-                let port = target.preset.local.map(|server| format!(" (port {})", server.port));
-                Some(format!("{}{}", target.preset.title, port.unwrap_or_default()))
-            }
-            Self::Offline | Self::Http(_) => None,
-        }
+        let Target { preset, .. } = self.target().filter(|target| target.whence == Whence::Here)?;
+        let port = preset.local.map(|server| format!(" (port {})", server.port));
+        Some(format!("{}{}", preset.title, port.unwrap_or_default()))
     }
 
     /// Returns the model that is used when none is named.
@@ -170,25 +170,25 @@ impl Service {
         self.models().into_iter().next()
     }
 
+    /// Returns the model that is named, or else the default one. Errs if there is neither.
+    pub fn model_or_default(&self, named: Option<String>) -> Result<String, ModelError> {
+        let model = named.or_else(|| self.default_model());
+        model.ok_or_else(|| ModelError::NoModel { provider: self.name().to_owned() })
+    }
+
     /// Returns the models that are known without a request to the service.
     pub fn models(&self) -> Vec<String> {
-        match self {
-            Self::Offline => vec![Offline::MODEL.to_owned()],
-            Self::Http(target) => target.models.clone(),
-        }
+        self.target().map_or_else(|| vec![Offline::MODEL.to_owned()], |target| target.models.clone())
     }
 
     /// Whether the service requires a key.
     pub fn needs_a_key(&self) -> bool {
-        matches!(self, Self::Http(target) if target.preset.key_need == KeyNeed::Needed)
+        self.target().is_some_and(|target| target.preset.key_need == KeyNeed::Needed)
     }
 
     /// Returns a warning for the user before a key is sent there.
     pub fn warning(&self) -> Option<String> {
-        match self {
-            Self::Offline => None,
-            Self::Http(target) => target.warning(),
-        }
+        self.target()?.warning()
     }
 }
 
@@ -210,22 +210,18 @@ impl Target {
     /// Returns the service of that name, with or without a key.
     pub fn named(name: &str, settings: &Settings, keys: &Keys) -> Result<Self, ModelError> {
         let nothing = ProviderSettings::default();
-        let set = settings.providers.get(name);
-        let row = base_of(name, set, settings)?;
-        let set = set.unwrap_or(&nothing);
+        let set = settings.providers.get(name).unwrap_or(&nothing);
+        let row = base_of(name, settings)?;
         let elsewhere = set.base_url.as_deref().is_some_and(|url| Some(url) != row.base_url);
         let usual = if elsewhere { row.elsewhere } else { row.codec };
         let chat = quirks(name, row.chat, set)?;
         let codec = set.wire.unwrap_or(usual);
         let address = set.base_url.as_deref().or(row.base_url);
         let address = address.ok_or_else(|| ModelError::NoAddress { provider: name.to_owned() })?;
-        let stored = || match set.moved_by_project {
-            true => Ok(None),
-            false => keys.stored(name).map(|key| key.map(Key::Literal)),
-        };
         let key = match &set.api_key {
             Some(key) => Some(key.clone()),
-            None => stored()?,
+            None if set.moved_by_project => None,
+            None => keys.stored(name)?.map(Key::Literal),
         };
         let mut models: Vec<String> = set.model.iter().chain(&set.models).cloned().collect();
         models.extend(row.default_model.filter(|_| models.is_empty()).map(str::to_owned));
@@ -261,11 +257,8 @@ impl Target {
 }
 
 /// Returns the preset that a service is based on.
-fn base_of(
-    name: &str,
-    set: Option<&ProviderSettings>,
-    settings: &Settings,
-) -> Result<&'static Preset, ModelError> {
+fn base_of(name: &str, settings: &Settings) -> Result<&'static Preset, ModelError> {
+    let set = settings.providers.get(name);
     if let Some(wanted) = set.and_then(|set| set.preset.as_deref()) {
         return preset(wanted).ok_or_else(|| ModelError::NoPreset {
             provider: name.to_owned(),
@@ -287,13 +280,18 @@ fn base_of(
 fn quirks(provider: &str, base: Quirks, set: &ProviderSettings) -> Result<Quirks, ModelError> {
     let mut quirks = base;
     for (name, value) in &set.quirks {
-        let wrong = |error: QuirkError| ModelError::Quirk {
-            provider: provider.to_owned(),
-            detail: error.to_string(),
-        };
-        quirks.set(name, value).map_err(wrong)?;
+        quirks.set(name, value).map_err(|error| {
+            let (provider, detail) = (provider.to_owned(), error.to_string());
+            ModelError::Quirk { provider, detail }
+        })?;
     }
     Ok(quirks)
+}
+
+/// Returns the names of all services but the built-in one: the presets, then the user's own.
+pub(super) fn names(settings: &Settings) -> impl Iterator<Item = &str> {
+    let own = settings.providers.keys().map(String::as_str).filter(|name| preset(name).is_none());
+    PRESETS.iter().map(|preset| preset.name).chain(own)
 }
 
 /// Whether there is a service of that name.
@@ -303,15 +301,12 @@ pub(super) fn is_known(name: &str, settings: &Settings) -> bool {
 
 /// Returns the known service nearest to an unknown name.
 pub(super) fn nearest_to(name: &str, settings: &Settings) -> Option<String> {
-    let own = settings.providers.keys().map(String::as_str);
-    let known = PRESETS.iter().map(|preset| preset.name).chain(own).chain([Offline::NAME]);
-    nearest(name, known).map(str::to_owned)
+    nearest(name, names(settings).chain([Offline::NAME])).map(str::to_owned)
 }
 
 /// Whether the models of this service have slashes in their names.
 pub(super) fn sells_others(name: &str, settings: &Settings) -> bool {
-    let row = base_of(name, settings.providers.get(name), settings);
-    row.is_ok_and(|row| row.model_names == ModelNames::Slashed)
+    base_of(name, settings).is_ok_and(|row| row.model_names == ModelNames::Slashed)
 }
 
 /// Whether this is a model of that service, including the service's name as a prefix.

@@ -262,7 +262,7 @@ impl App {
         (policy, caps): (watch::Receiver<Policy>, watch::Sender<Caps>),
     ) -> AgentEnv {
         let folder = session.history().workspace().to_owned();
-        let trust = self.permissions.trust_of(&folder);
+        let trust = self.permissions.trusted.trust_of(&folder);
         let hooks = self.permissions.hooks_of(&folder).await;
         let prompt = self.prompt_book(&folder).await;
         let place = Place { kind: self.world.kind_of(&folder), folder, trust };

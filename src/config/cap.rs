@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::message::Usd;
+use crate::stdx::names::names;
 use crate::stdx::text::grouped;
 
 /// A cap: what is counted, and over which scope.
@@ -36,16 +37,18 @@ pub enum Unit {
     Usd,
 }
 
-impl Cap {
-    pub const ALL: [Self; 6] = [
-        Self::TurnTokens,
-        Self::TurnUsd,
-        Self::SessionTokens,
-        Self::SessionUsd,
-        Self::DayTokens,
-        Self::DayUsd,
-    ];
+names! {
+    Cap, all {
+        TurnTokens = "cap.turn_tokens",
+        TurnUsd = "cap.turn_usd",
+        SessionTokens = "cap.session_tokens",
+        SessionUsd = "cap.session_usd",
+        DayTokens = "cap.day_tokens",
+        DayUsd = "cap.day_usd",
+    }
+}
 
+impl Cap {
     pub fn scope(self) -> Scope {
         match self {
             Self::TurnTokens | Self::TurnUsd => Scope::Turn,
@@ -63,14 +66,7 @@ impl Cap {
 
     /// Returns the key of its setting.
     pub fn setting(self) -> &'static str {
-        match self {
-            Self::TurnTokens => "cap.turn_tokens",
-            Self::TurnUsd => "cap.turn_usd",
-            Self::SessionTokens => "cap.session_tokens",
-            Self::SessionUsd => "cap.session_usd",
-            Self::DayTokens => "cap.day_tokens",
-            Self::DayUsd => "cap.day_usd",
-        }
+        self.word()
     }
 
     /// Returns an amount as shown to the user, e.g. `$1.25`, `12,000 tokens`.

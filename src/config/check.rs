@@ -71,16 +71,6 @@ impl Kind {
     }
 }
 
-/// The field that a key of a named section sets.
-pub(super) struct EntryPlace {
-    pub section: String,
-    /// The key in the section, dotted.
-    pub field: String,
-    pub kind: Kind,
-    /// The whole key, for messages.
-    pub key: String,
-}
-
 /// A value as found, before it is checked.
 #[derive(Clone)]
 pub(super) enum Raw {
@@ -172,11 +162,7 @@ pub(super) fn texts(raw: Raw) -> Result<Vec<String>, Wrong> {
         Raw::Text(text) if text.is_empty() => Ok(Vec::new()),
         Raw::Text(text) => Ok(vec![text]),
         Raw::List(texts) => Ok(texts),
-        _ => Err(Wrong {
-            got: words(&raw),
-            expected: "a string or a list of strings".to_owned(),
-            advice: None,
-        }),
+        _ => Err(Wrong::new(words(&raw), "a string or a list of strings")),
     }
 }
 
@@ -193,17 +179,16 @@ pub(super) fn check(kind: Kind, raw: Raw, home: Option<&Path>, source: &Source) 
         (Kind::Url, Raw::Text(text)) => url(text),
         (Kind::Host { port }, Raw::Text(text)) => host(&text, port),
         (Kind::Secret, Raw::Text(text)) => secret(&text, source),
-        (Kind::Level { names, .. }, Raw::Text(text)) => choice(text, names, kind),
-        (Kind::Level { min, max, .. }, Raw::Integer(number)) if (min..=max).contains(&number) => {
-            Ok(Value::Integer(number))
-        }
+        (Kind::Choice(names) | Kind::Level { names, .. }, Raw::Text(text)) => choice(text, names, kind),
         (Kind::Path, Raw::Text(text)) => path(text, kind, home).map(Value::Path),
         (Kind::PathList, Raw::List(texts)) => {
             texts.into_iter().map(|text| path(text, kind, home)).collect::<Result<_, _>>().map(Value::Paths)
         }
         (Kind::List, Raw::List(texts)) => Ok(Value::List(texts)),
         (Kind::Bool, Raw::Bool(bool)) => Ok(Value::Bool(bool)),
-        (Kind::Integer { min, max }, Raw::Integer(number)) if (min..=max).contains(&number) => {
+        (Kind::Integer { min, max } | Kind::Level { min, max, .. }, Raw::Integer(number))
+            if (min..=max).contains(&number) =>
+        {
             Ok(Value::Integer(number))
         }
         (Kind::Number { min, max }, Raw::Number(number)) if (min..=max).contains(&number) => {
@@ -211,7 +196,6 @@ pub(super) fn check(kind: Kind, raw: Raw, home: Option<&Path>, source: &Source) 
         }
         #[expect(clippy::cast_precision_loss, reason = "compared with small bounds")]
         (Kind::Number { .. }, Raw::Integer(number)) => check(kind, Raw::Number(number as f64), home, source),
-        (Kind::Choice(names), Raw::Text(text)) => choice(text, names, kind),
         (_, raw) => Err(wrong(kind, &raw)),
     }
 }
@@ -234,11 +218,10 @@ fn url(text: String) -> Result<Value, Wrong> {
     let rest = trimmed.strip_prefix("https://").or_else(|| trimmed.strip_prefix("http://"));
     let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
     match host {
-        Some(host) if host.contains('@') => Err(Wrong {
-            got: "an address with a password in it".to_owned(),
-            expected: expected(Kind::Url),
-            advice: Some("put the key in its own setting".to_owned()),
-        }),
+        Some(host) if host.contains('@') => {
+            let wrong = Wrong::new("an address with a password in it", expected(Kind::Url));
+            Err(wrong.advised("put the key in its own setting"))
+        }
         Some(host)
             if !host.is_empty() && !trimmed.contains(|c: char| c.is_whitespace() || c.is_control()) =>
         {
@@ -265,35 +248,25 @@ fn host(text: &str, port: u16) -> Result<Value, Wrong> {
 /// Parses a key: the key itself, `$NAME`, `${NAME}`, or `$(command)` if it is from the user's own file.
 fn secret(text: &str, source: &Source) -> Result<Value, Wrong> {
     let key = text.trim();
+    let wrong = |got| Wrong::new(got, expected(Kind::Secret));
     if let Some(command) = key.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')) {
         return if matches!(source, Source::UserFile { .. }) && !command.trim().is_empty() {
             Ok(Value::Secret(Key::Command(command.trim().to_owned())))
         } else {
-            Err(Wrong {
-                got: "a command".to_owned(),
-                expected: expected(Kind::Secret),
-                advice: Some(
-                    "commands that print a key are allowed in your own settings file only".to_owned(),
-                ),
-            })
+            let advice = "commands that print a key are allowed in your own settings file only";
+            Err(wrong("a command").advised(advice))
         };
     }
     if key.contains(|c: char| c.is_control() || c.is_whitespace()) {
-        return Err(Wrong {
-            got: "a string with white space".to_owned(),
-            expected: expected(Kind::Secret),
-            advice: None,
-        });
+        return Err(wrong("a string with white space"));
     }
     let named =
         key.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| key.strip_prefix('$'));
     match named {
         Some(name) if is_variable(name) => Ok(Value::Secret(Key::Missing { variable: name.to_owned() })),
-        Some(_) => Err(Wrong {
-            got: "a string that begins with `$`".to_owned(),
-            expected: expected(Kind::Secret),
-            advice: Some("write `$NAME` for an environment variable".to_owned()),
-        }),
+        Some(_) => {
+            Err(wrong("a string that begins with `$`").advised("write `$NAME` for an environment variable"))
+        }
         None => Ok(Value::Secret(Key::Literal(Secret::new(key.to_owned())))),
     }
 }

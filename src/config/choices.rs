@@ -63,22 +63,15 @@ pub enum SandboxChoice {
     Nothing,
 }
 
-impl SandboxChoice {
-    /// The names as written in a file; `subprocess` is that of seed 004.
-    pub const NAMES: &'static [&'static str] =
-        &["auto", "bubblewrap", "landlock", "docker", "none", "subprocess"];
-
-    /// Returns the variant with that name, if there is one.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "auto" => Some(Self::Auto),
-            "bubblewrap" => Some(Self::Bubblewrap),
-            "landlock" => Some(Self::Landlock),
-            "docker" => Some(Self::Docker),
-            "none" | "subprocess" => Some(Self::Nothing),
-            _ => None,
-        }
+// `subprocess` is the word of seed 004.
+names! {
+    SandboxChoice {
+        Auto = "auto",
+        Bubblewrap = "bubblewrap",
+        Landlock = "landlock",
+        Docker = "docker",
+        Nothing = "none",
+        Nothing = "subprocess",
     }
 }
 

@@ -2,14 +2,13 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::check::Kind;
 use super::inert::INERT;
 use super::load::{Loaded, ValueWithSource};
 use super::problem::Source;
-use super::settings::keys;
+use super::settings::{SettingRow, keys};
 use super::value::Value;
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text;
@@ -32,8 +31,9 @@ pub fn describe(loaded: &Loaded) -> Vec<String> {
     lines.push(String::new());
     lines.push("Reserved, without effect yet:".to_owned());
     for inert in INERT {
-        let mut line = format!("{:width$}  {}", inert.key(), inert.why);
-        for (_, source) in loaded.without_effect.iter().filter(|(set, _)| set.key() == inert.key()) {
+        let why = inert.no_effect().map(|why| why.to_string()).unwrap_or_default();
+        let mut line = format!("{:width$}  {why}", inert.key);
+        for (_, source) in loaded.without_effect.iter().filter(|(set, _)| set.key == inert.key) {
             write!(line, " (set: {source})").expect("writing to a string cannot fail");
         }
         lines.push(line);
@@ -50,39 +50,18 @@ fn shown(setting: &ValueWithSource) -> String {
     text::sanitize_line(&value).into_owned()
 }
 
-/// All settings in the form for programs: fields may only be added.
-#[derive(Serialize)]
-pub struct SettingsAsJson<'a> {
-    settings: Vec<SettingAsJson<'a>>,
-    /// Settings that are set, but have no effect yet.
-    without_effect: Vec<InertAsJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct SettingAsJson<'a> {
-    key: &'static str,
-    /// `null` if it is unset. Secrets, tables and sections are texts, as `co config` shows them.
-    value: Json,
-    source: &'a Source,
-}
-
-#[derive(Serialize)]
-struct InertAsJson<'a> {
-    key: &'static str,
-    why: String,
-    source: &'a Source,
-}
-
-/// Returns the settings in the form of `co config --json`.
+/// Returns the settings in the form of `co config --json`: fields may only be added. A value is `null` if it is unset;
+/// secrets, tables and sections are texts, as `co config` shows them.
 #[must_use]
-pub fn as_json(loaded: &Loaded) -> SettingsAsJson<'_> {
-    let settings = loaded.values.iter();
-    let settings =
-        settings.map(|one| SettingAsJson { key: one.row.key, value: value(one), source: &one.source });
-    let inert = loaded.without_effect.iter();
-    let inert =
-        inert.map(|(inert, source)| InertAsJson { key: inert.key(), why: inert.why.to_string(), source });
-    SettingsAsJson { settings: settings.collect(), without_effect: inert.collect() }
+pub fn as_json(loaded: &Loaded) -> Json {
+    let one = |one: &ValueWithSource| json!({"key": one.row.key, "value": value(one), "source": one.source});
+    let settings: Vec<Json> = loaded.values.iter().map(one).collect();
+    let inert = |(row, source): &(&SettingRow, Source)| {
+        let why = row.no_effect().map(|why| why.to_string());
+        json!({"key": row.key, "why": why, "source": source})
+    };
+    let without_effect: Vec<Json> = loaded.without_effect.iter().map(inert).collect();
+    json!({"settings": settings, "without_effect": without_effect})
 }
 
 fn value(setting: &ValueWithSource) -> Json {

@@ -9,43 +9,43 @@ use std::ops::Range;
 use toml_edit::{Document, Item, TableLike};
 
 use super::check::{self, Raw, RawEntry};
+use super::load::SourceFile;
 use super::problem::{ConfigError, Source};
-use super::settings::{self, KnownKey};
+use super::settings::{self, SettingRow};
 use crate::stdx::text;
 
 /// A row that a file sets.
 pub(super) struct Entry {
-    pub known: KnownKey,
+    pub row: &'static SettingRow,
     /// The key as written, sanitized.
     pub key: String,
     pub raw: Raw,
-    pub line: usize,
+    pub source: Source,
 }
 
-/// Parses a file's text. `source_at` makes the source of a line. Returns the valid entries and all errors.
+/// Parses a file's text. `source` is any of its lines. Returns the valid entries and all errors.
 pub(super) fn entries(
-    text: &str,
-    path: &std::path::Path,
-    source_at: &dyn Fn(usize) -> Source,
+    SourceFile { path, text }: &SourceFile,
+    source: &Source,
 ) -> (Vec<Entry>, Vec<ConfigError>) {
-    match Document::parse(text) {
+    match Document::parse(text.as_str()) {
         Ok(document) => {
             let mut walk =
-                Walk { text, source_at, entries: Vec::new(), errors: Vec::new(), seen: BTreeMap::new() };
+                Walk { text, source, entries: Vec::new(), errors: Vec::new(), seen: BTreeMap::new() };
             walk.table(document.as_table(), "");
             (walk.entries, walk.errors)
         }
         Err(error) => {
             let (line, column) = position(text, error.span());
             let message = text::sanitize_line(error.message()).into_owned();
-            (Vec::new(), vec![ConfigError::Syntax { path: path.to_path_buf(), line, column, message }])
+            (Vec::new(), vec![ConfigError::Syntax { path: path.clone(), line, column, message }])
         }
     }
 }
 
 struct Walk<'a> {
     text: &'a str,
-    source_at: &'a dyn Fn(usize) -> Source,
+    source: &'a Source,
     entries: Vec<Entry>,
     errors: Vec<ConfigError>,
     /// The rows set so far, with the key and line of each.
@@ -57,42 +57,42 @@ impl Walk<'_> {
         for (name, item) in table.iter() {
             let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
             let (line, _) = position(self.text, table.key(name).and_then(toml_edit::Key::span));
-            match (KnownKey::find(&key), first_inside(&key)) {
-                (Some(known), _) => self.entry(known, &key, item, line),
+            match (SettingRow::find(&key), first_inside(&key)) {
+                (Some(row), _) => self.entry(row, &key, item, line),
                 (None, Some(inner)) => match item.as_table_like() {
                     Some(section) => self.table(section, &key),
                     None => self.errors.push(ConfigError::Section {
-                        source_of: (self.source_at)(line),
+                        source_of: self.source.at_line(line),
                         key: shown(&key),
                         inner,
                     }),
                 },
-                (None, None) => self.errors.push(unknown((self.source_at)(line), &key)),
+                (None, None) => self.errors.push(unknown(self.source.at_line(line), &key)),
             }
         }
     }
 
-    fn entry(&mut self, known: KnownKey, key: &str, item: &Item, line: usize) {
+    fn entry(&mut self, row: &'static SettingRow, key: &str, item: &Item, line: usize) {
         let key = shown(key);
-        if let Some((first_key, first_line)) = self.seen.get(known.key()) {
+        if let Some((first_key, first_line)) = self.seen.get(row.key) {
             self.errors.push(ConfigError::SetTwice {
-                source_of: (self.source_at)(line),
+                source_of: self.source.at_line(line),
                 key,
                 first_key: first_key.clone(),
                 first_line: *first_line,
             });
             return;
         }
-        self.seen.insert(known.key(), (key.clone(), line));
-        let raw = match (&known, item.as_table_like()) {
-            (KnownKey::Row(row), Some(section)) if row.kind.is_section() => {
+        self.seen.insert(row.key, (key.clone(), line));
+        let raw = match item.as_table_like() {
+            Some(section) if row.kind.is_section() => {
                 let mut inside = Vec::new();
                 self.free(&key, section, "", &mut inside);
                 Raw::Table(inside)
             }
             _ => check::from_toml(item),
         };
-        self.entries.push(Entry { known, key, raw, line });
+        self.entries.push(Entry { row, key, raw, source: self.source.at_line(line) });
     }
 
     /// Collects all values of a section with free keys, under their dotted names.
@@ -107,7 +107,7 @@ impl Walk<'_> {
             let name = shown(&name);
             match out.iter().find(|entry| entry.name == name) {
                 Some(first) => self.errors.push(ConfigError::SetTwice {
-                    source_of: (self.source_at)(line),
+                    source_of: self.source.at_line(line),
                     key: format!("{key}.{name}"),
                     first_key: format!("{key}.{name}"),
                     first_line: first.line,

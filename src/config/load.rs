@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use super::check::{self, Kind, Raw, RawEntry, SectionsOf};
 use super::file;
-use super::inert::{INERT, InertSetting};
+use super::inert::INERT;
 use super::models;
 use super::places::{default_data_dir, home, user_file};
 use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
 use super::providers;
 use super::servers;
-use super::settings::{self, KnownKey, ProjectTrust, SETTINGS, SettingRow};
+use super::settings::{self, ProjectTrust, SETTINGS, SettingRow};
 use super::trust::{Contents, FolderTrust, changed_names, is_as_trusted, names_folder};
 use super::typed::Settings;
 use super::value::{Key, SectionEntry, TableEntry, Value};
@@ -47,7 +47,7 @@ pub struct Loaded {
     /// Every setting, in the order of the table.
     pub values: Vec<ValueWithSource>,
     /// Settings that were set but have no effect.
-    pub without_effect: Vec<(&'static InertSetting, Source)>,
+    pub without_effect: Vec<(&'static SettingRow, Source)>,
     pub warnings: Vec<ConfigWarning>,
     /// The flags among the sources, to load the settings again.
     pub flags: Vec<(String, String)>,
@@ -139,7 +139,7 @@ struct Loading<'a> {
     home: Option<PathBuf>,
     errors: Vec<ConfigError>,
     warnings: Vec<ConfigWarning>,
-    without_effect: Vec<(&'static InertSetting, Source)>,
+    without_effect: Vec<(&'static SettingRow, Source)>,
 }
 
 impl<'a> Loading<'a> {
@@ -154,55 +154,55 @@ impl<'a> Loading<'a> {
     }
 
     fn user(&mut self, file: &SourceFile) -> Layer {
-        let source_at = |line| Source::UserFile { path: file.path.clone(), line };
+        self.file(file, &Source::UserFile { path: file.path.clone(), line: 1 }, None)
+    }
+
+    fn project(&mut self, file: &SourceFile, trust: FolderTrust) -> Layer {
+        self.file(file, &Source::ProjectFile { path: file.path.clone(), line: 1 }, Some(trust))
+    }
+
+    /// Takes what a file sets; of a project's file, what this trust in its folder allows.
+    fn file(&mut self, file: &SourceFile, source: &Source, trust: Option<FolderTrust>) -> Layer {
+        let (entries, errors) = file::entries(file, source);
+        self.errors.extend(errors);
         let mut layer = Layer::new();
-        for (row, entry) in self.entries(file, &source_at) {
-            self.assign(&mut layer, row, entry.key, entry.raw, source_at(entry.line));
+        for entry in entries {
+            match trust.and_then(|trust| self.withheld(&entry, trust)) {
+                Some(warning) => self.warnings.push(warning),
+                None => self.assign(&mut layer, entry.row, entry.key, entry.raw, entry.source),
+            }
         }
         layer
     }
 
-    fn project(&mut self, file: &SourceFile, trust: FolderTrust) -> Layer {
-        let source_at = |line| Source::ProjectFile { path: file.path.clone(), line };
-        let mut layer = Layer::new();
-        for (row, entry) in self.entries(file, &source_at) {
-            let (source_of, key) = (source_at(entry.line), entry.key);
-            let warning = match (row.project, trust, refused(row, &entry.raw)) {
-                (ProjectTrust::Never, _, _) => {
-                    let user_file = self.user_file_in_words();
-                    ConfigWarning::NotForProjects { source_of, key, user_file }
-                }
-                (ProjectTrust::WhenTrusted, FolderTrust::Untrusted, _) => {
-                    let folder = self.sources.workspace.clone();
-                    ConfigWarning::NotTrusted { source_of, key, folder }
-                }
-                (ProjectTrust::Always | ProjectTrust::WhenTrusted, _, Some(value)) => {
-                    let user_file = self.user_file_in_words();
-                    let value = value.to_owned();
-                    ConfigWarning::ValueNotForProjects { source_of, key, value, user_file }
-                }
-                (ProjectTrust::Always | ProjectTrust::WhenTrusted, _, None) => {
-                    self.assign(&mut layer, row, key, entry.raw, source_of);
-                    continue;
-                }
-            };
-            self.warnings.push(warning);
+    /// Says why a project's file may not set this; `None` if it may.
+    fn withheld(&self, entry: &file::Entry, trust: FolderTrust) -> Option<ConfigWarning> {
+        let file::Entry { row, key, raw, source } = entry;
+        let (source_of, key) = (source.clone(), key.clone());
+        match (row.project, trust, refused(row, raw)) {
+            _ if row.no_effect().is_some() => None,
+            (ProjectTrust::Never, _, _) => {
+                Some(ConfigWarning::NotForProjects { source_of, key, user_file: self.user_file_in_words() })
+            }
+            (ProjectTrust::WhenTrusted, FolderTrust::Untrusted, _) => {
+                let folder = self.sources.workspace.clone();
+                Some(ConfigWarning::NotTrusted { source_of, key, folder })
+            }
+            (ProjectTrust::Always | ProjectTrust::WhenTrusted, _, refused) => {
+                let (value, user_file) = (refused?.to_owned(), self.user_file_in_words());
+                Some(ConfigWarning::ValueNotForProjects { source_of, key, value, user_file })
+            }
         }
-        layer
     }
 
     fn environment(&mut self) -> Layer {
         let mut layer = Layer::new();
         let set = |name: &&&'static str| self.sources.env.get(**name).is_some_and(|text| !text.is_empty());
-        let source = |name: &str| Source::Environment { name: name.to_owned() };
-        for row in SETTINGS {
+        for row in SETTINGS.iter().chain(INERT) {
             let Some(name) = row.env.iter().find(set) else { continue };
             let raw = check::from_text(row.kind, &self.sources.env[*name]);
-            self.assign(&mut layer, row, row.key.to_owned(), raw, source(name));
-        }
-        for inert in INERT {
-            let Some(name) = inert.env.iter().find(set) else { continue };
-            self.without_effect(inert, inert.key().to_owned(), source(name));
+            let source = Source::Environment { name: (*name).to_owned() };
+            self.assign(&mut layer, row, row.key.to_owned(), raw, source);
         }
         self.mistyped_environment();
         layer
@@ -230,14 +230,11 @@ impl<'a> Loading<'a> {
         let mut layer = Layer::new();
         for (name, text) in &self.sources.flags {
             let source = Source::Flag { name: text::sanitize_line(name).into_owned() };
-            let row = SETTINGS.iter().find(|row| row.flag == Some(name)).map(KnownKey::Row);
-            match (row.or_else(|| KnownKey::find(name)), SettingRow::around(name)) {
-                (Some(KnownKey::Row(row)), _) => {
+            let row = SETTINGS.iter().find(|row| row.flag == Some(name)).or_else(|| SettingRow::find(name));
+            match (row, SettingRow::around(name)) {
+                (Some(row), _) => {
                     let raw = check::from_text(row.kind, text);
                     self.assign(&mut layer, row, row.key.to_owned(), raw, source);
-                }
-                (Some(KnownKey::Inert(inert)), _) => {
-                    self.without_effect(inert, inert.key().to_owned(), source);
                 }
                 (None, Some((row, inner))) => {
                     let entry = RawEntry { name: file::shown(inner), raw: Raw::Text(text.clone()), line: 0 };
@@ -249,29 +246,6 @@ impl<'a> Loading<'a> {
         layer
     }
 
-    /// Parses a file; reports errors and settings without effect.
-    fn entries(
-        &mut self,
-        file: &SourceFile,
-        source_at: &dyn Fn(usize) -> Source,
-    ) -> Vec<(&'static SettingRow, file::Entry)> {
-        let (entries, errors) = file::entries(&file.text, &file.path, source_at);
-        self.errors.extend(errors);
-        let mut rows = Vec::new();
-        for entry in entries {
-            match entry.known {
-                KnownKey::Row(row) => rows.push((row, entry)),
-                KnownKey::Inert(inert) => self.without_effect(inert, entry.key, source_at(entry.line)),
-            }
-        }
-        rows
-    }
-
-    fn without_effect(&mut self, inert: &'static InertSetting, key: String, source_of: Source) {
-        self.without_effect.push((inert, source_of.clone()));
-        self.warnings.push(ConfigWarning::NoEffect { source_of, key, why: inert.why });
-    }
-
     fn assign(
         &mut self,
         layer: &mut Layer,
@@ -280,9 +254,13 @@ impl<'a> Loading<'a> {
         raw: Raw,
         source_of: Source,
     ) {
+        if let Some(why) = row.no_effect() {
+            self.without_effect.push((row, source_of.clone()));
+            return self.warnings.push(ConfigWarning::NoEffect { source_of, key, why });
+        }
         match self.checked(row, &key, raw, &source_of) {
             Ok(value) => put(layer, row.key, value, source_of),
-            Err(wrong) => self.errors.push(ConfigError::BadValue { source_of, key, wrong: Box::new(wrong) }),
+            Err(wrong) => self.errors.push(wrong.of(key, source_of)),
         }
     }
 
@@ -296,10 +274,7 @@ impl<'a> Loading<'a> {
                 let is_section = matches!(raw, Raw::Other("a section"));
                 let checked = check::check(kind, raw, self.home.as_deref(), source_of);
                 checked.map(|value| self.looked_up(value)).map_err(|wrong| match row.key {
-                    PROVIDER if is_section => {
-                        let advice = "your own service is a section [providers.NAME]".to_owned();
-                        Wrong { advice: Some(advice), ..wrong }
-                    }
+                    PROVIDER if is_section => wrong.advised("your own service is a section [providers.NAME]"),
                     _ => wrong,
                 })
             }
@@ -360,10 +335,7 @@ impl<'a> Loading<'a> {
                         Ok((place.section, place.field, Value::Secret(Key::literal(&text))))
                     }
                     Ok(value) => Ok((place.section, place.field, self.looked_up(value))),
-                    Err(wrong) => {
-                        let (source_of, wrong) = (source.clone(), Box::new(wrong));
-                        Err(ConfigError::BadValue { source_of, key: place.key, wrong })
-                    }
+                    Err(wrong) => Err(wrong.of(place.key, source.clone())),
                 }
             });
             match checked {

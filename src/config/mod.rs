@@ -19,6 +19,7 @@ mod problem;
 mod providers;
 mod read;
 mod save;
+mod sections;
 mod servers;
 mod settings;
 mod texts;
@@ -32,8 +33,8 @@ pub use choices::{
     Codec, ContainerNetwork, DecayConsent, DecayStrategy, Mode, Notify, SandboxChoice, SpanContent,
     ThemeChoice, ThinkingLevel, ThinkingStyle, WebAccess,
 };
-pub use describe::{SettingsAsJson, as_json, describe};
-pub use inert::{INERT, InertSetting};
+pub use describe::{as_json, describe};
+pub use inert::INERT;
 pub use load::{Loaded, SourceFile, Sources, ValueWithSource, load};
 pub use models::{ModelOverride, PriceOverride};
 pub use places::{default_data_dir, user_file};
@@ -42,8 +43,8 @@ pub use providers::ProviderSettings;
 pub use read::read_sources;
 pub use save::{WriteError, edit_settings, section as settings_section};
 pub use servers::{
-    OAuthGrant, OAuthSettings, PROJECT_SERVERS, SERVER_PRESETS, ServerApproval, ServerPreset, ServerSandbox,
-    ServerScope, ServerSettings, ServerTransport, filled_in, project_servers, variables,
+    OAuthGrant, OAuthSettings, PROJECT_SERVERS, ProjectServers, SERVER_PRESETS, ServerApproval, ServerPreset,
+    ServerSandbox, ServerScope, ServerSettings, ServerTransport, filled_in, project_servers, variables,
 };
 pub use settings::{ProjectTrust, SETTINGS, SettingRow, Target};
 pub use texts::{

@@ -66,6 +66,21 @@ pub struct Wrong {
     pub advice: Option<String>,
 }
 
+impl Wrong {
+    pub(super) fn new(got: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { got: got.into(), expected: expected.into(), advice: None }
+    }
+
+    pub(super) fn advised(self, advice: &str) -> Self {
+        Self { advice: Some(advice.to_owned()), ..self }
+    }
+
+    /// Makes it an error of a key.
+    pub(super) fn of(self, key: String, source_of: Source) -> ConfigError {
+        ConfigError::BadValue { source_of, key, wrong: Box::new(self) }
+    }
+}
+
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, but must be {}", self.got, self.expected)?;

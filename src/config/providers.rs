@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use super::check::{EntryPlace, Kind};
+use super::check::Kind;
 use super::choices::Codec;
 use super::problem::{ConfigError, Source, Wrong};
+use super::sections::{EXPECTED_NAME, EntryPlace, SectionFields, is_name};
 use super::value::{Key, SectionEntry, Value};
-use crate::stdx::text;
 
 /// The settings of one provider, or of whichever provider is chosen.
 #[derive(Clone, PartialEq, Default)]
@@ -42,29 +42,23 @@ pub(super) fn is_secret(entry: &SectionEntry) -> bool {
     entry.field == "api_key" || entry.field.starts_with(HEADERS)
 }
 
-/// The keys that every section accepts, with their kinds. `headers` and `quirks` are nested sections.
-const FIELDS: &[(&str, Kind)] = &[
-    ("preset", Kind::Text),
-    ("wire", Kind::Choice(Codec::NAMES)),
-    ("base_url", Kind::Url),
-    ("api_key", Kind::Secret),
-    ("model", Kind::Text),
-    ("models", Kind::List),
-    ("num_ctx", Kind::Integer { min: 1_000, max: 100_000_000 }),
-];
+/// The fields of one service's section.
+const FIELDS: SectionFields = SectionFields {
+    own: &[
+        ("preset", Kind::Text),
+        ("wire", Kind::Choice(Codec::NAMES)),
+        ("base_url", Kind::Url),
+        ("api_key", Kind::Secret),
+        ("model", Kind::Text),
+        ("models", Kind::List),
+        ("num_ctx", Kind::Integer { min: 1_000, max: 100_000_000 }),
+    ],
+    nested: &[(HEADERS, Kind::Secret), (QUIRKS, Kind::Text)],
+    guess_by_part: true,
+};
 
 const HEADERS: &str = "headers";
 const QUIRKS: &str = "quirks";
-
-/// Letters, digits, `-` and `_` make a name.
-const EXPECTED_NAME: &str = "a name of letters, digits, `-` and `_`";
-
-/// The field that was probably meant; `url` and `key` are parts of field names.
-fn nearest_field(field: &str) -> Option<&'static str> {
-    let mut names = FIELDS.iter().map(|(name, _)| *name);
-    let holds = |name: &&str| name.split('_').any(|part| part == field);
-    names.clone().find(holds).or_else(|| text::nearest(field, &mut names))
-}
 
 /// Finds the field of one key below `providers`, dotted as written. `got` describes its value.
 pub(super) fn place(
@@ -73,36 +67,16 @@ pub(super) fn place(
     got: &str,
     source_of: &Source,
 ) -> Result<EntryPlace, ConfigError> {
-    let (source_of, key) = (source_of.clone(), format!("{key}.{dotted}"));
-    let wrong = |got: String, expected: String, advice: Option<String>| ConfigError::BadValue {
-        source_of: source_of.clone(),
-        key: key.clone(),
-        wrong: Box::new(Wrong { got, expected, advice }),
-    };
+    let key = format!("{key}.{dotted}");
     let Some((name, field)) = dotted.split_once('.') else {
-        return Err(wrong(got.to_owned(), format!("a section, as in [providers.{dotted}]"), None));
+        let wrong = Wrong::new(got, format!("a section, as in [providers.{dotted}]"));
+        return Err(wrong.of(key, source_of.clone()));
     };
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if name.is_empty() || !name.chars().all(plain) || name == "auto" || name == "offline" {
-        let got = format!("in a section of the name \"{name}\"");
-        let advice = Some("`auto` and `offline` are taken".to_owned());
-        return Err(wrong(got, EXPECTED_NAME.to_owned(), advice));
+    if !is_name(name) || name == "auto" || name == "offline" {
+        let wrong = Wrong::new(format!("in a section of the name \"{name}\""), EXPECTED_NAME);
+        return Err(wrong.advised("`auto` and `offline` are taken").of(key, source_of.clone()));
     }
-    match kind_of(field) {
-        Some(kind) => {
-            Ok(EntryPlace { section: name.to_ascii_lowercase(), field: field.to_owned(), kind, key })
-        }
-        None => Err(ConfigError::UnknownKey { source_of, key, nearest: nearest_field(field) }),
-    }
-}
-
-fn kind_of(field: &str) -> Option<Kind> {
-    match field.split_once('.') {
-        Some((HEADERS, name)) if !name.is_empty() => Some(Kind::Secret),
-        Some((QUIRKS, name)) if !name.is_empty() => Some(Kind::Text),
-        Some(_) => None,
-        None => FIELDS.iter().find(|(name, _)| *name == field).map(|(_, kind)| *kind),
-    }
+    FIELDS.place(&name.to_ascii_lowercase(), field, key, source_of)
 }
 
 impl ProviderSettings {

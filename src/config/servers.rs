@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value as Json};
 
-use super::check::{EntryPlace, Kind, Raw, RawEntry, check};
+use super::check::{Kind, Raw, RawEntry, check};
 use super::problem::{ConfigError, Source, Wrong};
+use super::sections::{EXPECTED_NAME, EntryPlace, SectionFields, by_section, is_name};
 use super::value::{Key, Secret, SectionEntry, Value};
+use crate::stdx::names::names;
 use crate::stdx::secrecy::shown_address;
-use crate::stdx::text;
 
 /// One tool server. Not `Debug`, because it may hold tokens.
 #[derive(Clone, PartialEq)]
@@ -58,25 +59,20 @@ impl ServerSettings {
     /// Returns the variables of `co`'s environment that it is given, each as a sentence that says where it goes.
     #[must_use]
     pub fn variables(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        let mut add = |text: &str, how: &dyn Fn(&str) -> String| {
-            found.extend(variables(text).map(|(name, _)| how(name)));
-        };
-        match &self.how {
+        let given: Vec<(&str, String)> = match &self.how {
             ServerTransport::Program { args, env, .. } => {
-                args.iter().for_each(|arg| add(arg, &|name| format!("{name} is given to it as an argument")));
-                for (own, value) in env {
-                    add(value.expose(), &|name| format!("{name} is given to it as {own}"));
-                }
+                let args = args.iter().map(|arg| (arg.as_str(), "given to it as an argument".to_owned()));
+                let env = env.iter().map(|(own, value)| (value.expose(), format!("given to it as {own}")));
+                args.chain(env).collect()
             }
             ServerTransport::Http { url, headers, .. } => {
-                let host = shown_address(url);
-                for text in std::iter::once(url.as_str()).chain(headers.values().map(Secret::expose)) {
-                    add(text, &|name| format!("{name} is sent to {host}"));
-                }
+                let sent = format!("sent to {}", shown_address(url));
+                let texts = std::iter::once(url.as_str()).chain(headers.values().map(Secret::expose));
+                texts.map(|text| (text, sent.clone())).collect()
             }
-        }
-        found
+        };
+        let named = given.iter().flat_map(|(text, how)| variables(text).map(move |(name, _)| (name, how)));
+        named.map(|(name, how)| format!("{name} is {how}")).collect()
     }
 
     /// Whether the server is to be connected.
@@ -159,14 +155,21 @@ pub enum OAuthGrant {
     ClientCredentials,
 }
 
-impl OAuthGrant {
-    const NAMES: &[&str] = &["authorization_code", "client_credentials"];
+names! {
+    OAuthGrant {
+        AuthorizationCode = "authorization_code",
+        ClientCredentials = "client_credentials",
+    }
 }
 
 /// Returns each `${NAME}` of a text, or `${NAME:-default}`, with the default.
 pub fn variables(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let inner = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
-    inner.map(|inner| inner.split_once(":-").map_or((inner, None), |(name, default)| (name, Some(default))))
+    inner.map(name_and_default)
+}
+
+fn name_and_default(inner: &str) -> (&str, Option<&str>) {
+    inner.split_once(":-").map_or((inner, None), |(name, default)| (name, Some(default)))
 }
 
 /// Replaces each `${NAME}` by the variable, and `${NAME:-text}` by the text if it is not set; errs if there is none.
@@ -174,8 +177,8 @@ pub fn filled_in(text: &str, known: &BTreeMap<String, String>) -> Result<String,
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        let Some((name, after)) = after.split_once('}') else { break };
-        let (name, default) = name.split_once(":-").map_or((name, None), |(name, text)| (name, Some(text)));
+        let Some((inner, after)) = after.split_once('}') else { break };
+        let (name, default) = name_and_default(inner);
         let variable = known.get(name).map(String::as_str).or(default);
         out.push_str(before);
         out.push_str(variable.ok_or_else(|| format!("the variable {name} is not set"))?);
@@ -186,17 +189,16 @@ pub fn filled_in(text: &str, known: &BTreeMap<String, String>) -> Result<String,
 }
 
 /// Whether calls of a server's tools ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ServerApproval {
+    #[default]
     Ask,
     /// As if the user's file had a rule that allows its tools.
     Never,
 }
 
-impl ServerApproval {
-    /// `auto` is the seed's word for asking.
-    const NAMES: &[&str] = &["ask", "auto", "never"];
-}
+// `auto` is the seed's word for asking.
+names! { ServerApproval { Ask = "ask", Ask = "auto", Never = "never", } }
 
 /// A server that is known by name, and off until the user adds it. Source: the default servers of seed 004.
 #[derive(Debug, Clone, Copy)]
@@ -236,32 +238,31 @@ pub const SERVER_PRESETS: [ServerPreset; 3] = [
 
 const SECONDS: Kind = Kind::Integer { min: 1, max: 60 };
 
-/// The fields of one server's section; `env` and `headers` are nested sections.
-const FIELDS: &[(&str, Kind)] = &[
-    ("command", Kind::Text),
-    ("args", Kind::List),
-    ("cwd", Kind::Path),
-    ("sandbox", Kind::Bool),
-    ("network", Kind::Bool),
-    ("url", Kind::Url),
-    ("timeout", SECONDS),
-    ("call_timeout", Kind::Integer { min: 1, max: 86_400 }),
-    ("approval", Kind::Choice(ServerApproval::NAMES)),
-    ("trusted", Kind::Bool),
-    ("prefix", Kind::Text),
-    ("enabled", Kind::Bool),
-    ("tools", Kind::List),
-    ("oauth.client_id", Kind::Text),
-    ("oauth.client_secret", Kind::Text),
-    ("oauth.scopes", Kind::List),
-    ("oauth.port", Kind::Integer { min: 0, max: 65_535 }),
-    ("oauth.grant", Kind::Choice(OAuthGrant::NAMES)),
-];
-
-/// Letters, digits, `-` and `_`: a name is a part of the names of tools.
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
-}
+/// The fields of one server's section.
+const FIELDS: SectionFields = SectionFields {
+    own: &[
+        ("command", Kind::Text),
+        ("args", Kind::List),
+        ("cwd", Kind::Path),
+        ("sandbox", Kind::Bool),
+        ("network", Kind::Bool),
+        ("url", Kind::Url),
+        ("timeout", SECONDS),
+        ("call_timeout", Kind::Integer { min: 1, max: 86_400 }),
+        ("approval", Kind::Choice(ServerApproval::NAMES)),
+        ("trusted", Kind::Bool),
+        ("prefix", Kind::Text),
+        ("enabled", Kind::Bool),
+        ("tools", Kind::List),
+        ("oauth.client_id", Kind::Text),
+        ("oauth.client_secret", Kind::Text),
+        ("oauth.scopes", Kind::List),
+        ("oauth.port", Kind::Integer { min: 0, max: 65_535 }),
+        ("oauth.grant", Kind::Choice(OAuthGrant::NAMES)),
+    ],
+    nested: &[("env", Kind::Text), ("headers", Kind::Text)],
+    guess_by_part: false,
+};
 
 /// Finds the field of one key below `mcp_servers`, dotted as written. `got` describes its value.
 pub(super) fn place(
@@ -270,32 +271,16 @@ pub(super) fn place(
     got: &str,
     source_of: &Source,
 ) -> Result<EntryPlace, ConfigError> {
-    let (source_of, key) = (source_of.clone(), format!("{key}.{dotted}"));
-    let wrong = |got: String, expected: &str| ConfigError::BadValue {
-        source_of: source_of.clone(),
-        key: key.clone(),
-        wrong: Box::new(Wrong { got, expected: expected.to_owned(), advice: None }),
-    };
+    let key = format!("{key}.{dotted}");
     let Some((name, field)) = dotted.split_once('.') else {
-        return Err(wrong(got.to_owned(), "a section, as in [mcp_servers.NAME]"));
+        return Err(Wrong::new(got, "a section, as in [mcp_servers.NAME]").of(key, source_of.clone()));
     };
+    // A name is a part of the names of tools.
     if !is_name(name) {
-        return Err(wrong(
-            format!("in a section of the name \"{name}\""),
-            "a name of letters, digits, `-` and `_`",
-        ));
+        let wrong = Wrong::new(format!("in a section of the name \"{name}\""), EXPECTED_NAME);
+        return Err(wrong.of(key, source_of.clone()));
     }
-    let kind = match field.split_once('.') {
-        Some(("env" | "headers", inner)) if !inner.is_empty() => Some(Kind::Text),
-        Some(_) | None => FIELDS.iter().find(|(known, _)| *known == field).map(|(_, kind)| *kind),
-    };
-    match kind {
-        Some(kind) => Ok(EntryPlace { section: name.to_owned(), field: field.to_owned(), kind, key }),
-        None => {
-            let nearest = text::nearest(field, FIELDS.iter().map(|(known, _)| *known));
-            Err(ConfigError::UnknownKey { source_of, key, nearest })
-        }
-    }
+    FIELDS.place(name, field, key, source_of)
 }
 
 /// Parses the JSON of the environment variable: an object with an object for each server. `Other` for anything else.
@@ -358,35 +343,23 @@ pub(super) fn incomplete(entries: &[SectionEntry]) -> Vec<ConfigError> {
             (true, true) => "both `command` and `url`",
             (false, false) => "neither `command` nor `url`",
         };
-        Some(ConfigError::BadValue {
-            source_of: source.clone(),
-            key: format!("mcp_servers.{name}"),
-            wrong: Box::new(Wrong {
-                got: got.to_owned(),
-                expected: "`command` for a program, or `url` for a server in the network".to_owned(),
-                advice: None,
-            }),
-        })
+        let wrong = Wrong::new(got, "`command` for a program, or `url` for a server in the network");
+        Some(wrong.of(format!("mcp_servers.{name}"), source.clone()))
     };
     seen.into_iter().filter_map(wrong).collect()
 }
 
 /// Collects the sections by name. Those that [`incomplete`] names are left out.
 pub(super) fn gather(entries: Vec<SectionEntry>) -> BTreeMap<String, ServerSettings> {
-    let mut all: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
-    for SectionEntry { section, field, value, .. } in entries {
-        all.entry(section).or_default().insert(field, value);
-    }
-    all.into_iter().filter_map(|(name, fields)| Some((name.clone(), server(&name, fields)?))).collect()
+    let named = |(name, fields): (String, _)| server(&name, fields).map(|server| (name, server));
+    by_section(entries).into_iter().filter_map(named).collect()
 }
 
 fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSettings> {
     let (env, headers) = (texts(&mut fields, "env."), texts(&mut fields, "headers."));
     let mut take = |field: &str| fields.remove(field);
-    let seconds = |value: Option<Value>, default: u64| {
-        let set: Option<u32> = value.and_then(Value::optional_integer);
-        Duration::from_secs(set.map_or(default, u64::from))
-    };
+    let seconds = |value: Option<Value>, default| value.map_or(Duration::from_secs(default), Value::seconds);
+    let flag = |value: Option<Value>| value.is_some_and(Value::bool);
     let command = take("command").and_then(Value::text);
     let url = take("url").and_then(Value::text);
     let how = match (command, url) {
@@ -395,26 +368,19 @@ fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSetti
             args: take("args").and_then(Value::list).unwrap_or_default(),
             env,
             cwd: take("cwd").and_then(Value::path),
-            sandbox: match (
-                take("sandbox").is_some_and(Value::bool),
-                take("network").is_some_and(Value::bool),
-            ) {
+            sandbox: match (flag(take("sandbox")), flag(take("network"))) {
                 (true, false) => ServerSandbox::Workspace,
                 (true, true) => ServerSandbox::Network,
                 (false, _) => ServerSandbox::None,
             },
         },
         (None, Some(url)) => {
-            let port: Option<u16> = take("oauth.port").and_then(Value::optional_integer);
             let oauth = OAuthSettings {
                 client_id: take("oauth.client_id").and_then(Value::text),
                 client_secret: take("oauth.client_secret").and_then(Value::secret),
                 scopes: take("oauth.scopes").and_then(Value::list).unwrap_or_default(),
-                port: port.unwrap_or_default(),
-                grant: match take("oauth.grant").and_then(Value::text).as_deref() {
-                    Some("client_credentials") => OAuthGrant::ClientCredentials,
-                    Some(_) | None => OAuthGrant::AuthorizationCode,
-                },
+                port: take("oauth.port").map(Value::integer).unwrap_or_default(),
+                grant: take("oauth.grant").map(|value| value.choice(OAuthGrant::named)).unwrap_or_default(),
             };
             ServerTransport::Http { url, headers, oauth }
         }
@@ -424,11 +390,8 @@ fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSetti
         how,
         timeout: seconds(take("timeout"), 10),
         call_timeout: seconds(take("call_timeout"), 120),
-        approval: match take("approval").and_then(Value::text).as_deref() {
-            Some("never") => ServerApproval::Never,
-            Some(_) | None => ServerApproval::Ask,
-        },
-        trusted: take("trusted").is_some_and(Value::bool),
+        approval: take("approval").map(|value| value.choice(ServerApproval::named)).unwrap_or_default(),
+        trusted: flag(take("trusted")),
         prefix: take("prefix").and_then(Value::text).unwrap_or_else(|| name.to_owned()),
         enabled: take("enabled").is_none_or(Value::bool),
         tools: take("tools").and_then(Value::list).unwrap_or_default(),

@@ -10,9 +10,9 @@ use super::choices::{
     ContainerNetwork, DecayConsent, DecayStrategy, Mode, Notify, SandboxChoice, SpanContent, ThemeChoice,
     ThinkingLevel, WebAccess,
 };
-use super::inert::{INERT, InertSetting};
+use super::inert::INERT;
 use super::models;
-use super::problem::Source;
+use super::problem::{NoEffect, Source};
 use super::providers;
 use super::servers;
 use super::typed::Settings;
@@ -56,13 +56,26 @@ pub enum Target {
     Field(fn(&mut Settings, Value)),
     /// The provider and the field that the key names, as `NAME.FIELD`.
     Provider,
+    /// The setting is known and has no effect.
+    Nothing(NoEffect),
 }
 
 impl SettingRow {
-    /// Returns the row of a file key or of one of its aliases.
+    /// Returns the row of a file key or of one of its aliases; for a setting without effect, also of a key inside its
+    /// section.
     #[must_use]
     pub fn find(key: &str) -> Option<&'static SettingRow> {
-        SETTINGS.iter().find(|row| row.names().any(|name| name == key))
+        let is = |row: &SettingRow, name: &str| match key.strip_prefix(name) {
+            Some(rest) => rest.is_empty() || (row.no_effect().is_some() && rest.starts_with('.')),
+            None => false,
+        };
+        known().find(|row| row.names().any(|name| is(row, name)))
+    }
+
+    /// Why setting it has no effect; `None` if it has one.
+    #[must_use]
+    pub fn no_effect(&self) -> Option<NoEffect> {
+        if let Target::Nothing(why) = self.target { Some(why) } else { None }
     }
 
     /// Returns the row of the section with free keys that contains this key, and the rest of the key.
@@ -92,7 +105,7 @@ impl SettingRow {
             (Target::Provider, Some((name, field))) if value != Value::Unset => {
                 settings.own(name).set(field, value);
             }
-            (Target::Provider, _) => {}
+            (Target::Provider | Target::Nothing(_), _) => {}
         }
     }
 
@@ -101,7 +114,7 @@ impl SettingRow {
         std::iter::once(self.key).chain(self.aliases.iter().copied())
     }
 
-    const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+    pub(super) const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
         self
     }
@@ -128,10 +141,10 @@ impl SettingRow {
     }
 }
 
-type Env = &'static [&'static str];
+pub(super) type Env = &'static [&'static str];
 
 /// A setting; by default unset, and allowed for projects only in a trusted folder.
-const fn row(
+pub(super) const fn row(
     key: &'static str,
     env: Env,
     kind: Kind,
@@ -487,42 +500,24 @@ pub static SETTINGS: &[SettingRow] = &[
         |s, v| s.trusted_folders = v.paths().unwrap_or_default()).project(ProjectTrust::Never),
 ];
 
-/// A name that is known, with or without effect.
-pub(super) enum KnownKey {
-    Row(&'static SettingRow),
-    Inert(&'static InertSetting),
-}
-
-impl KnownKey {
-    /// Returns the setting of a file key.
-    pub(super) fn find(key: &str) -> Option<Self> {
-        SettingRow::find(key).map(Self::Row).or_else(|| InertSetting::find(key).map(Self::Inert))
-    }
-
-    /// The key by which it is listed.
-    pub(super) fn key(&self) -> &'static str {
-        match self {
-            Self::Row(row) => row.key,
-            Self::Inert(inert) => inert.key(),
-        }
-    }
+/// All known settings, with and without effect.
+fn known() -> impl Iterator<Item = &'static SettingRow> {
+    SETTINGS.iter().chain(INERT)
 }
 
 /// The keys of all known settings.
 pub(super) fn keys() -> impl Iterator<Item = &'static str> {
-    SETTINGS.iter().map(|row| row.key).chain(INERT.iter().map(InertSetting::key))
+    known().map(|row| row.key)
 }
 
 /// The keys and aliases of all known settings.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let inert = INERT.iter().flat_map(|inert| inert.names.iter().copied());
-    SETTINGS.iter().flat_map(SettingRow::names).chain(inert)
+    known().flat_map(SettingRow::names)
 }
 
 /// The environment names of all known settings.
 pub(super) fn env_names() -> impl Iterator<Item = &'static str> {
-    let inert = INERT.iter().flat_map(|inert| inert.env.iter().copied());
-    SETTINGS.iter().flat_map(|row| row.env.iter().copied()).chain(inert)
+    known().flat_map(|row| row.env.iter().copied())
 }
 
 impl Default for Settings {

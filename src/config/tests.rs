@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::settings::{self, KnownKey};
+use super::settings;
 use super::*;
 
 /// Sources for the workspace `/ws` of a user whose home is `/home/u`.
@@ -428,24 +428,21 @@ fn every_setting_of_the_seed_is_answered() {
     let variables: BTreeSet<&str> = SEED.iter().map(|(_, env, _)| *env).collect();
     assert_eq!((fields.len(), variables.len()), (35, 36));
     for (key, env, text) in SEED {
-        let known = KnownKey::find(key).unwrap_or_else(|| panic!("{key} is not known"));
-        let (variables, in_file) = match &known {
-            KnownKey::Row(row) => (row.env, toml_text(row.kind, text)),
-            KnownKey::Inert(inert) => (inert.env, format!("'{text}'")),
-        };
-        assert!(variables.contains(env), "{key}: {env}");
+        let known = SettingRow::find(key).unwrap_or_else(|| panic!("{key} is not known"));
+        let in_file = toml_text(known.kind, text);
+        assert!(known.env.contains(env), "{key}: {env}");
         let by_file = sources().user(&format!("{key} = {in_file}")).loaded();
         let by_env = sources().env(env, text).loaded();
         let expected = ["/home/u/.config/co/config.toml:1".to_owned(), format!("environment {env}")];
         for (loaded, source) in [by_file, by_env].iter().zip(expected) {
-            let value = loaded.values.iter().find(|value| value.row.key == known.key());
-            match (&known, value) {
-                (KnownKey::Row(_), Some(value)) => assert_eq!(value.source.to_string(), source, "{key}"),
-                (KnownKey::Inert(_), None) => {
+            let value = loaded.values.iter().find(|value| value.row.key == known.key);
+            match (known.no_effect(), value) {
+                (None, Some(value)) => assert_eq!(value.source.to_string(), source, "{key}"),
+                (Some(_), None) => {
                     let warnings = lines(&loaded.warnings);
                     assert!(warnings.starts_with(&format!("{source}: `")), "{key}: {warnings}");
                     assert_eq!(loaded.warnings.len(), 1, "{warnings}");
-                    assert!(effect(loaded, known.key()).ends_with(&format!("(set: {source})")), "{key}");
+                    assert!(effect(loaded, known.key).ends_with(&format!("(set: {source})")), "{key}");
                 }
                 (_, value) => panic!("{key}: in effect is {}", value.is_some()),
             }
@@ -720,7 +717,7 @@ fn the_table_is_sound() {
     for row in SETTINGS {
         assert!(!row.env.is_empty() || row.kind.is_section(), "{}", row.key);
     }
-    for doc in SETTINGS.iter().map(|row| row.doc).chain(INERT.iter().map(|inert| inert.doc)) {
+    for doc in SETTINGS.iter().chain(INERT).map(|row| row.doc) {
         assert!(!doc.is_empty() && !doc.ends_with('.'), "{doc}");
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use crate::stdx::beneath::BaseFolder;
+use crate::stdx::fs::is_missing;
 use crate::stdx::paths::{PathError, confine};
 
 /// Maximum size of a text, in bytes.
@@ -57,9 +58,7 @@ pub fn read_inside(folder: &Path, name: &str) -> io::Result<Option<String>> {
 fn text_of(file: io::Result<File>) -> io::Result<Option<String>> {
     let file = match file {
         Ok(file) => file,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
+        Err(error) if is_missing(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
     if !file.metadata()?.is_file() {

@@ -15,7 +15,7 @@ use super::texts::{
     INSTRUCTIONS, PROJECT_COMMANDS, PROJECT_KNOWLEDGE, markdown_below, read_bounded, read_inside,
 };
 use crate::stdx::beneath::BaseFolder;
-use crate::stdx::fs::{create_private_dir, open_private, write_private};
+use crate::stdx::fs::{lock_private, write_private};
 use crate::stdx::paths::{PathError, confine};
 
 /// Whether the user trusts what the folder in which `co` works brings along.
@@ -204,9 +204,7 @@ impl TrustRecord {
         change: impl FnOnce(Option<Contents>) -> Option<Contents>,
     ) -> io::Result<()> {
         let Some(path) = Self::of(env).path else { return Ok(()) };
-        path.parent().map_or(Ok(()), create_private_dir)?;
-        let lock = open_private(&path.with_extension("lock"))?;
-        lock.lock()?;
+        let _lock = lock_private(&path.with_extension("lock"))?;
         let mut folders = Self::of(env).folders;
         let before = folders.remove(folder);
         folders.extend(change(before).map(|contents| (folder.to_owned(), contents)));

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobSet};
 use serde_json::{Value, json};
 use tracing::Instrument as _;
 use uuid::Uuid;
@@ -68,11 +68,9 @@ impl CommandHook {
 
     async fn run_once(&self, input: &HookInput) -> Tried {
         let event = input.subject.event();
-        let (file, args) = match &self.def.command {
-            HookCommand::Program { args, .. } => {
-                (program(&self.def, &self.at), args.iter().map(OsString::from).collect())
-            }
-            HookCommand::Shell { line } => (program(&self.def, &self.at), vec!["-c".into(), line.into()]),
+        let args = match &self.def.command {
+            HookCommand::Program { args, .. } => args.iter().map(OsString::from).collect(),
+            HookCommand::Shell { line } => vec!["-c".into(), line.into()],
         };
         let mut env = self.env.clone();
         let mark = format!("hook/{}", Uuid::now_v7().simple());
@@ -82,7 +80,8 @@ impl CommandHook {
             ("CO_SESSION".to_owned(), input.session.clone()),
             ("CO_WORKSPACE".to_owned(), input.workspace.display().to_string()),
         ]);
-        let program = Program { file, args, cwd: input.workspace.clone(), env, input: None, errors: None };
+        let (file, cwd) = (program(&self.def, &self.at), input.workspace.clone());
+        let program = Program { file, args, cwd, env, input: None, errors: None };
         let told = told(input).to_string();
         let ran = run(program, told.as_bytes(), self.def.timeout).await;
         // Processes that left the hook's process group are ended too.
@@ -147,22 +146,16 @@ struct Wants {
 
 impl Wants {
     fn of(def: &HookDef) -> Self {
-        let mut set = GlobSetBuilder::new();
         // The patterns were checked when the definition was parsed.
-        for glob in def.tools.iter().filter_map(|pattern| Glob::new(pattern).ok()) {
-            set.add(glob);
-        }
-        let tools = (!def.tools.is_empty()).then(|| set.build().unwrap_or_default());
+        let globs = def.tools.iter().filter_map(|pattern| Glob::new(pattern).ok());
+        let tools = (!def.tools.is_empty()).then(|| GlobSet::new(globs).unwrap_or_default());
         Self { events: def.events.clone(), tools }
     }
 
     fn include(&self, event: HookEvent, tool: Option<&ToolName>) -> bool {
         let tool = tool.filter(|_| event.is_about_a_call());
-        let named = match (&self.tools, tool) {
-            (Some(tools), Some(tool)) => tools.is_match(tool.as_str()),
-            (None, _) | (_, None) => true,
-        };
-        named && self.events.contains(&event)
+        let mut tools = self.tools.iter().zip(tool);
+        self.events.contains(&event) && tools.all(|(tools, tool)| tools.is_match(tool.as_str()))
     }
 }
 
@@ -180,17 +173,13 @@ impl Unfit {
     /// Reports this to the user, once.
     pub fn tell(&self, def: &HookDef, notices: &HookNotices) {
         let name = &def.name;
-        let (key, text) = match self {
+        match self {
             Self::Changed { hash } => {
                 let text = format!("hook {name} has changed and does not run: `co hooks trust {name}`");
-                (format!("{hash} changed"), text)
+                notices.tell(format!("{hash} changed"), text);
             }
-            Self::Broken(broken) => {
-                let text = format!("hook {name} cannot run: {}", sanitize_line(&broken.to_string()));
-                (text.clone(), text)
-            }
-        };
-        notices.tell(key, text);
+            Self::Broken(_) => notices.tell(self.reason(def), self.reason(def)),
+        }
     }
 
     /// The reason with which calls ask that the hook should have examined.

@@ -74,8 +74,8 @@ const MOST_HOOKS: usize = 100;
 /// Maximum characters of a name.
 const LONGEST_NAME: usize = 64;
 
-/// Default time limit of a hook in seconds; the next constant is the maximum.
-const USUAL_TIMEOUT: u64 = 10;
+/// Default time limit of a hook; the next constant is the maximum, in seconds.
+const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST_TIMEOUT: u64 = 600;
 
 const KEYS: [&str; 5] = ["name", "event", "tool", "command", "timeout"];
@@ -94,16 +94,12 @@ pub fn parse(text: &str, path: &Path, scope: HookScope) -> Result<Vec<HookDef>, 
     let mut hooks: Vec<HookDef> = Vec::new();
     for (key, item) in document.as_table() {
         let at = position(document.as_table().key(key));
-        match item.as_array_of_tables() {
-            Some(tables) if key == "hook" => {
-                for table in tables {
-                    hooks.extend(reading.hook(table, scope));
-                }
-            }
-            Some(_) | None if key == "hook" => {
+        match item.as_array_of_tables().filter(|_| key == "hook") {
+            Some(tables) => hooks.extend(tables.iter().filter_map(|table| reading.hook(table, scope))),
+            None if key == "hook" => {
                 reading.problem(at, "`hook` is written as a section [[hook]] for each hook".to_owned());
             }
-            Some(_) | None => {
+            None => {
                 let what = format!("`{}` is not allowed here; hooks are [[hook]] sections", shown(key));
                 reading.problem(at, what);
             }
@@ -145,7 +141,7 @@ impl Reading<'_> {
                 self.problem(position(table.key(key)), what);
             }
         }
-        let name = table.get("name").and_then(|item| self.given_name(item, position(table.key("name"))));
+        let name = field(table, "name").and_then(|(at, item)| self.given_name(item, at));
         let events = self.events(table, at);
         let tools = self.tools(table, &events);
         let command = self.command(table, at);
@@ -167,33 +163,28 @@ impl Reading<'_> {
             let fits = (1..=LONGEST_NAME).contains(&name.chars().count());
             fits && name.chars().all(is_of_a_name) && HookEvent::named(name).is_none()
         };
-        match item.as_str().filter(good) {
-            Some(name) => Some(name.to_owned()),
-            None => {
-                let what = format!(
-                    "`name` must be at most {LONGEST_NAME} letters, digits, `-`, `_` and `.`, and not the name of an event"
-                );
-                self.problem(at, what);
-                None
-            }
+        let name = item.as_str().filter(good).map(str::to_owned);
+        if name.is_none() {
+            let what = format!(
+                "`name` must be at most {LONGEST_NAME} letters, digits, `-`, `_` and `.`, and not the name of an event"
+            );
+            self.problem(at, what);
         }
+        name
     }
 
     fn events(&mut self, table: &Table, at: usize) -> Vec<HookEvent> {
-        let Some(item) = table.get("event") else {
+        let Some((at, item)) = field(table, "event") else {
             self.problem(
                 at,
                 format!("a hook needs `event`: one of {}, or a list of them", events_in_words()),
             );
             return Vec::new();
         };
-        let at = position(table.key("event"));
         let mut found = BTreeSet::new();
         for word in self.texts(item, "event", at) {
             match HookEvent::named(&word) {
-                Some(event) => {
-                    found.insert(event);
-                }
+                Some(event) => drop(found.insert(event)),
                 None => {
                     let guess = nearest(&word, HookEvent::NAMES.iter().copied());
                     let guess = guess.map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
@@ -205,8 +196,7 @@ impl Reading<'_> {
     }
 
     fn tools(&mut self, table: &Table, events: &[HookEvent]) -> Vec<String> {
-        let Some(item) = table.get("tool") else { return Vec::new() };
-        let at = position(table.key("tool"));
+        let Some((at, item)) = field(table, "tool") else { return Vec::new() };
         if !events.is_empty() && !events.iter().any(|event| event.is_about_a_call()) {
             let what = "`tool` is only for PreToolUse, PostToolUse and PostToolUseFailure".to_owned();
             self.problem(at, what);
@@ -226,12 +216,11 @@ impl Reading<'_> {
     }
 
     fn command(&mut self, table: &Table, at: usize) -> Option<HookCommand> {
-        let Some(item) = table.get("command") else {
+        let Some((at, item)) = field(table, "command") else {
             let what = "a hook needs `command`: [\"program\", \"argument\"], or a string for `sh -c`";
             self.problem(at, what.to_owned());
             return None;
         };
-        let at = position(table.key("command"));
         if let Some(line) = item.as_str() {
             if line.trim().is_empty() || line.contains('\0') {
                 self.problem(at, "`command` is empty, or contains a zero byte".to_owned());
@@ -252,16 +241,14 @@ impl Reading<'_> {
     }
 
     fn timeout(&mut self, table: &Table) -> Duration {
-        let Some(item) = table.get("timeout") else { return Duration::from_secs(USUAL_TIMEOUT) };
+        let Some((at, item)) = field(table, "timeout") else { return USUAL_TIMEOUT };
         let seconds = item.as_integer().and_then(|seconds| u64::try_from(seconds).ok());
-        match seconds.filter(|seconds| (1..=LONGEST_TIMEOUT).contains(seconds)) {
-            Some(seconds) => Duration::from_secs(seconds),
-            None => {
-                let what = format!("`timeout` must be a whole number of seconds from 1 to {LONGEST_TIMEOUT}");
-                self.problem(position(table.key("timeout")), what);
-                Duration::from_secs(USUAL_TIMEOUT)
-            }
+        let seconds = seconds.filter(|seconds| (1..=LONGEST_TIMEOUT).contains(seconds));
+        if seconds.is_none() {
+            let what = format!("`timeout` must be a whole number of seconds from 1 to {LONGEST_TIMEOUT}");
+            self.problem(at, what);
         }
+        seconds.map_or(USUAL_TIMEOUT, Duration::from_secs)
     }
 
     /// A text, or a list of at least one text.
@@ -270,13 +257,11 @@ impl Reading<'_> {
             Some(array) => array.iter().map(|one| one.as_str().map(str::to_owned)).collect(),
             None => item.as_value().and_then(Value::as_str).map(|text| vec![text.to_owned()]),
         };
-        match texts.filter(|texts| !texts.is_empty()) {
-            Some(texts) => texts,
-            None => {
-                self.problem(at, format!("`{key}` must be a string or a list of strings"));
-                Vec::new()
-            }
+        let texts = texts.unwrap_or_default();
+        if texts.is_empty() {
+            self.problem(at, format!("`{key}` must be a string or a list of strings"));
         }
+        texts
     }
 
     /// Names the hooks that have no name; a duplicate name is a problem.
@@ -318,6 +303,12 @@ fn events_in_words() -> String {
 
 fn shown(text: &str) -> String {
     truncate(&sanitize_line(text), 60)
+}
+
+/// Returns a field of a hook, and where its key is.
+fn field<'t>(table: &'t Table, key: &str) -> Option<(usize, &'t Item)> {
+    let (key, item) = table.get_key_value(key)?;
+    Some((position(Some(key)), item))
 }
 
 fn position(key: Option<&Key>) -> usize {

@@ -78,24 +78,16 @@ async fn spoken(program: Program, input: &[u8], output: &mut Kept, errors: &mut 
     };
     let talking = async { tokio::join!(feeding, read(stdout, output), read(stderr, errors)) };
     tokio::pin!(talking);
-    let mut pipes = Pipes::Open;
-    let status = loop {
-        tokio::select! {
-            status = &mut exit => break status,
-            _ = &mut talking, if pipes == Pipes::Open => pipes = Pipes::Closed,
+    let status = tokio::select! {
+        status = &mut exit => {
+            // Another process may hold the pipes open.
+            let _ = timeout(DRAIN, talking).await;
+            status
         }
+        _ = &mut talking => exit.await,
     };
-    if pipes == Pipes::Open {
-        let _ = timeout(DRAIN, talking).await;
-    }
     drop(group);
     status.unwrap_or_else(|_| Err(io::Error::other("nobody can say how it ended")))
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pipes {
-    Open,
-    Closed,
 }
 
 /// Reads to the end. Surplus output is read and dropped, so that the program is never blocked.

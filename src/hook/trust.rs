@@ -219,9 +219,7 @@ impl TrustedContents {
 
     /// Writes the list, readable only by the owner.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        if let Some(folder) = path.parent() {
-            create_private_dir(folder)?;
-        }
+        path.parent().map_or(Ok(()), create_private_dir)?;
         write_private(path, &serde_json::to_vec_pretty(self)?)
     }
 

@@ -197,6 +197,21 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Whether a file could not be opened because there is none of its name.
+#[must_use]
+pub fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Takes the lock of a private file, which is made with its folder if it is missing. Processes that want it too wait until
+/// the file is dropped. Blocking.
+pub fn lock_private(path: &Path) -> io::Result<File> {
+    path.parent().map_or(Ok(()), create_private_dir)?;
+    let file = open_private(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
 /// Overwrites the file in place, and truncates it if it was longer. A file that is truncated to nothing first would be
 /// written to the disk as soon as it is closed, on file systems that guard against power cuts that way. Readers may see the
 /// new text with the end of the old one.

@@ -3,16 +3,15 @@
 use super::trust::{TrustedTexts, is_command};
 use super::world::World;
 use crate::command::CommandFile;
-use crate::config::{PROJECT_COMMANDS, markdown_below, read_bounded, user_file};
+use crate::config::{PROJECT_COMMANDS, markdown_below, read_bounded};
 
 /// Returns the files in the order in which they count, and what is wrong with others; `trusted` is what counts of the
 /// session's folder.
 #[must_use]
 pub fn command_files(world: &World, trusted: TrustedTexts) -> (Vec<CommandFile>, Vec<String>) {
     let (mut files, mut problems) = (Vec::new(), Vec::new());
-    let own = user_file(&world.env).and_then(|file| Some(file.parent()?.join("commands")));
     // The user may keep the folder elsewhere and link it here.
-    if let Some(root) = own.and_then(|root| root.canonicalize().ok()) {
+    if let Some(root) = world.config_dir().and_then(|folder| folder.join("commands").canonicalize().ok()) {
         let (names, problem) = markdown_below(&root);
         problems.extend(problem.map(|problem| format!("{}: {problem}", root.display())));
         for name in names {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::World;
-use crate::config::{FolderTrust, PROJECT_FILES, Settings, read_bounded, user_file};
+use crate::config::{FolderTrust, PROJECT_FILES, Settings, read_bounded};
 use crate::hook::Hook;
 use crate::hook::command::{CommandHook, Missing, Unfit};
 use crate::hook::file::{HookDef, HookProblem, HookScope, parse};
@@ -56,9 +56,8 @@ impl HookFiles {
         child_env: Vec<(String, String)>,
         notices: Arc<HookNotices>,
     ) -> Self {
-        let user = user_file(&world.env).and_then(|file| Some(file.parent()?.join(USER_HOOKS)));
-        let home = world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        Self { user, trusted: settings.data_dir.join(TRUSTED), home, child_env, notices }
+        let user = world.config_dir().map(|folder| folder.join(USER_HOOKS));
+        Self { user, trusted: settings.data_dir.join(TRUSTED), home: world.home(), child_env, notices }
     }
 
     /// Returns the user's own file; `None` without a home folder.
@@ -111,12 +110,10 @@ impl HookFiles {
         for problem in problems {
             self.notices.tell(problem.clone(), format!("{problem}; every call asks until this is fixed"));
         }
-        let at = self.whereabouts(folder);
         for FoundHook { def, state } in found {
             let unfit = match state {
                 ContentState::Trusted { hash } => {
-                    let (env, notices) = (self.child_env.clone(), Arc::clone(&self.notices));
-                    hooks.push(Arc::new(CommandHook::new(def, hash, at.clone(), env, notices)));
+                    hooks.push(Arc::new(self.command(def, hash, folder)));
                     continue;
                 }
                 ContentState::New { hash } => {
@@ -136,7 +133,7 @@ impl HookFiles {
         hooks
     }
 
-    /// Returns a runnable hook, for a trial. The content `hash` must be trusted.
+    /// Returns a runnable hook. The content `hash` must be trusted.
     pub fn command(&self, def: HookDef, hash: String, folder: &Path) -> CommandHook {
         let (env, notices) = (self.child_env.clone(), Arc::clone(&self.notices));
         CommandHook::new(def, hash, self.whereabouts(folder), env, notices)

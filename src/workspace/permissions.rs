@@ -14,9 +14,7 @@ use super::hooks::HookFiles;
 use super::project_memories::TrustedProjects;
 use super::rules::{RuleBook, counting};
 use super::told::is_new;
-use super::trust::{
-    Belongings, TOLD, TrustChange, TrustError, TrustedTexts, has_belongings, trustable, write_trust,
-};
+use super::trust::{Belongings, TOLD, TrustChange, TrustError, has_belongings, trustable, write_trust};
 use crate::agent::driver::AgentEnv;
 use crate::approval::rules::{RuleSet, RulesHealth};
 use crate::approval::{AutoApprove, Policy};
@@ -118,7 +116,7 @@ impl Permissions {
 
     /// Updates the trust and the hooks of a session's folder.
     pub async fn refresh(&self, env: &mut AgentEnv) {
-        env.place.trust = self.trust_of(&env.place.folder);
+        env.place.trust = self.trusted.trust_of(&env.place.folder);
         env.hooks = self.hooks_of(&env.place.folder).await;
     }
 
@@ -182,18 +180,8 @@ impl Permissions {
     /// Returns a note if the project has rules that are not in effect.
     pub fn untrusted_rules(&self, folder: &Path) -> Option<String> {
         let file = RuleBook::project_file(folder);
-        let withheld = self.trust_of(folder) == FolderTrust::Untrusted && file.is_file();
+        let withheld = self.trusted.trust_of(folder) == FolderTrust::Untrusted && file.is_file();
         withheld.then(|| format!("{} is ignored; `co trust` enables it", file.display()))
-    }
-
-    /// Returns whether a folder is trusted now.
-    pub fn trust_of(&self, folder: &Path) -> FolderTrust {
-        self.trusted.trust_of(folder)
-    }
-
-    /// Returns the contents of a folder that is trusted now, and what is wrong with other files there. Blocking.
-    pub fn trusted_contents(&self, folder: &Path) -> TrustedTexts {
-        self.trusted.contents(folder)
     }
 
     /// Trusts a folder with the contents shown to the user, permanently; returns the file in which that is stored.
@@ -213,7 +201,7 @@ impl Permissions {
 
     /// Returns a notice about the contents of an untrusted folder that are not in effect, once for each content.
     pub async fn untrusted_notice(&self, folder: &Path) -> Option<String> {
-        if self.trust_of(folder) == FolderTrust::Trusted || !has_belongings(folder) {
+        if self.trusted.trust_of(folder) == FolderTrust::Trusted || !has_belongings(folder) {
             return None;
         }
         let (world, folder) = (self.world.clone(), folder.to_owned());

@@ -15,7 +15,7 @@ use crate::agent::prompt::{
     Steering, TemplateValues,
 };
 use crate::command::code;
-use crate::config::{Contents, INSTRUCTIONS, PROJECT_KNOWLEDGE, Settings, read_bounded, user_file};
+use crate::config::{Contents, INSTRUCTIONS, PROJECT_KNOWLEDGE, Settings, read_bounded};
 use crate::stdx::text::sanitize_line;
 
 /// The most names of personalities or aspects that are read in a folder.
@@ -32,9 +32,8 @@ pub struct Prompts {
 
 impl Prompts {
     pub fn new(world: &World, settings: &Settings) -> Self {
-        let config = user_file(&world.env).and_then(|file| Some(file.parent()?.to_owned()));
         let personality = Mutex::new(settings.personality.clone());
-        Self { config, personality, told: Mutex::default(), news: Mutex::default() }
+        Self { config: world.config_dir(), personality, told: Mutex::default(), news: Mutex::default() }
     }
 
     /// Returns the personality in use: the one that is set, or the default if there is none of that name. Blocking.

@@ -25,10 +25,8 @@ pub use self::tried::{Suggestion, suggestions, tried};
 
 use super::World;
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource, RulesHealth};
-use crate::config::{
-    FolderTrust, PROJECT_FILES, ServerApproval, ServerSettings, Settings, read_bounded, user_file,
-};
-use crate::stdx::fs::{create_private_dir, fingerprint, write_private};
+use crate::config::{FolderTrust, PROJECT_FILES, ServerApproval, ServerSettings, Settings, read_bounded};
+use crate::stdx::fs::{create_private_dir, fingerprint, is_missing, write_private};
 use crate::store::Store;
 
 /// Bytes that are read of a file; one more than rules may have, so that a longer file is detected.
@@ -72,13 +70,15 @@ enum Stamp {
 
 impl RuleBook {
     pub fn new(world: &World, settings: &Settings) -> Self {
-        Self {
-            user: user_file(&world.env).map(|file| file.with_file_name("rules.toml")),
-            home: world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
+        let book = Self {
+            user: world.config_dir().map(|folder| folder.join("rules.toml")),
+            home: world.home(),
             kept: settings.data_dir.join("rules"),
-            of_servers: Mutex::new(rules_of_servers(user_file(&world.env), &settings.mcp_servers)),
+            of_servers: Mutex::default(),
             state: Mutex::default(),
-        }
+        };
+        book.take_servers(&settings.mcp_servers);
+        book
     }
 
     /// Returns the user's own file, which may not exist; `None` without a home folder.
@@ -163,28 +163,28 @@ impl RuleBook {
             RuleSource::Project { .. } => read_bounded(path).map_err(|error| unread(&error)),
             RuleSource::Session | RuleSource::User { .. } => text_of(path),
         };
-        let problems = match text {
+        let last_good = || {
+            let parsed = || RuleSet::parse(&text_of(&kept).ok()??, source, self.home()).ok();
+            before.map(|known| known.rules).or_else(parsed).unwrap_or_default()
+        };
+        let (rules, problems) = match text {
             Ok(None) => {
                 // Removed rules must not come back with the next mistake.
                 let _ = fs::remove_file(&kept);
-                return KnownRules { stamp, rules: Vec::new(), problems: Vec::new() };
+                (Vec::new(), Vec::new())
             }
             Ok(Some(text)) => match RuleSet::parse(&text, source, self.home()) {
                 Ok(rules) => {
                     // Without the copy a later mistake disables these rules until it is repaired: all asks.
                     let _ =
                         create_private_dir(&self.kept).and_then(|()| write_private(&kept, text.as_bytes()));
-                    return KnownRules { stamp, rules, problems: Vec::new() };
+                    (rules, Vec::new())
                 }
-                Err(problems) => problems,
+                Err(problems) => (last_good(), problems),
             },
-            Err(what) => vec![RuleProblem { place: path.display().to_string(), what }],
+            Err(what) => (last_good(), vec![RuleProblem { place: path.display().to_string(), what }]),
         };
-        let rules = before.map(|known| known.rules).or_else(|| {
-            let text = text_of(&kept).ok()??;
-            RuleSet::parse(&text, source, self.home()).ok()
-        });
-        KnownRules { stamp, rules: rules.unwrap_or_default(), problems }
+        KnownRules { stamp, rules, problems }
     }
 }
 
@@ -212,9 +212,7 @@ pub fn text_of(path: &Path) -> Result<Option<String>, String> {
     let failed = |error: io::Error| unread(&error);
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
+        Err(error) if is_missing(&error) => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
     if !metadata.is_file() {
@@ -235,9 +233,7 @@ pub fn text_of(path: &Path) -> Result<Option<String>, String> {
 fn stamp(path: &Path) -> Stamp {
     match fs::metadata(path) {
         Ok(is) => Stamp::There { inode: is.ino(), length: is.len(), modified: (is.mtime(), is.mtime_nsec()) },
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Stamp::Missing
-        }
+        Err(error) if is_missing(&error) => Stamp::Missing,
         Err(_) => Stamp::Hidden,
     }
 }

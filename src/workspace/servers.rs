@@ -1,4 +1,4 @@
-//! The tool servers of a project: those of its file `.mcp.json`, if its folder is trusted, each by the content of its
+//! The settings of a run, and with them the tool servers of a project: those of its file `.mcp.json`, if its folder is trusted, each by the content of its
 //! definition and of the files that its command names. The user's own servers precede them by name. Blocking.
 
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use super::told::is_new;
 use super::world::World;
 use crate::command::code;
 use crate::config::{
-    ConfigWarning, FolderTrust, Loaded, PROJECT_SERVERS, ServerScope, ServerSettings, ServerTransport,
-    Settings, Source, filled_in, project_servers, read_bounded,
+    self, ConfigError, ConfigWarning, FolderTrust, Loaded, PROJECT_SERVERS, ProjectServers, ServerScope,
+    ServerSettings, ServerTransport, Settings, Source, filled_in, project_servers, read_bounded,
 };
 use crate::hook::trust::{Broken, ContentHash, ContentState, TrustedContents, Whereabouts};
 use crate::tool::mcp::shown;
@@ -27,8 +27,15 @@ const TRUSTED: &str = "trusted_servers.json";
 /// The beginning of the hashed content; changes with the way of hashing.
 const FORM: &[u8] = b"co server 1\n";
 
-/// Adds the servers of the project to settings that were just loaded.
-pub(super) fn add_project_servers(loaded: &mut Loaded, world: &World) {
+/// Reads the settings of this run: from the files that exist, the environment, and `flags` as pairs of name and text. The
+/// servers of a trusted project are among them.
+pub fn load_settings(world: &World, flags: Vec<(String, String)>) -> Result<Loaded, Vec<ConfigError>> {
+    let mut loaded = config::load(&config::read_sources(&world.workspace, world.env.clone(), flags)?)?;
+    add_project_servers(&mut loaded, world);
+    Ok(loaded)
+}
+
+fn add_project_servers(loaded: &mut Loaded, world: &World) {
     let file = world.workspace.join(PROJECT_SERVERS);
     let warn = |loaded: &mut Loaded, why: String| {
         loaded.warnings.push(ConfigWarning::ProjectError { why: format!("{}: {why}", file.display()) });
@@ -40,12 +47,7 @@ pub(super) fn add_project_servers(loaded: &mut Loaded, world: &World) {
     if loaded.trust == FolderTrust::Untrusted || are_replaced {
         return;
     }
-    let found = match read_bounded(&file) {
-        Ok(None) => return,
-        Ok(Some(text)) => project_servers(&text),
-        Err(error) => Err(error.to_string()),
-    };
-    let found = match found {
+    let found = match read(&file) {
         Ok(found) => found,
         Err(why) => return warn(loaded, why),
     };
@@ -82,14 +84,15 @@ fn look_alike(one: &str, other: &str) -> bool {
     one.starts_with(&other) || other.starts_with(&one)
 }
 
+/// Reads a project's file; without one there are no servers.
+fn read(file: &Path) -> Result<ProjectServers, String> {
+    let text = read_bounded(file).map_err(|error| error.to_string())?;
+    text.map_or_else(|| Ok(ProjectServers::new()), |text| project_servers(&text))
+}
+
 /// Returns the servers of a folder's file, each with its command or address; none if there is no file.
 pub(super) fn servers_of(folder: &Path) -> Result<Vec<(String, String)>, String> {
-    let read = match read_bounded(&folder.join(PROJECT_SERVERS)) {
-        Ok(None) => return Ok(Vec::new()),
-        Ok(Some(text)) => project_servers(&text),
-        Err(error) => Err(error.to_string()),
-    };
-    let found = read.map_err(|why| format!("{PROJECT_SERVERS}: {why}"))?;
+    let found = read(&folder.join(PROJECT_SERVERS)).map_err(|why| format!("{PROJECT_SERVERS}: {why}"))?;
     let place = |server: Result<ServerSettings, String>| {
         server.map_or_else(|why| format!("ignored: {why}"), |settings| shown(&settings))
     };
@@ -122,8 +125,7 @@ fn content(name: &str, settings: &ServerSettings, world: &World) -> Result<Strin
     hash.part(name.as_bytes());
     settings.written().iter().for_each(|line| hash.part(line.as_bytes()));
     if let ServerTransport::Program { command, args, env, .. } = &settings.how {
-        let home = world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        let at = Whereabouts { workspace: world.workspace.clone(), home };
+        let at = Whereabouts { workspace: world.workspace.clone(), home: world.home() };
         let path = command.contains('/').then(|| world.workspace.join(command));
         let filled =
             |text: &str| filled_in(text, &world.env).map_err(|_| Broken::Unclear { word: text.to_owned() });

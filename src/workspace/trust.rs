@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 
 use super::hooks::{PROJECT_HOOKS, defined};
-use super::servers::servers_of;
-use super::settings::load_settings;
+use super::servers::{load_settings, servers_of};
 use super::world::World;
 use crate::accounts::login::WriteError;
 use crate::approval::WorkspaceKind;
@@ -22,6 +21,7 @@ use crate::config::{
 use crate::hook::file::HookScope;
 use crate::stdx::fs::Fingerprinter;
 use crate::stdx::secrecy::shown_address;
+use crate::stdx::text::count;
 use crate::store::StoreError;
 use crate::tool::DiffKind;
 use crate::tool::diff::diff;
@@ -137,68 +137,41 @@ impl Belongings {
     }
 
     fn rules(&mut self, folder: &Path, world: &World) {
-        let home = world.env.get("HOME").map(Path::new);
         let path = folder.join(PROJECT_RULES);
         let Ok(Some(text)) = read_bounded(&path) else { return };
-        match RuleSet::parse(&text, &RuleSource::Project { path, line: 1 }, home) {
+        match RuleSet::parse(&text, &RuleSource::Project { path, line: 1 }, world.home().as_deref()) {
             Ok(rules) => self.rules = rules.len(),
             Err(problems) => self.problems.extend(problems.iter().map(ToString::to_string)),
         }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.settings.is_empty()
-            && self.rules == 0
-            && self.memories == 0
-            && self.hooks.is_empty()
-            && self.servers.is_empty()
-            && self.texts.is_empty()
-            && self.commands == 0
-            && self.problems.is_empty()
+        self.parts().is_empty()
     }
 
     /// Returns a short description in Markdown.
     pub fn in_words(&self) -> String {
-        let mut parts = Vec::new();
-        if !self.settings.is_empty() {
-            let keys: Vec<_> = self.settings.iter().map(|key| code(key)).collect();
-            parts.push(format!("settings ({})", keys.join(", ")));
-        }
-        match self.rules {
-            0 => {}
-            1 => parts.push("1 rule".to_owned()),
-            many => parts.push(format!("{many} rules")),
-        }
-        match self.memories {
-            0 => {}
-            1 => parts.push("1 memory".to_owned()),
-            many => parts.push(format!("{many} memories")),
-        }
-        if !self.hooks.is_empty() {
-            let names: Vec<_> = self.hooks.iter().map(|(name, _, _)| code(name)).collect();
-            parts.push(format!("hooks ({})", names.join(", ")));
-        }
-        if !self.servers.is_empty() {
-            let names: Vec<_> = self.servers.iter().map(|(name, _)| code(name)).collect();
-            parts.push(format!("tool servers ({})", names.join(", ")));
-        }
-        if !self.texts.is_empty() {
-            let names: Vec<_> = self.texts.iter().map(|name| code(name)).collect();
-            parts.push(format!("texts for the model ({})", names.join(", ")));
-        }
-        match self.commands {
-            0 => {}
-            1 => parts.push("1 command".to_owned()),
-            many => parts.push(format!("{many} commands")),
-        }
-        if !self.problems.is_empty() {
-            parts.push("files that cannot be read".to_owned());
-        }
-        match parts.split_last() {
+        match self.parts().split_last() {
             None => "nothing that needs trust".to_owned(),
             Some((last, [])) => last.clone(),
             Some((last, before)) => format!("{} and {last}", before.join(", ")),
         }
+    }
+
+    /// Returns each kind of what there is, in Markdown.
+    fn parts(&self) -> Vec<String> {
+        let counted = |number: usize, one: &str| (number > 0).then(|| count(number, one));
+        let parts = [
+            named("settings", self.settings.iter()),
+            counted(self.rules, "rule"),
+            counted(self.memories, "memory"),
+            named("hooks", self.hooks.iter().map(|(name, _, _)| name)),
+            named("tool servers", self.servers.iter().map(|(name, _)| name)),
+            named("texts for the model", self.texts.iter()),
+            counted(self.commands, "command"),
+            (!self.problems.is_empty()).then(|| "files that cannot be read".to_owned()),
+        ];
+        parts.into_iter().flatten().collect()
     }
 
     /// Returns a hash of the contents.
@@ -213,6 +186,12 @@ impl Belongings {
         }
         all.finish()
     }
+}
+
+/// Says what things of one kind are called, if there are any.
+fn named<'a>(kind: &str, names: impl Iterator<Item = &'a String>) -> Option<String> {
+    let names: Vec<String> = names.map(|name| code(name)).collect();
+    (!names.is_empty()).then(|| format!("{kind} ({})", names.join(", ")))
 }
 
 /// Whether a file of a project's contents is a command.
@@ -338,7 +317,7 @@ pub fn write_trust(world: &World, folder: &Path, change: &TrustChange) -> Result
 }
 
 fn write_list(world: &World, folder: &Path, change: &TrustChange) -> Result<PathBuf, WriteError> {
-    let home = world.env.get("HOME").map(PathBuf::from);
+    let home = world.home();
     let is_it = |value: &Value| {
         let named = value.as_str().map(|text| match (text.strip_prefix("~/"), &home) {
             (Some(rest), Some(home)) => home.join(rest),

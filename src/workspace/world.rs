@@ -51,10 +51,22 @@ impl World {
         })
     }
 
+    /// Returns the user's home folder, if it is known.
+    #[must_use]
+    pub fn home(&self) -> Option<PathBuf> {
+        self.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+    }
+
+    /// Returns the folder of the user's settings; `None` without a home folder.
+    #[must_use]
+    pub fn config_dir(&self) -> Option<PathBuf> {
+        user_file(&self.env)?.parent().map(Path::to_owned)
+    }
+
     /// Returns the folders of `co` itself: settings, rules and hooks, and data with keys, spilled outputs and sockets.
     /// Each with and without symlinks resolved. Blocking.
     pub fn own_folders(&self, settings: &Settings) -> Arc<[PathBuf]> {
-        let config = user_file(&self.env).and_then(|file| file.parent().map(Path::to_owned));
+        let config = self.config_dir();
         // Each of these may link into a folder that does not belong to `co`.
         let linked = ["config.toml", "rules.toml", "hooks.toml"].into_iter().filter_map(|name| {
             let file = config.as_ref()?.join(name);
@@ -71,8 +83,12 @@ impl World {
 
     /// Returns the editor that `VISUAL` or `EDITOR` names.
     pub fn named_editor(&self) -> Option<String> {
-        let named = |name: &str| self.env.get(name).filter(|words| !words.trim().is_empty()).cloned();
-        named("VISUAL").or_else(|| named("EDITOR"))
+        self.named("VISUAL").or_else(|| self.named("EDITOR"))
+    }
+
+    /// Returns the words of a program that a variable names.
+    fn named(&self, variable: &str) -> Option<String> {
+        self.env.get(variable).filter(|words| !words.trim().is_empty()).cloned()
     }
 
     /// Returns the named editor, else the first that is installed of `vi`, `nano` and `less`, which can at least show a
@@ -88,8 +104,7 @@ impl World {
 
     /// Returns the pager that `PAGER` names, else `less` if it is installed. Blocking.
     pub fn pager(&self) -> Option<String> {
-        let named = self.env.get("PAGER").filter(|words| !words.trim().is_empty()).cloned();
-        named.or_else(|| self.installed(&["less"]))
+        self.named("PAGER").or_else(|| self.installed(&["less"]))
     }
 
     /// Returns the program that opens an address of the web: the one that `BROWSER` names, or that of the desktop. `None`
@@ -124,12 +139,9 @@ impl World {
     /// Returns the kind of a workspace. In the home folder itself, in its parents, in `/`, and if the home folder is
     /// unknown, reads ask too.
     pub fn kind_of(&self, workspace: &Path) -> WorkspaceKind {
-        let Some(home) = self.env.get("HOME").filter(|home| !home.is_empty()) else {
-            return WorkspaceKind::HomeOrRoot;
-        };
-        let home = Path::new(home);
+        let Some(home) = self.home() else { return WorkspaceKind::HomeOrRoot };
         let holds = |folder: &Path| folder.starts_with(workspace);
-        let holds_home = holds(&normalize(home)) || home.canonicalize().is_ok_and(|home| holds(&home));
+        let holds_home = holds(&normalize(&home)) || home.canonicalize().is_ok_and(|home| holds(&home));
         let config = user_file(&self.env);
         if holds_home || config.is_some_and(|file| holds(&normalize(&file))) || workspace.parent().is_none() {
             WorkspaceKind::HomeOrRoot

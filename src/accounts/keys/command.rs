@@ -4,20 +4,18 @@
 //! key and is used for nothing else; its standard error is reported if it fails.
 
 use std::process::{ExitStatus, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
-use tokio::sync::OnceCell;
 
 use crate::config::Secret;
 use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::{one_line_summary, sanitize};
 
 /// Time limit of the command; the user may have to unlock something.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Time limit for reading the rest of its output after it has ended.
 const REST: Duration = Duration::from_millis(200);
@@ -47,26 +45,8 @@ fn said(told: &str) -> String {
     if told.is_empty() { String::new() } else { format!(": {told}") }
 }
 
-/// A command and its key, once it has run.
-pub(super) struct KeyCommand {
-    script: String,
-    key: OnceCell<Secret>,
-    patience: Duration,
-}
-
-impl KeyCommand {
-    pub(super) fn new(script: &str) -> Arc<Self> {
-        Arc::new(Self { script: script.to_owned(), key: OnceCell::new(), patience: PATIENCE })
-    }
-
-    /// Runs the command, unless it has returned its key before. After a failure the next call tries again.
-    /// Cancel-safe: dropping it ends the command and all its processes.
-    pub(super) async fn key(&self) -> Result<Secret, KeyCommandError> {
-        self.key.get_or_try_init(|| run(&self.script, self.patience)).await.cloned()
-    }
-}
-
-async fn run(script: &str, patience: Duration) -> Result<Secret, KeyCommandError> {
+/// Runs a command to its end; returns the key that it printed.
+pub(super) async fn run(script: &str, patience: Duration) -> Result<Secret, KeyCommandError> {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(script).process_group(0).kill_on_drop(true);
     give_environment(command.as_std_mut());
@@ -141,6 +121,8 @@ impl Drop for Group {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounts::keys::Keys;
+    use crate::config::{Key, Settings};
 
     #[tokio::test]
     async fn the_key_alone_counts_and_failures_say_why() {
@@ -201,8 +183,9 @@ mod tests {
     async fn it_runs_once() {
         let dir = tempfile::tempdir().unwrap();
         let mark = dir.path().join("ran");
-        let command = KeyCommand::new(&format!("echo x >> {}; echo sk-9", mark.display()));
-        let both = tokio::join!(command.key(), command.key());
+        let keys = Keys::of(&Settings::default());
+        let key = Key::Command(format!("echo x >> {}; echo sk-9", mark.display()));
+        let both = tokio::join!(keys.expose(&key), keys.expose(&key));
         assert!(both.0.is_ok() && both.1.is_ok());
         assert_eq!(std::fs::read_to_string(mark).unwrap(), "x\n");
     }

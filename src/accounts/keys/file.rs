@@ -4,15 +4,16 @@
 //! from its creation, written atomically, rejected if others can read it. Blocking and short.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use toml_edit::{DocumentMut, Item, Value};
 
 use crate::config::Secret;
-use crate::stdx::fs::{create_private_dir, open_private, write_private};
+use crate::stdx::fs::{is_missing, lock_private, write_private};
 
 /// The maximum size that is read, in bytes.
 const LONGEST: u64 = 1024 * 1024;
@@ -64,7 +65,7 @@ impl KeyFile {
 
     /// Returns all keys by the name of their service; none if there is no file.
     pub fn read(&self) -> Result<BTreeMap<String, Secret>, KeyFileError> {
-        let document = self.document()?;
+        let document: DocumentMut = self.text()?.parse().map_err(|_| self.damaged())?;
         let mut keys = BTreeMap::new();
         for (name, item) in document.iter() {
             let key = item.as_str().filter(|key| !key.trim().is_empty()).ok_or_else(|| self.damaged())?;
@@ -93,71 +94,38 @@ impl KeyFile {
         Ok(there)
     }
 
-    fn document(&self) -> Result<DocumentMut, KeyFileError> {
-        let text = match self.text() {
-            Ok(text) => text?,
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                String::new()
-            }
-            Err(error) => return Err(self.io(&error)),
+    /// Returns the file's text; an empty one if there is no file. Checks and reads the same opened file, even if its name
+    /// changes meanwhile.
+    fn text(&self) -> Result<String, KeyFileError> {
+        let io = |error: io::Error| self.io(&error);
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let file = match OpenOptions::new().read(true).custom_flags(flags).open(&self.path) {
+            Err(error) if is_missing(&error) => return Ok(String::new()),
+            opened => opened.map_err(io)?,
         };
-        text.parse().map_err(|_| self.damaged())
-    }
-
-    /// Returns the file's text. Checks and reads the same opened file, even if its name changes meanwhile.
-    fn text(&self) -> io::Result<Result<String, KeyFileError>> {
-        let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
-        let no_block = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
-        let file = OpenOptions::new().read(true).custom_flags(no_follow | no_block).open(&self.path)?;
-        let facts = file.metadata()?;
-        if let Err(refused) =
-            self.is_private(&self.path, &facts, "600").and_then(|()| self.is_folder_private())
-        {
-            return Ok(Err(refused));
-        }
+        let facts = file.metadata().map_err(io)?;
+        check_private(&self.path, &facts, "600")?;
+        self.check_folder()?;
         if !facts.is_file() {
-            return Ok(Err(KeyFileError::NotYours { path: self.path.clone() }));
+            return Err(KeyFileError::NotYours { path: self.path.clone() });
         }
         let mut text = String::new();
         match file.take(LONGEST).read_to_string(&mut text) {
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Err(self.damaged())),
-            Err(error) => Err(error),
-            Ok(_) => Ok(Ok(text)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(self.damaged()),
+            read => read.map(|_| text).map_err(io),
         }
     }
 
-    fn is_folder_private(&self) -> Result<(), KeyFileError> {
+    fn check_folder(&self) -> Result<(), KeyFileError> {
         let folder = self.folder();
         let facts = std::fs::metadata(folder).map_err(|error| self.io(&error))?;
-        self.is_private(folder, &facts, "700")
-    }
-
-    fn is_private(
-        &self,
-        path: &Path,
-        facts: &std::fs::Metadata,
-        needed: &'static str,
-    ) -> Result<(), KeyFileError> {
-        if facts.uid() != rustix::process::geteuid().as_raw() {
-            return Err(KeyFileError::NotYours { path: path.to_path_buf() });
-        }
-        let mode = facts.mode() & 0o777;
-        if mode & 0o077 != 0 {
-            return Err(KeyFileError::Exposed { path: path.to_path_buf(), mode, needed });
-        }
-        Ok(())
+        check_private(folder, &facts, "700")
     }
 
     /// Takes the lock that serializes changes by all processes.
     fn lock(&self) -> Result<File, KeyFileError> {
-        let lock = || -> io::Result<File> {
-            create_private_dir(self.folder())?;
-            let file = open_private(&self.folder().join("lock"))?;
-            file.lock()?;
-            Ok(file)
-        };
-        let lock = lock().map_err(|error| self.io(&error))?;
-        self.is_folder_private()?;
+        let lock = lock_private(&self.folder().join("lock")).map_err(|error| self.io(&error))?;
+        self.check_folder()?;
         Ok(lock)
     }
 
@@ -180,6 +148,18 @@ impl KeyFile {
 
     fn damaged(&self) -> KeyFileError {
         KeyFileError::Damaged { path: self.path.clone() }
+    }
+}
+
+/// Errs if a file or a folder belongs to others, or if they can read it.
+fn check_private(path: &Path, facts: &Metadata, needed: &'static str) -> Result<(), KeyFileError> {
+    let mode = facts.mode() & 0o777;
+    if facts.uid() != rustix::process::geteuid().as_raw() {
+        Err(KeyFileError::NotYours { path: path.to_path_buf() })
+    } else if mode & 0o077 != 0 {
+        Err(KeyFileError::Exposed { path: path.to_path_buf(), mode, needed })
+    } else {
+        Ok(())
     }
 }
 

@@ -33,10 +33,10 @@ impl Models {
         let wiring = self.wiring();
         let latest: Vec<String> = self.switched.lock().iter().rev().chain(used).cloned().collect();
         for service in self.ready() {
-            let note = match (&service, service.server()) {
-                (Service::Offline, _) => why(&Origin::Offline),
-                (Service::Http(_), Some(server)) => format!("{server} on this machine"),
-                (Service::Http(_), None) => format!("{} is set up", service.title()),
+            let note = match (service.target(), service.server()) {
+                (None, _) => why(&Origin::Offline),
+                (Some(_), Some(server)) => why(&Origin::Found { server }),
+                (Some(_), None) => format!("{} is set up", service.title()),
             };
             let mut models = self.models_of(&service);
             // A service that answers under a longer name than was asked for still lists the one that was asked for.
@@ -89,8 +89,9 @@ impl Models {
     /// have not answered yet: first before any answer, then after each.
     pub async fn ask_lists(&self, told: impl Fn(Vec<String>, usize) -> BoxFuture<'static, ()> + Send + Sync) {
         self.search().await;
-        let targets: Vec<Target> = self.ready().into_iter().filter_map(target).collect();
-        let asked = targets.iter().map(|target| async move { (target, self.ask_list(target).await) });
+        let ready = self.ready();
+        let targets = ready.iter().filter_map(Service::target);
+        let asked = targets.map(|target| async move { (target, self.ask_list(target).await) });
         let mut asked: FuturesUnordered<_> = asked.collect();
         let mut failed = Vec::new();
         told(failed.clone(), asked.len()).await;
@@ -129,11 +130,11 @@ impl Models {
     /// Asks the service whether it has this model. Errs, with the nearest name, if it does not.
     pub async fn check(&self, name: &str) -> Result<Checked, ModelError> {
         let (service, Some(model)) = self.named_model(name)? else { return Ok(Checked::Found) };
-        let listed = match target(service.clone()) {
+        let listed = match service.target() {
             None => service.models(),
             // Its models have names that its owner gave them.
             Some(target) if target.preset.name == AZURE_OPENAI.name => return Ok(Checked::Unchecked(None)),
-            Some(target) => match self.ask_list(&target).await {
+            Some(target) => match self.ask_list(target).await {
                 Ok(listed) => listed,
                 Err(error) => return Ok(Checked::Unchecked(Some(error))),
             },
@@ -150,7 +151,7 @@ impl Models {
     }
 
     /// Returns the service and the model that a name given to `/model` means.
-    fn named_model(&self, name: &str) -> Result<(Service, Option<String>), ModelError> {
+    pub(super) fn named_model(&self, name: &str) -> Result<(Service, Option<String>), ModelError> {
         let wiring = self.wiring();
         let (provider, model) = split(name.trim(), &wiring.settings);
         let ModelChoice { provider: current, .. } = self.current();
@@ -164,13 +165,6 @@ impl Models {
             names.iter().find(|name| name.split_once('/').is_some_and(|(_, other)| other == model));
         let wanted = format!("{provider}/{model}");
         elsewhere.cloned().or_else(|| nearest(&wanted, names.iter().map(String::as_str)).map(str::to_owned))
-    }
-}
-
-fn target(service: Service) -> Option<Target> {
-    match service {
-        Service::Offline => None,
-        Service::Http(target) => Some(*target),
     }
 }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Service, Target, Wiring};
 use crate::accounts::error::ModelError;
 use crate::accounts::keys::{KeyCommandError, Keys};
-use crate::config::{Codec, Settings};
+use crate::config::{Codec, Key, Settings};
 use crate::provider::anthropic::Anthropic;
 use crate::provider::gemini::Gemini;
 use crate::provider::http::{ApiKey, Endpoint, HttpProvider, Network, Timeouts};
@@ -44,10 +44,9 @@ impl Service {
 impl Target {
     /// Returns the endpoint, if no command has to be run for it.
     pub fn plain_endpoint(&self, settings: &Settings) -> Option<Endpoint> {
-        let mut headers = Vec::new();
-        for (name, value) in &self.headers {
-            headers.push((name.clone(), ApiKey::new(value.secret()?.expose())?));
-        }
+        let header =
+            |(name, value): &(String, Key)| Some((name.clone(), ApiKey::new(value.secret()?.expose())?));
+        let headers = self.headers.iter().map(header).collect::<Option<_>>()?;
         let key = match &self.key {
             Some(key) => ApiKey::new(key.secret()?.expose()),
             None => None,
@@ -115,14 +114,14 @@ struct Inner {
 
 impl Inner {
     async fn made(&self) -> Result<Arc<dyn Provider>, ProviderError> {
-        self.made.get_or_try_init(|| self.make()).await.cloned()
-    }
-
-    async fn make(&self) -> Result<Arc<dyn Provider>, ProviderError> {
-        let refused = |error: String| ProviderError::new(ErrorClass::Auth, error);
-        let endpoint = self.target.endpoint(&self.wiring.settings, &self.wiring.keys).await;
-        let endpoint = endpoint.map_err(|error| refused(error.to_string()))?;
-        wire(&self.target, &endpoint, &self.wiring).map_err(|error| refused(error.to_string()))
+        let Self { target, wiring, made } = self;
+        let make = async || {
+            let endpoint = target.endpoint(&wiring.settings, &wiring.keys).await;
+            let endpoint = endpoint.map_err(|error| error.to_string())?;
+            wire(target, &endpoint, wiring).map_err(|error| error.to_string())
+        };
+        let made = made.get_or_try_init(make).await;
+        made.cloned().map_err(|error| ProviderError::new(ErrorClass::Auth, error))
     }
 }
 

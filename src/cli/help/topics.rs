@@ -77,8 +77,8 @@ fn settings() -> String {
         entry(&row.names().chain(row.flag).collect::<Vec<_>>().join(", "), [row.doc, &source])
     });
     let inert = INERT.iter().map(|row| {
-        let why = format!("No effect: {}.{}", row.why, variables(row.env));
-        entry(&row.names.join(", "), [row.doc, &why])
+        let why = row.no_effect().map(|why| format!("No effect: {why}.{}", variables(row.env)));
+        entry(&row.names().collect::<Vec<_>>().join(", "), [row.doc, &why.unwrap_or_default()])
     });
     let head = "\nReserved, without effect yet; `co` warns about each one that is set:\n\n";
     rows.chain([head.to_owned()]).chain(inert).collect()

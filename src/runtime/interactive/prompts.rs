@@ -52,7 +52,7 @@ impl ClientHandler {
     /// Reads the files of commands again, and offers the commands if they changed.
     pub(super) async fn refresh_commands(&mut self) {
         let (app, folder) = (Arc::clone(&self.app), self.folder.clone());
-        let read = move || command_files(&app.world, app.permissions.trusted_contents(&folder));
+        let read = move || command_files(&app.world, app.permissions.trusted.contents(&folder));
         // Only a panic fails the task.
         let (files, problems) = tokio::task::spawn_blocking(read).await.unwrap_or_default();
         let mut commands = Commands::builtin();

@@ -24,7 +24,7 @@ impl ClientHandler {
     /// Shows the contents of the session's folder, or trusts them as shown: all but settings and servers count from the
     /// next turn on.
     pub(super) async fn trust(&mut self, trusting: Trusting) {
-        if self.app.permissions.trust_of(&self.folder) == FolderTrust::Trusted {
+        if self.app.permissions.trusted.trust_of(&self.folder) == FolderTrust::Trusted {
             let text = "This folder is already trusted with its current contents.";
             return self.say(Say::plain("trust", text)).await;
         }

@@ -3,7 +3,6 @@
 //! The flow and the checks of issuers are the library's. Ours are the file of tokens, which only its owner can read, the
 //! loopback address that the browser returns to, and what may be reached (`guarded`).
 
-use std::fs::File;
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -24,7 +23,7 @@ use super::connect::{ConnectError, connect};
 use super::guarded::GuardedClient;
 use super::{ServerPlace, names};
 use crate::config::{OAuthGrant, OAuthSettings, ServerSettings, ServerTransport};
-use crate::stdx::fs::{create_private_dir, open_private, write_private};
+use crate::stdx::fs::{create_private_dir, lock_private, write_private};
 
 /// What an authorization server is told that we are called.
 const CLIENT_NAME: &str = "co";
@@ -129,11 +128,7 @@ impl CredentialStore for TokenFile {
     /// Another process must not use the refresh token that this one is about to spend.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let path = self.path.with_extension("lock");
-        let locked = tokio::task::spawn_blocking(move || -> io::Result<File> {
-            let file = open_private(&path)?;
-            file.lock()?;
-            Ok(file)
-        });
+        let locked = tokio::task::spawn_blocking(move || lock_private(&path));
         // The task fails only at the end of the runtime.
         let locked = locked.await.map_err(io::Error::other).flatten();
         Ok(Some(CredentialRefreshGuard::new(locked.map_err(|error| self.failed(&error))?)))

@@ -164,7 +164,7 @@ pub struct Client {
     pub root: String,
     pub handlers: Handlers,
     /// Notified when the server says that its tools, prompts or resources changed.
-    pub lists_changed: Arc<Notify>,
+    pub lists_changed: Notify,
 }
 
 impl ClientHandler for Client {

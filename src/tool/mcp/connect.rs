@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -38,7 +38,7 @@ use crate::stdx::secrecy::{names_a_secret, shown_address};
 const LONGEST_LINE: usize = 16 << 20;
 
 /// The most bytes that are kept of what a server prints on its standard error.
-const LOG: usize = 1 << 20;
+const LOG: u64 = 1 << 20;
 
 /// How long the log of a server that ended may take to be written.
 const LOGGING: Duration = Duration::from_secs(1);
@@ -66,7 +66,6 @@ impl From<String> for ConnectError {
 /// A connected server. Dropping it ends the server's program.
 pub struct Connection {
     running: RunningService<RoleClient, Client>,
-    lists_changed: Arc<Notify>,
     /// Fires when the program ended.
     gone: CancellationToken,
     /// Of the program; nothing for an address.
@@ -89,7 +88,7 @@ impl Connection {
 
     /// Resolves when the server says that its tools, prompts or resources changed. Cancel-safe.
     pub async fn lists_changed(&self) {
-        self.lists_changed.notified().await;
+        self.running.service().lists_changed.notified().await;
     }
 
     /// Resolves when the server is gone, with the reason. Cancel-safe.
@@ -133,11 +132,9 @@ pub async fn connect(
     place: &ServerPlace,
     handlers: &Handlers,
 ) -> Result<Connection, ConnectError> {
-    let lists_changed = Arc::new(Notify::new());
     let root = format!("file://{}", place.workspace.display());
-    let server = name.to_owned();
-    let client =
-        Client { server, root, handlers: handlers.clone(), lists_changed: Arc::clone(&lists_changed) };
+    let (server, handlers) = (name.to_owned(), handlers.clone());
+    let client = Client { server, root, handlers, lists_changed: Notify::new() };
     let gone = CancellationToken::new();
     let log = Servers::log_file(place, name);
     let (service, held, log) = match &settings.how {
@@ -170,7 +167,7 @@ pub async fn connect(
         let named = names::line(version.as_str());
         return Err(format!("it speaks an unknown version of the protocol ({named})").into());
     }
-    Ok(Connection { running: service, lists_changed, gone, _held: held, log })
+    Ok(Connection { running: service, gone, _held: held, log })
 }
 
 async fn in_time<T>(
@@ -179,10 +176,9 @@ async fn in_time<T>(
     gone: &CancellationToken,
     log: Option<&Path>,
 ) -> Result<T, ConnectError> {
+    let ended = || ConnectError::from(format!("it ended before it answered{}", last_words(log)));
     let words = |error: ClientInitializeError| match error {
-        ClientInitializeError::ConnectionClosed(_) => {
-            format!("it ended before it answered{}", last_words(log)).into()
-        }
+        ClientInitializeError::ConnectionClosed(_) => ended(),
         error => ConnectError {
             why: format!("{}{}", names::error(&error.to_string()), last_words(log)),
             challenge: error.auth_challenge().map(str::to_owned),
@@ -200,7 +196,7 @@ async fn in_time<T>(
             }
             Err(_) => Err(format!("{}{}", late(settings), last_words(log)).into()),
         },
-        () = gone.cancelled() => Err(format!("it ended before it answered{}", last_words(log)).into()),
+        () = gone.cancelled() => Err(ended()),
     }
 }
 
@@ -279,18 +275,15 @@ fn start(
     );
     let mut end = Some((logged, gone.clone()));
     let output = events.filter_map(move |event| {
-        let piece = match event {
-            Ok(ExecEvent::Output(bytes)) => Some(Ok(io::Cursor::new(bytes))),
-            Ok(ExecEvent::Survivors { .. }) => None,
-            Ok(ExecEvent::Exited(_)) => {
-                end.take().map(|(logged, gone)| tokio::spawn(tell_end(logged, gone)));
-                None
-            }
-            Err(error) => {
-                end.take().map(|(logged, gone)| tokio::spawn(tell_end(logged, gone)));
-                Some(Err(error))
-            }
+        let (piece, is_end) = match event {
+            Ok(ExecEvent::Output(bytes)) => (Some(Ok(io::Cursor::new(bytes))), false),
+            Ok(ExecEvent::Survivors { .. }) => (None, false),
+            Ok(ExecEvent::Exited(_)) => (None, true),
+            Err(error) => (Some(Err(error)), true),
         };
+        if let Some((logged, gone)) = end.take_if(|_| is_end) {
+            tokio::spawn(tell_end(logged, gone));
+        }
         std::future::ready(piece)
     });
     let input = pipe::Sender::from_owned_fd(OwnedFd::from(input)).map_err(words)?;
@@ -315,9 +308,7 @@ impl ServerPlace {
     pub(super) fn filled_in(&self, value: &str) -> Result<String, String> {
         filled_in(value, &self.variables)
     }
-}
 
-impl ServerPlace {
     /// Returns what a server is given that must not be written down: the values of headers, and of variables whose name
     /// says that they are secret.
     #[must_use]
@@ -389,21 +380,11 @@ fn keep_log(mut errors: io::PipeReader, path: &Path) {
         file.set_len(0)?;
         Ok(file)
     };
-    let mut file = open().ok();
-    let (mut written, mut piece) = (0, vec![0; 8192]);
-    while let Ok(read) = errors.read(&mut piece) {
-        if read == 0 {
-            break;
-        }
-        let room = LOG.saturating_sub(written).min(read);
-        // A log that cannot be written loses lines, never the server.
-        if let (Some(log), Some(bytes)) = (&mut file, piece.get(..room)) {
-            written += room;
-            if log.write_all(bytes).is_err() {
-                file = None;
-            }
-        }
+    // A log that cannot be written loses lines, never the server.
+    if let Ok(mut file) = open() {
+        let _ = io::copy(&mut errors.by_ref().take(LOG), &mut file);
     }
+    let _ = io::copy(&mut errors, &mut io::sink());
 }
 
 /// Returns the last line of a server's log, to follow a reason.

@@ -9,7 +9,7 @@ use rmcp::model;
 use serde::{Deserialize, Serialize};
 
 use super::names;
-use crate::stdx::fs::{create_private_dir, fingerprint, open_private, write_private};
+use crate::stdx::fs::{fingerprint, lock_private, write_private};
 
 /// The file of one server.
 #[derive(Clone)]
@@ -87,13 +87,7 @@ impl KeptFile {
         known: KnownTools,
         change: impl FnOnce(&mut KnownTools),
     ) -> (KnownTools, io::Result<()>) {
-        let locked = || -> io::Result<std::fs::File> {
-            self.0.parent().map_or(Ok(()), create_private_dir)?;
-            let file = open_private(&self.0.with_extension("lock"))?;
-            file.lock()?;
-            Ok(file)
-        };
-        let lock = locked();
+        let lock = lock_private(&self.0.with_extension("lock"));
         let before = if self.0.is_file() { self.read() } else { known };
         let mut kept = before.clone();
         change(&mut kept);

@@ -66,12 +66,10 @@ pub struct ServerPlace {
 
 /// The servers of this process. Clones share them; the last one dropped ends them.
 #[derive(Clone)]
-pub struct Servers(Arc<ServerTable>);
-
-struct ServerTable {
-    place: ServerPlace,
+pub struct Servers {
+    place: Arc<ServerPlace>,
     registry: Registry,
-    servers: Mutex<Configured>,
+    servers: Arc<Mutex<Configured>>,
     /// Counts the changes of states.
     changes: watch::Sender<u64>,
 }
@@ -85,14 +83,14 @@ struct Configured {
     connecting: Option<Option<Elicitor>>,
 }
 
-impl Drop for ServerTable {
+impl Drop for Configured {
     fn drop(&mut self) {
-        self.servers.lock().used.values().for_each(|server| server.stop());
+        self.used.values().for_each(|server| server.stop());
     }
 }
 
 /// What is known of a connected server.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ServerFacts {
     /// The name and version that it gives itself, cleaned.
     pub title: String,
@@ -171,27 +169,26 @@ impl Servers {
     /// Takes the configured servers; none is connected yet.
     #[must_use]
     pub fn new(settings: &BTreeMap<String, ServerSettings>, place: ServerPlace, registry: Registry) -> Self {
-        let table =
-            ServerTable { place, registry, servers: Mutex::default(), changes: watch::Sender::default() };
-        let servers = Self(Arc::new(table));
-        servers.change(settings);
-        servers
+        let (servers, changes) = (Arc::default(), watch::Sender::default());
+        let all = Self { place: Arc::new(place), registry, servers, changes };
+        all.change(settings);
+        all
     }
 
     /// Connects them, each in a task of its own, and keeps their tools in the registry. Servers that ask the user for
     /// something are answered by `elicitor`; without one they are told that nobody can be asked. Needs a tokio runtime.
     pub fn connect(&self, elicitor: Option<Elicitor>) {
-        let mut servers = self.0.servers.lock();
+        let mut servers = self.servers.lock();
         self.offer_to_find(&servers);
-        servers.used.values().for_each(|server| server.start(elicitor.clone(), &self.0.registry));
+        servers.used.values().for_each(|server| server.start(elicitor.clone(), &self.registry));
         servers.connecting = Some(elicitor);
     }
 
     /// Takes changed settings: ends servers that are gone, starts new ones, and leaves the others as they are. Needs a tokio
     /// runtime once servers are connected.
     pub fn change(&self, settings: &BTreeMap<String, ServerSettings>) {
-        let ServerTable { place, registry, changes, .. } = &*self.0;
-        let mut servers = self.0.servers.lock();
+        let Self { place, registry, changes, .. } = self;
+        let mut servers = self.servers.lock();
         let used = used_servers(settings);
         servers.used.retain(|name, server| {
             let is_same = used.get(name).is_some_and(|config| server.is_as(config));
@@ -210,7 +207,7 @@ impl Servers {
             if servers.used.contains_key(&name) {
                 continue;
             }
-            let server = Arc::new(Server::new(name.clone(), config, place.clone(), changes.clone()));
+            let server = Arc::new(Server::new(name.clone(), config, Arc::clone(place), changes.clone()));
             if let Some(elicitor) = &servers.connecting {
                 server.start(elicitor.clone(), registry);
             }
@@ -225,13 +222,13 @@ impl Servers {
 
     /// Puts the tools into the registry that were listed last, by any process, without connecting the servers. Blocking.
     pub fn offer_kept(&self) {
-        self.0.servers.lock().used.values().for_each(|server| server.offer_kept(&self.0.registry));
+        self.servers.lock().used.values().for_each(|server| server.offer_kept(&self.registry));
     }
 
     /// Returns each configured server with its state, by name.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
-        let servers = self.0.servers.lock();
+        let servers = self.servers.lock();
         let mut all = configured(&servers.settings);
         for one in &mut all {
             if let Some(server) = servers.used.get(&one.name)
@@ -246,12 +243,12 @@ impl Servers {
     /// Returns the settings in effect.
     #[must_use]
     pub fn settings(&self) -> BTreeMap<String, ServerSettings> {
-        self.0.servers.lock().settings.clone()
+        self.servers.lock().settings.clone()
     }
 
     #[must_use]
     pub fn place(&self) -> &ServerPlace {
-        &self.0.place
+        &self.place
     }
 
     /// Returns the tools of a server that it listed last: each with its own name, its name here and what it is for, and
@@ -276,7 +273,7 @@ impl Servers {
     /// Notified of each change of a state or a list.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.0.changes.subscribe()
+        self.changes.subscribe()
     }
 
     /// Connects a server that failed, at once; whether there is one of this name.
@@ -299,7 +296,7 @@ impl Servers {
 
     /// Offers the tool that finds tools as long as there are servers.
     fn offer_to_find(&self, servers: &Configured) {
-        let ServerTable { place, registry, .. } = &*self.0;
+        let Self { place, registry, .. } = self;
         let name = ToolName::new(FIND_TOOLS);
         match (servers.used.is_empty(), registry.get(&name).is_some()) {
             (false, false) => registry.add(Arc::new(Typed::new(FindTools, place.output_limit))),
@@ -309,11 +306,11 @@ impl Servers {
     }
 
     fn used(&self, name: &str) -> Option<Arc<Server>> {
-        self.0.servers.lock().used.get(name).cloned()
+        self.servers.lock().used.get(name).cloned()
     }
 
     fn all(&self) -> Vec<Arc<Server>> {
-        self.0.servers.lock().used.values().cloned().collect()
+        self.servers.lock().used.values().cloned().collect()
     }
 }
 

@@ -81,31 +81,27 @@ impl Offers {
     pub async fn of(server: &str, peer: &Peer<RoleClient>) -> Self {
         let can = peer.peer_info().map(|info| info.capabilities.clone()).unwrap_or_default();
         let mut offers = Self::default();
-        if can.prompts.is_some()
-            && let Ok(Ok(listed)) = tokio::time::timeout(ANSWER, peer.list_all_prompts()).await
-        {
+        if can.prompts.is_some() {
+            let listed = in_time(ANSWER, peer.list_all_prompts()).await.unwrap_or_default();
             let usable = listed.into_iter().filter(|prompt| is_word(&prompt.name)).take(MOST);
             offers.prompts = usable.map(|prompt| ServerPrompt::of(server, prompt)).collect();
         }
         if can.resources.is_some() {
-            let resource = |uri: String, about: Option<String>, is_template| ServerResource {
+            let resource = |uri: &str, about: &str, is_template| ServerResource {
                 server: server.to_owned(),
-                uri,
-                about: names::line(&about.unwrap_or_default()),
+                uri: uri.to_owned(),
+                about: names::line(about),
                 is_template,
             };
-            if let Ok(Ok(listed)) = tokio::time::timeout(ANSWER, peer.list_all_resources()).await {
-                let all = listed.into_iter().map(|one| {
-                    resource(one.uri.clone(), one.title.clone().or(Some(one.name.clone())), false)
-                });
-                offers.resources.extend(all.filter(|one| is_word(&one.uri)).take(MOST));
-            }
-            if let Ok(Ok(listed)) = tokio::time::timeout(ANSWER, peer.list_all_resource_templates()).await {
-                let all = listed.into_iter().map(|one| {
-                    resource(one.uri_template.clone(), one.title.clone().or(Some(one.name.clone())), true)
-                });
-                offers.resources.extend(all.filter(|one| is_word(&one.uri)).take(MOST));
-            }
+            let listed = in_time(ANSWER, peer.list_all_resources()).await.unwrap_or_default();
+            let all =
+                listed.iter().map(|one| resource(&one.uri, one.title.as_ref().unwrap_or(&one.name), false));
+            offers.resources.extend(all.filter(|one| is_word(&one.uri)).take(MOST));
+            let listed = in_time(ANSWER, peer.list_all_resource_templates()).await.unwrap_or_default();
+            let all = listed
+                .iter()
+                .map(|one| resource(&one.uri_template, one.title.as_ref().unwrap_or(&one.name), true));
+            offers.resources.extend(all.filter(|one| is_word(&one.uri)).take(MOST));
         }
         offers
     }
@@ -169,12 +165,9 @@ impl Servers {
         let params = ReadResourceRequestParams::new(uri);
         let peer = self.peer(server).await?;
         let got = in_time(ANSWER, peer.read_resource(params)).await?;
-        let blocks: Vec<(String, Option<ReturnPart>)> = got.contents.iter().map(result::resource).collect();
-        let texts: Vec<&str> = blocks.iter().map(|(text, _)| text.as_str()).collect();
-        Ok(ServerText {
-            text: texts.join("\n"),
-            images: blocks.iter().filter_map(|(_, image)| image.clone()).collect(),
-        })
+        let (texts, images): (Vec<String>, Vec<Option<ReturnPart>>) =
+            got.contents.iter().map(result::resource).unzip();
+        Ok(ServerText { text: texts.join("\n"), images: images.into_iter().flatten().collect() })
     }
 
     /// Returns what the server suggests for an argument; nothing if it does not answer at once.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobSet};
 use parking_lot::Mutex;
 use rmcp::service::Peer;
 use rmcp::{RoleClient, model};
@@ -68,11 +68,7 @@ impl Allowed {
     fn of(tools: &[String]) -> Self {
         // What is no glob names no tool.
         let set = |texts: &mut dyn Iterator<Item = &str>| {
-            let mut globs = GlobSetBuilder::new();
-            texts.filter_map(|text| Glob::new(text).ok()).for_each(|glob| {
-                globs.add(glob);
-            });
-            globs.build().unwrap_or_default()
+            GlobSet::new(texts.filter_map(|text| Glob::new(text).ok())).unwrap_or_default()
         };
         let mut named = tools.iter().map(String::as_str).filter(|text| !text.starts_with('!')).peekable();
         let named = named.peek().is_some().then(|| set(&mut named));
@@ -88,7 +84,7 @@ impl Allowed {
 pub struct Server {
     pub(super) name: String,
     pub(super) settings: ServerSettings,
-    pub(super) place: ServerPlace,
+    pub(super) place: Arc<ServerPlace>,
     allowed: Mutex<Allowed>,
     state: watch::Sender<State>,
     /// Counts the changes of all servers.
@@ -147,7 +143,12 @@ pub fn tools_with(tools: &[String], tool: &str, on: bool) -> Vec<String> {
 }
 
 impl Server {
-    pub fn new(name: String, config: ServerConfig, place: ServerPlace, changes: watch::Sender<u64>) -> Self {
+    pub fn new(
+        name: String,
+        config: ServerConfig,
+        place: Arc<ServerPlace>,
+        changes: watch::Sender<u64>,
+    ) -> Self {
         let ServerConfig { settings, rivals } = config;
         Self {
             name,
@@ -294,8 +295,7 @@ impl Server {
         self.settle(registry);
         let (title, protocol) = connection.about();
         let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let OfferedTools { tools, left_out, switched_off } = offered;
-        let about = ServerFacts { title, protocol, tools, left_out, switched_off, took_ms };
+        let about = ServerFacts { title, protocol, took_ms, ..offered };
         let peer = connection.peer().clone();
         self.set(State::Ready(Arc::new(Ready { peer, about, offers: Offers::default() })));
         Ok(connection)
@@ -306,7 +306,8 @@ impl Server {
         loop {
             // A server that does not answer this may end meanwhile.
             let relist = async {
-                self.take_offers(Offers::of(&self.name, connection.peer()).await);
+                let offers = Offers::of(&self.name, connection.peer()).await;
+                self.change_ready(|ready| ready.offers = offers);
                 connection.lists_changed().await;
             };
             tokio::select! {
@@ -323,10 +324,11 @@ impl Server {
         }
     }
 
-    fn take_offers(&self, offers: Offers) {
+    /// Changes what is known of it, if it is connected.
+    fn change_ready(&self, change: impl FnOnce(&mut Ready)) {
         self.state.send_modify(|state| {
             if let State::Ready(ready) = state {
-                Arc::make_mut(ready).offers = offers;
+                change(Arc::make_mut(ready));
             }
         });
         self.changes.send_modify(|count| *count += 1);
@@ -350,14 +352,10 @@ impl Server {
     /// Offers the listed tools again, after the list or what is switched on changed.
     fn offer_again(self: &Arc<Self>, registry: &Registry) {
         let offered = self.offer(registry);
-        self.state.send_modify(|state| {
-            if let State::Ready(ready) = state {
-                let about = &mut Arc::make_mut(ready).about;
-                let OfferedTools { tools, left_out, switched_off } = offered;
-                (about.tools, about.left_out, about.switched_off) = (tools, left_out, switched_off);
-            }
+        self.change_ready(|ready| {
+            let ServerFacts { title, protocol, took_ms, .. } = std::mem::take(&mut ready.about);
+            ready.about = ServerFacts { title, protocol, took_ms, ..offered };
         });
-        self.changes.send_modify(|count| *count += 1);
     }
 
     /// Returns the connected server, connecting it if it failed; errs with the reason. Bounded by the time that connecting
@@ -425,12 +423,12 @@ impl Server {
             self.kept.lock().tools.get(tool).is_some_and(|known| known.accepted.as_ref() != Some(now));
         if is_new {
             let (tool, now) = (tool.to_owned(), now.clone());
-            let accept = move |kept: &mut KnownTools| {
+            self.change_kept(move |kept| {
                 if let Some(known) = kept.tools.get_mut(&tool) {
                     known.accepted = Some(now);
                 }
-            };
-            self.change_kept(accept).await;
+            })
+            .await;
         }
     }
 
@@ -446,9 +444,9 @@ impl Server {
         }
     }
 
-    /// Puts the listed tools into the registry that are switched on, and takes out the others.
-    fn offer(self: &Arc<Self>, registry: &Registry) -> OfferedTools {
-        let (mut tools, mut out) = (BTreeMap::new(), OfferedTools::default());
+    /// Puts the listed tools into the registry that are switched on, and takes out the others. Returns the facts about tools.
+    fn offer(self: &Arc<Self>, registry: &Registry) -> ServerFacts {
+        let (mut tools, mut out) = (BTreeMap::new(), ServerFacts::default());
         let mut offered = self.offered.lock();
         if self.end.is_cancelled() {
             return out;
@@ -461,26 +459,8 @@ impl Server {
                 continue;
             }
             let name = names::tool(&self.settings.prefix, &tool.name);
-            if self.rivals.iter().any(|rival| name.as_str().starts_with(rival)) {
-                out.left_out.push(format!("{named}: {name} looks like a tool of another server"));
-                continue;
-            }
-            if tools.contains_key(&name) {
-                out.left_out.push(format!("{named}: another tool is called {name}"));
-                continue;
-            }
-            match ServerTool::new(Arc::clone(self), name.clone(), tool.clone()) {
-                Ok(tool) => {
-                    // A call that was approved runs with the very tool that was offered, if it is still the same.
-                    let known =
-                        offered.get(&name).filter(|known: &&Arc<ServerTool>| known.is_as(&tool)).cloned();
-                    let tool = known.unwrap_or_else(|| Arc::new(tool));
-                    if registry.add_of(Arc::<ServerTool>::clone(&tool)) {
-                        tools.insert(name, tool);
-                    } else {
-                        out.left_out.push(format!("{named}: another tool is called {name}"));
-                    }
-                }
+            match self.offered(tool, &name, tools.contains_key(&name), offered.get(&name), registry) {
+                Ok(tool) => drop(tools.insert(name, tool)),
                 Err(why) => out.left_out.push(format!("{named}: {why}")),
             }
         }
@@ -494,17 +474,32 @@ impl Server {
         out
     }
 
+    /// Puts one tool into the registry; errs with the reason if it cannot be offered.
+    fn offered(
+        self: &Arc<Self>,
+        tool: &model::Tool,
+        name: &ToolName,
+        is_taken: bool,
+        before: Option<&Arc<ServerTool>>,
+        registry: &Registry,
+    ) -> Result<Arc<ServerTool>, String> {
+        if self.rivals.iter().any(|rival| name.as_str().starts_with(rival)) {
+            return Err(format!("{name} looks like a tool of another server"));
+        }
+        let taken = || format!("another tool is called {name}");
+        if is_taken {
+            return Err(taken());
+        }
+        let tool = ServerTool::new(Arc::clone(self), name.clone(), tool.clone())?;
+        // A call that was approved runs with the very tool that was offered, if it is still the same.
+        let known = before.filter(|known| known.is_as(&tool)).cloned();
+        let tool = known.unwrap_or_else(|| Arc::new(tool));
+        if registry.add_of(Arc::<ServerTool>::clone(&tool)) { Ok(tool) } else { Err(taken()) }
+    }
+
     fn origin(&self) -> Origin {
         Origin::Server(self.name.clone())
     }
-}
-
-/// The result of offering tools.
-#[derive(Default)]
-struct OfferedTools {
-    tools: Vec<ToolName>,
-    left_out: Vec<String>,
-    switched_off: Vec<String>,
 }
 
 /// Connects a server, follows it until it ends, and connects it again when that is requested; until it is ended.

@@ -21,7 +21,7 @@ use super::server::Server;
 use super::{names, result, schema};
 use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
 use crate::stdx::fs::fingerprint;
-use crate::stdx::text::one_line_summary;
+use crate::stdx::text::{count, one_line_summary};
 use crate::tool::builtin::{Spill, cap};
 use crate::tool::schema::faults;
 use crate::tool::{
@@ -301,6 +301,12 @@ impl ServerTool {
     }
 }
 
+/// Says how a value differs from its schema; `None` if it does not.
+fn unfit(schema: &Value, value: &Value) -> Option<String> {
+    let faults: Vec<String> = faults(schema, value).iter().map(ToString::to_string).collect();
+    (!faults.is_empty()).then(|| faults.join("; "))
+}
+
 impl Tool for ServerTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -311,10 +317,8 @@ impl Tool for ServerTool {
             let Some(fields) = args.as_object() else {
                 return Err(ToolError::Misuse { hint: "the arguments are not a JSON object".to_owned() });
             };
-            let wrong: Vec<String> =
-                faults(&self.spec.parameters, args).iter().map(ToString::to_string).collect();
-            if !wrong.is_empty() {
-                return Err(ToolError::Misuse { hint: wrong.join("; ") });
+            if let Some(hint) = unfit(&self.spec.parameters, args) {
+                return Err(ToolError::Misuse { hint });
             }
             let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let shown: Vec<String> = fields.values().map(text).collect();
@@ -348,12 +352,11 @@ impl Tool for ServerTool {
             self.server.accept(&self.own_name, &self.definition).await;
             let result = self.call(args, cx).await?;
             let (mut text, images) = result::parts(&result);
-            if let (Some(schema), Some(value)) = (&self.output_schema, &result.structured_content) {
-                let wrong: Vec<String> = faults(schema, value).iter().map(ToString::to_string).collect();
-                if !wrong.is_empty() {
-                    let wrong = names::line(&wrong.join("; "));
-                    text.push_str(&format!("\n[the result differs from what the server declared: {wrong}]"));
-                }
+            if let (Some(schema), Some(value)) = (&self.output_schema, &result.structured_content)
+                && let Some(wrong) = unfit(schema, value)
+            {
+                let wrong = names::line(&wrong);
+                text.push_str(&format!("\n[the result differs from what the server declared: {wrong}]"));
             }
             let (spill, limit) = (Spill::new(&cx.spill, &cx.call), self.spec.output_limit);
             // The task fails only at the end of the runtime.
@@ -369,10 +372,6 @@ impl Tool for ServerTool {
     }
 
     fn outcome(&self, status: ReturnStatus, text: &str) -> String {
-        match (status, text.lines().count()) {
-            (ReturnStatus::Ok, 1) => "1 line".to_owned(),
-            (ReturnStatus::Ok, lines) => format!("{lines} lines"),
-            _ => String::new(),
-        }
+        if status == ReturnStatus::Ok { count(text.lines().count(), "line") } else { String::new() }
     }
 }

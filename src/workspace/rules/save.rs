@@ -9,7 +9,7 @@ use toml_edit::{DocumentMut, Item, value};
 
 use super::{RuleBook, text_of};
 use crate::approval::rules::{Rule, RuleProblem, RuleScope, RuleSet, RuleSource};
-use crate::stdx::fs::{create_private_dir, open_private, write_private};
+use crate::stdx::fs::{create_private_dir, lock_private, write_private};
 
 /// A rule that was saved.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,8 +77,8 @@ pub fn revoke_rule(book: &RuleBook, id: &str, counting: &RuleSet) -> Result<Rule
             None => RuleTrouble::Unknown { id: id.to_owned() },
         });
     };
-    let mut document: DocumentMut =
-        text.parse().map_err(|error: toml_edit::TomlError| broken(error.message()))?;
+    let wrong = |error: toml_edit::TomlError| broken("the file".to_owned(), error.message().to_owned());
+    let mut document: DocumentMut = text.parse().map_err(wrong)?;
     if let Some(Item::ArrayOfTables(tables)) = document.get_mut("rule") {
         tables.remove(at);
     }
@@ -107,7 +107,6 @@ pub(super) fn in_folder(text: &str, folder: &Path) -> String {
 
 fn append(book: &RuleBook, text: &str) -> Result<SavedRule, RuleTrouble> {
     let path = book.user_file().ok_or(RuleTrouble::NoHome)?;
-    let source = RuleSource::User { path: path.to_owned(), line: 1 };
     let _turn = lock(book)?;
     let (before, rules) = current(book, path)?;
     let rule = one(text, &RuleSource::Session, book.home())?;
@@ -120,8 +119,7 @@ fn append(book: &RuleBook, text: &str) -> Result<SavedRule, RuleTrouble> {
     let head = before.trim_end();
     let gap = if head.is_empty() { "" } else { "\n\n" };
     let whole = format!("{head}{gap}{}\n", text.trim());
-    let mut saved =
-        RuleSet::parse(&whole, &source, book.home()).map_err(|problems| RuleTrouble::File { problems })?;
+    let mut saved = parsed(&whole, book, path)?;
     write(path, &whole)?;
     let rule = saved.pop().unwrap_or(rule);
     Ok(SavedRule { rule, text: text.to_owned() })
@@ -129,27 +127,24 @@ fn append(book: &RuleBook, text: &str) -> Result<SavedRule, RuleTrouble> {
 
 /// Reads the user's own file.
 fn current(book: &RuleBook, path: &Path) -> Result<(String, Vec<Rule>), RuleTrouble> {
-    let problem =
-        |what| RuleTrouble::File { problems: vec![RuleProblem { place: path.display().to_string(), what }] };
-    let text = text_of(path).map_err(problem)?.unwrap_or_default();
-    let source = RuleSource::User { path: path.to_owned(), line: 1 };
-    let rules =
-        RuleSet::parse(&text, &source, book.home()).map_err(|problems| RuleTrouble::File { problems })?;
+    let text = text_of(path).map_err(|what| broken(path.display().to_string(), what))?.unwrap_or_default();
+    let rules = parsed(&text, book, path)?;
     Ok((text, rules))
 }
 
-fn broken(what: &str) -> RuleTrouble {
-    RuleTrouble::File { problems: vec![RuleProblem { place: "the file".to_owned(), what: what.to_owned() }] }
+fn parsed(text: &str, book: &RuleBook, path: &Path) -> Result<Vec<Rule>, RuleTrouble> {
+    let source = RuleSource::User { path: path.to_owned(), line: 1 };
+    RuleSet::parse(text, &source, book.home()).map_err(|problems| RuleTrouble::File { problems })
+}
+
+fn broken(place: String, what: String) -> RuleTrouble {
+    RuleTrouble::File { problems: vec![RuleProblem { place, what }] }
 }
 
 /// Takes the lock; other processes wait until it is dropped.
 fn lock(book: &RuleBook) -> Result<File, RuleTrouble> {
     let path = book.kept.join("lock");
-    let failed = |error: std::io::Error| RuleTrouble::Write { path: path.clone(), detail: error.to_string() };
-    create_private_dir(&book.kept).map_err(failed)?;
-    let file = open_private(&path).map_err(failed)?;
-    file.lock().map_err(failed)?;
-    Ok(file)
+    lock_private(&path).map_err(|error| RuleTrouble::Write { path, detail: error.to_string() })
 }
 
 /// Writes the file atomically, for its owner only; a symbolic link to it is kept.
