@@ -12,22 +12,5 @@ pub struct AutoFocus {
     /// Whether the next card takes the keys at once: the last one was decided, and nothing was typed since.
     pub continues: bool,
     /// The requests that the user moved away from, which do not take the keys again.
-    left: Vec<RequestId>,
-}
-
-impl AutoFocus {
-    /// Records that the user moved away from these requests.
-    pub fn leave(&mut self, requests: Vec<RequestId>) {
-        self.is_on = false;
-        self.left = requests;
-    }
-
-    /// Forgets which requests the user moved away from.
-    pub fn forget(&mut self) {
-        self.left.clear();
-    }
-
-    pub fn is_left(&self, request: &RequestId) -> bool {
-        self.left.contains(request)
-    }
+    pub left: Vec<RequestId>,
 }

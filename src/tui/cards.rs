@@ -81,21 +81,6 @@ pub struct Card {
     pub reason: Editor,
 }
 
-/// Whether a draft of a rule is needed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drafts {
-    Wanted,
-    Kept,
-}
-
-/// Whether a request that arrived again asks for the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Renewed {
-    Same,
-    /// It asks for something else and must be read again.
-    Anew,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CardPlace {
     Shown,
@@ -239,14 +224,14 @@ impl Card {
 
     /// Opens the rule, as it was left if it was open before; returns whether a draft is needed. A text that was
     /// changed is shown again, otherwise the widths.
-    pub fn open_rule(&mut self, scope: RuleScope) -> Drafts {
+    pub fn open_rule(&mut self, scope: RuleScope) -> bool {
         let left = self.rule.take().filter(|rule| !rule.wants_draft());
-        let drafts = if left.is_some() { Drafts::Kept } else { Drafts::Wanted };
+        let wants_draft = left.is_none();
         let mut rule = left.unwrap_or_default();
         rule.scope = scope;
         rule.view = if rule.is_as_drafted() { RuleView::Widths } else { RuleView::Text };
         self.stage = CardStage::Rule(rule);
-        drafts
+        wants_draft
     }
 
     /// Closes and drops the rule.
@@ -336,10 +321,11 @@ impl Card {
         }
     }
 
-    /// Takes the request as it arrived again. If it changed, only its place and the written reason are kept.
-    fn renew(&mut self, request: Request) -> Renewed {
+    /// Takes the request as it arrived again; returns whether it asks for something else, and must be read again. Then
+    /// only its place and the written reason are kept.
+    fn renew(&mut self, request: Request) -> bool {
         if self.request == request {
-            return Renewed::Same;
+            return false;
         }
         self.rest();
         *self = Self {
@@ -348,7 +334,7 @@ impl Card {
             reason: std::mem::take(&mut self.reason),
             ..Self::new(request)
         };
-        Renewed::Anew
+        true
     }
 }
 
@@ -370,7 +356,7 @@ impl Cards {
     pub fn add(&mut self, request: Request) {
         match self.list.iter_mut().find(|card| card.request.id == request.id) {
             Some(card) => {
-                if card.renew(request) == Renewed::Anew {
+                if card.renew(request) {
                     self.renewed.push(card.request.id.clone());
                 }
             }

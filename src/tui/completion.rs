@@ -115,18 +115,10 @@ pub enum Enter {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Files {
     pub paths: Vec<String>,
-    pub state: FilesState,
+    /// Whether they are requested and not received yet; `paths` may hold an earlier result.
+    pub is_asked: bool,
     /// When they were last requested.
     pub asked_ms: Option<u64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FilesState {
-    #[default]
-    Unasked,
-    /// Requested; `paths` may hold an earlier result.
-    Asked,
-    Told,
 }
 
 impl Completion {
@@ -163,7 +155,7 @@ impl Completion {
 
     /// Stores the received files.
     pub fn tell(&mut self, paths: Vec<String>) {
-        self.files.state = FilesState::Told;
+        self.files.is_asked = false;
         self.list(paths);
     }
 
@@ -181,12 +173,9 @@ impl Completion {
             Place::Argument { command } => argument_rows(&word.text, command, known),
             Place::Mention | Place::ShellWord => self.file_rows(&word.text),
         };
-        let wait = match (&word.place, self.files.state) {
-            (Place::Mention | Place::ShellWord, FilesState::Asked) if self.files.paths.is_empty() => {
-                Wait::Looking
-            }
-            (Place::Command | Place::Argument { .. } | Place::Mention | Place::ShellWord, _) => Wait::Nothing,
-        };
+        let names_files = matches!(word.place, Place::Mention | Place::ShellWord);
+        let looks = names_files && self.files.is_asked && self.files.paths.is_empty();
+        let wait = if looks { Wait::Looking } else { Wait::Nothing };
         if rows.is_empty() && wait == Wait::Nothing {
             self.popup = None;
             return;
@@ -210,14 +199,12 @@ impl Popup {
 
     /// Chooses the row before, or wraps around to the last.
     pub fn up(&mut self) {
-        self.choice = Choice::Persons;
-        self.chosen = self.chosen.checked_sub(1).unwrap_or(self.rows.len().saturating_sub(1));
+        self.choose(self.chosen.checked_sub(1).unwrap_or(self.rows.len().saturating_sub(1)));
     }
 
     /// Chooses the row after, or wraps around to the first.
     pub fn down(&mut self) {
-        self.choice = Choice::Persons;
-        self.chosen = if self.chosen + 1 < self.rows.len() { self.chosen + 1 } else { 0 };
+        self.choose(if self.chosen + 1 < self.rows.len() { self.chosen + 1 } else { 0 });
     }
 
     /// Chooses this row.
@@ -417,10 +404,8 @@ mod tests {
         let commands = [command("help", &[]), command("history", &[]), models, modes];
         let paths = [".env", "docs/", "main.md", "src/", ".git2/x", "docs/src.md", "src/main.rs", "src/tui/"];
         let paths = paths.map(str::to_owned).to_vec();
-        let mut completion = Completion {
-            files: Files { paths, state: FilesState::Told, asked_ms: None },
-            ..Completion::default()
-        };
+        let mut completion =
+            Completion { files: Files { paths, is_asked: false, asked_ms: None }, ..Completion::default() };
         let sessions = vec![SessionLine {
             id: SessionId("01".to_owned()),
             title: "Birds of the lake".to_owned(),

@@ -49,12 +49,10 @@ pub struct LinkedCells {
 /// Whether an address has an allowed scheme and something behind it. Local files are not allowed: a model
 /// could name any.
 fn leads_somewhere(address: &str) -> bool {
-    let after = |scheme: &str| {
-        let (start, rest) = address.split_at_checked(scheme.len())?;
-        (start.eq_ignore_ascii_case(scheme) && !rest.is_empty()).then_some(rest)
-    };
-    let web = after("https://").or_else(|| after("http://")).or_else(|| after("mailto:"));
-    web.is_some()
+    ["https://", "http://", "mailto:"].into_iter().any(|scheme| {
+        let parts = address.split_at_checked(scheme.len());
+        parts.is_some_and(|(start, rest)| start.eq_ignore_ascii_case(scheme) && !rest.is_empty())
+    })
 }
 
 /// Whether a byte is allowed unencoded in an address (RFC 3986), including the percent sign.

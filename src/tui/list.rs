@@ -10,10 +10,7 @@ use crate::frontend::dialogue::{Dialogue, Seen, Yes, no};
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::Risk;
 
-/// The contexts that bind keys while the reason of a denial is written.
-pub const REASON: &[Context] = &[Context::Reason, Context::Text, Context::Global];
-
-/// The hints of the status line at that time.
+/// The hints of the status line while the reason of a denial is written.
 pub const REASON_HINTS: &[StatusHint] =
     &[(Context::Reason, &[Action::Card(CardKey::SendNo)], " deny, with or without a reason")];
 

@@ -9,12 +9,12 @@ use jiff::{SignedDuration, Timestamp};
 use super::auto_focus::{AutoFocus, IDLE_MS};
 use super::batch::{Batch, Question};
 use super::cap::CapCard;
-use super::cards::{Card, Cards};
+use super::cards::{Card, CardStage, Cards};
 use super::cells::card::{ListView, Wait};
 use super::cells::{Fold, Look, LookKeys, Motion};
 use super::completion::{Area, Completion, Popup};
 use super::composer::Composer;
-use super::find::Find;
+use super::find::{Find, FindStage};
 use super::keys::{Action, Context, Keymap};
 use super::markdown::Languages;
 use super::msg::{Alert, Cmd, MouseMode, Window};
@@ -401,6 +401,34 @@ impl Model {
         self.cap.is_some() && !writes
     }
 
+    /// Returns the context of what has the keys: its layer binds them.
+    pub fn place(&self) -> Context {
+        self.panel.as_ref().map_or_else(|| self.place_behind(), |panel| panel.state().context())
+    }
+
+    /// The same as if no panel were open.
+    pub fn place_behind(&self) -> Context {
+        match self.focus {
+            Focus::Transcript => Context::Transcript,
+            Focus::Composer => match &self.find {
+                Some(find) if find.stage == FindStage::Writing => Context::Find,
+                Some(_) => Context::Found,
+                None if self.completion.is_open() => Context::Completion,
+                None => Context::Composer,
+            },
+            Focus::Card if self.asks_cap() => Context::Cap,
+            Focus::Card if self.is_list() && self.batch.list.is_refusing() => Context::Reason,
+            Focus::Card if self.is_list() => Context::Batch,
+            Focus::Card => match self.cards.current().map(|card| &card.stage) {
+                None => Context::Composer,
+                Some(CardStage::Asking | CardStage::Deciding(_)) => Context::Card,
+                Some(CardStage::Reason(_)) => Context::Reason,
+                Some(CardStage::Editing(form)) => form.context(),
+                Some(CardStage::Rule(rule)) => rule.context(),
+            },
+        }
+    }
+
     /// Returns the question that a key would answer. Two or more shown requests of this session form a list.
     pub fn question(&self) -> Question {
         if self.is_too_small() {
@@ -592,7 +620,7 @@ impl Model {
             && !self.is_too_small()
             && !self.asks_cap()
             && self.transcript.follows();
-        let is_new = |card: &Card| !card.is_decided() && !self.auto_focus.is_left(&card.request.id);
+        let is_new = |card: &Card| !card.is_decided() && !self.auto_focus.left.contains(&card.request.id);
         (is_free && self.cards.shown().any(is_new))
             .then(|| if self.auto_focus.continues { self.now_ms } else { self.presses.last_ms() + IDLE_MS })
     }

@@ -22,7 +22,6 @@ use self::canvas::{Canvas, Pane};
 use self::hangup::Line;
 pub use self::host::{Call, Host};
 use self::links::{LinkTable, LinkingBackend, Links};
-use self::loader::Loader;
 use self::out::Out;
 use self::screen::Screen;
 use self::signals::Heard;
@@ -51,7 +50,6 @@ mod hangup;
 mod host;
 mod input;
 mod links;
-mod loader;
 mod osc;
 mod out;
 mod screen;
@@ -135,7 +133,6 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         terminal: canvas(&out, &links, columns, rows),
         out,
         links,
-        loader: Loader::new(),
         errands: Errands::new(options.pasted.clone(), options.home.clone()),
         screen,
         watch,
@@ -213,7 +210,6 @@ struct Shell {
     terminal: Canvas<LinkingBackend>,
     out: Out,
     links: LinkTable,
-    loader: Loader,
     errands: Errands,
     screen: Screen,
     watch: PanicWatch,
@@ -284,8 +280,10 @@ impl Shell {
                     flow = self.take_updates(update, &mut updates);
                 }
                 text = self.watch.trouble() => flow = self.take(Input::Trouble { text }, Dirty::Now),
-                answer = self.errands.done() => flow = self.take(answer, Dirty::Now),
-                languages = self.loader.loaded() => flow = self.take(Input::Loaded(languages), Dirty::Soon),
+                answer = self.errands.done() => {
+                    let dirty = if let Input::Loaded(_) = answer { Dirty::Soon } else { Dirty::Now };
+                    flow = self.take(answer, dirty);
+                }
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {
                     flow = self.take(Input::Tick, Dirty::Soon);
                     if let Some(update) = updates.try_recv() {

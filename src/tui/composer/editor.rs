@@ -6,8 +6,10 @@
 use std::ops::Range;
 
 use super::item::{Chip, Item, LONGEST_SHOWN, clean, graphemes, number_images, pasted, written};
+use super::rows::Moved;
 use super::undo::Undo;
 use crate::frontend::images::SeenImage;
+use crate::tui::keys::{Move, TextEdit};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// The number of killed texts that can be yanked.
@@ -229,39 +231,54 @@ impl Editor {
         true
     }
 
-    pub fn backspace(&mut self) {
-        if self.cursor > 0 {
-            self.save_unless(Change::Deleted);
-            self.cursor -= 1;
-            self.change(self.cursor..self.cursor + 1, Vec::new());
+    /// Applies an edit.
+    pub fn edit(&mut self, edit: TextEdit) {
+        match edit {
+            TextEdit::Newline => self.insert("\n"),
+            TextEdit::Backspace if self.cursor > 0 => self.delete(self.cursor - 1),
+            TextEdit::Delete if self.cursor < self.items.len() => self.delete(self.cursor),
+            TextEdit::Backspace | TextEdit::Delete => {}
+            TextEdit::KillToEnd => self.kill_to_end(),
+            TextEdit::KillToStart => self.kill_to_start(),
+            // Back to white space.
+            TextEdit::KillWordBack => {
+                self.kill(self.start_of(|item| !item.is_space()), self.cursor, Side::Before);
+            }
+            // Back to the start of a word of letters and digits.
+            TextEdit::KillPartBack => self.kill(self.start_of(Item::is_word), self.cursor, Side::Before),
+            TextEdit::KillWordForward => self.kill(self.cursor, self.word_end(), Side::After),
+            TextEdit::Yank => self.yank(),
+            TextEdit::YankOlder => self.yank_older(),
+            TextEdit::Undo => {
+                let before = self.undo.undo(&mut self.items, self.cursor);
+                self.went_to(before);
+            }
+            TextEdit::Redo => {
+                let after = self.undo.redo(&mut self.items, self.cursor);
+                self.went_to(after);
+            }
         }
     }
 
-    pub fn delete(&mut self) {
-        if self.cursor < self.items.len() {
-            self.save_unless(Change::Deleted);
-            self.change(self.cursor..self.cursor + 1, Vec::new());
+    /// Moves the cursor in a text that is `width` cells wide.
+    pub fn step(&mut self, to: Move, width: usize) -> Moved {
+        match to {
+            Move::Left => self.go(self.cursor.saturating_sub(1)),
+            Move::Right => self.go(self.cursor + 1),
+            Move::WordLeft => self.go(self.start_of(Item::is_word)),
+            Move::WordRight => self.go(self.word_end()),
+            Move::LineStart => self.go(self.start_of_line()),
+            Move::LineEnd => self.line_end(),
+            Move::Up => return self.up(width),
+            Move::Down => return self.down(width),
         }
+        Moved::Yes
     }
 
-    pub fn left(&mut self) {
-        self.go(self.cursor.saturating_sub(1));
-    }
-
-    pub fn right(&mut self) {
-        self.go((self.cursor + 1).min(self.items.len()));
-    }
-
-    pub fn word_left(&mut self) {
-        self.go(self.word_start());
-    }
-
-    pub fn word_right(&mut self) {
-        self.go(self.word_end());
-    }
-
-    pub fn line_start(&mut self) {
-        self.go(self.start_of_line());
+    fn delete(&mut self, at: usize) {
+        self.save_unless(Change::Deleted);
+        self.cursor = at;
+        self.change(at..at + 1, Vec::new());
     }
 
     pub fn line_end(&mut self) {
@@ -280,41 +297,27 @@ impl Editor {
     }
 
     /// Kills to the end of the line, or the line break there.
-    pub fn kill_to_end(&mut self) {
+    fn kill_to_end(&mut self) {
         let end = self.end_of_line();
         let end = if end == self.cursor { (end + 1).min(self.items.len()) } else { end };
         self.kill(self.cursor, end, Side::After);
     }
 
-    pub fn kill_to_start(&mut self) {
+    fn kill_to_start(&mut self) {
         let start = self.start_of_line();
         let start = if start == self.cursor { start.saturating_sub(1) } else { start };
         self.kill(start, self.cursor, Side::Before);
     }
 
-    /// Kills back to white space.
-    pub fn kill_word_back(&mut self) {
-        self.kill(self.start_of(|item| !item.is_space()), self.cursor, Side::Before);
-    }
-
-    /// Kills back to the start of a word of letters and digits.
-    pub fn kill_part_back(&mut self) {
-        self.kill(self.word_start(), self.cursor, Side::Before);
-    }
-
-    pub fn kill_word_forward(&mut self) {
-        self.kill(self.cursor, self.word_end(), Side::After);
-    }
-
     /// Inserts the last killed text.
-    pub fn yank(&mut self) {
+    fn yank(&mut self) {
         let Some(newest) = self.ring.len().checked_sub(1) else { return };
         self.save(Change::Yanked);
         self.put_from_ring(newest);
     }
 
     /// Directly after a yank: replaces the yanked text by the killed text before it.
-    pub fn yank_older(&mut self) {
+    fn yank_older(&mut self) {
         let Some((at, length)) = self.yanked.filter(|_| self.last == Change::Yanked) else { return };
         let start = self.cursor.saturating_sub(length);
         self.change(start..self.cursor, Vec::new());
@@ -329,16 +332,6 @@ impl Editor {
         self.cursor += length;
         self.yanked = Some((at, length));
         self.last = Change::Yanked;
-    }
-
-    pub fn undo(&mut self) {
-        let before = self.undo.undo(&mut self.items, self.cursor);
-        self.went_to(before);
-    }
-
-    pub fn redo(&mut self) {
-        let after = self.undo.redo(&mut self.items, self.cursor);
-        self.went_to(after);
     }
 
     fn went_to(&mut self, cursor: Option<usize>) {
@@ -426,10 +419,6 @@ impl Editor {
             .iter()
             .position(Item::is_break)
             .map_or(self.items.len(), |at| self.cursor + at)
-    }
-
-    fn word_start(&self) -> usize {
-        self.start_of(Item::is_word)
     }
 
     /// Returns the start of the last run of such items before the cursor.

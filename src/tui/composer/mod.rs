@@ -4,7 +4,6 @@
 
 pub mod editor;
 mod item;
-mod keys;
 mod rows;
 #[cfg(test)]
 mod tests;

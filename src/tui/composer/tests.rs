@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::tui::keys::{Move, TextEdit};
 
 /// An editor that holds `text`, with the cursor at `|`.
 fn at_cursor(text: &str) -> Editor {
@@ -14,6 +15,10 @@ fn after(text: &str, does: impl Fn(&mut Editor)) -> String {
     let mut editor = at_cursor(text);
     does(&mut editor);
     shown(&editor)
+}
+
+fn moved(editor: &mut Editor, to: Move) {
+    editor.step(to, 80);
 }
 
 fn shown(editor: &Editor) -> String {
@@ -36,39 +41,39 @@ fn edits_and_moves() {
     let cases: &[(&str, Does, &str)] = &[
         ("|b", |e| e.insert("a"), "a|b"),
         ("e|x", |e| e.insert("\u{301}"), "e\u{301}|x"),
-        ("a👨‍👩‍👧|", Editor::backspace, "a|"),
-        ("|", Editor::backspace, "|"),
-        ("a|👨‍👩‍👧b", Editor::delete, "a|b"),
-        ("ab|", Editor::left, "a|b"),
-        ("|ab", Editor::right, "a|b"),
-        ("one two-x|", Editor::word_left, "one two-|x"),
-        ("|one two", Editor::word_right, "one| two"),
-        ("a\nbc|d", Editor::line_start, "a\n|bcd"),
-        ("a|b\nc", Editor::line_end, "ab|\nc"),
-        ("a|b\nc", Editor::kill_to_end, "a|\nc"),
-        ("ab|\nc", Editor::kill_to_end, "ab|c"),
-        ("x\nab|c", Editor::kill_to_start, "x\n|c"),
-        ("one two-x|", Editor::kill_word_back, "one |"),
-        ("one two-x|", Editor::kill_part_back, "one two-|"),
-        ("one| two three", Editor::kill_word_forward, "one| three"),
+        ("a👨‍👩‍👧|", |e| e.edit(TextEdit::Backspace), "a|"),
+        ("|", |e| e.edit(TextEdit::Backspace), "|"),
+        ("a|👨‍👩‍👧b", |e| e.edit(TextEdit::Delete), "a|b"),
+        ("ab|", |e| moved(e, Move::Left), "a|b"),
+        ("|ab", |e| moved(e, Move::Right), "a|b"),
+        ("one two-x|", |e| moved(e, Move::WordLeft), "one two-|x"),
+        ("|one two", |e| moved(e, Move::WordRight), "one| two"),
+        ("a\nbc|d", |e| moved(e, Move::LineStart), "a\n|bcd"),
+        ("a|b\nc", |e| moved(e, Move::LineEnd), "ab|\nc"),
+        ("a|b\nc", |e| e.edit(TextEdit::KillToEnd), "a|\nc"),
+        ("ab|\nc", |e| e.edit(TextEdit::KillToEnd), "ab|c"),
+        ("x\nab|c", |e| e.edit(TextEdit::KillToStart), "x\n|c"),
+        ("one two-x|", |e| e.edit(TextEdit::KillWordBack), "one |"),
+        ("one two-x|", |e| e.edit(TextEdit::KillPartBack), "one two-|"),
+        ("one| two three", |e| e.edit(TextEdit::KillWordForward), "one| three"),
         (
             "one two|",
             |e| {
-                e.kill_word_back();
-                e.kill_word_back();
-                e.yank();
-                e.yank();
+                e.edit(TextEdit::KillWordBack);
+                e.edit(TextEdit::KillWordBack);
+                e.edit(TextEdit::Yank);
+                e.edit(TextEdit::Yank);
             },
             "one twoone two|",
         ),
         (
             "one two|",
             |e| {
-                e.kill_word_back();
-                e.left();
-                e.kill_word_back();
-                e.yank();
-                e.yank_older();
+                e.edit(TextEdit::KillWordBack);
+                e.step(Move::Left, 80);
+                e.edit(TextEdit::KillWordBack);
+                e.edit(TextEdit::Yank);
+                e.edit(TextEdit::YankOlder);
             },
             "two| ",
         ),
@@ -79,17 +84,17 @@ fn edits_and_moves() {
                 e.insert("b");
                 e.insert(" ");
                 e.insert("c");
-                e.undo();
+                e.edit(TextEdit::Undo);
             },
             "ab|",
         ),
         (
             "ab|",
             |e| {
-                e.kill_to_start();
-                e.undo();
-                e.undo();
-                e.redo();
+                e.edit(TextEdit::KillToStart);
+                e.edit(TextEdit::Undo);
+                e.edit(TextEdit::Undo);
+                e.edit(TextEdit::Redo);
             },
             "ab|",
         ),
@@ -152,10 +157,10 @@ fn a_large_paste_is_one_chip_and_comes_out_whole() {
     editor.insert("!");
     let rows = Rows::of(&editor, 60);
     assert_eq!(rows.line(&editor, 0).text(), "see [pasted 2,000,001 lines, 10 MB]!");
-    editor.left();
-    editor.backspace();
+    editor.step(Move::Left, 80);
+    editor.edit(TextEdit::Backspace);
     assert_eq!(editor.text(), "see !");
-    editor.undo();
+    editor.edit(TextEdit::Undo);
     let text = editor.take();
     assert_eq!(text.len(), "see ".len() + "line\n".len() * 2_000_000 + "end!".len());
     assert!(!text.contains(['\r', '\0']));

@@ -57,37 +57,29 @@ impl Undo {
 
     /// Undoes the newest group; returns the cursor position.
     pub fn undo(&mut self, items: &mut Vec<Item>, cursor: usize) -> Option<usize> {
-        let group = last_with_changes(&mut self.done)?;
-        let (reverse, cursor) = revert(items, group, cursor);
-        self.undone.push(reverse);
-        Some(cursor)
+        revert(items, &mut self.done, &mut self.undone, cursor)
     }
 
     /// Redoes the last undone group; returns the cursor position.
     pub fn redo(&mut self, items: &mut Vec<Item>, cursor: usize) -> Option<usize> {
-        let group = last_with_changes(&mut self.undone)?;
-        let (reverse, cursor) = revert(items, group, cursor);
-        self.done.push(reverse);
-        Some(cursor)
+        revert(items, &mut self.undone, &mut self.done, cursor)
     }
 }
 
-fn last_with_changes(groups: &mut Vec<Group>) -> Option<Group> {
-    loop {
-        let group = groups.pop()?;
-        if !group.steps.is_empty() {
-            return Some(group);
-        }
-    }
-}
-
-/// Reverts a group; returns the group that reverts this, and the cursor from before the group.
-fn revert(items: &mut Vec<Item>, group: Group, cursor: usize) -> (Group, usize) {
+/// Reverts the newest group with changes, and adds the group that reverts this to `reverse`. Returns the cursor from
+/// before the group.
+fn revert(
+    items: &mut Vec<Item>,
+    groups: &mut Vec<Group>,
+    reverse: &mut Vec<Group>,
+    cursor: usize,
+) -> Option<usize> {
+    let group = std::iter::from_fn(|| groups.pop()).find(|group| !group.steps.is_empty())?;
     let back = |step: UndoStep| {
         let added = step.removed.len();
         let removed = items.splice(step.at..step.at + step.added, step.removed).collect();
         UndoStep { at: step.at, removed, added }
     };
-    let steps = group.steps.into_iter().rev().map(back).collect();
-    (Group { steps, cursor }, group.cursor)
+    reverse.push(Group { steps: group.steps.into_iter().rev().map(back).collect(), cursor });
+    Some(group.cursor)
 }

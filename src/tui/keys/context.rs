@@ -57,7 +57,7 @@ pub enum Letters {
     AreKeys,
 }
 
-/// The orders of precedence, one list per place. `update::key` uses no others.
+/// The orders of precedence, one list per place, which begins with the place's own context; see [`Context::layer`].
 pub const LAYERS: &[&[Context]] = &[
     &[Context::Composer, Context::Text, Context::Global],
     &[Context::Completion, Context::Composer, Context::Text, Context::Global],
@@ -114,6 +114,12 @@ const CONTEXTS: [(Context, &str, &str, Letters); 23] = {
 };
 
 impl Context {
+    /// Returns the contexts that bind keys where this one is the first, in order of precedence.
+    pub fn layer(self) -> &'static [Self] {
+        let layer = LAYERS.iter().find(|layer| layer.first() == Some(&self));
+        layer.expect("every place with keys has its order of precedence")
+    }
+
     /// All contexts, in the order of lists.
     pub fn all() -> impl Iterator<Item = Self> {
         CONTEXTS.into_iter().map(|(context, ..)| context)

@@ -28,6 +28,11 @@ impl Keymap {
         specs.iter().filter_map(one).collect()
     }
 
+    /// Returns the first key of an action between these texts; empty if it has none.
+    pub fn around(&self, before: &str, context: Context, action: Action, behind: &str) -> String {
+        self.first(context, action).map(|key| format!("{before}{key}{behind}")).unwrap_or_default()
+    }
+
     /// Returns the hints of the status line, separated by two spaces. Actions without a key are left out.
     pub fn status(&self, hints: &[StatusHint]) -> String {
         let one = |(context, actions, words): &StatusHint| {

@@ -108,8 +108,8 @@ impl HelpArea {
 }
 
 impl PanelState for Help {
-    fn contexts(&self) -> &'static [Context] {
-        &[Context::Help, Context::Global]
+    fn context(&self) -> Context {
+        Context::Help
     }
 
     fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
@@ -287,11 +287,8 @@ impl Help {
 }
 
 fn more(keymap: &Keymap, lines: usize) -> Line {
-    let words = match keymap.shown(Context::Global, Action::Nav(Nav::PageDown)) {
-        key if key.is_empty() => format!("{lines} more lines"),
-        key => format!("{lines} more lines, {key}"),
-    };
-    Line::of(words, Role::Waiting)
+    let key = keymap.around(", ", Context::Global, Action::Nav(Nav::PageDown), "");
+    Line::of(format!("{lines} more lines{key}"), Role::Waiting)
 }
 
 /// Whether Enter in the list can do what this key does: only actions that need no card, no text and no other

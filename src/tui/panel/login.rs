@@ -105,8 +105,8 @@ impl Masked {
 }
 
 impl PanelState for Login {
-    fn contexts(&self) -> &'static [Context] {
-        &[Context::Login, Context::Text, Context::Global]
+    fn context(&self) -> Context {
+        Context::Login
     }
 
     fn opened(&mut self, cx: &mut PanelContext<'_>) {

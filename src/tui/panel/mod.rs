@@ -21,10 +21,11 @@ pub use self::screen::{PanelContext, Screen};
 pub use self::servers::ToolServers;
 use super::batch::Question;
 use super::cards::Cards;
+use super::composer::Editor;
 use super::keys::{Action, Context, Keymap, Nav};
 use super::line::Line;
 use crate::approval::RequestId;
-use crate::frontend::protocol::{ClientQuery, QueryAnswer, ServerMessage, ServiceLine};
+use crate::frontend::protocol::{ClientQuery, QueryAnswer, ServerMessage};
 use crate::history::SessionId;
 
 /// The open panel.
@@ -50,11 +51,6 @@ pub enum Then {
     Close,
     /// This panel replaces it.
     Replace(Panel),
-    /// The form of this service, picked from the list, replaces it.
-    SetUp {
-        service: ServiceLine,
-        list: Box<Pick>,
-    },
     /// It closes, and this action of a context is executed.
     Run(Context, Action),
     /// It closes, and the text replaces that of the composer.
@@ -69,8 +65,8 @@ pub enum Then {
 
 /// The behaviour of a panel. The default methods ignore the key or message.
 pub trait PanelState {
-    /// Returns the contexts that bind keys, in order of precedence.
-    fn contexts(&self) -> &'static [Context];
+    /// Returns the context whose layer binds keys.
+    fn context(&self) -> Context;
 
     /// Returns the question that a key would answer.
     fn question(&self) -> Question {
@@ -83,8 +79,37 @@ pub trait PanelState {
     /// Executes an action; returns `None` if it does not concern the panel.
     fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then>;
 
+    /// Returns the text that is written.
+    fn editor(&mut self) -> Option<&mut Editor> {
+        None
+    }
+
+    /// Handles a change of that text.
+    fn changed(&mut self, _cx: &mut PanelContext<'_>) {}
+
+    /// Handles a key of that text; returns whether there is one.
+    fn write(&mut self, action: Action, cx: &mut PanelContext<'_>) -> bool {
+        let width = cx.screen.columns;
+        match (action, self.editor()) {
+            (Action::Edit(edit), Some(editor)) => {
+                editor.edit(edit);
+                self.changed(cx);
+            }
+            (Action::Move(to), Some(editor)) => {
+                editor.step(to, width);
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// Inserts a text that was typed or pasted.
-    fn insert(&mut self, _text: &str, _cx: &mut PanelContext<'_>) {}
+    fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+        if let Some(editor) = self.editor() {
+            editor.insert(text);
+            self.changed(cx);
+        }
+    }
 
     /// Handles a typed character that is bound to no key.
     fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {

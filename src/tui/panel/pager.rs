@@ -124,12 +124,7 @@ impl Pager {
 
     fn navigate(&mut self, nav: Nav) {
         let page = self.page.rows.saturating_sub(1).max(1);
-        self.scroll_to(match nav {
-            Nav::Up | Nav::LineUp => self.scroll.saturating_sub(1),
-            Nav::Down | Nav::LineDown => self.scroll + 1,
-            Nav::PageUp => self.scroll.saturating_sub(page),
-            Nav::PageDown => self.scroll + page,
-        });
+        self.scroll_to(nav.row(self.scroll, page));
     }
 
     /// Returns the line of the next or previous match, and of the first or last one beyond the end.
@@ -234,12 +229,8 @@ fn unseen(card: &Card, unread: bool, keymap: &Keymap) -> String {
 }
 
 impl PanelState for Pager {
-    fn contexts(&self) -> &'static [Context] {
-        if self.is_written() {
-            &[Context::Find, Context::Text, Context::Global]
-        } else {
-            &[Context::Pager, Context::Global]
-        }
+    fn context(&self) -> Context {
+        if self.is_written() { Context::Find } else { Context::Pager }
     }
 
     fn question(&self) -> Question {
@@ -275,26 +266,14 @@ impl PanelState for Pager {
                 self.scroll = before.copied().unwrap_or(0);
             }
             Action::Find(key) => self.find(key, cx.cards),
-            Action::Edit(edit) => {
-                if let Some(search) = &mut self.search {
-                    search.editor.edit(edit);
-                }
-            }
-            Action::Move(to) => {
-                if let Some(search) = &mut self.search {
-                    search.editor.step(to, cx.screen.columns);
-                }
-            }
             Action::FocusCard | Action::ToggleFocus => {}
             _ => return None,
         }
         Some(Then::Stay)
     }
 
-    fn insert(&mut self, text: &str, _cx: &mut PanelContext<'_>) {
-        if let Some(search) = self.search.as_mut().filter(|search| search.is_written) {
-            search.editor.insert(text);
-        }
+    fn editor(&mut self) -> Option<&mut Editor> {
+        self.search.as_mut().filter(|search| search.is_written).map(|search| &mut search.editor)
     }
 
     fn wheel(&self, _step: Nav, line: Nav) -> Vec<Nav> {

@@ -190,8 +190,8 @@ impl ToolServers {
 }
 
 impl PanelState for ToolServers {
-    fn contexts(&self) -> &'static [Context] {
-        &[Context::Servers, Context::Global]
+    fn context(&self) -> Context {
+        Context::Servers
     }
 
     fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {

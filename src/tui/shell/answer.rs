@@ -70,17 +70,10 @@ impl Answer {
 
     /// Returns the held events as typed input, because no more followed.
     pub fn give_up(&mut self) -> Vec<Event> {
-        match std::mem::replace(&mut self.place, AnswerPlace::Due) {
-            AnswerPlace::Head(_, held) => held,
-            other @ (AnswerPlace::Nowhere
-            | AnswerPlace::Due
-            | AnswerPlace::AfterEsc
-            | AnswerPlace::Body(_)
-            | AnswerPlace::End(_)) => {
-                self.place = other;
-                Vec::new()
-            }
-        }
+        let AnswerPlace::Head(_, held) = &mut self.place else { return Vec::new() };
+        let held = std::mem::take(held);
+        self.place = AnswerPlace::Due;
+        held
     }
 
     pub fn sort(&mut self, event: Event) -> Sorted {

@@ -1,5 +1,5 @@
-//! Lookups for the composer in the background: whether a pasted text names images, and the content of the clipboard. An
-//! answer that is no longer needed is dropped.
+//! Work in the background: whether a pasted text names images, the content of the clipboard, and languages, so that no
+//! frame waits for them. An answer that is no longer needed is dropped.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -11,15 +11,16 @@ use tokio::sync::mpsc;
 use super::clipboard::{self, Found};
 use crate::frontend::images::{Places, SeenImage, check, seen};
 use crate::stdx::fs::{create_private_dir, fingerprint, open_private};
+use crate::tui::markdown::Languages;
 use crate::tui::msg::{Clip, Input};
 
-/// The capacity of the answer channel.
+/// The capacity of the answer channel; a thread blocks when it is full.
 const WAITING: usize = 8;
 
 /// How long a pasted image is kept as a file: a draft or an earlier line may name it.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Runs lookups and receives their answers.
+/// Runs the work and receives the answers.
 pub struct Errands {
     /// The folder for images from the clipboard.
     folder: PathBuf,
@@ -58,6 +59,22 @@ impl Errands {
             };
             let _ = done.send(Input::Clipboard(clip)).await;
         });
+    }
+
+    /// Loads languages on a new thread, for which the program does not wait; if none can be started, the code stays plain.
+    pub fn load(&self, languages: Languages) {
+        let done = self.done.clone();
+        let load = move || {
+            for ready in languages.load() {
+                if done.blocking_send(Input::Loaded(ready)).is_err() {
+                    tracing::debug!("a language was loaded for a screen that is gone");
+                    return;
+                }
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("languages".to_owned()).spawn(load) {
+            tracing::debug!(%error, "no thread to load languages on");
+        }
     }
 
     /// Returns the next answer. Cancel-safe.

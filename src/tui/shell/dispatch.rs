@@ -12,50 +12,32 @@ impl Shell {
     pub(super) fn carry_out(&mut self, cmds: Vec<Cmd>) -> Flow {
         let mut flow = Flow::On;
         for cmd in cmds {
-            let done = match cmd {
-                Cmd::Send(ask) => {
-                    self.outbox.push_back(ask);
-                    Flow::On
+            match cmd {
+                Cmd::Send(ask) => self.outbox.push_back(ask),
+                Cmd::Ask(query) => self.outbox.push_back(self.queries.ask(query)),
+                Cmd::Suspend => flow = flow.or(self.suspend()),
+                Cmd::Redraw => {
+                    let forgot = self.forget_screen();
+                    flow = flow.or(self.or_lost(&forgot));
                 }
-                Cmd::Ask(query) => {
-                    self.outbox.push_back(self.queries.ask(query));
-                    Flow::On
-                }
-                Cmd::Suspend => self.suspend(),
-                Cmd::Redraw => self.redraw(),
-                Cmd::Edit { text, target } => self.edit(&text, target),
-                Cmd::Copy { text } => self.copy(&text),
+                Cmd::Edit { text, target } => flow = flow.or(self.edit(&text, target)),
+                Cmd::Copy { text } => flow = flow.or(self.copy(&text)),
                 Cmd::Mouse(mode) => {
                     let set = self.screen.set_mouse(mode);
-                    self.or_lost(&set)
+                    flow = flow.or(self.or_lost(&set));
                 }
-                Cmd::Name { text, folder } => {
-                    self.errands.name(text, folder);
-                    Flow::On
-                }
-                Cmd::ReadClipboard => {
-                    self.errands.read_clipboard();
-                    Flow::On
-                }
-                Cmd::Load(languages) => {
-                    self.loader.start(languages);
-                    Flow::On
-                }
-                Cmd::Alert(alert) => self.call(alert),
+                Cmd::Name { text, folder } => self.errands.name(text, folder),
+                Cmd::ReadClipboard => self.errands.read_clipboard(),
+                Cmd::Load(languages) => self.errands.load(languages),
+                Cmd::Alert(alert) => flow = flow.or(self.call(alert)),
                 Cmd::Exit => return Flow::Exit,
-            };
-            flow = if done == Flow::Exit { done } else { flow };
+            }
         }
         flow
     }
 
     fn or_lost(&mut self, sent: &io::Result<()>) -> Flow {
         if sent.is_err() { self.lost() } else { Flow::On }
-    }
-
-    fn redraw(&mut self) -> Flow {
-        let forgot = self.forget_screen();
-        self.or_lost(&forgot)
     }
 
     /// Sends a sequence other than drawing to the terminal, if the terminal is in use and supports it.

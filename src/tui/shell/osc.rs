@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::host::{Between, Call, Host};
 use crate::stdx::text::{sanitize_line, truncate};
+use crate::tui::composer::size;
 
 /// The longest clipboard text in base64, in bytes: the smallest limit known of terminals with a clipboard.
 const LONGEST_BASE64: usize = 74_994;
@@ -79,11 +80,6 @@ pub fn too_long(bytes: usize, mouse: &str) -> String {
         format!("  {mouse}, then mark with the terminal's mouse")
     };
     format!("not copied: {size}, terminals accept {most}{instead}")
-}
-
-/// Formats a size in bytes: `812 B`, `1.2 kB`, `48 kB`, `10 MB`.
-fn size(bytes: usize) -> String {
-    crate::tui::composer::size(bytes)
 }
 
 /// Notifies the user. Empty if notifications are off.

@@ -86,9 +86,8 @@ impl TerminalInput {
     pub async fn next(&mut self, mouse: MouseMode) -> Said {
         loop {
             let event = match self.read().await {
-                Arrived::Event(event) => event,
-                Arrived::Background(background) => return Said::Background(background),
-                Arrived::Gone => return Said::Gone,
+                Ok(event) => event,
+                Err(said) => return said,
             };
             if let Some(wheel) = self.wheel(&event, mouse).await {
                 return Said::Input(Input::Mouse(wheel));
@@ -111,20 +110,21 @@ impl TerminalInput {
         }
     }
 
-    async fn read(&mut self) -> Arrived {
+    /// Returns the next event, or what else was received.
+    async fn read(&mut self) -> Result<Event, Said> {
         loop {
             if let Some(background) = self.found.take() {
-                return Arrived::Background(background);
+                return Err(Said::Background(background));
             }
             if let Some(event) = self.ready.pop_front() {
-                return Arrived::Event(event);
+                return Ok(event);
             }
             let Some(events) = &mut self.events else { return std::future::pending().await };
             let until = self.held_until;
             tokio::select! {
                 event = poll_fn(|cx| events.poll(cx)) => match event {
                     Some(Ok(event)) => self.sort(event),
-                    Some(Err(_)) | None => return Arrived::Gone,
+                    Some(Err(_)) | None => return Err(Said::Gone),
                 },
                 () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {
                     self.held_until = None;
@@ -216,12 +216,6 @@ impl EventSource {
         }
         event
     }
-}
-
-enum Arrived {
-    Event(Event),
-    Background(Background),
-    Gone,
 }
 
 fn arrow(event: &Event) -> Option<KeyCode> {

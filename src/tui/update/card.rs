@@ -2,7 +2,7 @@
 //! conditions for an approval are defined by `frontend::dialogue`.
 
 use super::advice::{advise, propose, say_put_off, unseen};
-use super::{auto_focus, batch, form, panel, rule, select};
+use super::{Direction, auto_focus, batch, form, panel, rule, select};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, RequestId};
@@ -99,8 +99,8 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         CardKey::Why => card.turn_why(model.card_view.body_total),
         CardKey::Sides => turn_sides(model),
         CardKey::Read => read(card, cmds),
-        CardKey::NextHunk => to_hunk(model, Way::On),
-        CardKey::PreviousHunk => to_hunk(model, Way::Back),
+        CardKey::NextHunk => to_hunk(model, Direction::Down),
+        CardKey::PreviousHunk => to_hunk(model, Direction::Up),
         CardKey::Yes
         | CardKey::YesUnread
         | CardKey::No
@@ -204,21 +204,14 @@ fn turn_hunk(card: &mut Card, hunk: usize, keymap: &Keymap) {
     }
 }
 
-/// The direction of a move between hunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    On,
-    Back,
-}
-
 /// Goes to the next or previous hunk; if the body scrolls, brings it to the top.
-fn to_hunk(model: &mut Model, way: Way) {
+fn to_hunk(model: &mut Model, to: Direction) {
     let view = model.card_view;
     let Some(card) = model.cards.current_mut() else { return };
     let here = card.hunks.here();
-    let there = match way {
-        Way::Back => here.saturating_sub(1).max(1),
-        Way::On => here + 1,
+    let there = match to {
+        Direction::Up => here.saturating_sub(1).max(1),
+        Direction::Down => here + 1,
     };
     if let Some(row) = card.hunks.go_to(there) {
         card.scroll = row.min(view.body_total.saturating_sub(view.body_room));
@@ -386,10 +379,7 @@ pub fn navigate(model: &mut Model, nav: Nav) {
     card.scroll = match nav {
         Nav::Up => return step(model, Cards::previous),
         Nav::Down => return step(model, Cards::next),
-        Nav::PageUp => card.scroll.saturating_sub(page),
-        Nav::PageDown => (card.scroll + page).min(last),
-        Nav::LineUp => card.scroll.saturating_sub(1),
-        Nav::LineDown => (card.scroll + 1).min(last),
+        Nav::PageUp | Nav::PageDown | Nav::LineUp | Nav::LineDown => nav.row(card.scroll, page).min(last),
     };
     if card.scroll == last {
         card.deepen();
@@ -398,23 +388,16 @@ pub fn navigate(model: &mut Model, nav: Nav) {
     card.advice = None;
 }
 
-/// An end of a card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Edge {
-    Top,
-    Bottom,
-}
-
 /// Scrolls the card that has the keys to an end of its body; returns whether there is such a card.
-pub fn to_edge(model: &mut Model, edge: Edge) -> bool {
+pub fn to_edge(model: &mut Model, end: Direction) -> bool {
     let view = model.card_view;
     if model.focus != Focus::Card || model.panel.is_some() || model.is_list() || model.asks_cap() {
         return false;
     }
     let Some(card) = model.cards.current_mut().filter(|card| !card.is_opened()) else { return false };
-    match edge {
-        Edge::Top => card.scroll = 0,
-        Edge::Bottom => {
+    match end {
+        Direction::Up => card.scroll = 0,
+        Direction::Down => {
             card.scroll = view.body_total.saturating_sub(view.body_room);
             card.deepen();
         }

@@ -5,7 +5,7 @@
 
 use super::{mode, panel, send};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, SessionLine};
-use crate::tui::completion::{self, Choice, Does, FilesState, OpenPlace, Place, Popup, Word, word};
+use crate::tui::completion::{self, Choice, Does, OpenPlace, Place, Popup, Word, word};
 use crate::tui::keys::CompleteKey;
 use crate::tui::model::{Focus, Model, Suggested};
 use crate::tui::msg::Cmd;
@@ -197,24 +197,17 @@ pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Tab in a `!` line: completes a file name.
-pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> Offered {
+/// Tab in a `!` line: completes a file name. Returns whether Tab was used for that.
+pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
     let Some(word) = completable(model).filter(|word| word.place == Place::ShellWord) else {
-        return Offered::No;
+        return false;
     };
     ask_files(model, cmds);
     model.completion.look_up(word, &model.known);
     if model.completion.popup.as_ref().is_some_and(|popup| popup.found == 1) {
         accept(model, Then::Write);
     }
-    Offered::Yes
-}
-
-/// Whether Tab was used for completion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offered {
-    Yes,
-    No,
+    true
 }
 
 /// Takes what a tool server suggests, if it is still wanted.
@@ -277,10 +270,10 @@ fn completable(model: &Model) -> Option<Word> {
 fn ask_files(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let files = &mut model.completion.files;
     let is_old = files.asked_ms.is_none_or(|asked| model.now_ms >= asked + GOOD_MS);
-    if files.state == FilesState::Asked || !is_old {
+    if files.is_asked || !is_old {
         return;
     }
-    files.state = FilesState::Asked;
+    files.is_asked = true;
     files.asked_ms = Some(model.now_ms);
     cmds.push(Cmd::Ask(ClientQuery::Files));
 }

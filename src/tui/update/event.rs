@@ -223,13 +223,12 @@ fn thinking_committed(model: &mut Model, text: &str) {
 
 /// Folds live thinking when the answer or a call begins.
 fn end_thinking(model: &mut Model) {
-    let last = model.transcript.part_mut();
-    if !last.is_some_and(|cell| matches!(&cell.kind, CellKind::Thinking(thinking) if thinking.is_live())) {
-        return;
-    }
-    let now = model.now_ms;
-    if let Some(thinking) = live_thinking(model) {
-        thinking.commit(None, now);
+    if let Some(cell) = model.transcript.part_mut()
+        && let CellKind::Thinking(thinking) = &mut cell.kind
+        && thinking.is_live()
+    {
+        thinking.commit(None, model.now_ms);
+        cell.touch();
     }
 }
 
@@ -325,8 +324,7 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
         }
         TurnEnd::Completed => {}
         TurnEnd::Deferred => {
-            let key = model.keymap.shown(Context::Global, Action::FocusCard);
-            let key = if key.is_empty() { key } else { format!(" ({key})") };
+            let key = model.keymap.around(" (", Context::Global, Action::FocusCard, ")");
             let text = format!("waiting for your decision: here{key} or with `co approvals`, now or later");
             model.transcript.push(Cell::new(CellKind::Waits { text }));
         }

@@ -8,19 +8,9 @@ use crate::tui::composer::{Editor, Item};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Clip, Cmd};
 
-/// Whether paths in a text may name images for the model. In commands they stay text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MayName {
-    Yes,
-    No,
-}
-
-/// Returns whether pasted paths may name images, given the text before the paste.
-pub fn may_name(before: &Editor) -> MayName {
-    match before.items().first().map(Item::text) {
-        Some("!" | "/") => MayName::No,
-        Some(_) | None => MayName::Yes,
-    }
+/// Whether pasted paths may name images for the model, given the text before the paste. In commands they stay text.
+pub fn may_name(before: &Editor) -> bool {
+    !matches!(before.items().first().map(Item::text), Some("!" | "/"))
 }
 
 /// Asks the shell to check pasted text for image paths.

@@ -1,12 +1,11 @@
 //! Dispatches keys and pastes to the context that has the focus.
 
 use super::auto_focus::{self, Meaning};
-use super::card::Edge;
-use super::complete::Offered;
 use super::panel::{self, Acted};
-use super::recent::{self, Recent};
-use super::select::Direction;
-use super::{advice, batch, cap, card, complete, form, image, mode, outside, rule, select, send, stop};
+use super::{
+    Direction, advice, batch, cap, card, complete, form, image, mode, outside, recent, rule, select, send,
+    stop,
+};
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::batch::Question;
 use crate::tui::cards::{CardStage, Cards};
@@ -14,10 +13,9 @@ use crate::tui::cells::Cell;
 use crate::tui::completion::Popup;
 use crate::tui::composer::{Editor, Moved};
 use crate::tui::find::{self, Find, FindStage};
-use crate::tui::form::{LONGEST, Mode};
+use crate::tui::form::LONGEST;
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Binding, Context, FindKey, Move, Nav, TextEdit, Weight};
-use crate::tui::list::REASON;
 use crate::tui::model::{
     Chord, Focus, GOODBYE_MS, Life, Model, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS, SidePanel,
 };
@@ -75,7 +73,7 @@ fn defer(model: &mut Model, key: Key) {
 
 /// Executes a key that was deferred.
 pub fn execute(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
-    if let Some(binding) = model.keymap.binding(contexts(model), key) {
+    if let Some(binding) = model.keymap.binding(model.place().layer(), key) {
         perform(model, key, binding, cmds);
     }
 }
@@ -91,7 +89,7 @@ fn perform(model: &mut Model, key: Key, binding: &Binding, cmds: &mut Vec<Cmd>) 
 
 fn take(model: &mut Model, key: Key, pressed: Pressed, cmds: &mut Vec<Cmd>) {
     let chord = std::mem::take(&mut model.chord);
-    let contexts = contexts(model);
+    let layer = model.place().layer();
     if card::is_guarded(model) {
         return guarded(model, key, cmds);
     }
@@ -99,7 +97,7 @@ fn take(model: &mut Model, key: Key, pressed: Pressed, cmds: &mut Vec<Cmd>) {
         Chord::Begun => model.keymap.binding(&[Context::Chord], key),
         Chord::None => None,
     };
-    let binding = second.or_else(|| model.keymap.binding(contexts, key));
+    let binding = second.or_else(|| model.keymap.binding(layer, key));
     let action = binding.map(|row| row.action);
     select::before(model, action);
     if is_guarded(model, binding) {
@@ -171,41 +169,6 @@ fn blind(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Returns the contexts that bind keys now, in order of precedence.
-fn contexts(model: &Model) -> &'static [Context] {
-    if let Some(panel) = &model.panel {
-        return panel.state().contexts();
-    }
-    if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
-        return match find.stage {
-            FindStage::Writing => &[Context::Find, Context::Text, Context::Global],
-            FindStage::Walking => &[Context::Found, Context::Global],
-        };
-    }
-    if model.focus == Focus::Card && model.asks_cap() {
-        return &[Context::Cap, Context::Global];
-    }
-    match (model.focus, model.cards.current().map(|card| &card.stage)) {
-        (Focus::Composer, _) if model.completion.is_open() => {
-            &[Context::Completion, Context::Composer, Context::Text, Context::Global]
-        }
-        (Focus::Composer, _) | (Focus::Card, None) => &[Context::Composer, Context::Text, Context::Global],
-        (Focus::Transcript, _) => &[Context::Transcript, Context::Global],
-        (Focus::Card, Some(_)) if model.is_list() && model.batch.list.is_refusing() => REASON,
-        (Focus::Card, Some(_)) if model.is_list() => &[Context::Batch, Context::Global],
-        (Focus::Card, Some(CardStage::Reason(_))) => REASON,
-        (Focus::Card, Some(CardStage::Editing(form))) => match form.mode {
-            Mode::Fields => &[Context::Form, Context::Text, Context::Global],
-            Mode::Raw => &[Context::Arguments, Context::Text, Context::Global],
-        },
-        (Focus::Card, Some(CardStage::Rule(rule))) if !rule.is_written() => {
-            &[Context::Width, Context::Global]
-        }
-        (Focus::Card, Some(CardStage::Rule(_))) => &[Context::Rule, Context::Text, Context::Global],
-        (Focus::Card, Some(CardStage::Asking | CardStage::Deciding(_))) => &[Context::Card, Context::Global],
-    }
-}
-
 /// Returns the text that receives keys and pastes, if any.
 fn editor(model: &mut Model) -> Option<&mut Editor> {
     match model.focus {
@@ -228,10 +191,7 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
 fn typed(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     let Some(c) = key.typed() else { return };
     model.recent = None;
-    if model.panel.is_some() {
-        return panel::typed(model, c, cmds);
-    }
-    if form::typed(model, c) {
+    if panel::with(model, cmds, |panel, cx| panel.typed(c, cx)).is_some() || form::typed(model, c) {
         return;
     }
     if let Some(editor) = editor(model) {
@@ -254,8 +214,8 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
         return;
     }
     select::drop_mark(model);
-    if model.panel.is_some() {
-        return panel::paste(model, text, cmds);
+    if panel::with(model, cmds, |panel, cx| panel.paste(text, cx)).is_some() {
+        return;
     }
     if in_card && text.len() > LONGEST {
         let outside = [(Context::Text, Action::EditOutside, "opens $EDITOR")];
@@ -273,7 +233,7 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
         // Text after `/` or `!` is a command; a path on an empty line also begins with `/` and may name an image.
         let names_images = image::may_name(editor);
         editor.paste(text);
-        if names_images == image::MayName::Yes {
+        if names_images {
             image::pasted(model, text, cmds);
         }
     }
@@ -296,7 +256,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Acted::Yes => return,
         Acted::Run(action) => action,
     };
-    if recent::act(model, action, cmds) == Recent::Yes {
+    if recent::act(model, action, cmds) {
         return;
     }
     match action {
@@ -305,7 +265,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Suspend => cmds.push(Cmd::Suspend),
         Action::Redraw => cmds.push(Cmd::Redraw),
         Action::RetryNow => stop::retry_now(model, cmds),
-        Action::ToggleFocus if complete::offer(model, cmds) == Offered::Yes => {}
+        Action::ToggleFocus if complete::offer(model, cmds) => {}
         Action::ToggleFocus => card::toggle_focus(model),
         Action::FocusCard => all_that_waits(model, cmds),
         Action::FoldDetails if send::expand(model) => {}
@@ -317,10 +277,10 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
             model.thinking = model.thinking.turned();
             model.transcript.fold_alike(Cell::is_thinking);
         }
-        Action::Help => panel::open(model, Panel::Help(Help::here(contexts(model))), cmds),
+        Action::Help => panel::open(model, Panel::Help(Help::here(model.place().layer())), cmds),
         Action::Nav(nav) => navigate(model, nav),
-        Action::Top if card::to_edge(model, Edge::Top) => {}
-        Action::Bottom if card::to_edge(model, Edge::Bottom) => {}
+        Action::Top if card::to_edge(model, Direction::Up) => {}
+        Action::Bottom if card::to_edge(model, Direction::Down) => {}
         Action::Top => model.transcript.to_top(),
         Action::Bottom => model.transcript.follow(),
         Action::Send => send::send(model, cmds),

@@ -9,10 +9,12 @@ use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{ClientQuery, CommandLine, QueryAnswer, ServerMessage, Tone};
 use crate::message::{CallId, Message, ToolCall, UserPart};
 use crate::store::PastDecision;
+use crate::tui::cards::Card;
 use crate::tui::cells::{Cell, CellKind, ShellCell, conversation};
 use crate::tui::model::{Activity, Focus, Known, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::panel::{Help, Panel};
+use crate::tui::rule::RuleForm;
 use crate::tui::steps;
 
 pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
@@ -53,8 +55,13 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         | ServerMessage::Models { .. }
         | ServerMessage::Servers { .. }) => panel::tell(model, told, cmds),
         ServerMessage::RuleSaved { request, file } => rule::saved(model, &request, file),
-        ServerMessage::RuleAllowsNothing { request } => rule::allows_nothing(model, &request),
-        ServerMessage::RuleNotSaved { request, why } => rule::not_saved(model, &request, why),
+        // Its form has nothing left to do, and the next one begins anew.
+        ServerMessage::RuleAllowsNothing { request } => {
+            model.cards.find_mut(&request).into_iter().for_each(Card::end_rule);
+        }
+        ServerMessage::RuleNotSaved { request, why } => {
+            rule::tell(model, &request, |rule| rule.not_saved(why));
+        }
         ServerMessage::Entered => entered(model),
         ServerMessage::TurnBegan => begin_turn(model),
         ServerMessage::Idle => {
@@ -109,15 +116,17 @@ pub fn answer(model: &mut Model, query: ClientQuery, answer: QueryAnswer, cmds: 
         (_, QueryAnswer::Files { paths }) => complete::files(model, paths),
         (_, QueryAnswer::Sessions { sessions }) => complete::sessions(model, sessions),
         (ClientQuery::DraftRule { request }, QueryAnswer::DraftRule { widths }) => {
-            rule::drafted(model, &request, widths);
+            rule::tell(model, &request, |rule| rule.drafted(widths));
         }
         (ClientQuery::DraftRule { request }, QueryAnswer::Failed) => {
-            rule::not_drafted(model, &request);
+            rule::tell(model, &request, RuleForm::not_drafted);
         }
         (ClientQuery::CheckRule { text }, QueryAnswer::CheckRule { check }) => {
             rule::checked(model, &text, &check, cmds);
         }
-        (query, answer) => panel::answer(model, query, answer, cmds),
+        (query, answer) => {
+            panel::with(model, cmds, |panel, cx| panel.answer(query, answer, cx));
+        }
     }
 }
 

@@ -35,6 +35,13 @@ use super::model::{CardView, Focus, HANGUP_MS, Life, Model, RetryState};
 use super::msg::{Cmd, Input, Msg};
 use crate::frontend::protocol::Update;
 
+/// The direction of a move: between blocks, lines and hunks, to an end, of the wheel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
+}
+
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut cmds = Vec::new();

@@ -1,6 +1,6 @@
 //! Mouse actions: scroll, mark, fold, move the focus. No press decides anything: a click on a card only focuses it.
 
-use super::{card, panel, select};
+use super::{Direction, card, panel, select};
 use crate::tui::cells::Cell;
 use crate::tui::composer::{Position, Rows};
 use crate::tui::keys::{Action, Context, Nav};
@@ -27,18 +27,12 @@ pub fn take(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
         return;
     }
     match mouse.what {
-        MouseWhat::WheelUp => wheel(model, mouse, Wheel::Up, cmds),
-        MouseWhat::WheelDown => wheel(model, mouse, Wheel::Down, cmds),
+        MouseWhat::WheelUp => wheel(model, mouse, Direction::Up, cmds),
+        MouseWhat::WheelDown => wheel(model, mouse, Direction::Down, cmds),
         MouseWhat::Press => press(model, mouse),
         MouseWhat::Drag => drag(model, mouse),
         MouseWhat::Release => release(model, mouse, cmds),
     }
-}
-
-#[derive(Clone, Copy)]
-enum Wheel {
-    Up,
-    Down,
 }
 
 /// The area under the mouse.
@@ -65,10 +59,10 @@ fn area(model: &Model, mouse: Mouse) -> MouseArea {
     }
 }
 
-fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
-    let (step, line) = match wheel {
-        Wheel::Up => (Nav::Up, Nav::LineUp),
-        Wheel::Down => (Nav::Down, Nav::LineDown),
+fn wheel(model: &mut Model, mouse: Mouse, to: Direction, cmds: &mut Vec<Cmd>) {
+    let (step, line) = match to {
+        Direction::Up => (Nav::Up, Nav::LineUp),
+        Direction::Down => (Nav::Down, Nav::LineDown),
     };
     if let Some(panel) = &model.panel {
         for nav in panel.state().wheel(step, line) {
@@ -83,12 +77,12 @@ fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
         }
         MouseArea::Composer(_) | MouseArea::Elsewhere => false,
     };
-    match wheel {
+    match to {
         _ if over_card && model.card_view.body_total > model.card_view.body_room => {
             (0..STEP).for_each(|_| card::navigate(model, line));
         }
-        Wheel::Up => model.transcript.up(STEP, &look),
-        Wheel::Down => model.transcript.down(STEP, &look),
+        Direction::Up => model.transcript.up(STEP, &look),
+        Direction::Down => model.transcript.down(STEP, &look),
     }
 }
 

@@ -3,17 +3,14 @@
 use crate::approval::RequestId;
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{
-    ClientQuery, ClientRequest, LoginWhy, ModelLine, QueryAnswer, ServerList, ServerMessage, ServiceLine,
-    SessionLine,
+    ClientRequest, LoginWhy, ModelLine, ServerList, ServerMessage, ServiceLine, SessionLine,
 };
 use crate::history::SessionId;
 use crate::tui::batch::Question;
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::panel::{
-    Login, Pager, Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then, ToolServers,
-};
+use crate::tui::panel::{Pager, Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then, ToolServers};
 
 /// Whether a panel handled an action.
 pub enum Acted {
@@ -64,28 +61,19 @@ pub fn search(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) -> Acted {
-    match with(model, cmds, |panel, cx| panel.act(action, cx)).flatten() {
+    let act = |panel: &mut dyn PanelState, cx: &mut PanelContext<'_>| {
+        if panel.write(action, cx) { Some(Then::Stay) } else { panel.act(action, cx) }
+    };
+    match with(model, cmds, act).flatten() {
         None => Acted::No,
         Some(then) => follow(model, then, cmds),
     }
-}
-
-pub fn typed(model: &mut Model, c: char, cmds: &mut Vec<Cmd>) {
-    with(model, cmds, |panel, cx| panel.typed(c, cx));
-}
-
-pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
-    with(model, cmds, |panel, cx| panel.paste(text, cx));
 }
 
 pub fn tell(model: &mut Model, message: ServerMessage, cmds: &mut Vec<Cmd>) {
     if let Some(then) = with(model, cmds, |panel, cx| panel.tell(message, cx)) {
         follow(model, then, cmds);
     }
-}
-
-pub fn answer(model: &mut Model, query: ClientQuery, answer: QueryAnswer, cmds: &mut Vec<Cmd>) {
-    with(model, cmds, |panel, cx| panel.answer(query, answer, cx));
 }
 
 pub fn lay_out(model: &mut Model) {
@@ -118,7 +106,8 @@ pub fn settle(model: &mut Model) {
     }
 }
 
-fn with<T>(
+/// Calls the open panel, if there is one.
+pub fn with<T>(
     model: &mut Model,
     cmds: &mut Vec<Cmd>,
     act: impl FnOnce(&mut dyn PanelState, &mut PanelContext<'_>) -> T,
@@ -159,9 +148,6 @@ fn follow(model: &mut Model, then: Then, cmds: &mut Vec<Cmd>) -> Acted {
     match then {
         Then::Stay | Then::Close => {}
         Then::Replace(panel) => open(model, panel, cmds),
-        Then::SetUp { service, list } => {
-            open(model, Panel::Login(Box::new(Login::new(service, list))), cmds);
-        }
         Then::Run(context, action) => {
             if context == Context::Composer {
                 model.focus = Focus::Composer;

@@ -5,20 +5,13 @@ use crate::tui::keys::{Action, Move};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 
-/// Whether an action concerned the recent sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recent {
-    Yes,
-    No,
-}
-
-/// Executes an action if it concerns the recent sessions; any other one leaves them.
-pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) -> Recent {
+/// Executes an action if it concerns the recent sessions, and returns whether it does; any other one leaves them.
+pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) -> bool {
     let chosen = model.recent.take();
     let writes = model.focus == Focus::Composer && model.find.is_none();
     let last = match model.recent().count().checked_sub(1) {
         Some(last) if writes && model.composer.is_empty() => last,
-        Some(_) | None => return Recent::No,
+        Some(_) | None => return false,
     };
     model.recent = match (action, chosen) {
         (Action::Move(Move::Down) | Action::ToggleFocus, None) => Some(0),
@@ -32,7 +25,7 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) -> Recent {
             }
             None
         }
-        _ => return Recent::No,
+        _ => return false,
     };
-    Recent::Yes
+    true
 }

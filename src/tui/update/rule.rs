@@ -8,10 +8,9 @@ use super::advice::{advise, only_once, propose, unseen};
 use crate::approval::RequestId;
 use crate::approval::rules::RuleScope;
 use crate::frontend::dialogue::Yes;
-use crate::frontend::protocol::{ClientQuery, ClientRequest, OfferedRule, RuleCheck};
-use crate::tui::cards::{Card, CardStage, Drafts};
+use crate::frontend::protocol::{ClientQuery, ClientRequest, RuleCheck};
+use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::rule::text_width;
-use crate::tui::composer::Editor;
 use crate::tui::form::LONGEST;
 use crate::tui::keys::{Action, Move, Nav, RuleKey};
 use crate::tui::model::{Focus, Model};
@@ -28,7 +27,7 @@ pub fn open(model: &mut Model, scope: RuleScope, cmds: &mut Vec<Cmd>) {
         card.advice = Some(only_once(keymap));
     } else if card.request.plan.question.is_some() {
         card.advice = Some("questions are answered each time: no rule possible".to_owned());
-    } else if card.open_rule(scope) == Drafts::Wanted {
+    } else if card.open_rule(scope) {
         cmds.push(Cmd::Ask(ClientQuery::DraftRule { request: card.request.id.clone() }));
     }
 }
@@ -101,31 +100,10 @@ pub fn changed(rule: &mut RuleForm, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Takes the widths of a rule.
-pub fn drafted(model: &mut Model, request: &RequestId, widths: Vec<OfferedRule>) {
+/// Tells something to the rule of a request, if it has one.
+pub fn tell(model: &mut Model, request: &RequestId, tell: impl FnOnce(&mut RuleForm)) {
     if let Some(rule) = model.cards.find_mut(request).and_then(Card::rule_mut) {
-        rule.drafted(widths);
-    }
-}
-
-/// Takes that there is no draft for the rule of a request.
-pub fn not_drafted(model: &mut Model, request: &RequestId) {
-    if let Some(rule) = model.cards.find_mut(request).and_then(Card::rule_mut) {
-        rule.not_drafted();
-    }
-}
-
-/// Takes that the saved rule approves nothing: its form has nothing left to do, and the next one begins anew.
-pub fn allows_nothing(model: &mut Model, request: &RequestId) {
-    if let Some(card) = model.cards.find_mut(request) {
-        card.end_rule();
-    }
-}
-
-/// Takes why a rule was not saved.
-pub fn not_saved(model: &mut Model, request: &RequestId, why: String) {
-    if let Some(rule) = model.cards.find_mut(request).and_then(Card::rule_mut) {
-        rule.not_saved(why);
+        tell(rule);
     }
 }
 
@@ -154,19 +132,12 @@ pub fn checked(model: &mut Model, text: &str, check: &RuleCheck, cmds: &mut Vec<
 /// Moves a row up or down in the text. Returns false if no rule form has the keys.
 pub fn go(model: &mut Model, to: Move) -> bool {
     let width = text_width(model.look().width);
-    if model.focus != Focus::Card {
+    if model.focus != Focus::Card || !matches!(to, Move::Up | Move::Down) {
         return false;
     }
     let Some(Card { stage: CardStage::Rule(rule), .. }) = model.cards.current_mut() else { return false };
-    let step = match to {
-        Move::Up => Editor::up,
-        Move::Down => Editor::down,
-        Move::Left | Move::Right | Move::WordLeft | Move::WordRight | Move::LineStart | Move::LineEnd => {
-            return false;
-        }
-    };
     if let Some(editor) = rule.editor_mut() {
-        step(editor, width);
+        editor.step(to, width);
     }
     true
 }

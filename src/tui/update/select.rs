@@ -1,6 +1,7 @@
 //! Marking and copying in the transcript, by keys. Copies are source text; the shell passes them to the terminal and
 //! reports the result.
 
+use super::Direction;
 use crate::command::UNSANDBOXED;
 use crate::stdx::text::sanitize;
 use crate::tui::cells::Cell;
@@ -21,12 +22,6 @@ pub fn act(model: &mut Model, key: SelectKey, cmds: &mut Vec<Cmd>) {
         SelectKey::Copy => copy(model, cmds),
         SelectKey::RunOutside => run_outside(model),
     }
-}
-
-#[derive(Clone, Copy)]
-pub enum Direction {
-    Up,
-    Down,
 }
 
 /// Extends the marked lines, or else goes to another block.

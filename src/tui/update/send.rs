@@ -30,7 +30,7 @@ pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
         model.queue.push(text.clone());
     }
     model.transcript.follow();
-    model.auto_focus.forget();
+    model.auto_focus.left.clear();
     cmds.push(Cmd::Send(ask(text, &entry, own_words)));
 }
 
@@ -61,25 +61,19 @@ pub fn expand(model: &mut Model) -> bool {
         Expanded::NoChip => return false,
         Expanded::Yes => model.composer.touched(model.now_ms),
         Expanded::TooLarge => {
-            let editor = key_and(model, Context::Text, Action::EditOutside, " opens it in your editor");
+            let behind = " opens it in your editor";
+            let editor = model.keymap.around("  ", Context::Text, Action::EditOutside, behind);
             model.say(&format!("too large to show here{editor}"));
         }
     }
     true
 }
 
-/// Returns two spaces, the user's key for an action and the words; empty if no key is bound.
-fn key_and(model: &Model, context: Context, action: Action, words: &str) -> String {
-    match model.keymap.shown(context, action) {
-        key if key.is_empty() => key,
-        key => format!("  {key}{words}"),
-    }
-}
-
 pub fn stash(model: &mut Model) {
     match model.composer.stash() {
         Stashed::Aside => {
-            let back = key_and(model, Context::Composer, Action::Stash, " on an empty line restores it");
+            let behind = " on an empty line restores it";
+            let back = model.keymap.around("  ", Context::Composer, Action::Stash, behind);
             model.flash(&format!("stashed{back}"));
         }
         Stashed::Swapped => model.flash("swapped with the stashed text"),

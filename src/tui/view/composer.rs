@@ -12,8 +12,7 @@ use crate::tui::theme::Role;
 pub fn queue(model: &Model, rows: usize) -> Vec<Line> {
     let width = usize::from(model.columns);
     let from = model.queue.len().saturating_sub(rows);
-    let back = model.keymap.shown(Context::Composer, Action::Unqueue);
-    let hint = if back.is_empty() { String::new() } else { format!("{back} edits it ") };
+    let hint = model.keymap.around("", Context::Composer, Action::Unqueue, " edits it ");
     let mut lines = Vec::new();
     for (index, text) in model.queue.iter().enumerate().skip(from) {
         let last = index + 1 == model.queue.len();

@@ -4,7 +4,7 @@ use crate::approval::AutoApprove;
 use crate::config::Mode;
 use crate::frontend::protocol::{ContextUse, Header, Known, Money};
 use crate::stdx::text::{one_line_summary, short_path, width as text_width};
-use crate::tui::cards::CardStage;
+use crate::tui::keys::Context;
 
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::model::{Focus, Model};
@@ -155,21 +155,15 @@ fn keys(model: &Model) -> Option<(&'static str, Role)> {
     if let Some(words) = model.panel.as_ref().and_then(|panel| panel.state().title()) {
         return Some((words, Role::Waiting));
     }
-    if model.focus != Focus::Card {
-        return None;
-    }
-    let words = if model.is_list() {
-        if model.batch.list.is_refusing() { "denying" } else { "list" }
-    } else if model.asks_cap() {
-        "question"
-    } else {
-        match model.cards.current().map(|card| &card.stage) {
-            Some(CardStage::Editing(_)) => "editing arguments",
-            Some(CardStage::Reason(_)) => "denying",
-            Some(CardStage::Rule(rule)) if !rule.is_written() => "choosing what to allow",
-            Some(CardStage::Rule(_)) => "writing a rule",
-            Some(CardStage::Asking | CardStage::Deciding(_)) | None => "card",
-        }
+    let words = match model.place_behind() {
+        _ if model.focus != Focus::Card => return None,
+        Context::Batch => "list",
+        Context::Cap => "question",
+        Context::Reason => "denying",
+        Context::Form | Context::Arguments => "editing arguments",
+        Context::Width => "choosing what to allow",
+        Context::Rule => "writing a rule",
+        _ => "card",
     };
     Some((words, Role::Waiting))
 }

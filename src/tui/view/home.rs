@@ -42,19 +42,17 @@ pub fn lines(model: &Model) -> Vec<Line> {
         }
     }
     if let Some(words) = waiting(model) {
-        let key = model.keymap.shown(Context::Global, Action::FocusCard);
-        let key = if key.is_empty() { key } else { format!(": {key}") };
+        let key = model.keymap.around(": ", Context::Global, Action::FocusCard, "");
         fact("Waiting", vec![Span::new(format!("{words}{key}"), Role::Waiting)]);
     }
     gap(&mut lines);
     recent(model, width, &mut lines);
     let help = model.keymap.shown(Context::Composer, Action::Help);
     let help = if help.is_empty() { "/keys".to_owned() } else { help };
-    let completes = model.keymap.shown(Context::Completion, Action::Complete(CompleteKey::Accept));
-    let completes = if completes.is_empty() { completes } else { format!("; {completes} completes") };
-    let commands = format!("commands{completes}");
-    let send = model.keymap.shown(Context::Composer, Action::Send);
-    let send = if send.is_empty() { send } else { format!(", then {send}") };
+    let accept = Action::Complete(CompleteKey::Accept);
+    let commands = model.keymap.around("; ", Context::Completion, accept, " completes");
+    let commands = format!("commands{commands}");
+    let send = model.keymap.around(", then ", Context::Composer, Action::Send, "");
     let write = format!("your request{send}");
     let starts = [
         ("Write", write.as_str()),

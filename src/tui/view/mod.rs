@@ -75,27 +75,17 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
     let mut cursor = self::pane(paint, model, pane);
     let panel = side_panel::lines(model, pane);
     let edge = model.pane_columns();
-    for (at, line) in panel.iter().enumerate() {
-        paint.line(2 + at, edge, line);
-    }
+    paint.lines(2, edge, &panel);
     let popup = popup::lines(model, pane);
-    for (at, line) in popup.iter().enumerate() {
-        paint.line(2 + pane - popup.len().min(pane) + at, 0, line);
-    }
-    let mut row = 2 + pane;
+    paint.lines(2 + pane - popup.len().min(pane), 0, &popup);
+    let mut above = Vec::new();
     if areas.found > 0 {
-        paint.line(row, 0, &find::draw::elsewhere(model));
-        row += 1;
+        above.push(find::draw::elsewhere(model));
     }
-    for line in banner::lines(model, areas.banner) {
-        paint.line(row, 0, &line);
-        row += 1;
-    }
-    for line in composer::queue(model, areas.queue) {
-        paint.line(row, 0, &line);
-        row += 1;
-    }
-    row = rows.saturating_sub(areas.composer + 2);
+    above.extend(banner::lines(model, areas.banner));
+    above.extend(composer::queue(model, areas.queue));
+    paint.lines(2 + pane, 0, &above);
+    let row = rows.saturating_sub(areas.composer + 2);
     let rule = match &model.find {
         Some(find) => find::draw::rule(model, find),
         None => header::rule(model),
@@ -129,15 +119,13 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
 fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usize)> {
     if let Some(panel) = &model.panel {
         let screen = model.screen(rows);
-        for (row, line) in panel.state().draw(&screen).iter().enumerate() {
-            paint.line(2 + row, 0, line);
-        }
+        paint.lines(2, 0, &panel.state().draw(&screen));
         return panel.state().cursor(&screen).map(|(row, column)| (2 + row, column));
     }
     if model.transcript.is_empty() && model.cards.current().is_none() {
-        for (row, line) in home::lines(model).iter().take(rows).enumerate() {
-            paint.line(2 + row, 0, line);
-        }
+        let mut home = home::lines(model);
+        home.truncate(rows);
+        paint.lines(2, 0, &home);
         return None;
     }
     let mut cursor = None;
@@ -199,6 +187,13 @@ struct Paint<'a> {
 }
 
 impl Paint<'_> {
+    /// Draws lines one below the other, each as [`Paint::line`] does.
+    fn lines(&mut self, row: usize, column: usize, lines: &[Line]) {
+        for (at, line) in lines.iter().enumerate() {
+            self.line(row + at, column, line);
+        }
+    }
+
     /// Draws one line from a column on, cut at the right edge.
     fn line(&mut self, row: usize, column: usize, line: &Line) {
         if row >= usize::from(self.buffer.area.height) {

@@ -50,6 +50,12 @@ fn entry(text: &str, role: Role) -> Line {
     Line::of("  ", Role::Text).with(text, role)
 }
 
+fn fact(name: &str, value: &str) -> Line {
+    let mut line = entry(name, Role::Dim);
+    line.pad_to(11);
+    line.with(one_line_summary(value, INNER), Role::Text)
+}
+
 /// Returns the last line of a list that is cut.
 fn more(count: usize) -> Option<Line> {
     let hidden = count.checked_sub(NAMED).filter(|hidden| *hidden > 0)?;
@@ -78,8 +84,7 @@ fn waiting(model: &Model) -> Vec<Line> {
     }
     lines.extend(more(count));
     if model.elsewhere > 0 {
-        let key = model.keymap.shown(Context::Global, Action::FocusCard);
-        let key = if key.is_empty() { key } else { format!(": {key}") };
+        let key = model.keymap.around(": ", Context::Global, Action::FocusCard, "");
         lines.push(entry(&format!("{} in other sessions{key}", model.elsewhere), Role::Waiting));
     }
     lines
@@ -194,12 +199,7 @@ fn money(model: &Model) -> Vec<Line> {
         Some(cap) => format!("{at_least}{} of {cap}", money.today),
         None => format!("{at_least}{}", money.today),
     };
-    let fact = |name: &str, value: String| {
-        let mut line = entry(name, Role::Dim);
-        line.pad_to(11);
-        line.with(value, Role::Text)
-    };
-    vec![title("COST", Line::new()), fact("today", today), fact("session", money.session.to_string())]
+    vec![title("COST", Line::new()), fact("today", &today), fact("session", &money.session.to_string())]
 }
 
 fn bar(model: &Model, percent: u8) -> Line {
@@ -224,11 +224,6 @@ fn thousands(tokens: u64) -> String {
 
 fn session(model: &Model) -> Vec<Line> {
     let Some(header) = &model.header else { return Vec::new() };
-    let fact = |name: &str, value: &str| {
-        let mut line = entry(name, Role::Dim);
-        line.pad_to(11);
-        line.with(one_line_summary(value, INNER), Role::Text)
-    };
     vec![
         title("SESSION", Line::of(one_line_summary(&header.session.0, 13), Role::Dim)),
         fact("folder", &short_path(&header.workspace, 60)),

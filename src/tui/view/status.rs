@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use crate::message::Usd;
-use crate::tui::cards::CardStage;
 use crate::tui::cells::Fold;
 use crate::tui::cells::call::seconds;
 use crate::tui::completion::Place;
-use crate::tui::form::Mode;
 use crate::tui::keys::{
     Action, CHOOSE, CardKey, CompleteKey, Context, FormKey, ListKey, Move, Nav, RuleKey, SelectKey,
     StatusHint, TextEdit,
@@ -212,29 +210,21 @@ fn hints(model: &Model) -> (String, Role) {
 }
 
 fn card_hints(model: &Model) -> String {
-    if model.asks_cap() {
-        return model.keymap.status(CAP);
-    }
-    if model.is_list() {
-        return model.keymap.status(if model.batch.list.is_refusing() { REASON_HINTS } else { LIST });
-    }
-    let stage = model.cards.current().map(|card| &card.stage);
-    match stage {
-        Some(CardStage::Editing(form)) => {
-            model.keymap.status(if form.mode == Mode::Raw { RAW } else { FORM })
-        }
-        Some(CardStage::Reason(_)) => model.keymap.status(REASON_HINTS),
-        Some(CardStage::Rule(rule)) => model.keymap.status(if rule.is_written() { RULE } else { WIDTHS }),
-        Some(CardStage::Asking | CardStage::Deciding(_)) | None => {
-            let (_, of) = model.cards.position();
-            let hunks = model.cards.current().map_or(0, |card| card.hunks.count());
-            match (hunks, of) {
-                (1.., _) => model.keymap.status(DIFF),
-                (0, 2..) => model.keymap.status(CARDS),
-                (0, _) => model.keymap.status(&CARDS[2..]),
-            }
-        }
-    }
+    let hunks = model.cards.current().map_or(0, |card| card.hunks.count());
+    model.keymap.status(match model.place_behind() {
+        Context::Cap => CAP,
+        Context::Batch => LIST,
+        Context::Reason => REASON_HINTS,
+        Context::Form => FORM,
+        Context::Arguments => RAW,
+        Context::Rule => RULE,
+        Context::Width => WIDTHS,
+        _ => match (hunks, model.cards.position()) {
+            (1.., _) => DIFF,
+            (0, (_, 2..)) => CARDS,
+            (0, _) => &CARDS[2..],
+        },
+    })
 }
 
 fn activity(model: &Model) -> Line {

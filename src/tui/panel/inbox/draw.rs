@@ -36,7 +36,7 @@ const FAILED: &str = "The list could not be read; the transcript says why. It is
                       when you open it again.";
 
 pub fn lines(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Line> {
-    let shape = inbox.shape(screen);
+    let shape = InboxShape::of(inbox, screen);
     let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title(screen, inbox), count(inbox));
     if shape.filter > 0 {
         let shown = Rows::of(&inbox.filter, shape.room.saturating_sub(2));
@@ -63,7 +63,7 @@ pub fn lines(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Line> {
 
 /// Returns the cursor's row and column in the pane while a text is written.
 pub fn cursor(screen: &Screen<'_>, inbox: &Inbox) -> Option<(usize, usize)> {
-    let shape = inbox.shape(screen);
+    let shape = InboxShape::of(inbox, screen);
     if inbox.list.stage == ListStage::Filtering {
         return Some((1, 4 + Rows::of(&inbox.filter, shape.room.saturating_sub(2)).cursor.column));
     }
@@ -86,7 +86,7 @@ fn count(inbox: &Inbox) -> Line {
     let words = match inbox.listing {
         Listing::NotLoaded => "loading…".to_owned(),
         Listing::Failed => "not loaded".to_owned(),
-        Listing::Loaded | Listing::Outdated if inbox.total() == 0 => "none".to_owned(),
+        Listing::Loaded | Listing::Outdated if inbox.lines.is_empty() => "none".to_owned(),
         Listing::Loaded | Listing::Outdated if requests < inbox.undecided() => {
             format!("{requests} of {}", inbox.undecided())
         }
@@ -112,8 +112,8 @@ fn list(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
         }
         for at in shape.list.clone() {
             lines.push(match inbox.rows[at] {
-                InboxRow::Session(line) => session(screen, inbox.line(line), table.columns.width),
-                InboxRow::Request(index) => table.row(screen, inbox, inbox.line(index), at == inbox.at()),
+                InboxRow::Session(line) => session(screen, &inbox.lines[line], table.columns.width),
+                InboxRow::Request(index) => table.row(screen, inbox, &inbox.lines[index], at == inbox.at),
             });
         }
     }
@@ -130,7 +130,7 @@ fn nothing(screen: &Screen<'_>, inbox: &Inbox, width: usize) -> Vec<Line> {
         Listing::Failed => return text(FAILED, Role::Fail),
         Listing::Loaded | Listing::Outdated => {}
     }
-    if inbox.total() > 0 {
+    if !inbox.lines.is_empty() {
         let key = screen.keymap.shown(Context::Global, Action::Escape);
         return text(&format!("No request matches. {key} clears the filter."), Role::Dim);
     }
@@ -162,7 +162,7 @@ impl InboxTable {
     fn of(inbox: &Inbox, shape: &InboxShape) -> Self {
         let visible = || {
             shape.list.clone().filter_map(|at| match inbox.rows[at] {
-                InboxRow::Request(index) => Some(inbox.line(index)),
+                InboxRow::Request(index) => Some(&inbox.lines[index]),
                 InboxRow::Session(_) => None,
             })
         };

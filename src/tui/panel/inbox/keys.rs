@@ -18,7 +18,7 @@ use crate::tui::cells;
 use crate::tui::composer::Editor;
 use crate::tui::keys::{Action, CHOOSE, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
 use crate::tui::line::Line;
-use crate::tui::list::{ApprovalOutcome, ListStage, OpenRows, REASON, REASON_HINTS};
+use crate::tui::list::{ApprovalOutcome, ListStage, OpenRows, REASON_HINTS};
 use crate::tui::panel::{PanelContext, PanelState, Screen, Then};
 
 const INBOX_FILTER: &[StatusHint] = &[
@@ -27,11 +27,11 @@ const INBOX_FILTER: &[StatusHint] = &[
 ];
 
 impl PanelState for Inbox {
-    fn contexts(&self) -> &'static [Context] {
+    fn context(&self) -> Context {
         match self.list.stage {
-            ListStage::Choosing => &[Context::Inbox, Context::Batch, Context::Global],
-            ListStage::Filtering => &[Context::InboxFilter, Context::Text, Context::Global],
-            ListStage::Reason { .. } => REASON,
+            ListStage::Choosing => Context::Inbox,
+            ListStage::Filtering => Context::InboxFilter,
+            ListStage::Reason { .. } => Context::Reason,
         }
     }
 
@@ -56,30 +56,21 @@ impl PanelState for Inbox {
                 }
             }
             Action::Nav(nav) => self.navigate(nav, cx),
-            Action::Edit(edit) => {
-                if let Some(editor) = self.editor() {
-                    editor.edit(edit);
-                    self.changed();
-                }
-            }
-            Action::Move(to) => {
-                if let Some(editor) = self.editor() {
-                    editor.step(to, cx.screen.columns);
-                }
-                return Some(Then::Stay);
-            }
             _ => return None,
         }
         self.follow(cx);
         Some(Then::Stay)
     }
 
-    fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
-        if let Some(editor) = self.editor() {
-            editor.insert(text);
-            self.changed();
-            self.follow(cx);
+    fn editor(&mut self) -> Option<&mut Editor> {
+        if self.list.stage == ListStage::Filtering { Some(&mut self.filter) } else { self.list.editor_mut() }
+    }
+
+    fn changed(&mut self, cx: &mut PanelContext<'_>) {
+        if self.list.stage == ListStage::Filtering {
+            self.list_again();
         }
+        self.follow(cx);
     }
 
     fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
@@ -120,7 +111,7 @@ impl PanelState for Inbox {
     }
 
     fn lay_out(&mut self, screen: &Screen<'_>, _cards: &mut Cards) {
-        let shape = self.shape(screen);
+        let shape = InboxShape::of(self, screen);
         for at in shape.list.clone() {
             if let Some(InboxRow::Request(index)) = self.rows.get(at) {
                 self.glance(*index);
@@ -152,7 +143,7 @@ impl PanelState for Inbox {
         match self.list.stage {
             ListStage::Reason { .. } => keymap.status(REASON_HINTS),
             ListStage::Filtering => keymap.status(INBOX_FILTER),
-            ListStage::Choosing if self.total() == 0 => String::new(),
+            ListStage::Choosing if self.lines.is_empty() => String::new(),
             ListStage::Choosing => keymap.status(&[
                 (Context::Batch, CHOOSE, " choose"),
                 (Context::Inbox, &[Action::List(ListKey::Filter)], " filter"),
@@ -169,17 +160,6 @@ impl PanelState for Inbox {
 }
 
 impl Inbox {
-    fn editor(&mut self) -> Option<&mut Editor> {
-        if self.list.stage == ListStage::Filtering { Some(&mut self.filter) } else { self.list.editor_mut() }
-    }
-
-    /// Handles a change of the focused text.
-    fn changed(&mut self) {
-        if self.list.stage == ListStage::Filtering {
-            self.list_again();
-        }
-    }
-
     fn list_key(&mut self, key: ListKey, cx: &mut PanelContext<'_>) -> Then {
         if key != ListKey::Yes {
             cx.dialogue.withdraw();
@@ -366,34 +346,25 @@ impl Inbox {
     /// shown.
     fn navigate(&mut self, nav: Nav, cx: &mut PanelContext<'_>) {
         let before = self.chosen_id();
-        let shape = self.shape(&Screen { approved_once: cx.dialogue.is_approved_once(), ..cx.screen });
+        let shape =
+            InboxShape::of(self, &Screen { approved_once: cx.dialogue.is_approved_once(), ..cx.screen });
         self.list.advice = None;
         let page = shape.list_rows.saturating_sub(1).max(1);
         let read = shape.detail_rows.max(2) / 2;
-        match (nav, shape.place) {
-            (Nav::Up, _) => self.up(1),
-            (Nav::Down, _) => self.down(1),
-            (Nav::PageUp, DetailPlace::Beside | DetailPlace::Below) => self.up(page),
-            (Nav::PageDown, DetailPlace::Beside | DetailPlace::Below) => self.down(page),
-            (Nav::PageUp, DetailPlace::Alone) => self.read(|at| at.saturating_sub(read)),
-            (Nav::PageDown, DetailPlace::Alone) => self.read(|at| at + read),
-            (Nav::LineUp, _) => self.read(|at| at.saturating_sub(1)),
-            (Nav::LineDown, _) => self.read(|at| at + 1),
+        let reads = match nav {
+            Nav::Up | Nav::Down => false,
+            Nav::PageUp | Nav::PageDown => shape.place == DetailPlace::Alone,
+            Nav::LineUp | Nav::LineDown => true,
+        };
+        if !reads {
+            self.step(nav, page);
+        } else if let Some(card) = self.chosen_card() {
+            // The layout limits it to the last line.
+            card.scroll = nav.row(card.scroll, read);
         }
         if self.chosen_id() != before {
             cx.dialogue.withdraw();
         }
-    }
-
-    fn read(&mut self, to: impl FnOnce(usize) -> usize) {
-        if let Some(card) = self.chosen_card() {
-            // The layout limits it to the last line.
-            card.scroll = to(card.scroll);
-        }
-    }
-
-    pub fn shape(&self, screen: &Screen<'_>) -> InboxShape {
-        InboxShape::of(self, screen)
     }
 
     fn told(&mut self, lines: Vec<InboxLine>, cx: &mut PanelContext<'_>) {

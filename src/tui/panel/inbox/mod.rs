@@ -19,6 +19,7 @@ use crate::store::RequestState;
 use crate::tool::Risk;
 use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{Like, Query};
+use crate::tui::keys::Nav;
 use crate::tui::list::{Mark, OpenRequest, RequestList};
 
 /// The time for which a sent decision is drawn as in progress without an answer of the owner, in milliseconds.
@@ -170,25 +171,11 @@ impl Inbox {
         self.longest.max(self.rows.len())
     }
 
-    pub fn line(&self, index: usize) -> &InboxLine {
-        &self.lines[index]
-    }
-
-    /// Returns the index of the chosen row.
-    pub fn at(&self) -> usize {
-        self.at
-    }
-
     pub fn chosen(&self) -> Option<&InboxLine> {
         match self.rows.get(self.at)? {
             InboxRow::Request(index) => self.lines.get(*index),
             InboxRow::Session(_) => None,
         }
-    }
-
-    /// Returns the number of all requests.
-    pub fn total(&self) -> usize {
-        self.lines.len()
     }
 
     /// Returns the number of the undecided requests.
@@ -217,19 +204,13 @@ impl Inbox {
         (undecided.len(), sessions.len())
     }
 
-    pub fn up(&mut self, by: usize) {
-        for _ in 0..by {
-            let mut above = self.rows[..self.at.min(self.rows.len())].iter();
-            let Some(at) = above.rposition(|row| matches!(row, InboxRow::Request(_))) else { return };
-            self.at = at;
-        }
-    }
-
-    pub fn down(&mut self, by: usize) {
-        for _ in 0..by {
-            let mut below = self.rows.iter().enumerate().skip(self.at + 1);
-            let Some((at, _)) = below.find(|(_, row)| matches!(row, InboxRow::Request(_))) else { return };
-            self.at = at;
+    /// Goes to another request; a page has `page` of them.
+    fn step(&mut self, nav: Nav, page: usize) {
+        let is_request = |at: &usize| matches!(self.rows[*at], InboxRow::Request(_));
+        let requests: Vec<usize> = (0..self.rows.len()).filter(is_request).collect();
+        let to = nav.row(requests.partition_point(|at| *at < self.at), page);
+        if let Some(at) = requests.get(to).or(requests.last()) {
+            self.at = *at;
         }
     }
 

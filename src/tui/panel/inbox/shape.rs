@@ -57,7 +57,7 @@ impl InboxShape {
         let foot = Foot::of(&inbox.list, due, &denied, None, screen.keymap, room);
         let body = inside.saturating_sub(filter + foot.lines.len()).max(1);
         let shape = |list_width, list_rows: usize, detail_width, detail_rows, place, head| {
-            let list = window(inbox.rows.len(), inbox.at(), list_rows);
+            let list = window(inbox.rows.len(), inbox.at, list_rows);
             let detail_head = if place == DetailPlace::Beside { 2.min(detail_rows) } else { 0 };
             let detail_rows = detail_rows - detail_head;
             Self {

@@ -1,10 +1,10 @@
 //! Draws the lists to pick from.
 
-use super::{List, Pick, Preview, Purpose, Scope, Wait};
+use super::{List, Pick, Preview, Purpose, Scope};
 use crate::frontend::protocol::{LoginWhy, SessionLine};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tui::boxed::{Boxed, column};
-use crate::tui::completion::window;
+use crate::tui::completion::{Wait, window};
 use crate::tui::composer::Rows;
 use crate::tui::fuzzy::{Like, Query, marked};
 use crate::tui::keys::{Action, Context, PickKey};
@@ -182,8 +182,8 @@ fn nothing(screen: &Screen<'_>, pick: &Pick) -> String {
         (List::Models { purpose: Purpose::Switch, .. }, ..) => "None matches; Enter asks the service for it.",
         (_, _, Scope::All) => "No matches.",
         (_, _, Scope::Here) => {
-            let key = screen.keymap.shown(Context::Pick, Action::Pick(PickKey::Narrow));
-            let elsewhere = if key.is_empty() { key } else { format!("; {key} searches everywhere") };
+            let narrow = Action::Pick(PickKey::Narrow);
+            let elsewhere = screen.keymap.around("; ", Context::Pick, narrow, " searches everywhere");
             return format!("No matches in this folder{elsewhere}.");
         }
     };

@@ -9,13 +9,14 @@ use std::collections::HashSet;
 
 use self::preview::Preview;
 use self::said::Said;
-use super::{PanelContext, PanelState, Screen, Then};
+use super::{Login, Panel, PanelContext, PanelState, Screen, Then};
 use crate::frontend::protocol::{
     ClientQuery, ClientRequest, EarlierLine, LoginWhy, ModelLine, QueryAnswer, ServerMessage, ServiceLine,
     SessionLine,
 };
 use crate::history::SessionId;
 use crate::tui::cells::Look;
+use crate::tui::completion::Wait;
 use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{Like, Query};
 use crate::tui::keys::{Action, CHOOSE, Context, Keymap, PickKey, StatusHint};
@@ -96,16 +97,9 @@ pub enum Scope {
     Here,
 }
 
-/// Whether the owner's answer is pending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
-    Nothing,
-    Looking,
-}
-
 impl PanelState for Pick {
-    fn contexts(&self) -> &'static [Context] {
-        &[Context::Pick, Context::Text, Context::Global]
+    fn context(&self) -> Context {
+        Context::Pick
     }
 
     fn opened(&mut self, cx: &mut PanelContext<'_>) {
@@ -123,21 +117,17 @@ impl PanelState for Pick {
             Action::Pick(PickKey::Accept) => return Some(self.accept(cx)),
             Action::Pick(PickKey::Narrow) => self.turn_scope(),
             Action::Nav(nav) => self.go(nav.row(self.chosen, page)),
-            Action::Edit(edit) => {
-                self.query.edit(edit);
-                self.asked_anew();
-            }
-            Action::Move(to) => {
-                self.query.step(to, cx.screen.columns);
-            }
             _ => return None,
         }
         self.ask(cx);
         Some(Then::Stay)
     }
 
-    fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
-        self.query.insert(text);
+    fn editor(&mut self) -> Option<&mut Editor> {
+        Some(&mut self.query)
+    }
+
+    fn changed(&mut self, cx: &mut PanelContext<'_>) {
         self.asked_anew();
         self.ask(cx);
     }
@@ -375,9 +365,10 @@ impl Pick {
             List::Sessions { sessions, .. } => {
                 self.of_chosen(sessions).map(|session| Then::OpenSession(session.id.clone()))
             }
-            List::Services { services, .. } => self
-                .of_chosen(services)
-                .map(|service| Then::SetUp { service: service.clone(), list: Box::new(self.clone()) }),
+            List::Services { services, .. } => self.of_chosen(services).map(|service| {
+                let login = Login::new(service.clone(), Box::new(self.clone()));
+                Then::Replace(Panel::Login(Box::new(login)))
+            }),
             List::Models { models, purpose, .. } => self.pick_model(self.of_chosen(models), purpose, cx),
         }
         .unwrap_or(Then::Stay)
