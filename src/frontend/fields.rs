@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::approval::Request;
 use crate::stdx::text::{nearest, one_line_summary, sanitize_line};
 use crate::tool::Preview;
-use crate::tool::schema::{faults, resolved};
+use crate::tool::schema::{faults, kinds as named_kinds, resolved};
 
 /// Width of a value in an error, in cells.
 const SHOWN: usize = 40;
@@ -226,12 +226,9 @@ fn kinds(root: &Value, schema: &Value, depth: usize) -> Vec<String> {
         return Vec::new();
     }
     let schema = resolved(root, schema);
-    match schema.get("type") {
-        Some(Value::String(kind)) => vec![kind.clone()],
-        Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
-            forms(schema).flat_map(|form| kinds(root, form, depth + 1)).collect()
-        }
+    match schema.get("type").and_then(named_kinds) {
+        Some(named) => named.into_iter().map(str::to_owned).collect(),
+        None => forms(schema).flat_map(|form| kinds(root, form, depth + 1)).collect(),
     }
 }
 

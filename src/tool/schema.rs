@@ -113,11 +113,7 @@ impl<'a> Check<'a> {
     }
 
     fn kind(&mut self, rules: &Map<String, Value>, value: &Value) {
-        let kinds: Vec<&str> = match rules.get("type") {
-            Some(Value::String(kind)) => vec![kind],
-            Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
-            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => return,
-        };
+        let Some(kinds) = rules.get("type").and_then(kinds) else { return };
         if !kinds.iter().any(|kind| is_kind(value, kind)) {
             let words: Vec<&str> = kinds.iter().map(|kind| kind_word(kind)).collect();
             self.fault(format!("must be {}", words.join(" or ")));
@@ -247,8 +243,18 @@ impl<'a> Check<'a> {
     }
 }
 
-fn is_null(schema: &Value) -> bool {
+/// Whether a schema takes null only.
+pub fn is_null(schema: &Value) -> bool {
     schema.get("type").is_some_and(|kind| kind == "null")
+}
+
+/// Returns the types that the value of a `type` keyword names: one or several.
+pub fn kinds(named: &Value) -> Option<Vec<&str>> {
+    match named {
+        Value::String(kind) => Some(vec![kind]),
+        Value::Array(kinds) => Some(kinds.iter().filter_map(Value::as_str).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
 }
 
 /// Describes a schema briefly.
@@ -262,14 +268,16 @@ fn word(schema: &Value) -> String {
     }
 }
 
-fn shown(value: &Value) -> String {
+/// Formats a choice.
+pub fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         _ => value.to_string(),
     }
 }
 
-fn is_kind(value: &Value, kind: &str) -> bool {
+/// Whether a value is of a JSON type.
+pub fn is_kind(value: &Value, kind: &str) -> bool {
     match kind {
         "string" => value.is_string(),
         "integer" => value.is_i64() || value.is_u64(),

@@ -270,10 +270,7 @@ impl Line {
         let room = width.saturating_sub(taken + usize::from(taken > 0));
         let mut line = left.cut(room);
         line.pad_to(width - taken);
-        for span in right.spans {
-            line.push(span);
-        }
-        line
+        line.joined(right)
     }
 }
 

@@ -122,10 +122,7 @@ impl SandboxPaths {
 
     /// Returns the glyph set. The Linux console and dumb terminals lack the fonts for more than ASCII.
     pub fn glyphs(&self) -> &'static Glyphs {
-        match self.term.as_deref() {
-            Some("linux" | "dumb") => &Glyphs::ASCII,
-            Some(_) | None => &Glyphs::UNICODE,
-        }
+        if self.is_modern() { &Glyphs::UNICODE } else { &Glyphs::ASCII }
     }
 
     /// Whether escape sequences beyond the oldest ones may be sent.

@@ -64,9 +64,7 @@ pub fn draw(list: &BatchView<'_>, frame: &Frame<'_>) -> Drawn {
     view.line += 1;
     sheet.drawn.list = view;
     sheet.drawn.cursor = foot.cursor.map(|column| sheet.place(sheet.drawn.lines.len() + 1, column));
-    for line in foot.lines {
-        sheet.put(line);
-    }
+    sheet.put_all(foot.lines);
     sheet.end(&keys(list, frame, shape.width, sheet.keys_room()));
     sheet.drawn
 }
@@ -130,18 +128,13 @@ fn stacked(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room
         sheet.put(table.head(list, &window));
     }
     let view = ListView { line: sheet.drawn.lines.len() - 1, from: window.start, count: window.len() };
-    for index in window {
-        sheet.put(table.row(list, index, frame));
-    }
+    sheet.put_all(window.map(|index| table.row(list, index, frame)));
     if !low {
         sheet.put(Line::new());
     }
-    for line in detail_lines(sheet, list.card(), shape.detail, space) {
-        sheet.put(line);
-    }
-    for line in notes {
-        sheet.put(line);
-    }
+    let detail = detail_lines(sheet, list.card(), shape.detail, space);
+    sheet.put_all(detail);
+    sheet.put_all(notes);
     view
 }
 
@@ -169,7 +162,7 @@ fn side_by_side(
     let title = Line::of(format!("{} ", list.cursor + 1), Role::Text).joined(title);
     let mut right = vec![title, Line::new()];
     right.extend(detail_lines(sheet, card, shape.detail, space));
-    beside(left, right, side, glyphs).into_iter().for_each(|line| sheet.put(line));
+    sheet.put_all(beside(left, right, side, glyphs));
     ListView { line: 1, from: window.start, count: window.len() }
 }
 

@@ -248,16 +248,9 @@ impl CallRow {
         let mark = match (self.state, &self.decision) {
             (CallState::Waiting, _) => (look.glyphs.waiting, Role::Waiting),
             (_, Some(_)) => (look.glyphs.waiting, Role::Tool),
-            (CallState::Planned | CallState::Running | CallState::Done(_), None) => {
-                (look.glyphs.tool, Role::Tool)
-            }
+            (_, None) => (look.glyphs.tool, Role::Tool),
         };
-        let took = match self.state {
-            CallState::Running => {
-                self.started_ms.map(|since| Duration::from_millis(look.now_ms.saturating_sub(since)))
-            }
-            CallState::Planned | CallState::Waiting | CallState::Done(_) => self.took,
-        };
+        let took = self.running_for(look.now_ms).or(self.took);
         let mut lines = vec![columns(look, mark, &self.name, &self.subject, self.result(look), took)];
         self.below(look, &mut lines);
         // The first output takes its place.
@@ -482,8 +475,7 @@ pub(super) fn columns(
     let mut left = Line::of(" ", Role::Text).with(mark.0, mark.1).with(" ", Role::Text);
     let mut tool = Line::of(one_line_summary(name, 40), Role::Tool);
     tool.pad_to(name_cells);
-    tool.spans.into_iter().for_each(|span| left.push(span));
-    left.push(Span::new(" ", Role::Text));
+    left = left.joined(tool).with(" ", Role::Text);
     let named = left.width();
     left.push(Span::new(subject, Role::Text));
     let time = took.map_or(String::new(), seconds);
@@ -504,23 +496,15 @@ pub(super) fn columns(
 /// Returns the most informative argument of a call, on one line.
 pub fn subject(args: &Value) -> String {
     let Some(object) = args.as_object() else { return String::new() };
-    let told = TELLING.iter().find_map(|key| object.get(*key)?.as_str());
-    let any = || object.values().find_map(Value::as_str);
-    let mut text = one_line_summary(told.or_else(any).unwrap_or(""), 200);
     let text_of = |name: &str| object.get(name).and_then(Value::as_str);
-    if let (None, Some(from), Some(to)) = (told, text_of("from"), text_of("to")) {
-        text = one_line_summary(&format!("{from} to {to}"), 200);
-    }
-    if let (None, Some(files)) = (told, text_of("patch").and_then(patched_files)) {
-        text = one_line_summary(&files, 200);
-    }
-    if let (Some(_), Some(place)) =
-        (object.get("pattern").or_else(|| object.get("query")), object.get("path").and_then(Value::as_str))
-    {
-        let what = object.get("pattern").or_else(|| object.get("query")).and_then(Value::as_str);
-        text = one_line_summary(&format!("{} in {place}", what.unwrap_or("")), 200);
-    }
-    text
+    let text = match (object.get("pattern").or_else(|| object.get("query")), text_of("path")) {
+        (Some(what), Some(place)) => Some(format!("{} in {place}", what.as_str().unwrap_or(""))),
+        (_, _) => TELLING.iter().find_map(|key| text_of(key)).map(str::to_owned),
+    };
+    let moved = || Some(format!("{} to {}", text_of("from")?, text_of("to")?));
+    let any = || object.values().find_map(Value::as_str).map(str::to_owned);
+    let text = text.or_else(|| text_of("patch").and_then(patched_files)).or_else(moved).or_else(any);
+    one_line_summary(&text.unwrap_or_default(), 200)
 }
 
 fn command(tool: &ToolName, args: &Value) -> Option<String> {

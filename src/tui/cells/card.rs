@@ -90,18 +90,14 @@ impl Sheet<'_> {
         self.drawn.body_width = self.inner;
         self.drawn.body_room = room;
         self.drawn.body_total = body.len();
-        for line in facts {
-            self.put(line);
-        }
+        self.put_all(facts);
         let first = self.drawn.lines.len();
         if let CardStage::Reason(editor) = &card.stage {
             let rows = Rows::of(editor, self.inner - 4);
             let above = rows.cursor.row - self.reason_from(&rows);
             self.drawn.cursor = Some(self.place(first + 1 + above, 2 + rows.cursor.column));
         }
-        for line in foot {
-            self.put(line);
-        }
+        self.put_all(foot);
         self.end(&self.keys(card));
     }
 

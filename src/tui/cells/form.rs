@@ -6,9 +6,10 @@ use super::diff::{DiffCode, Layout, counts};
 use super::split;
 use crate::approval::Taint;
 use crate::stdx::text::one_line_summary;
+use crate::tool::schema::shown;
 use crate::tui::cards::Card;
 use crate::tui::composer::{Editor, Rows};
-use crate::tui::form::{Field, FieldEntry, Form, Mode, Need, word};
+use crate::tui::form::{Field, FieldEntry, Form, Mode, Need};
 use crate::tui::hunks::Hunks;
 use crate::tui::keys::{Action, CardKey, Context, FormKey, Keymap, Nav};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -68,11 +69,12 @@ pub fn prepare(form: &mut Form, columns: usize) {
 }
 
 pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
-    let mut left = sheet(card, form, frame);
+    let mut left = sheet(card, form, frame, 0);
     if frame.columns >= TWO_PANES {
         let (right, beside) = changes(form, frame, left.lines.len());
-        let height = right.len().max(left.lines.len());
-        left = stretched(left, form, card, frame, height);
+        if left.lines.len() < right.len() {
+            left = sheet(card, form, frame, right.len());
+        }
         left.beside = beside;
         for (line, beside) in left.lines.iter_mut().zip(right) {
             *line = std::mem::take(line).joined(beside);
@@ -81,35 +83,20 @@ pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
     left
 }
 
-/// Draws the form again, as high as its neighbour.
-fn stretched(drawn: Drawn, form: &Form, card: &Card, frame: &Frame<'_>, height: usize) -> Drawn {
-    if drawn.lines.len() >= height {
-        return drawn;
-    }
-    let mut sheet = Sheet::new(frame, width(frame.columns));
-    fill(&mut sheet, card, form, height);
-    sheet.drawn
-}
-
-fn sheet(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
-    let mut sheet = Sheet::new(frame, width(frame.columns));
-    fill(&mut sheet, card, form, 0);
-    sheet.drawn
-}
-
 /// Draws the form, at least `height` lines high.
-fn fill(sheet: &mut Sheet<'_>, card: &Card, form: &Form, height: usize) {
-    let glyphs = sheet.frame.look.glyphs;
+fn sheet(card: &Card, form: &Form, frame: &Frame<'_>, height: usize) -> Drawn {
+    let mut sheet = Sheet::new(frame, width(frame.columns));
+    let glyphs = frame.look.glyphs;
     let title = Line::of(format!("{} edit ", glyphs.waiting), Role::Waiting)
         .with(card.request.tool.as_str(), Role::Tool)
         .joined(taint_mark(card.is_tainted(), glyphs));
     sheet.border(&title, &badge(card, form, glyphs.dot), 0);
     let rows = match form.mode {
-        Mode::Fields => fields(sheet, card, form),
+        Mode::Fields => fields(&sheet, card, form),
         Mode::Raw => text(&form.raw, sheet.inner.saturating_sub(1)),
     };
-    let foot = foot(sheet, card, form);
-    let room = sheet.frame.rows.saturating_sub(2 + foot.len()).max(1);
+    let foot = foot(&sheet, card, form);
+    let room = frame.rows.saturating_sub(2 + foot.len()).max(1);
     let cursor = rows.iter().position(|row| row.cursor.is_some()).unwrap_or(0);
     let from = (cursor + 1).saturating_sub(room).min(rows.len().saturating_sub(room));
     let left = rows.len().saturating_sub(from + room);
@@ -122,15 +109,14 @@ fn fill(sheet: &mut Sheet<'_>, card: &Card, form: &Form, height: usize) {
     while sheet.drawn.lines.len() + foot.len() + 1 < height {
         sheet.put(Line::new());
     }
-    for line in foot {
-        sheet.put(line);
-    }
+    sheet.put_all(foot);
     let more = match (from, left) {
         (0, 0) => Line::new(),
         (above, below) => Line::of(format!("{above} above, {below} below"), Role::Waiting),
     };
-    let keys = sheet.frame.keymap.hints(&keys(form.mode));
+    let keys = frame.keymap.hints(&keys(form.mode));
     sheet.border(&keys_line(&keys, glyphs.dot), &more, 2);
+    sheet.drawn
 }
 
 fn keys(mode: Mode) -> [(Context, Action, &'static str); 3] {
@@ -365,7 +351,7 @@ fn single(field: &Field, keymap: &Keymap, before: &str, after: &str) -> Line {
         FieldEntry::Pick { choices, at } => {
             let chosen = choices.get(*at).and_then(Option::as_ref);
             let (text, role) =
-                chosen.map_or(("not set".to_owned(), Role::Dim), |choice| (word(choice), Role::Text));
+                chosen.map_or(("not set".to_owned(), Role::Dim), |choice| (shown(choice), Role::Text));
             Line::of(before, Role::Key).with(text, role).with(after, Role::Key)
         }
         FieldEntry::Long(bytes) => {
@@ -403,9 +389,7 @@ fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> (Vec<Line>, usize) 
     let room = frame.rows.saturating_sub(2).max(1);
     let most = lines.len().saturating_sub(room);
     let from = form.scroll.min(most);
-    for line in lines.into_iter().skip(from).take(room) {
-        sheet.put(line);
-    }
+    sheet.put_all(lines.into_iter().skip(from).take(room));
     while sheet.drawn.lines.len() + 1 < height {
         sheet.put(Line::new());
     }

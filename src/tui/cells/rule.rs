@@ -44,9 +44,7 @@ pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {
     } else {
         widths(&mut sheet, rule, room);
     }
-    for line in foot {
-        sheet.put(line);
-    }
+    sheet.put_all(foot);
     sheet.border(&keys(rule, frame), &Line::new(), 2);
     sheet.drawn
 }
@@ -65,7 +63,7 @@ fn widths(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
         (0..).zip(&rule.widths).map(|(at, width)| block(sheet, rule, at, width)).collect();
     let to_chosen: usize = blocks.iter().take(rule.chosen + 1).map(Vec::len).sum();
     let lines = blocks.into_iter().flatten();
-    lines.skip(to_chosen.saturating_sub(room)).take(room).for_each(|line| sheet.put(line));
+    sheet.put_all(lines.skip(to_chosen.saturating_sub(room)).take(room));
 }
 
 /// Returns the lines of one width: what it covers, and what it would have matched.
@@ -116,16 +114,12 @@ fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
             let more = Line::of(format!("[{at_edge} more]"), Role::Waiting);
             line = Line::spread(line.cut(sheet.inner.saturating_sub(more.width() + 1)), more, sheet.inner);
         }
-        if row == rows.cursor.row && rule_is_written(rule) {
+        if row == rows.cursor.row && !rule.is_saving() {
             sheet.drawn.cursor = Some(sheet.place(sheet.drawn.lines.len(), rows.cursor.column));
         }
         sheet.put(line);
     }
     (shown..least).for_each(|_| sheet.put(Line::new()));
-}
-
-fn rule_is_written(rule: &RuleForm) -> bool {
-    !matches!(rule.standing, RuleStanding::Drafting | RuleStanding::Saving(_))
 }
 
 /// Returns the scope and the effect on past calls.

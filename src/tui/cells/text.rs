@@ -75,24 +75,22 @@ pub fn local(title: &str, text: &str, tone: Tone, look: &Look) -> Vec<Line> {
 }
 
 pub fn failure(message: &str, advice: &str, look: &Look) -> Vec<Line> {
-    let page = look.page(look.glyphs.fail, Role::Fail);
-    let mut lines = Vec::new();
-    let mut margin = page.margin;
-    for (text, role) in [(message, Role::Fail), (advice, Role::Dim)] {
-        for line in text.lines() {
-            lines.extend(wrap_spans(&[Span::new(expand_tabs(line), role)], look.width, &margin));
-            margin = Margin::even(margin.rest);
-        }
-    }
-    lines
+    plain((look.glyphs.fail, Role::Fail), &[(message, Role::Fail), (advice, Role::Dim)], look)
 }
 
 pub fn note(text: &str, look: &Look) -> Vec<Line> {
-    let mut margin = look.page(look.glyphs.dot, Role::Dim).margin;
+    plain((look.glyphs.dot, Role::Dim), &[(text, Role::Dim)], look)
+}
+
+/// Lays out texts line by line, behind a mark.
+fn plain((mark, role): (&str, Role), texts: &[(&str, Role)], look: &Look) -> Vec<Line> {
+    let mut margin = look.page(mark, role).margin;
     let mut lines = Vec::new();
-    for line in text.lines() {
-        lines.extend(wrap_spans(&[Span::new(expand_tabs(line), Role::Dim)], look.width, &margin));
-        margin = Margin::even(margin.rest);
+    for (text, role) in texts {
+        for line in text.lines() {
+            lines.extend(wrap_spans(&[Span::new(expand_tabs(line), *role)], look.width, &margin));
+            margin = Margin::even(margin.rest);
+        }
     }
     lines
 }

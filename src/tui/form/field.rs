@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::tool::schema::{kind_word, resolved};
+use crate::tool::schema::{is_kind, is_null, kind_word, kinds, resolved, shown};
 use crate::tui::composer::Editor;
 
 /// The longest text that is edited here, in bytes; longer texts are edited outside.
@@ -52,8 +52,8 @@ pub enum FieldEntry {
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
     Text,
-    Whole,
-    Number,
+    /// A number of this JSON type.
+    Number(&'static str),
     /// A list of texts, one per line.
     Lines,
     Json,
@@ -162,9 +162,7 @@ impl Field {
             (Shape::Text, FieldEntry::Text(editor)) => {
                 editor.items().iter().any(|item| item.text().contains('\n'))
             }
-            (Shape::Text | Shape::Whole | Shape::Number | Shape::Pick(_) | Shape::Lines | Shape::Json, _) => {
-                false
-            }
+            (Shape::Text | Shape::Number(_) | Shape::Pick(_) | Shape::Lines | Shape::Json, _) => false,
         }
     }
 
@@ -192,7 +190,7 @@ fn plain<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let mut at = resolved(root, schema);
     for key in ["allOf", "anyOf", "oneOf", "allOf"] {
         let Some(list) = at.get(key).and_then(Value::as_array) else { continue };
-        let mut real = list.iter().filter(|schema| schema.get("type").is_none_or(|kind| kind != "null"));
+        let mut real = list.iter().filter(|schema| !is_null(schema));
         if let (Some(only), None) = (real.next(), real.next()) {
             at = resolved(root, only);
         }
@@ -202,12 +200,8 @@ fn plain<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
 
 /// Returns the only type of a value besides null.
 fn kind(schema: &Value) -> Option<&str> {
-    match schema.get("type")? {
-        Value::String(kind) => Some(kind),
-        Value::Array(kinds) => {
-            let mut kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
-            kinds.next().filter(|_| kinds.next().is_none())
-        }
+    match kinds(schema.get("type")?)?.as_slice() {
+        [kind] | ["null", kind] | [kind, "null"] => Some(*kind),
         _ => None,
     }
 }
@@ -227,8 +221,8 @@ fn shape(root: &Value, schema: &Value) -> Shape {
     }
     match kind(schema) {
         Some("string") => Shape::Text,
-        Some("integer") => Shape::Whole,
-        Some("number") => Shape::Number,
+        Some("integer") => Shape::Number("integer"),
+        Some("number") => Shape::Number("number"),
         Some("boolean") => Shape::Pick(vec![Value::Bool(true), Value::Bool(false)]),
         Some("array") => {
             let items = schema.get("items").map(|items| plain(root, items));
@@ -246,8 +240,7 @@ impl Shape {
     fn holds(&self, value: &Value) -> bool {
         match self {
             Self::Text => value.is_string(),
-            Self::Whole => value.is_i64() || value.is_u64(),
-            Self::Number => value.is_number(),
+            Self::Number(kind) => is_kind(value, kind),
             Self::Lines => value.as_array().is_some_and(|items| {
                 items.iter().all(|item| item.as_str().is_some_and(|text| !text.contains('\n')))
             }),
@@ -260,18 +253,16 @@ impl Shape {
         let Some(value) = value else { return String::new() };
         match self {
             Self::Text => value.as_str().unwrap_or_default().to_owned(),
-            Self::Whole | Self::Number => value.to_string(),
+            Self::Number(_) | Self::Pick(_) => shown(value),
             Self::Lines => {
                 let items = value.as_array().map_or(&[][..], Vec::as_slice);
                 items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
             }
             Self::Json => serde_json::to_string_pretty(value).unwrap_or_default(),
-            Self::Pick(_) => word(value),
         }
     }
 
     fn value(&self, text: &str, need: Need) -> Result<Option<Value>, String> {
-        let number = |text: &str| serde_json::from_str::<Value>(text).ok().filter(Value::is_number);
         if need == Need::Optional && text.is_empty() {
             return Ok(None);
         }
@@ -279,23 +270,15 @@ impl Shape {
             Self::Text => Value::from(text),
             Self::Lines if text.is_empty() => Value::Array(Vec::new()),
             Self::Lines => text.split('\n').map(Value::from).collect(),
-            Self::Whole => number(text.trim())
-                .filter(|value| value.is_i64() || value.is_u64())
-                .ok_or("must be a whole number")?,
-            Self::Number => number(text.trim()).ok_or("must be a number")?,
+            Self::Number(kind) => serde_json::from_str(text.trim())
+                .ok()
+                .filter(|value| is_kind(value, kind))
+                .ok_or_else(|| format!("must be {}", kind_word(kind)))?,
             Self::Json | Self::Pick(_) => {
                 serde_json::from_str(text).map_err(|error| format!("is not valid JSON: {}", told(&error)))?
             }
         };
         Ok(Some(value))
-    }
-}
-
-/// Formats a choice.
-pub fn word(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        _ => value.to_string(),
     }
 }
 
@@ -306,25 +289,18 @@ fn about(outer: &Value, inner: &Value) -> String {
 
 fn hint(schema: &Value, shape: &Shape) -> String {
     let number = |key: &str| schema.get(key).filter(|value| value.is_number());
-    let bounds = |least: &str, most: &str| match (number(least), number(most)) {
-        (Some(least), Some(most)) => format!(" {least}-{most}"),
-        (Some(least), None) => format!(" from {least}"),
-        (None, Some(most)) => format!(" up to {most}"),
-        (None, None) => String::new(),
+    let bounded = |what: &str, [least, most]: [&str; 2], unit: &str| match (number(least), number(most)) {
+        (Some(least), Some(most)) => format!("{what} {least}-{most}{unit}"),
+        (Some(least), None) => format!("{what} from {least}{unit}"),
+        (None, Some(most)) => format!("{what} up to {most}{unit}"),
+        (None, None) => what.trim_end_matches(',').to_owned(),
     };
     match shape {
-        Shape::Text => match bounds("minLength", "maxLength") {
-            bounds if bounds.is_empty() => "text".to_owned(),
-            bounds => format!("text,{bounds} characters"),
-        },
-        Shape::Whole => format!("whole number{}", bounds("minimum", "maximum")),
-        Shape::Number => format!("number{}", bounds("minimum", "maximum")),
-        Shape::Lines => match bounds("minItems", "maxItems") {
-            bounds if bounds.is_empty() => "list, one per line".to_owned(),
-            bounds => format!("list, one per line,{bounds}"),
-        },
+        Shape::Text => bounded("text,", ["minLength", "maxLength"], " characters"),
+        Shape::Number(kind) => bounded(kind_word(kind).trim_start_matches("a "), ["minimum", "maximum"], ""),
+        Shape::Lines => bounded("list, one per line,", ["minItems", "maxItems"], ""),
         Shape::Pick(choices) if choices.iter().all(Value::is_boolean) => "Space toggles".to_owned(),
-        Shape::Pick(choices) => choices.iter().map(word).collect::<Vec<_>>().join(", "),
+        Shape::Pick(choices) => choices.iter().map(shown).collect::<Vec<_>>().join(", "),
         Shape::Json => kind(schema).map_or("JSON".to_owned(), |kind| format!("{} as JSON", kind_word(kind))),
     }
 }

@@ -6,7 +6,7 @@ mod field;
 
 use serde_json::{Map, Value};
 
-pub use self::field::{Field, FieldEntry, LONGEST, Need, Turn, word};
+pub use self::field::{Field, FieldEntry, LONGEST, Need, Turn};
 use self::field::{Rules, told};
 use crate::tool::DiffLine;
 use crate::tool::diff::diff;

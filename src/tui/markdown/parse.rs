@@ -225,20 +225,12 @@ impl Builder<'_> {
         match event {
             Event::Start(tag) => self.start(tag, at),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) => self.text(&text),
+            Event::Text(text) | Event::Html(text) => self.text(&text),
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
-                let ink = Ink { role: Role::Code, ..self.ink() };
-                self.add(Span::inked(text, ink));
+                self.add_as(Role::Code, &text);
             }
-            Event::Html(text) => self.text(&text),
-            Event::InlineHtml(text) => {
-                let ink = Ink { role: Role::Dim, ..self.ink() };
-                self.add(Span::inked(text, ink));
-            }
-            Event::FootnoteReference(label) => {
-                let ink = Ink { role: Role::Link, ..self.ink() };
-                self.add(Span::inked(format!("[{label}]"), ink));
-            }
+            Event::InlineHtml(text) => self.add_as(Role::Dim, &text),
+            Event::FootnoteReference(label) => self.add_as(Role::Link, &format!("[{label}]")),
             Event::SoftBreak => self.add(Span::inked(" ", self.ink())),
             Event::HardBreak => self.add(Span::line_break()),
             Event::Rule => {
@@ -348,6 +340,10 @@ impl Builder<'_> {
             None => Some(span),
         };
         self.spans.extend(left);
+    }
+
+    fn add_as(&mut self, role: Role, text: &str) {
+        self.add(Span::inked(text, Ink { role, ..self.ink() }));
     }
 
     fn text(&mut self, text: &str) {

@@ -21,10 +21,10 @@ pub fn lines(table: &Table, width: usize, margin: &Margin, glyphs: &'static Glyp
     let room = width.saturating_sub(indent);
     let Some(columns) = columns(table, room) else { return as_list(table, width, margin) };
     let sheet = Sheet { table, columns, glyphs };
-    let mut bodies = sheet.row(&table.head, Emphasis::Head);
+    let mut bodies = sheet.row(&bold_head(table));
     bodies.push(sheet.ruler());
     for row in &table.rows {
-        bodies.extend(sheet.row(row, Emphasis::Body));
+        bodies.extend(sheet.row(row));
     }
     let mut before = &margin.first;
     let mut out = Vec::with_capacity(bodies.len());
@@ -43,21 +43,17 @@ pub fn lines(table: &Table, width: usize, margin: &Margin, glyphs: &'static Glyp
 fn columns(table: &Table, room: usize) -> Option<Vec<usize>> {
     let count = table.head.len();
     let room = room.checked_sub(count * FRAME + 1)?;
-    let rows = || std::iter::once(&table.head).chain(&table.rows);
-    let natural: Vec<usize> = (0..count)
-        .map(|column| {
-            rows().filter_map(|row| row.get(column)).map(|cell| longest(cell)).max().unwrap_or(0).max(1)
-        })
-        .collect();
+    let most = |column: usize, measure: fn(&[Span]) -> usize| {
+        let rows = std::iter::once(&table.head).chain(&table.rows);
+        rows.filter_map(|row| row.get(column)).map(|cell| measure(cell)).max().unwrap_or(0)
+    };
+    let natural: Vec<usize> = (0..count).map(|column| most(column, longest).max(1)).collect();
     if natural.iter().sum::<usize>() <= room {
         return Some(natural);
     }
-    let least: Vec<usize> = (0..count)
-        .map(|column| {
-            let words = rows().filter_map(|row| row.get(column)).map(|cell| longest_word(cell));
-            words.max().unwrap_or(0).max(LEAST_COLUMN).min(natural[column])
-        })
-        .collect();
+    let least = natural.iter().enumerate();
+    let least = least.map(|(column, natural)| most(column, longest_word).max(LEAST_COLUMN).min(*natural));
+    let least: Vec<usize> = least.collect();
     (least.iter().sum::<usize>() <= room).then(|| share(&natural, &least, room))
 }
 
@@ -94,17 +90,8 @@ fn share(natural: &[usize], least: &[usize], room: usize) -> Vec<usize> {
 
 /// Returns the width in cells of the longest line of a table cell.
 fn longest(cell: &[Span]) -> usize {
-    let mut longest = 0;
-    let mut current = 0;
-    for span in cell {
-        if span.is_break() {
-            current = 0;
-        } else {
-            current += span.width();
-            longest = longest.max(current);
-        }
-    }
-    longest
+    let lines = cell.split(Span::is_break);
+    lines.map(|line| line.iter().map(Span::width).sum::<usize>()).max().unwrap_or(0)
 }
 
 /// Returns the width in cells of the longest word of a table cell.
@@ -122,12 +109,6 @@ fn longest_word(cell: &[Span]) -> usize {
     longest
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Emphasis {
-    Head,
-    Body,
-}
-
 struct Sheet<'a> {
     table: &'a Table,
     columns: Vec<usize>,
@@ -135,14 +116,14 @@ struct Sheet<'a> {
 }
 
 impl Sheet<'_> {
-    fn row(&self, row: &[Vec<Span>], emphasis: Emphasis) -> Vec<Line> {
+    fn row(&self, row: &[Vec<Span>]) -> Vec<Line> {
         let cells: Vec<Vec<Line>> = self
             .columns
             .iter()
             .enumerate()
             .map(|(column, width)| {
                 let spans = row.get(column).map_or(&[][..], Vec::as_slice);
-                wrap_spans(&emphasised(spans, emphasis), *width, &Margin::default())
+                wrap_spans(spans, *width, &Margin::default())
             })
             .collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(1);
@@ -174,8 +155,7 @@ impl Sheet<'_> {
                 Some(Alignment::Left | Alignment::None) | None => 0,
             };
             line.push(Span::new(" ".repeat(before + 1), Role::Text));
-            text.spans.into_iter().for_each(|span| line.push(span));
-            line.push(Span::new(" ".repeat(free - before + 1), Role::Text));
+            line = line.joined(text).with(" ".repeat(free - before + 1), Role::Text);
             line.push(Span::new(self.glyphs.side, Role::Dim));
         }
         line
@@ -194,20 +174,17 @@ impl Sheet<'_> {
     }
 }
 
-fn emphasised(spans: &[Span], emphasis: Emphasis) -> Vec<Span> {
-    let mut spans = spans.to_vec();
-    if emphasis == Emphasis::Head {
-        for span in &mut spans {
-            span.ink.bold = true;
-        }
-    }
-    spans
+fn bold_head(table: &Table) -> Vec<Vec<Span>> {
+    let mut head = table.head.clone();
+    head.iter_mut().flatten().for_each(|span| span.ink.bold = true);
+    head
 }
 
 fn as_list(table: &Table, width: usize, margin: &Margin) -> Vec<Line> {
     let mut out = Vec::new();
     let mut margin = margin.clone();
     let head_only = [table.head.clone()];
+    let head = bold_head(table);
     let rows: &[Vec<Vec<Span>>] = if table.rows.is_empty() { &head_only } else { &table.rows };
     for (at, row) in rows.iter().enumerate() {
         if at > 0 {
@@ -217,15 +194,15 @@ fn as_list(table: &Table, width: usize, margin: &Margin) -> Vec<Line> {
         for (column, cell) in row.iter().enumerate() {
             let mut spans = Vec::new();
             if !table.rows.is_empty() {
-                spans.extend(emphasised(table.head.get(column).map_or(&[], Vec::as_slice), Emphasis::Head));
+                spans.extend(head.get(column).into_iter().flatten().cloned());
                 spans.push(Span::inked(": ", Ink::of(Role::Dim)));
             }
             spans.extend(cell.iter().cloned());
             out.extend(wrap_spans(&spans, width, &margin));
             margin = Margin::even(margin.rest);
         }
-        let head = if at == 0 && !table.rows.is_empty() { head_source(table) } else { String::new() };
-        copies_as(&mut out[from..], &(head + &row_source(row)));
+        let above = if at == 0 && !table.rows.is_empty() { head_source(table) } else { String::new() };
+        copies_as(&mut out[from..], &(above + &row_source(row)));
     }
     out
 }

@@ -75,36 +75,23 @@ fn in_one_line(facts: &[String], dot: &str, width: usize) -> String {
 pub(super) fn reasons(card: &Card, room: &Room<'_>) -> Vec<Line> {
     let (request, width) = (&card.request, room.width);
     let mut lines = Vec::new();
-    let mut fact = |name: &str, text: &str, role: Role| {
-        let first = Line::of(format!("{name:<FACT$}"), Role::Dim);
-        let margin = Margin::new(first, Line::of(" ".repeat(FACT), Role::Text));
-        lines.extend(wrap_spans(&[Span::new(expand_tabs(text), role)], width, &margin));
+    let mut fact = |name: &str, texts: &[String], role: Role| {
+        for (text, name) in texts.iter().zip(std::iter::once(name).chain(std::iter::repeat(""))) {
+            let first = Line::of(format!("{name:<FACT$}"), Role::Dim);
+            let margin = Margin::new(first, Line::of(" ".repeat(FACT), Role::Text));
+            lines.extend(wrap_spans(&[Span::new(expand_tabs(text), role)], width, &margin));
+        }
     };
-    if let Some(again) = &request.again {
-        fact("back", again, Role::Waiting);
-    }
-    for (index, why) in request.why.iter().enumerate() {
-        fact(if index == 0 { "why" } else { "" }, why, Role::Text);
-    }
-    for (index, taint) in request.taint.iter().enumerate() {
-        let words = format!("{} {}", room.glyphs.taint, words::told(taint));
-        fact(if index == 0 { "source" } else { "" }, &words, Role::Waiting);
-    }
-    let place = place(card, room.header);
-    if !place.is_empty() {
-        fact("where", &place, Role::Text);
-    }
-    if !undo(card).is_empty() {
-        fact("undo", undo(card), Role::Text);
-    }
-    for (index, after) in card.after.iter().enumerate() {
-        fact(if index == 0 { "after" } else { "" }, after, Role::Text);
-    }
-    let expires = expires(card, room.zone);
-    if !expires.is_empty() {
-        fact("until", &expires, Role::Text);
-    }
-    fact("id", &request.id.to_string(), Role::Dim);
+    let known = |text: String| Some(text).filter(|text| !text.is_empty());
+    let told = |taint| format!("{} {}", room.glyphs.taint, words::told(taint));
+    fact("back", request.again.as_slice(), Role::Waiting);
+    fact("why", &request.why, Role::Text);
+    fact("source", &request.taint.iter().map(told).collect::<Vec<_>>(), Role::Waiting);
+    fact("where", known(place(card, room.header)).as_slice(), Role::Text);
+    fact("undo", known(undo(card).to_owned()).as_slice(), Role::Text);
+    fact("after", &card.after, Role::Text);
+    fact("until", known(expires(card, room.zone)).as_slice(), Role::Text);
+    fact("id", &[request.id.to_string()], Role::Dim);
     lines
 }
 

@@ -143,6 +143,11 @@ impl<'a> Sheet<'a> {
         self.drawn.lines.push(line);
     }
 
+    /// Adds lines of text between the sides.
+    pub fn put_all(&mut self, lines: impl IntoIterator<Item = Line>) {
+        lines.into_iter().for_each(|line| self.put(line));
+    }
+
     /// Adds a border with words in it; `corner` is the index of its left corner.
     pub fn border(&mut self, left: &Line, right: &Line, corner: usize) {
         let (left, right) = (left.clone(), right.clone());
