@@ -148,14 +148,14 @@ pub enum Event {
 impl Event {
     /// The event for a record that [`Session::consume_decisions`](crate::session::Session::consume_decisions) returned.
     pub fn of_settlement(record: &Record) -> Option<Self> {
-        if let Record::Decided { request, approval, by, .. } = record {
-            let settled = Settled::Decided { approval: approval.clone(), by: by.clone() };
-            return Some(Self::ApprovalSettled { request: request.clone(), settled });
-        }
-        if let Record::Expired { request, .. } = record {
-            return Some(Self::ApprovalSettled { request: request.clone(), settled: Settled::Expired });
-        }
-        None
+        let (request, settled) = match record {
+            Record::Decided { request, approval, by, .. } => {
+                (request, Settled::Decided { approval: approval.clone(), by: by.clone() })
+            }
+            Record::Expired { request, .. } => (request, Settled::Expired),
+            _ => return None,
+        };
+        Some(Self::ApprovalSettled { request: request.clone(), settled })
     }
 
     /// Appends a delta to a waiting one of its kind, up to about `limit` bytes; returns what does not join.

@@ -95,17 +95,13 @@ impl Grants {
 
     /// Returns the grant that covers this call, if any; for a command line, the grant of its first program.
     pub fn covering(&self, tool: &ToolName, args: &Value, workspace: &Path) -> Option<&Grant> {
-        if let Some(origin) = origin_of(tool, args) {
-            return self
-                .iter()
-                .find(|grant| **grant == Grant::Origin { tool: tool.clone(), origin: origin.clone() });
-        }
+        let given = |wanted: Grant| self.iter().find(|grant| **grant == wanted);
         if tool.as_str() != SHELL {
-            return self.iter().find(|grant| **grant == Grant::Tool(tool.clone()));
+            return given(grant_beyond_shell(tool, args));
         }
         let script = args.get("command")?.as_str()?;
-        let exact = Grant::Command { text: script.to_owned(), folder: workspace.to_owned() };
-        self.iter().find(|grant| **grant == exact).or_else(|| self.covering_all(script, workspace))
+        given(Grant::Command { text: script.to_owned(), folder: workspace.to_owned() })
+            .or_else(|| self.covering_all(script, workspace))
     }
 
     /// Returns a grant only if every program of the line is covered.
@@ -127,11 +123,11 @@ impl Grants {
     /// Describes what an approval for the session would cover; shown to the user before the decision.
     #[must_use]
     pub fn coverage(tool: &ToolName, args: &Value) -> String {
-        if let Some(origin) = origin_of(tool, args) {
-            return format!("{tool} from {origin}");
-        }
         if tool.as_str() != SHELL {
-            return tool.to_string();
+            return match grant_beyond_shell(tool, args) {
+                Grant::Tool(name) => name.to_string(),
+                other => other.to_string(),
+            };
         }
         let grants = grants_for(tool, args, Path::new(""));
         let of_words = |grant: &Grant| match grant {
@@ -172,22 +168,20 @@ impl Grants {
     }
 }
 
-/// Returns the scheme, host and port of a call that fetches a web page: any address of it may carry anything away, so that the tool alone is
-/// never allowed.
-fn origin_of(tool: &ToolName, args: &Value) -> Option<String> {
+/// Returns what covers a call that runs no command: its tool; of one that fetches a web page only the scheme, host and port,
+/// because any address may carry anything away.
+fn grant_beyond_shell(tool: &ToolName, args: &Value) -> Grant {
     if tool.as_str() != WEB_FETCH {
-        return None;
+        return Grant::Tool(tool.clone());
     }
     let url = args.get("url").and_then(Value::as_str).and_then(|url| Url::parse(url.trim()).ok());
-    Some(url.map(|url| url.origin().ascii_serialization()).unwrap_or_default())
+    let origin = url.map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+    Grant::Origin { tool: tool.clone(), origin }
 }
 
 fn grants_for(tool: &ToolName, args: &Value, workspace: &Path) -> Vec<Grant> {
-    if let Some(origin) = origin_of(tool, args) {
-        return vec![Grant::Origin { tool: tool.clone(), origin }];
-    }
     if tool.as_str() != SHELL {
-        return vec![Grant::Tool(tool.clone())];
+        return vec![grant_beyond_shell(tool, args)];
     }
     // A shell call without a command text grants nothing rather than everything.
     let Some(text) = args.get("command").and_then(Value::as_str) else { return Vec::new() };

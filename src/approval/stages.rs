@@ -171,11 +171,13 @@ impl Weighing<'_> {
     }
 
     fn deny_rule(&self) -> Found {
-        match self.rule(RuleEffect::Deny) {
-            Ok((rule, doubt)) => {
-                let because = self.told(rule, "denies", doubt);
-                self.decided(Verdict::Deny, by_rule(rule), because)
-            }
+        self.by_rules(RuleEffect::Deny, Verdict::Deny, "denies")
+    }
+
+    /// Decides by the first rule of this effect that applies.
+    fn by_rules(&self, effect: RuleEffect, verdict: Verdict, does: &str) -> Found {
+        match self.rule(effect) {
+            Ok((rule, doubt)) => self.decided(verdict, by_rule(rule), self.told(rule, does, doubt)),
             Err(passed) => Found::Passed(passed),
         }
     }
@@ -250,13 +252,7 @@ impl Weighing<'_> {
     }
 
     fn ask_rule(&self) -> Found {
-        match self.rule(RuleEffect::Ask) {
-            Ok((rule, doubt)) => {
-                let because = self.told(rule, "asks about", doubt);
-                self.decided(Verdict::Ask, by_rule(rule), because)
-            }
-            Err(passed) => Found::Passed(passed),
-        }
+        self.by_rules(RuleEffect::Ask, Verdict::Ask, "asks about")
     }
 
     /// Only the user can answer a question; no rule, grant or yolo can.
@@ -299,14 +295,7 @@ impl Weighing<'_> {
         if self.is_tainted() {
             return passed(UNTRUSTED);
         }
-        match self.rule(RuleEffect::Allow) {
-            Ok((rule, _)) => self.decided(
-                Verdict::Allow,
-                by_rule(rule),
-                format!("rule {} allows {}", rule.id, self.name()),
-            ),
-            Err(passed) => Found::Passed(passed),
-        }
+        self.by_rules(RuleEffect::Allow, Verdict::Allow, "allows")
     }
 
     fn grant(&self) -> Found {
@@ -424,7 +413,8 @@ impl Weighing<'_> {
 
     fn told(&self, rule: &Rule, does: &str, doubt: Option<String>) -> String {
         let mut told = format!("rule {} {does} {}", rule.id, self.name());
-        if let Some(reason) = &rule.reason {
+        // Of an allow rule the reason says what it covers.
+        if let Some(reason) = rule.reason.as_ref().filter(|_| rule.effect != RuleEffect::Allow) {
             told.push_str(&format!(": {reason}"));
         }
         if let Some(doubt) = doubt {

@@ -55,7 +55,7 @@ pub async fn run(
     went
 }
 
-/// Runs the prompt hooks first.
+/// Runs the prompt hooks, then the turn.
 async fn submitted(
     session: &mut Session,
     env: &AgentEnv,
@@ -63,8 +63,8 @@ async fn submitted(
     frontend: &dyn Frontend,
     stop: CancellationToken,
 ) -> Result<RunOutcome, AppError> {
-    let work = match work {
-        Work::Resume => Work::Resume,
+    let prompt = match work {
+        Work::Resume => None,
         Work::Prompt(parts) => {
             let (id, folder) = (session.id().to_string(), session.history().workspace().to_owned());
             let looked = tokio::select! {
@@ -72,27 +72,17 @@ async fn submitted(
                 () = stop.cancelled() => return Ok(RunOutcome::CutOff),
             };
             match looked {
-                Submitted::Sent(parts) => Work::Prompt(parts),
+                Submitted::Sent(parts) => Some(parts),
                 Submitted::Refused { reason } => return Err(AppError::Refused { reason }),
             }
         }
     };
-    turn(session, env, work, frontend, stop).await
-}
-
-async fn turn(
-    session: &mut Session,
-    env: &AgentEnv,
-    work: Work,
-    frontend: &dyn Frontend,
-    stop: CancellationToken,
-) -> Result<RunOutcome, AppError> {
     let turn = async {
-        match work {
-            Work::Prompt(parts) => {
+        match prompt {
+            Some(parts) => {
                 driver::run_turn(session, parts, env, frontend, stop.clone()).await.map(RunOutcome::Ended)
             }
-            Work::Resume => {
+            None => {
                 let result = driver::resume_turn(session, env, frontend, stop.clone()).await?;
                 if result.is_none() {
                     // Late approvals may wait without a turn. This front end sends no operations, so none is

@@ -14,7 +14,7 @@ pub(super) const LEAVING: Duration = Duration::from_secs(2);
 /// Returns the hook input at a session's start.
 pub(super) fn session_start(session: &Session) -> HookInput {
     let source = if session.history().turns() == 0 { "new" } else { "resume" };
-    about(session, HookSubject::SessionStart { source })
+    driver::hook_input(session, HookSubject::SessionStart { source })
 }
 
 /// Converts the hooks' notes to records for the next prompt.
@@ -24,12 +24,7 @@ pub(super) fn notes(said: HooksSaid) -> impl Iterator<Item = Record> {
 
 /// Runs the hooks for the end of a session, with a timeout.
 pub(super) async fn session_ended(session: &Session, env: &AgentEnv, reason: &'static str) {
-    let input = about(session, HookSubject::SessionEnd { reason });
+    let input = driver::hook_input(session, HookSubject::SessionEnd { reason });
     let saying = driver::hooks_say(&env.hooks, &input);
     let _those_that_take_longer_are_ended = tokio::time::timeout(LEAVING, saying).await;
-}
-
-fn about(session: &Session, subject: HookSubject) -> HookInput {
-    let workspace = session.history().workspace().to_owned();
-    HookInput { session: session.id().to_string(), workspace, subject }
 }

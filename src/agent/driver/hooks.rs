@@ -138,7 +138,7 @@ pub(super) struct HookQuestion(Option<BoxFuture<'static, HooksSaid>>);
 
 impl HookQuestion {
     pub(super) fn ask(&mut self, env: &AgentEnv, session: &Session, subject: HookSubject) {
-        let (hooks, input) = (env.hooks.clone(), about(session, subject));
+        let (hooks, input) = (env.hooks.clone(), hook_input(session, subject));
         self.0 = Some(Box::pin(async move { hooks_say(&hooks, &input).await }));
     }
 
@@ -151,7 +151,8 @@ impl HookQuestion {
     }
 }
 
-fn about(session: &Session, subject: HookSubject) -> HookInput {
+/// The input of a hook about a session.
+pub fn hook_input(session: &Session, subject: HookSubject) -> HookInput {
     let workspace = session.history().workspace().to_owned();
     HookInput { session: session.id().to_string(), workspace, subject }
 }

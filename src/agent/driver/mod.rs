@@ -22,7 +22,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 pub use self::env::{ActiveModel, AgentEnv, EnteredFolders, FallbackModel, TraceSettings, TurnResult};
-pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
+pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hook_input, hooks_say, submit};
 use self::spans::{TurnSpans, TurnStart};
 pub use self::title::title_request;
 use super::effect::Effect;

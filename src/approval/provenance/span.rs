@@ -42,15 +42,10 @@ pub(super) fn pieces(args: &Value) -> Vec<Piece<'_>> {
                 open.extend(items.map(|(index, item)| (format!("{pointer}/{index}"), item)));
             }
             Value::Object(fields) => {
-                for (name, value) in fields.iter().rev() {
-                    let escaped = name.replace('~', "~0").replace('/', "~1");
-                    open.push((format!("{pointer}/{escaped}"), value));
-                }
+                let below = |name: &str| format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                open.extend(fields.iter().rev().map(|(name, value)| (below(name), value)));
                 let names = fields.keys().filter(|name| !name.is_empty());
-                found.extend(names.map(|name| {
-                    let escaped = name.replace('~', "~0").replace('/', "~1");
-                    Piece { pointer: format!("{pointer}/{escaped}"), text: name }
-                }));
+                found.extend(names.map(|name| Piece { pointer: below(name), text: name }));
             }
         }
     }

@@ -26,13 +26,13 @@ pub struct Subject<'a> {
     pub access: &'a Access,
 }
 
-/// The result of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The result of a test, the least certain to allow first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Truth {
-    Holds,
     Fails,
     /// The argument is missing, of another type, or not understood.
     Unknown,
+    Holds,
 }
 
 /// How many of several values must match.
@@ -46,21 +46,9 @@ pub(super) enum Need {
 
 impl Need {
     fn of(self, truths: impl Iterator<Item = Truth>) -> Truth {
-        let (mut held, mut unknown, mut failed) = (0_usize, 0_usize, 0_usize);
-        for truth in truths {
-            match truth {
-                Truth::Holds => held += 1,
-                Truth::Fails => failed += 1,
-                Truth::Unknown => unknown += 1,
-            }
-        }
         match self {
-            Self::All if failed > 0 => Truth::Fails,
-            Self::All if unknown > 0 || held == 0 => Truth::Unknown,
-            Self::All => Truth::Holds,
-            Self::One if held > 0 => Truth::Holds,
-            Self::One if unknown > 0 => Truth::Unknown,
-            Self::One => Truth::Fails,
+            Self::All => truths.min().unwrap_or(Truth::Unknown),
+            Self::One => truths.max().unwrap_or(Truth::Fails),
         }
     }
 }
@@ -109,19 +97,10 @@ impl ArgTest {
 
     /// Why an allow rule may not use this test: it would also hold if only a part of a command matches.
     pub(super) fn allows_too_much(&self) -> Option<&'static str> {
-        match &self.predicate {
-            Predicate::Regex(regex) if COMMANDS.contains(&self.name()) && !regex.is_whole() => Some(
-                "to allow a command, a regex must match all of it: begin it with `^` and end it with `$`, or use `words`",
-            ),
-            Predicate::OneOf(_)
-            | Predicate::Glob(_)
-            | Predicate::Regex(_)
-            | Predicate::Inside(_)
-            | Predicate::Host(_)
-            | Predicate::Words(_)
-            | Predicate::Bounds { .. }
-            | Predicate::Empty(_) => None,
-        }
+        let Predicate::Regex(regex) = &self.predicate else { return None };
+        (COMMANDS.contains(&self.name()) && !regex.is_whole()).then_some(
+            "to allow a command, a regex must match all of it: begin it with `^` and end it with `$`, or use `words`",
+        )
     }
 
     pub(super) fn truth(&self, subject: &Subject<'_>, need: Need) -> Truth {

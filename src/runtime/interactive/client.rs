@@ -213,9 +213,19 @@ impl ClientHandler {
         let _ = self.updates.send(Update::Event(event)).await;
     }
 
-    pub(super) async fn say(&self, say: Say) {
-        let Say { title, text, tone } = say;
-        self.tell(ServerMessage::Local { title, text, tone }).await;
+    pub(super) async fn say(&self, told: Say) {
+        say(&self.updates, told).await;
+    }
+
+    /// Returns what was done, or says why it was not.
+    pub(super) async fn or_say<T>(&self, title: &str, done: Result<T, impl std::fmt::Display>) -> Option<T> {
+        match done.map_err(|error| format!("{error}.")) {
+            Ok(done) => Some(done),
+            Err(text) => {
+                self.say(Say::error(title, text)).await;
+                None
+            }
+        }
     }
 
     /// Answers one request, or returns what the owner has to do.
@@ -333,10 +343,8 @@ impl ClientHandler {
                 let _ = before.await;
             }
             if let Err(error) = store.remember_input(&folder, &text).await {
-                let Say { title, text, tone } =
-                    Say::warning("history", format!("This line was not saved to the history: {error}."));
-                // The front end may be gone.
-                let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
+                let text = format!("This line was not saved to the history: {error}.");
+                say(&updates, Say::warning("history", text)).await;
             }
         }));
     }
@@ -451,9 +459,7 @@ impl ClientHandler {
 
     /// Records the user's choice in the audit.
     async fn note_stance(&self, text: String) {
-        if let Err(error) = self.app.store.note(AuditNote::Stance { text }).await {
-            self.say(Say::error("audit", format!("{error}."))).await;
-        }
+        self.or_say("audit", self.app.store.note(AuditNote::Stance { text }).await).await;
     }
 
     /// Reports the server found on this machine.
@@ -562,13 +568,11 @@ impl ClientHandler {
     /// Sends the pending requests of this session.
     pub(super) async fn waiting(&mut self) {
         let filter = RequestFilter::UndecidedOf(self.session.clone());
-        match self.app.store.requests(filter, WAITING_SHOWN).await {
-            Ok(stored) => {
-                let requests: Vec<_> = stored.into_iter().map(|one| one.request).collect();
-                self.untold = self.untold_of(requests.len()).await;
-                self.tell(ServerMessage::Waiting { requests }).await;
-            }
-            Err(error) => self.say(Say::error("approvals", format!("{error}."))).await,
+        let stored = self.app.store.requests(filter, WAITING_SHOWN).await;
+        if let Some(stored) = self.or_say("approvals", stored).await {
+            let requests: Vec<_> = stored.into_iter().map(|one| one.request).collect();
+            self.untold = self.untold_of(requests.len()).await;
+            self.tell(ServerMessage::Waiting { requests }).await;
         }
         self.elsewhere().await;
     }
@@ -669,6 +673,11 @@ impl Frontend for ObservedFrontend {
     fn can_approve(&self) -> bool {
         self.inner.can_approve()
     }
+}
+
+/// Shows a message; the front end may be gone.
+pub(super) async fn say(updates: &Updates, Say { title, text, tone }: Say) {
+    let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
 }
 
 /// Resolves when the model changes. Cancel-safe.

@@ -77,9 +77,7 @@ impl ClientHandler {
     pub(super) async fn inbox(&self) -> Option<Vec<InboxLine>> {
         let store = &self.app.store;
         // Expired requests are not offered.
-        if let Err(error) = store.expire_due().await {
-            self.say(Say::error("inbox", format!("{error}."))).await;
-        }
+        self.or_say("inbox", store.expire_due().await).await;
         end_orphaned_questions(store).await;
         let rows = store.undecided_rows(LISTED).await;
         let approved = store.approved_rows(LISTED).await;

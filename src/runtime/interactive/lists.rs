@@ -44,13 +44,7 @@ impl ClientHandler {
     }
 
     async fn list(&self, filter: SessionFilter, limit: usize) -> Option<Vec<SessionLine>> {
-        let found = match self.app.store.listed_sessions(filter, limit).await {
-            Ok(sessions) => sessions,
-            Err(error) => {
-                self.say(Say::error("sessions", format!("{error}."))).await;
-                return None;
-            }
-        };
+        let found = self.or_say("sessions", self.app.store.listed_sessions(filter, limit).await).await?;
         let now = self.app.store.clock().now();
         let line = |one: SessionSummary| SessionLine {
             title: one_line_summary(one.title.as_deref().unwrap_or_default(), TITLE),
@@ -99,26 +93,15 @@ impl ClientHandler {
     pub(super) async fn fork(&mut self, history: &History, message: Option<String>) -> Option<Opened> {
         let conversation = history.conversation(self.session.clone());
         let copied = Session::copy(&self.app.store, conversation).await;
-        let id = match copied {
-            Ok(session) => session.id().clone(),
-            Err(error) => {
-                self.say(Say::error("fork", format!("{error}."))).await;
-                return None;
-            }
-        };
+        let id = self.or_say("fork", copied.map(|session| session.id().clone())).await?;
         let opened = self.open(Opening::Resume(id.0), "fork").await;
         self.after_fork = message.filter(|_| opened.is_some());
         opened
     }
 
     async fn open(&self, opening: Opening, title: &str) -> Option<Opened> {
-        match opening.open(&self.app, self.decider.clone()).await {
-            Ok(opened) => Some(opened),
-            Err(error) => {
-                self.say(Say::error(title, format!("{error}."))).await;
-                None
-            }
-        }
+        let opened = opening.open(&self.app, self.decider.clone()).await;
+        self.or_say(title, opened).await
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::client::ClientHandler;
+use super::client::{ClientHandler, say};
 use crate::accounts::login::{Entered, may_offer, offers, skip, write_choice};
 use crate::accounts::{Models, Origin};
-use crate::command::{Say, Tone, code};
+use crate::command::{Say, code};
 use crate::config::user_file;
 use crate::frontend::protocol::{LoginTrouble, LoginWhy, ModelLine, ServerMessage};
 
@@ -55,8 +55,7 @@ impl ClientHandler {
                     "The key in the environment or in your settings goes before this one at the next start: \
                             remove it there. `co auth list` shows which counts."
                         .to_owned();
-                let (title, tone) = ("login".to_owned(), Tone::Warning);
-                let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
+                say(&updates, Say::warning("login", text)).await;
             }
             let _ = updates.notice(ServerMessage::LoginTried { service: service.clone(), outcome }).await;
         });

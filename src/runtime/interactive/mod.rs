@@ -272,6 +272,13 @@ enum Going {
     To(Box<Opened>),
 }
 
+impl Going {
+    /// To the session that was opened, if one was.
+    fn to(opened: Option<Opened>) -> Self {
+        opened.map_or(Self::On, |opened| Self::To(Box::new(opened)))
+    }
+}
+
 impl<'a> SessionRuntime<'a> {
     fn new(client: &'a mut ClientHandler, session: Session, env: AgentEnv) -> Self {
         let wakeups = session.store().wakeups();
@@ -368,25 +375,19 @@ impl<'a> SessionRuntime<'a> {
             let text = format!("{text} Run `co doctor` for details.");
             self.client.say(Say::warning("damaged", text)).await;
         }
-        if history.running().is_some() && history.last_end().is_none() {
-            let text = "The last turn was cut off. `/retry` continues it; a new prompt goes on without it.";
-            self.client.say(Say::warning("cut off", text)).await;
-        }
-        match (history.running(), history.last_end()) {
-            (Some(_), Some(TurnEnd::LimitReached { limit: Limit::Cap(cap) })) => {
-                let text = format!(
-                    "The last turn stopped at {}. `/retry` continues it; a new prompt goes on without it.",
-                    code(cap.setting())
-                );
-                self.client.say(Say::warning("cap", text)).await;
+        let unfinished = history.running().and_then(|_| match history.last_end() {
+            None => Some(("cut off", "was cut off. `/retry` continues it".to_owned())),
+            Some(TurnEnd::LimitReached { limit: Limit::Cap(cap) }) => {
+                Some(("cap", format!("stopped at {}. `/retry` continues it", code(cap.setting()))))
             }
-            (Some(_), Some(TurnEnd::Failed { error })) => {
-                let text = format!(
-                    "The last turn failed: {error}. `/retry` repeats its request; a new prompt goes on without it."
-                );
-                self.client.say(Say::warning("failed", text)).await;
+            Some(TurnEnd::Failed { error }) => {
+                Some(("failed", format!("failed: {error}. `/retry` repeats its request")))
             }
-            _ => {}
+            Some(_) => None,
+        });
+        if let Some((title, what)) = unfinished {
+            let text = format!("The last turn {what}; a new prompt goes on without it.");
+            self.client.say(Say::warning(title, text)).await;
         }
         for text in orphaned_processes(&self.session).await {
             self.client.say(Say::warning("left behind", text)).await;
@@ -506,9 +507,7 @@ impl<'a> SessionRuntime<'a> {
                 Ok(Going::On)
             }
             OwnerAction::Change(change) => self.change(change).await,
-            OwnerAction::Open(session) => {
-                Ok(self.client.get(&session).await.map_or(Going::On, |opened| Going::To(Box::new(opened))))
-            }
+            OwnerAction::Open(session) => Ok(Going::to(self.client.get(&session).await)),
             OwnerAction::Close => Ok(Going::Closing),
             OwnerAction::Op(op) => self.op(op).await,
         }
@@ -521,8 +520,7 @@ impl<'a> SessionRuntime<'a> {
             SessionChange::Compact { focus } => self.turn(Work::Compaction { focus }).await,
             SessionChange::UndoCompaction => self.undo_compaction().await,
             SessionChange::Fork { message } => {
-                let opened = self.client.fork(self.session.history(), message).await;
-                Ok(opened.map_or(Going::On, |opened| Going::To(Box::new(opened))))
+                Ok(Going::to(self.client.fork(self.session.history(), message).await))
             }
             SessionChange::Rewind { before, text, files } => self.rewind(before, text, files).await,
             SessionChange::Undo { what, agreed } => self.undo(what, agreed).await,
@@ -668,7 +666,7 @@ impl<'a> SessionRuntime<'a> {
     /// Starts a new session; one in which nothing was asked yet is still new.
     async fn clear(&mut self) -> Going {
         if self.session.history().turns() > 0 {
-            return self.client.fresh().await.map_or(Going::On, |opened| Going::To(Box::new(opened)));
+            return Going::to(self.client.fresh().await);
         }
         self.client.tell(ServerMessage::Transcript { messages: Vec::new(), decided: Vec::new() }).await;
         self.client.header(self.session.history()).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 
-use super::client::ClientHandler;
+use super::client::{ClientHandler, say};
 use crate::accounts::{Checked, Models};
 use crate::command::{Say, code};
 use crate::frontend::channel::Updates;
@@ -100,9 +100,4 @@ async fn take(models: &Arc<Models>, updates: &Updates, name: &str, checked: Opti
     }
     let models = Arc::clone(models);
     tokio::spawn(async move { models.learn().await });
-}
-
-/// Shows a message; the front end may be gone.
-async fn say(updates: &Updates, Say { title, text, tone }: Say) {
-    let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
 }

@@ -28,40 +28,29 @@ pub(super) async fn run(
         tokio::select! {
             ask = client.asks.recv() => {
                 let heard = client.handle(ask.unwrap_or(ClientRequest::Close), SessionView::Here(&history)).await;
-                match heard {
+                let opened = match heard {
                     OwnerAction::Close | OwnerAction::Op(Op::Close) => break Left::Closed(Vec::new()),
-                    OwnerAction::Open(session) => {
-                        if let Some(opened) = client.get(&session).await {
-                            break Left::For(Box::new(opened));
-                        }
-                    }
+                    OwnerAction::Open(session) => client.get(&session).await,
+                    OwnerAction::Change(SessionChange::Fork { message }) => client.fork(&history, message).await,
+                    OwnerAction::Change(SessionChange::Clear) => client.fresh().await,
                     OwnerAction::Op(Op::Decide { request, approval }) => {
                         let outcome = client.app.store.decide(&request, approval, client.decider.clone()).await?;
                         if outcome != DecideOutcome::Recorded {
                             client.say(Say::warning("approvals", outcome.to_string())).await;
                         }
                         client.waiting().await;
+                        None
                     }
-                    OwnerAction::Prompt(parts) => {
-                        let text = format!("Only {holder} can continue it. `co` without `-c` starts a new session.");
-                        client.say(Say::warning("read only", text)).await;
-                        // The text goes back to the composer.
-                        client.tell(ServerMessage::Draft { text: images::words(&parts) }).await;
-                    }
-                    OwnerAction::Change(SessionChange::Fork { message }) => {
-                        if let Some(opened) = client.fork(&history, message).await {
-                            break Left::For(Box::new(opened));
-                        }
-                    }
-                    OwnerAction::Change(SessionChange::Clear) => {
-                        if let Some(opened) = client.fresh().await {
-                            break Left::For(Box::new(opened));
-                        }
-                    }
-                    OwnerAction::Change(_)
+                    OwnerAction::Prompt(_)
+                    | OwnerAction::Change(_)
                     | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. } | Op::Revoke { .. }) => {
                         let text = format!("Only {holder} can continue it. `co` without `-c` starts a new session.");
                         client.say(Say::warning("read only", text)).await;
+                        if let OwnerAction::Prompt(parts) = heard {
+                            // The text goes back to the composer.
+                            client.tell(ServerMessage::Draft { text: images::words(&parts) }).await;
+                        }
+                        None
                     }
                     OwnerAction::Answered
                     | OwnerAction::Draft(_)
@@ -71,7 +60,10 @@ pub(super) async fn run(
                         | Op::Cap { .. }
                         | Op::Draft { .. }
                         | Op::Noted { .. },
-                    ) => {}
+                    ) => None,
+                };
+                if let Some(opened) = opened {
+                    break Left::For(Box::new(opened));
                 }
             }
             () = wakeups.changed() => {

@@ -28,23 +28,16 @@ impl ClientHandler {
     /// Returns the rules that would allow the request, the narrowest first; `None` after an error, which is already
     /// reported.
     pub(super) async fn rule_widths(&self, request: &RequestId) -> Option<Vec<OfferedRule>> {
-        match self.app.store.find_request(&request.0).await {
-            Ok(one) => {
-                let asked = &one.request;
-                let access = &asked.plan.access;
-                let mut offered = Vec::new();
-                for width in widths(&asked.tool, &asked.args, access, asked.risk, &one.workspace) {
-                    let RuleWidth { words, text } = width;
-                    let check = RuleCheck { past: self.tried(&text).await };
-                    offered.push(OfferedRule { words, text, check });
-                }
-                Some(offered)
-            }
-            Err(error) => {
-                self.say(Say::error("rules", format!("{error}."))).await;
-                None
-            }
+        let one = self.or_say("rules", self.app.store.find_request(&request.0).await).await?;
+        let asked = &one.request;
+        let access = &asked.plan.access;
+        let mut offered = Vec::new();
+        for width in widths(&asked.tool, &asked.args, access, asked.risk, &one.workspace) {
+            let RuleWidth { words, text } = width;
+            let check = RuleCheck { past: self.tried(&text).await };
+            offered.push(OfferedRule { words, text, check });
         }
+        Some(offered)
     }
 
     /// Returns the effect of a text on past calls, or what is wrong with it.

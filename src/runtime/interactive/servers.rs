@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 
-use super::client::{ClientHandler, OwnerAction};
+use super::client::{ClientHandler, OwnerAction, say};
 use super::questions::QuestionEvent;
 use super::server_list::{prompt_lines, server_list};
 use crate::app::App;
@@ -155,11 +155,6 @@ impl ClientHandler {
             say(&updates, said).await;
         });
     }
-}
-
-async fn say(updates: &Updates, Say { title, text, tone }: Say) {
-    // The front end may be gone.
-    let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
 }
 
 /// Writes a change into the settings, and applies them. Errs with the reason. Blocking.

@@ -205,14 +205,10 @@ impl ClientHandler {
                 }
                 return Going::On;
             }
-            OwnerAction::Change(_) => {
+            OwnerAction::Change(_) | OwnerAction::Open(_) => {
+                let title = if let OwnerAction::Open(_) = heard { "resume" } else { "turn" };
                 let text = "A turn is running. Stop it with Ctrl+C first. Nothing was changed.";
-                self.say(Say::warning("turn", text)).await;
-                return Going::On;
-            }
-            OwnerAction::Open(_) => {
-                let text = "A turn is running. Stop it with Ctrl+C first. Nothing was changed.";
-                self.say(Say::warning("resume", text)).await;
+                self.say(Say::warning(title, text)).await;
                 return Going::On;
             }
             OwnerAction::Close | OwnerAction::Op(Op::Close) => return Going::Closing,
