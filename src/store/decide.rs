@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use rusqlite::params;
+use rusqlite::Row;
 
 use super::encode::{self, Verdict};
-use super::error::SqlResult as _;
 use super::redact::Redactor;
 use super::request_rows::{RequestRow, request_row};
+use super::statements::Statements as _;
 use super::writer::{Reader, Write};
 use super::{RequestState, Store, StoreError, records, requests};
 use crate::approval::{Approval, Decider, Request, RequestId};
@@ -138,18 +138,12 @@ fn decide(write: &Write<'_>, verdict: &Verdict) -> Result<DecideOutcome, StoreEr
 
 /// The outcome for a decision that came too late: the decision that won.
 fn winner(write: &Write<'_>, row: &RequestRow) -> Result<DecideOutcome, StoreError> {
-    let (decision, by): (Option<String>, Option<String>) = write
-        .sql
-        .prepare_cached("SELECT decision, decided_by FROM approvals WHERE id = ?1")
-        .sql()?
-        .query_row([&row.id.0], |row| Ok((row.get(0)?, row.get(1)?)))
-        .sql()?;
-    match (decision, by) {
-        (Some(decision), Some(by)) => {
-            Ok(DecideOutcome::AlreadyDecided { approval: parse(&decision)?, by: parse(&by)? })
-        }
-        (None, _) | (_, None) => Ok(DecideOutcome::NotOpen { state: row.state }),
-    }
+    let select = "SELECT decision, decided_by FROM approvals WHERE id = ?1";
+    let decided = write.sql.all(select, [&row.id.0], |row| decision(row, 0))?.pop().flatten();
+    Ok(match decided {
+        Some((approval, by)) => DecideOutcome::AlreadyDecided { approval, by },
+        None => DecideOutcome::NotOpen { state: row.state },
+    })
 }
 
 fn consume(
@@ -176,19 +170,8 @@ fn consume(
 /// Marks the row as consumed; returns the record for the session.
 fn taken(write: &Write<'_>, one: &Untaken) -> Result<Record, StoreError> {
     let Untaken { request, state, decision, .. } = one;
-    let sound = match state {
-        RequestState::Expired => false,
-        // "Later" runs nothing.
-        RequestState::Later => true,
-        RequestState::Waiting
-        | RequestState::Approved
-        | RequestState::Edited
-        | RequestState::Replaced
-        | RequestState::Denied
-        | RequestState::Consumed
-        | RequestState::Withdrawn
-        | RequestState::Superseded => one.is_as_asked(),
-    };
+    // "Later" runs nothing.
+    let sound = *state == RequestState::Later || (*state != RequestState::Expired && one.is_as_asked());
     let (request, call) = (request.clone(), one.call.clone());
     match (sound, decision) {
         (true, Some((approval, by))) => {
@@ -211,7 +194,7 @@ fn taken(write: &Write<'_>, one: &Untaken) -> Result<Record, StoreError> {
 
 fn anything_to_consume(reader: &mut Reader, session: &SessionId) -> Result<bool, StoreError> {
     let select = format!("SELECT EXISTS (SELECT 1 FROM approvals WHERE {UNTAKEN})");
-    reader.connection.prepare_cached(&select).sql()?.query_row([&session.0], |row| row.get(0)).sql()
+    reader.connection.one(&select, [&session.0], |row| row.get(0))
 }
 
 pub(super) struct Untaken {
@@ -245,28 +228,25 @@ pub(super) fn untaken(write: &Write<'_>, condition: &str, of: &str) -> Result<Ve
         "SELECT id, call, state, decision, decided_by, tool, args_hash, request, summary, risk FROM approvals
          WHERE {condition} ORDER BY seq"
     );
-    let mut select = write.sql.prepare_cached(&select).sql()?;
-    let mut rows = select.query(params![of]).sql()?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next().sql()? {
-        let (decision, by): (Option<String>, Option<String>) = (row.get(3).sql()?, row.get(4).sql()?);
-        let decision = match decision.zip(by) {
-            Some((decision, by)) => Some((parse(&decision)?, parse(&by)?)),
-            None => None,
-        };
-        found.push(Untaken {
-            request: RequestId(row.get(0).sql()?),
-            call: CallId(row.get(1).sql()?),
-            state: row.get(2).sql()?,
-            decision,
-            tool: row.get(5).sql()?,
-            args_hash: row.get(6).sql()?,
-            stored: row.get(7).sql()?,
-            summary: row.get(8).sql()?,
-            risk: row.get(9).sql()?,
-        });
-    }
-    Ok(found)
+    write.sql.all(&select, [of], |row| {
+        Ok::<_, StoreError>(Untaken {
+            request: RequestId(row.get(0)?),
+            call: CallId(row.get(1)?),
+            state: row.get(2)?,
+            decision: decision(row, 3)?,
+            tool: row.get(5)?,
+            args_hash: row.get(6)?,
+            stored: row.get(7)?,
+            summary: row.get(8)?,
+            risk: row.get(9)?,
+        })
+    })
+}
+
+/// Reads the columns `decision` and `decided_by`, of which the first is `at`; both are there, or it is not decided.
+pub(super) fn decision(row: &Row<'_>, at: usize) -> Result<Option<(Approval, Decider)>, StoreError> {
+    let (decision, by): (Option<String>, Option<String>) = (row.get(at)?, row.get(at + 1)?);
+    decision.zip(by).map(|(decision, by)| Ok((parse(&decision)?, parse(&by)?))).transpose()
 }
 
 /// Parses a stored decision or decider, which a newer version may have written.

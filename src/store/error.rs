@@ -1,6 +1,6 @@
 //! Errors of the store, worded so that they say what to do next.
 //!
-//! No type of the database library leaves this module: [`SqlResult`] converts its errors immediately. Used by
+//! No type of the database library leaves this module: its errors are converted immediately. Used by
 //! every file of `store`; read by `session`, the agent and the edge.
 
 use std::io;
@@ -130,28 +130,30 @@ impl StoreError {
 /// The index of the write-ahead log could not grow: the only place where SQLite reports a full disk this way.
 const NO_ROOM_FOR_INDEX: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
-/// Converts the database library's errors into [`StoreError`].
+/// Where a `?` cannot say that an error becomes a [`StoreError`].
 pub(super) trait SqlResult<T> {
     fn sql(self) -> Result<T, StoreError>;
 }
 
 impl<T> SqlResult<T> for rusqlite::Result<T> {
     fn sql(self) -> Result<T, StoreError> {
-        self.map_err(|error| {
-            let folder = PathBuf::new();
-            let detail = error.to_string();
-            if error.sqlite_error().is_some_and(|error| error.extended_code == NO_ROOM_FOR_INDEX) {
-                return StoreError::Full { folder };
-            }
-            match error.sqlite_error_code() {
-                Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { folder },
-                Some(ErrorCode::DiskFull) => StoreError::Full { folder },
-                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { folder },
-                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                    StoreError::Corrupt { folder, detail }
-                }
-                Some(_) | None => StoreError::Failed { folder, detail },
-            }
-        })
+        self.map_err(StoreError::from)
+    }
+}
+
+/// The folder is filled in by [`StoreError::located`].
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        let (folder, detail) = (PathBuf::new(), error.to_string());
+        if error.sqlite_error().is_some_and(|error| error.extended_code == NO_ROOM_FOR_INDEX) {
+            return Self::Full { folder };
+        }
+        match error.sqlite_error_code() {
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly { folder },
+            Some(ErrorCode::DiskFull) => Self::Full { folder },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { folder },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt { folder, detail },
+            Some(_) | None => Self::Failed { folder, detail },
+        }
     }
 }

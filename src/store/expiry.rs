@@ -6,8 +6,8 @@
 
 use jiff::Timestamp;
 
-use super::error::SqlResult as _;
 use super::inbox::moment;
+use super::statements::Statements as _;
 use super::{Store, StoreError, request_rows, requests};
 use crate::history::Durability;
 
@@ -20,7 +20,7 @@ impl Store {
             let exists =
                 "SELECT EXISTS (SELECT 1 FROM approvals WHERE state IN ('waiting', 'later') AND expires <= ?1)
                  OR EXISTS (SELECT 1 FROM approvals WHERE state = 'expired' AND expiry_noted = 0 AND expires > ?1)";
-            reader.connection.prepare_cached(exists).sql()?.query_row([now], |row| row.get(0)).sql()
+            reader.connection.one(exists, [now], |row| row.get(0))
         });
         if self.inner.writer.is_none() || !any.await? {
             return Ok(0);
@@ -41,9 +41,7 @@ impl Store {
     pub async fn next_expiry(&self) -> Result<Option<Timestamp>, StoreError> {
         self.read(|reader| {
             let select = "SELECT min(expires) FROM approvals WHERE state IN ('waiting', 'later')";
-            let next: Option<i64> =
-                reader.connection.prepare_cached(select).sql()?.query_row([], |row| row.get(0)).sql()?;
-            Ok(next.map(moment))
+            reader.connection.one(select, [], |row| Ok(row.get::<_, Option<i64>>(0)?.map(moment)))
         })
         .await
     }

@@ -4,11 +4,11 @@
 
 use jiff::Timestamp;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
-use rusqlite::{OptionalExtension as _, Row, ToSql, params_from_iter};
+use rusqlite::{Row, ToSql, params_from_iter};
 
-use super::decide::parse;
-use super::error::SqlResult as _;
+use super::decide::{decision, parse};
 use super::num::Num;
+use super::statements::Statements as _;
 use super::writer::Reader;
 use super::{Listed, Store, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
@@ -165,11 +165,8 @@ impl Store {
         let id = id.0.clone();
         self.read(move |reader| {
             let sql = "SELECT created, decided_at FROM approvals WHERE id = ?1";
-            let row = reader
-                .connection
-                .query_row(sql, [id], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?)));
-            let Some((created, decided)) = row.optional().sql()? else { return Ok(None) };
-            Ok(Some((moment(created), decided.map(moment))))
+            let times = |row: &Row<'_>| Ok((moment(row.get(0)?), row.get::<_, Option<i64>>(1)?.map(moment)));
+            reader.connection.first(sql, [id], times)
         })
         .await
     }
@@ -178,24 +175,16 @@ impl Store {
     pub async fn decisions(&self, session: &SessionId) -> Result<Vec<PastDecision>, StoreError> {
         let session = session.0.clone();
         self.read(move |reader| {
-            let mut select = reader
-                .connection
-                .prepare_cached(
-                    "SELECT call, decision, decided_by, decided_at FROM approvals
-                     WHERE session = ?1 AND decision IS NOT NULL AND decided_at IS NOT NULL ORDER BY seq",
-                )
-                .sql()?;
-            let mut rows = select.query([session]).sql()?;
-            let mut found = Vec::new();
-            while let Some(row) = rows.next().sql()? {
-                found.push(PastDecision {
-                    call: CallId(row.get(0).sql()?),
-                    approval: parse(&row.get::<_, String>(1).sql()?)?,
-                    by: parse(&row.get::<_, String>(2).sql()?)?,
-                    at: moment(row.get(3).sql()?),
-                });
-            }
-            Ok(found)
+            let select = "SELECT call, decision, decided_by, decided_at FROM approvals
+                WHERE session = ?1 AND decision IS NOT NULL AND decided_at IS NOT NULL ORDER BY seq";
+            reader.connection.all(select, [session], |row| {
+                Ok::<_, StoreError>(PastDecision {
+                    call: CallId(row.get(0)?),
+                    approval: parse(&row.get::<_, String>(1)?)?,
+                    by: parse(&row.get::<_, String>(2)?)?,
+                    at: moment(row.get(3)?),
+                })
+            })
         })
         .await
     }
@@ -210,11 +199,8 @@ impl Store {
     /// Returns the number of the latest change of any request; 0 before the first.
     pub async fn latest_change(&self) -> Result<u64, StoreError> {
         self.read(|reader| {
-            reader
-                .connection
-                .query_row("SELECT seq FROM store_seq", [], |row| row.get(0))
-                .sql()
-                .map(|Num(seq)| seq)
+            let seq = "SELECT seq FROM store_seq";
+            reader.connection.one(seq, [], |row| row.get(0)).map(|Num(seq)| seq)
         })
         .await
     }
@@ -234,13 +220,8 @@ impl Store {
     /// Returns the number of undecided requests of all sessions.
     pub async fn waiting_count(&self) -> Result<usize, StoreError> {
         self.read(|reader| {
-            reader
-                .connection
-                .query_row("SELECT count(*) FROM approvals WHERE state IN ('waiting', 'later')", [], |row| {
-                    row.get(0)
-                })
-                .sql()
-                .map(Num::count)
+            let count = "SELECT count(*) FROM approvals WHERE state IN ('waiting', 'later')";
+            reader.connection.one(count, [], |row| row.get(0)).map(Num::count)
         })
         .await
     }
@@ -255,9 +236,7 @@ pub(super) fn unique(reader: &Reader, what: Listed, prefix: &str) -> Result<Stri
     let select = format!(
         "SELECT id FROM {table} WHERE substr(id, 1, length(?1)) = ?1 AND ?1 <> '' ORDER BY id LIMIT 9"
     );
-    let mut select = reader.connection.prepare_cached(&select).sql()?;
-    let rows = select.query_map([prefix], |row| row.get(0)).sql()?;
-    let mut found: Vec<String> = rows.collect::<rusqlite::Result<_>>().sql()?;
+    let mut found: Vec<String> = reader.connection.all(&select, [prefix], |row| row.get(0))?;
     let prefix = prefix.to_owned();
     match found.iter().position(|id| *id == prefix) {
         Some(at) => Ok(found.swap_remove(at)),
@@ -276,36 +255,25 @@ fn select(
              a.decision, a.decided_by, a.created, a.decided_at, a.seq
          FROM approvals a JOIN sessions s ON s.id = a.session {tail}"
     );
-    let mut select = reader.connection.prepare_cached(&select).sql()?;
-    let mut rows = select.query(params_from_iter(params)).sql()?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next().sql()? {
-        found.push(stored(row)?);
-    }
-    Ok(found)
+    reader.connection.all(&select, params_from_iter(params), stored)
 }
 
 fn stored(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
-    let (decision, by): (Option<String>, Option<String>) = (row.get(8).sql()?, row.get(9).sql()?);
-    let decision = match decision.zip(by) {
-        Some((decision, by)) => Some((parse(&decision)?, parse(&by)?)),
-        None => None,
-    };
-    let detached: bool = row.get(7).sql()?;
-    let decided_at: Option<i64> = row.get(11).sql()?;
+    let detached: bool = row.get(7)?;
+    let decided_at: Option<i64> = row.get(11)?;
     Ok(StoredRequest {
-        request: parse(&row.get::<_, String>(0).sql()?)?,
-        session: SessionId(row.get(1).sql()?),
-        title: row.get(2).sql()?,
-        workspace: row.get::<_, String>(3).sql()?.into(),
-        turn: row.get(4).sql()?,
-        args_hash: row.get(5).sql()?,
-        state: row.get(6).sql()?,
+        request: parse(&row.get::<_, String>(0)?)?,
+        session: SessionId(row.get(1)?),
+        title: row.get(2)?,
+        workspace: row.get::<_, String>(3)?.into(),
+        turn: row.get(4)?,
+        args_hash: row.get(5)?,
+        state: row.get(6)?,
         attachment: if detached { Attachment::Detached } else { Attachment::Attached },
-        decision,
-        created: moment(row.get(10).sql()?),
+        decision: decision(row, 8)?,
+        created: moment(row.get(10)?),
         decided_at: decided_at.map(moment),
-        seq: row.get::<_, Num>(12).sql()?.0,
+        seq: row.get::<_, Num>(12)?.0,
     })
 }
 

@@ -5,12 +5,12 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension as _, Row, params};
+use rusqlite::{Row, params};
 
-use super::error::SqlResult as _;
 use super::inbox::{moment, unique};
 use super::num::Num;
 use super::records::MAX_CLOCK_LEAD;
+use super::statements::Statements as _;
 use super::writer::Reader;
 use super::{Listed, Store, StoreError};
 use crate::history::{Durability, Record, SessionId, TurnEnd};
@@ -114,20 +114,15 @@ impl Store {
         let text = self.inner.redactor.text(text).into_owned();
         self.write(move |writer| {
             writer.transaction(Durability::Written, |write| {
-                let last: Option<String> = write
-                    .sql
-                    .query_row("SELECT text FROM input_history ORDER BY no DESC LIMIT 1", [], |row| {
-                        row.get(0)
-                    })
-                    .optional()
-                    .sql()?;
+                let last = "SELECT text FROM input_history ORDER BY no DESC LIMIT 1";
+                let last: Option<String> = write.sql.first(last, [], |row| row.get(0))?;
                 if last.as_deref() == Some(text.as_str()) {
                     return Ok(());
                 }
                 let insert = "INSERT INTO input_history (workspace, text, at) VALUES (?1, ?2, ?3)";
-                write.sql.execute(insert, params![workspace, text, write.now]).sql()?;
+                write.sql.change(insert, params![workspace, text, write.now])?;
                 let oldest = write.sql.last_insert_rowid() - INPUTS_KEPT;
-                write.sql.execute("DELETE FROM input_history WHERE no <= ?1", [oldest]).sql().map(drop)
+                write.sql.change("DELETE FROM input_history WHERE no <= ?1", [oldest]).map(drop)
             })
         })
         .await
@@ -146,19 +141,12 @@ impl Store {
             InputScope::Folder(folder) => Some(folder.to_string_lossy().into_owned()),
         };
         self.read(move |reader| {
-            let mut select = reader
-                .connection
-                .prepare_cached(
-                    "SELECT text, workspace FROM input_history WHERE ?1 IS NULL OR workspace = ?1 ORDER BY no DESC LIMIT ?2",
-                )
-                .sql()?;
-            let rows = select
-                .query_map(params![folder, Num::of(limit)], |row| {
-                    let workspace = row.get::<_, String>(1)?.into();
-                    Ok(TypedLine { text: row.get(0)?, workspace })
-                })
-                .sql()?;
-            rows.collect::<rusqlite::Result<_>>().sql()
+            let select = "SELECT text, workspace FROM input_history WHERE ?1 IS NULL OR workspace = ?1
+                 ORDER BY no DESC LIMIT ?2";
+            reader.connection.all(select, params![folder, Num::of(limit)], |row| -> rusqlite::Result<_> {
+                let workspace = row.get::<_, String>(1)?.into();
+                Ok(TypedLine { text: row.get(0)?, workspace })
+            })
         })
         .await
     }
@@ -181,9 +169,7 @@ fn list(
              (SELECT count(*) FROM approvals a WHERE a.session = s.id AND a.state IN ('waiting', 'later')) AS waiting
          FROM sessions s WHERE {condition} ORDER BY updated DESC, id DESC LIMIT ?2"
     );
-    let mut select = reader.connection.prepare_cached(&select).sql()?;
-    let rows = select.query_map(params![folder, Num::of(limit)], summary).sql()?;
-    let mut found: Vec<SessionSummary> = rows.collect::<rusqlite::Result<_>>().sql()?;
+    let mut found = reader.connection.all(&select, params![folder, Num::of(limit)], summary)?;
     let latest = now.as_millisecond().saturating_add(MAX_CLOCK_LEAD);
     let ahead = found.iter().take_while(|one| one.updated.as_millisecond() > latest).count();
     found.rotate_left(ahead);
@@ -198,15 +184,9 @@ fn named(reader: &Reader, one: &SessionSummary) -> Result<Option<String>, StoreE
     if one.turns > 0 || one.waiting > 0 {
         return Ok(Some("untitled".to_owned()));
     }
-    let mut select = reader
-        .connection
-        .prepare_cached(
-            "SELECT json FROM records WHERE session = ?1 AND kind IN ('draft', 'queued')
-             AND no IN (SELECT max(no) FROM records WHERE session = ?1 GROUP BY kind)",
-        )
-        .sql()?;
-    let kept = select.query_map([&one.id.0], |row| row.get::<_, String>(0)).sql()?;
-    let kept = kept.collect::<rusqlite::Result<Vec<_>>>().sql()?;
+    let select = "SELECT json FROM records WHERE session = ?1 AND kind IN ('draft', 'queued')
+        AND no IN (SELECT max(no) FROM records WHERE session = ?1 GROUP BY kind)";
+    let kept = reader.connection.all(select, [&one.id.0], |row| row.get::<_, String>(0))?;
     // A record of a newer version names nothing; opening the session is refused.
     let mut words = kept.iter().filter_map(|json| written(&serde_json::from_str(json).ok()?));
     Ok(words.find(|words| !words.trim().is_empty()))

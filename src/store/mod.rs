@@ -4,7 +4,8 @@
 //! one transaction covers a record and the rows it implies. The store never decides and never runs anything,
 //! and exposes no type of the database library, save for the files [`beside`] it. Called by `session`, the composition root and front ends.
 //!
-//! `thread` threads do the work; `writer` is the only way to a transaction; `encode` turns records into rows.
+//! `thread` threads do the work; `writer` is the only way to a transaction; `encode` turns records into rows;
+//! `statements` runs prepared statements.
 
 mod audit;
 pub mod beside;
@@ -26,6 +27,7 @@ mod retention;
 mod rows;
 mod schema;
 mod search;
+mod statements;
 mod thread;
 mod usage;
 mod wake;

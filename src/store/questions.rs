@@ -3,8 +3,8 @@
 //! any more is withdrawn.
 
 use super::decide::{Untaken, untaken};
-use super::error::SqlResult as _;
 use super::request_rows::{request_row, request_rows};
+use super::statements::Statements as _;
 use super::{Store, StoreError, encode, requests};
 use crate::approval::{Approval, Request, RequestId};
 use crate::history::{Durability, SessionId};
@@ -88,9 +88,7 @@ impl Store {
         self.read(|reader| {
             let select = "SELECT DISTINCT session FROM approvals
                 WHERE state IN ('waiting', 'later') AND tool = 'question'";
-            let mut select = reader.connection.prepare_cached(select).sql()?;
-            let rows = select.query_map([], |row| row.get(0).map(SessionId)).sql()?;
-            rows.collect::<rusqlite::Result<_>>().sql()
+            reader.connection.all(select, [], |row| row.get(0).map(SessionId))
         })
         .await
     }

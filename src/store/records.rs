@@ -13,6 +13,7 @@ use super::error::SqlResult as _;
 use super::num::Num;
 use super::requests;
 use super::search::IndexedText;
+use super::statements::Statements as _;
 use super::usage;
 use super::writer::{Reader, Write};
 use super::{Listed, Store, StoreError};
@@ -75,24 +76,16 @@ pub(super) fn append(
 
 /// Returns the number of records of the session.
 pub(super) fn count(write: &Write<'_>, session: &SessionId) -> Result<u64, StoreError> {
-    write
-        .sql
-        .prepare_cached("SELECT coalesce(max(no), 0) FROM records WHERE session = ?1")
-        .sql()?
-        .query_row([&session.0], |row| row.get::<_, Num>(0))
-        .sql()
-        .map(|last| last.0)
+    let last = "SELECT coalesce(max(no), 0) FROM records WHERE session = ?1";
+    write.sql.one(last, [&session.0], |row| row.get(0)).map(|Num(last)| last)
 }
 
 fn apply(write: &Write<'_>, session: &SessionId, no: u64, change: &Change) -> Result<(), StoreError> {
     match change {
-        Change::Open { workspace } => write
-            .sql
-            .prepare_cached("INSERT INTO sessions (id, workspace, created, updated) VALUES (?1, ?2, ?3, ?3)")
-            .sql()?
-            .execute(params![session.0, workspace, write.now])
-            .sql()
-            .map(drop),
+        Change::Open { workspace } => {
+            let insert = "INSERT INTO sessions (id, workspace, created, updated) VALUES (?1, ?2, ?3, ?3)";
+            write.sql.change(insert, params![session.0, workspace, write.now]).map(drop)
+        }
         Change::StartTurn { turn } => {
             write.starts_turn.set(true);
             set(write, session, "UPDATE sessions SET turns = ?2, last_end = NULL WHERE id = ?1", turn)
@@ -131,15 +124,9 @@ fn apply(write: &Write<'_>, session: &SessionId, no: u64, change: &Change) -> Re
 }
 
 fn count_rule(write: &Write<'_>, rule: &str) -> Result<(), StoreError> {
-    write
-        .sql
-        .prepare_cached(
-            "INSERT INTO rule_uses (rule, uses) VALUES (?1, 1) ON CONFLICT (rule) DO UPDATE SET uses = uses + 1",
-        )
-        .sql()?
-        .execute([rule])
-        .sql()
-        .map(drop)
+    let count =
+        "INSERT INTO rule_uses (rule, uses) VALUES (?1, 1) ON CONFLICT (rule) DO UPDATE SET uses = uses + 1";
+    write.sql.change(count, [rule]).map(drop)
 }
 
 fn set(
@@ -148,7 +135,7 @@ fn set(
     update: &str,
     value: &dyn rusqlite::ToSql,
 ) -> Result<(), StoreError> {
-    write.sql.prepare_cached(update).sql()?.execute(params![session.0, value]).sql().map(drop)
+    write.sql.change(update, params![session.0, value]).map(drop)
 }
 
 /// Within this time, in milliseconds, the session that was used last is not marked again: the mark and its two indexes are
@@ -157,21 +144,13 @@ const TOUCHED: i64 = 1_000;
 
 /// Marks the session as the last one used, also after the clock was set back by less than [`MAX_CLOCK_LEAD`].
 fn touch(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
-    let last: Option<i64> = write
-        .sql
-        .prepare_cached(
-            "SELECT updated FROM sessions WHERE updated <= ?1 AND id <> ?2 ORDER BY updated DESC LIMIT 1",
-        )
-        .sql()?
-        .query_row(params![write.now.saturating_add(MAX_CLOCK_LEAD), session.0], |row| row.get(0))
-        .optional()
-        .sql()?;
-    let own: i64 = write
-        .sql
-        .prepare_cached("SELECT updated FROM sessions WHERE id = ?1")
-        .sql()?
-        .query_row([&session.0], |row| row.get(0))
-        .sql()?;
+    let last: Option<i64> = write.sql.first(
+        "SELECT updated FROM sessions WHERE updated <= ?1 AND id <> ?2 ORDER BY updated DESC LIMIT 1",
+        params![write.now.saturating_add(MAX_CLOCK_LEAD), session.0],
+        |row| row.get(0),
+    )?;
+    let own = "SELECT updated FROM sessions WHERE id = ?1";
+    let own: i64 = write.sql.one(own, [&session.0], |row| row.get(0))?;
     if last.is_none_or(|last| own > last) && (0..TOUCHED).contains(&write.now.saturating_sub(own)) {
         return Ok(());
     }
@@ -265,16 +244,12 @@ pub(super) fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Recor
     let Some(workspace) = workspace else {
         return Err(StoreError::NotFound { what: Listed::Session, prefix: session.0.clone() });
     };
-    let mut select = reader
-        .connection
-        .prepare_cached("SELECT no, kind, json FROM records WHERE session = ?1 ORDER BY no")
-        .sql()?;
-    let rows = select.query_map([&session.0], |row| {
+    let select = "SELECT no, kind, json FROM records WHERE session = ?1 ORDER BY no";
+    let rows = reader.connection.all(select, [&session.0], |row| -> rusqlite::Result<_> {
         // What is no text is a damaged record.
         let text = |at| row.get_ref(at).map(|value| value.as_str().unwrap_or_default().to_owned());
         Ok(StoredRow { no: row.get::<_, Num>(0)?.0, kind: text(1)?, json: text(2)? })
-    });
-    let rows = rows.sql()?.collect::<rusqlite::Result<Vec<_>>>().sql()?;
+    })?;
     let mut records = Vec::with_capacity(rows.len());
     for (StoredRow { no, kind, .. }, parsed) in rows.iter().zip(parsed(&rows)) {
         let no = *no;

@@ -2,7 +2,7 @@
 
 use rusqlite::ToSql;
 
-use super::error::SqlResult as _;
+use super::statements::Statements as _;
 use super::writer::Write;
 use super::{RequestState, StoreError};
 use crate::approval::RequestId;
@@ -84,22 +84,18 @@ pub(super) fn request_rows(
         "SELECT id, session, call, tool, state, created, expires, detached, later_noted, expiry_noted
          FROM approvals {which}"
     );
-    let mut select = write.sql.prepare_cached(&select).sql()?;
-    let rows = select
-        .query_map(params, |row| {
-            Ok(RequestRow {
-                id: RequestId(row.get(0)?),
-                session: SessionId(row.get(1)?),
-                call: CallId(row.get(2)?),
-                tool: row.get(3)?,
-                state: row.get(4)?,
-                created: row.get(5)?,
-                expires: row.get(6)?,
-                detached: row.get(7)?,
-                later_noted: row.get(8)?,
-                expiry_noted: row.get(9)?,
-            })
+    write.sql.all(&select, params, |row| -> rusqlite::Result<_> {
+        Ok(RequestRow {
+            id: RequestId(row.get(0)?),
+            session: SessionId(row.get(1)?),
+            call: CallId(row.get(2)?),
+            tool: row.get(3)?,
+            state: row.get(4)?,
+            created: row.get(5)?,
+            expires: row.get(6)?,
+            detached: row.get(7)?,
+            later_noted: row.get(8)?,
+            expiry_noted: row.get(9)?,
         })
-        .sql()?;
-    rows.collect::<rusqlite::Result<_>>().sql()
+    })
 }

@@ -12,11 +12,11 @@ use super::audit::chain;
 use super::audit::entry::Entry;
 use super::decide::parse;
 use super::encode::{Ask, Closing, Verdict};
-use super::error::SqlResult as _;
 use super::inbox::moment;
 use super::num::Num;
 use super::redact::to_json;
 use super::request_rows::{RequestRow, expired_early, of_call, of_session, request_row};
+use super::statements::Statements as _;
 use super::writer::Write;
 use super::{Listed, RequestState, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
@@ -44,32 +44,26 @@ pub(super) fn ask(write: &Write<'_>, session: &SessionId, ask: &Ask) -> Result<(
 
 fn insert(write: &Write<'_>, session: &SessionId, ask: &Ask, detached: bool) -> Result<(), StoreError> {
     let seq = write.next_seq()?;
-    write
-        .sql
-        .prepare_cached(
-            "INSERT INTO approvals (id, session, call, turn, tool, args_hash, summary, risk, tainted, request, state,
-                 detached, created, expires, seq)
-             VALUES (?1, ?2, ?3, (SELECT turns FROM sessions WHERE id = ?2), ?4, ?5, ?6, ?7, ?8, ?9, 'waiting',
-                 ?10, ?11, ?12, ?13)",
-        )
-        .sql()?
-        .execute(params![
-            ask.request.0,
-            session.0,
-            ask.call.0,
-            ask.tool,
-            ask.args_hash,
-            ask.summary,
-            ask.risk,
-            ask.tainted,
-            ask.json,
-            detached,
-            write.now,
-            ask.expires,
-            Num(seq)
-        ])
-        .sql()
-        .map(drop)
+    let insert = "INSERT INTO approvals (id, session, call, turn, tool, args_hash, summary, risk, tainted,
+             request, state, detached, created, expires, seq)
+         VALUES (?1, ?2, ?3, (SELECT turns FROM sessions WHERE id = ?2), ?4, ?5, ?6, ?7, ?8, ?9, 'waiting',
+             ?10, ?11, ?12, ?13)";
+    let columns = params![
+        ask.request.0,
+        session.0,
+        ask.call.0,
+        ask.tool,
+        ask.args_hash,
+        ask.summary,
+        ask.risk,
+        ask.tainted,
+        ask.json,
+        detached,
+        write.now,
+        ask.expires,
+        Num(seq)
+    ];
+    write.sql.change(insert, columns).map(drop)
 }
 
 /// Records a decision that the session itself made, without the inbox. Allowed only while the request is
@@ -80,18 +74,8 @@ pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreEr
     let row = request_row(write, id)?
         .ok_or_else(|| StoreError::NotFound { what: Listed::Request, prefix: id.0.clone() })?;
     let refused = |state| Err(StoreError::NotDecidable { id: id.clone(), state });
-    match row.state {
-        RequestState::Waiting | RequestState::Later => {}
-        RequestState::Approved
-        | RequestState::Edited
-        | RequestState::Replaced
-        | RequestState::Denied
-        | RequestState::Consumed
-        | RequestState::Withdrawn
-        | RequestState::Superseded
-        | RequestState::Expired => {
-            return if verdict.state == RequestState::Later { Ok(()) } else { refused(row.state) };
-        }
+    if !row.state.is_undecided() {
+        return if verdict.state == RequestState::Later { Ok(()) } else { refused(row.state) };
     }
     if verdict.state != RequestState::Later && row.is_over(write.now) {
         return refused(RequestState::Expired);
@@ -107,23 +91,15 @@ pub(super) fn write_decision(
     verdict: &Verdict,
 ) -> Result<(), StoreError> {
     let Verdict { request, state, tool, approval, by } = verdict;
-    let json: String = write
-        .sql
-        .prepare_cached("SELECT request FROM approvals WHERE id = ?1")
-        .sql()?
-        .query_row([&request.0], |row| row.get(0))
-        .sql()?;
+    let asked = "SELECT request FROM approvals WHERE id = ?1";
+    let json: String = write.sql.one(asked, [&request.0], |row| row.get(0))?;
     let seq = write.next_seq()?;
-    write
-        .sql
-        .prepare_cached(
-            "UPDATE approvals SET state = CASE WHEN tool <> ?7 THEN 'replaced' ELSE ?2 END,
-                 decision = ?3, decided_by = ?4, decided_at = ?5, seq = ?6
-             WHERE id = ?1",
-        )
-        .sql()?
-        .execute(params![request.0, state.word(), approval, by, write.now, Num(seq), tool])
-        .sql()?;
+    write.sql.change(
+        "UPDATE approvals SET state = CASE WHEN tool <> ?7 THEN 'replaced' ELSE ?2 END,
+             decision = ?3, decided_by = ?4, decided_at = ?5, seq = ?6
+         WHERE id = ?1",
+        params![request.0, state.word(), approval, by, write.now, Num(seq), tool],
+    )?;
     let (approval, by): (Approval, Decider) = (parse(approval)?, parse(by)?);
     let stored: Request = parse(&json)?;
     chain::append(write, Some(&row.session), &Entry::decided(&stored, &approval, &by)?)
@@ -268,16 +244,11 @@ fn entry(row: &RequestRow, kind: AuditKind, details: &Value) -> Entry {
 
 fn set_state(write: &Write<'_>, request: &RequestId, state: RequestState) -> Result<(), StoreError> {
     let seq = write.next_seq()?;
-    write
-        .sql
-        .prepare_cached("UPDATE approvals SET state = ?2, seq = ?3 WHERE id = ?1")
-        .sql()?
-        .execute(params![request.0, state.word(), Num(seq)])
-        .sql()
-        .map(drop)
+    let update = "UPDATE approvals SET state = ?2, seq = ?3 WHERE id = ?1";
+    write.sql.change(update, params![request.0, state.word(), Num(seq)]).map(drop)
 }
 
 fn set_flag(write: &Write<'_>, request: &RequestId, update: &str) -> Result<(), StoreError> {
     let seq = write.next_seq()?;
-    write.sql.prepare_cached(update).sql()?.execute(params![request.0, Num(seq)]).sql().map(drop)
+    write.sql.change(update, params![request.0, Num(seq)]).map(drop)
 }

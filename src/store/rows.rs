@@ -1,11 +1,11 @@
 //! Requests as shown in lists: read from columns only, so that ten thousand of them load quickly.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, Row};
 
-use super::error::SqlResult as _;
 use super::inbox::moment;
 use super::num::Num;
+use super::statements::Statements as _;
 use super::{Attachment, RequestState, Store, StoreError};
 use crate::approval::RequestId;
 use crate::history::SessionId;
@@ -48,7 +48,7 @@ impl Store {
     /// Returns the approved requests, at most `limit`, that their sessions have not consumed yet.
     pub async fn approved_rows(&self, limit: usize) -> Result<Vec<RequestRow>, StoreError> {
         self.read(move |reader| {
-            let snapshot = reader.connection.unchecked_transaction().sql()?;
+            let snapshot = reader.connection.unchecked_transaction()?;
             Ok(groups(&snapshot, APPROVED)?.into_iter().flatten().take(limit).collect())
         })
         .await
@@ -59,7 +59,7 @@ impl Store {
     pub async fn undecided_rows(&self, limit: usize) -> Result<Vec<RequestRow>, StoreError> {
         self.read(move |reader| {
             // A transaction, so that both queries see the same state while other processes write.
-            let snapshot = reader.connection.unchecked_transaction().sql()?;
+            let snapshot = reader.connection.unchecked_transaction()?;
             let mut groups = groups(&snapshot, UNDECIDED)?;
             groups.sort_by(|one, other| {
                 let age = |group: &[RequestRow]| group.first().map(|row| row.created);
@@ -73,22 +73,20 @@ impl Store {
 
 /// Returns the rows that a query selects, by session.
 fn groups(connection: &Connection, select: &str) -> Result<Vec<Vec<RequestRow>>, StoreError> {
-    let mut place = connection.prepare_cached("SELECT title, workspace FROM sessions WHERE id = ?1").sql()?;
-    let mut select = connection.prepare_cached(select).sql()?;
-    let mut rows = select.query([]).sql()?;
+    let place = "SELECT title, workspace FROM sessions WHERE id = ?1";
+    let mut select = connection.prepare_cached(select)?;
+    let mut rows = select.query([])?;
     let mut groups: Vec<Vec<RequestRow>> = Vec::new();
-    while let Some(row) = rows.next().sql()? {
-        let session: String = row.get(1).sql()?;
+    while let Some(row) = rows.next()? {
+        let session: String = row.get(1)?;
         match groups.last_mut() {
             Some(group) if group.last().is_some_and(|last| last.session.0 == session) => {
                 let like = group.last().map(|last| (last.title.clone(), last.workspace.clone()));
                 group.push(listed(row, session, like.unwrap_or_default())?);
             }
             Some(_) | None => {
-                let at = place
-                    .query_row([&session], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))
-                    .optional()
-                    .sql()?;
+                let at = connection
+                    .first(place, [&session], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))?;
                 // A request whose session is missing must not hide all others.
                 groups.extend(at.map(|at| listed(row, session, at)).transpose()?.map(|row| vec![row]));
             }
@@ -104,13 +102,7 @@ impl Store {
         self.read(move |reader| {
             let select =
                 "SELECT count(*) FROM approvals WHERE state IN ('waiting', 'later') AND session <> ?1";
-            reader
-                .connection
-                .prepare_cached(select)
-                .sql()?
-                .query_row([&session.0], |row| row.get(0))
-                .sql()
-                .map(Num::count)
+            reader.connection.one(select, [&session.0], |row| row.get(0)).map(Num::count)
         })
         .await
     }
@@ -121,22 +113,22 @@ fn listed(
     session: String,
     (title, workspace): (Option<String>, std::path::PathBuf),
 ) -> Result<RequestRow, StoreError> {
-    let risk = row.get_ref(2).sql()?.as_str().unwrap_or_default();
-    let detached: bool = row.get(7).sql()?;
-    let expires: Option<i64> = row.get(9).sql()?;
+    let risk = row.get_ref(2)?.as_str().unwrap_or_default();
+    let detached: bool = row.get(7)?;
+    let expires: Option<i64> = row.get(9)?;
     Ok(RequestRow {
-        id: RequestId(row.get(0).sql()?),
+        id: RequestId(row.get(0)?),
         session: SessionId(session),
         title,
         workspace,
         // An unknown risk of a newer version counts as the highest.
         risk: [Risk::Low, Risk::Medium].into_iter().find(|one| one.word() == risk).unwrap_or(Risk::High),
-        tool: ToolName(row.get(3).sql()?),
-        summary: row.get(4).sql()?,
-        tainted: row.get(5).sql()?,
-        state: row.get(6).sql()?,
+        tool: ToolName(row.get(3)?),
+        summary: row.get(4)?,
+        tainted: row.get(5)?,
+        state: row.get(6)?,
         attachment: if detached { Attachment::Detached } else { Attachment::Attached },
-        created: moment(row.get(8).sql()?),
+        created: moment(row.get(8)?),
         expires: expires.map(moment),
     })
 }

@@ -8,13 +8,13 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 use serde_json::Value;
 
-use super::error::SqlResult as _;
 use super::inbox::moment;
 use super::num::Num;
-use super::records::{self, Unreadable};
+use super::records;
+use super::statements::Statements as _;
 use super::writer::{Reader, Writer};
 use super::{Store, StoreError};
 use crate::history::{Record, SessionId};
@@ -67,23 +67,20 @@ fn search(reader: &Reader, text: &str, limit: usize) -> Result<Vec<FoundSession>
     if query.is_empty() {
         return Ok(Vec::new());
     }
-    let mut select = reader
-        .connection
-        .prepare_cached(
-            "SELECT s.session, s.no FROM words w JOIN searched s ON s.id = w.rowid
-             WHERE words MATCH ?1 ORDER BY w.rowid DESC LIMIT ?2",
-        )
-        .sql()?;
-    let mut hits = select.query(params![query.join(" "), Num::of(HITS)]).sql()?;
+    let mut select = reader.connection.prepare_cached(
+        "SELECT s.session, s.no FROM words w JOIN searched s ON s.id = w.rowid
+         WHERE words MATCH ?1 ORDER BY w.rowid DESC LIMIT ?2",
+    )?;
+    let mut hits = select.query(params![query.join(" "), Num::of(HITS)])?;
     let mut found: Vec<FoundSession> = Vec::new();
-    while let Some(row) = hits.next().sql()? {
+    while let Some(row) = hits.next()? {
         if found.len() == limit {
             break;
         }
         // Most hits are in a session that is found already.
-        let session = row.get_ref(0).sql()?;
+        let session = row.get_ref(0)?;
         if !found.iter().any(|one| session.as_str() == Ok(one.id.0.as_str())) {
-            found.extend(hit(reader, SessionId(row.get(0).sql()?), row.get(1).sql()?, &words)?);
+            found.extend(hit(reader, &SessionId(row.get(0)?), row.get(1)?, &words)?);
         }
     }
     Ok(found)
@@ -91,33 +88,23 @@ fn search(reader: &Reader, text: &str, limit: usize) -> Result<Vec<FoundSession>
 
 fn hit(
     reader: &Reader,
-    session: SessionId,
+    session: &SessionId,
     no: i64,
     words: &[&str],
 ) -> Result<Option<FoundSession>, StoreError> {
-    let row = reader
-        .connection
-        .prepare_cached(
-            "SELECT s.workspace, s.title, r.at, r.kind, r.json FROM records r JOIN sessions s ON s.id = r.session
-             WHERE r.session = ?1 AND r.no = ?2",
-        )
-        .sql()?
-        .query_row(params![session.0, no], |row| {
-            let (kind, json): (String, String) = (row.get(3)?, row.get(4)?);
-            Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?, kind, json))
+    let select = "SELECT s.workspace, s.title, r.at, r.kind, r.json
+        FROM records r JOIN sessions s ON s.id = r.session WHERE r.session = ?1 AND r.no = ?2";
+    reader.connection.first(select, params![session.0, no], |row| {
+        let (kind, json): (String, String) = (row.get(3)?, row.get(4)?);
+        let text = records::read(&kind, &json).ok().and_then(|record| searchable(&record));
+        Ok(FoundSession {
+            id: session.clone(),
+            workspace: row.get::<_, String>(0)?.into(),
+            title: row.get(1)?,
+            at: moment(row.get(2)?),
+            snippet: text.map_or_else(String::new, |text| around(&masked(&text), words)),
         })
-        .optional()
-        .sql()?;
-    Ok(row.map(|(workspace, title, at, kind, json)| FoundSession {
-        id: session,
-        workspace: workspace.into(),
-        title,
-        at: moment(at),
-        snippet: match records::read(&kind, &json) {
-            Ok(record) => searchable(&record).map_or_else(String::new, |text| around(&masked(&text), words)),
-            Err(Unreadable::Damaged | Unreadable::Newer(_)) => String::new(),
-        },
-    }))
+    })
 }
 
 /// Returns the text around the first of the words that is found.
@@ -179,12 +166,12 @@ pub(super) fn index(sql: &Connection, indexed: &IndexedText) -> Result<(), Store
     let IndexedText { session, no, text } = indexed;
     let place =
         "INSERT INTO searched (session, no) SELECT session, no FROM records WHERE session = ?1 AND no = ?2";
-    if sql.prepare_cached(place).sql()?.execute(params![session.0, Num(*no)]).sql()? == 0 {
+    if sql.change(place, params![session.0, Num(*no)])? == 0 {
         return Ok(());
     }
     let id = sql.last_insert_rowid();
     let words = "INSERT INTO words (rowid, text) VALUES (?1, ?2)";
-    sql.prepare_cached(words).sql()?.execute(params![id, text]).sql().map(drop)
+    sql.change(words, params![id, text]).map(drop)
 }
 
 /// Removes a session from the index.
@@ -193,7 +180,7 @@ pub(super) fn forget(sql: &Connection, session: &SessionId) -> Result<(), StoreE
         "DELETE FROM words WHERE rowid IN (SELECT id FROM searched WHERE session = ?1)",
         "DELETE FROM searched WHERE session = ?1",
     ] {
-        sql.execute(delete, [&session.0]).sql()?;
+        sql.execute(delete, [&session.0])?;
     }
     Ok(())
 }
@@ -219,11 +206,11 @@ pub(super) fn index_missing(sql: &Connection) -> Result<(), StoreError> {
 }
 
 fn index_of(sql: &Connection, select: &str) -> Result<(), StoreError> {
-    let mut select = sql.prepare(select).sql()?;
-    let mut rows = select.query([]).sql()?;
-    while let Some(row) = rows.next().sql()? {
-        let (session, Num(no)): (String, Num) = (row.get(0).sql()?, row.get(1).sql()?);
-        let kind: String = row.get(2).sql()?;
+    let mut select = sql.prepare(select)?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let (session, Num(no)): (String, Num) = (row.get(0)?, row.get(1)?);
+        let kind: String = row.get(2)?;
         let Ok(json) = row.get::<_, String>(3) else { continue };
         if let Ok(record) = records::read(&kind, &json)
             && let Some(text) = searchable(&record)

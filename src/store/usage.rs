@@ -6,11 +6,11 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use rusqlite::{Row, ToSql, params};
+use rusqlite::{Row, ToSql, params, params_from_iter};
 
-use super::error::SqlResult as _;
 use super::num::Num;
 use super::records::MAX_CLOCK_LEAD;
+use super::statements::Statements as _;
 use super::writer::Write;
 use super::{Store, StoreError};
 use crate::history::{SessionId, Used, is_unpriced};
@@ -114,13 +114,9 @@ impl Store {
         // What a clock that was far ahead counted is of no day.
         let until = self.inner.clock.now().as_millisecond().saturating_add(MAX_CLOCK_LEAD);
         self.read(move |reader| {
-            let mut select = reader
-                .connection
-                .prepare_cached(
-                    "SELECT count(*), coalesce(sum(input), 0) + coalesce(sum(output), 0), coalesce(sum(cost), 0),
-                         coalesce(sum(unpriced), 0) FROM usage WHERE at >= ?1 AND at <= ?2",
-                )
-                .sql()?;
+            let select =
+                "SELECT count(*), coalesce(sum(input), 0) + coalesce(sum(output), 0), coalesce(sum(cost), 0),
+                     coalesce(sum(unpriced), 0) FROM usage WHERE at >= ?1 AND at <= ?2";
             let used = |row: &Row<'_>| {
                 let small = |number: Num| u32::try_from(number.0).unwrap_or(u32::MAX);
                 Ok(Used {
@@ -130,7 +126,7 @@ impl Store {
                     unpriced: small(row.get(3)?),
                 })
             };
-            select.query_row([since.as_millisecond(), until], used).sql()
+            reader.connection.one(select, [since.as_millisecond(), until], used)
         })
         .await
     }
@@ -153,11 +149,9 @@ impl Store {
                 "SELECT provider, model, {SUMS} FROM usage WHERE {condition} GROUP BY provider, model
                  ORDER BY sum(cost) DESC, count(*) DESC, provider, model"
             );
-            let mut select = reader.connection.prepare_cached(&select).sql()?;
-            let rows = select.query_map(rusqlite::params_from_iter(values), |row| {
+            reader.connection.all(&select, params_from_iter(values), |row| -> rusqlite::Result<_> {
                 Ok((UsedModel { provider: row.get(0)?, model: row.get(1)? }, total(row, 2)?))
-            });
-            rows.sql()?.collect::<rusqlite::Result<_>>().sql()
+            })
         })
         .await
     }
@@ -165,15 +159,9 @@ impl Store {
     /// Returns the names `provider/model` of the models that answered, most recently used first, at most `limit`.
     pub async fn used_models(&self, limit: usize) -> Result<Vec<String>, StoreError> {
         self.read(move |reader| {
-            let mut select = reader
-                .connection
-                .prepare_cached(
-                    "SELECT provider || '/' || model FROM usage WHERE error IS NULL
-                     GROUP BY provider, model ORDER BY max(at) DESC LIMIT ?1",
-                )
-                .sql()?;
-            let rows = select.query_map([Num::of(limit)], |row| row.get(0)).sql()?;
-            rows.collect::<rusqlite::Result<_>>().sql()
+            let select = "SELECT provider || '/' || model FROM usage WHERE error IS NULL
+                GROUP BY provider, model ORDER BY max(at) DESC LIMIT ?1";
+            reader.connection.all(select, [Num::of(limit)], |row| row.get(0))
         })
         .await
     }
@@ -185,11 +173,9 @@ impl Store {
                 "SELECT u.session, s.title, {SUMS} FROM usage u JOIN sessions s ON s.id = u.session
                  WHERE at >= ?1 GROUP BY u.session ORDER BY max(at) DESC, u.session DESC"
             );
-            let mut select = reader.connection.prepare_cached(&select).sql()?;
-            let rows = select.query_map([since.as_millisecond()], |row| {
+            reader.connection.all(&select, [since.as_millisecond()], |row| -> rusqlite::Result<_> {
                 Ok((UsedSession { id: SessionId(row.get(0)?), title: row.get(1)? }, total(row, 2)?))
-            });
-            rows.sql()?.collect::<rusqlite::Result<_>>().sql()
+            })
         })
         .await
     }
@@ -204,13 +190,13 @@ impl Store {
             let select = format!(
                 "SELECT at / {QUARTER_MS}, {SUMS} FROM usage WHERE at >= ?1 GROUP BY 1 ORDER BY 1 DESC"
             );
-            let mut select = reader.connection.prepare_cached(&select).sql()?;
-            let mut rows = select.query([since.as_millisecond()]).sql()?;
+            let mut select = reader.connection.prepare_cached(&select)?;
+            let mut rows = select.query([since.as_millisecond()])?;
             let mut days: Vec<(Date, Total)> = Vec::new();
-            while let Some(row) = rows.next().sql()? {
-                let quarter: i64 = row.get(0).sql()?;
+            while let Some(row) = rows.next()? {
+                let quarter: i64 = row.get(0)?;
                 let at = super::inbox::moment(quarter.saturating_mul(QUARTER_MS));
-                let (date, total) = (at.to_zoned(zone.clone()).date(), total(row, 1).sql()?);
+                let (date, total) = (at.to_zoned(zone.clone()).date(), total(row, 1)?);
                 match days.last_mut() {
                     Some((day, sum)) if *day == date => *sum = sum.plus(total),
                     Some(_) | None => days.push((date, total)),
@@ -248,31 +234,25 @@ pub(super) fn spend(
     let usage = spend.usage.unwrap_or_default();
     let tokens = |tokens: Option<u64>| tokens.map(|tokens| Num(tokens.min(MOST)));
     let error = spend.error.and_then(|class| serde_json::to_value(class).ok());
-    write
-        .sql
-        .prepare_cached(
-            "INSERT INTO usage (session, no, turn, at, provider, model, input, cached, cache_write, output, reasoning,
-                 cost, unpriced, error)
-             VALUES (?1, ?2, (SELECT turns FROM sessions WHERE id = ?1), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-        )
-        .sql()?
-        .execute(params![
-            session.0,
-            Num(no),
-            write.now,
-            spend.provider,
-            spend.model,
-            tokens(usage.input),
-            tokens(usage.cached_input),
-            tokens(usage.cache_write),
-            tokens(usage.output),
-            tokens(usage.reasoning),
-            tokens(spend.cost.map(|cost| cost.0)),
-            is_unpriced(spend.usage, spend.cost, spend.error),
-            error.as_ref().and_then(serde_json::Value::as_str),
-        ])
-        .sql()
-        .map(drop)
+    let insert = "INSERT INTO usage (session, no, turn, at, provider, model, input, cached, cache_write, output,
+             reasoning, cost, unpriced, error)
+         VALUES (?1, ?2, (SELECT turns FROM sessions WHERE id = ?1), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+    let columns = params![
+        session.0,
+        Num(no),
+        write.now,
+        spend.provider,
+        spend.model,
+        tokens(usage.input),
+        tokens(usage.cached_input),
+        tokens(usage.cache_write),
+        tokens(usage.output),
+        tokens(usage.reasoning),
+        tokens(spend.cost.map(|cost| cost.0)),
+        is_unpriced(spend.usage, spend.cost, spend.error),
+        error.as_ref().and_then(serde_json::Value::as_str),
+    ];
+    write.sql.change(insert, columns).map(drop)
 }
 
 #[cfg(test)]

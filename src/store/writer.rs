@@ -18,6 +18,7 @@ use super::health::{Health, Presence};
 use super::num::Num;
 use super::schema::{self, Journal};
 use super::search::{self, IndexedText};
+use super::statements::Statements as _;
 use super::thread::Context;
 use super::wake::ChangeNotifier;
 use super::{Network, StoreError};
@@ -335,11 +336,7 @@ impl Write<'_> {
     /// Returns the next number of the store-wide sequence of changes to approvals.
     pub(super) fn next_seq(&self) -> Result<u64, StoreError> {
         self.news.set(true);
-        self.sql
-            .prepare_cached("UPDATE store_seq SET seq = seq + 1 RETURNING seq")
-            .sql()?
-            .query_row([], |row| row.get::<_, Num>(0))
-            .sql()
-            .map(|seq| seq.0)
+        let next = "UPDATE store_seq SET seq = seq + 1 RETURNING seq";
+        self.sql.one(next, [], |row| row.get(0)).map(|Num(seq)| seq)
     }
 }

@@ -4,13 +4,13 @@
 
 use std::borrow::Cow;
 
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::params;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::super::StoreError;
-use super::super::error::SqlResult as _;
 use super::super::num::Num;
+use super::super::statements::Statements as _;
 use super::super::writer::{CopiedRow, Write};
 use super::entry::Entry;
 use super::head::AuditHead;
@@ -102,56 +102,35 @@ pub fn append(write: &Write<'_>, session: Option<&SessionId>, entry: &Entry) -> 
         let session = session.map(|id| SessionId(id.to_owned()));
         copies.borrow_mut().push(CopiedRow { session, entry: entry.hashed(tool, details) });
     }
-    write
-        .sql
-        .prepare_cached(
-            "INSERT INTO audit (no, at, session, call, request, tool, kind, decider, details, prev, hash)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        )
-        .sql()?
-        .execute(params![Num(no), at, session, call, request, tool, kind, decider, details, prev, hash])
-        .sql()?;
+    write.sql.change(
+        "INSERT INTO audit (no, at, session, call, request, tool, kind, decider, details, prev, hash)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        params![Num(no), at, session, call, request, tool, kind, decider, details, prev, hash],
+    )?;
     write.audited.replace(Some(AuditHead { no, hash }));
     Ok(())
 }
 
 /// Returns the last row. Rows added by this transaction are cached and need no query.
 fn last(write: &Write<'_>) -> Result<Option<AuditHead>, StoreError> {
-    if let Some(own) = write.audited.borrow().as_ref() {
-        return Ok(Some(own.clone()));
-    }
-    write
-        .sql
-        .prepare_cached("SELECT no, hash FROM audit ORDER BY no DESC LIMIT 1")
-        .sql()?
-        .query_row([], AuditHead::of_row)
-        .optional()
-        .sql()
+    let own = write.audited.borrow().clone();
+    if own.is_some() { Ok(own) } else { AuditHead::last(&write.sql) }
 }
 
 fn tool_before(write: &Write<'_>, call: &str, session: &str) -> Result<Option<String>, StoreError> {
-    write
-        .sql
-        .prepare_cached(
-            "SELECT tool FROM audit WHERE call = ?1 AND session = ?2 AND tool IS NOT NULL ORDER BY no DESC LIMIT 1",
-        )
-        .sql()?
-        .query_row([call, session], |row| row.get(0))
-        .optional()
-        .sql()
+    let select = "SELECT tool FROM audit WHERE call = ?1 AND session = ?2 AND tool IS NOT NULL
+        ORDER BY no DESC LIMIT 1";
+    write.sql.first(select, [call, session], |row| row.get(0))
 }
 
 /// Tool and arguments of a call as its reply has them, in the session's latest messages.
 fn as_written(write: &Write<'_>, call: &str, session: &str) -> Result<Option<(String, Value)>, StoreError> {
-    let mut messages = write
-        .sql
-        .prepare_cached(
-            "SELECT json FROM records WHERE session = ?1 AND kind = 'said' ORDER BY no DESC LIMIT 16",
-        )
-        .sql()?;
-    let mut rows = messages.query([session]).sql()?;
-    while let Some(row) = rows.next().sql()? {
-        let json: String = row.get(0).sql()?;
+    let mut messages = write.sql.prepare_cached(
+        "SELECT json FROM records WHERE session = ?1 AND kind = 'said' ORDER BY no DESC LIMIT 16",
+    )?;
+    let mut rows = messages.query([session])?;
+    while let Some(row) = rows.next()? {
+        let json: String = row.get(0)?;
         let record: Value = serde_json::from_str(&json).unwrap_or_default();
         if let Some(found) = call_in(&record, call) {
             return Ok(Some(found));

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::super::error::SqlResult as _;
 use super::super::num::Num;
+use super::super::statements::Statements as _;
 use super::super::{Store, StoreError};
 use crate::stdx::fs::open_private;
 
@@ -33,24 +33,22 @@ impl AuditHead {
         Ok(Self { no: row.get::<_, Num>(0)?.0, hash: row.get(1)? })
     }
 
+    /// Reads the last row of the audit.
+    pub(super) fn last(connection: &Connection) -> Result<Option<Self>, StoreError> {
+        connection.first("SELECT no, hash FROM audit ORDER BY no DESC LIMIT 1", [], Self::of_row)
+    }
+
     /// Returns the beginning of the hash, as shown to the user.
     pub fn short(&self) -> &str {
         self.hash.get(..Self::SHOWN).unwrap_or(&self.hash)
     }
 }
 
-fn last(connection: &Connection) -> Result<Option<AuditHead>, StoreError> {
-    let mut select =
-        connection.prepare_cached("SELECT no, hash FROM audit ORDER BY no DESC LIMIT 1").sql()?;
-    let mut rows = select.query([]).sql()?;
-    rows.next().sql()?.map(|row| AuditHead::of_row(row).sql()).transpose()
-}
-
 impl Store {
     /// Returns the last row of the audit, if there is one, and saves it in the file beside the database.
     pub async fn audit_head(&self) -> Result<Option<AuditHead>, StoreError> {
         self.write(move |writer| {
-            let head = last(writer.connection())?;
+            let head = AuditHead::last(writer.connection())?;
             head.clone().map_or(Ok(()), |head| writer.seal_at(head))?;
             Ok(head)
         })

@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::super::decide::parse;
-use super::super::error::SqlResult as _;
 use super::super::inbox::moment;
 use super::super::num::Num;
+use super::super::statements::Statements as _;
 use super::super::{Store, StoreError};
 use super::AuditKind;
 use crate::approval::{Decider, RequestId};
@@ -61,12 +61,7 @@ impl Store {
                  FROM audit a LEFT JOIN sessions s ON s.id = a.session
                  WHERE {conditions} ORDER BY a.no DESC LIMIT ?1"
             );
-            let mut select = reader.connection.prepare_cached(&select).sql()?;
-            let mut rows = select.query(params_from_iter(params)).sql()?;
-            let mut found = Vec::new();
-            while let Some(row) = rows.next().sql()? {
-                found.push(listed(row)?);
-            }
+            let mut found = reader.connection.all(&select, params_from_iter(params), listed)?;
             found.reverse();
             Ok(found)
         })
@@ -105,18 +100,18 @@ fn conditions(filter: &AuditFilter, limit: usize) -> (String, Vec<Param>) {
 }
 
 fn listed(row: &Row<'_>) -> Result<AuditRow, StoreError> {
-    let decider: Option<String> = row.get(8).sql()?;
+    let decider: Option<String> = row.get(8)?;
     Ok(AuditRow {
-        no: row.get::<_, Num>(0).sql()?.0,
-        at: moment(row.get(1).sql()?),
-        session: row.get::<_, Option<String>>(2).sql()?.map(SessionId),
-        title: row.get(3).sql()?,
-        call: row.get::<_, Option<String>>(4).sql()?.map(CallId),
-        request: row.get::<_, Option<String>>(5).sql()?.map(RequestId),
-        tool: row.get::<_, Option<String>>(6).sql()?.map(ToolName),
-        kind: row.get(7).sql()?,
+        no: row.get::<_, Num>(0)?.0,
+        at: moment(row.get(1)?),
+        session: row.get::<_, Option<String>>(2)?.map(SessionId),
+        title: row.get(3)?,
+        call: row.get::<_, Option<String>>(4)?.map(CallId),
+        request: row.get::<_, Option<String>>(5)?.map(RequestId),
+        tool: row.get::<_, Option<String>>(6)?.map(ToolName),
+        kind: row.get(7)?,
         decider: decider.map(|json| parse(&json)).transpose()?,
-        details: parse(&row.get::<_, String>(9).sql()?)?,
-        hash: row.get(10).sql()?,
+        details: parse(&row.get::<_, String>(9)?)?,
+        hash: row.get(10)?,
     })
 }

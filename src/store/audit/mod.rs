@@ -28,10 +28,10 @@ pub use self::verify::{AuditCheck, AuditFinding};
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 
 use self::entry::Entry;
-use super::error::SqlResult as _;
+use super::statements::Statements as _;
 use super::{Store, StoreError};
 use crate::history::Durability;
 
@@ -46,7 +46,7 @@ pub(super) fn is_known(data: &Path) -> bool {
 /// Saves in the pruning file what an older `co` pruned, which only a row records.
 pub(super) fn witness_pruning(connection: &Connection, data: &Path) -> Result<(), StoreError> {
     let last = "SELECT details FROM audit WHERE kind = 'pruned' ORDER BY no DESC LIMIT 1";
-    let details: Option<String> = connection.query_row(last, [], |row| row.get(0)).optional().sql()?;
+    let details: Option<String> = connection.first(last, [], |row| row.get(0))?;
     let Some(Pruned { to, hash, .. }) = details.and_then(|details| serde_json::from_str(&details).ok())
     else {
         return Ok(());

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::decide::parse;
-use super::super::error::SqlResult as _;
 use super::super::inbox::moment;
 use super::super::num::Num;
+use super::super::statements::Statements as _;
 use super::super::{Store, StoreError};
 use super::AuditKind;
 use crate::approval::{Decider, Verdict};
@@ -56,34 +56,31 @@ impl Store {
     /// Returns the latest decided calls, newest first, each once with its final outcome, at most `limit`.
     pub async fn past_calls(&self, limit: usize) -> Result<Vec<PastCall>, StoreError> {
         self.read(move |reader| {
-            let mut select = reader
-                .connection
-                .prepare_cached(
-                    "SELECT a.session, a.call, a.tool, a.kind, a.decider, a.details, a.at, s.workspace,
-                         r.request -> '$.args'
-                     FROM audit a JOIN sessions s ON s.id = a.session LEFT JOIN approvals r ON r.id = a.request
-                     WHERE a.kind IN ('judged', 'decided', 'expired', 'withdrawn') AND a.tool IS NOT NULL
-                     ORDER BY a.no DESC",
-                )
-                .sql()?;
-            let mut rows = select.query([]).sql()?;
+            let mut select = reader.connection.prepare_cached(
+                "SELECT a.session, a.call, a.tool, a.kind, a.decider, a.details, a.at, s.workspace,
+                     r.request -> '$.args'
+                 FROM audit a JOIN sessions s ON s.id = a.session LEFT JOIN approvals r ON r.id = a.request
+                 WHERE a.kind IN ('judged', 'decided', 'expired', 'withdrawn') AND a.tool IS NOT NULL
+                 ORDER BY a.no DESC",
+            )?;
+            let mut rows = select.query([])?;
             let (mut calls, mut known) = (Vec::new(), HashSet::<(String, String)>::new());
             while calls.len() < limit
-                && let Some(row) = rows.next().sql()?
+                && let Some(row) = rows.next()?
             {
-                let details: Details = parse(&row.get::<_, String>(5).sql()?)?;
-                let decider: Option<String> = row.get(4).sql()?;
+                let details: Details = parse(&row.get::<_, String>(5)?)?;
+                let decider: Option<String> = row.get(4)?;
                 let decider = decider.map(|json| parse(&json)).transpose()?;
-                let Some(fate) = fate(row.get(3).sql()?, decider.as_ref(), &details) else { continue };
-                if known.insert((row.get(0).sql()?, row.get(1).sql()?)) {
-                    let asked: Option<String> = row.get(8).sql()?;
+                let Some(fate) = fate(row.get(3)?, decider.as_ref(), &details) else { continue };
+                if known.insert((row.get(0)?, row.get(1)?)) {
+                    let asked: Option<String> = row.get(8)?;
                     let asked = asked.map(|json| parse(&json)).transpose()?;
                     calls.push(PastCall {
-                        tool: ToolName(row.get(2).sql()?),
+                        tool: ToolName(row.get(2)?),
                         args: details.args.or(asked).unwrap_or_default(),
-                        workspace: row.get::<_, String>(7).sql()?.into(),
+                        workspace: row.get::<_, String>(7)?.into(),
                         fate,
-                        at: moment(row.get(6).sql()?),
+                        at: moment(row.get(6)?),
                     });
                 }
             }
@@ -95,10 +92,11 @@ impl Store {
     /// Returns how many calls each rule with a use count has answered so far, by rule id.
     pub async fn rule_uses(&self) -> Result<BTreeMap<String, u32>, StoreError> {
         self.read(|reader| {
-            let mut select = reader.connection.prepare_cached("SELECT rule, uses FROM rule_uses").sql()?;
-            let rows = select.query_map([], |row| Ok((row.get(0)?, row.get::<_, Num>(1)?))).sql()?;
-            rows.map(|row| row.sql().map(|(rule, Num(uses))| (rule, u32::try_from(uses).unwrap_or(u32::MAX))))
-                .collect()
+            let uses = reader.connection.all("SELECT rule, uses FROM rule_uses", [], |row| {
+                let Num(uses) = row.get(1)?;
+                Ok::<_, StoreError>((row.get(0)?, u32::try_from(uses).unwrap_or(u32::MAX)))
+            })?;
+            Ok(uses.into_iter().collect())
         })
         .await
     }

@@ -2,12 +2,11 @@
 //! verified.
 
 use jiff::Timestamp;
-use rusqlite::OptionalExtension as _;
 use serde::{Deserialize, Serialize};
 
-use super::super::error::SqlResult as _;
 use super::super::num::Num;
 use super::super::redact::to_json;
+use super::super::statements::Statements as _;
 use super::super::writer::Write;
 use super::super::{Store, StoreError};
 use super::entry::Entry;
@@ -48,7 +47,7 @@ impl Store {
 
 fn prune(write: &Write<'_>, before: i64) -> Result<Option<Pruned>, StoreError> {
     let number = |select: &str, param: i64| -> Result<Option<u64>, StoreError> {
-        let found = write.sql.query_row(select, [param], |row| row.get::<_, Option<Num>>(0)).sql()?;
+        let found = write.sql.query_row(select, [param], |row| row.get::<_, Option<Num>>(0))?;
         Ok(found.map(|Num(no)| no))
     };
     let Some(from) = number("SELECT min(no) FROM audit WHERE ?1 IS NOT NULL", 0)? else { return Ok(None) };
@@ -56,20 +55,13 @@ fn prune(write: &Write<'_>, before: i64) -> Result<Option<Pruned>, StoreError> {
     let keep = number("SELECT min(no) FROM audit WHERE at >= ?1", before)?;
     let last = number("SELECT max(no) FROM audit WHERE ?1 IS NOT NULL", 0)?;
     let keep = keep.into_iter().chain(last).min().unwrap_or(from);
-    let found = write
-        .sql
-        .query_row(
-            "SELECT no, hash FROM audit WHERE no < ?1 ORDER BY no DESC LIMIT 1",
-            [Num(keep)],
-            AuditHead::of_row,
-        )
-        .optional()
-        .sql()?;
+    let last = "SELECT no, hash FROM audit WHERE no < ?1 ORDER BY no DESC LIMIT 1";
+    let found = write.sql.first(last, [Num(keep)], AuditHead::of_row)?;
     let Some(AuditHead { no: to, hash }) = found else { return Ok(None) };
     let pruned = Pruned { from, to, hash };
     chain::append(write, None, &Entry::about_nothing(AuditKind::Pruned, to_json(&pruned)?))?;
-    write.sql.execute("UPDATE audit_guard SET prunable = ?1", [Num(to)]).sql()?;
-    write.sql.execute("DELETE FROM audit WHERE no <= ?1", [Num(to)]).sql()?;
-    write.sql.execute("UPDATE audit_guard SET prunable = 0", []).sql()?;
+    write.sql.execute("UPDATE audit_guard SET prunable = ?1", [Num(to)])?;
+    write.sql.execute("DELETE FROM audit WHERE no <= ?1", [Num(to)])?;
+    write.sql.execute("UPDATE audit_guard SET prunable = 0", [])?;
     Ok(Some(pruned))
 }

@@ -2,8 +2,8 @@
 
 use rusqlite::Row;
 
-use super::super::error::SqlResult as _;
 use super::super::num::Num;
+use super::super::statements::Statements as _;
 use super::super::writer::Reader;
 use super::super::{Store, StoreError};
 use super::chain::{Columns, NOTHING};
@@ -70,10 +70,10 @@ impl Store {
             // Read before the rows: otherwise rows added meanwhile would look as if they had been cut off.
             let kept = head::read(&head::file(&data));
             let pruned = head::read(&head::pruned_file(&data)).map_or(0, |last| last.no);
-            let mut walk = Walk { pruned, ..Walk::new(kept, expected) };
+            let unwitnessed = kept.is_none() && expected.is_none();
+            let mut walk = Walk { pruned, kept, expected, unwitnessed, ..Walk::default() };
             walk.all(reader)?;
-            walk.is_protected = is_protected(reader)?;
-            Ok(walk.outcome())
+            Ok(walk.outcome(is_protected(reader)?))
         })
         .await
     }
@@ -83,12 +83,8 @@ impl Store {
 fn is_protected(reader: &Reader) -> Result<bool, StoreError> {
     let plain =
         |text: &str| text.replace("IF NOT EXISTS ", "").split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut select = reader
-        .connection
-        .prepare_cached("SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'audit'")
-        .sql()?;
-    let rows = select.query_map([], |row| row.get::<_, String>(0)).sql()?;
-    let there: Vec<String> = rows.map(|row| row.map(|text| plain(&text))).collect::<Result<_, _>>().sql()?;
+    let select = "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'audit'";
+    let there = reader.connection.all(select, [], |row| row.get::<_, String>(0).map(|text| plain(&text)))?;
     let mut wanted = TRIGGERS
         .split_inclusive("END;")
         .filter_map(|one| one.split_once("CREATE "))
@@ -97,10 +93,10 @@ fn is_protected(reader: &Reader) -> Result<bool, StoreError> {
 }
 
 /// The state of a walk over the rows.
+#[derive(Default)]
 struct Walk {
     /// The last row known to have been pruned.
     pruned: u64,
-    is_protected: bool,
     kept: Option<AuditHead>,
     expected: Option<String>,
     /// Whether neither a kept head nor an expected hash says where the end was.
@@ -113,36 +109,16 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(kept: Option<AuditHead>, expected: Option<String>) -> Self {
-        let prunings = Vec::new();
-        let unwitnessed = kept.is_none() && expected.is_none();
-        Self {
-            pruned: 0,
-            is_protected: true,
-            kept,
-            expected,
-            unwitnessed,
-            first: None,
-            last: None,
-            rows: 0,
-            prunings,
-            finding: None,
-        }
-    }
-
     fn all(&mut self, reader: &Reader) -> Result<(), StoreError> {
-        let mut select = reader
-            .connection
-            .prepare_cached(
-                "SELECT no, at, session, call, request, tool, kind, decider, details, prev, hash FROM audit
-                 ORDER BY no",
-            )
-            .sql()?;
-        let mut rows = select.query([]).sql()?;
+        let mut select = reader.connection.prepare_cached(
+            "SELECT no, at, session, call, request, tool, kind, decider, details, prev, hash FROM audit
+             ORDER BY no",
+        )?;
+        let mut rows = select.query([])?;
         while self.finding.is_none()
-            && let Some(row) = rows.next().sql()?
+            && let Some(row) = rows.next()?
         {
-            self.finding = self.step(row).sql()?;
+            self.finding = self.step(row)?;
         }
         Ok(())
     }
@@ -188,9 +164,9 @@ impl Walk {
         Ok(None)
     }
 
-    fn outcome(mut self) -> AuditCheck {
+    fn outcome(mut self, is_protected: bool) -> AuditCheck {
         let finding = self.finding.take().or_else(|| self.beginning()).or_else(|| self.end());
-        let finding = finding.or((!self.is_protected).then_some(AuditFinding::Unprotected));
+        let finding = finding.or((!is_protected).then_some(AuditFinding::Unprotected));
         let pruned = self.first.as_ref().map_or(0, |(no, _)| no - 1);
         AuditCheck { rows: self.rows, pruned, head: self.last, finding }
     }
