@@ -141,7 +141,7 @@ impl<T> SqlResult<T> for rusqlite::Result<T> {
     }
 }
 
-/// The folder is filled in by [`StoreError::located`].
+/// The folder is filled in by `StoreError::located`.
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         let (folder, detail) = (PathBuf::new(), error.to_string());

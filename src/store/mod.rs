@@ -2,7 +2,8 @@
 //!
 //! It holds the records of sessions, their requests for approval, and the input history. Writes are atomic:
 //! one transaction covers a record and the rows it implies. The store never decides and never runs anything,
-//! and exposes no type of the database library, save for the files [`beside`] it. Called by `session`, the composition root and front ends.
+//! and exposes no type of the database library, save for the conversion of its errors and the files [`beside`] it. Called
+//! by `session`, the composition root and front ends.
 //!
 //! `thread` threads do the work; `writer` is the only way to a transaction; `encode` turns records into rows;
 //! `statements` runs prepared statements.
