@@ -17,7 +17,7 @@ use rustix::process::Signal;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use self::background_jobs::Errands;
+use self::background_jobs::BackgroundJobs;
 use self::canvas::{Canvas, Pane};
 use self::hangup::Line;
 pub use self::host::{Call, Host};
@@ -133,7 +133,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         terminal: canvas(&out, &links, columns, rows),
         out,
         links,
-        errands: Errands::new(options.pasted.clone(), options.home.clone()),
+        jobs: BackgroundJobs::new(options.pasted.clone(), options.home.clone()),
         screen,
         watch,
         theme: Theme::choose(options.theme, &options.surroundings),
@@ -210,7 +210,7 @@ struct Shell {
     terminal: Canvas<LinkingBackend>,
     out: Out,
     links: LinkTable,
-    errands: Errands,
+    jobs: BackgroundJobs,
     screen: Screen,
     watch: PanicWatch,
     theme: Theme,
@@ -280,7 +280,7 @@ impl Shell {
                     flow = self.take_updates(update, &mut updates);
                 }
                 text = self.watch.trouble() => flow = self.take(Input::Trouble { text }, Dirty::Now),
-                answer = self.errands.done() => {
+                answer = self.jobs.done() => {
                     let dirty = if let Input::Loaded(_) = answer { Dirty::Soon } else { Dirty::Now };
                     flow = self.take(answer, dirty);
                 }

@@ -21,7 +21,7 @@ const WAITING: usize = 8;
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Runs the work and receives the answers.
-pub struct Errands {
+pub struct BackgroundJobs {
     /// The folder for images from the clipboard.
     folder: PathBuf,
     home: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub struct Errands {
     answers: mpsc::Receiver<Input>,
 }
 
-impl Errands {
+impl BackgroundJobs {
     pub fn new(folder: PathBuf, home: Option<PathBuf>) -> Self {
         let (done, answers) = mpsc::channel(WAITING);
         Self { folder, home, done, answers }

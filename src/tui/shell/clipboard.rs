@@ -1,7 +1,7 @@
 //! Reads the clipboard with the desktop's program for it; an image takes precedence over text.
 //!
 //! The program is a child process that is killed after a timeout, and its output is limited to the usable
-//! size. The clipboard is read only after the user pressed the key for it. Called by the errands.
+//! size. The clipboard is read only after the user pressed the key for it. Called by `background_jobs`.
 
 use std::io;
 use std::process::Stdio;

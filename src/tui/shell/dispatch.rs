@@ -26,9 +26,9 @@ impl Shell {
                     let set = self.screen.set_mouse(mode);
                     flow = flow.or(self.or_lost(&set));
                 }
-                Cmd::Name { text, folder } => self.errands.name(text, folder),
-                Cmd::ReadClipboard => self.errands.read_clipboard(),
-                Cmd::Load(languages) => self.errands.load(languages),
+                Cmd::Name { text, folder } => self.jobs.name(text, folder),
+                Cmd::ReadClipboard => self.jobs.read_clipboard(),
+                Cmd::Load(languages) => self.jobs.load(languages),
                 Cmd::Alert(alert) => flow = flow.or(self.call(alert)),
                 Cmd::Exit => return Flow::Exit,
             }
