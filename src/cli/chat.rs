@@ -19,7 +19,7 @@ use crate::approval::Decider;
 use crate::config::{Loaded, Notify, Settings};
 use crate::frontend::channel;
 use crate::frontend::images::Prompt;
-use crate::frontend::plain::{self, Echo, Editing, PlainError, PlainOptions, Setup, Source, ThinkingShown};
+use crate::frontend::plain::{self, PlainError, PlainOptions, Setup, Source};
 use crate::frontend::protocol::ClientRequest;
 use crate::runtime::Opening;
 use crate::runtime::interactive::{Interactive, interactive};
@@ -92,10 +92,10 @@ pub(super) async fn plain(
         Shape::Plain | Shape::Screen => world.text_editor(),
     };
     let setup = Setup {
-        editing: if editor.is_some() { Editing::Editor } else { Editing::Lines },
         source: if at.stdin { Source::Terminal } else { Source::Pipe },
-        echo: if at.interactive() { Echo::Seen } else { Echo::Unseen },
-        thinking: if loaded.settings.verbose { ThinkingShown::Whole } else { ThinkingShown::Told },
+        echoes: at.interactive(),
+        shows_thoughts: loaded.settings.verbose,
+        has_editor: editor.is_some(),
     };
     let preface = match shape {
         Shape::PlainOnly => {

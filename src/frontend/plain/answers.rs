@@ -6,7 +6,7 @@
 use super::approvals::{MOST_HASTY, OpenQuestion, Origin, PAGE, QuestionStage, State};
 use super::edit;
 use super::page::At;
-use super::state::{Activity, Awaiting, Echo, Plain, Source};
+use super::state::{Awaiting, Plain, Source};
 use super::words;
 use crate::agent::port::Op;
 use crate::approval::Approval;
@@ -51,9 +51,10 @@ impl Plain {
     pub(super) fn hear(&mut self, text: &str) {
         let text = text.strip_suffix('\r').unwrap_or(text);
         let written_at = self.page.at();
-        match self.setup.echo {
-            Echo::Seen => self.page.entered(),
-            Echo::Unseen => self.page.entered_unseen(text),
+        if self.setup.echoes {
+            self.page.entered();
+        } else {
+            self.page.entered_unseen(text);
         }
         if self.is_cut(text) {
             return self.page.line(CUT);
@@ -69,7 +70,7 @@ impl Plain {
             return self.keep(text);
         }
         let Some(text) = self.answers_cap(text) else { return };
-        if self.setup.echo == Echo::Seen
+        if self.setup.echoes
             && self.cap.is_none()
             && written_at == At::Prompt
             && let Entry::Prompt { text } = dispatch(&text)
@@ -168,12 +169,12 @@ impl Plain {
                 }
             }
             "/stop" => {
-                if self.stop() == Activity::Idle {
+                if !self.stop() {
                     self.page.line("Nothing is running.");
                 }
             }
             // Between turns it is the command of all front ends, which sends the last prompt again.
-            "/retry" if self.turn == Activity::Running => self.send(ClientRequest::Op(Op::RetryNow)),
+            "/retry" if self.turn_runs => self.send(ClientRequest::Op(Op::RetryNow)),
             "/help" => {
                 self.page.line("commands of plain mode:");
                 self.page.block(OWN_COMMANDS, "  ");
@@ -388,7 +389,7 @@ impl Plain {
             Approval::Later => {
                 self.approvals.mark(&id, State::Aside);
                 // Between turns it is in the inbox already.
-                if self.turn == Activity::Idle {
+                if !self.turn_runs {
                     return;
                 }
             }
@@ -403,19 +404,19 @@ impl Plain {
     /// Returns what follows the decision just sent: after the last one, a deferred turn resumes by itself.
     fn awaits_decision(&self) -> Awaiting {
         let guest = self.header.as_ref().is_some_and(|header| header.read_only.is_some());
-        match self.turn {
-            Activity::Running => self.awaiting,
-            Activity::Idle if guest || self.approvals.asks() || self.approvals.count(State::Aside) > 0 => {
-                Awaiting::Answer
-            }
-            Activity::Idle => Awaiting::Idle,
+        if self.turn_runs {
+            self.awaiting
+        } else if guest || self.approvals.asks() || self.approvals.count(State::Aside) > 0 {
+            Awaiting::Answer
+        } else {
+            Awaiting::Idle
         }
     }
 
     fn all_later(&mut self) {
         self.page.line("All approvals postponed.");
         self.approvals.put_all_off();
-        if self.turn == Activity::Running {
+        if self.turn_runs {
             self.send(ClientRequest::Op(Op::Defer));
         }
     }

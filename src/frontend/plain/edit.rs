@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::approvals::{PAGE, QuestionStage};
-use super::state::{Editing, Plain};
+use super::state::Plain;
 use super::words;
 use crate::frontend::dialogue::{Seen, yes_to};
 use crate::frontend::fields;
@@ -28,21 +28,17 @@ impl Plain {
         if open.seen() != Seen::All {
             return self.page.line(&words::unseen(&open.request));
         }
-        match self.setup.editing {
-            Editing::Editor => {
-                open.stage = QuestionStage::Away;
-                self.to_edit = Some(open.written.clone().unwrap_or_else(|| format!("{:#}", open.args)));
-                self.page.line(OPENS);
-            }
-            Editing::Lines => {
-                let rows = words::editable(&open.args);
-                self.page.line(&format!("    {LINES}"));
-                if rows.len() <= PAGE {
-                    self.page.block(&rows.join("\n"), "    ");
-                }
-                self.stage_anew(QuestionStage::Edit);
-            }
+        if self.setup.has_editor {
+            open.stage = QuestionStage::Away;
+            self.to_edit = Some(open.written.clone().unwrap_or_else(|| format!("{:#}", open.args)));
+            return self.page.line(OPENS);
         }
+        let rows = words::editable(&open.args);
+        self.page.line(&format!("    {LINES}"));
+        if rows.len() <= PAGE {
+            self.page.block(&rows.join("\n"), "    ");
+        }
+        self.stage_anew(QuestionStage::Edit);
     }
 
     /// Takes the text that the editor saved, or why there is none. A text that holds no arguments is kept for the next

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::approvals::State;
-use super::state::{GATHER_MS, Lines, Plain, ThinkingShown};
+use super::state::{GATHER_MS, Plain};
 use super::words;
 use crate::agent::context::Summary;
 use crate::agent::port::{Event, Settled};
@@ -125,7 +125,7 @@ impl Plain {
             self.thinking_since = Some(self.now_ms);
             self.page.line("Thinking.");
         }
-        if self.setup.thinking == ThinkingShown::Whole {
+        if self.setup.shows_thoughts {
             self.page.flow(text);
         }
     }
@@ -190,7 +190,7 @@ impl Plain {
             // The line below says it.
             self.told_waiting = self.approvals.count(State::Aside) + self.approvals.count(State::Sent);
         }
-        let closes_pipe = self.lines == Lines::Ended && *end == TurnEnd::Deferred;
+        let closes_pipe = self.input_ended && *end == TurnEnd::Deferred;
         if closes_pipe {
             self.page
                 .line("The turn is waiting for its approvals: co approvals lists them, co resume continues.");

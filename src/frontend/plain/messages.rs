@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::state::{Activity, Awaiting, Echo, Life, Plain};
+use super::state::{Awaiting, Life, Plain};
 use super::words;
 use crate::frontend::protocol::{
     Header, LoginWhy, NEW_SESSION, Privacy, QueryAnswer, QueryId, ServerMessage, Tone,
@@ -56,25 +56,25 @@ impl Plain {
                 self.answered();
                 self.said_by_co("keys of plain mode", words::KEYS);
             }
-            ServerMessage::TurnBegan => self.turn = Activity::Running,
+            ServerMessage::TurnBegan => self.turn_runs = true,
             ServerMessage::Idle => self.idle(),
             ServerMessage::Local { title, text, tone } => {
                 self.answered();
                 self.local(&title, &text, tone);
             }
             ServerMessage::ShellBegan { command, privacy } => {
-                self.shell = Activity::Running;
-                match (self.setup.echo, privacy) {
-                    (Echo::Unseen, Privacy::Shared) => self.page.line(&format!("Command: {command}")),
-                    (Echo::Unseen, Privacy::Private) => {
-                        self.page.line(&format!("Private command: {command}"));
-                    }
-                    (_, Privacy::Shared | Privacy::Private) => {}
+                self.shell_runs = true;
+                let kind = match privacy {
+                    Privacy::Shared => "Command",
+                    Privacy::Private => "Private command",
+                };
+                if !self.setup.echoes {
+                    self.page.line(&format!("{kind}: {command}"));
                 }
             }
             ServerMessage::ShellOutput { text } => self.page.flow(&text),
             ServerMessage::ShellEnded { outcome, took } => {
-                self.shell = Activity::Idle;
+                self.shell_runs = false;
                 self.awaiting = Awaiting::Nothing;
                 self.page.line(&format!("Command ended: {outcome}, after {}.", words::seconds(took)));
             }
@@ -116,13 +116,13 @@ impl Plain {
     pub(super) fn answered(&mut self) {
         match self.awaiting {
             Awaiting::Answer => self.awaiting = Awaiting::Nothing,
-            Awaiting::Shell if self.shell == Activity::Idle => self.awaiting = Awaiting::Nothing,
+            Awaiting::Shell if !self.shell_runs => self.awaiting = Awaiting::Nothing,
             Awaiting::Nothing | Awaiting::Idle | Awaiting::Shell => {}
         }
     }
 
     fn idle(&mut self) {
-        self.turn = Activity::Idle;
+        self.turn_runs = false;
         self.awaiting = Awaiting::Nothing;
         self.echoed = None;
         for number in self.approvals.undecide() {
@@ -184,7 +184,7 @@ impl Plain {
             Tone::Error => "Error",
         };
         // The last line has no further consequence to wait for.
-        if self.turn == Activity::Idle {
+        if !self.turn_runs {
             self.awaiting = Awaiting::Nothing;
         }
         self.said_by_co(&format!("{word}, {title}"), text);

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt as _, Stdout};
@@ -56,8 +57,8 @@ pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
         stdin: Stdin::open(setup.source)?,
         signals: Signals::listen()?,
         out: tokio::io::stdout(),
-        sight: OutputState::Open,
-        told: EndSignal::Nothing,
+        output_closed: false,
+        end_signalled: false,
         started: Instant::now(),
         outbox: VecDeque::new(),
         editor: editor.unwrap_or_default(),
@@ -65,13 +66,6 @@ pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
         ended_by: None,
     };
     face.live(updates, asks, preface).await
-}
-
-/// Whether the output still has a reader.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OutputState {
-    Open,
-    Closed,
 }
 
 /// The signals that are handled. Ctrl+Z is left to the system.
@@ -107,9 +101,9 @@ struct Face {
     stdin: Stdin,
     signals: Signals,
     out: Stdout,
-    sight: OutputState,
-    /// A signal to end that arrived while text was written.
-    told: EndSignal,
+    output_closed: bool,
+    /// A signal to end arrived while text was written.
+    end_signalled: bool,
     started: Instant,
     /// Requests that did not fit into the channel.
     outbox: VecDeque<ClientRequest>,
@@ -163,7 +157,7 @@ impl Face {
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => Input::Tick,
             };
             self.take(input);
-            if self.outside.is_none() && self.turn().await == Going::Over {
+            if self.outside.is_none() && self.turn().await.is_break() {
                 return Ok(self.ended_by);
             }
         }
@@ -205,7 +199,7 @@ impl Face {
     }
 
     /// Prints and sends what is due. Before a question input is drained, so that it does not answer it.
-    async fn turn(&mut self) -> Going {
+    async fn turn(&mut self) -> ControlFlow<()> {
         loop {
             let Turned { text, asks, question, to_edit, over } = self.plain.turned();
             self.outbox.extend(asks);
@@ -219,14 +213,9 @@ impl Face {
             }
             self.print(&text).await;
             if over {
-                return Going::Over;
+                return ControlFlow::Break(());
             }
-            if self.sight == OutputState::Closed && !self.plain.is_closing() {
-                self.take(Input::Hangup);
-                continue;
-            }
-            if self.told == EndSignal::End {
-                self.told = EndSignal::Nothing;
+            if (self.output_closed && !self.plain.is_closing()) || std::mem::take(&mut self.end_signalled) {
                 self.take(Input::Hangup);
                 continue;
             }
@@ -237,7 +226,7 @@ impl Face {
                 continue;
             }
             if !question {
-                return Going::On;
+                return ControlFlow::Continue(());
             }
             let after = self.stdin.drain();
             before.lines.extend(after.lines);
@@ -257,7 +246,7 @@ impl Face {
 
     /// Writes text. Stops if the reader is gone, or does not read after a signal to end.
     async fn print(&mut self, text: &str) {
-        if text.is_empty() || self.sight == OutputState::Closed {
+        if text.is_empty() || self.output_closed {
             return;
         }
         let out = &mut self.out;
@@ -266,36 +255,18 @@ impl Face {
             out.flush().await
         };
         tokio::pin!(written);
-        let (whole, told) = tokio::select! {
+        let whole = tokio::select! {
             biased;
-            written = &mut written => (written.is_ok(), EndSignal::Nothing),
+            written = &mut written => written.is_ok(),
             signal = Signals::ended(&mut self.signals.ends) => {
                 self.ended_by.get_or_insert(signal);
+                self.end_signalled = true;
                 let written = tokio::time::timeout(STUCK, &mut written).await;
-                (written.is_ok_and(|written| written.is_ok()), EndSignal::End)
+                written.is_ok_and(|written| written.is_ok())
             }
         };
-        if !whole {
-            self.sight = OutputState::Closed;
-        }
-        if told == EndSignal::End {
-            self.told = told;
-        }
+        self.output_closed |= !whole;
     }
-}
-
-/// Whether a signal to end arrived while text was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EndSignal {
-    Nothing,
-    End,
-}
-
-/// Whether the loop continues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Going {
-    On,
-    Over,
 }
 
 fn heard(read: Read) -> Input {

@@ -3,7 +3,7 @@
 //! Numbers refer to the last printed list; a list alone opens nothing. Called by the state and its commands.
 
 use super::approvals::Approvals;
-use super::state::{Activity, Awaiting, Plain};
+use super::state::{Awaiting, Plain};
 use super::words;
 use crate::frontend::protocol::{ClientRequest, SessionLine};
 use crate::stdx::text::{count, one_line_summary};
@@ -47,7 +47,7 @@ impl Plain {
     pub(super) fn open_session(&mut self, number: &str) {
         let at = number.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let Some(one) = at.and_then(|at| self.listed.get(at)) else { return self.page.line(WHICH) };
-        if self.turn == Activity::Running {
+        if self.turn_runs {
             return self.page.line("A turn is running. Stop it with Ctrl+C first, then /open.");
         }
         if self.approvals.asks() {
@@ -65,7 +65,7 @@ impl Plain {
         self.listed.clear();
         self.forget_turn();
         // Its owner reports when it is idle.
-        self.turn = Activity::Running;
+        self.turn_runs = true;
     }
 }
 

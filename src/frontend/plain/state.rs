@@ -58,37 +58,15 @@ pub enum Source {
     Pipe,
 }
 
-/// Whether the user's input is visible beside the printed text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Echo {
-    #[default]
-    Seen,
-    Unseen,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ThinkingShown {
-    /// Only that the model thinks, and for how long.
-    #[default]
-    Told,
-    Whole,
-}
-
-/// How arguments are changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Editing {
-    /// In the user's editor, which needs a terminal.
-    #[default]
-    Editor,
-    Lines,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Setup {
     pub source: Source,
-    pub echo: Echo,
-    pub thinking: ThinkingShown,
-    pub editing: Editing,
+    /// The user's input is visible beside the printed text.
+    pub echoes: bool,
+    /// Thoughts are printed; otherwise only that the model thinks, and for how long.
+    pub shows_thoughts: bool,
+    /// Arguments are changed in the user's editor, which needs a terminal; otherwise line by line.
+    pub has_editor: bool,
 }
 
 /// An input.
@@ -144,13 +122,6 @@ pub(super) enum Awaiting {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Activity {
-    #[default]
-    Idle,
-    Running,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Life {
     #[default]
     Open,
@@ -158,13 +129,6 @@ pub(super) enum Life {
         until_ms: u64,
     },
     Over,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Lines {
-    #[default]
-    Open,
-    Ended,
 }
 
 /// The state of the conversation.
@@ -188,8 +152,8 @@ pub struct Plain {
     pub(super) header: Option<Header>,
     /// Events held back by the open question, each with its time.
     pub(super) held: VecDeque<(u64, Event)>,
-    pub(super) turn: Activity,
-    pub(super) shell: Activity,
+    pub(super) turn_runs: bool,
+    pub(super) shell_runs: bool,
     pub(super) calls: HashMap<CallId, KnownCall>,
     pub(super) arguments: StreamedArguments,
     pub(super) thinking_since: Option<u64>,
@@ -204,7 +168,7 @@ pub struct Plain {
     /// Lines kept until no question is open.
     pub(super) ahead: VecDeque<String>,
     pub(super) awaiting: Awaiting,
-    pub(super) lines: Lines,
+    pub(super) input_ended: bool,
     armed_until: u64,
     pub(super) life: Life,
     pub(super) messages: usize,
@@ -222,7 +186,7 @@ pub struct Plain {
 
 impl Plain {
     pub fn new(setup: Setup) -> Self {
-        Self { setup, turn: Activity::Running, ..Self::default() }
+        Self { setup, turn_runs: true, ..Self::default() }
     }
 
     /// The same, with a first prompt that is sent as soon as nothing runs.
@@ -287,7 +251,7 @@ impl Plain {
 
     /// Whether the user's next line is to be read now.
     pub fn listens(&self) -> bool {
-        let open = self.lines == Lines::Open && self.life == Life::Open;
+        let open = !self.input_ended && self.life == Life::Open;
         match self.setup.source {
             Source::Terminal => open,
             Source::Pipe => {
@@ -300,7 +264,7 @@ impl Plain {
 
     /// Whether lines that arrive at once are one prompt.
     pub fn takes_pastes(&self) -> bool {
-        self.setup.echo == Echo::Seen && self.approvals.open.is_none() && self.cap.is_none()
+        self.setup.echoes && self.approvals.open.is_none() && self.cap.is_none()
     }
 
     /// Whether the owner sent its goodbye or was asked to.
@@ -310,10 +274,7 @@ impl Plain {
 
     /// Whether nothing runs, no question is open, and the last line is answered.
     fn is_free(&self) -> bool {
-        self.turn == Activity::Idle
-            && self.shell == Activity::Idle
-            && self.awaiting == Awaiting::Nothing
-            && !self.approvals.asks()
+        !self.turn_runs && !self.shell_runs && self.awaiting == Awaiting::Nothing && !self.approvals.asks()
     }
 
     pub(super) fn send(&mut self, ask: ClientRequest) {
@@ -341,12 +302,12 @@ impl Plain {
         if self.approvals.open.is_none() {
             self.release();
         }
-        if self.lines == Lines::Ended && self.approvals.asks() {
+        if self.input_ended && self.approvals.asks() {
             self.nobody_answers();
         }
         if self.approvals.open.is_some() {
             let answering = matches!(self.awaiting, Awaiting::Answer | Awaiting::Shell);
-            if self.page.at() != At::Prompt && self.shell == Activity::Idle && !answering {
+            if self.page.at() != At::Prompt && !self.shell_runs && !answering {
                 self.ask_again();
             }
             return;
@@ -358,10 +319,7 @@ impl Plain {
             return;
         }
         if self.cap.is_some() {
-            return match self.lines {
-                Lines::Open => self.ask_cap_again(),
-                Lines::Ended => self.nobody_answers_cap(),
-            };
+            return if self.input_ended { self.nobody_answers_cap() } else { self.ask_cap_again() };
         }
         if self.is_free()
             && let Some(first) = self.first.take()
@@ -373,7 +331,7 @@ impl Plain {
         if !self.is_free() {
             return;
         }
-        if self.lines == Lines::Ended && self.ahead.is_empty() {
+        if self.input_ended && self.ahead.is_empty() {
             return self.close(GOODBYE_MS);
         }
         self.tell_idle();
@@ -400,7 +358,7 @@ impl Plain {
         }
         self.told_waiting = waiting;
         self.tell_elsewhere();
-        if self.setup.echo == Echo::Seen && self.begun.is_empty() && self.page.at() != At::Prompt {
+        if self.setup.echoes && self.begun.is_empty() && self.page.at() != At::Prompt {
             let words = self.prompt_words();
             self.page.prompt(&words);
         }
@@ -432,11 +390,11 @@ impl Plain {
             Entry::Shell { .. } => Awaiting::Shell,
         };
         // A turn about to begin is not reported yet; a shorter wait must not hide it.
-        if self.awaiting != Awaiting::Idle || self.turn == Activity::Running {
+        if self.awaiting != Awaiting::Idle || self.turn_runs {
             self.awaiting = awaiting;
         }
         match &entry {
-            Entry::Prompt { .. } if self.turn == Activity::Running && !self.is_closing() => {
+            Entry::Prompt { .. } if self.turn_runs && !self.is_closing() => {
                 if self.echoed.is_none() {
                     self.page.line("Queued.");
                 }
@@ -464,7 +422,7 @@ impl Plain {
     }
 
     fn lines_ended(&mut self) {
-        self.lines = Lines::Ended;
+        self.input_ended = true;
         if !self.begun.is_empty() {
             let begun = std::mem::take(&mut self.begun);
             self.ahead.push_back(begun);
@@ -485,7 +443,7 @@ impl Plain {
 
     fn nobody_answers(&mut self) {
         self.page.line("End of input: postponed.");
-        if self.turn == Activity::Running {
+        if self.turn_runs {
             self.send(ClientRequest::Op(Op::Defer));
         }
         self.approvals.put_all_off();
@@ -499,36 +457,30 @@ impl Plain {
             return self.close(GOODBYE_MS);
         }
         self.armed_until = self.now_ms + ARMED_MS;
-        let runs = self.stop();
-        match (runs, self.approvals.asks()) {
-            (Activity::Running, _) => {}
-            (Activity::Idle, true) => {
-                self.approvals.put_all_off();
-                self.page.line("Postponed.");
-            }
-            (Activity::Idle, false) => {
-                self.page.line("Nothing is running. Ctrl+C again within 2 seconds quits.");
-            }
+        if self.stop() {
+            return;
+        }
+        if self.approvals.asks() {
+            self.approvals.put_all_off();
+            self.page.line("Postponed.");
+        } else {
+            self.page.line("Nothing is running. Ctrl+C again within 2 seconds quits.");
         }
     }
 
-    /// Stops what runs, and reports it.
-    pub(super) fn stop(&mut self) -> Activity {
-        let (turn, shell) = (self.turn, self.shell);
-        if turn == Activity::Running && self.header.is_some() {
+    /// Stops what runs, and reports it. Returns whether anything ran.
+    pub(super) fn stop(&mut self) -> bool {
+        if self.turn_runs && self.header.is_some() {
             self.approvals.put_all_off();
             self.page.line("Stopping.");
             self.send(ClientRequest::Op(Op::Interrupt));
-        } else if shell == Activity::Running {
+        } else if self.shell_runs {
             self.page.line("Stopping.");
         }
-        if shell == Activity::Running {
+        if self.shell_runs {
             self.send(ClientRequest::StopShell);
         }
-        match (turn, shell) {
-            (Activity::Idle, Activity::Idle) => Activity::Idle,
-            (Activity::Running, _) | (_, Activity::Running) => Activity::Running,
-        }
+        self.turn_runs || self.shell_runs
     }
 
     fn event_or_hold(&mut self, event: Event) {

@@ -6,7 +6,7 @@ use co::agent::caps::{CapAnswer, CapQuestion};
 use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Remember, Request, Taint};
 use co::config::Cap;
-use co::frontend::plain::{Echo, Editing, Input, Plain, Setup, Source, ThinkingShown};
+use co::frontend::plain::{Input, Plain, Setup, Source};
 use co::frontend::protocol::{ClientRequest, Privacy, ServerMessage, SessionLine, Tone, Update};
 use co::history::{Limit, SessionId, TurnEnd};
 use co::message::{DiffKind, DiffLine, Message, ReturnStatus, Source as CallSource, ToolName, UserPart};
@@ -17,18 +17,9 @@ use serde_json::json;
 
 use crate::tui::kit::{call, decided, diff_request, header, id, line, plan, returned, shell_request};
 
-pub(super) const TERMINAL: Setup = Setup {
-    source: Source::Terminal,
-    echo: Echo::Seen,
-    thinking: ThinkingShown::Told,
-    editing: Editing::Lines,
-};
-const PIPE: Setup = Setup {
-    source: Source::Pipe,
-    echo: Echo::Unseen,
-    thinking: ThinkingShown::Told,
-    editing: Editing::Lines,
-};
+pub(super) const TERMINAL: Setup =
+    Setup { source: Source::Terminal, echoes: true, shows_thoughts: false, has_editor: false };
+const PIPE: Setup = Setup { source: Source::Pipe, echoes: false, shows_thoughts: false, has_editor: false };
 
 /// The face, its clock, and everything it said; lines typed on a terminal stand where they would be seen.
 pub(super) struct Face {
@@ -92,7 +83,7 @@ impl Face {
 
     pub(super) fn say(mut self, line: &str) -> Self {
         assert!(self.plain.listens(), "{line:?} is not wanted now:\n{}", self.text);
-        if self.setup.echo == Echo::Seen {
+        if self.setup.echoes {
             self.text.push_str(&format!("{line}\n"));
         }
         self.input(Input::Line(line.to_owned()))
@@ -720,7 +711,7 @@ fn no_reflex_lets_a_request_over_a_cap() {
     assert_eq!(said(&piped.input(Input::End)), [CapAnswer::Stop]);
 }
 
-const EDITOR: Setup = Setup { editing: Editing::Editor, ..TERMINAL };
+const EDITOR: Setup = Setup { has_editor: true, ..TERMINAL };
 
 /// One whose question was answered with `3`, and the text that its editor gets.
 fn editing(request: Request) -> (Face, String) {

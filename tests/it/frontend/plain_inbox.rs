@@ -2,7 +2,7 @@
 
 use co::approval::{Approval, AutoApprove};
 use co::config::Mode;
-use co::frontend::plain::{Echo, Editing, Input, Plain, Setup, Source, ThinkingShown};
+use co::frontend::plain::{Input, Plain, Setup, Source};
 use co::frontend::protocol::{
     ClientQuery, ClientRequest, Header, QueryAnswer, QueryId, ServerMessage, Tone, Update,
 };
@@ -20,12 +20,8 @@ struct Face {
 
 impl Face {
     fn open() -> Self {
-        let setup = Setup {
-            source: Source::Terminal,
-            echo: Echo::Seen,
-            thinking: ThinkingShown::Told,
-            editing: Editing::Lines,
-        };
+        let setup =
+            Setup { source: Source::Terminal, echoes: true, shows_thoughts: false, has_editor: false };
         let mut face =
             Self { plain: Plain::new(setup), now_ms: 1_000, text: String::new(), asks: Vec::new() };
         face.tell(ServerMessage::Header(header()));

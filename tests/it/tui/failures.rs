@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use co::agent::port::Event;
-use co::frontend::plain::{Echo, Editing, Input, Plain, Setup, Source, ThinkingShown};
+use co::frontend::plain::{Input, Plain, Setup, Source};
 use co::frontend::protocol::Update;
 use co::history::TurnEnd;
 use co::provider::{ErrorClass, ProviderError};
@@ -84,9 +84,9 @@ fn a_refusal_is_no_failure() {
 fn the_plain_face_says_the_same() {
     let mut plain = Plain::new(Setup {
         source: Source::Terminal,
-        echo: Echo::Seen,
-        thinking: ThinkingShown::Told,
-        editing: Editing::Lines,
+        echoes: true,
+        shows_thoughts: false,
+        has_editor: false,
     });
     let mut text = String::new();
     for event in [
