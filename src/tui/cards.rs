@@ -44,7 +44,8 @@ pub struct Cards {
 pub struct Card {
     pub request: Request,
     pub stage: CardStage,
-    pub place: CardPlace,
+    /// Postponed: counted, and shown again on demand.
+    pub aside: bool,
     /// Whether it was put aside before. What is new stands before it and is asked first.
     pub was_postponed: bool,
     /// `w`: every reason on its own line.
@@ -81,13 +82,6 @@ pub struct Card {
     pub reason: Editor,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CardPlace {
-    Shown,
-    /// Postponed: counted, and shown again on demand.
-    Aside,
-}
-
 /// The progress of the decision.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CardStage {
@@ -111,7 +105,7 @@ impl Card {
             reason: Editor::default(),
             request,
             stage: CardStage::Asking,
-            place: CardPlace::Shown,
+            aside: false,
             was_postponed: false,
             why: Fold::Folded,
             scroll: 0,
@@ -169,7 +163,7 @@ impl Card {
 
     /// Postpones the request and ends its current stage.
     fn put_aside(&mut self) {
-        self.place = CardPlace::Aside;
+        self.aside = true;
         self.was_postponed = true;
         self.rest();
         self.stage = CardStage::Asking;
@@ -329,7 +323,7 @@ impl Card {
         }
         self.rest();
         *self = Self {
-            place: self.place,
+            aside: self.aside,
             was_postponed: self.was_postponed,
             reason: std::mem::take(&mut self.reason),
             ..Self::new(request)
@@ -434,11 +428,11 @@ impl Cards {
     }
 
     pub fn shown(&self) -> impl Iterator<Item = &Card> {
-        self.list.iter().filter(|card| card.place == CardPlace::Shown)
+        self.list.iter().filter(|card| !card.aside)
     }
 
     pub fn shown_mut(&mut self) -> impl Iterator<Item = &mut Card> {
-        self.list.iter_mut().filter(|card| card.place == CardPlace::Shown)
+        self.list.iter_mut().filter(|card| !card.aside)
     }
 
     /// Returns the index of the current card among those that are shown.
@@ -521,8 +515,8 @@ impl Cards {
 
     /// Keeps the current card when another one leaves the screen.
     fn leave(&mut self, index: usize) {
-        let shown_before = self.list.iter().take(index).filter(|card| card.place == CardPlace::Shown).count();
-        if self.list[index].place == CardPlace::Shown && shown_before < self.at {
+        let shown_before = self.list.iter().take(index).filter(|card| !card.aside).count();
+        if !self.list[index].aside && shown_before < self.at {
             self.at -= 1;
         }
     }
@@ -544,9 +538,9 @@ impl Cards {
     /// Shows the cards that were put aside again, after the others.
     pub fn bring_back(&mut self) {
         let current = self.current().map(|card| card.request.id.clone());
-        self.list.sort_by_key(|card| card.place == CardPlace::Aside);
+        self.list.sort_by_key(|card| card.aside);
         for card in &mut self.list {
-            card.place = CardPlace::Shown;
+            card.aside = false;
         }
         self.go_to(current.as_ref());
     }

@@ -58,7 +58,8 @@ pub struct Popup {
     pub found: usize,
     pub chosen: usize,
     pub choice: Choice,
-    pub wait: Wait,
+    /// More rows may arrive soon.
+    pub looks: bool,
 }
 
 /// How the row was chosen.
@@ -70,13 +71,6 @@ pub enum Choice {
     Persons,
 }
 
-/// Whether more rows may arrive soon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
-    Nothing,
-    Looking,
-}
-
 /// One offered completion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Row {
@@ -86,7 +80,8 @@ pub struct Row {
     pub usage: String,
     pub about: String,
     pub source: String,
-    pub enter: Enter,
+    /// Enter runs it: no argument is required or known. Otherwise Enter completes it, so that `/y` and Enter turns nothing on.
+    pub runs: bool,
     pub does: Does,
 }
 
@@ -99,16 +94,6 @@ pub enum Does {
     OpensSession(SessionId),
     SwitchesModel,
     SetsMode(Mode),
-}
-
-/// What Enter does with a row that is a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Enter {
-    /// Completes it and waits for arguments; so `/y` and Enter turns nothing on.
-    #[default]
-    Completes,
-    /// Runs it: no argument is required or known.
-    Runs,
 }
 
 /// The files of the workspace as received from the owner.
@@ -175,8 +160,7 @@ impl Completion {
         };
         let names_files = matches!(word.place, Place::Mention | Place::ShellWord);
         let looks = names_files && self.files.is_asked && self.files.paths.is_empty();
-        let wait = if looks { Wait::Looking } else { Wait::Nothing };
-        if rows.is_empty() && wait == Wait::Nothing {
+        if rows.is_empty() && !looks {
             self.popup = None;
             return;
         }
@@ -188,7 +172,7 @@ impl Completion {
             .and_then(|popup| popup.rows.into_iter().nth(popup.chosen))
             .and_then(|chosen| rows.iter().position(|row| row.label == chosen.label));
         let choice = if kept.is_some() { Choice::Persons } else { Choice::Ours };
-        self.popup = Some(Popup { word, rows, found, chosen: kept.unwrap_or(0), choice, wait });
+        self.popup = Some(Popup { word, rows, found, chosen: kept.unwrap_or(0), choice, looks });
     }
 }
 
@@ -297,10 +281,7 @@ fn command_rows(typed: &str, commands: &[CommandLine]) -> Vec<Row> {
             usage: command.usage.clone(),
             about: command.about.clone(),
             source: command.source.clone(),
-            enter: match command.usage.starts_with('<') || !command.args.is_empty() {
-                true => Enter::Completes,
-                false => Enter::Runs,
-            },
+            runs: !command.usage.starts_with('<') && command.args.is_empty(),
             does: Does::Writes,
         }
     };

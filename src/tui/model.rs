@@ -96,7 +96,8 @@ pub struct Model {
     pub zone: TimeZone,
     /// The wall-clock time at 0 ms.
     pub began: Timestamp,
-    pub chord: Chord,
+    /// The first key of a chord was the last one pressed.
+    pub chord_begun: bool,
     /// The panel over the transcript, which has the keys.
     pub panel: Option<Panel>,
     pub completion: Completion,
@@ -106,7 +107,8 @@ pub struct Model {
     pub find: Option<Find>,
     pub selection: Selection,
     pub batch: Batch,
-    pub side_panel: SidePanel,
+    /// The side panel is hidden even if there is room for it.
+    pub hides_side_panel: bool,
     pub mouse: MouseMode,
     /// Commands and tools, sent once by the owner, and the latest list of sessions.
     pub known: Known,
@@ -115,7 +117,7 @@ pub struct Model {
     pub thinking: Fold,
     pub turn: Option<Turn>,
     /// Whether a `!cmd` runs.
-    pub shell: Activity,
+    pub shell_runs: bool,
     pub retry: Option<Retry>,
     /// Lines entered while the turn ran and not yet taken.
     pub queue: Vec<String>,
@@ -143,22 +145,6 @@ pub enum Focus {
     Composer,
     Card,
     Transcript,
-}
-
-/// Whether the first key of a chord was the last one pressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Chord {
-    #[default]
-    None,
-    Begun,
-}
-
-/// Whether the side panel is shown if there is room for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SidePanel {
-    #[default]
-    Shown,
-    Hidden,
 }
 
 /// The owner's slash commands, and the tools whose arguments can be edited.
@@ -198,12 +184,6 @@ pub struct Code {
     pub ready: Languages,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Activity {
-    Idle,
-    Running,
-}
-
 /// The card as last laid out: the visible part of its body, and its cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CardView {
@@ -222,7 +202,8 @@ pub struct CardView {
 pub struct Turn {
     pub since_ms: u64,
     pub phase: Phase,
-    pub stop: Stop,
+    /// The user has asked it to stop.
+    pub stop_asked: bool,
     /// The number of running calls.
     pub running: usize,
     /// Bytes streamed since the provider's last count.
@@ -237,16 +218,8 @@ pub struct Turn {
     pub has_plan: bool,
     /// When something last arrived.
     pub heard_ms: u64,
-    pub void: Void,
-}
-
-/// Whether text of a reply that failed is still shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Void {
-    #[default]
-    None,
-    /// Until its repetition begins.
-    Shown,
+    /// Text of a reply that failed is still shown: until its repetition begins.
+    pub shows_void: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -259,14 +232,6 @@ pub enum Phase {
     Tools,
     /// Waits for the user's decision.
     Paused,
-}
-
-/// Whether the user has asked it to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Stop {
-    #[default]
-    No,
-    Asked,
 }
 
 impl Turn {
@@ -286,14 +251,8 @@ pub struct Retry {
     pub of: u32,
     /// The fallback model used if no retry helps.
     pub then: Option<String>,
-    pub state: RetryState,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RetryState {
-    Counting,
     /// The wait is over or was cut short.
-    Sent,
+    pub sent: bool,
 }
 
 impl Retry {
@@ -350,21 +309,21 @@ impl Model {
             keymap: setup.keymap,
             zone: TimeZone::UTC,
             began: Timestamp::UNIX_EPOCH,
-            chord: Chord::default(),
+            chord_begun: false,
             panel: None,
             completion: Completion::default(),
             recent: None,
             find: None,
             selection: Selection::default(),
             batch: Batch::default(),
-            side_panel: SidePanel::default(),
+            hides_side_panel: false,
             mouse: MouseMode::default(),
             known: Known::default(),
             code: Code::default(),
             details: Fold::Folded,
             thinking: setup.thinking,
             turn: None,
-            shell: Activity::Idle,
+            shell_runs: false,
             retry: None,
             queue: Vec::new(),
             steps: Vec::new(),
@@ -482,12 +441,12 @@ impl Model {
 
     /// Whether something can be interrupted.
     pub fn runs(&self) -> bool {
-        self.turn.is_some() || self.shell == Activity::Running
+        self.turn.is_some() || self.shell_runs
     }
 
     /// Returns the cells of the side panel with its edge; 0 if there is none.
     pub fn panel_columns(&self) -> usize {
-        if self.wants_whole_width() || self.side_panel == SidePanel::Hidden { 0 } else { self.panel_room() }
+        if self.wants_whole_width() || self.hides_side_panel { 0 } else { self.panel_room() }
     }
 
     /// Whether the content benefits from the panel's space: lists beside details, forms beside changes, and panels over
@@ -505,10 +464,7 @@ impl Model {
     /// Returns the cells of the transcript's pane. A panel over the transcript does not widen it, so that nothing is
     /// laid out again.
     pub fn pane_columns(&self) -> usize {
-        let panel = match self.side_panel {
-            SidePanel::Shown => self.panel_room(),
-            SidePanel::Hidden => 0,
-        };
+        let panel = if self.hides_side_panel { 0 } else { self.panel_room() };
         usize::from(self.columns.max(LEAST_COLUMNS)) - panel
     }
 
@@ -629,14 +585,14 @@ impl Model {
     pub fn is_busy(&self) -> bool {
         let turn = self.turn.as_ref().is_some_and(|turn| match turn.phase {
             Phase::Asking | Phase::Thinking | Phase::Answering | Phase::Tools => true,
-            Phase::Paused => turn.stop == Stop::Asked,
+            Phase::Paused => turn.stop_asked,
         });
-        turn || self.shell == Activity::Running
+        turn || self.shell_runs
     }
 
     /// Whether something runs that could go on in the background.
     pub fn runs_calls(&self) -> bool {
-        self.shell == Activity::Running || self.turn.as_ref().is_some_and(|turn| turn.phase == Phase::Tools)
+        self.shell_runs || self.turn.as_ref().is_some_and(|turn| turn.phase == Phase::Tools)
     }
 
     /// Returns why the card that has the keys does not answer at once.
@@ -659,7 +615,7 @@ impl Model {
     }
 
     fn retry_counts(&self) -> bool {
-        self.retry.as_ref().is_some_and(|retry| retry.state == RetryState::Counting)
+        self.retry.as_ref().is_some_and(|retry| !retry.sent)
     }
 
     /// Shows a short text in the status line.

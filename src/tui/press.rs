@@ -21,14 +21,6 @@ pub struct Presses {
     deferred: Option<Deferred>,
 }
 
-/// Whether a key event begins a press.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pressed {
-    Anew,
-    /// It belongs to the press before.
-    Again,
-}
-
 /// A key that is executed only if no other key follows within [`PAUSE_MS`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deferred {
@@ -54,14 +46,14 @@ impl Deferred {
 }
 
 impl Presses {
-    /// Records a key event.
-    pub fn note(&mut self, key: Key, now_ms: u64) -> Pressed {
+    /// Records a key event. Returns whether it belongs to the press before.
+    pub fn note(&mut self, key: Key, now_ms: u64) -> bool {
         let again = self.last.is_some_and(|(last, at)| last == key && now_ms < at + PAUSE_MS);
         self.last = Some((key, now_ms));
         if again && let Some((_, at)) = self.approved.as_mut().filter(|(approved, _)| *approved == key) {
             *at = now_ms;
         }
-        if again { Pressed::Again } else { Pressed::Anew }
+        again
     }
 
     /// Returns the time of the last key event; 0 before the first one.
@@ -93,10 +85,10 @@ impl Presses {
     }
 
     /// Extends the deferred key if this event belongs to the same press; otherwise returns it.
-    pub fn follow(&mut self, key: Key, pressed: Pressed, now_ms: u64) -> Followed {
+    pub fn follow(&mut self, key: Key, again: bool, now_ms: u64) -> Followed {
         match self.deferred.take() {
             None => Followed::Nothing,
-            Some(deferred) if deferred.key == key && pressed == Pressed::Again => {
+            Some(deferred) if deferred.key == key && again => {
                 let (events, due_ms) = (deferred.events + 1, now_ms + PAUSE_MS);
                 self.deferred = Some(Deferred { events, due_ms, ..deferred });
                 Followed::Repeated
@@ -137,13 +129,13 @@ mod tests {
         // The first repetition comes after the keyboard's delay, the others every 30 ms.
         for delay in [200, 250, 500, 660, 900] {
             let mut presses = Presses::default();
-            assert_eq!(presses.note(y, 0), Pressed::Anew);
+            assert!(!presses.note(y, 0));
             presses.approved(y, 0);
             let mut counted = 0;
             for now in (0..60).map(|at| delay + 30 * at) {
-                let pressed = presses.note(y, now);
-                match presses.follow(y, pressed, now) {
-                    Followed::Nothing if pressed == Pressed::Anew => {
+                let again = presses.note(y, now);
+                match presses.follow(y, again, now) {
+                    Followed::Nothing if !again => {
                         assert!(presses.may_be_held(y, now), "{delay}");
                         presses.defer(y, Question::Nothing, true, false, now);
                     }
@@ -154,7 +146,7 @@ mod tests {
             }
             let last = presses.take_due(100_000);
             assert_eq!(counted + last.map_or(0, |due| usize::from(!due.is_held())), 0, "{delay}");
-            assert_eq!(presses.note(y, 100_000), Pressed::Anew);
+            assert!(!presses.note(y, 100_000));
             assert!(!presses.may_be_held(y, 100_000));
         }
     }
@@ -165,7 +157,7 @@ mod tests {
         let mut presses = Presses::default();
         presses.note(y, 0);
         presses.approved(y, 0);
-        assert_eq!(presses.note(y, 600), Pressed::Anew);
+        assert!(!presses.note(y, 600));
         presses.defer(y, Question::Nothing, true, false, 600);
         assert_eq!(presses.take_due(899), None);
         let due = presses.take_due(900).expect("no other key followed");

@@ -42,13 +42,7 @@ pub enum Grain {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Press {
     pub spot: Spot,
-    pub moved: Moved,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moved {
-    No,
-    Yes,
+    pub moved: bool,
 }
 
 /// Presses at one place in quick succession.

@@ -9,7 +9,7 @@ use crate::stdx::text::one_line_summary;
 use crate::tool::schema::shown;
 use crate::tui::cards::Card;
 use crate::tui::composer::{Editor, Rows};
-use crate::tui::form::{Field, FieldEntry, Form, Mode, Need};
+use crate::tui::form::{Field, FieldEntry, Form, Mode};
 use crate::tui::hunks::Hunks;
 use crate::tui::keys::{Action, CardKey, Context, FormKey, Keymap, Nav};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -178,8 +178,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
             say(format!("{} valid JSON; the tool's fields are unknown", glyphs.ok), Role::Ok);
         }
         Ok(_) => {
-            let required =
-                form.mode == Mode::Fields && form.fields.iter().any(|field| field.need == Need::Required);
+            let required = form.mode == Mode::Fields && form.fields.iter().any(|field| field.required);
             let legend = if required { " · * required" } else { "" };
             say(format!("{} valid{legend}", glyphs.ok), Role::Ok);
         }
@@ -286,10 +285,7 @@ fn name(sheet: &Sheet<'_>, field: &Field, is_at: bool, columns: &Columns) -> Lin
         (false, true) => ("~", Role::Waiting),
         (false, false) => (" ", Role::Text),
     };
-    let need = match field.need {
-        Need::Required => "*",
-        Need::Optional => "",
-    };
+    let need = if field.required { "*" } else { "" };
     let name = Line::of(&field.name, if is_at { Role::Key } else { Role::Dim });
     let name = name.cut(columns.name.saturating_sub(need.len())).with(need, Role::Dim);
     let mut line = Line::of(mark, role).with(" ", Role::Text).joined(name);

@@ -119,7 +119,7 @@ impl Look {
 pub struct Cell {
     pub kind: CellKind,
     /// Whether it belongs to a reply that may still be discarded.
-    pub permanence: Permanence,
+    pub provisional: bool,
     /// The user's folding of this cell, which overrides the general one.
     fold: Option<Fold>,
     cache: Option<Cached>,
@@ -127,12 +127,6 @@ pub struct Cell {
     height: Option<usize>,
     /// Incremented each time the cell is handed out for changes.
     revision: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Permanence {
-    Kept,
-    Provisional,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -203,11 +197,11 @@ impl CellKind {
 
 impl Cell {
     pub fn new(kind: CellKind) -> Self {
-        Self { kind, permanence: Permanence::Kept, fold: None, cache: None, height: None, revision: 0 }
+        Self { kind, provisional: false, fold: None, cache: None, height: None, revision: 0 }
     }
 
     pub fn provisional(kind: CellKind) -> Self {
-        Self { permanence: Permanence::Provisional, ..Self::new(kind) }
+        Self { provisional: true, ..Self::new(kind) }
     }
 
     /// Invalidates the cached lines after a change.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Popup, Wait};
+use super::Popup;
 
 /// Rows of a popup if there is room for them.
 const MOST: usize = 8;
@@ -34,7 +34,7 @@ impl Area {
         let width = pane.min(if pane >= ROOMY { ROOMY } else { NARROW });
         let room = rows.saturating_sub(3).clamp(1, MOST);
         let shown = window(popup.rows.len(), popup.chosen, room);
-        let height = 2 + shown.len() + usize::from(popup.wait == Wait::Looking);
+        let height = 2 + shown.len() + usize::from(popup.looks);
         Self { top: rows.saturating_sub(height), height, width, shown }
     }
 

@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use super::item::{Chip, Item, LONGEST_SHOWN, clean, graphemes, number_images, pasted, written};
-use super::rows::Moved;
 use super::undo::Undo;
 use crate::frontend::images::SeenImage;
 use crate::tui::keys::{Move, TextEdit};
@@ -260,8 +259,8 @@ impl Editor {
         }
     }
 
-    /// Moves the cursor in a text that is `width` cells wide.
-    pub fn step(&mut self, to: Move, width: usize) -> Moved {
+    /// Moves the cursor in a text that is `width` cells wide. Returns `false` if it is in the outermost row already.
+    pub fn step(&mut self, to: Move, width: usize) -> bool {
         match to {
             Move::Left => self.go(self.cursor.saturating_sub(1)),
             Move::Right => self.go(self.cursor + 1),
@@ -272,7 +271,7 @@ impl Editor {
             Move::Up => return self.up(width),
             Move::Down => return self.down(width),
         }
-        Moved::Yes
+        true
     }
 
     fn delete(&mut self, at: usize) {

@@ -11,7 +11,7 @@ mod undo;
 
 pub use self::editor::{Editor, Expanded};
 pub use self::item::{Item, size};
-pub use self::rows::{Moved, Position, Rows};
+pub use self::rows::{Position, Rows};
 
 /// The draft is handed over for saving this long after a change; a kill loses at most this much.
 const DRAFT_MS: u64 = 1_000;

@@ -18,14 +18,6 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Whether a vertical move found a row to go to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moved {
-    Yes,
-    /// The cursor is already in the outermost row.
-    AtEdge,
-}
-
 /// An editor's text broken into rows of a width.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
@@ -65,21 +57,17 @@ impl Rows {
 }
 
 impl Editor {
-    pub fn up(&mut self, width: usize) -> Moved {
+    pub fn up(&mut self, width: usize) -> bool {
         let rows = Rows::of(self, width);
         match rows.cursor.row.checked_sub(1) {
             Some(row) => self.go_to_row(&rows, row),
-            None => Moved::AtEdge,
+            None => false,
         }
     }
 
-    pub fn down(&mut self, width: usize) -> Moved {
+    pub fn down(&mut self, width: usize) -> bool {
         let rows = Rows::of(self, width);
-        if rows.cursor.row + 1 < rows.rows.len() {
-            self.go_to_row(&rows, rows.cursor.row + 1)
-        } else {
-            Moved::AtEdge
-        }
+        if rows.cursor.row + 1 < rows.rows.len() { self.go_to_row(&rows, rows.cursor.row + 1) } else { false }
     }
 
     /// Moves the cursor to the item at a screen position, or the nearest one.
@@ -90,7 +78,7 @@ impl Editor {
         self.goal = None;
     }
 
-    fn go_to_row(&mut self, rows: &Rows, row: usize) -> Moved {
+    fn go_to_row(&mut self, rows: &Rows, row: usize) -> bool {
         let goal = self.goal.unwrap_or(rows.cursor.column);
         let soft = rows.rows.get(row + 1).is_some_and(|next| next.from == rows.rows[row].to);
         let ComposerRow { from, to } = rows.rows[row];
@@ -109,7 +97,7 @@ impl Editor {
         }
         self.go_keeping_goal(at);
         self.goal = Some(goal);
-        Moved::Yes
+        true
     }
 }
 

@@ -12,7 +12,7 @@ pub const LONGEST: usize = 64 * 1024;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     pub name: String,
-    pub need: Need,
+    pub required: bool,
     /// A short description of valid values.
     pub hint: String,
     /// The tool's description of the field.
@@ -27,12 +27,6 @@ pub struct Field {
     first: Option<Value>,
     /// The text of `first`.
     first_text: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
-    Required,
-    Optional,
 }
 
 /// The content of a field.
@@ -77,7 +71,7 @@ impl Field {
         }
         let mut field = Self {
             name: name.to_owned(),
-            need: rules.need,
+            required: rules.required,
             hint: hint(schema, &shape),
             about: about(rules.schema, schema),
             entry: FieldEntry::Long(0),
@@ -96,7 +90,7 @@ impl Field {
         let text = self.shape.text(value.as_ref());
         self.entry = if let Shape::Pick(choices) = &self.shape {
             let mut choices: Vec<Option<Value>> = choices.iter().cloned().map(Some).collect();
-            if self.need == Need::Optional || value.is_none() {
+            if !self.required || value.is_none() {
                 choices.push(None);
             }
             let at = choices.iter().position(|choice| *choice == value).unwrap_or(0);
@@ -129,7 +123,7 @@ impl Field {
                 if self.asked.is_some() && text == self.shape.text(self.asked.as_ref()) {
                     return Ok(self.asked.clone());
                 }
-                self.shape.value(&text, self.need)
+                self.shape.value(&text, self.required)
             }
         }
     }
@@ -182,7 +176,7 @@ impl Field {
 pub struct Rules<'a> {
     pub root: &'a Value,
     pub schema: &'a Value,
-    pub need: Need,
+    pub required: bool,
 }
 
 /// Resolves references, single `allOf`s and nullable alternatives.
@@ -262,8 +256,8 @@ impl Shape {
         }
     }
 
-    fn value(&self, text: &str, need: Need) -> Result<Option<Value>, String> {
-        if need == Need::Optional && text.is_empty() {
+    fn value(&self, text: &str, required: bool) -> Result<Option<Value>, String> {
+        if !required && text.is_empty() {
             return Ok(None);
         }
         let value = match self {

@@ -6,7 +6,7 @@ mod field;
 
 use serde_json::{Map, Value};
 
-pub use self::field::{Field, FieldEntry, LONGEST, Need, Turn};
+pub use self::field::{Field, FieldEntry, LONGEST, Turn};
 use self::field::{Rules, told};
 use crate::tool::DiffLine;
 use crate::tool::diff::diff;
@@ -105,8 +105,8 @@ impl Form {
             if fields.iter().any(|field| field.name == *name) {
                 continue;
             }
-            let need = if required.contains(&name.as_str()) { Need::Required } else { Need::Optional };
-            let rules = Rules { root, schema: known.get(name).unwrap_or(&nothing), need };
+            let required = required.contains(&name.as_str());
+            let rules = Rules { root, schema: known.get(name).unwrap_or(&nothing), required };
             fields.push(Field::new(name, rules, self.asked.get(name), now.get(name)));
         }
         self.fields = fields;

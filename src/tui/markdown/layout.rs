@@ -37,7 +37,7 @@ pub fn code_head(word: &str, page: &Page) -> Vec<Line> {
 /// Returns the lines of a piece of a code block: whole lines, and possibly the beginning of one.
 pub fn code_lines(text: &str, code: &mut Highlighter, page: &Page) -> Vec<Line> {
     let mut out = Layout { page, lines: Vec::new() };
-    out.code_lines(text, code, &page.margin, Head::None);
+    out.code_lines(text, code, &page.margin, false);
     out.lines
 }
 
@@ -101,9 +101,9 @@ impl Layout<'_> {
     }
 
     fn code(&mut self, code: &Code, margin: &Margin) {
-        let head = self.code_head(&code.word, &self.code_margin(margin));
+        let has_head = self.code_head(&code.word, &self.code_margin(margin));
         let mut highlighter = Highlighter::new(Language::named(&code.word), self.page.languages);
-        self.code_lines(&code.text, &mut highlighter, margin, head);
+        self.code_lines(&code.text, &mut highlighter, margin, has_head);
     }
 
     fn code_margin(&self, margin: &Margin) -> Margin {
@@ -111,21 +111,21 @@ impl Layout<'_> {
         self.nest(margin, &indent, &indent)
     }
 
-    fn code_head(&mut self, word: &str, margin: &Margin) -> Head {
+    fn code_head(&mut self, word: &str, margin: &Margin) -> bool {
         if word.is_empty() {
-            return Head::None;
+            return false;
         }
         let head = wrap_pieces(vec![Span::new(word, Role::Dim)], self.page.width, margin);
         self.lines.extend(head.into_iter().map(Line::ours));
-        Head::Drawn
+        true
     }
 
     /// Lays out lines of code within a margin, on a background of their own; a wrapped line is marked where it goes on.
-    fn code_lines(&mut self, text: &str, code: &mut Highlighter, outer: &Margin, head: Head) {
+    fn code_lines(&mut self, text: &str, code: &mut Highlighter, outer: &Margin, has_head: bool) {
         let mark = Line::of(self.page.glyphs.wrapped, Role::Dim).with(" ", Role::Text);
         let wrapped = self.nest(outer, &mark, &mark).rest;
         let Margin { first, rest } = self.code_margin(outer);
-        let mut before = if head == Head::Drawn { rest.clone() } else { first };
+        let mut before = if has_head { rest.clone() } else { first };
         let ink = |role| Ink::of(role).on(Ground::Code);
         for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
             let line = line.strip_suffix('\r').unwrap_or(line);
@@ -207,11 +207,4 @@ fn source_of(item: &Item, list: &List, marker: String) -> String {
         Some(Task::Done) => format!("{marker}[x] "),
         None => marker,
     }
-}
-
-/// Whether a header line was drawn for a code block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Head {
-    Drawn,
-    None,
 }

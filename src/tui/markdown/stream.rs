@@ -34,7 +34,7 @@ pub struct StreamMarkdown {
     /// The text, with line ends as `\n`.
     source: String,
     /// Whether the last piece ended with a `\r`; the next may begin with its `\n`.
-    carriage: Carriage,
+    holds_carriage: bool,
     page: Page,
     frozen: Vec<Line>,
     /// Bytes of `source` that `frozen` shows; always at the start of a line.
@@ -44,7 +44,7 @@ pub struct StreamMarkdown {
     /// Finished blocks are not looked for until `whole_lines` reaches this offset.
     next_look: usize,
     tail: Tail,
-    references: References,
+    defines_references: bool,
     /// The languages that fences have named.
     named: Languages,
     live: Vec<Line>,
@@ -52,18 +52,6 @@ pub struct StreamMarkdown {
     live_span: (usize, usize),
     /// The text after that range.
     raw: RawTail,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Carriage {
-    None,
-    Held,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum References {
-    None,
-    Defined,
 }
 
 /// How the text after the frozen part begins.
@@ -89,14 +77,14 @@ impl StreamMarkdown {
     pub fn new(page: Page) -> Self {
         Self {
             source: String::new(),
-            carriage: Carriage::None,
+            holds_carriage: false,
             page,
             frozen: Vec::new(),
             frozen_to: 0,
             whole_lines: 0,
             next_look: 0,
             tail: Tail::Block,
-            references: References::None,
+            defines_references: false,
             named: Languages::NONE,
             live: Vec::new(),
             live_span: (0, 0),
@@ -120,13 +108,13 @@ impl StreamMarkdown {
     /// Takes the next piece of text; O(length of the piece).
     pub fn push(&mut self, piece: &str) {
         let mut piece = piece;
-        if self.carriage == Carriage::Held && !piece.is_empty() {
-            self.carriage = Carriage::None;
+        if self.holds_carriage && !piece.is_empty() {
+            self.holds_carriage = false;
             self.append("\n");
             piece = piece.strip_prefix('\n').unwrap_or(piece);
         }
         if let Some(before) = piece.strip_suffix('\r') {
-            self.carriage = Carriage::Held;
+            self.holds_carriage = true;
             piece = before;
         }
         self.append(&normal(piece));
@@ -144,7 +132,7 @@ impl StreamMarkdown {
 
     /// Brings the lines up to date.
     pub fn advance(&mut self) {
-        while self.freeze_more() == Progress::Made {}
+        while self.freeze_more() {}
         self.draw_live();
     }
 
@@ -154,10 +142,10 @@ impl StreamMarkdown {
             return;
         }
         let source = std::mem::take(&mut self.source);
-        let carriage = self.carriage;
+        let holds_carriage = self.holds_carriage;
         *self = Self::new(page);
         self.push(&source);
-        self.carriage = carriage;
+        self.holds_carriage = holds_carriage;
         self.advance();
     }
 
@@ -174,12 +162,12 @@ impl StreamMarkdown {
 
     /// Ends the text and returns it with its final lines, which equal those of [`render`].
     pub fn finish(mut self) -> (String, Vec<Line>) {
-        if self.carriage == Carriage::Held {
+        if self.holds_carriage {
             // No `\n` followed, so the `\r` was a line end of its own.
-            self.carriage = Carriage::None;
+            self.holds_carriage = false;
             self.append("\n");
         }
-        while self.freeze_more() == Progress::Made {}
+        while self.freeze_more() {}
         let rest = self.source.split_off(self.frozen_to);
         match std::mem::replace(&mut self.tail, Tail::Block) {
             Tail::Fence(mut open) => {
@@ -195,13 +183,13 @@ impl StreamMarkdown {
             }
         }
         self.source.push_str(&rest);
-        if self.references == References::Defined {
+        if self.defines_references {
             self.frozen = render(&self.source, &self.page);
         }
         (self.source, self.frozen)
     }
 
-    fn freeze_more(&mut self) -> Progress {
+    fn freeze_more(&mut self) -> bool {
         match std::mem::replace(&mut self.tail, Tail::Block) {
             Tail::Fence(open) => return self.freeze_fence(open),
             tail @ (Tail::Block | Tail::Item { .. }) => self.tail = tail,
@@ -209,7 +197,7 @@ impl StreamMarkdown {
         if self.whole_lines >= self.next_look && self.whole_lines > self.frozen_to {
             return self.freeze_blocks();
         }
-        Progress::None
+        false
     }
 
     /// Returns the whole lines that are not frozen.
@@ -220,11 +208,11 @@ impl StreamMarkdown {
 
     /// Looks at the whole lines of the tail and freezes everything before its last block, and in a list
     /// everything before its last item.
-    fn freeze_blocks(&mut self) -> Progress {
+    fn freeze_blocks(&mut self) -> bool {
         let tail = self.whole_tail().to_owned();
         let outline = parse::outline(&tail);
         self.look_again();
-        let Some(last) = outline.blocks.last() else { return Progress::None };
+        let Some(last) = outline.blocks.last() else { return false };
         let (done, open) = tail.split_at(line_start(&tail, *last));
         let first_line = open.split_inclusive('\n').next().unwrap_or("");
         let fence = Fence::opened_by(first_line);
@@ -236,7 +224,7 @@ impl StreamMarkdown {
         if let Some(fence) = fence {
             self.frozen_to += first_line.len();
             self.open_fence(fence, first_line);
-            return Progress::Made;
+            return true;
         }
         if let [others @ .., last] = items.as_slice()
             && !others.is_empty()
@@ -245,7 +233,7 @@ impl StreamMarkdown {
             self.freeze_items(items, first, others.len() as u64);
         }
         self.look_again();
-        Progress::None
+        false
     }
 
     /// Schedules the next look for when the tail has grown by a quarter.
@@ -275,7 +263,7 @@ impl StreamMarkdown {
     }
 
     /// Freezes the whole lines of an open fence as they arrive.
-    fn freeze_fence(&mut self, mut open: OpenFence) -> Progress {
+    fn freeze_fence(&mut self, mut open: OpenFence) -> bool {
         let tail = self.whole_tail().to_owned();
         for line in tail.split_inclusive('\n') {
             self.frozen_to += line.len();
@@ -285,19 +273,17 @@ impl StreamMarkdown {
                 }
                 self.tail = Tail::Block;
                 self.next_look = 0;
-                return Progress::Made;
+                return true;
             }
             self.code_line(line, &mut open);
         }
         self.tail = Tail::Fence(open);
-        Progress::None
+        false
     }
 
     fn freeze(&mut self, piece: &str) {
-        let (lines, references) = self.laid_out(piece, &self.continued());
-        if references == References::Defined {
-            self.references = References::Defined;
-        }
+        let (lines, defines_references) = self.laid_out(piece, &self.continued());
+        self.defines_references |= defines_references;
         if !lines.is_empty() {
             self.frozen.extend(lines);
             self.tail = Tail::Block;
@@ -311,9 +297,8 @@ impl StreamMarkdown {
     }
 
     /// Returns the lines of the text after the frozen part, with the gap before it.
-    fn laid_out(&self, piece: &str, page: &Page) -> (Vec<Line>, References) {
+    fn laid_out(&self, piece: &str, page: &Page) -> (Vec<Line>, bool) {
         let mut parsed = parse::blocks(piece);
-        let references = if parsed.defines_references { References::Defined } else { References::None };
         let mut gap = Gap::BlankLine;
         if let Tail::Item { number, gap: before } = self.tail
             && let Some(Block::List(list)) = parsed.blocks.first_mut().map(|child| &mut child.block)
@@ -325,7 +310,7 @@ impl StreamMarkdown {
         if !lines.is_empty() && !self.frozen.is_empty() && gap == Gap::BlankLine {
             lines.insert(0, self.page.margin.rest.clone());
         }
-        (lines, references)
+        (lines, parsed.defines_references)
     }
 
     /// Adds the blank line before a block that is not the first.
@@ -370,12 +355,6 @@ impl StreamMarkdown {
         self.raw.clear();
         self.live_span = (self.frozen_to, self.source.len());
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Progress {
-    Made,
-    None,
 }
 
 /// Returns the start of the line that contains `at`.

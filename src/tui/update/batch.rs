@@ -11,7 +11,7 @@ use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::Risk;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
-use crate::tui::cards::{Card, CardPlace, Cards};
+use crate::tui::cards::{Card, Cards};
 use crate::tui::cells::CallState;
 use crate::tui::keys::ListKey;
 use crate::tui::list::{ApprovalOutcome, ListStage, OpenRows};
@@ -42,13 +42,13 @@ fn prune(model: &mut Model) {
     if batch.opened.as_ref() != cards.current().map(|card| &card.request.id) {
         batch.opened = None;
     }
-    let is_open = |card: &Card| card.place == CardPlace::Shown && !card.is_decided();
+    let is_open = |card: &Card| !card.aside && !card.is_decided();
     batch.list.retain(|id| cards.find(id).is_some_and(is_open));
 }
 
 /// Returns to the composer if the text being written lost its request, so that keys still to come reach no other card.
 fn leave_what_is_gone(model: &mut Model) {
-    let is_gone = |id: &RequestId| model.cards.find(id).is_none_or(|card| card.place == CardPlace::Aside);
+    let is_gone = |id: &RequestId| model.cards.find(id).is_none_or(|card| card.aside);
     let gone = !model.batch.writing.is_empty() && model.batch.writing.iter().all(is_gone);
     model.batch.writing = match model.cards.current() {
         _ if model.batch.list.is_refusing() => model.batch.list.refused().to_vec(),

@@ -5,7 +5,7 @@
 
 use super::{mode, panel, send};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, SessionLine};
-use crate::tui::completion::{self, Choice, Does, OpenPlace, Place, Popup, Word, word};
+use crate::tui::completion::{Choice, Does, OpenPlace, Place, Popup, Word, word};
 use crate::tui::keys::CompleteKey;
 use crate::tui::model::{Focus, Model, Suggested};
 use crate::tui::msg::Cmd;
@@ -83,9 +83,7 @@ fn meant(popup: &Popup, length: usize) -> Enter {
             let is_literal = !popup.word.text.is_empty() && label.contains(&popup.word.text.to_lowercase());
             if choice == Choice::Persons || is_literal { Enter::Does } else { Enter::Send }
         }
-        (Place::Command, _) if row.enter == completion::Enter::Runs && popup.word.to == length => {
-            Enter::AcceptAndSend
-        }
+        (Place::Command, _) if row.runs && popup.word.to == length => Enter::AcceptAndSend,
         (Place::Command, _) => Enter::Accept,
         (Place::Argument { .. }, Choice::Persons) => Enter::AcceptAndSend,
         (Place::Mention | Place::ShellWord, Choice::Persons) => Enter::Accept,

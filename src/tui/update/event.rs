@@ -9,11 +9,9 @@ use crate::frontend::rows;
 use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, Usd, UserPart};
 use crate::stdx::text::grouped;
-use crate::tui::cells::{
-    Answer, CallDraft, CallRow, CallState, Cell, CellKind, Permanence, Thinking, conversation,
-};
+use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Thinking, conversation};
 use crate::tui::keys::{Action, Context};
-use crate::tui::model::{Focus, Model, Phase, Retry, RetryState, Void};
+use crate::tui::model::{Focus, Model, Phase, Retry};
 use crate::tui::steps;
 
 pub fn take(model: &mut Model, event: Event) {
@@ -55,8 +53,7 @@ pub fn take(model: &mut Model, event: Event) {
         Event::ApprovalSettled { request, settled } => settled::take(model, &request, &settled),
         Event::Retry { class, message, wait, attempt, of, then } => {
             let since_ms = model.now_ms;
-            let state = RetryState::Counting;
-            model.retry = Some(Retry { class, message, since_ms, wait, attempt, of, then, state });
+            model.retry = Some(Retry { class, message, since_ms, wait, attempt, of, then, sent: false });
         }
         Event::FellBack { from, to, class: _, why } => fell_back(model, &from, to, &why),
         Event::Refused { why } => {
@@ -66,7 +63,7 @@ pub fn take(model: &mut Model, event: Event) {
         Event::PartialReset => {
             // It stays on the screen until something takes its place.
             if let Some(turn) = &mut model.turn {
-                turn.void = Void::Shown;
+                turn.shows_void = true;
             }
             end_live(model);
             phase(model, Phase::Asking);
@@ -143,9 +140,9 @@ fn prompted(model: &mut Model, parts: &[UserPart]) {
 /// Removes what was shown of a reply that starts again.
 fn drop_void(model: &mut Model) {
     if let Some(turn) = &mut model.turn
-        && std::mem::replace(&mut turn.void, Void::None) == Void::Shown
+        && std::mem::take(&mut turn.shows_void)
     {
-        model.transcript.retain(|cell| cell.permanence == Permanence::Kept);
+        model.transcript.retain(|cell| !cell.provisional);
     }
 }
 
@@ -209,11 +206,7 @@ fn thinking_committed(model: &mut Model, text: &str) {
         None if text.trim().is_empty() => {}
         None => {
             let shown = |kind: &CellKind| matches!(kind, CellKind::Thinking(_));
-            let folded = model
-                .transcript
-                .fresh()
-                .iter()
-                .any(|cell| cell.permanence == Permanence::Provisional && shown(&cell.kind));
+            let folded = model.transcript.fresh().iter().any(|cell| cell.provisional && shown(&cell.kind));
             if !folded {
                 model.transcript.push(Cell::provisional(CellKind::Thinking(Thinking::committed(text))));
             }
@@ -301,7 +294,7 @@ fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
 
 /// Whether a part of a reply is shown that did not arrive whole.
 fn is_cut_off(model: &Model) -> bool {
-    let is_part = |cell: &Cell| cell.permanence == Permanence::Provisional && cell.kind.is_of_reply();
+    let is_part = |cell: &Cell| cell.provisional && cell.kind.is_of_reply();
     model.transcript.fresh().iter().any(is_part)
 }
 

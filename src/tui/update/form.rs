@@ -4,7 +4,7 @@ use super::advice::unseen;
 use crate::approval::RequestId;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::form::text_width;
-use crate::tui::composer::{Editor, Moved};
+use crate::tui::composer::Editor;
 use crate::tui::form::{Form, Mode, Turn, Unturned};
 use crate::tui::keys::{Action, Context, FormKey, Keymap, Move};
 use crate::tui::model::{Focus, Model};
@@ -87,12 +87,12 @@ fn turn(model: &mut Model, turn: Turn) -> bool {
 }
 
 /// Moves a row up or down in the text, at its edge to another field.
-fn rows(model: &mut Model, step: fn(&mut Editor, usize) -> Moved, leave: fn(&mut Form)) -> bool {
+fn rows(model: &mut Model, step: fn(&mut Editor, usize) -> bool, leave: fn(&mut Form)) -> bool {
     let card_width = model.card_columns();
     let Some(form) = form_mut(model) else { return false };
     let width = text_width(form, card_width);
-    let moved = form.editor_mut().map_or(Moved::AtEdge, |editor| step(editor, width));
-    if moved == Moved::AtEdge && form.mode == Mode::Fields {
+    let moved = form.editor_mut().is_some_and(|editor| step(editor, width));
+    if !moved && form.mode == Mode::Fields {
         leave(form);
     }
     true

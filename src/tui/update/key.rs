@@ -11,17 +11,15 @@ use crate::tui::batch::Question;
 use crate::tui::cards::{CardStage, Cards};
 use crate::tui::cells::Cell;
 use crate::tui::completion::Popup;
-use crate::tui::composer::{Editor, Moved};
+use crate::tui::composer::Editor;
 use crate::tui::find::{self, Find, FindStage};
 use crate::tui::form::LONGEST;
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Binding, Context, FindKey, Move, Nav, TextEdit, Weight};
-use crate::tui::model::{
-    Chord, Focus, GOODBYE_MS, Life, Model, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS, SidePanel,
-};
+use crate::tui::model::{Focus, GOODBYE_MS, Life, Model, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS};
 use crate::tui::msg::{Cmd, MouseMode};
 use crate::tui::panel::{Help, Panel};
-use crate::tui::press::{Deferred, Followed, Pressed};
+use crate::tui::press::{Deferred, Followed};
 
 pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if !matches!(model.life, Life::Open) {
@@ -37,8 +35,8 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
         return blind(model, key, cmds);
     }
     model.auto_focus.continues = false;
-    let pressed = model.presses.note(key, model.now_ms);
-    match model.presses.follow(key, pressed, model.now_ms) {
+    let again = model.presses.note(key, model.now_ms);
+    match model.presses.follow(key, again, model.now_ms) {
         Followed::Nothing => {}
         Followed::Repeated => return,
         Followed::Other(_) if is_escape(model, key) => return,
@@ -56,7 +54,7 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
             Meaning::Command => {}
         }
     }
-    take(model, key, pressed, cmds);
+    take(model, key, again, cmds);
 }
 
 fn is_escape(model: &Model, key: Key) -> bool {
@@ -87,16 +85,13 @@ fn perform(model: &mut Model, key: Key, binding: &Binding, cmds: &mut Vec<Cmd>) 
     }
 }
 
-fn take(model: &mut Model, key: Key, pressed: Pressed, cmds: &mut Vec<Cmd>) {
-    let chord = std::mem::take(&mut model.chord);
+fn take(model: &mut Model, key: Key, again: bool, cmds: &mut Vec<Cmd>) {
+    let chord_begun = std::mem::take(&mut model.chord_begun);
     let layer = model.place().layer();
     if card::is_guarded(model) {
         return guarded(model, key, cmds);
     }
-    let second = match chord {
-        Chord::Begun => model.keymap.binding(&[Context::Chord], key),
-        Chord::None => None,
-    };
+    let second = chord_begun.then(|| model.keymap.binding(&[Context::Chord], key)).flatten();
     let binding = second.or_else(|| model.keymap.binding(layer, key));
     let action = binding.map(|row| row.action);
     select::before(model, action);
@@ -104,7 +99,7 @@ fn take(model: &mut Model, key: Key, pressed: Pressed, cmds: &mut Vec<Cmd>) {
         return model.dialogue.show_again(model.now_ms);
     }
     if binding.is_some_and(|row| row.weight == Weight::Approves) {
-        if pressed == Pressed::Again {
+        if again {
             return;
         }
         if model.presses.may_be_held(key, model.now_ms) {
@@ -308,18 +303,13 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Stash => send::stash(model),
         Action::PasteImage => image::ask(model, cmds),
         Action::EditOutside => outside::open(model, cmds),
-        Action::Chord => model.chord = Chord::Begun,
+        Action::Chord => model.chord_begun = true,
         Action::NextMode => mode::next(model, cmds),
         Action::TogglePanel if model.panel_room() == 0 => {
             let (columns, rows) = (PANEL_FROM_COLUMNS, PANEL_FROM_ROWS);
             model.say(&format!("the side panel needs {columns} columns and {rows} rows"));
         }
-        Action::TogglePanel => {
-            model.side_panel = match model.side_panel {
-                SidePanel::Shown => SidePanel::Hidden,
-                SidePanel::Hidden => SidePanel::Shown,
-            };
-        }
+        Action::TogglePanel => model.hides_side_panel = !model.hides_side_panel,
         Action::ToggleMouse => toggle_mouse(model, cmds),
     }
 }
@@ -342,10 +332,13 @@ fn go(model: &mut Model, to: Move) {
     };
     let writes = model.focus == Focus::Composer && model.find.is_none();
     let Some(editor) = editor(model) else { return };
-    match (editor.step(to, width), to) {
-        (Moved::AtEdge, Move::Up) if writes => model.composer.older(),
-        (Moved::AtEdge, Move::Down) if writes => model.composer.newer(),
-        (Moved::AtEdge | Moved::Yes, _) => {}
+    if editor.step(to, width) || !writes {
+        return;
+    }
+    match to {
+        Move::Up => model.composer.older(),
+        Move::Down => model.composer.newer(),
+        Move::Left | Move::Right | Move::WordLeft | Move::WordRight | Move::LineStart | Move::LineEnd => {}
     }
 }
 

@@ -11,7 +11,7 @@ use crate::message::{CallId, Message, ToolCall, UserPart};
 use crate::store::PastDecision;
 use crate::tui::cards::Card;
 use crate::tui::cells::{Cell, CellKind, ShellCell, conversation};
-use crate::tui::model::{Activity, Focus, Known, Model};
+use crate::tui::model::{Focus, Known, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::panel::{Help, Panel};
 use crate::tui::rule::RuleForm;
@@ -77,7 +77,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         }
         ServerMessage::ShellBegan { command, privacy } => {
             model.disarm();
-            model.shell = Activity::Running;
+            model.shell_runs = true;
             let shell = ShellCell::running(command, privacy, model.now_ms);
             model.transcript.push(Cell::new(CellKind::Shell(shell)));
         }
@@ -90,7 +90,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
             if let Some(shell) = running_shell(model) {
                 shell.end(outcome, took);
             }
-            model.shell = Activity::Idle;
+            model.shell_runs = false;
             stopped(model);
         }
         ServerMessage::Waiting { requests } => {

@@ -31,7 +31,7 @@ use super::cells::batch::BatchView;
 use super::cells::card::{Drawn, Frame, Holds, draw, prepare, prepare_detail};
 use super::cells::{self, Cell, CellKind};
 use super::markdown::Languages;
-use super::model::{CardView, Focus, HANGUP_MS, Life, Model, RetryState};
+use super::model::{CardView, Focus, HANGUP_MS, Life, Model};
 use super::msg::{Cmd, Input, Msg};
 use crate::frontend::protocol::Update;
 
@@ -125,10 +125,10 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
         model.armed_until = None;
     }
     if let Some(retry) = &mut model.retry
-        && retry.state == RetryState::Counting
+        && !retry.sent
         && retry.seconds_left(now) == 0
     {
-        retry.state = RetryState::Sent;
+        retry.sent = true;
     }
     if model.composer.draft_due().is_some_and(|due| due <= now) {
         model.save_draft(cmds);

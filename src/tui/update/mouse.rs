@@ -7,7 +7,7 @@ use crate::tui::keys::{Action, Context, Nav};
 use crate::tui::line::cells;
 use crate::tui::model::{Focus, Life, Model};
 use crate::tui::msg::{Cmd, Mouse, MouseMode, MouseWhat};
-use crate::tui::selection::{Clicks, Grain, Mark, Moved, Press};
+use crate::tui::selection::{Clicks, Grain, Mark, Press};
 use crate::tui::transcript::{Hit, PILL_TO_EDGE, Spot};
 
 /// Lines per step of the wheel.
@@ -144,7 +144,7 @@ fn press_text(model: &mut Model, spot: Spot) {
     let again = model.selection.clicks.filter(|clicks| clicks.spot == spot && now < clicks.at_ms + DOUBLE_MS);
     let count = again.map_or(1, |clicks| clicks.count % 3 + 1);
     model.selection.clicks = Some(Clicks { spot, at_ms: now, count });
-    model.selection.press = Some(Press { spot, moved: Moved::No });
+    model.selection.press = Some(Press { spot, moved: false });
     let ends = match count {
         2 => model.transcript.word_at(spot),
         3 => model.transcript.paragraph_at(spot),
@@ -186,10 +186,10 @@ fn drag(model: &mut Model, mouse: Mouse) {
     let at = row.saturating_sub(ABOVE).min(pane.saturating_sub(1));
     let column = usize::from(mouse.column).min(model.pane_columns().saturating_sub(1));
     let Some(spot) = model.transcript.nearest(at, column) else { return };
-    if spot == press.spot && press.moved == Moved::No {
+    if spot == press.spot && !press.moved {
         return;
     }
-    model.selection.press = Some(Press { moved: Moved::Yes, ..press });
+    model.selection.press = Some(Press { moved: true, ..press });
     let anchor = model.selection.mark.map_or(press.spot, |mark| mark.anchor);
     mark(model, anchor, spot);
 }

@@ -19,7 +19,7 @@ use crate::tool::builtin::{AskUser, TypedTool};
 use crate::tui::batch::awaited;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::{CallState, Cell, CellKind, call};
-use crate::tui::model::{Focus, Model, Stop};
+use crate::tui::model::{Focus, Model};
 
 /// Most calls named in such a line.
 const NAMED: usize = 2;
@@ -72,7 +72,7 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
 
 /// Returns the outcome of a call that was dropped because of another one.
 fn dropped(model: &Model, card: &Card, settled: &Settled) -> Option<(String, Tone)> {
-    let stops = model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked);
+    let stops = model.turn.as_ref().is_some_and(|turn| turn.stop_asked);
     let is_dropped = *settled == Settled::Withdrawn && !stops && !card.after.is_empty();
     is_dropped.then(|| ("cancelled: the call it runs after did not run".to_owned(), Tone::Warning))
 }

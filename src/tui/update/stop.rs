@@ -5,7 +5,7 @@ use super::{card, select};
 use crate::agent::port::Op;
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::keys::{Action, Context, Move};
-use crate::tui::model::{ARMED_MS, Activity, Focus, GOODBYE_MS, Model, RetryState, Stop};
+use crate::tui::model::{ARMED_MS, Focus, GOODBYE_MS, Model};
 use crate::tui::msg::Cmd;
 
 /// How soon the second Esc must follow the first, in milliseconds.
@@ -79,19 +79,19 @@ fn stop_beginning(cmds: &mut Vec<Cmd>) {
 fn stop(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.stopped_ms = Some(model.now_ms);
     if let Some(turn) = &mut model.turn {
-        turn.stop = Stop::Asked;
+        turn.stop_asked = true;
         cmds.push(Cmd::Send(ClientRequest::Op(Op::Interrupt)));
     }
-    if model.shell == Activity::Running {
+    if model.shell_runs {
         cmds.push(Cmd::Send(ClientRequest::StopShell));
     }
 }
 
 pub fn retry_now(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if let Some(retry) = &mut model.retry
-        && retry.state == RetryState::Counting
+        && !retry.sent
     {
-        retry.state = RetryState::Sent;
+        retry.sent = true;
         cmds.push(Cmd::Send(ClientRequest::Op(Op::RetryNow)));
     }
 }

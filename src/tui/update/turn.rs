@@ -1,6 +1,6 @@
 //! The course of a turn: its phase, begin and end, and its notes in the transcript.
 
-use crate::tui::cells::{Cell, CellKind, Permanence};
+use crate::tui::cells::{Cell, CellKind};
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Model, Phase, Turn};
 
@@ -32,7 +32,7 @@ pub fn rest(model: &mut Model) {
 /// Keeps the shown parts of the reply: they can no longer be discarded.
 pub fn keep(model: &mut Model) {
     for cell in model.transcript.fresh_mut() {
-        cell.permanence = Permanence::Kept;
+        cell.provisional = false;
     }
 }
 

@@ -4,7 +4,7 @@ use crate::stdx::text::one_line_summary;
 use crate::tui::boxed::Boxed;
 use crate::tui::keys::{Action, Context};
 use crate::tui::line::Line;
-use crate::tui::model::{Model, Retry, RetryState};
+use crate::tui::model::{Model, Retry};
 use crate::tui::theme::Role;
 
 /// Rows of the box.
@@ -42,11 +42,10 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
     let stop =
         Line::of(model.keymap.shown(Context::Global, Action::Escape), Role::Key).with(" stop", Role::Dim);
     let now = model.keymap.shown(Context::Global, Action::RetryNow);
-    let keys = match retry.state {
-        RetryState::Counting if !now.is_empty() => {
-            Line::of(now, Role::Key).with(format!(" now {} ", glyphs.dot), Role::Dim).joined(stop)
-        }
-        RetryState::Counting | RetryState::Sent => stop,
+    let keys = if retry.sent || now.is_empty() {
+        stop
+    } else {
+        Line::of(now, Role::Key).with(format!(" now {} ", glyphs.dot), Role::Dim).joined(stop)
     };
     let mut boxed = Boxed::new(glyphs, width, head, Line::of(count(model, retry), Role::Waiting));
     boxed.push(bar(model, retry));
@@ -69,10 +68,7 @@ fn outlook(retry: &Retry, width: usize) -> String {
 /// Returns the progress bar of the wait.
 fn bar(model: &Model, retry: &Retry) -> Line {
     let whole = u64::try_from(retry.wait.as_millis()).unwrap_or(u64::MAX).max(1);
-    let gone = match retry.state {
-        RetryState::Counting => model.now_ms.saturating_sub(retry.since_ms).min(whole),
-        RetryState::Sent => whole,
-    };
+    let gone = if retry.sent { whole } else { model.now_ms.saturating_sub(retry.since_ms).min(whole) };
     // At most `PARTS`, because `gone` is at most `whole`.
     let full = (gone.saturating_mul(PARTS as u64) / whole) as usize;
     let [on, off] = model.glyphs.bar;
@@ -85,10 +81,10 @@ fn message(retry: &Retry, width: usize) -> String {
 
 fn count(model: &Model, retry: &Retry) -> String {
     let which = format!("retry {} of {}", retry.attempt, retry.of);
-    match retry.state {
-        RetryState::Counting => format!("{which} in {}", clock(retry.seconds_left(model.now_ms))),
-        RetryState::Sent => format!("{which}, sent"),
+    if retry.sent {
+        return format!("{which}, sent");
     }
+    format!("{which} in {}", clock(retry.seconds_left(model.now_ms)))
 }
 
 /// Formats seconds as `m:ss`.

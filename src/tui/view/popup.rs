@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::tui::boxed::{Boxed, column};
-use crate::tui::completion::{Place, Popup, ROOMY, Row, Wait};
+use crate::tui::completion::{Place, Popup, ROOMY, Row};
 use crate::tui::fuzzy::marked;
 use crate::tui::line::{Ink, Line, cells};
 use crate::tui::model::Model;
@@ -13,17 +13,14 @@ use crate::tui::theme::Role;
 pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     let Some((popup, area)) = model.popup(rows) else { return Vec::new() };
     let (width, shown) = (area.width, area.shown);
-    let count = match popup.wait {
-        Wait::Looking => "looking…".to_owned(),
-        Wait::Nothing => format!("{}-{} of {}", shown.start + 1, shown.end, popup.found),
-    };
+    let count = format!("{}-{} of {}", shown.start + 1, shown.end, popup.found);
     let title = Line::of(title(popup), Role::Heading);
     let mut boxed = Boxed::new(model.glyphs, width, title, Line::new());
     let widths = Widths::of(&popup.rows[shown.clone()], boxed.room());
     for at in shown {
         boxed.push(row(model, popup, at, &widths));
     }
-    if popup.wait == Wait::Looking {
+    if popup.looks {
         boxed.push(Line::of("  loading…", Role::Dim));
         return boxed.end(Line::new(), Line::new());
     }

@@ -9,7 +9,7 @@ use crate::tui::cells::call::{seconds, subject};
 use crate::tui::cells::{CallRow, CellKind};
 use crate::tui::keys::{Action, Context};
 use crate::tui::line::Line;
-use crate::tui::model::{Activity, Focus, Model, PANEL, Phase, Turn};
+use crate::tui::model::{Focus, Model, PANEL, Phase, Turn};
 use crate::tui::steps::StepState;
 use crate::tui::theme::Role;
 
@@ -99,7 +99,7 @@ fn now(model: &Model) -> Vec<Line> {
         lines.push(going(&format!("{spinner} {}", one_line_summary(&what, INNER)), *took));
     }
     lines.extend(more(running.len()));
-    if model.shell == Activity::Running {
+    if model.shell_runs {
         lines.push(entry(&format!("{spinner} your command"), Role::Text));
     }
     if let Some(retry) = &model.retry {

@@ -12,7 +12,7 @@ use crate::tui::keys::{
 };
 use crate::tui::line::Line;
 use crate::tui::list::REASON_HINTS;
-use crate::tui::model::{Activity, Focus, Life, Model, Phase, RetryState, Stop, Turn};
+use crate::tui::model::{Focus, Life, Model, Phase, Turn};
 use crate::tui::theme::Role;
 
 pub fn line(model: &Model) -> Line {
@@ -174,7 +174,7 @@ fn hints(model: &Model) -> (String, Role) {
         card_hints(model)
     } else if model.recent.is_some() {
         model.keymap.status(RECENT)
-    } else if model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked) {
+    } else if model.turn.as_ref().is_some_and(|turn| turn.stop_asked) {
         return ("stopping…".to_owned(), Role::Waiting);
     } else if model.retry.is_some() {
         model.keymap.status(RETRYING)
@@ -194,7 +194,7 @@ fn hints(model: &Model) -> (String, Role) {
         model.keymap.status(if model.look().thinking == Fold::Folded { THINKING } else { THINKING_OPEN })
     } else if model.turn.is_some() {
         model.keymap.status(RUNNING)
-    } else if model.shell == Activity::Running {
+    } else if model.shell_runs {
         model.keymap.status(&[(Context::Global, &[Action::Interrupt], " stop the command")])
     } else if let Some(owner) = model.header.as_ref().and_then(|header| header.read_only.as_ref()) {
         return (format!("read-only: {owner}"), Role::Waiting);
@@ -235,14 +235,12 @@ fn activity(model: &Model) -> Line {
             line = line.with(format!("{number} of {total}  "), Role::Text);
         }
     } else if let Some(retry) = &model.retry {
-        let left = match retry.state {
-            RetryState::Counting => super::banner::clock(retry.seconds_left(model.now_ms)),
-            RetryState::Sent => "again".to_owned(),
-        };
+        let seconds = retry.seconds_left(model.now_ms);
+        let left = if retry.sent { "again".to_owned() } else { super::banner::clock(seconds) };
         line = line.with(format!("{} {left}  ", model.glyphs.retry), Role::Waiting);
     } else if let Some(turn) = &model.turn {
         line = turn_line(model, turn);
-    } else if model.shell == Activity::Running {
+    } else if model.shell_runs {
         line = line.with(format!("{} command  ", model.look().spinner()), Role::Tool);
     }
     if model.composer.has_stash() && model.columns >= 60 {

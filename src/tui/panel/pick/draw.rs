@@ -4,7 +4,7 @@ use super::{List, Pick, Preview, Purpose, Scope};
 use crate::frontend::protocol::{LoginWhy, SessionLine};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tui::boxed::{Boxed, column};
-use crate::tui::completion::{Wait, window};
+use crate::tui::completion::window;
 use crate::tui::composer::Rows;
 use crate::tui::fuzzy::{Like, Query, marked};
 use crate::tui::keys::{Action, Context, PickKey};
@@ -103,12 +103,11 @@ fn count(pick: &Pick) -> Line {
         Scope::All => "everywhere",
         Scope::Here => "this folder",
     };
-    let words = match pick.wait {
-        Wait::Looking if matches!(pick.list, List::Models { .. }) => {
-            format!("{} of {} so far…", pick.found.len(), pick.total())
-        }
-        Wait::Looking => "loading…".to_owned(),
-        Wait::Nothing => format!("{} of {}", pick.found.len(), pick.total()),
+    let found = format!("{} of {}", pick.found.len(), pick.total());
+    let words = match pick.list {
+        _ if !pick.looks => found,
+        List::Models { .. } => format!("{found} so far…"),
+        List::Earlier(_) | List::Sessions { .. } | List::Services { .. } => "loading…".to_owned(),
     };
     match pick.list {
         List::Earlier(_) | List::Sessions { .. } => {}
@@ -174,7 +173,7 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
 
 fn nothing(screen: &Screen<'_>, pick: &Pick) -> String {
     let words = match (&pick.list, pick.total(), pick.scope) {
-        (_, 0, _) if pick.wait == Wait::Looking => "loading…",
+        (_, 0, _) if pick.looks => "loading…",
         (List::Sessions { said, .. }, ..) if said.is_looking() => "looking…",
         (List::Earlier(_), 0, _) => "No prompts yet.",
         (List::Sessions { .. }, 0, _) => "No other sessions yet.",

@@ -16,7 +16,6 @@ use crate::frontend::protocol::{
 };
 use crate::history::SessionId;
 use crate::tui::cells::Look;
-use crate::tui::completion::Wait;
 use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{Like, Query};
 use crate::tui::keys::{Action, CHOOSE, Context, Keymap, PickKey, StatusHint};
@@ -57,7 +56,7 @@ pub struct Pick {
     pub found: Vec<usize>,
     /// The index into `found`.
     pub chosen: usize,
-    pub wait: Wait,
+    pub looks: bool,
     /// Why the last choice failed.
     pub trouble: Option<String>,
 }
@@ -143,7 +142,7 @@ impl PanelState for Pick {
         match (query, answer, &mut self.list) {
             (_, QueryAnswer::Earlier { lines }, _) => self.tell_earlier(lines),
             // What was entered in this session stays listed.
-            (ClientQuery::Earlier, QueryAnswer::Failed, _) => self.wait = Wait::Nothing,
+            (ClientQuery::Earlier, QueryAnswer::Failed, _) => self.looks = false,
             (
                 ClientQuery::Preview { session },
                 QueryAnswer::Preview { messages },
@@ -200,7 +199,7 @@ impl PanelState for Pick {
 impl Pick {
     /// Lists earlier lines: those known here, until the owner sends all.
     pub fn earlier<'a>(known: impl Iterator<Item = &'a str>) -> Self {
-        let mut pick = Self::of(List::Earlier(Vec::new()), Wait::Looking);
+        let mut pick = Self::of(List::Earlier(Vec::new()), true);
         pick.list = List::Earlier(each_once(known, Vec::new()));
         pick.filter();
         pick
@@ -210,7 +209,7 @@ impl Pick {
     pub fn sessions(sessions: Vec<SessionLine>, query: &str) -> Self {
         let here = sessions.iter().any(|session| session.here);
         let list = List::Sessions { sessions, preview: Box::default(), said: Said::default() };
-        let mut pick = Self::of(list, Wait::Nothing);
+        let mut pick = Self::of(list, false);
         pick.scope = if here { Scope::Here } else { Scope::All };
         pick.query.insert(query);
         pick.filter();
@@ -219,7 +218,7 @@ impl Pick {
 
     /// Lists services that can be set up.
     pub fn services(services: Vec<ServiceLine>, why: LoginWhy) -> Self {
-        let mut pick = Self::of(List::Services { services, why }, Wait::Nothing);
+        let mut pick = Self::of(List::Services { services, why }, false);
         pick.filter();
         pick
     }
@@ -227,8 +226,8 @@ impl Pick {
     /// Lists models; the one in use is chosen first.
     pub fn models(models: Vec<ModelLine>, purpose: Purpose) -> Self {
         let current = models.iter().position(|line| line.current).unwrap_or_default();
-        let wait = if purpose == Purpose::Switch { Wait::Looking } else { Wait::Nothing };
-        let mut pick = Self::of(List::Models { models, purpose, failed: Vec::new() }, wait);
+        let looks = purpose == Purpose::Switch;
+        let mut pick = Self::of(List::Models { models, purpose, failed: Vec::new() }, looks);
         pick.filter();
         pick.chosen = current;
         pick
@@ -240,14 +239,14 @@ impl Pick {
         let chosen = self.found.get(self.chosen).and_then(|at| models.get(*at)).map(|line| line.name.clone());
         (*models, *failed) = (told, reasons);
         let at = models.iter().position(|line| Some(&line.name) == chosen.as_ref());
-        self.wait = if pending > 0 { Wait::Looking } else { Wait::Nothing };
+        self.looks = pending > 0;
         self.asked_anew();
         self.chosen = self.found.iter().position(|found| Some(*found) == at).unwrap_or(0);
     }
 
-    fn of(list: List, wait: Wait) -> Self {
+    fn of(list: List, looks: bool) -> Self {
         let query = Editor::default();
-        Self { list, query, scope: Scope::All, found: Vec::new(), chosen: 0, wait, trouble: None }
+        Self { list, query, scope: Scope::All, found: Vec::new(), chosen: 0, looks, trouble: None }
     }
 
     /// Takes the lines of all sessions. Lines known only to this process come first.
@@ -255,7 +254,7 @@ impl Pick {
         let List::Earlier(lines) = &mut self.list else { return };
         let known = std::mem::take(lines);
         *lines = each_once(known.iter().map(|line| line.text.as_str()), told);
-        self.wait = Wait::Nothing;
+        self.looks = false;
         self.filter();
     }
 
@@ -449,7 +448,7 @@ mod tests {
         pick.go(1);
         pick.tell_earlier(told(&[("z", false), ("b", true), ("a", true)]));
         assert_eq!(shown(&pick), ["own", "z", "b", "a"]);
-        assert_eq!(pick.wait, Wait::Nothing);
+        assert!(!pick.looks);
         pick.turn_scope();
         assert_eq!(shown(&pick), ["own", "b", "a"]);
         pick.turn_scope();
