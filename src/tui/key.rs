@@ -1,4 +1,4 @@
-//! A pressed key as a plain value, and its written form (`<c-c>`, `<ret>`, `x`).
+//! A pressed key as a plain value, and its name.
 //!
 //! Independent of the terminal library: the shell converts terminal events. Tests and the key table write
 //! keys as text. Called by every part of the screen that reacts to keys.
@@ -132,98 +132,9 @@ impl fmt::Display for Key {
     }
 }
 
-/// Why a key string cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KeyStringError {
-    #[error("`<{0}` has no closing `>`; a literal `<` is written `<lt>`")]
-    Unclosed(String),
-    #[error("unknown key `<{0}>`; write e.g. <ret>, <esc>, <c-c>, <a-left>, <s-ret>")]
-    Unknown(String),
-}
-
-/// Reads a key string: a character means itself, `<name>` a named key, `<c-x>`, `<a-x>` and `<s-x>` held
-/// Ctrl, Alt and Shift (combined as in `<c-s-left>`), `<lt>` means `<`.
-pub fn parse_keys(text: &str) -> Result<Vec<Key>, KeyStringError> {
-    let mut keys = Vec::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let after = rest.split_at(c.len_utf8()).1;
-        if c != '<' {
-            keys.push(if c == '\n' { Key::plain(Code::Enter) } else { Key::char(c) });
-            rest = after;
-            continue;
-        }
-        let (name, after) =
-            after.split_once('>').ok_or_else(|| KeyStringError::Unclosed(after.to_owned()))?;
-        keys.push(named(name).ok_or_else(|| KeyStringError::Unknown(name.to_owned()))?);
-        rest = after;
-    }
-    Ok(keys)
-}
-
-fn named(name: &str) -> Option<Key> {
-    let mut mods = Mods::NONE;
-    let mut rest = name;
-    loop {
-        let (held, after) = match (rest.get(..2), rest.get(2..)) {
-            (Some("c-"), Some(after)) => (Mods::CTRL, after),
-            (Some("a-"), Some(after)) => (Mods::ALT, after),
-            (Some("s-"), Some(after)) => (Mods::SHIFT, after),
-            _ => break,
-        };
-        if after.is_empty() {
-            break;
-        }
-        mods = mods.with(held);
-        rest = after;
-    }
-    if rest == "lt" {
-        return Some(Key { code: Code::Char('<'), mods });
-    }
-    if let Some((code, ..)) = NAMES.iter().find(|(_, _, short)| *short == rest) {
-        return Some(Key { code: *code, mods });
-    }
-    if let Some(number) = rest.strip_prefix('f').and_then(|number| number.parse().ok())
-        && (1..=12).contains(&number)
-    {
-        return Some(Key { code: Code::F(number), mods });
-    }
-    let mut chars = rest.chars();
-    match (chars.next(), chars.next()) {
-        (Some(c), None) => Some(Key { code: Code::Char(c), mods }),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn key_strings_are_read() {
-        let shift_left = Key::held(Mods::CTRL.with(Mods::SHIFT), Code::Left);
-        let cases: &[(&str, &[Key])] = &[
-            ("", &[]),
-            ("hé", &[Key::char('h'), Key::char('é')]),
-            ("<ret>", &[Key::plain(Code::Enter)]),
-            ("\n", &[Key::plain(Code::Enter)]),
-            ("a<c-c>", &[Key::char('a'), Key::ctrl('c')]),
-            ("<a-ret>", &[Key::held(Mods::ALT, Code::Enter)]),
-            ("<c-s-left>", &[shift_left]),
-            ("<lt><c-->", &[Key::char('<'), Key::ctrl('-')]),
-            ("<space>", &[Key::char(' ')]),
-            ("<f2>f", &[Key::plain(Code::F(2)), Key::char('f')]),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(parse_keys(text).as_deref(), Ok(*expected), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn wrong_key_strings_are_refused() {
-        assert_eq!(parse_keys("a<ret"), Err(KeyStringError::Unclosed("ret".into())));
-        assert_eq!(parse_keys("<nope>"), Err(KeyStringError::Unknown("nope".into())));
-    }
 
     #[test]
     fn keys_are_shown_as_people_write_them() {

@@ -1,8 +1,8 @@
-//! A key as written in a settings file: `Ctrl+X`, `Alt+Enter`, `F2`, `y`, or as in key strings, `<c-x>`. Pure. A key
+//! A key as written in a settings file: `Ctrl+X`, `Alt+Enter`, `F2`, `y`, or in brackets, `<c-x>`. Pure. A key
 //! that no terminal sends is rejected with an alternative.
 
 use crate::stdx::text::nearest;
-use crate::tui::key::{Code, Key, Mods, NAMES, parse_keys};
+use crate::tui::key::{Code, Key, Mods, NAMES};
 
 /// Why a text is no valid key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,11 +37,12 @@ const ALIASES: [(&str, Code); 10] = [
     ("lt", Code::Char('<')),
 ];
 
-const HELD: [(&str, Mods); 8] = [
+const HELD: [(&str, Mods); 9] = [
     ("ctrl", Mods::CTRL),
     ("control", Mods::CTRL),
     ("c", Mods::CTRL),
     ("alt", Mods::ALT),
+    ("a", Mods::ALT),
     ("meta", Mods::ALT),
     ("option", Mods::ALT),
     ("shift", Mods::SHIFT),
@@ -69,14 +70,13 @@ fn read(text: &str) -> Result<Key, WrittenKeyError> {
     if text.is_empty() {
         return Err(WrittenKeyError::Empty);
     }
-    if text.len() > 1 && text.starts_with('<') {
-        return match parse_keys(text).as_deref() {
-            Ok([key]) => Ok(*key),
-            Ok(_) => Err(WrittenKeyError::Several(text.to_owned())),
-            Err(_) => Err(WrittenKeyError::Unknown { written: text.to_owned(), nearest: None }),
-        };
-    }
-    let (mods, name) = held(text)?;
+    let (inner, between) = match text.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
+        Some((inner, "")) => (inner, '-'),
+        Some(_) => return Err(WrittenKeyError::Several(text.to_owned())),
+        None => (text, '+'),
+    };
+    let (mods, name) = held(inner, between)
+        .ok_or_else(|| unknown(text, Mods::NONE, inner.rsplit(between).next().unwrap_or(inner)))?;
     let code = code(name).ok_or_else(|| unknown(text, mods, name))?;
     match code {
         Code::Char(c) => letter(text, mods, c),
@@ -84,20 +84,18 @@ fn read(text: &str) -> Result<Key, WrittenKeyError> {
     }
 }
 
-/// Returns the modifiers before the last part, and that part, which may itself be a `+`.
-fn held(text: &str) -> Result<(Mods, &str), WrittenKeyError> {
-    let (before, name) = match text.strip_suffix('+') {
-        Some(before) => (before.strip_suffix('+'), "+"),
-        None => text.rsplit_once('+').map_or((None, text), |(before, name)| (Some(before), name)),
+/// Returns the modifiers before the last part, and that part, which may itself be the separator.
+fn held(text: &str, between: char) -> Option<(Mods, &str)> {
+    let Some(last) = text.strip_suffix(between).unwrap_or(text).rfind(between) else {
+        return Some((Mods::NONE, text));
     };
+    let (before, name) = text.split_at(last);
     let mut mods = Mods::NONE;
-    for part in before.into_iter().flat_map(|before| before.split('+')) {
+    for part in before.split(between) {
         let part = part.trim();
-        let known = HELD.iter().find(|(name, _)| name.eq_ignore_ascii_case(part));
-        let (_, one) = known.ok_or_else(|| unknown(text, Mods::NONE, name))?;
-        mods = mods.with(*one);
+        mods = mods.with(HELD.iter().find(|(name, _)| name.eq_ignore_ascii_case(part))?.1);
     }
-    Ok((mods, name.trim()))
+    Some((mods, name.strip_prefix(between).unwrap_or(name).trim()))
 }
 
 fn code(name: &str) -> Option<Code> {
@@ -168,6 +166,13 @@ mod tests {
             ("Ctrl+Shift+Left", held(Mods::CTRL.with(Mods::SHIFT), Code::Left)),
             ("pagedown", Key::plain(Code::PageDown)),
             ("é", Key::char('é')),
+            ("<ret>", Key::plain(Code::Enter)),
+            ("<c-s-left>", held(Mods::CTRL.with(Mods::SHIFT), Code::Left)),
+            ("<lt>", Key::char('<')),
+            ("<c-->", Key::ctrl('-')),
+            ("<->", Key::char('-')),
+            ("<space>", Key::char(' ')),
+            ("<f2>", Key::plain(Code::F(2))),
         ] {
             assert_eq!(parse_key(text), Ok(key), "{text:?}");
         }
@@ -191,6 +196,13 @@ mod tests {
                 "Ctrl+Entr",
                 "`Ctrl+Entr` is not a key (did you mean `Ctrl+Enter`?); write e.g. Ctrl+X, Alt+Enter, F2 or y",
             ),
+            ("<nope>", "`<nope>` is not a key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
+            ("<c-x>y", "`<c-x>y` is several keys; write each one separately: [\"Ctrl+X\", \"F2\"]"),
+            (
+                "<c-entr>",
+                "`<c-entr>` is not a key (did you mean `Ctrl+Enter`?); write e.g. Ctrl+X, Alt+Enter, F2 or y",
+            ),
+            ("Ctrl+", "`Ctrl+` is not a key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
             ("F13", "`F13` is not a key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
             ("Hyper+x", "`Hyper+x` is not a key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
             ("Ctrl+I", "terminals send Ctrl+I as Tab; choose another key"),

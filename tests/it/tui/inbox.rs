@@ -15,7 +15,7 @@ use co::tui::theme::Glyphs;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui::kit::{Screen, asked, at_all_sizes, diff_request, header, id, shell_request};
+use crate::tui::kit::{Screen, asked, at_all_sizes, diff_request, header, id, parse_keys, shell_request};
 
 /// A session of the list: its id, title, folder and who has it.
 type Of = (&'static str, &'static str, &'static str, Holder);
@@ -122,7 +122,7 @@ impl Screen {
 
     /// Keys with the owner's answers between them.
     fn at(mut self, keys: &str) -> Self {
-        for key in co::tui::key::parse_keys(keys).unwrap() {
+        for key in parse_keys(keys) {
             self.feed(Input::Key(key));
             self.feed(Input::Frame);
             self.answer();

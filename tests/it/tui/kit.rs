@@ -9,8 +9,8 @@ use co::frontend::protocol::{
 use co::history::SessionId;
 use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use co::tool::{Access, CallPlan, DiffKind, DiffLine, Preview, Risk, Undo};
-use co::tui::key::{Code, Key, parse_keys};
-use co::tui::keys::Keymap;
+use co::tui::key::{Code, Key};
+use co::tui::keys::{Keymap, parse_key};
 use co::tui::msg::{Mouse, MouseWhat};
 use co::tui::theme::Glyphs;
 use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, SandboxPaths, Setup, Theme, update, view};
@@ -29,6 +29,25 @@ pub fn at_all_sizes(draw: impl Fn(Screen) -> String) -> String {
         format!("{title}\n{}", draw(Screen::open(columns, rows)))
     };
     SIZES.map(one).concat()
+}
+
+/// Reads the keys of a test: characters, and names in brackets, as in `hi<ret><c-c>`.
+pub fn parse_keys(text: &str) -> Vec<Key> {
+    let mut keys = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let name = match rest.split_once('>') {
+            Some((name, _)) if c == '<' => format!("{name}>"),
+            _ => c.to_string(),
+        };
+        rest = rest.split_at(name.len()).1;
+        keys.push(match name.as_str() {
+            "\n" => Key::plain(Code::Enter),
+            _ if name.len() == c.len_utf8() => Key::char(c),
+            _ => parse_key(&name).unwrap(),
+        });
+    }
+    keys
 }
 
 pub struct Screen {
@@ -78,7 +97,7 @@ impl Screen {
     }
 
     pub fn press(&mut self, keys: &str) {
-        for key in parse_keys(keys).unwrap() {
+        for key in parse_keys(keys) {
             self.feed(Input::Key(key));
             self.feed(Input::Frame);
         }

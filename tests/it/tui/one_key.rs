@@ -7,12 +7,11 @@ use co::frontend::protocol::{ClientQuery, ClientRequest};
 use co::message::{Source, ToolName};
 use co::tool::{Access, DiffKind, DiffLine, Preview, Risk};
 use co::tui::Input;
-use co::tui::key::parse_keys;
 use co::tui::model::Focus;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui::kit::{Screen, asked, at_all_sizes, decided, diff_request, id, shell_request};
+use crate::tui::kit::{Screen, asked, at_all_sizes, decided, diff_request, id, parse_keys, shell_request};
 
 fn settled(number: u32) -> Event {
     let settled = Settled::Decided { approval: Approval::yes(), by: Decider::Tui };
@@ -265,7 +264,7 @@ proptest! {
             if at == arrives {
                 screen = screen.asked(shell_request(2, "two", risk));
             }
-            for key in parse_keys(key).unwrap() {
+            for key in parse_keys(key) {
                 screen.feed(Input::Key(key));
             }
             screen = screen.wait(*pause);
