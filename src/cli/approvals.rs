@@ -17,7 +17,6 @@ use serde::Serialize;
 
 use self::typed::{Approvals, Decide};
 use super::args::Flags;
-use super::console::Console;
 use super::error::Result;
 use crate::app::open_store_for_lists;
 use crate::approval::Approval;
@@ -31,37 +30,26 @@ struct CommandContext<'a> {
     store: Store,
     settings: Settings,
     world: &'a World,
-    console: &'a mut Console,
 }
 
-pub(super) async fn run(what: Approvals, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: Approvals, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let store = open_store_for_lists(world, &settings).await?;
     store.expire_due().await?;
-    let mut context = CommandContext { store, settings, world, console };
+    let context = CommandContext { store, settings, world };
     match what.what.unwrap_or(Decide::List(what.listed)) {
-        Decide::List(listed) => list::run(&mut context, listed).await,
-        Decide::Show { id, json } => show::run(&mut context, id, format(json)).await,
-        Decide::Yes(yes) => decide::yes(&mut context, yes).await,
+        Decide::List(listed) => list::run(&context, listed).await,
+        Decide::Show { id, json } => show::run(&context, id, json).await,
+        Decide::Yes(yes) => decide::yes(&context, yes).await,
         Decide::No { ids, all, note, json } => {
             let reason = note.filter(|note| !note.trim().is_empty());
             let ids = if all { decide::undecided(&context).await? } else { ids };
-            decide::all(&mut context, &ids, &Approval::Deny { reason }, format(json)).await
+            decide::all(&context, &ids, &Approval::Deny { reason }, json).await
         }
-        Decide::Later { ids, json } => decide::all(&mut context, &ids, &Approval::Later, format(json)).await,
-        Decide::Edit { id, note } => edit::run(&mut context, &id, note).await,
-        Decide::Watch { json } => watch::run(&mut context, format(json)).await,
+        Decide::Later { ids, json } => decide::all(&context, &ids, &Approval::Later, json).await,
+        Decide::Edit { id, note } => edit::run(&context, &id, note).await,
+        Decide::Watch { json } => watch::run(&context, json).await,
     }
-}
-
-#[derive(Clone, Copy)]
-enum Format {
-    Words,
-    Json,
-}
-
-fn format(json: bool) -> Format {
-    if json { Format::Json } else { Format::Words }
 }
 
 /// A request in the form for programs.

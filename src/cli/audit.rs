@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use self::words::{in_short, in_words};
 use super::args::{Audit, AuditWhat, Flags};
-use super::console::Console;
+use super::console;
 use super::day::begin;
 use super::error::{CliError, Result};
 use super::table::table;
@@ -22,25 +22,25 @@ const FEWEST_DIGITS: usize = 8;
 /// The most rows shown about one call; no call has that many.
 const OF_ONE_CALL: usize = 1_000;
 
-pub(super) async fn run(what: Audit, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: Audit, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let store = open_store_for_lists(world, &loaded.settings).await?;
     match &what.what {
-        None => list(&what, &store, console).await,
-        Some(AuditWhat::Show { id, json: true }) => console.json(&about(&store, id).await?),
+        None => list(&what, &store).await,
+        Some(AuditWhat::Show { id, json: true }) => console::json(&about(&store, id).await?),
         Some(AuditWhat::Show { id, json: false }) => {
             let rows = about(&store, id).await?;
-            console.out(&in_words(&rows, &system_zone()))
+            console::out(&in_words(&rows, &system_zone()))
         }
         Some(AuditWhat::Verify { head, json }) => {
             let head = head.as_deref().map(digits).transpose()?;
-            verify(&store, head, *json, console).await
+            verify(&store, head, *json).await
         }
-        Some(AuditWhat::Prune { before }) => prune(before, &store, console).await,
+        Some(AuditWhat::Prune { before }) => prune(before, &store).await,
     }
 }
 
-async fn list(what: &Audit, store: &Store, console: &mut Console) -> Result<()> {
+async fn list(what: &Audit, store: &Store) -> Result<()> {
     let zone = system_zone();
     let session = match &what.session {
         Some(prefix) => Some(store.find_session(prefix).await?),
@@ -52,14 +52,14 @@ async fn list(what: &Audit, store: &Store, console: &mut Console) -> Result<()> 
     let narrowed = filter != AuditFilter::default();
     let rows = store.audit_rows(filter, what.last).await?;
     if what.json {
-        return console.json(&rows);
+        return console::json(&rows);
     }
     if rows.is_empty() {
         let words = if narrowed { "No matching audit rows." } else { "The audit is still empty." };
-        return console.out(&format!("{words}\n"));
+        return console::out(&format!("{words}\n"));
     }
     let lines: Vec<[String; 7]> = rows.iter().map(|row| in_short(row, &zone)).collect();
-    console.out(&table(["NO", "WHEN", "TOOL", "WHAT", "WHO", "REQUEST", "SESSION"], &lines))
+    console::out(&table(["NO", "WHEN", "TOOL", "WHAT", "WHO", "REQUEST", "SESSION"], &lines))
 }
 
 /// Returns the rows about the one call that `id` means: the number of a row in the list, or the beginning of
@@ -108,7 +108,7 @@ fn digits(head: &str) -> Result<String> {
     )))
 }
 
-async fn verify(store: &Store, head: Option<String>, json: bool, console: &mut Console) -> Result<()> {
+async fn verify(store: &Store, head: Option<String>, json: bool) -> Result<()> {
     let check = store.verify_audit(head).await?;
     let pruned = match check.pruned {
         0 => String::new(),
@@ -117,10 +117,10 @@ async fn verify(store: &Store, head: Option<String>, json: bool, console: &mut C
     };
     let end = check.head.as_ref().map_or(String::new(), |head| format!(", head {}", head.short()));
     match (json, &check.finding) {
-        (true, _) => console.json(&check)?,
-        (false, None) if check.rows == 0 => console.out("The audit is empty.\n")?,
+        (true, _) => console::json(&check)?,
+        (false, None) if check.rows == 0 => console::out("The audit is empty.\n")?,
         (false, None) => {
-            console.out(&format!("The audit is intact: {} rows{pruned}{end}.\n", grouped(check.rows)))?;
+            console::out(&format!("The audit is intact: {} rows{pruned}{end}.\n", grouped(check.rows)))?;
         }
         (false, Some(_)) => {}
     }
@@ -134,7 +134,7 @@ async fn verify(store: &Store, head: Option<String>, json: bool, console: &mut C
     }
 }
 
-async fn prune(before: &str, store: &Store, console: &mut Console) -> Result<()> {
+async fn prune(before: &str, store: &Store) -> Result<()> {
     let begin = begin("--before", before, store.clock().now(), &system_zone())?;
     let words = match store.prune_audit(begin).await? {
         Some(pruned) => {
@@ -145,5 +145,5 @@ async fn prune(before: &str, store: &Store, console: &mut Console) -> Result<()>
         }
         None => "The audit has no rows before that; nothing was removed.\n".to_owned(),
     };
-    console.out(&words)
+    console::out(&words)
 }

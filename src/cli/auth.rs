@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::args::{Auth, AuthWhat, Flags};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::table::table;
@@ -16,7 +16,7 @@ use crate::provider::catalog::PRESETS;
 use crate::stdx::text::count;
 use crate::workspace::{World, load_settings};
 
-pub(super) async fn run(what: Auth, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: Auth, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     match what.what {
         AuthWhat::Add { rest, .. } if !rest.is_empty() => {
@@ -24,17 +24,17 @@ pub(super) async fn run(what: Auth, world: &World, flags: Flags, console: &mut C
             let error = CliError::usage(words);
             Err(error.hint("omit it: `co auth add NAME` asks for it, or reads it from a pipe"))
         }
-        AuthWhat::Add { service: Some(service), .. } => add(&service, &loaded, console),
+        AuthWhat::Add { service: Some(service), .. } => add(&service, &loaded),
         AuthWhat::Add { service: None, .. } if Terminals::of_process().interactive() => {
-            setup::choose(world, &loaded, console).await.map(drop)
+            setup::choose(world, &loaded).await.map(drop)
         }
         AuthWhat::Add { service: None, .. } => {
             let error = CliError::usage("for which service is the key?");
             Err(error.hint("`co auth add NAME`; `co auth list` names the services"))
         }
-        AuthWhat::List { json } => list(&loaded, json, console),
-        AuthWhat::Remove { service } => remove(&service, &loaded, console),
-        AuthWhat::Test { service } => test(service.as_deref(), &loaded, console).await,
+        AuthWhat::List { json } => list(&loaded, json),
+        AuthWhat::Remove { service } => remove(&service, &loaded),
+        AuthWhat::Test { service } => test(service.as_deref(), &loaded).await,
     }
 }
 
@@ -53,7 +53,7 @@ impl From<ModelError> for CliError {
     }
 }
 
-fn add(service: &str, loaded: &Loaded, console: &mut Console) -> Result<()> {
+fn add(service: &str, loaded: &Loaded) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let name = known(service, &loaded.settings, &keys)?;
     // An unusable file is reported before the key is typed.
@@ -65,18 +65,18 @@ fn add(service: &str, loaded: &Loaded, console: &mut Console) -> Result<()> {
         Put::New => "",
         Put::Replaced => ", replacing the old one",
     };
-    console.out(&format!(
+    console::out(&format!(
         "Saved the key for {name} ({}){again} in {place}, which only you can read.\n",
         hint(&key)
     ))?;
     if let Some((_, source)) = set_key(&name, loaded) {
-        console.note(&format!("co: the key from {source} takes precedence"));
+        console::note(&format!("co: the key from {source} takes precedence"));
     }
-    console.note(&format!("co: `co auth test {name}` tests it"));
+    console::note(&format!("co: `co auth test {name}` tests it"));
     Ok(())
 }
 
-fn remove(service: &str, loaded: &Loaded, console: &mut Console) -> Result<()> {
+fn remove(service: &str, loaded: &Loaded) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let name = service.trim().to_ascii_lowercase();
     let place = keys.file().path().display();
@@ -84,9 +84,9 @@ fn remove(service: &str, loaded: &Loaded, console: &mut Console) -> Result<()> {
         let error = CliError::error(format!("there is no key for {name} in {place}"));
         return Err(error.hint("`co auth list` shows where keys come from"));
     }
-    console.out(&format!("Removed the key for {name} from {place}.\n"))?;
+    console::out(&format!("Removed the key for {name} from {place}.\n"))?;
     if let Some((_, source)) = set_key(&name, loaded) {
-        console.note(&format!("co: the key from {source} is still used"));
+        console::note(&format!("co: the key from {source} is still used"));
     }
     Ok(())
 }
@@ -99,7 +99,7 @@ struct AuthRow {
     counts: bool,
 }
 
-fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<()> {
+fn list(loaded: &Loaded, as_json: bool) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let own = loaded.settings.providers.keys().map(String::as_str);
     let mut names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
@@ -122,7 +122,7 @@ fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<()> {
     }
     if as_json {
         let row = |row: &AuthRow| json!({"service": row.service, "key": row.key, "from": row.from, "counts": row.counts});
-        return console.json(&rows.iter().map(row).collect::<Vec<_>>());
+        return console::json(&rows.iter().map(row).collect::<Vec<_>>());
     }
     let cells: Vec<[String; 4]> = rows
         .iter()
@@ -132,19 +132,19 @@ fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<()> {
         })
         .collect();
     if cells.is_empty() {
-        console.out("No keys found.\n")?;
+        console::out("No keys found.\n")?;
     } else {
-        console.out(&table(["SERVICE", "KEY", "", "FROM"], &cells))?;
+        console::out(&table(["SERVICE", "KEY", "", "FROM"], &cells))?;
     }
     names.retain(|name| rows.iter().all(|row| row.service != *name));
     let place = keys.file().path().display();
-    console.out(&format!(
+    console::out(&format!(
         "\nWithout a key: {}.\n`co auth add NAME` saves one in the key file {place}.\n",
         names.join(", ")
     ))
 }
 
-async fn test(service: Option<&str>, loaded: &Loaded, console: &mut Console) -> Result<()> {
+async fn test(service: Option<&str>, loaded: &Loaded) -> Result<()> {
     let mut settings = loaded.settings.clone();
     let keys = Keys::of(&settings);
     let names = match service {
@@ -167,13 +167,13 @@ async fn test(service: Option<&str>, loaded: &Loaded, console: &mut Console) -> 
     for name in &names {
         let target = Target::named(name, &settings, &keys)?;
         if let Some(warning) = target.warning() {
-            console.note(&format!("co: {warning}"));
+            console::note(&format!("co: {warning}"));
         }
         match check(&target, &settings, &keys).await {
-            Ok(models) => console.out(&good(name, target.key.as_ref(), loaded, &keys, models.len()))?,
+            Ok(models) => console::out(&good(name, target.key.as_ref(), loaded, &keys, models.len()))?,
             Err(error) => {
                 failed += 1;
-                console.out(&format!("{name}: {error}\n"))?;
+                console::out(&format!("{name}: {error}\n"))?;
             }
         }
     }

@@ -9,10 +9,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::args::Flags;
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
-use super::setup::{self, SetUp};
+use super::setup;
 use crate::accounts::{Models, Pace};
 use crate::app::{AppError, begin_store};
 use crate::approval::Decider;
@@ -83,9 +83,8 @@ pub(super) async fn plain(
     flags: Flags,
     Start { opening, first }: Start,
     at: Terminals,
-    console: &mut Console,
 ) -> Result<()> {
-    let (loaded, models) = ready(&world, loaded, flags, at, console).await?;
+    let (loaded, models) = ready(&world, loaded, flags, at).await?;
     let editor = match shape {
         _ if !at.interactive() => None,
         Shape::PlainOnly => world.named_editor(),
@@ -130,22 +129,14 @@ pub(super) async fn plain(
 
 /// Returns the settings and the models for lines of text; on a first run, those after the user set up a
 /// service, if they did.
-async fn ready(
-    world: &World,
-    loaded: Loaded,
-    flags: Flags,
-    at: Terminals,
-    console: &mut Console,
-) -> Result<(Loaded, Arc<Models>)> {
+async fn ready(world: &World, loaded: Loaded, flags: Flags, at: Terminals) -> Result<(Loaded, Arc<Models>)> {
     let chosen = models(world, &loaded).await?;
-    match setup::first_run(world, &loaded, &chosen, at, console).await? {
-        SetUp::Skipped => Ok((loaded, chosen)),
-        SetUp::Done => {
-            let loaded = load_settings(world, flags)?;
-            let chosen = models(world, &loaded).await?;
-            Ok((loaded, chosen))
-        }
+    if !setup::first_run(world, &loaded, &chosen, at).await? {
+        return Ok((loaded, chosen));
     }
+    let loaded = load_settings(world, flags)?;
+    let chosen = models(world, &loaded).await?;
+    Ok((loaded, chosen))
 }
 
 async fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>> {
@@ -174,12 +165,7 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
 }
 
 /// Runs a conversation on the full screen.
-pub(super) async fn run(
-    world: World,
-    loaded: Loaded,
-    Start { opening, first }: Start,
-    console: &mut Console,
-) -> Result<()> {
+pub(super) async fn run(world: World, loaded: Loaded, Start { opening, first }: Start) -> Result<()> {
     let store = begin_store(&world, &loaded.settings)?;
     let models = models(&world, &loaded).await?;
     let options = options(&world, &loaded.settings);
@@ -205,7 +191,7 @@ pub(super) async fn run(
     match screen {
         Ok(lines) => {
             // If the terminal is gone, nothing reads these lines.
-            let told = console.out(&lines.text());
+            let told = console::out(&lines.text());
             return match lines.signal {
                 Some(signal) => Err(ended_by(signal, owned.as_ref().err())),
                 None => owned.and(told),

@@ -1,21 +1,21 @@
 //! `co config`: every setting, its value and its source.
 
 use super::args::{AsJson, Flags};
-use super::console::Console;
+use super::console;
 use super::error::Result;
 use crate::app::advice;
 use crate::config::{as_json, describe};
 use crate::workspace::{World, load_settings};
 
-pub(super) fn run(what: AsJson, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) fn run(what: AsJson, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     if what.json {
-        console.json(&as_json(&loaded))?;
+        console::json(&as_json(&loaded))?;
     } else {
-        console.out(&format!("{}\n", describe(&loaded).join("\n")))?;
+        console::out(&format!("{}\n", describe(&loaded).join("\n")))?;
     }
     for warning in advice(&loaded) {
-        console.note(&format!("co: {warning}"));
+        console::note(&format!("co: {warning}"));
     }
     Ok(())
 }

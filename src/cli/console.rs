@@ -7,75 +7,50 @@ use std::io::{self, IsTerminal as _, Write as _};
 use super::error::{CliError, Kind, Result};
 use crate::stdx::text::sanitize;
 
-/// Writes to standard output and standard error.
-pub(super) struct Console {
-    colour: Colour,
+/// Writes a text to standard output, sanitized.
+pub(super) fn out(text: &str) -> Result<()> {
+    write(&sanitize(text))
 }
 
-#[derive(Clone, Copy)]
-enum Colour {
-    Never,
-    OnErrors,
+/// Writes a text whose parts are sanitized already, with colours between them.
+pub(super) fn out_styled(text: &str) -> Result<()> {
+    write(text)
 }
 
-impl Console {
-    pub fn of_process() -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let colour = if wanted && io::stderr().is_terminal() { Colour::OnErrors } else { Colour::Never };
-        Self { colour }
-    }
+/// Writes JSON to standard output; control and formatting characters in it are escaped.
+pub(super) fn json(value: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+    write(&format!("{}\n", escaped(&text)))
+}
 
-    /// Writes a text to standard output, sanitized.
-    #[expect(clippy::unused_self, reason = "the console is the leave to print")]
-    pub fn out(&mut self, text: &str) -> Result<()> {
-        write(&sanitize(text))
-    }
+/// Writes JSON on one line, for consumers that read line by line.
+pub(super) fn json_line(value: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_string(value).map_err(io::Error::from)?;
+    write(&format!("{}\n", escaped(&text)))
+}
 
-    /// Writes a text whose parts are sanitized already, with colours between them.
-    #[expect(clippy::unused_self, reason = "the console is the leave to print")]
-    pub fn out_styled(&mut self, text: &str) -> Result<()> {
-        write(text)
-    }
+/// Writes a sanitized line to standard error. A failure to write is ignored.
+pub(super) fn note(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", sanitize(line));
+}
 
-    /// Writes JSON to standard output; control and formatting characters in it are escaped.
-    #[expect(clippy::unused_self, reason = "the console is the leave to print")]
-    pub fn json(&mut self, value: &impl serde::Serialize) -> Result<()> {
-        let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
-        write(&format!("{}\n", escaped(&text)))
-    }
-
-    /// Writes JSON on one line, for consumers that read line by line.
-    #[expect(clippy::unused_self, reason = "the console is the leave to print")]
-    pub fn json_line(&mut self, value: &impl serde::Serialize) -> Result<()> {
-        let text = serde_json::to_string(value).map_err(io::Error::from)?;
-        write(&format!("{}\n", escaped(&text)))
-    }
-
-    /// Writes a sanitized line to standard error. A failure to write is ignored.
-    #[expect(clippy::unused_self, reason = "the console is the leave to print")]
-    pub fn note(&mut self, line: &str) {
-        let _ = writeln!(io::stderr().lock(), "{}", sanitize(line));
-    }
-
-    /// Prints an error with its hints and returns its exit code.
-    pub fn fail(&mut self, error: &CliError) -> u8 {
-        match error.kind {
-            Kind::BrokenPipe => {}
-            Kind::Waiting | Kind::Interrupted(_) => self.note(&format!("co: {}", error.source)),
-            Kind::Error | Kind::Usage | Kind::Provider | Kind::Budget | Kind::TurnLimit | Kind::Regressed => {
-                let message = error.source.to_string();
-                let word = match self.colour {
-                    Colour::Never => "error:".to_owned(),
-                    Colour::OnErrors => "\u{1b}[1;31merror:\u{1b}[0m".to_owned(),
-                };
-                let _ = writeln!(io::stderr().lock(), "co: {word} {}", sanitize(&message));
-            }
+/// Prints an error with its hints and returns its exit code.
+pub(super) fn fail(error: &CliError) -> u8 {
+    match error.kind {
+        Kind::BrokenPipe => {}
+        Kind::Waiting | Kind::Interrupted(_) => note(&format!("co: {}", error.source)),
+        Kind::Error | Kind::Usage | Kind::Provider | Kind::Budget | Kind::TurnLimit | Kind::Regressed => {
+            let message = error.source.to_string();
+            let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                && io::stderr().is_terminal();
+            let word = if has_colour { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
+            let _ = writeln!(io::stderr().lock(), "co: {word} {}", sanitize(&message));
         }
-        for hint in &error.hints {
-            self.note(&format!("    {hint}"));
-        }
-        error.kind.code()
     }
+    for hint in &error.hints {
+        note(&format!("    {hint}"));
+    }
+    error.kind.code()
 }
 
 fn write(text: &str) -> Result<()> {

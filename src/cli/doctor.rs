@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::{Doctor, Flags};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Result};
 use super::input::Terminals;
 use super::secret::{UNCHANGED, agreed};
@@ -23,7 +23,7 @@ use crate::workspace::{World, load_settings};
 /// The most damaged records listed by name.
 const NAMED: usize = 20;
 
-pub(super) async fn run(what: Doctor, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: Doctor, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let data = settings.data_dir.clone();
     let found = off_thread({
@@ -39,20 +39,20 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags, console: &mut
         };
         let made = found.copies.iter().find(|known| known.path == copy).map(|known| known.made);
         let of = made.map_or_else(String::new, |made| format!(" of {made}"));
-        console.out(&format!(
+        console::out(&format!(
             "The backup{of} replaces the database. Anything saved since then is not in it; the current files are \
              kept next to it.\n"
         ))?;
         let question = format!("Restore {}? y/N ", copy.display());
         if !agreed(what.yes, &question)? {
-            return console.out(UNCHANGED);
+            return console::out(UNCHANGED);
         }
         let aside = off_thread({
             let copy = copy.clone();
             move || restore(&data, &copy, now)
         })
         .await?;
-        return console.out(&format!(
+        return console::out(&format!(
             "{} is now the database. The old files are in {}.\n",
             copy.display(),
             aside.display()
@@ -60,21 +60,21 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags, console: &mut
     }
     if what.salvage {
         if !agreed(what.yes, "Save what can be read into a new database? y/N ")? {
-            return console.out(UNCHANGED);
+            return console::out(UNCHANGED);
         }
         let saved = off_thread(move || salvage(&data, now)).await?;
         for (table, rows) in &saved.rows {
             let part = if saved.incomplete.contains(table) { " (some could not be read)" } else { "" };
-            console.out(&format!("{table}: {rows} rows{part}\n"))?;
+            console::out(&format!("{table}: {rows} rows{part}\n"))?;
         }
-        return console.out(&format!("The old files are in {}.\n", saved.aside.display()));
+        return console::out(&format!("The old files are in {}.\n", saved.aside.display()));
     }
     let audit = if found.faults.is_empty() && found.bytes > 0 {
         let finding = audit(world, &settings).await?;
         if finding == Some(AuditFinding::Unprotected)
             && (what.yes || (Terminals::of_process().interactive() && !what.json))
         {
-            console.out("The triggers that protect audit rows from changes are missing.\n")?;
+            console::out("The triggers that protect audit rows from changes are missing.\n")?;
             if agreed(what.yes, "Restore them? y/N ")? {
                 off_thread({
                     let data = data.clone();
@@ -95,10 +95,11 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags, console: &mut
     let tools = tools(world, &settings);
     let sandbox = SandboxStatus::of(&*tools.sandbox, &tools.sandbox_remarks);
     if what.json {
-        console
-            .json(&json!({ "database": found, "audit": audit, "sound": is_sound(&found, audit.as_ref()), "sandbox": sandbox }))?;
+        console::json(
+            &json!({ "database": found, "audit": audit, "sound": is_sound(&found, audit.as_ref()), "sandbox": sandbox }),
+        )?;
     } else {
-        console.out(&in_words(&found, audit.as_ref(), &data, &sandbox))?;
+        console::out(&in_words(&found, audit.as_ref(), &data, &sandbox))?;
     }
     match is_sound(&found, audit.as_ref()) {
         true => Ok(()),

@@ -13,7 +13,7 @@ use futures::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
 
 use super::args::{EvalArgs, Flags};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Kind, Result};
 use super::print::chosen;
 use super::signals::Stop;
@@ -39,7 +39,7 @@ const SPANS: usize = 200;
 /// How often progress is said where no line can be drawn over.
 const SLOWLY: Duration = Duration::from_secs(10);
 
-pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     for share in [("--threshold", what.threshold), ("--max-degradation", what.max_degradation)] {
         if !(0.0..=1.0).contains(&share.1) {
@@ -47,10 +47,10 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &m
         }
     }
     let text = read_cases(what.file.as_deref())?;
-    let cases = wanted(&what, parse(&text), console)?;
+    let cases = wanted(&what, parse(&text))?;
     let baselines = baselines(&what, &world.workspace)?;
     let stop = Stop::on_signals()?;
-    let models = Arc::new(chosen(world, &loaded, console).await?);
+    let models = Arc::new(chosen(world, &loaded).await?);
     let current = models.current();
     let model = what.model_tag.clone().unwrap_or_else(|| format!("{}-{}", current.provider, current.model));
     let config = ResultConfig {
@@ -66,7 +66,7 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &m
     create_private_dir(&folder)?;
     let mut kept = KeptRuns::open(&folder)?;
     if !kept.done.is_empty() {
-        console.note(&format!("co: going on: {} were done before", count(kept.done.len() as u64, "run")));
+        console::note(&format!("co: going on: {} were done before", count(kept.done.len() as u64, "run")));
     }
     let lab = Lab::open(world, loaded, models, folder.clone()).await.map_err(CliError::from)?;
     if what.max_usd.is_some() && !lab.is_priced() {
@@ -76,7 +76,7 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &m
     let offered = lab.offered();
     let offered: BTreeSet<&str> = offered.iter().map(String::as_str).collect();
     let runnable: Vec<&Case> = cases.iter().filter(|case| case.missing(&offered).is_empty()).collect();
-    console.note(&format!(
+    console::note(&format!(
         "co: {} of {model}, {} each{}",
         count(runnable.len() as u64, "case"),
         count(u64::from(what.runs), "run"),
@@ -137,14 +137,10 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags, console: &m
     // What it holds is in the reports now; a folder that stays is only used again by the same eval.
     let _ = fs::remove_dir_all(&folder);
     if what.json {
-        console.json(&results)?;
+        console::json(&results)?;
     } else {
-        console.out(&summary(&results, &comparisons))?;
-        console.out(&format!(
-            "report: {}\nmatrix: {}\n",
-            places.report.display(),
-            places.matrix.display()
-        ))?;
+        console::out(&summary(&results, &comparisons))?;
+        console::out(&format!("report: {}\nmatrix: {}\n", places.report.display(), places.matrix.display()))?;
     }
     match gate {
         Gate::Passed => Ok(()),
@@ -195,11 +191,11 @@ fn read_cases(file: Option<&Path>) -> Result<String> {
 }
 
 /// Returns the cases that are to be run; says what is wrong with the others.
-fn wanted(what: &EvalArgs, found: Cases, console: &mut Console) -> Result<Vec<Case>> {
+fn wanted(what: &EvalArgs, found: Cases) -> Result<Vec<Case>> {
     let name =
         what.file.as_ref().map_or_else(|| "the built-in cases".to_owned(), |file| file.display().to_string());
     for (line, fault) in &found.faults {
-        console.note(&format!("co: {name}:{line}: {fault}"));
+        console::note(&format!("co: {name}:{line}: {fault}"));
     }
     if !found.faults.is_empty() && !what.keep_going {
         let error =

@@ -9,12 +9,12 @@ use clap_complete::Shell;
 
 use self::topics::TOPICS;
 use super::args::Args;
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Result};
 use crate::stdx::text::{nearest, sanitize_line};
 
 /// Prints a topic, the help of a command, or both if both have that name. Fails if neither has.
-pub(super) fn run(words: &[String], console: &mut Console) -> Result<()> {
+pub(super) fn run(words: &[String]) -> Result<()> {
     let root = whole_command();
     let name = words.join(" ");
     let topic = TOPICS.iter().find(|topic| topic.name == name);
@@ -33,7 +33,7 @@ pub(super) fn run(words: &[String], console: &mut Console) -> Result<()> {
             return Err(CliError::usage(words).hint("`co help` lists topics and commands"));
         }
     };
-    console.out(&text)
+    console::out(&text)
 }
 
 /// The command line with what each of its commands takes, which is otherwise built only for the command in use.
@@ -48,22 +48,22 @@ fn helped(command: &Command) -> String {
 }
 
 /// Prints the completions of a shell; `co help` is completed by the topics where the shell's script can do that.
-pub(super) fn completions(shell: Shell, console: &mut Console) -> Result<()> {
+pub(super) fn completions(shell: Shell) -> Result<()> {
     let names = TOPICS.map(|topic| topic.name);
     let mut root = whole_command()
         .mut_subcommand("help", |help| help.mut_arg("words", |words| words.value_parser(names)));
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut root, "co", &mut script);
-    console.out(&String::from_utf8_lossy(&script))
+    console::out(&String::from_utf8_lossy(&script))
 }
 
 /// Prints the manual page, or writes it and one page for each command into a folder that exists.
-pub(super) fn man(folder: Option<&Path>, console: &mut Console) -> Result<()> {
+pub(super) fn man(folder: Option<&Path>) -> Result<()> {
     let mut page = Vec::new();
     clap_mangen::Man::new(whole_command()).render(&mut page)?;
     // Examples and topics keep their lines.
     let page = String::from_utf8_lossy(&page).replace(".SH EXTRA\n", ".SH EXAMPLES\n.nf\n");
-    let Some(folder) = folder else { return console.out(&page) };
+    let Some(folder) = folder else { return console::out(&page) };
     clap_mangen::generate_to(whole_command(), folder)?;
     Ok(std::fs::write(folder.join("co.1"), page)?)
 }

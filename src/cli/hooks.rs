@@ -8,7 +8,7 @@ mod trial;
 use serde_json::{Value, json};
 
 use super::args::{Flags, Hooks, HooksWhat, Picked};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Result};
 use super::secret::{UNCHANGED, agreed};
 use super::table::table;
@@ -32,17 +32,17 @@ struct HooksCommand<'a> {
     trust: FolderTrust,
 }
 
-pub(super) async fn run(what: Hooks, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: Hooks, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let context = HooksCommand::new(world, &loaded);
     match what.what.unwrap_or(HooksWhat::List { json: what.json }) {
-        HooksWhat::List { json } => context.list(json, console),
+        HooksWhat::List { json } => context.list(json),
         HooksWhat::Trust { picked, yes } => {
             let store = open_store(world, &loaded.settings).await?;
-            context.trust(&picked, yes, &store, console).await
+            context.trust(&picked, yes, &store).await
         }
         HooksWhat::Untrust { picked } => {
-            let untrusted = context.untrust(&picked, console)?;
+            let untrusted = context.untrust(&picked)?;
             if !untrusted.is_empty() {
                 // After the change: a store that does not open must not keep a hook trusted.
                 let store = open_store(world, &loaded.settings).await?;
@@ -52,7 +52,7 @@ pub(super) async fn run(what: Hooks, world: &World, flags: Flags, console: &mut 
             }
             Ok(())
         }
-        HooksWhat::Test(wanted) => trial::run(&context, wanted, console).await,
+        HooksWhat::Test(wanted) => trial::run(&context, wanted).await,
     }
 }
 
@@ -77,19 +77,19 @@ impl<'a> HooksCommand<'a> {
         }
     }
 
-    fn list(&self, json: bool, console: &mut Console) -> Result<()> {
+    fn list(&self, json: bool) -> Result<()> {
         let FoundHooks { hooks, problems, .. } = self.all();
         if json {
-            console.json(&hooks.iter().map(|hook| self.as_json(hook)).collect::<Vec<_>>())?;
+            console::json(&hooks.iter().map(|hook| self.as_json(hook)).collect::<Vec<_>>())?;
         } else if hooks.is_empty() && problems.is_empty() {
             let user = self.files.user().map(|path| path.display().to_string());
             let user = user.unwrap_or_else(|| "your own hooks.toml".to_owned());
-            console.out(&format!(
+            console::out(&format!(
                 "No hooks. Define them in {user}, or in .co/hooks.toml of a trusted folder.\n"
             ))?;
         } else if !hooks.is_empty() {
             let rows: Vec<[String; 5]> = hooks.iter().map(|hook| self.in_words(hook)).collect();
-            console.out(&table(["NAME", "EVENT", "TOOL", "STATE", "COMMAND"], &rows))?;
+            console::out(&table(["NAME", "EVENT", "TOOL", "STATE", "COMMAND"], &rows))?;
         }
         broken(&problems)
     }
@@ -136,19 +136,19 @@ impl<'a> HooksCommand<'a> {
         })
     }
 
-    async fn trust(&self, picked: &Picked, yes: bool, store: &Store, console: &mut Console) -> Result<()> {
+    async fn trust(&self, picked: &Picked, yes: bool, store: &Store) -> Result<()> {
         let mut found = self.all();
         broken(&found.problems)?;
-        let wanted = self.untrusted(&self.picked(&found.hooks, picked)?, console)?;
+        let wanted = self.untrusted(&self.picked(&found.hooks, picked)?)?;
         if wanted.is_empty() {
             return Ok(());
         }
         for (def, hash) in &wanted {
-            console.out(&self.shown(def, hash))?;
+            console::out(&self.shown(def, hash))?;
         }
         let question = if wanted.len() == 1 { "Trust this hook? y/N " } else { "Trust these hooks? y/N " };
         if !agreed(yes, question)? {
-            return console.out(UNCHANGED);
+            return console::out(UNCHANGED);
         }
         for (def, hash) in &wanted {
             found.trusted.add(&def.file, &def.name, hash);
@@ -157,14 +157,14 @@ impl<'a> HooksCommand<'a> {
         for (def, hash) in wanted {
             let name = def.name.clone();
             store.note(AuditNote::HookTrusted { name, hash }).await?;
-            console.out(&format!("{} is trusted and runs from the next turn on.\n", def.name))?;
+            console::out(&format!("{} is trusted and runs from the next turn on.\n", def.name))?;
         }
         Ok(())
     }
 
     /// Returns those hooks that are not trusted yet, with the hashes of their contents. Errors for one that
     /// cannot be trusted.
-    fn untrusted(&self, hooks: &[&FoundHook], console: &mut Console) -> Result<Vec<(HookDef, String)>> {
+    fn untrusted(&self, hooks: &[&FoundHook]) -> Result<Vec<(HookDef, String)>> {
         let mut wanted = Vec::new();
         for FoundHook { def, state } in hooks {
             match (self.counts(def), state) {
@@ -177,7 +177,7 @@ impl<'a> HooksCommand<'a> {
                     wanted.push((def.clone(), hash.clone()));
                 }
                 (Counts::Yes, ContentState::Trusted { .. }) => {
-                    console.out(&format!("{} is trusted already.\n", def.name))?;
+                    console::out(&format!("{} is trusted already.\n", def.name))?;
                 }
                 (Counts::Yes, ContentState::Broken(broken)) => {
                     let why = broken.to_string();
@@ -216,7 +216,7 @@ impl<'a> HooksCommand<'a> {
     }
 
     /// Revokes trust and returns the names of the hooks that were trusted until now.
-    fn untrust(&self, picked: &Picked, console: &mut Console) -> Result<Vec<String>> {
+    fn untrust(&self, picked: &Picked) -> Result<Vec<String>> {
         let mut found = self.all();
         broken(&found.problems)?;
         let wanted: Vec<HookDef> =
@@ -231,7 +231,7 @@ impl<'a> HooksCommand<'a> {
             }
         }
         found.trusted.write(self.files.trusted())?;
-        console.out(&lines)?;
+        console::out(&lines)?;
         Ok(untrusted)
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::args::{Flags, Keys};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Result};
 use super::table::table;
 use crate::config::{ConfigWarning, Source};
@@ -12,7 +12,7 @@ use crate::tui::key::Key;
 use crate::tui::keys::{Bound, Keymap};
 use crate::workspace::{World, load_settings};
 
-pub(super) fn run(what: &Keys, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) fn run(what: &Keys, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let (keymap, problems) = Keymap::with(&loaded.settings.keys);
     // An entry that is not text never became a setting.
@@ -21,25 +21,25 @@ pub(super) fn run(what: &Keys, world: &World, flags: Flags, console: &mut Consol
     wrong.extend(problems.iter().map(ToString::to_string));
     if what.check {
         wrong.extend(keymap.conflicts().iter().map(ToString::to_string));
-        return check(&wrong, console);
+        return check(&wrong);
     }
     if what.json {
-        console.json(&keymap.by_context().map(as_json).collect::<Vec<_>>())?;
+        console::json(&keymap.by_context().map(as_json).collect::<Vec<_>>())?;
     } else {
         let rows: Vec<_> = keymap.by_context().map(in_words).collect();
-        console.out(&table(["KEYS", "DOES", "NAME", "SET"], &rows))?;
+        console::out(&table(["KEYS", "DOES", "NAME", "SET"], &rows))?;
     }
     for problem in wrong {
-        console.note(&format!("co: {problem}"));
+        console::note(&format!("co: {problem}"));
     }
     Ok(())
 }
 
-fn check(wrong: &[String], console: &mut Console) -> Result<()> {
+fn check(wrong: &[String]) -> Result<()> {
     if wrong.is_empty() {
-        return console.out("No conflicts.\n");
+        return console::out("No conflicts.\n");
     }
-    console.out(&format!("{}\n", wrong.join("\n")))?;
+    console::out(&format!("{}\n", wrong.join("\n")))?;
     let error = CliError::error(format!("{} with your keys", count(wrong.len(), "problem")));
     Err(error.hint("`co keys` lists every key and its name; set them in the [keys] section of config.toml"))
 }

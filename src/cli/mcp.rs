@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::args::{Flags, Mcp, McpDo};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Kind, Result};
 use super::secret::{UNCHANGED, agreed};
 use super::table::{columns, table};
@@ -22,13 +22,13 @@ use crate::workspace::{World, agree_to_server, load_settings};
 /// The width of a description in a list, in terminal cells.
 const ABOUT: usize = 70;
 
-pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: Mcp, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     match what.what {
-        None => list(what.json, &settings, console),
-        Some(McpDo::List { json }) => list(json, &settings, console),
-        Some(McpDo::Test { name, json }) => test(&name, json, world, &settings, console).await,
-        Some(McpDo::Tools { name, json }) => show_tools(&name, json, world, &settings, console).await,
+        None => list(what.json, &settings),
+        Some(McpDo::List { json }) => list(json, &settings),
+        Some(McpDo::Test { name, json }) => test(&name, json, world, &settings).await,
+        Some(McpDo::Tools { name, json }) => show_tools(&name, json, world, &settings).await,
         Some(McpDo::Add { name, url, env, never_ask, command }) => {
             if settings.mcp_servers.get(&name).is_some_and(|one| one.scope == ServerScope::User) {
                 let text = format!("there is a server {} already", sanitize_line(&name));
@@ -50,8 +50,8 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
             };
             new.env.extend(env);
             new.never_ask |= never_ask;
-            changed(&name, "Added", console, || add_server(world, &name, &new))?;
-            console.note(&format!("co: `co mcp test {name}` connects it and lists its tools"));
+            changed(&name, "Added", || add_server(world, &name, &new))?;
+            console::note(&format!("co: `co mcp test {name}` connects it and lists its tools"));
             Ok(())
         }
         Some(McpDo::Remove { name }) => {
@@ -60,45 +60,45 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags, console: &mut Co
                 return Err(error.hint(format!("`co mcp disable {name}` ends its use")));
             }
             let path = remove_server(world, &name).map_err(|error| CliError::new(Kind::Error, error))?;
-            console.out(&format!("Removed {name} from {}.\n", path.display()))
+            console::out(&format!("Removed {name} from {}.\n", path.display()))
         }
         Some(McpDo::Enable { name, yes }) => match known(&name, &settings)?.scope.clone() {
-            ServerScope::User => changed(&name, "Switched on", console, || switch_server(world, &name, true)),
-            ServerScope::Project { .. } => console.out(&format!("{name} of this project is used already.\n")),
+            ServerScope::User => changed(&name, "Switched on", || switch_server(world, &name, true)),
+            ServerScope::Project { .. } => {
+                console::out(&format!("{name} of this project is used already.\n"))
+            }
             ServerScope::Held { why, content: None } => Err(failed(&name, "cannot be used", &why)),
             ServerScope::Held { content: Some(content), .. } => {
                 let one = known(&name, &settings)?;
-                agree(&name, one, (&content, yes), world, &settings, console)
+                agree(&name, one, (&content, yes), world, &settings)
             }
         },
         Some(McpDo::Disable { name }) => match known(&name, &settings)?.scope {
-            ServerScope::User => {
-                changed(&name, "Switched off", console, || switch_server(world, &name, false))
-            }
+            ServerScope::User => changed(&name, "Switched off", || switch_server(world, &name, false)),
             ServerScope::Project { .. } | ServerScope::Held { .. } => {
                 let forgotten = agree_to_server(world, &settings.data_dir, &name, None);
                 forgotten.map_err(|why| failed(&name, "cannot be switched off", &why))?;
-                console.out(&format!("{name} of this project is not used any more.\n"))
+                console::out(&format!("{name} of this project is not used any more.\n"))
             }
         },
         Some(McpDo::Login { name, scope, no_browser }) => {
             let one = known(&name, &settings)?;
             let place = place(world, &settings);
             let show = |address: &str| {
-                console.note(&format!("co: log in at this address:\n{}", sanitize_line(address)));
+                console::note(&format!("co: log in at this address:\n{}", sanitize_line(address)));
                 if !no_browser {
                     world.open_address(address);
                 }
             };
             let done = log_in(&name, one, &place, &scope, show).await;
             done.map_err(|why| failed(&name, "cannot be logged in to", &why))?;
-            console.out(&format!("Logged in to {name}.\n"))
+            console::out(&format!("Logged in to {name}.\n"))
         }
         Some(McpDo::Logout { name }) => {
             let removed = log_out(&name, known(&name, &settings)?, &place(world, &settings));
             match removed.map_err(|error| failed(&name, "cannot be logged out of", &error.to_string()))? {
-                true => console.out(&format!("The tokens of {name} are removed.\n")),
-                false => console.out(&format!("There are no tokens of {name}.\n")),
+                true => console::out(&format!("The tokens of {name} are removed.\n")),
+                false => console::out(&format!("There are no tokens of {name}.\n")),
             }
         }
     }
@@ -124,7 +124,6 @@ fn known<'a>(name: &str, settings: &'a Settings) -> Result<&'a ServerSettings> {
 fn changed(
     name: &str,
     done: &str,
-    console: &mut Console,
     change: impl FnOnce() -> std::result::Result<PathBuf, WriteError>,
 ) -> Result<()> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -133,7 +132,7 @@ fn changed(
         return Err(CliError::usage(text).hint("use letters, digits, `-` and `_`"));
     }
     let path = change().map_err(|error| CliError::new(Kind::Error, error))?;
-    console.out(&format!("{done} {name} in {}.\n", path.display()))
+    console::out(&format!("{done} {name} in {}.\n", path.display()))
 }
 
 /// Shows what a project's server is, and uses it from now on if the user agrees.
@@ -143,27 +142,26 @@ fn agree(
     (content, yes): (&str, bool),
     world: &World,
     settings: &Settings,
-    console: &mut Console,
 ) -> Result<()> {
-    console.out(&format!("{name}\n"))?;
+    console::out(&format!("{name}\n"))?;
     for line in one.written().into_iter().chain(one.variables()) {
-        console.out(&format!("  {}\n", sanitize_line(&line)))?;
+        console::out(&format!("  {}\n", sanitize_line(&line)))?;
     }
     if !agreed(yes, "Use this server of the project? y/N ")? {
-        return console.out(UNCHANGED);
+        return console::out(UNCHANGED);
     }
     let done = agree_to_server(world, &settings.data_dir, name, Some(content));
     done.map_err(|why| failed(name, "cannot be switched on", &why))?;
-    console.out(&format!("{name} is used in this folder, until its definition changes.\n"))
+    console::out(&format!("{name} is used in this folder, until its definition changes.\n"))
 }
 
-fn list(json: bool, settings: &Settings, console: &mut Console) -> Result<()> {
+fn list(json: bool, settings: &Settings) -> Result<()> {
     let all = configured(&settings.mcp_servers);
     if json {
-        return console.json(&all);
+        return console::json(&all);
     }
     if all.is_empty() {
-        console.out("No tool servers. `co mcp add NAME -- COMMAND` adds one.\n")?;
+        console::out("No tool servers. `co mcp add NAME -- COMMAND` adds one.\n")?;
     }
     let row = |one: &ServerStatus| {
         let state = match one.state {
@@ -179,7 +177,7 @@ fn list(json: bool, settings: &Settings, console: &mut Console) -> Result<()> {
     };
     let rows: Vec<[String; 4]> = all.iter().map(row).collect();
     if !rows.is_empty() {
-        console.out(&table(["SERVER", "STATE", "APPROVAL", "PLACE"], &rows))?;
+        console::out(&table(["SERVER", "STATE", "APPROVAL", "PLACE"], &rows))?;
     }
     let others: Vec<[String; 2]> = SERVER_PRESETS
         .iter()
@@ -188,7 +186,7 @@ fn list(json: bool, settings: &Settings, console: &mut Console) -> Result<()> {
         .collect();
     match others.is_empty() {
         true => Ok(()),
-        false => console.out(&format!("\nKnown, for `co mcp add NAME`:\n{}", columns(&others))),
+        false => console::out(&format!("\nKnown, for `co mcp add NAME`:\n{}", columns(&others))),
     }
 }
 
@@ -226,16 +224,10 @@ async fn tried(name: &str, world: &World, settings: &Settings) -> Result<Tried> 
     }
 }
 
-async fn test(
-    name: &str,
-    json: bool,
-    world: &World,
-    settings: &Settings,
-    console: &mut Console,
-) -> Result<()> {
+async fn test(name: &str, json: bool, world: &World, settings: &Settings) -> Result<()> {
     let Tried { facts, log, .. } = tried(name, world, settings).await?;
     if json {
-        return console.json(&facts);
+        return console::json(&facts);
     }
     let ServerFacts { title, protocol, left_out, took_ms, .. } = &facts;
     let mut text = format!(
@@ -248,16 +240,10 @@ async fn test(
     if log.is_file() {
         text.push_str(&format!("What it prints on its standard error is in {}.\n", log.display()));
     }
-    console.out(&text)
+    console::out(&text)
 }
 
-async fn show_tools(
-    name: &str,
-    json: bool,
-    world: &World,
-    settings: &Settings,
-    console: &mut Console,
-) -> Result<()> {
+async fn show_tools(name: &str, json: bool, world: &World, settings: &Settings) -> Result<()> {
     let Tried { specs, .. } = tried(name, world, settings).await?;
     let row = |spec: &'_ ToolSpec| -> [String; 3] {
         let asks = if spec.side_effect.is_none() { "only reads" } else { spec.risk.word() };
@@ -276,8 +262,8 @@ async fn show_tools(
             })
         };
         let rows: Vec<Value> = specs.iter().map(row).collect();
-        return console.json(&rows);
+        return console::json(&rows);
     }
     let rows: Vec<[String; 3]> = specs.iter().map(row).collect();
-    console.out(&table(["TOOL", "RISK", "ABOUT"], &rows))
+    console::out(&table(["TOOL", "RISK", "ABOUT"], &rows))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::Builder;
 
 use super::args::{Flags, MemoryArgs, MemoryWhat};
-use super::console::Console;
+use super::console;
 use super::editor::{edit, editor};
 use super::error::{CliError, Result};
 use crate::app;
@@ -16,21 +16,21 @@ use crate::workspace::{TrustedProjects, World, load_settings};
 /// How the commands begin that are named in texts.
 const COMMAND: &str = "co memory";
 
-pub(super) async fn run(what: MemoryArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: MemoryArgs, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let memories = app::memories(world, &settings, &TrustedProjects::new(world, &settings));
     // Here it may take as long as it takes.
     memories.scan(&world.workspace);
     let context = MemoryCommand { memories, world };
     let request = match what.what.unwrap_or(MemoryWhat::List { json: what.json }) {
-        MemoryWhat::List { json: true } => return context.list(console),
-        MemoryWhat::Search { words, json: true } => return context.search(&words.join(" "), console),
+        MemoryWhat::List { json: true } => return context.list(),
+        MemoryWhat::Search { words, json: true } => return context.search(&words.join(" ")),
         MemoryWhat::Show { id, json: true } => {
             let found = context.found(&id)?;
-            return console.json(&as_json(&found));
+            return console::json(&as_json(&found));
         }
-        MemoryWhat::Review { json: true, .. } => return context.review(console),
-        MemoryWhat::Edit { id } => return context.edit(&id, console).await,
+        MemoryWhat::Review { json: true, .. } => return context.review(),
+        MemoryWhat::Edit { id } => return context.edit(&id).await,
         MemoryWhat::List { json: false } => MemoryRequest::List,
         MemoryWhat::Search { words, json: false } => MemoryRequest::Search(words.join(" ")),
         MemoryWhat::Add { text, tags, project } => {
@@ -43,7 +43,7 @@ pub(super) async fn run(what: MemoryArgs, world: &World, flags: Flags, console: 
         MemoryWhat::Review { yes: true, json: false } => MemoryRequest::Decay,
     };
     let done = context.memories.carry_out(&world.workspace, request, COMMAND);
-    console.out(&done.map_err(|error| failed(&error))?)
+    console::out(&done.map_err(|error| failed(&error))?)
 }
 
 struct MemoryCommand<'a> {
@@ -56,14 +56,14 @@ impl MemoryCommand<'_> {
         self.memories.find(&self.world.workspace, id_of(id)?).map_err(|error| failed(&error))
     }
 
-    fn list(&self, console: &mut Console) -> Result<()> {
+    fn list(&self) -> Result<()> {
         let listing =
             self.memories.list(&self.world.workspace, usize::MAX).map_err(|error| failed(&error))?;
         let memories: Vec<Value> = listing.memories.iter().map(as_json).collect();
-        console.json(&json!({ "memories": memories, "problems": listing.problems }))
+        console::json(&json!({ "memories": memories, "problems": listing.problems }))
     }
 
-    fn search(&self, words: &str, console: &mut Console) -> Result<()> {
+    fn search(&self, words: &str) -> Result<()> {
         let found =
             self.memories.search(&self.world.workspace, words, usize::MAX).map_err(|error| failed(&error))?;
         let rows = found.iter().map(|one| {
@@ -71,13 +71,13 @@ impl MemoryCommand<'_> {
             row["words"] = json!(one.words);
             row
         });
-        console.json(&rows.collect::<Vec<_>>())
+        console::json(&rows.collect::<Vec<_>>())
     }
 
-    fn review(&self, console: &mut Console) -> Result<()> {
+    fn review(&self) -> Result<()> {
         let review = self.memories.review(&self.world.workspace).map_err(|error| failed(&error))?;
         let rows = |memories: &[StoredMemory]| memories.iter().map(as_json).collect::<Vec<_>>();
-        console.json(&json!({
+        console::json(&json!({
             "going": rows(&review.going),
             "expired": rows(&review.expired),
             "unused": rows(&review.unused),
@@ -86,7 +86,7 @@ impl MemoryCommand<'_> {
     }
 
     /// Opens a copy of the file, and replaces the file by what was saved, if it is a memory and the file is as it was.
-    async fn edit(&self, id: &str, console: &mut Console) -> Result<()> {
+    async fn edit(&self, id: &str) -> Result<()> {
         let editor = editor(self.world)?;
         let old = self.found(id)?;
         let copy = Builder::new().prefix("co-memory-").suffix(".md").tempfile()?;
@@ -96,7 +96,7 @@ impl MemoryCommand<'_> {
         let saved = fs::read(copy.path())?;
         if saved == before.as_bytes() {
             return match ended {
-                Ok(()) => console.out("Nothing changed.\n"),
+                Ok(()) => console::out("Nothing changed.\n"),
                 Err(why) => Err(CliError::error(format!("nothing was changed: {why}"))),
             };
         }
@@ -107,7 +107,7 @@ impl MemoryCommand<'_> {
             Err(why) => Err(why),
         };
         match replaced {
-            Ok(stored) => console.out(&format!("Changed {}\n", crate::memory::line(&stored))),
+            Ok(stored) => console::out(&format!("Changed {}\n", crate::memory::line(&stored))),
             Err(why) => {
                 let (_, path) = copy.keep().map_err(|error| error.error)?;
                 let error = CliError::error(format!("nothing was changed: {why}"));

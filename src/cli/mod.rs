@@ -57,7 +57,6 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use self::args::{Args, Flags, Sub};
 use self::chat::{Shape, Start};
-use self::console::Console;
 use self::error::{CliError, Kind, Result};
 use self::input::Terminals;
 use crate::history::SessionId;
@@ -81,13 +80,12 @@ pub fn run(args: Vec<OsString>) -> u8 {
     share_heap();
     let env = privacy::take_environment();
     privacy::forbid_inspection();
-    let mut console = Console::of_process();
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => {
             if error.use_stderr() {
                 // The error repeats the typed arguments, which may have been pasted from anywhere.
-                console.note(error.render().to_string().trim_end());
+                console::note(error.render().to_string().trim_end());
                 return Kind::Usage.code();
             }
             // Help and version take this path too and are not errors. If the output is closed, there is
@@ -99,19 +97,19 @@ pub fn run(args: Vec<OsString>) -> u8 {
     };
     let telemetry = Telemetry::default();
     if let Err(error) = debug::subscribe(&telemetry, args.log(), &env) {
-        return console.fail(&error);
+        return console::fail(&error);
     }
     // This fails only if another provider was already installed, which is equally good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = match runtime(&args) {
         Ok(runtime) => runtime,
-        Err(error) => return console.fail(&CliError::new(Kind::Error, error)),
+        Err(error) => return console::fail(&CliError::new(Kind::Error, error)),
     };
     let outcome = match in_memory(&args) {
         Ok(private) => {
             let run = async {
                 survive_full_files();
-                dispatch(args, env, (private.clone(), telemetry.clone()), &mut console).await
+                dispatch(args, env, (private.clone(), telemetry.clone())).await
             };
             // Boxed: each kind of runtime would have a copy of the code of all commands.
             let outcome = runtime.block_on(run.boxed_local());
@@ -121,7 +119,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
             telemetry.flush();
             wait_closed(LINGER);
             if let Some(trouble) = telemetry.take_trouble() {
-                console.note(&format!("co: note: {trouble}"));
+                console::note(&format!("co: note: {trouble}"));
             }
             outcome
         }
@@ -129,7 +127,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
     };
     match outcome {
         Ok(()) => SUCCESS,
-        Err(error) => console.fail(&error),
+        Err(error) => console::fail(&error),
     }
 }
 
@@ -171,7 +169,6 @@ async fn dispatch(
     args: Args,
     env: BTreeMap<String, String>,
     (private, telemetry): (Option<Arc<MemoryFolder>>, Telemetry),
-    console: &mut Console,
 ) -> Result<()> {
     let Args { shared, mut run, command } = args;
     let first = run.take_first();
@@ -188,10 +185,10 @@ async fn dispatch(
     world.telemetry = telemetry;
     let at = Terminals::of_process();
     match command {
-        None => talk(run, first, world, flags, at, console).await,
+        None => talk(run, first, world, flags, at).await,
         Some(Sub::Chat(chat)) => {
             run.go_on |= chat.go_on;
-            talk(run, first, world, flags, at, console).await
+            talk(run, first, world, flags, at).await
         }
         Some(Sub::Resume(resume)) => {
             let opening = match resume.words.join(" ") {
@@ -200,44 +197,44 @@ async fn dispatch(
             };
             let output = resume.output.unwrap_or(run.output);
             if resume.print {
-                return print::resume(world, flags, opening, output, console).await;
+                return print::run(world, flags, opening, None, output).await;
             }
             let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
             match (shape, at.interactive()) {
-                (Shape::Screen, true) => chat::run(world, loaded, opening.into(), console).await,
-                (Shape::Screen, false) => print::resume(world, flags, opening, output, console).await,
+                (Shape::Screen, true) => chat::run(world, loaded, opening.into()).await,
+                (Shape::Screen, false) => print::run(world, flags, opening, None, output).await,
                 (Shape::Plain | Shape::PlainOnly, _) => {
-                    chat::plain(world, (loaded, shape), flags, opening.into(), at, console).await
+                    chat::plain(world, (loaded, shape), flags, opening.into(), at).await
                 }
             }
         }
-        Some(Sub::Approvals(what)) => approvals::run(what, &world, flags, console).await,
-        Some(Sub::Rules(what)) => rules::run(what, &world, flags, console).await,
-        Some(Sub::Hooks(what)) => hooks::run(what, &world, flags, console).await,
-        Some(Sub::Trust(what)) => trust::run(what, &world, flags, console).await,
-        Some(Sub::Status(what)) => status::run(what, &world, flags, console).await,
-        Some(Sub::Mcp(what)) => Box::pin(mcp::run(what, &world, flags, console)).await,
-        Some(Sub::Tasks(what)) => tasks::run(what, &world, flags, console),
-        Some(Sub::Tools(what)) => tools::run(what, &world, flags, console),
-        Some(Sub::Memory(what)) => memory::run(what, &world, flags, console).await,
-        Some(Sub::Prompt(what)) => Box::pin(prompt::run(what, &world, flags, console)).await,
-        Some(Sub::Undo(what)) => undo::run(&what, &world, flags, console),
-        Some(Sub::Sessions(what)) => sessions::run(what, &world, flags, console).await,
-        Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, console).await,
-        Some(Sub::Audit(what)) => audit::run(what, &world, flags, console).await,
-        Some(Sub::Usage(what)) => usage::run(&what, &world, flags, console).await,
-        Some(Sub::Eval(what)) => Box::pin(eval::run(what, &world, flags, console)).await,
-        Some(Sub::Stats(what)) => stats::run(&what, &world, flags, console),
-        Some(Sub::Tail(what)) => tail::run(what, &world, flags, console).await,
-        Some(Sub::Traces(what)) => traces::run(&what, &world, flags, console),
-        Some(Sub::Logs(what)) => traces::logs(&what, &world, flags, console),
-        Some(Sub::Config(what)) => config::run(what, &world, flags, console),
-        Some(Sub::Models(what)) => models::run(&what, &world, flags, console).await,
-        Some(Sub::Auth(what)) => auth::run(what, &world, flags, console).await,
-        Some(Sub::Keys(what)) => keys::run(&what, &world, flags, console),
-        Some(Sub::Help { words }) => help::run(&words, console),
-        Some(Sub::Completions { shell }) => help::completions(shell, console),
-        Some(Sub::Man { folder }) => help::man(folder.as_deref(), console),
+        Some(Sub::Approvals(what)) => approvals::run(what, &world, flags).await,
+        Some(Sub::Rules(what)) => rules::run(what, &world, flags).await,
+        Some(Sub::Hooks(what)) => hooks::run(what, &world, flags).await,
+        Some(Sub::Trust(what)) => trust::run(what, &world, flags).await,
+        Some(Sub::Status(what)) => status::run(what, &world, flags).await,
+        Some(Sub::Mcp(what)) => Box::pin(mcp::run(what, &world, flags)).await,
+        Some(Sub::Tasks(what)) => tasks::run(what, &world, flags),
+        Some(Sub::Tools(what)) => tools::run(what, &world, flags),
+        Some(Sub::Memory(what)) => memory::run(what, &world, flags).await,
+        Some(Sub::Prompt(what)) => Box::pin(prompt::run(what, &world, flags)).await,
+        Some(Sub::Undo(what)) => undo::run(&what, &world, flags),
+        Some(Sub::Sessions(what)) => sessions::run(what, &world, flags).await,
+        Some(Sub::Doctor(what)) => doctor::run(what, &world, flags).await,
+        Some(Sub::Audit(what)) => audit::run(what, &world, flags).await,
+        Some(Sub::Usage(what)) => usage::run(&what, &world, flags).await,
+        Some(Sub::Eval(what)) => Box::pin(eval::run(what, &world, flags)).await,
+        Some(Sub::Stats(what)) => stats::run(&what, &world, flags),
+        Some(Sub::Tail(what)) => tail::run(what, &world, flags).await,
+        Some(Sub::Traces(what)) => traces::run(&what, &world, flags),
+        Some(Sub::Logs(what)) => traces::logs(&what, &world, flags),
+        Some(Sub::Config(what)) => config::run(what, &world, flags),
+        Some(Sub::Models(what)) => models::run(&what, &world, flags).await,
+        Some(Sub::Auth(what)) => auth::run(what, &world, flags).await,
+        Some(Sub::Keys(what)) => keys::run(&what, &world, flags),
+        Some(Sub::Help { words }) => help::run(&words),
+        Some(Sub::Completions { shell }) => help::completions(shell),
+        Some(Sub::Man { folder }) => help::man(folder.as_deref()),
     }
 }
 
@@ -248,7 +245,6 @@ async fn talk(
     world: World,
     flags: Flags,
     at: Terminals,
-    console: &mut Console,
 ) -> Result<()> {
     let opening = match run.session_id {
         Some(id) => Opening::Exactly(SessionId(id.to_string())),
@@ -262,7 +258,7 @@ async fn talk(
             (_, Some(_)) => return Err(CliError::usage("one prompt can be printed, not two")),
         };
         let prompt = print::Illustrated { prompt: input::prompt(words, at)?, images: run.image };
-        return print::prompt(world, flags, opening, prompt, run.output, console).await;
+        return print::run(world, flags, opening, Some(prompt), run.output).await;
     }
     let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
     let prints = shape == Shape::Screen && !at.stdin;
@@ -272,12 +268,12 @@ async fn talk(
     }
     match (shape, at) {
         (Shape::Plain | Shape::PlainOnly, at) => {
-            chat::plain(world, (loaded, shape), flags, Start { opening, first }, at, console).await
+            chat::plain(world, (loaded, shape), flags, Start { opening, first }, at).await
         }
         (Shape::Screen, Terminals { stdin: false, .. }) => {
             let first = first.unwrap_or_default();
             let prompt = print::Illustrated { prompt: input::prompt(&first, at)?, images: run.image };
-            print::prompt(world, flags, opening, prompt, run.output, console).await
+            print::run(world, flags, opening, Some(prompt), run.output).await
         }
         (Shape::Screen, Terminals { stdin: true, stdout: false }) => {
             let error =
@@ -286,7 +282,7 @@ async fn talk(
             Err(error.hint("`co --plain` prints lines of text anywhere"))
         }
         (Shape::Screen, Terminals { stdin: true, stdout: true }) => {
-            chat::run(world, loaded, Start { opening, first }, console).await
+            chat::run(world, loaded, Start { opening, first }).await
         }
     }
 }

@@ -8,7 +8,7 @@ use std::io::IsTerminal as _;
 use serde_json::{Value, json};
 
 use super::args::{Flags, Models};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Kind, Result};
 use crate::accounts::{Lists, Offer, OfferedModel, dollars, offers, tokens};
 use crate::provider::Price;
@@ -22,22 +22,22 @@ const NAME: usize = 46;
 /// Shown for unknown values.
 const UNKNOWN: &str = "unknown";
 
-pub(super) async fn run(what: &Models, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: &Models, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let lists = if what.offline { Lists::Known } else { Lists::Live };
     if lists == Lists::Live && std::io::stderr().is_terminal() {
-        console.note("co: asking the services for their lists…");
+        console::note("co: asking the services for their lists…");
     }
     let offers = offers(&loaded.settings, what.service.as_deref(), lists).await.map_err(CliError::from)?;
     if what.json {
-        console.json(&offers.iter().map(as_json).collect::<Vec<_>>())?;
+        console::json(&offers.iter().map(as_json).collect::<Vec<_>>())?;
     } else if offers.is_empty() {
-        console.out(
+        console::out(
             "No service is set up: `co auth add NAME` saves a key, `co auth list` lists them; or start a model server on \
              this machine.\n",
         )?;
     } else {
-        console.out(&in_words(&offers))?;
+        console::out(&in_words(&offers))?;
     }
     match offers.iter().find_map(|offer| offer.models.as_ref().err()) {
         Some(error) if offers.iter().all(|offer| offer.models.is_err()) => {

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::args::{Flags, Output};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::signals::Stop;
@@ -58,89 +58,58 @@ impl Illustrated {
     }
 }
 
-/// The action to run without a screen.
-enum PrintJob {
-    Prompt(Illustrated),
-    Resume,
-}
-
-/// Answers one prompt. The text is always taken as a prompt, whatever it begins with.
-pub(super) async fn prompt(
+/// Answers one prompt, whose text is always taken as a prompt, whatever it begins with; without one, resumes a turn that
+/// waited or was interrupted. With JSON output, an error also produces an object.
+pub(super) async fn run(
     world: World,
     flags: Flags,
     opening: Opening,
-    prompt: Illustrated,
+    prompt: Option<Illustrated>,
     output: Output,
-    console: &mut Console,
 ) -> Result<()> {
-    told(turn(world, flags, opening, PrintJob::Prompt(prompt), output, console).await, output, console)
-}
-
-/// Resumes a turn that waited or was interrupted.
-pub(super) async fn resume(
-    world: World,
-    flags: Flags,
-    opening: Opening,
-    output: Output,
-    console: &mut Console,
-) -> Result<()> {
-    told(turn(world, flags, opening, PrintJob::Resume, output, console).await, output, console)
-}
-
-/// Reports the result. With JSON output, an error also produces an object.
-fn told(result: Result<PrintedTurn>, output: Output, console: &mut Console) -> Result<()> {
-    match result {
-        Ok(PrintedTurn::Done) => Ok(()),
-        Ok(PrintedTurn::Failed(error)) => Err(error),
+    match turn(world, flags, opening, prompt, output).await {
+        Ok(failed) => failed.map_or(Ok(()), Err),
         Err(error) => {
-            match output {
-                Output::Text => {}
-                Output::Json => {
-                    let error = json!({"message": error.source.to_string(), "advice": error.hints.join(" ")});
-                    console.json(&json!({"session": null, "end": "failed", "text": "", "error": error}))?;
-                }
+            if output == Output::Json {
+                let told = json!({"message": error.source.to_string(), "advice": error.hints.join(" ")});
+                console::json(&json!({"session": null, "end": "failed", "text": "", "error": told}))?;
             }
             Err(error)
         }
     }
 }
 
-/// A turn whose outcome has been printed.
-enum PrintedTurn {
-    Done,
-    Failed(CliError),
-}
-
+/// Runs the turn and prints its outcome. Returns why it failed if that was printed as well.
 async fn turn(
     world: World,
     flags: Flags,
     opening: Opening,
-    wanted: PrintJob,
+    prompt: Option<Illustrated>,
     output: Output,
-    console: &mut Console,
-) -> Result<PrintedTurn> {
+) -> Result<Option<CliError>> {
     let loaded = load_settings(&world, flags)?;
     let store = begin_store(&world, &loaded.settings)?;
     for warning in advice_at_start(&loaded) {
-        console.note(&format!("co: {warning}"));
+        console::note(&format!("co: {warning}"));
     }
     let stop = Stop::on_signals()?;
-    let models = Arc::new(chosen(&world, &loaded, console).await?);
+    let models = Arc::new(chosen(&world, &loaded).await?);
     for problem in models.trouble() {
-        console.note(&format!("co: {problem}"));
+        console::note(&format!("co: {problem}"));
     }
     if world.private.is_some() {
-        console
-            .note("co: this session is in memory only; the audit keeps hashes of what was decided and run");
+        console::note(
+            "co: this session is in memory only; the audit keeps hashes of what was decided and run",
+        );
     }
     if let Some(warning) = models.warning() {
-        console.note(&format!("co: {warning}"));
+        console::note(&format!("co: {warning}"));
     }
     let detail = if loaded.settings.verbose { Detail::Thinking } else { Detail::Brief };
     // Before anything is stored or sent.
-    let prompt = match wanted {
-        PrintJob::Prompt(prompt) => Some(prompt.parts(&world, &models, &loaded.settings).await?),
-        PrintJob::Resume => None,
+    let prompt = match prompt {
+        Some(prompt) => Some(prompt.parts(&world, &models, &loaded.settings).await?),
+        None => None,
     };
     let app = App::open(world, loaded, models, store).await?;
     app.servers.connect(None);
@@ -154,19 +123,19 @@ async fn turn(
     };
     let (mut session, env) = opening.open_owned(&app, Decider::Cli).await?;
     for line in orphaned_processes(&session).await {
-        console.note(&format!("co: {line}"));
+        console::note(&format!("co: {line}"));
     }
     if let Some(text) = app.permissions.untrusted_notice(session.history().workspace()).await {
-        console.note(&format!("co: {text}"));
+        console::note(&format!("co: {text}"));
     }
     if let Some(text) = held_notice(&app.world, &app.settings) {
-        console.note(&format!("co: {text}"));
+        console::note(&format!("co: {text}"));
     }
     for text in app.prompts.take_news() {
-        console.note(&format!("co: {text}"));
+        console::note(&format!("co: {text}"));
     }
     let mut words = app.permissions.hook_messages();
-    say_words(&mut words, console);
+    say_words(&mut words);
     let json = JsonFrontend::default();
     let delivery = if Terminals::of_process().stdout { Delivery::Live } else { Delivery::Whole };
     let (out, err) = (Box::new(tokio::io::stdout()), Box::new(tokio::io::stderr()));
@@ -179,7 +148,7 @@ async fn turn(
     app.permissions.refresh_rules(&folder).await;
     for line in app.permissions.rules.take_news().into_iter().chain(app.permissions.untrusted_rules(&folder))
     {
-        console.note(&format!("co: {line}"));
+        console::note(&format!("co: {line}"));
     }
     let went = tokio::select! {
         went = headless::run(&mut session, &env, work, frontend, stop.token.clone()) => went,
@@ -187,7 +156,7 @@ async fn turn(
     };
     app.world.telemetry.write_soon();
     app.tasks.end_all(&app.spill(session.id())).await;
-    say_words(&mut words, console);
+    say_words(&mut words);
     // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.
     session.store().audit_head().await?;
     let went = went?;
@@ -197,18 +166,15 @@ async fn turn(
             RunOutcome::CutOff => json.outcome(session.id(), &TurnEnd::Interrupted, String::new()),
             RunOutcome::NothingToResume => json.nothing_to_resume(session.id()),
         };
-        console.json(&told)?;
+        console::json(&told)?;
     }
     // With JSON an object was printed, and an error from here on prints no other.
-    let outcome = outcome(&session, went, stop.caught(), console).await.unwrap_or_else(PrintedTurn::Failed);
+    let outcome = outcome(&session, went, stop.caught()).await.unwrap_or_else(Some);
     let kept = app.world.private.is_none();
     // The database closes on its own thread while the session is unlocked.
     drop((app, env));
     drop(session);
-    Ok(match outcome {
-        PrintedTurn::Failed(error) if !kept => PrintedTurn::Failed(not_kept(error)),
-        other => other,
-    })
+    Ok(if kept { outcome } else { outcome.map(not_kept) })
 }
 
 /// Says the same of a session that is gone now.
@@ -227,14 +193,14 @@ fn not_kept(error: CliError) -> CliError {
 }
 
 /// Prints the hooks' messages so far.
-fn say_words(words: &mut Option<mpsc::Receiver<String>>, console: &mut Console) {
+fn say_words(words: &mut Option<mpsc::Receiver<String>>) {
     while let Some(Ok(word)) = words.as_mut().map(mpsc::Receiver::try_recv) {
-        console.note(&format!("co: {word}"));
+        console::note(&format!("co: {word}"));
     }
 }
 
 /// Chooses the model. No frame is pending here, so local servers are looked for at once.
-pub(super) async fn chosen(world: &World, loaded: &Loaded, console: &mut Console) -> Result<Models> {
+pub(super) async fn chosen(world: &World, loaded: &Loaded) -> Result<Models> {
     let pace = if Terminals::of_process().stdout { Pace::Reading } else { Pace::Instant };
     let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), pace).map_err(AppError::from)?;
     models.ensure_named().await.map_err(AppError::from)?;
@@ -242,32 +208,24 @@ pub(super) async fn chosen(world: &World, loaded: &Loaded, console: &mut Console
         models.discover().await;
         let choice = models.current();
         if let Origin::Found { server } = choice.origin {
-            console.note(&format!("co: this goes to {server} on this machine ({})", choice.model));
+            console::note(&format!("co: this goes to {server} on this machine ({})", choice.model));
         }
     }
     Ok(models)
 }
 
-async fn outcome(
-    session: &Session,
-    went: RunOutcome,
-    signal: Option<u8>,
-    console: &mut Console,
-) -> Result<PrintedTurn> {
+async fn outcome(session: &Session, went: RunOutcome, signal: Option<u8>) -> Result<Option<CliError>> {
     let id = session.id();
     let (end, capped) = match went {
         RunOutcome::Ended(TurnResult { end, capped, .. }) => (end, capped),
         RunOutcome::CutOff => (TurnEnd::Interrupted, None),
         RunOutcome::NothingToResume => {
-            console.note("co: no turn of this session is waiting; nothing to continue");
-            return Ok(PrintedTurn::Done);
+            console::note("co: no turn of this session is waiting; nothing to continue");
+            return Ok(None);
         }
     };
     let error = match end {
-        TurnEnd::Completed => match shown_only(session).await? {
-            Some(error) => error,
-            None => return Ok(PrintedTurn::Done),
-        },
+        TurnEnd::Completed => return shown_only(session).await,
         TurnEnd::Deferred => waiting(session, signal).await?,
         TurnEnd::Interrupted => match signal {
             Some(signal) => {
@@ -280,7 +238,7 @@ async fn outcome(
         TurnEnd::LimitReached { limit } => limited(limit, id, capped.map(|question| question.flag())),
         TurnEnd::Failed { error } => CliError::provider(&error),
     };
-    Ok(PrintedTurn::Failed(error))
+    Ok(Some(error))
 }
 
 /// Returns the error of a completed turn with undecided requests: calls that were shown and not run.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::args::{Flags, PromptArgs, PromptWhat};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Result};
 use crate::accounts::{Models, Pace};
 use crate::agent::context::ToolBudget;
@@ -26,12 +26,11 @@ pub(super) async fn run(
     PromptArgs { what: PromptWhat::Show { session, turn, request, json } }: PromptArgs,
     world: &World,
     flags: Flags,
-    console: &mut Console,
 ) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let settings = &loaded.settings;
     if let Some(turn) = turn {
-        return show_sent(session.as_deref(), (turn, request), json, world, settings, console).await;
+        return show_sent(session.as_deref(), (turn, request), json, world, settings).await;
     }
     let models = Models::choose(settings, Arc::clone(&world.clock), Pace::Instant).map_err(AppError::from)?;
     if models.may_discover() {
@@ -54,19 +53,20 @@ pub(super) async fn run(
     let tokens: u64 = parts.iter().map(|part| part.tokens).sum();
     if json {
         let system = preamble.system(&model);
-        console
-            .json(&json!({"model": model.full_name(), "tokens": tokens, "system": system, "parts": parts}))?;
+        console::json(
+            &json!({"model": model.full_name(), "tokens": tokens, "system": system, "parts": parts}),
+        )?;
     } else {
-        console.out(&shown(&parts, tokens))?;
+        console::out(&shown(&parts, tokens))?;
     }
     if loaded.trust == FolderTrust::Untrusted && has_texts(folder) {
-        console.note(
+        console::note(
             "co: this folder has texts for the model, which are not used, because you do not trust it as it is now; \
              `co trust` shows them",
         );
     }
     for text in prompts.take_news() {
-        console.note(&format!("co: {text}"));
+        console::note(&format!("co: {text}"));
     }
     Ok(())
 }
@@ -78,7 +78,6 @@ async fn show_sent(
     json: bool,
     world: &World,
     settings: &Settings,
-    console: &mut Console,
 ) -> Result<()> {
     let store = open_store_for_lists(world, settings).await?;
     let id = match session {
@@ -103,14 +102,14 @@ async fn show_sent(
             }
             value
         });
-        return console.json(&json!({"session": id, "turn": turn, "prompts": prompts.collect::<Vec<_>>()}));
+        return console::json(&json!({"session": id, "turn": turn, "prompts": prompts.collect::<Vec<_>>()}));
     }
     sent.iter().try_for_each(|one| {
         let number = request.map(|number| format!(", request {number}")).unwrap_or_default();
         let mut head = sanitize_line(&format!("turn {turn}{number}, sent to {}", one.model)).into_owned();
         let left_out = one.conversation.iter().flat_map(|sent| &sent.left_out);
         head.extend(left_out.flat_map(|text| ["\n", text]));
-        console.out(&format!("{head}\n\n{}", shown(&one.parts, one.tokens())))
+        console::out(&format!("{head}\n\n{}", shown(&one.parts, one.tokens())))
     })
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::args::{Flags, Rules, RulesWhat};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Kind, Result};
 use crate::app::{known_tools, open_store};
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource};
@@ -36,21 +36,19 @@ struct CommandContext<'a> {
     registry: Registry,
 }
 
-pub(super) async fn run(what: Rules, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: Rules, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let store = open_store(world, &settings).await?;
     let book = Arc::new(RuleBook::new(world, &settings));
     let registry = known_tools(world, &settings);
     let context = CommandContext { world, settings, store, book, registry };
     match what.what.unwrap_or(RulesWhat::List { json: what.json }) {
-        RulesWhat::List { json } => context.list(json, console).await,
-        RulesWhat::Check { file } => context.check(file.as_deref(), console),
-        RulesWhat::Explain { what, args, json } => {
-            explain::run(&context, &what, args.as_deref(), json, console).await
-        }
-        RulesWhat::Test { rule, json } => context.test(&rule, json, console).await,
-        RulesWhat::Revoke { id } => context.revoke(&id, console).await,
-        RulesWhat::Suggest { min, json } => context.suggest(min, json, console).await,
+        RulesWhat::List { json } => context.list(json).await,
+        RulesWhat::Check { file } => context.check(file.as_deref()),
+        RulesWhat::Explain { what, args, json } => explain::run(&context, &what, args.as_deref(), json).await,
+        RulesWhat::Test { rule, json } => context.test(&rule, json).await,
+        RulesWhat::Revoke { id } => context.revoke(&id).await,
+        RulesWhat::Suggest { min, json } => context.suggest(min, json).await,
     }
 }
 
@@ -66,41 +64,41 @@ impl CommandContext<'_> {
         (all, in_effect)
     }
 
-    async fn list(&self, json: bool, console: &mut Console) -> Result<()> {
+    async fn list(&self, json: bool) -> Result<()> {
         let folder = &self.world.workspace;
         let (all, in_effect) = self.rules(folder).await;
         let ended = |rule: &Rule| !in_effect.rules.iter().any(|one| one.id == rule.id);
         if json {
             let rows: Vec<Value> = all.rules.iter().map(|rule| as_json(rule, ended(rule))).collect();
-            console.json(&rows)?;
+            console::json(&rows)?;
         } else if all.rules.is_empty() {
-            console.out("No rules: changes and commands ask.\n")?;
+            console::out("No rules: changes and commands ask.\n")?;
         } else {
             let widest = all.rules.iter().map(|rule| width(&rule.id)).max().unwrap_or(0);
             for rule in &all.rules {
                 let over = if ended(rule) { " (over)" } else { "" };
                 let gap = " ".repeat(widest - width(&rule.id));
                 let source = rule.source.to_string();
-                console.out(&format!("{}{gap}  {}{over}\n", rule.id, sanitize_line(&rule.to_string())))?;
-                console.out(&format!("{}  {}\n", " ".repeat(widest), sanitize_line(&source)))?;
+                console::out(&format!("{}{gap}  {}{over}\n", rule.id, sanitize_line(&rule.to_string())))?;
+                console::out(&format!("{}  {}\n", " ".repeat(widest), sanitize_line(&source)))?;
             }
         }
-        self.tell_state(folder, console);
+        self.tell_state(folder);
         Ok(())
     }
 
     /// Reports errors in the files, and files that are not in effect.
-    fn tell_state(&self, folder: &Path, console: &mut Console) {
+    fn tell_state(&self, folder: &Path) {
         for news in self.book.take_news() {
-            console.note(&format!("co: {news}"));
+            console::note(&format!("co: {news}"));
         }
         let project = RuleBook::project_file(folder);
         if self.trust_of(folder) == FolderTrust::Untrusted && project.is_file() {
-            console.note(&format!("co: {} is ignored; `co trust` enables it", project.display()));
+            console::note(&format!("co: {} is ignored; `co trust` enables it", project.display()));
         }
     }
 
-    fn check(&self, file: Option<&Path>, console: &mut Console) -> Result<()> {
+    fn check(&self, file: Option<&Path>) -> Result<()> {
         let project = RuleBook::project_file(&self.world.workspace);
         let files: Vec<PathBuf> = match file {
             Some(file) => vec![self.world.workspace.join(file)],
@@ -115,10 +113,10 @@ impl CommandContext<'_> {
             }
         }
         if problems.is_empty() {
-            return console.out(&format!("{}, no errors.\n", count(good, "rule")));
+            return console::out(&format!("{}, no errors.\n", count(good, "rule")));
         }
         for problem in &problems {
-            console.out(&format!("{}\n", sanitize_line(&problem.to_string())))?;
+            console::out(&format!("{}\n", sanitize_line(&problem.to_string())))?;
         }
         let error = CliError::error(format!("{} in the rules", count(problems.len(), "error")));
         Err(match file {
@@ -134,7 +132,7 @@ impl CommandContext<'_> {
         RuleSet::parse(&text, &RuleSource::User { path: path.to_owned(), line: 1 }, self.book.home())
     }
 
-    async fn test(&self, rule: &str, json: bool, console: &mut Console) -> Result<()> {
+    async fn test(&self, rule: &str, json: bool) -> Result<()> {
         let path = self.world.workspace.join(rule);
         let rules = if !rule.contains('\n') && path.is_file() {
             self.read(&path)
@@ -148,9 +146,9 @@ impl CommandContext<'_> {
         let past = self.store.past_calls(TRIED).await?;
         let fares = tried(&rules, &past, &self.registry);
         if json {
-            return console.json(&json!({"matched": fares.matched, "of": fares.of, "denied": fares.denied}));
+            return console::json(&json!({"matched": fares.matched, "of": fares.of, "denied": fares.denied}));
         }
-        console.out(&format!(
+        console::out(&format!(
             "It would have matched {} of your last {}; you denied {} of them.\n",
             fares.matched,
             count(fares.of, "call"),
@@ -158,35 +156,37 @@ impl CommandContext<'_> {
         ))
     }
 
-    async fn revoke(&self, id: &str, console: &mut Console) -> Result<()> {
+    async fn revoke(&self, id: &str) -> Result<()> {
         let (all, _) = self.rules(&self.world.workspace).await;
         let rule = revoke_rule(&self.book, id, &all)?;
         self.store.note(AuditNote::RuleRevoked { rule: rule.id.clone() }).await?;
-        console.out(&format!("revoked {}: {}\n", rule.id, sanitize_line(&rule.to_string())))
+        console::out(&format!("revoked {}: {}\n", rule.id, sanitize_line(&rule.to_string())))
     }
 
-    async fn suggest(&self, min: usize, json: bool, console: &mut Console) -> Result<()> {
+    async fn suggest(&self, min: usize, json: bool) -> Result<()> {
         let (_, in_effect) = self.rules(&self.world.workspace).await;
         let past = self.store.past_calls(LOOKED).await?;
         let found = suggestions(&past, min, &in_effect, &self.registry);
         if json {
             let rows: Vec<Value> =
                 found.iter().map(|one| json!({"rule": one.text, "allowed": one.allowed})).collect();
-            return console.json(&rows);
+            return console::json(&rows);
         }
         if found.is_empty() {
-            return console
-                .out(&format!("No call was approved {} or more and never denied.\n", count(min, "time")));
+            return console::out(&format!(
+                "No call was approved {} or more and never denied.\n",
+                count(min, "time")
+            ));
         }
         for one in &found {
-            console.out(&format!(
+            console::out(&format!(
                 "# approved {}, never denied\n{}\n",
                 count(one.allowed, "time"),
                 one.text
             ))?;
         }
         if let Some(path) = self.book.user_file() {
-            console.note(&format!("Copy what you want into {}", path.display()));
+            console::note(&format!("Copy what you want into {}", path.display()));
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::args::{Flags, Sessions, SessionsDo};
-use super::console::Console;
+use super::console;
 use super::day::begin;
 use super::error::{CliError, Result};
 use super::table::{short, table};
@@ -29,27 +29,27 @@ use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
 use crate::store::{FoundSession, Retention, SessionFilter, SessionSummary, Store, WithRequests};
 use crate::workspace::{World, load_settings};
 
-pub(super) async fn run(what: Sessions, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: Sessions, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     match what.what {
-        None => list(what.all, what.json, world, &settings, console).await,
-        Some(SessionsDo::List { json, all }) => list(all, json, world, &settings, console).await,
+        None => list(what.all, what.json, world, &settings).await,
+        Some(SessionsDo::List { json, all }) => list(all, json, world, &settings).await,
         Some(SessionsDo::Search { words, json, limit }) => {
-            search(&words.join(" "), json, limit, world, &settings, console).await
+            search(&words.join(" "), json, limit, world, &settings).await
         }
         Some(SessionsDo::Show(session)) => {
             let text = document(&session.id, ExportForm::Markdown, world, &settings).await?;
-            console.out(&text)
+            console::out(&text)
         }
         Some(SessionsDo::Export { session, format, output }) => {
             let form = ExportForm::named(&format).unwrap_or_default();
             let text = document(&session.id, form, world, &settings).await?;
             match output {
-                None => console.out(&text),
+                None => console::out(&text),
                 Some(path) => write(&path, &text),
             }
         }
-        Some(SessionsDo::Import { file }) => import(&file, world, &settings, console).await,
+        Some(SessionsDo::Import { file }) => import(&file, world, &settings).await,
         Some(SessionsDo::Rename { session, title }) => {
             let store = open_store(world, &settings).await?;
             let mut owned = owned(&store, &session.id).await?;
@@ -75,11 +75,9 @@ pub(super) async fn run(what: Sessions, world: &World, flags: Flags, console: &m
                     Retention { before, max_bytes: size.map(|size| u64::from(size) << 20) }
                 }
             };
-            prune(&store, wanted, yes, &settings, console).await
+            prune(&store, wanted, yes, &settings).await
         }
-        Some(SessionsDo::Delete { session, yes }) => {
-            delete(&session.id, yes, world, &settings, console).await
-        }
+        Some(SessionsDo::Delete { session, yes }) => delete(&session.id, yes, world, &settings).await,
     }
 }
 
@@ -106,7 +104,7 @@ async fn document(prefix: &str, form: ExportForm, world: &World, settings: &Sett
 /// The largest file that is imported, in bytes.
 const LARGEST: u64 = 256 << 20;
 
-async fn import(path: &Path, world: &World, settings: &Settings, console: &mut Console) -> Result<()> {
+async fn import(path: &Path, world: &World, settings: &Settings) -> Result<()> {
     let text = read(path)?;
     let imported = import::import(&text).map_err(|error| {
         let error = CliError::usage(format!("{} cannot be imported: {error}", path.display()));
@@ -129,9 +127,9 @@ async fn import(path: &Path, world: &World, settings: &Settings, console: &mut C
     };
     let store = open_store(world, settings).await?;
     let session = Session::copy(&store, conversation).await.map_err(AppError::from)?;
-    console.out(&format!("Imported {} messages ({format}) as {}.\n", grouped(count), session.id()))?;
+    console::out(&format!("Imported {} messages ({format}) as {}.\n", grouped(count), session.id()))?;
     for (what, count) in left_out {
-        console.note(&format!("co: left out {} {what}", grouped(count)));
+        console::note(&format!("co: left out {} {what}", grouped(count)));
     }
     Ok(())
 }
@@ -172,13 +170,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
     })
 }
 
-async fn delete(
-    prefix: &str,
-    yes: bool,
-    world: &World,
-    settings: &Settings,
-    console: &mut Console,
-) -> Result<()> {
+async fn delete(prefix: &str, yes: bool, world: &World, settings: &Settings) -> Result<()> {
     let store = open_store(world, settings).await?;
     let session = owned(&store, prefix).await?;
     let (id, title) = (session.id().clone(), session.history().name().unwrap_or("untitled").to_owned());
@@ -187,22 +179,16 @@ async fn delete(
         return Err(CliError::usage(text).hint("add `--yes` to delete it"));
     }
     remove_session(session, &settings.data_dir, WithRequests::Deleted).await?;
-    console.out(&format!("Deleted {} ({}).\n", id, sanitize_line(&title)))
+    console::out(&format!("Deleted {} ({}).\n", id, sanitize_line(&title)))
 }
 
-async fn prune(
-    store: &Store,
-    wanted: Retention,
-    yes: bool,
-    settings: &Settings,
-    console: &mut Console,
-) -> Result<()> {
+async fn prune(store: &Store, wanted: Retention, yes: bool, settings: &Settings) -> Result<()> {
     let found = store.beyond(wanted).await?;
     if found.is_empty() {
-        return console.out("No session is that old; nothing was deleted.\n");
+        return console::out("No session is that old; nothing was deleted.\n");
     }
     if !yes {
-        console.out(&sessions_table(&found, store.clock().now()))?;
+        console::out(&sessions_table(&found, store.clock().now()))?;
         let text = format!("deleting {} cannot be undone", sessions(found.len()));
         return Err(CliError::usage(text).hint("add `--yes` to delete them"));
     }
@@ -213,28 +199,21 @@ async fn prune(
         0 => String::new(),
         kept => format!(" {} in use or waiting for you by now were kept.", sessions(kept)),
     };
-    console.out(&format!("Deleted {}.{kept}\n", sessions(removed)))
+    console::out(&format!("Deleted {}.{kept}\n", sessions(removed)))
 }
 
 fn sessions(count: usize) -> String {
     if count == 1 { "1 session".to_owned() } else { format!("{} sessions", grouped(count)) }
 }
 
-async fn search(
-    words: &str,
-    json: bool,
-    limit: usize,
-    world: &World,
-    settings: &Settings,
-    console: &mut Console,
-) -> Result<()> {
+async fn search(words: &str, json: bool, limit: usize, world: &World, settings: &Settings) -> Result<()> {
     let store = open_store_for_lists(world, settings).await?;
     let found = store.search(words, limit).await?;
     if json {
-        return console.json(&found.iter().map(hit).collect::<Vec<_>>());
+        return console::json(&found.iter().map(hit).collect::<Vec<_>>());
     }
     if found.is_empty() {
-        return console.out("Nothing was found.\n");
+        return console::out("Nothing was found.\n");
     }
     let now = store.clock().now();
     let row = |one: &FoundSession| {
@@ -242,7 +221,7 @@ async fn search(
         [short(&one.id.0), age(one.at, now), one_line_summary(&title, 30), one.snippet.clone()]
     };
     let rows: Vec<[String; 4]> = found.iter().map(row).collect();
-    console.out(&table(["ID", "AGE", "TITLE", "FOUND"], &rows))
+    console::out(&table(["ID", "AGE", "TITLE", "FOUND"], &rows))
 }
 
 /// A hit in the form for programs: fields may only be added.
@@ -256,24 +235,18 @@ fn hit(one: &FoundSession) -> Value {
     })
 }
 
-async fn list(
-    all: bool,
-    json: bool,
-    world: &World,
-    settings: &Settings,
-    console: &mut Console,
-) -> Result<()> {
+async fn list(all: bool, json: bool, world: &World, settings: &Settings) -> Result<()> {
     let store = open_store_for_lists(world, settings).await?;
     let filter = if all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };
     let sessions = store.listed_sessions(filter, usize::MAX).await?;
     if json {
-        return console.json(&sessions.iter().map(listed).collect::<Vec<_>>());
+        return console::json(&sessions.iter().map(listed).collect::<Vec<_>>());
     }
     if sessions.is_empty() {
         let place = if all { "yet" } else { "in this folder yet; `co sessions --all` lists all folders" };
-        return console.out(&format!("No sessions {place}.\n"));
+        return console::out(&format!("No sessions {place}.\n"));
     }
-    console.out(&sessions_table(&sessions, store.clock().now()))
+    console::out(&sessions_table(&sessions, store.clock().now()))
 }
 
 fn sessions_table(sessions: &[SessionSummary], now: Timestamp) -> String {

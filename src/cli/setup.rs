@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::console::Console;
+use super::console;
 use super::error::{Kind, Result};
 use super::input::Terminals;
 use super::secret;
@@ -21,13 +21,6 @@ const LISTED: usize = 40;
 /// The number of attempts to enter an address and a key.
 const TRIES: usize = 3;
 
-/// The outcome of the setup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SetUp {
-    Done,
-    Skipped,
-}
-
 /// Offers to set up a service if none is known and the user was not asked before; returns whether one was set
 /// up.
 pub(super) async fn first_run(
@@ -35,62 +28,60 @@ pub(super) async fn first_run(
     loaded: &Loaded,
     models: &Models,
     at: Terminals,
-    console: &mut Console,
-) -> Result<SetUp> {
+) -> Result<bool> {
     let known = models.current().origin != Origin::Offline;
     if known || !at.interactive() || !may_offer(&loaded.settings) {
-        return Ok(SetUp::Skipped);
+        return Ok(false);
     }
     if models.may_discover() {
         models.discover().await;
         if models.current().origin != Origin::Offline {
-            return Ok(SetUp::Skipped);
+            return Ok(false);
         }
     }
-    console.out(
+    console::out(
         "No model service is set up yet. Set one up now, or press Enter to skip it and take the tour.\n",
     )?;
-    let done = choose(world, loaded, console).await?;
-    if done == SetUp::Skipped {
+    let done = choose(world, loaded).await?;
+    if !done {
         skip(&loaded.settings);
-        console.out("Skipped; you will not be asked again. `co auth add` does it later.\n")?;
+        console::out("Skipped; you will not be asked again. `co auth add` does it later.\n")?;
     }
     Ok(done)
 }
 
-/// Lets the user choose a service, enter the required values, and choose a model.
-pub(super) async fn choose(world: &World, loaded: &Loaded, console: &mut Console) -> Result<SetUp> {
+/// Lets the user choose a service, enter the required values, and choose a model. Returns whether one was set up.
+pub(super) async fn choose(world: &World, loaded: &Loaded) -> Result<bool> {
     let keys = Arc::new(Keys::of(&loaded.settings));
     let found = Service::search(&loaded.settings, &keys).await;
     let offers = offers(&loaded.settings, &keys, &found);
     let lines: Vec<String> = offers.iter().map(in_words).collect();
-    console.out("Services:\n")?;
-    let Some(offer) =
-        pick(&lines, "Type a number, or press Enter to skip: ", console)?.and_then(|at| offers.get(at))
+    console::out("Services:\n")?;
+    let Some(offer) = pick(&lines, "Type a number, or press Enter to skip: ")?.and_then(|at| offers.get(at))
     else {
-        return Ok(SetUp::Skipped);
+        return Ok(false);
     };
     for _ in 0..TRIES {
-        let Some(mut entered) = enter(offer)? else { return Ok(SetUp::Skipped) };
-        console.out(&format!("Trying {}…\n", offer.name))?;
+        let Some(mut entered) = enter(offer)? else { return Ok(false) };
+        console::out(&format!("Trying {}…\n", offer.name))?;
         let mut tried = try_out(&entered, &loaded.settings, &keys).await;
         if let Err(TryError::Unencrypted(warning)) = &tried {
-            console.out(&format!("{warning}\n"))?;
+            console::out(&format!("{warning}\n"))?;
             if secret::line("Type y to send it anyway, or press Enter to stop: ")?.as_deref() != Some("y") {
-                return Ok(SetUp::Skipped);
+                return Ok(false);
             }
             entered.unencrypted = Consent::Given;
             tried = try_out(&entered, &loaded.settings, &keys).await;
         }
         match tried {
-            Ok(models) => return finish(&entered, &models, world, &keys, console).await,
-            Err(error) => console.out(&format!("{error}\n"))?,
+            Ok(models) => return finish(&entered, &models, world, &keys).await,
+            Err(error) => console::out(&format!("{error}\n"))?,
         }
         if offer.key == LoginNeed::Known && offer.address == LoginNeed::Known {
             break;
         }
     }
-    Ok(SetUp::Skipped)
+    Ok(false)
 }
 
 fn in_words(offer: &ServiceLine) -> String {
@@ -121,27 +112,21 @@ fn enter(offer: &ServiceLine) -> Result<Option<Entered>> {
 }
 
 /// Stores the working values and lets the user choose the model.
-async fn finish(
-    entered: &Entered,
-    models: &[String],
-    world: &World,
-    keys: &Arc<Keys>,
-    console: &mut Console,
-) -> Result<SetUp> {
+async fn finish(entered: &Entered, models: &[String], world: &World, keys: &Arc<Keys>) -> Result<bool> {
     keep(entered, keys).await?;
     if entered.key.is_some() {
         let place = keys.file().path().display();
-        console.out(&format!("Connected. The key is saved in {place}, which only you can read.\n"))?;
+        console::out(&format!("Connected. The key is saved in {place}, which only you can read.\n"))?;
     }
     let model = if models.is_empty() {
         secret::line("Name of the model: ")?.filter(|name| !name.is_empty())
     } else {
-        console.out("Models:\n")?;
+        console::out("Models:\n")?;
         let shown = models.get(..LISTED).unwrap_or(models);
         if models.len() > shown.len() {
-            console.out(&format!("(the first {LISTED} of {}; you can also type a name)\n", models.len()))?;
+            console::out(&format!("(the first {LISTED} of {}; you can also type a name)\n", models.len()))?;
         }
-        named(pick_or_name(shown, console)?, models)
+        named(pick_or_name(shown)?, models)
     };
     let file = user_file(&world.env);
     let written =
@@ -149,28 +134,28 @@ async fn finish(
     match (written, &model) {
         (Ok(path), Some(model)) => {
             let service = &entered.service;
-            console.out(&format!("{service}/{model} is now the model, saved in {}.\n", path.display()))?;
+            console::out(&format!("{service}/{model} is now the model, saved in {}.\n", path.display()))?;
         }
-        (Ok(_), None) => console.out("No model is set yet; choose one with `--model`.\n")?,
-        (Err(error), _) => console.note(&format!("co: {error}")),
+        (Ok(_), None) => console::out("No model is set yet; choose one with `--model`.\n")?,
+        (Err(error), _) => console::note(&format!("co: {error}")),
     }
-    Ok(SetUp::Done)
+    Ok(true)
 }
 
 /// Prints numbered lines and asks for one.
-fn pick(lines: &[String], question: &str, console: &mut Console) -> Result<Option<usize>> {
-    numbered(lines, console)?;
+fn pick(lines: &[String], question: &str) -> Result<Option<usize>> {
+    numbered(lines)?;
     loop {
         let Some(typed) = secret::line(question)?.filter(|typed| !typed.is_empty()) else { return Ok(None) };
         match typed.parse::<usize>().ok().and_then(|number| number.checked_sub(1)) {
             Some(at) if at < lines.len() => return Ok(Some(at)),
-            Some(_) | None => console.out(&format!("Type a number from 1 to {}.\n", lines.len()))?,
+            Some(_) | None => console::out(&format!("Type a number from 1 to {}.\n", lines.len()))?,
         }
     }
 }
 
-fn pick_or_name(lines: &[String], console: &mut Console) -> Result<Option<String>> {
-    numbered(lines, console)?;
+fn pick_or_name(lines: &[String]) -> Result<Option<String>> {
+    numbered(lines)?;
     secret::line("Type a number or a name, or press Enter for later: ")
         .map(|typed| typed.filter(|typed| !typed.is_empty()))
 }
@@ -181,8 +166,8 @@ fn named(typed: Option<String>, models: &[String]) -> Option<String> {
     Some(at.and_then(|at| models.get(at).cloned()).unwrap_or(typed))
 }
 
-fn numbered(lines: &[String], console: &mut Console) -> Result<()> {
+fn numbered(lines: &[String]) -> Result<()> {
     let text: String =
         lines.iter().enumerate().map(|(at, line)| format!("{:>3}: {line}\n", at + 1)).collect();
-    console.out(&text)
+    console::out(&text)
 }

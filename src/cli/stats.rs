@@ -1,7 +1,7 @@
 //! `co stats`: requests, calls and approvals of some days, from the spans.
 
 use super::args::{Flags, StatsArgs};
-use super::console::Console;
+use super::console;
 use super::day::begin;
 use super::error::Result;
 use super::table::table;
@@ -13,17 +13,17 @@ use crate::telemetry::SpanFile;
 use crate::telemetry::stats::{Counted, Stats};
 use crate::workspace::{World, load_settings};
 
-pub(super) fn run(what: &StatsArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) fn run(what: &StatsArgs, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let zone = system_zone();
     let from = begin("--since", &what.since, world.clock.now(), &zone)?;
     let file = SpanFile::open(&loaded.settings.data_dir).map_err(unread)?;
     let stats = Stats::since(&file, from, &zone).map_err(unread)?;
     if what.json {
-        return console.json(&stats);
+        return console::json(&stats);
     }
     if stats == Stats::default() {
-        return console.out(&format!("No spans since {}.\n", what.since));
+        return console::out(&format!("No spans since {}.\n", what.since));
     }
     let days: Vec<_> = stats.days.iter().map(|(day, one)| requests(day.to_string(), one)).collect();
     let models: Vec<_> = stats.models.iter().map(|(name, one)| requests(name.clone(), one)).collect();
@@ -39,7 +39,7 @@ pub(super) fn run(what: &StatsArgs, world: &World, flags: Flags, console: &mut C
         parts.push(table(["TOOL", "CALLS", "FAILED", "P50", "P95"], &lines));
     }
     parts.extend(stats.approvals.words().map(|words| format!("{words}\n")));
-    console.out(&parts.join("\n"))
+    console::out(&parts.join("\n"))
 }
 
 fn time(ms: Option<f64>) -> String {

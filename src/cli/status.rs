@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::args::{AsJson, Flags};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Result};
 use crate::accounts::{Models, Pace};
 use crate::app::{AppError, advice, open_store_for_lists, tools};
@@ -13,7 +13,7 @@ use crate::tool::mcp::configured;
 use crate::workspace::{World, load_settings};
 
 /// Prints the rows; errors if the store cannot be used, after printing them.
-pub(super) async fn run(what: AsJson, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: AsJson, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let models =
         Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Instant).map_err(AppError::from)?;
@@ -32,13 +32,13 @@ pub(super) async fn run(what: AsJson, world: &World, flags: Flags, console: &mut
     )
     .await;
     if what.json {
-        console.json(&status)?;
+        console::json(&status)?;
     } else {
         let line = |(name, value): (String, String)| format!("{name:9} {}\n", sanitize_line(&value));
-        console.out(&status.rows().into_iter().map(line).collect::<String>())?;
+        console::out(&status.rows().into_iter().map(line).collect::<String>())?;
     }
     for warning in advice(&loaded).into_iter().chain(models.warning()).chain(models.trouble()) {
-        console.note(&format!("co: {warning}"));
+        console::note(&format!("co: {warning}"));
     }
     store.map(drop).map_err(CliError::from)
 }

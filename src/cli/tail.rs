@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::args::{Flags, TailArgs};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Kind, Result};
 use crate::app::listeners;
 use crate::stdx::clock::system_zone;
@@ -23,7 +23,7 @@ use crate::workspace::{World, load_settings};
 /// The most cells of a call's arguments.
 const ARGUMENTS: usize = 80;
 
-pub(super) async fn run(what: TailArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let settings = &loaded.settings;
     let kind = match (what.tools_only, what.models_only) {
@@ -49,11 +49,11 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags, console: &m
             let mut found = file.last(what.last, &tail.filter).map_err(unread)?;
             // What was written meanwhile comes with the next look.
             found.retain(|(number, _)| *number <= tail.last);
-            shown.print(&found, console)?;
+            shown.print(&found)?;
             tail.file = Some(file);
         }
         Err(ReadError::Missing { .. }) if listener.is_some() && what.trace.is_none() => {
-            console.note("co: no spans yet; they are shown as turns run");
+            console::note("co: no spans yet; they are shown as turns run");
         }
         Err(error) => return Err(unread(error)),
     }
@@ -69,7 +69,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags, console: &m
             () = pause(poll) => {}
         }
         let found = tail.next(&settings.data_dir).map_err(unread)?;
-        shown.print(&found, console)?;
+        shown.print(&found)?;
     }
 }
 
@@ -131,15 +131,15 @@ struct TailFormat {
 }
 
 impl TailFormat {
-    fn print(&self, spans: &[Numbered], console: &mut Console) -> Result<()> {
+    fn print(&self, spans: &[Numbered]) -> Result<()> {
         for (_, span) in spans {
             if self.json {
-                console.json_line(span)?;
+                console::json_line(span)?;
                 continue;
             }
-            console.out_styled(&self.line(span))?;
+            console::out_styled(&self.line(span))?;
             if self.verbose {
-                console.out(&texts(span))?;
+                console::out(&texts(span))?;
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::args::{Flags, Tasks, TasksDo};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Result};
 use super::table::table;
 use crate::config::Settings;
@@ -32,10 +32,10 @@ impl Listed {
     }
 }
 
-pub(super) fn run(what: Tasks, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) fn run(what: Tasks, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     match what.what {
-        None => list(&settings, what.all, what.json, console),
+        None => list(&settings, what.all, what.json),
         Some(TasksDo::Show { id }) => {
             let listed = one(&settings, &id)?;
             if !std::fs::symlink_metadata(&listed.output).is_ok_and(|found| found.is_file()) {
@@ -44,12 +44,12 @@ pub(super) fn run(what: Tasks, world: &World, flags: Flags, console: &mut Consol
             }
             let bytes = std::fs::read(&listed.output)
                 .map_err(|error| CliError::error(format!("{}: {error}", listed.output.display())))?;
-            console.out(&sanitize(&String::from_utf8_lossy(&bytes)))
+            console::out(&sanitize(&String::from_utf8_lossy(&bytes)))
         }
         Some(TasksDo::End { id }) => {
             let listed = one(&settings, &id)?;
             if listed.task.end.is_none() && !end_survivors(&listed.task.mark).is_empty() {
-                console.out(&format!("Ended {}.\n", listed.id()))
+                console::out(&format!("Ended {}.\n", listed.id()))
             } else {
                 let text = format!("{} does not run: {}", listed.id(), listed.task.state());
                 Err(CliError::error(text))
@@ -58,20 +58,20 @@ pub(super) fn run(what: Tasks, world: &World, flags: Flags, console: &mut Consol
     }
 }
 
-fn list(settings: &Settings, all: bool, json: bool, console: &mut Console) -> Result<()> {
+fn list(settings: &Settings, all: bool, json: bool) -> Result<()> {
     let mut listed = every(settings);
     listed.retain(|one| all || one.task.end.is_none());
     if json {
-        return console.json(&listed);
+        return console::json(&listed);
     }
     if listed.is_empty() {
         let more = if all { "" } else { "; `co tasks --all` lists those that ended" };
-        return console.out(&format!("Nothing runs in the background{more}.\n"));
+        return console::out(&format!("Nothing runs in the background{more}.\n"));
     }
     let row =
         |one: &Listed| [one.id(), one.task.state().to_owned(), one_line_summary(&one.task.command, COMMAND)];
     let rows: Vec<[String; 3]> = listed.iter().map(row).collect();
-    console.out(&table(["TASK", "STATE", "COMMAND"], &rows))
+    console::out(&table(["TASK", "STATE", "COMMAND"], &rows))
 }
 
 /// Returns the tasks of all sessions, by session and number.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::args::{AsJson, Flags};
-use super::console::Console;
+use super::console;
 use super::error::Result;
 use super::help::topics::tool_cells;
 use super::table::table;
@@ -11,16 +11,16 @@ use crate::app::{known_tools, web_words};
 use crate::tool::{Origin, ToolSpec};
 use crate::workspace::{World, load_settings};
 
-pub(super) fn run(what: AsJson, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) fn run(what: AsJson, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let tools = known_tools(world, &settings).tools();
     if what.json {
         let all: Vec<_> = tools.specs().map(as_json).collect();
-        return console.json(&all);
+        return console::json(&all);
     }
     let rows: Vec<[String; 4]> = tools.specs().map(tool_cells).collect();
-    console.out(&table(["TOOL", "CATEGORY", "RISK", "WHAT IT DOES"], &rows))?;
-    console.out(&format!("Web: {}.\n", web_words(&settings)))
+    console::out(&table(["TOOL", "CATEGORY", "RISK", "WHAT IT DOES"], &rows))?;
+    console::out(&format!("Web: {}.\n", web_words(&settings)))
 }
 
 fn as_json(spec: &ToolSpec) -> serde_json::Value {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use super::args::{Flags, LogsArgs, TracesArgs};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Result};
 use super::tail::unread;
 use crate::config::Settings;
@@ -19,13 +19,13 @@ use crate::workspace::{World, load_settings};
 /// The most spans of a page; those of the oldest traces are left out.
 const MOST: usize = 10_000;
 
-pub(super) fn run(what: &TracesArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) fn run(what: &TracesArgs, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let (path, left_out) = write_page(what, &loaded.settings)?;
     if left_out > 0 {
-        console.note(&format!("co: {left_out} traces are left out: a page holds {MOST} spans"));
+        console::note(&format!("co: {left_out} traces are left out: a page holds {MOST} spans"));
     }
-    console.out(&format!("{}\n", path.display()))?;
+    console::out(&format!("{}\n", path.display()))?;
     if !what.no_open {
         show(world, &path);
     }
@@ -65,16 +65,18 @@ fn write_page(what: &TracesArgs, settings: &Settings) -> Result<(PathBuf, usize)
     Ok((path.canonicalize().unwrap_or(path), ids.len() - kept))
 }
 
-pub(super) fn logs(what: &LogsArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) fn logs(what: &LogsArgs, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let data = &loaded.settings.data_dir;
     drop(SpanFile::open(data).map_err(unread)?);
     let Some(datasette) = world.installed(&["datasette"]) else {
         let page = TracesArgs { id: None, last: 20, output: None, no_open: false };
         let (path, _) = write_page(&page, &loaded.settings)?;
-        console.note("co: Datasette is not installed; `pipx install datasette` (or `uv tool install datasette`) gets it");
-        console.note("co: this page has the latest traces instead:");
-        console.out(&format!("{}\n", path.display()))?;
+        console::note(
+            "co: Datasette is not installed; `pipx install datasette` (or `uv tool install datasette`) gets it",
+        );
+        console::note("co: this page has the latest traces instead:");
+        console::out(&format!("{}\n", path.display()))?;
         show(world, &path);
         return Ok(());
     };
@@ -88,7 +90,7 @@ pub(super) fn logs(what: &LogsArgs, world: &World, flags: Flags, console: &mut C
     } } });
     write_private(&metadata, format!("{about:#}").as_bytes())
         .map_err(|error| CliError::error(format!("{}: {error}", metadata.display())))?;
-    console.out(&format!("http://127.0.0.1:{}/telemetry\n", what.port))?;
+    console::out(&format!("http://127.0.0.1:{}/telemetry\n", what.port))?;
     let mut command = Command::new(datasette);
     command
         .arg("serve")

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::{Flags, Trust};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Kind, Result};
 use super::secret::{UNCHANGED, agreed};
 use crate::app::open_store;
@@ -18,43 +18,46 @@ use crate::workspace::trust::{
 };
 use crate::workspace::{World, load_settings};
 
-pub(super) async fn run(what: Trust, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: Trust, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags.clone())?;
     let folder = what.folder.as_deref().unwrap_or(Path::new("."));
     if what.list {
-        return list(&loaded, what.json, console);
+        return list(&loaded, what.json);
     }
     if what.revoke {
-        return revoke(folder, world, &loaded, flags, console).await;
+        return revoke(folder, world, &loaded, flags).await;
     }
     let folder = trustable(folder, world)?;
     if trust_in(&loaded.settings, world, &folder) == FolderTrust::Trusted {
-        return console.out(&format!("{} is already trusted with its current contents.\n", folder.display()));
+        return console::out(&format!(
+            "{} is already trusted with its current contents.\n",
+            folder.display()
+        ));
     }
     let found = Belongings::of(&folder, world);
-    console.out(&brings(&folder, &found))?;
+    console::out(&brings(&folder, &found))?;
     if !agreed(what.yes, "Trust this folder with its current contents? y/N ")? {
-        return console.out(UNCHANGED);
+        return console::out(UNCHANGED);
     }
     let store = open_store(world, &loaded.settings).await?;
     let file = write_trust(world, &folder, &TrustChange::Trust(found.contents))?;
     store.note(AuditNote::FolderTrusted { folder: folder.clone() }).await?;
-    console.out(&format!("{} is trusted, saved in {}.\n", folder.display(), file.display()))?;
+    console::out(&format!("{} is trusted, saved in {}.\n", folder.display(), file.display()))?;
     if !is_in_effect(world, &folder, flags) {
-        console.note("co: CO_TRUSTED_FOLDERS or a flag overrides that file, so this has no effect here");
+        console::note("co: CO_TRUSTED_FOLDERS or a flag overrides that file, so this has no effect here");
     }
     Ok(())
 }
 
-fn list(loaded: &Loaded, json: bool, console: &mut Console) -> Result<()> {
+fn list(loaded: &Loaded, json: bool) -> Result<()> {
     let folders = &loaded.settings.trusted_folders;
     if json {
-        return console.json(&json!(folders));
+        return console::json(&json!(folders));
     }
     if folders.is_empty() {
-        return console.out("No folder is trusted.\n");
+        return console::out("No folder is trusted.\n");
     }
-    folders.iter().try_for_each(|folder| console.out(&format!("{}\n", folder.display())))
+    folders.iter().try_for_each(|folder| console::out(&format!("{}\n", folder.display())))
 }
 
 /// Describes what trusting the folder puts into effect, line by line.
@@ -107,18 +110,12 @@ fn brings(folder: &Path, found: &Belongings) -> String {
     text
 }
 
-async fn revoke(
-    folder: &Path,
-    world: &World,
-    loaded: &Loaded,
-    flags: Flags,
-    console: &mut Console,
-) -> Result<()> {
+async fn revoke(folder: &Path, world: &World, loaded: &Loaded, flags: Flags) -> Result<()> {
     // A folder that no longer exists can also be removed from the list.
     let path: PathBuf = world.workspace.join(folder);
     let path = path.canonicalize().unwrap_or(path);
     if !names_folder(&loaded.settings.trusted_folders, &path) {
-        return console.out(&format!("{} was not trusted.\n", path.display()));
+        return console::out(&format!("{} was not trusted.\n", path.display()));
     }
     write_trust(world, &path, &TrustChange::Revoke)?;
     if names_folder(&load_settings(world, flags)?.settings.trusted_folders, &path) {
@@ -129,7 +126,7 @@ async fn revoke(
     // After the change: a store that does not open must not keep a folder trusted.
     let store = open_store(world, &loaded.settings).await?;
     store.note(AuditNote::FolderUntrusted { folder: path.clone() }).await?;
-    console.out(&format!(
+    console::out(&format!(
         "{} is no longer trusted. In a running co there, what it brings stops counting with the next turn, its \
          settings and tool servers when that co exits.\n",
         path.display()

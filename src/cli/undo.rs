@@ -1,7 +1,7 @@
 //! `co undo`: takes back what calls changed in files, in this folder, and does it again.
 
 use super::args::{Flags, UndoArgs};
-use super::console::Console;
+use super::console;
 use super::error::{CliError, Result};
 use crate::app::undo_log;
 use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoWhat, listed};
@@ -11,7 +11,7 @@ use crate::workspace::{World, load_settings};
 const LISTED: usize = 50;
 
 /// Blocking.
-pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let log = undo_log(world, &settings);
     if what.list {
@@ -19,12 +19,12 @@ pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags, console: &mut Co
         let filter = EntryFilter { workspace, limit: LISTED, ..EntryFilter::default() };
         let entries = log.entries(&filter).map_err(|error| failed(&error))?;
         if what.json {
-            return console.json(&entries);
+            return console::json(&entries);
         }
         if entries.is_empty() {
-            return console.out("Nothing that can be taken back was changed here.\n");
+            return console::out("Nothing that can be taken back was changed here.\n");
         }
-        return console.out(&listed(&entries));
+        return console::out(&listed(&entries));
     }
     let wanted = match what {
         UndoArgs { redo: true, .. } => UndoWhat::Redo,
@@ -37,14 +37,14 @@ pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags, console: &mut Co
         .carry_out(&scope, &wanted, what.yes, &world.own_folders(&settings))
         .map_err(|error| failed(&error))?
     {
-        UndoOutcome::Done(text) => console.out(&format!("{text}\n")),
+        UndoOutcome::Done(text) => console::out(&format!("{text}\n")),
         UndoOutcome::Refused(text) => {
-            console.note(&text);
+            console::note(&text);
             let error = CliError::error("nothing was changed");
             Err(error.hint("`co undo --list` shows what can be taken back"))
         }
         UndoOutcome::Asks { text, .. } => {
-            console.note(&text);
+            console::note(&text);
             let error = CliError::usage("nothing was changed: these files are to be agreed to");
             Err(error.hint("add `--yes` to take them back"))
         }

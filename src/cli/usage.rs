@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::args::{Flags, UsageArgs, UsageBy};
-use super::console::Console;
+use super::console;
 use super::day::begin;
 use super::error::Result;
 use super::table::{short, table};
@@ -16,7 +16,7 @@ use crate::stdx::text::grouped;
 use crate::store::{Store, Total, UsageOf};
 use crate::workspace::{World, load_settings};
 
-pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
+pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let zone = system_zone();
     let since = match &what.since {
@@ -28,11 +28,11 @@ pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags, console: 
     let sum = rows.iter().fold(Total::default(), |sum, (_, total)| sum.plus(*total));
     if what.json {
         let rows = rows.iter().map(|(name, total)| UsageRow { name, total: Sums::of(total) }).collect();
-        return console.json(&UsageList { by: what.by.word(), rows, total: Sums::of(&sum) });
+        return console::json(&UsageList { by: what.by.word(), rows, total: Sums::of(&sum) });
     }
     if rows.is_empty() {
         let since = what.since.as_ref().map_or("yet".to_owned(), |since| format!("since {since}"));
-        return console.out(&format!("No requests {since}.\n"));
+        return console::out(&format!("No requests {since}.\n"));
     }
     let mut lines: Vec<[String; 8]> = rows.iter().map(|(name, total)| line(name.words(), total)).collect();
     if lines.len() > 1 {
@@ -40,7 +40,7 @@ pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags, console: 
     }
     let by = what.by.word().to_uppercase();
     let heads = [by.as_str(), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "THINKING", "COST"];
-    console.out(&table(heads, &lines))
+    console::out(&table(heads, &lines))
 }
 
 /// The usage in the form for programs: fields may only be added.

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::reading::Shown;
 use super::typed::Yes;
-use super::{CommandContext, Format, around, format, reading, words};
+use super::{CommandContext, around, reading, words};
 use crate::app::{planned, schema_of};
 use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
+use crate::cli::console;
 use crate::cli::error::{CliError, Result};
 use crate::frontend::fields;
 use crate::history::SessionId;
@@ -35,10 +36,10 @@ pub(super) async fn undecided(context: &CommandContext<'_>) -> Result<Vec<String
 
 /// Gives all of them the same answer.
 pub(super) async fn all(
-    context: &mut CommandContext<'_>,
+    context: &CommandContext<'_>,
     ids: &[String],
     approval: &Approval,
-    format: Format,
+    json: bool,
 ) -> Result<()> {
     let mut done = Done::default();
     for id in ids {
@@ -47,11 +48,10 @@ pub(super) async fn all(
             Err(error) => done.failed.push((id.clone(), error.to_string())),
         }
     }
-    done.tell_some(context, format, "No requests are waiting.\n").await
+    done.tell_some(context, json, "No requests are waiting.\n").await
 }
 
-pub(super) async fn yes(context: &mut CommandContext<'_>, yes: Yes) -> Result<()> {
-    let format = format(yes.json);
+pub(super) async fn yes(context: &CommandContext<'_>, yes: Yes) -> Result<()> {
     if !yes.set.is_empty() && yes.ids.len() > 1 {
         let error = CliError::usage("`--set` changes the arguments of one request");
         return Err(error.hint("name one id, or leave out `--set`"));
@@ -62,12 +62,12 @@ pub(super) async fn yes(context: &mut CommandContext<'_>, yes: Yes) -> Result<()
         for id in low_ones(context, &session).await? {
             done.approve(context, &id.0, &yes).await?;
         }
-        return done.tell_some(context, format, "No LOW requests are waiting in this session.\n").await;
+        return done.tell_some(context, yes.json, "No LOW requests are waiting in this session.\n").await;
     }
     for id in &yes.ids {
         done.approve(context, id, &yes).await?;
     }
-    done.tell(context, format).await
+    done.tell(context, yes.json).await
 }
 
 fn approval(yes: &Yes, instead: Option<(ToolName, Value)>) -> Approval {
@@ -147,7 +147,7 @@ impl Done {
     }
 
     /// Approves the request with this id, if it was shown.
-    async fn approve(&mut self, context: &mut CommandContext<'_>, id: &str, yes: &Yes) -> Result<()> {
+    async fn approve(&mut self, context: &CommandContext<'_>, id: &str, yes: &Yes) -> Result<()> {
         let (one, instead) = match named(context, id, yes).await {
             Ok(named) => named,
             Err(why) => {
@@ -161,7 +161,7 @@ impl Done {
         match reading::show(context, &one, yes).await? {
             Shown::All | Shown::NotNeeded => self.decide(context, one, approval(yes, instead)).await,
             Shown::Declined => {
-                context.console.note(&format!("Not approved; request {} still waits.", one.id()));
+                console::note(&format!("Not approved; request {} still waits.", one.id()));
                 Ok(())
             }
             Shown::Not(why) => {
@@ -203,27 +203,28 @@ impl Done {
     }
 
     /// Reports all results, or this text if there are none.
-    async fn tell_some(self, context: &mut CommandContext<'_>, format: Format, none: &str) -> Result<()> {
-        match format {
-            Format::Words if self.decided.is_empty() && self.failed.is_empty() => context.console.out(none),
-            Format::Words | Format::Json => self.tell(context, format).await,
+    async fn tell_some(self, context: &CommandContext<'_>, json: bool, none: &str) -> Result<()> {
+        if !json && self.decided.is_empty() && self.failed.is_empty() {
+            return console::out(none);
         }
+        self.tell(context, json).await
     }
 
     /// Reports all results; errs if anything failed.
-    pub(super) async fn tell(mut self, context: &mut CommandContext<'_>, format: Format) -> Result<()> {
-        match format {
-            Format::Json => self.as_json(context).await?,
-            Format::Words => self.in_words(context).await?,
+    pub(super) async fn tell(mut self, context: &CommandContext<'_>, json: bool) -> Result<()> {
+        if json {
+            self.as_json(context).await?;
+        } else {
+            self.in_words(context).await?;
         }
         let Some((_, last)) = self.failed.pop() else { return Ok(()) };
         for (_, why) in &self.failed {
-            context.console.note(&format!("co: error: {}", sanitize_line(why)));
+            console::note(&format!("co: error: {}", sanitize_line(why)));
         }
         Err(CliError::error(sanitize_line(&last)))
     }
 
-    async fn as_json(&self, context: &mut CommandContext<'_>) -> Result<()> {
+    async fn as_json(&self, context: &CommandContext<'_>) -> Result<()> {
         let mut rows = Vec::new();
         let holders = holders(&context.store).await;
         for (one, approval) in &self.decided {
@@ -238,23 +239,23 @@ impl Done {
             }));
         }
         rows.extend(self.failed.iter().map(|(id, why)| json!({"id": id, "error": why})));
-        context.console.json(&rows)
+        console::json(&rows)
     }
 
-    async fn in_words(&self, context: &mut CommandContext<'_>) -> Result<()> {
+    async fn in_words(&self, context: &CommandContext<'_>) -> Result<()> {
         let mut sessions: Vec<&SessionId> = Vec::new();
         for (one, approval) in &self.decided {
             let (verdict, summary) =
                 (approval.verdict(Some(&one.request)), sanitize_line(&one.request.plan.summary));
             let width = covered(one, approval).map_or_else(String::new, |covered| format!(" ({covered})"));
-            context.console.out(&format!("{} {}: {summary}{width}\n", sanitize_line(&verdict), one.id()))?;
+            console::out(&format!("{} {}: {summary}{width}\n", sanitize_line(&verdict), one.id()))?;
             if *approval != Approval::Later && !sessions.contains(&&one.session) {
                 sessions.push(&one.session);
             }
         }
         for (one, _) in self.decided.iter().filter(|(_, approval)| is_yes(approval)) {
             for held_up in around::held_up(&context.store, one).await? {
-                context.console.note(&format!("co: {}", sanitize_line(&held_up)));
+                console::note(&format!("co: {}", sanitize_line(&held_up)));
             }
         }
         let holders = holders(&context.store).await;
@@ -263,7 +264,7 @@ impl Done {
                 Some(owner) => format!("The co that has its session open ({owner}) continues by itself."),
                 None => format!("Its session is not open anywhere; continue with: co resume {session}"),
             };
-            context.console.note(&line);
+            console::note(&line);
         }
         Ok(())
     }

@@ -10,8 +10,9 @@ use serde_json::Value;
 use tempfile::{Builder, NamedTempFile};
 
 use super::decide::Done;
-use super::{CommandContext, Format, words};
+use super::{CommandContext, words};
 use crate::app::schema_of;
+use crate::cli::console;
 use crate::cli::editor::{self, editor};
 use crate::cli::error::{CliError, Result};
 use crate::frontend::dialogue::yes_to;
@@ -22,21 +23,21 @@ use crate::store::StoredRequest;
 /// The prefix of this program's own lines, which are only above the arguments.
 const OURS: char = '#';
 
-pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, note: Option<String>) -> Result<()> {
+pub(super) async fn run(context: &CommandContext<'_>, id: &str, note: Option<String>) -> Result<()> {
     let editor = editor(context.world)
         .map_err(|error| error.hint("or change arguments with `co approvals yes ID --set field=value`"))?;
     let one = context.store.find_request(id).await?;
     check_open(&one)?;
     let mut draft = Draft::of(&one)?;
     let Some(args) = draft.written(context, &editor, &one).await? else {
-        return context.console.out(&format!("Nothing changed; request {} is still waiting.\n", one.id()));
+        return console::out(&format!("Nothing changed; request {} is still waiting.\n", one.id()));
     };
     let note = note.filter(|note| !note.trim().is_empty());
     let approval = yes_to(&one.request, args, note);
     let mut done = Done::default();
     done.decide(context, one, approval).await?;
     let lost = done.failed();
-    let told = done.tell(context, Format::Words).await;
+    let told = done.tell(context, false).await;
     if lost { told.map_err(|error| error.hint(draft.kept())) } else { told }
 }
 

@@ -5,6 +5,7 @@ use globset::{Glob, GlobMatcher};
 
 use super::typed::ListArgs;
 use super::{CommandContext, listed};
+use crate::cli::console;
 use crate::cli::error::{CliError, Result};
 use crate::cli::table::table;
 use crate::stdx::clock::system_zone;
@@ -18,14 +19,14 @@ const LISTED: usize = 20_000;
 /// Width of a call's summary, in cells; a mark may follow.
 const WHAT: usize = 44;
 
-pub(super) async fn run(context: &mut CommandContext<'_>, wanted: ListArgs) -> Result<()> {
+pub(super) async fn run(context: &CommandContext<'_>, wanted: ListArgs) -> Result<()> {
     let filter = Filter::of(&wanted)?;
     let undecided = !wanted.all && wanted.state.is_none_or(RequestState::is_undecided);
     if wanted.json {
         let of = if undecided { RequestFilter::Undecided } else { RequestFilter::All };
         let found = context.store.requests(of, LISTED).await?;
         let kept: Vec<_> = found.iter().filter(|one| filter.keeps(&row(one))).map(listed).collect();
-        return context.console.json(&kept);
+        return console::json(&kept);
     }
     let rows = if undecided {
         context.store.undecided_rows(LISTED).await?
@@ -36,18 +37,18 @@ pub(super) async fn run(context: &mut CommandContext<'_>, wanted: ListArgs) -> R
     let cut = rows.len() == LISTED;
     let kept: Vec<RequestRow> = rows.into_iter().filter(|row| filter.keeps(row)).collect();
     if kept.is_empty() {
-        return context.console.out(if filter.is_any() && undecided {
+        return console::out(if filter.is_any() && undecided {
             "No requests are waiting for your approval.\n"
         } else {
             "No matching requests.\n"
         });
     }
-    context.console.out(&in_words(context, &kept, undecided))?;
+    console::out(&in_words(context, &kept, undecided))?;
     if cut {
         let which = if undecided { "first" } else { "newest" };
-        context.console.note(&format!("co: only the {which} {LISTED} requests were searched"));
+        console::note(&format!("co: only the {which} {LISTED} requests were searched"));
     }
-    context.console.note("co approvals show|yes|no|edit|later ID");
+    console::note("co approvals show|yes|no|edit|later ID");
     Ok(())
 }
 

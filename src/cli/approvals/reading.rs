@@ -14,6 +14,7 @@ use super::around::Around;
 use super::show::{body::effect, facts};
 use super::typed::Yes;
 use crate::approval::Request;
+use crate::cli::console;
 use crate::cli::error::Result;
 use crate::cli::input::Terminals;
 use crate::cli::secret::line;
@@ -41,13 +42,13 @@ pub(super) enum Shown {
 }
 
 /// Shows the effect of a request, and asks if it is long.
-pub(super) async fn show(context: &mut CommandContext<'_>, one: &StoredRequest, yes: &Yes) -> Result<Shown> {
+pub(super) async fn show(context: &CommandContext<'_>, one: &StoredRequest, yes: &Yes) -> Result<Shown> {
     let request = &one.request;
     let effect = effect(request);
     let rows = rows(&effect);
     if rows <= SHORT {
         if rows > 0 {
-            context.console.note(effect.trim_end());
+            console::note(effect.trim_end());
         }
         return Ok(Shown::All);
     }
@@ -88,13 +89,13 @@ fn unseen(request: &Request, rows: usize, yes: &Yes) -> String {
 }
 
 /// Shows a text in the pager; prints it if there is no pager or it cannot be started.
-async fn page(context: &mut CommandContext<'_>, text: &str) -> Result<()> {
+async fn page(context: &CommandContext<'_>, text: &str) -> Result<()> {
     if let Some(pager) = context.world.pager()
         && paged(&pager, &sanitize(text)).await?
     {
         return Ok(());
     }
-    context.console.out(text)
+    console::out(text)
 }
 
 /// Runs the pager on a text; returns whether it could be started.

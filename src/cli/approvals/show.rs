@@ -8,8 +8,9 @@ pub(super) mod body;
 use serde_json::json;
 
 use super::around::Around;
-use super::{CommandContext, Format, listed, words};
+use super::{CommandContext, listed, words};
 use crate::approval::{Approval, Grants, RequestId};
+use crate::cli::console;
 use crate::cli::error::{CliError, Result};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::store::{Attachment, StoredRequest};
@@ -20,30 +21,28 @@ const LISTED: usize = 20;
 /// Width of a call's summary in that error, in cells.
 const WHAT: usize = 44;
 
-pub(super) async fn run(context: &mut CommandContext<'_>, id: Option<String>, format: Format) -> Result<()> {
+pub(super) async fn run(context: &CommandContext<'_>, id: Option<String>, json: bool) -> Result<()> {
     let id = match id {
         Some(id) => id,
         None => only_one(context).await?.0,
     };
     let one = context.store.find_request(&id).await?;
     let around = Around::of(&context.store, &one).await?;
-    match format {
-        Format::Json => {
-            let mut value = serde_json::to_value(listed(&one)).map_err(std::io::Error::from)?;
-            value["preview"] = json!(one.request.plan.preview);
-            value["undo"] = json!(one.request.plan.undo);
-            value["basis"] = json!(one.request.plan.basis);
-            value["request_hash"] = json!(one.args_hash);
-            value["session_yes_covers"] = json!(Grants::coverage(&one.request.tool, &one.request.args));
-            value["depends_on"] = json!(around.depends);
-            value["needed_by"] = json!(around.dependents);
-            value["decision"] = json!(one.decision.as_ref().map(|(approval, by)| json!([approval, by])));
-            value["decided"] = json!(one.decided_at.map(|at| at.to_string()));
-            value["outcome"] = json!(words::outcome(around.progress));
-            context.console.json(&value)
-        }
-        Format::Words => context.console.out(&in_words(&one, &around)),
+    if !json {
+        return console::out(&in_words(&one, &around));
     }
+    let mut value = serde_json::to_value(listed(&one)).map_err(std::io::Error::from)?;
+    value["preview"] = json!(one.request.plan.preview);
+    value["undo"] = json!(one.request.plan.undo);
+    value["basis"] = json!(one.request.plan.basis);
+    value["request_hash"] = json!(one.args_hash);
+    value["session_yes_covers"] = json!(Grants::coverage(&one.request.tool, &one.request.args));
+    value["depends_on"] = json!(around.depends);
+    value["needed_by"] = json!(around.dependents);
+    value["decision"] = json!(one.decision.as_ref().map(|(approval, by)| json!([approval, by])));
+    value["decided"] = json!(one.decided_at.map(|at| at.to_string()));
+    value["outcome"] = json!(words::outcome(around.progress));
+    console::json(&value)
 }
 
 /// Returns the one request that waits; errs with a list if none or several do.

@@ -13,9 +13,9 @@ use tokio::net::unix::pipe::Sender;
 
 use super::around::Calls;
 use super::words::{self, CallProgress};
-use super::{CommandContext, Format, listed};
+use super::{CommandContext, listed};
 use crate::approval::RequestId;
-use crate::cli::console::Console;
+use crate::cli::console;
 use crate::cli::error::{CliError, Kind, Result};
 use crate::cli::signals::Stop;
 use crate::message::ReturnStatus;
@@ -25,12 +25,12 @@ use crate::store::{RequestFilter, RequestState, Store, StoredRequest};
 /// Maximum number of requests printed at the start.
 const TOLD: usize = 20_000;
 
-pub(super) async fn run(context: &mut CommandContext<'_>, format: Format) -> Result<()> {
+pub(super) async fn run(context: &CommandContext<'_>, json: bool) -> Result<()> {
     let stop = Stop::on_signals()?;
     let mut wakeups = context.store.wakeups();
     let mut watch =
-        Watch { store: &context.store, format, seq: 0, known: HashMap::new(), running: HashMap::new() };
-    watch.begin(context.console).await?;
+        Watch { store: &context.store, json, seq: 0, known: HashMap::new(), running: HashMap::new() };
+    watch.begin().await?;
     loop {
         let expiry = watch.next_expiry();
         tokio::select! {
@@ -42,7 +42,7 @@ pub(super) async fn run(context: &mut CommandContext<'_>, format: Format) -> Res
             () = wakeups.changed() => {}
             () = sleep(expiry) => { context.store.expire_due().await?; }
         }
-        watch.news(context.console).await?;
+        watch.news().await?;
     }
 }
 
@@ -67,7 +67,7 @@ async fn unread() {
 
 struct Watch<'a> {
     store: &'a Store,
-    format: Format,
+    json: bool,
     /// The last change that was printed.
     seq: u64,
     known: HashMap<RequestId, WatchedRequest>,
@@ -82,28 +82,28 @@ struct WatchedRequest {
 }
 
 impl Watch<'_> {
-    async fn begin(&mut self, console: &mut Console) -> Result<()> {
+    async fn begin(&mut self) -> Result<()> {
         // Read before listing: changes during the listing are then printed with their new state.
         self.seq = self.store.latest_change().await?;
         for one in self.store.requests(RequestFilter::Undecided, TOLD).await? {
-            self.tell(&one, console)?;
+            self.tell(&one)?;
         }
         Ok(())
     }
 
-    async fn news(&mut self, console: &mut Console) -> Result<()> {
+    async fn news(&mut self) -> Result<()> {
         for one in self.store.changes_since(self.seq).await? {
             self.seq = self.seq.max(one.seq);
-            self.tell(&one, console)?;
+            self.tell(&one)?;
             if one.state == RequestState::Consumed && one.decision.is_some() {
                 self.running.insert(one.id().clone(), one);
             }
         }
-        self.outcomes(console).await
+        self.outcomes().await
     }
 
     /// Prints the outcomes of decided calls.
-    async fn outcomes(&mut self, console: &mut Console) -> Result<()> {
+    async fn outcomes(&mut self) -> Result<()> {
         let sessions: HashSet<_> = self.running.values().map(|one| one.session.clone()).collect();
         for session in sessions {
             let calls = Calls::of(self.store, &session).await?;
@@ -121,14 +121,14 @@ impl Watch<'_> {
                 .collect();
             for (id, status) in ended {
                 if let Some(one) = self.running.remove(&id) {
-                    self.told_outcome(&one, status, console)?;
+                    self.told_outcome(&one, status)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn tell(&mut self, one: &StoredRequest, console: &mut Console) -> Result<()> {
+    fn tell(&mut self, one: &StoredRequest) -> Result<()> {
         let known = WatchedRequest { state: one.state, expires: one.request.expires };
         let before = self.known.insert(one.id().clone(), known);
         if before.is_some_and(|before| before.state == one.state) {
@@ -139,26 +139,21 @@ impl Watch<'_> {
             // Its session took up a decision that was printed already; the outcome follows.
             return Ok(());
         }
-        match self.format {
-            Format::Json => {
-                let mut value = serde_json::to_value(listed(one)).map_err(std::io::Error::from)?;
-                value["event"] = json!(event(one.state));
-                value["decision"] = json!(one.decision.as_ref().map(|(approval, by)| json!([approval, by])));
-                console.json_line(&value)
-            }
-            Format::Words => console.out(&line(one, &told(one))),
+        if !self.json {
+            return console::out(&line(one, &told(one)));
         }
+        let mut value = serde_json::to_value(listed(one)).map_err(std::io::Error::from)?;
+        value["event"] = json!(event(one.state));
+        value["decision"] = json!(one.decision.as_ref().map(|(approval, by)| json!([approval, by])));
+        console::json_line(&value)
     }
 
-    fn told_outcome(&self, one: &StoredRequest, status: ReturnStatus, console: &mut Console) -> Result<()> {
-        match self.format {
-            Format::Json => {
-                let session = &one.session;
-                let value = json!({"event": "ended", "id": one.id(), "session": session, "status": status});
-                console.json_line(&value)
-            }
-            Format::Words => console.out(&line(one, words::outcome(CallProgress::Returned(status)))),
+    fn told_outcome(&self, one: &StoredRequest, status: ReturnStatus) -> Result<()> {
+        if !self.json {
+            return console::out(&line(one, words::outcome(CallProgress::Returned(status))));
         }
+        let session = &one.session;
+        console::json_line(&json!({"event": "ended", "id": one.id(), "session": session, "status": status}))
     }
 
     /// Returns the time until the next request expires.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::args::HookTest;
-use super::super::console::Console;
+use super::super::console;
 use super::super::error::{CliError, Result};
 use super::{Counts, HooksCommand, broken, unknown};
 use crate::hook::command::{Tried, told};
@@ -18,7 +18,7 @@ use crate::workspace::FoundHook;
 /// The tool of a sample call.
 const TOOL: &str = "shell";
 
-pub(super) async fn run(context: &HooksCommand<'_>, wanted: HookTest, console: &mut Console) -> Result<()> {
+pub(super) async fn run(context: &HooksCommand<'_>, wanted: HookTest) -> Result<()> {
     let found = context.all();
     broken(&found.problems)?;
     let call = ToolCall {
@@ -31,7 +31,7 @@ pub(super) async fn run(context: &HooksCommand<'_>, wanted: HookTest, console: &
     let hooks = meant(&found.hooks, &wanted.what, named);
     if hooks.is_empty() {
         return match named {
-            Some(event) => console.out(&format!("No hook is defined for {}.\n", event.word())),
+            Some(event) => console::out(&format!("No hook is defined for {}.\n", event.word())),
             None => Err(unknown(&wanted.what, &found.hooks)),
         };
     }
@@ -41,7 +41,7 @@ pub(super) async fn run(context: &HooksCommand<'_>, wanted: HookTest, console: &
         let hook = context.files.command(def.clone(), hash, &context.world.workspace);
         if !hook.wants(event, Some(&call.name)) {
             let tool = sanitize_line(call.name.as_str());
-            console.note(&format!("co: {} does not check calls of {tool}", def.name));
+            console::note(&format!("co: {} does not check calls of {tool}", def.name));
             continue;
         }
         let input = sample(event, call.clone(), context);
@@ -49,10 +49,10 @@ pub(super) async fn run(context: &HooksCommand<'_>, wanted: HookTest, console: &
         if wanted.json {
             rows.push(as_json(def, &input, &tried));
         } else {
-            console.out(&in_words(def, event, &tried))?;
+            console::out(&in_words(def, event, &tried))?;
         }
     }
-    if wanted.json { console.json(&rows) } else { Ok(()) }
+    if wanted.json { console::json(&rows) } else { Ok(()) }
 }
 
 /// Returns the hooks of an event; otherwise the hooks of a name, with the first of their events.

@@ -11,7 +11,7 @@ use crate::approval::rules::RuleSet;
 use crate::approval::{
     AutoApprove, CallFacts, Decision, Found, Grants, Place, Policy, Repetition, Request, Step, Taint, Verdict,
 };
-use crate::cli::console::Console;
+use crate::cli::console;
 use crate::cli::error::{CliError, Result};
 use crate::config::Mode;
 use crate::message::ToolName;
@@ -37,7 +37,6 @@ pub(super) async fn run(
     what: &str,
     args: Option<&str>,
     json: bool,
-    console: &mut Console,
 ) -> Result<()> {
     let call = match (args, context.registry.get(&ToolName::new(what))) {
         (args, Some(tool)) => {
@@ -60,8 +59,8 @@ pub(super) async fn run(
     let plan = plan(context, &call).await?;
     let (_, rules) = context.rules(&call.folder).await;
     let explained = Explained::new(context, &call, &plan, rules);
-    if json { console.json(&explained.as_json()) } else { console.out(&explained.in_words()) }?;
-    context.tell_state(&call.folder, console);
+    if json { console::json(&explained.as_json()) } else { console::out(&explained.in_words()) }?;
+    context.tell_state(&call.folder);
     Ok(())
 }
 
