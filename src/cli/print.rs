@@ -18,7 +18,7 @@ use crate::approval::Decider;
 use crate::config::{Loaded, Settings};
 use crate::frontend::images::Prompt;
 use crate::frontend::json::JsonFrontend;
-use crate::frontend::print::{Delivery, Detail, PrintFrontend};
+use crate::frontend::print::PrintFrontend;
 use crate::history::{Limit, SessionId, TurnEnd};
 use crate::message::UserPart;
 use crate::message::images::mentions;
@@ -105,7 +105,7 @@ async fn turn(
     if let Some(warning) = models.warning() {
         console::note(&format!("co: {warning}"));
     }
-    let detail = if loaded.settings.verbose { Detail::Thinking } else { Detail::Brief };
+    let shows_thoughts = loaded.settings.verbose;
     // Before anything is stored or sent.
     let prompt = match prompt {
         Some(prompt) => Some(prompt.parts(&world, &models, &loaded.settings).await?),
@@ -137,9 +137,8 @@ async fn turn(
     let mut words = app.permissions.hook_messages();
     say_words(&mut words);
     let json = JsonFrontend::default();
-    let delivery = if Terminals::of_process().stdout { Delivery::Live } else { Delivery::Whole };
     let (out, err) = (Box::new(tokio::io::stdout()), Box::new(tokio::io::stderr()));
-    let text = PrintFrontend::new(out, err, detail, delivery);
+    let text = PrintFrontend::new(out, err, shows_thoughts, Terminals::of_process().stdout);
     let frontend: &dyn Frontend = match output {
         Output::Text => &text,
         Output::Json => &json,

@@ -23,28 +23,12 @@ use crate::tool::{CallPlan, Risk};
 /// A front end that collects a turn for its JSON object.
 #[derive(Default)]
 pub struct JsonFrontend {
-    seen: Mutex<SeenCall>,
-}
-
-#[derive(Default)]
-struct SeenCall {
-    calls: Vec<Call>,
-    waiting: Vec<Request>,
-    notes: Vec<String>,
-    memories: Vec<UsedMemory>,
-    fallbacks: Vec<FellBack>,
-    compactions: Vec<Compaction>,
-    refusal: Option<String>,
-    requests: u32,
-    usage: Usage,
-    cost: Option<Usd>,
-    unpriced: u32,
-    capped: Option<CapQuestion>,
-    model: Option<String>,
+    /// What is known so far.
+    seen: Mutex<Outcome>,
 }
 
 /// The object.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Outcome {
     pub session: SessionId,
     pub end: &'static str,
@@ -121,7 +105,7 @@ pub struct Compaction {
 }
 
 /// The turn's usage; tokens are absent if no reply reported them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Spent {
     pub requests: u32,
     #[serde(flatten)]
@@ -187,17 +171,7 @@ impl JsonFrontend {
             TurnEnd::Failed { error } => ("failed", None, Some(Failure::of(error))),
         };
         let told = self.told(session, word, text);
-        let end = match (end, &told.refusal) {
-            (TurnEnd::Completed, Some(_)) => "refused",
-            (TurnEnd::Completed, None)
-            | (
-                TurnEnd::Deferred
-                | TurnEnd::Interrupted
-                | TurnEnd::LimitReached { .. }
-                | TurnEnd::Failed { .. },
-                _,
-            ) => word,
-        };
+        let end = if told.refusal.is_some() && *end == TurnEnd::Completed { "refused" } else { word };
         // A cap that the user raised or passed did not end the turn.
         let cap = told.cap.filter(|_| matches!(limit, Some(Limit::Cap(_))));
         Outcome { end, limit, error, cap, ..told }
@@ -209,29 +183,9 @@ impl JsonFrontend {
     }
 
     fn told(&self, session: &SessionId, end: &'static str, text: String) -> Outcome {
-        let seen = self.seen.lock();
-        Outcome {
-            session: session.clone(),
-            end,
-            limit: None,
-            cap: seen.capped.as_ref().map(Capped::of),
-            text,
-            model: seen.model.clone(),
-            fallbacks: seen.fallbacks.clone(),
-            refusal: seen.refusal.clone(),
-            tool_calls: seen.calls.clone(),
-            usage: Spent {
-                requests: seen.requests,
-                tokens: Usage { cost: None, ..seen.usage },
-                cost_usd: seen.cost.map(Usd::dollars),
-                requests_of_unknown_price: seen.unpriced,
-            },
-            notes: seen.notes.clone(),
-            memories: seen.memories.clone(),
-            compactions: seen.compactions.clone(),
-            waiting: seen.waiting.iter().map(Waits::of).collect(),
-            error: None,
-        }
+        let mut told = std::mem::take(&mut *self.seen.lock());
+        told.usage.cost_usd = told.usage.tokens.cost.take().map(Usd::dollars);
+        Outcome { session: session.clone(), end, text, ..told }
     }
 }
 
@@ -311,7 +265,7 @@ impl Frontend for JsonFrontend {
     }
 }
 
-impl SeenCall {
+impl Outcome {
     fn take_in(&mut self, event: Event) {
         match event {
             Event::ToolCall { call } => {
@@ -319,7 +273,7 @@ impl SeenCall {
             }
             Event::ToolPlanned { call, plan } => self.planned(&call, plan),
             Event::ToolReturn { call, returned } => self.returned(&call, &returned),
-            Event::ApprovalNeeded { request } => self.waiting.push(request),
+            Event::ApprovalNeeded { request } => self.waiting.push(Waits::of(&request)),
             Event::ApprovalSettled { request, settled } => match settled {
                 Settled::Decided { .. } | Settled::Withdrawn | Settled::Superseded | Settled::Expired => {
                     self.waiting.retain(|waits| waits.id != request);
@@ -327,17 +281,17 @@ impl SeenCall {
                 Settled::Detached => {}
             },
             Event::Usage { usage, model, cost } => {
-                self.unpriced += u32::from(is_unpriced(Some(usage), cost, None));
-                self.cost = cost.map(|cost| cost.plus(self.cost.unwrap_or_default())).or(self.cost);
-                self.requests += 1;
-                self.usage = sum(self.usage, usage);
+                let spent = &mut self.usage;
+                spent.requests_of_unknown_price += u32::from(is_unpriced(Some(usage), cost, None));
+                spent.requests += 1;
+                spent.tokens = sum(spent.tokens, Usage { cost, ..usage });
                 self.model = Some(model);
             }
             Event::FellBack { from, to, class, why } => {
                 self.fallbacks.push(FellBack { from, to, class, message: why });
             }
             Event::Refused { why } => self.refusal = Some(why),
-            Event::CapReached { question } => self.capped = Some(question),
+            Event::CapReached { question } => self.cap = Some(Capped::of(&question)),
             Event::Compacted { compacted } => self.compactions.push(Compaction::of(compacted)),
             Event::Status { text } => self.notes.push(text),
             Event::Prompted { parts } => {
@@ -362,9 +316,9 @@ impl SeenCall {
     }
 
     fn call(&mut self, call: &ToolCall) -> &mut Call {
-        let known = self.calls.iter().position(|one| one.id == call.id.0);
+        let known = self.tool_calls.iter().position(|one| one.id == call.id.0);
         let at = known.unwrap_or_else(|| {
-            self.calls.push(Call {
+            self.tool_calls.push(Call {
                 id: call.id.0.clone(),
                 name: call.name.0.clone(),
                 arguments: call.args.clone(),
@@ -374,9 +328,9 @@ impl SeenCall {
                 ms: None,
                 cached_seconds: None,
             });
-            self.calls.len() - 1
+            self.tool_calls.len() - 1
         });
-        &mut self.calls[at]
+        &mut self.tool_calls[at]
     }
 
     fn planned(&mut self, call: &ToolCall, plan: CallPlan) {

@@ -22,24 +22,6 @@ use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 /// An output for text.
 pub type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// How much is reported on standard error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    /// Returns of tools, requests, waits.
-    Brief,
-    /// Also thinking, and the start of each call.
-    Thinking,
-}
-
-/// When the text of a reply is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivery {
-    /// As it arrives, for a user who reads it live.
-    Live,
-    /// After the reply is committed.
-    Whole,
-}
-
 /// The line between the text of a reply that broke off and that of the next try.
 const RETRYING: &str = "[retrying]\n";
 
@@ -51,8 +33,8 @@ pub struct PrintFrontend {
 struct PrintedPage {
     out: Sink,
     err: Sink,
-    detail: Detail,
-    delivery: Delivery,
+    shows_thoughts: bool,
+    is_live: bool,
     /// Text that is not written yet. When live: the end of a delta that the next one may change (part of a
     /// grapheme cluster); else the reply so far.
     held: String,
@@ -62,31 +44,28 @@ struct PrintedPage {
     printed: bool,
     /// The last reply broke off and nothing follows yet; whether something of it is on standard output.
     broken: Option<bool>,
-    out_line: PrintedLine,
-    err_line: PrintedLine,
+    /// Something stands on the last line of standard output, and of standard error.
+    out_begun: bool,
+    err_begun: bool,
     summaries: HashMap<CallId, String>,
     asked: HashMap<RequestId, Request>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PrintedLine {
-    Start,
-    Middle,
-}
-
 impl PrintFrontend {
-    pub fn new(out: Sink, err: Sink, detail: Detail, delivery: Delivery) -> Self {
+    /// With `shows_thoughts`, thinking and the start of each call are reported too. If `is_live`, text is written as it
+    /// arrives, for a user who reads it; else after its reply is committed.
+    pub fn new(out: Sink, err: Sink, shows_thoughts: bool, is_live: bool) -> Self {
         let page = PrintedPage {
             out,
             err,
-            detail,
-            delivery,
+            shows_thoughts,
+            is_live,
             held: String::new(),
             reply_ended: false,
             printed: false,
             broken: None,
-            out_line: PrintedLine::Start,
-            err_line: PrintedLine::Start,
+            out_begun: false,
+            err_begun: false,
             summaries: HashMap::new(),
             asked: HashMap::new(),
         };
@@ -118,7 +97,7 @@ impl PrintedPage {
                 self.begin().await?;
                 self.thinking(&text).await
             }
-            Event::ThinkingCommitted { .. } => self.end_thinking().await,
+            Event::ThinkingCommitted { .. } => self.end_err_line().await,
             Event::ToolPlanned { call, plan } => {
                 self.summaries.insert(call.id, plan.summary);
                 Ok(())
@@ -219,7 +198,7 @@ impl PrintedPage {
     async fn text(&mut self, delta: &str) -> std::io::Result<()> {
         self.begin().await?;
         self.held.push_str(delta);
-        if self.delivery == Delivery::Whole {
+        if !self.is_live {
             return Ok(());
         }
         let keep = self
@@ -233,15 +212,13 @@ impl PrintedPage {
     }
 
     async fn text_committed(&mut self) -> std::io::Result<()> {
-        match self.delivery {
-            Delivery::Live => self.end_text().await,
-            Delivery::Whole => {
-                if !self.held.is_empty() && !self.held.ends_with('\n') {
-                    self.held.push('\n');
-                }
-                Ok(())
-            }
+        if self.is_live {
+            return self.end_text().await;
         }
+        if !self.held.is_empty() && !self.held.ends_with('\n') {
+            self.held.push('\n');
+        }
+        Ok(())
     }
 
     async fn write_text(&mut self, text: &str) -> std::io::Result<()> {
@@ -250,7 +227,7 @@ impl PrintedPage {
         }
         self.end_err_line().await?;
         self.write_out(&sanitize(text)).await?;
-        self.out_line = if text.ends_with('\n') { PrintedLine::Start } else { PrintedLine::Middle };
+        self.out_begun = !text.ends_with('\n');
         self.printed = true;
         Ok(())
     }
@@ -266,47 +243,38 @@ impl PrintedPage {
         self.reply_ended = false;
         let held = std::mem::take(&mut self.held);
         self.write_text(&held).await?;
-        if self.out_line == PrintedLine::Middle {
+        if self.out_begun {
             self.write_out("\n").await?;
-            self.out_line = PrintedLine::Start;
+            self.out_begun = false;
         }
         Ok(())
     }
 
     async fn thinking(&mut self, delta: &str) -> std::io::Result<()> {
-        match self.detail {
-            Detail::Brief => Ok(()),
-            Detail::Thinking => {
-                self.err.write_all(sanitize(delta).as_bytes()).await?;
-                self.err_line = if delta.ends_with('\n') { PrintedLine::Start } else { PrintedLine::Middle };
-                self.err.flush().await
-            }
+        if !self.shows_thoughts {
+            return Ok(());
         }
-    }
-
-    async fn end_thinking(&mut self) -> std::io::Result<()> {
-        self.end_err_line().await
+        self.err.write_all(sanitize(delta).as_bytes()).await?;
+        self.err_begun = !delta.ends_with('\n');
+        self.err.flush().await
     }
 
     async fn end_err_line(&mut self) -> std::io::Result<()> {
-        if self.err_line == PrintedLine::Middle {
+        if self.err_begun {
             self.err.write_all(b"\n").await?;
-            self.err_line = PrintedLine::Start;
+            self.err_begun = false;
             self.err.flush().await?;
         }
         Ok(())
     }
 
     async fn running(&mut self, call: &ToolCall) -> std::io::Result<()> {
-        match self.detail {
-            Detail::Brief => Ok(()),
-            Detail::Thinking => {
-                let summary = self.summaries.get(&call.id).map(String::as_str).unwrap_or_default();
-                let row =
-                    format!("◆ {}: {}", sanitize_line(call.name.as_str()), one_line_summary(summary, 100));
-                self.row(&row).await
-            }
+        if !self.shows_thoughts {
+            return Ok(());
         }
+        let summary = self.summaries.get(&call.id).map(String::as_str).unwrap_or_default();
+        let summary = one_line_summary(summary, 100);
+        self.row(&format!("◆ {}: {summary}", sanitize_line(call.name.as_str()))).await
     }
 
     async fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) -> std::io::Result<()> {
@@ -324,7 +292,7 @@ impl PrintedPage {
 
     /// The same without flushing; the next write waits for it.
     async fn start_row(&mut self, row: &str) -> std::io::Result<()> {
-        if self.delivery == Delivery::Live {
+        if self.is_live {
             self.end_text().await?;
         }
         self.end_err_line().await?;
@@ -344,10 +312,10 @@ mod tests {
     use crate::provider::ErrorClass;
 
     /// Returns the content of both outputs after these events.
-    async fn printed(detail: Detail, delivery: Delivery, events: Vec<Event>) -> (String, String) {
+    async fn printed(shows_thoughts: bool, is_live: bool, events: Vec<Event>) -> (String, String) {
         let (out, mut out_end) = tokio::io::duplex(64 * 1024);
         let (err, mut err_end) = tokio::io::duplex(64 * 1024);
-        let front = Arc::new(PrintFrontend::new(Box::new(out), Box::new(err), detail, delivery));
+        let front = Arc::new(PrintFrontend::new(Box::new(out), Box::new(err), shows_thoughts, is_live));
         for event in events {
             assert_eq!(front.show(event).await, Ok(()));
         }
@@ -373,17 +341,17 @@ mod tests {
     #[tokio::test]
     async fn text_and_rows_keep_apart() {
         let status = || Event::Status { text: "note\u{7}".to_owned() };
-        for (detail, events, out, err) in [
-            (Detail::Brief, vec![text("a"), text("b"), done()], "ab\n", ""),
-            (Detail::Brief, vec![text("a\n"), done(), text("b"), done()], "a\nb\n", ""),
-            (Detail::Brief, vec![text("\u{1b}]0;x\u{7}"), done()], "␛]0;x␇\n", ""),
+        for (shows_thoughts, events, out, err) in [
+            (false, vec![text("a"), text("b"), done()], "ab\n", ""),
+            (false, vec![text("a\n"), done(), text("b"), done()], "a\nb\n", ""),
+            (false, vec![text("\u{1b}]0;x\u{7}"), done()], "␛]0;x␇\n", ""),
             // A grapheme cluster that is split between two deltas stays whole.
-            (Detail::Brief, vec![text("👩"), text("\u{200d}🚀!"), done()], "👩\u{200d}🚀!\n", ""),
-            (Detail::Brief, vec![text("a"), status(), text("b"), done()], "a\nb\n", "note␇\n"),
-            (Detail::Brief, vec![thought("hm"), text("b"), done()], "b\n", ""),
-            (Detail::Thinking, vec![thought("hm\u{1b}"), text("b"), done()], "b\n", "hm␛\n"),
+            (false, vec![text("👩"), text("\u{200d}🚀!"), done()], "👩\u{200d}🚀!\n", ""),
+            (false, vec![text("a"), status(), text("b"), done()], "a\nb\n", "note␇\n"),
+            (false, vec![thought("hm"), text("b"), done()], "b\n", ""),
+            (true, vec![thought("hm\u{1b}"), text("b"), done()], "b\n", "hm␛\n"),
         ] {
-            let printed = printed(detail, Delivery::Live, events.clone()).await;
+            let printed = printed(shows_thoughts, true, events.clone()).await;
             assert_eq!(printed, (out.to_owned(), err.to_owned()), "{events:?}");
         }
     }
@@ -435,7 +403,7 @@ mod tests {
             // Nothing replaces it.
             (vec![text("par"), Event::PartialReset, ended()], "par\n", ""),
         ] {
-            let printed = printed(Detail::Brief, Delivery::Live, events.clone()).await;
+            let printed = printed(false, true, events.clone()).await;
             assert_eq!(printed, (out.to_owned(), err.to_owned()), "{events:?}");
         }
     }
@@ -453,7 +421,7 @@ mod tests {
             (vec![text("a"), done(), usage(), text("b"), Event::PartialReset, text("c"), ended()], "a\nc\n"),
             (vec![text("cut short"), ended()], "cut short\n"),
         ] {
-            let (text, _) = printed(Detail::Brief, Delivery::Whole, events.clone()).await;
+            let (text, _) = printed(false, false, events.clone()).await;
             assert_eq!(text, out, "{events:?}");
         }
     }
@@ -462,8 +430,7 @@ mod tests {
     async fn a_reader_that_is_gone_closes_the_front_end() {
         let (out, end) = tokio::io::duplex(16);
         drop(end);
-        let front =
-            PrintFrontend::new(Box::new(out), Box::new(tokio::io::sink()), Detail::Brief, Delivery::Live);
+        let front = PrintFrontend::new(Box::new(out), Box::new(tokio::io::sink()), false, true);
         assert_eq!(front.show(text("x")).await, Err(Closed));
     }
 }

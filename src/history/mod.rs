@@ -25,7 +25,7 @@ use crate::message::{CallId, Message, NoteKind, ToolCall, ToolReturn, Usage, Usd
 use crate::provider::{ErrorClass, ProviderError, RequestKind};
 
 /// A session's id: a time-ordered UUID in text form.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(pub String);
 
