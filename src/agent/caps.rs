@@ -78,7 +78,7 @@ pub struct CapQuestion {
 }
 
 /// The user's answer to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CapAnswer {
     /// Send this one request.
     GoOn,

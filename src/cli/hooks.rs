@@ -70,11 +70,8 @@ impl<'a> HooksCommand<'a> {
         self.files.find(&self.world.workspace, FolderTrust::Trusted)
     }
 
-    fn counts(&self, def: &HookDef) -> Counts {
-        match (def.scope, self.trust) {
-            (HookScope::Project, FolderTrust::Untrusted) => Counts::FolderNotTrusted,
-            (HookScope::Project, FolderTrust::Trusted) | (HookScope::User, _) => Counts::Yes,
-        }
+    fn counts(&self, def: &HookDef) -> bool {
+        def.scope == HookScope::User || self.trust == FolderTrust::Trusted
     }
 
     fn list(&self, json: bool) -> Result<()> {
@@ -112,11 +109,11 @@ impl<'a> HooksCommand<'a> {
     /// Returns the name of a hook's state, and what is wrong if it is broken.
     fn state(&self, def: &HookDef, state: &ContentState) -> (&'static str, Option<String>) {
         match (self.counts(def), state) {
-            (Counts::FolderNotTrusted, _) => ("folder_not_trusted", None),
-            (Counts::Yes, ContentState::Trusted { .. }) => ("trusted", None),
-            (Counts::Yes, ContentState::New { .. }) => ("new", None),
-            (Counts::Yes, ContentState::Changed { .. }) => ("changed", None),
-            (Counts::Yes, ContentState::Broken(broken)) => ("broken", Some(broken.to_string())),
+            (false, _) => ("folder_not_trusted", None),
+            (true, ContentState::Trusted { .. }) => ("trusted", None),
+            (true, ContentState::New { .. }) => ("new", None),
+            (true, ContentState::Changed { .. }) => ("changed", None),
+            (true, ContentState::Broken(broken)) => ("broken", Some(broken.to_string())),
         }
     }
 
@@ -168,18 +165,18 @@ impl<'a> HooksCommand<'a> {
         let mut wanted = Vec::new();
         for FoundHook { def, state } in hooks {
             match (self.counts(def), state) {
-                (Counts::FolderNotTrusted, _) => {
+                (false, _) => {
                     let message = format!("hook {} belongs to this folder, which you do not trust", def.name);
                     let error = CliError::error(message);
                     return Err(error.hint("`co trust` trusts the folder first"));
                 }
-                (Counts::Yes, ContentState::New { hash } | ContentState::Changed { hash }) => {
+                (true, ContentState::New { hash } | ContentState::Changed { hash }) => {
                     wanted.push((def.clone(), hash.clone()));
                 }
-                (Counts::Yes, ContentState::Trusted { .. }) => {
+                (true, ContentState::Trusted { .. }) => {
                     console::out(&format!("{} is trusted already.\n", def.name))?;
                 }
-                (Counts::Yes, ContentState::Broken(broken)) => {
+                (true, ContentState::Broken(broken)) => {
                     let why = broken.to_string();
                     let message = format!("hook {} cannot run: {}", def.name, sanitize_line(&why));
                     return Err(CliError::error(message));
@@ -238,7 +235,7 @@ impl<'a> HooksCommand<'a> {
     /// Returns the hooks of these names; errors for an unknown name.
     fn picked<'b>(&self, hooks: &'b [FoundHook], picked: &Picked) -> Result<Vec<&'b FoundHook>> {
         if picked.all {
-            return Ok(hooks.iter().filter(|hook| self.counts(&hook.def) == Counts::Yes).collect());
+            return Ok(hooks.iter().filter(|hook| self.counts(&hook.def)).collect());
         }
         let mut found = Vec::new();
         for name in &picked.names {
@@ -250,13 +247,6 @@ impl<'a> HooksCommand<'a> {
         }
         Ok(found)
     }
-}
-
-/// Whether a hook's file is in effect here.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Counts {
-    Yes,
-    FolderNotTrusted,
 }
 
 fn unknown(name: &str, hooks: &[FoundHook]) -> CliError {

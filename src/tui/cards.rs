@@ -13,7 +13,7 @@ use super::form::Form;
 use super::hunks::{Hunks, Kept, Sides};
 use super::list::OpenRequest;
 use super::markdown::Language;
-use super::rule::{RuleForm, RuleStanding, RuleView};
+use super::rule::{RuleForm, RuleStanding};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
@@ -223,7 +223,7 @@ impl Card {
         let wants_draft = left.is_none();
         let mut rule = left.unwrap_or_default();
         rule.scope = scope;
-        rule.view = if rule.is_as_drafted() { RuleView::Widths } else { RuleView::Text };
+        rule.is_written = !rule.is_as_drafted();
         self.stage = CardStage::Rule(rule);
         wants_draft
     }
@@ -250,7 +250,7 @@ impl Card {
     pub fn is_written_to(&self) -> bool {
         match &self.stage {
             CardStage::Reason(_) | CardStage::Editing(_) => true,
-            CardStage::Rule(rule) => rule.is_written(),
+            CardStage::Rule(rule) => rule.is_written,
             CardStage::Asking | CardStage::Deciding(_) => false,
         }
     }

@@ -13,7 +13,8 @@ pub struct RuleForm {
     pub widths: Vec<OfferedRule>,
     /// The index of the width that `text` was taken from.
     pub chosen: usize,
-    pub view: RuleView,
+    /// Its text is shown; otherwise the widths.
+    pub is_written: bool,
     pub text: Editor,
     pub scope: RuleScope,
     pub standing: RuleStanding,
@@ -21,15 +22,6 @@ pub struct RuleForm {
     draft: String,
     /// The text whose check was requested and not received yet.
     asked: Option<String>,
-}
-
-/// What is shown of the rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleView {
-    /// The widths, to choose from.
-    Widths,
-    /// The text, to be written.
-    Text,
 }
 
 /// The state of the text.
@@ -50,7 +42,7 @@ impl Default for RuleForm {
         Self {
             widths: Vec::new(),
             chosen: 0,
-            view: RuleView::Widths,
+            is_written: false,
             text: Editor::default(),
             scope: RuleScope::Session,
             standing: RuleStanding::Drafting,
@@ -63,12 +55,8 @@ impl Default for RuleForm {
 impl RuleForm {
     /// Returns the text if it can be edited.
     pub fn editor_mut(&mut self) -> Option<&mut Editor> {
-        match (self.view, &self.standing) {
-            (RuleView::Widths, _) | (_, RuleStanding::Drafting | RuleStanding::Saving(_)) => None,
-            (RuleView::Text, RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_)) => {
-                Some(&mut self.text)
-            }
-        }
+        let is_busy = matches!(self.standing, RuleStanding::Drafting | RuleStanding::Saving(_));
+        (self.is_written && !is_busy).then_some(&mut self.text)
     }
 
     /// Takes the widths.
@@ -93,17 +81,9 @@ impl RuleForm {
         matches!(self.standing, RuleStanding::Saving(_))
     }
 
-    /// Whether letters are text.
-    pub fn is_written(&self) -> bool {
-        self.view == RuleView::Text
-    }
-
     /// The keys that it has.
     pub fn context(&self) -> Context {
-        match self.view {
-            RuleView::Widths => Context::Width,
-            RuleView::Text => Context::Rule,
-        }
+        if self.is_written { Context::Rule } else { Context::Width }
     }
 
     /// Whether the text is that of the chosen width.
@@ -113,9 +93,9 @@ impl RuleForm {
 
     /// Goes from an unchanged text back to the widths; returns whether it did.
     pub fn leave_text(&mut self) -> bool {
-        let leaves = self.is_written() && self.is_as_drafted() && !self.is_saving();
+        let leaves = self.is_written && self.is_as_drafted() && !self.is_saving();
         if leaves {
-            self.view = RuleView::Widths;
+            self.is_written = false;
         }
         leaves
     }
@@ -240,7 +220,7 @@ mod tests {
             check: good(matched),
         };
         form.drafted(vec![width("a\n", 1), width("b\n", 2)]);
-        form.view = RuleView::Text;
+        form.is_written = true;
         form
     }
 

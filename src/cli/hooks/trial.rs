@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::args::HookTest;
 use super::super::console;
 use super::super::error::{CliError, Result};
-use super::{Counts, HooksCommand, broken, unknown};
+use super::{HooksCommand, broken, unknown};
 use crate::hook::command::{Tried, told};
 use crate::hook::file::HookDef;
 use crate::hook::trust::ContentState;
@@ -74,17 +74,17 @@ fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &ContentState) -> R
     let name = &def.name;
     let failed = |what: &str| CliError::error(format!("hook {name} {what}, so it does not run"));
     match (context.counts(def), state) {
-        (Counts::FolderNotTrusted, _) => {
+        (false, _) => {
             Err(failed("belongs to this folder, which you do not trust").hint("`co trust` trusts the folder"))
         }
-        (Counts::Yes, ContentState::Trusted { hash }) => Ok(hash.clone()),
-        (Counts::Yes, ContentState::New { .. }) => {
+        (true, ContentState::Trusted { hash }) => Ok(hash.clone()),
+        (true, ContentState::New { .. }) => {
             Err(failed("is new").hint(format!("`co hooks trust {name}` trusts it")))
         }
-        (Counts::Yes, ContentState::Changed { .. }) => {
+        (true, ContentState::Changed { .. }) => {
             Err(failed("has changed").hint(format!("`co hooks trust {name}` trusts the new version")))
         }
-        (Counts::Yes, ContentState::Broken(broken)) => {
+        (true, ContentState::Broken(broken)) => {
             Err(failed(&format!("cannot run: {}", sanitize_line(&broken.to_string()))))
         }
     }

@@ -5,7 +5,7 @@
 use super::card::{Drawn, Frame, Holds, LOW, Sheet, WIDEST, decide, fitting, keys_line};
 use crate::agent::caps::CapAnswer;
 use crate::tui::cap::CapCard;
-use crate::tui::keys::{Action, CapKey, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -79,9 +79,9 @@ fn keys(frame: &Frame<'_>, room: usize) -> Line {
     }
     let hints = |go_on, raise, stop, back| {
         keymap.hints(&[
-            (Context::Cap, Action::Cap(CapKey::GoOn), go_on),
-            (Context::Cap, Action::Cap(CapKey::Raise), raise),
-            (Context::Cap, Action::Cap(CapKey::Stop), stop),
+            (Context::Cap, Action::Cap(CapAnswer::GoOn), go_on),
+            (Context::Cap, Action::Cap(CapAnswer::Raise), raise),
+            (Context::Cap, Action::Cap(CapAnswer::Stop), stop),
             (Context::Global, Action::Escape, back),
         ])
     };

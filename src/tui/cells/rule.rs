@@ -30,7 +30,7 @@ pub fn text_width(columns: usize) -> usize {
 pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {
     let mut sheet = Sheet::new(frame, frame.look.width.min(WIDEST));
     let glyphs = frame.look.glyphs;
-    let what = if rule.is_written() { "rule for" } else { "allow from now on:" };
+    let what = if rule.is_written { "rule for" } else { "allow from now on:" };
     let title = Line::of(format!("{} {what} ", glyphs.waiting), Role::Waiting)
         .with(card.request.tool.as_str(), Role::Tool)
         .with(" ", Role::Text)
@@ -39,7 +39,7 @@ pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {
     sheet.border(&title, &Line::of(card.request.risk.word(), role), 0);
     let foot = foot(&sheet, card, rule);
     let room = frame.rows.saturating_sub(2 + foot.len()).max(1);
-    if rule.is_written() {
+    if rule.is_written {
         text(&mut sheet, rule, room);
     } else {
         widths(&mut sheet, rule, room);
@@ -131,7 +131,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
     let (words, role) = match &rule.standing {
         RuleStanding::Drafting => (String::new(), Role::Dim),
         RuleStanding::Unchecked => (format!("{} checking it against past calls", glyphs.still), Role::Dim),
-        RuleStanding::Good(_) if !rule.is_written() => (String::new(), Role::Dim),
+        RuleStanding::Good(_) if !rule.is_written => (String::new(), Role::Dim),
         RuleStanding::Good(past) => (format!("{} {}", glyphs.ok, would_have(*past)), Role::Ok),
         RuleStanding::Wrong(wrong) => {
             (format!("{} {}", glyphs.fail, one_line_summary(wrong, 400)), Role::Fail)
@@ -187,7 +187,7 @@ fn keys(rule: &RuleForm, frame: &Frame<'_>) -> Line {
     let on = |key, words| (rule.context(), Action::Rule(key), words);
     let back = (Context::Global, Action::Escape, "back");
     let wanted = match rule.standing {
-        RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) if !rule.is_written() => {
+        RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) if !rule.is_written => {
             vec![
                 on(RuleKey::Save, "allow and approve"),
                 on(RuleKey::Scope, "scope"),

@@ -54,13 +54,6 @@ enum Shape {
     Pick(Vec<Value>),
 }
 
-/// The direction to the next choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    Next,
-    Previous,
-}
-
 impl Field {
     /// Creates the field `name`; `root` is the schema that contains `schema`.
     pub fn new(name: &str, rules: Rules<'_>, asked: Option<&Value>, now: Option<&Value>) -> Self {
@@ -161,12 +154,10 @@ impl Field {
     }
 
     /// Moves to another choice, cyclically; returns false if the field has no choices.
-    pub fn turn(&mut self, turn: Turn) -> bool {
+    pub fn turn(&mut self, forward: bool) -> bool {
         let FieldEntry::Pick { choices, at } = &mut self.entry else { return false };
-        *at = match turn {
-            Turn::Next => (*at + 1) % choices.len(),
-            Turn::Previous => at.checked_sub(1).unwrap_or(choices.len() - 1),
-        };
+        let step = if forward { 1 } else { choices.len() - 1 };
+        *at = (*at + step) % choices.len();
         true
     }
 }

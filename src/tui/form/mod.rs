@@ -6,7 +6,7 @@ mod field;
 
 use serde_json::{Map, Value};
 
-pub use self::field::{Field, FieldEntry, LONGEST, Turn};
+pub use self::field::{Field, FieldEntry, LONGEST};
 use self::field::{Rules, told};
 use crate::tool::DiffLine;
 use crate::tool::diff::diff;
@@ -121,18 +121,6 @@ impl Form {
         self.fields.get_mut(self.at).filter(|_| self.mode == Mode::Fields)
     }
 
-    /// Returns the text with the cursor, if there is one.
-    pub fn editor(&self) -> Option<&Editor> {
-        match self.mode {
-            Mode::Raw => Some(&self.raw),
-            Mode::Fields => match self.fields.get(self.at).map(|field| &field.entry) {
-                None => Some(&self.note),
-                Some(FieldEntry::Text(editor)) => Some(editor),
-                Some(FieldEntry::Pick { .. } | FieldEntry::Long(_)) => None,
-            },
-        }
-    }
-
     pub fn editor_mut(&mut self) -> Option<&mut Editor> {
         match self.mode {
             Mode::Raw => Some(&mut self.raw),
@@ -165,13 +153,7 @@ impl Form {
 
     /// Scrolls the changes beside the fields, by at most `most` lines in total.
     pub fn scroll_beside(&mut self, by: Nav, most: usize) {
-        self.scroll = match by {
-            Nav::PageUp => self.scroll.saturating_sub(PAGE),
-            Nav::PageDown => self.scroll + PAGE,
-            Nav::Up | Nav::LineUp => self.scroll.saturating_sub(1),
-            Nav::Down | Nav::LineDown => self.scroll + 1,
-        }
-        .min(most);
+        self.scroll = by.row(self.scroll, PAGE).min(most);
     }
 
     /// Restores the requested value of the field with the cursor; in text mode, of everything.

@@ -1,5 +1,7 @@
 //! The actions of keys. A row of the table assigns the key, the context and the name.
 
+use crate::agent::caps::CapAnswer;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Closes the innermost element; with nothing open, interrupts.
@@ -25,7 +27,7 @@ pub enum Action {
     Edit(TextEdit),
     Card(CardKey),
     List(ListKey),
-    Cap(CapKey),
+    Cap(CapAnswer),
     Form(FormKey),
     Rule(RuleKey),
     Complete(CompleteKey),
@@ -176,14 +178,6 @@ impl ListKey {
             Self::Open | Self::Whole | Self::Why | Self::Filter | Self::Filtered | Self::Narrow => false,
         }
     }
-}
-
-/// Answers at a cap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CapKey {
-    GoOn,
-    Raise,
-    Stop,
 }
 
 /// Actions in a form of arguments.

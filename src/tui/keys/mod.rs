@@ -11,8 +11,8 @@ mod table;
 mod written;
 
 pub use self::action::{
-    Action, CapKey, CardKey, CompleteKey, FindKey, FormKey, HelpKey, ListKey, LoginKey, Move, Nav, PickKey,
-    RuleKey, SelectKey, ServersKey, TextEdit,
+    Action, CardKey, CompleteKey, FindKey, FormKey, HelpKey, ListKey, LoginKey, Move, Nav, PickKey, RuleKey,
+    SelectKey, ServersKey, TextEdit,
 };
 pub use self::context::{Context, LAYERS, Letters};
 pub use self::hint::{CHOOSE, Hint, StatusHint};

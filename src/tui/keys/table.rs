@@ -3,9 +3,10 @@
 use std::sync::LazyLock;
 
 use super::{
-    Action, CapKey, CardKey, CompleteKey, Context, FindKey, FormKey, HelpKey, ListKey, LoginKey, Move, Nav,
-    PickKey, RuleKey, SelectKey, ServersKey, TextEdit, parse_key,
+    Action, CardKey, CompleteKey, Context, FindKey, FormKey, HelpKey, ListKey, LoginKey, Move, Nav, PickKey,
+    RuleKey, SelectKey, ServersKey, TextEdit, parse_key,
 };
+use crate::agent::caps::CapAnswer;
 use crate::config::Source;
 use crate::tui::key::Key;
 
@@ -285,9 +286,9 @@ const TABLE: &[Section] = &[
         row("why", Action::List(ListKey::Why), "w", ""),
     ]),
     at(Context::Cap, HelpGroup::Decide).rows(&[
-        row("go-on", Action::Cap(CapKey::GoOn), "g", "continue over cap once").approves(),
-        row("raise", Action::Cap(CapKey::Raise), "r", "raise a cap").approves(),
-        row("stop", Action::Cap(CapKey::Stop), "s", "stop at a cap"),
+        row("go-on", Action::Cap(CapAnswer::GoOn), "g", "continue over cap once").approves(),
+        row("raise", Action::Cap(CapAnswer::Raise), "r", "raise a cap").approves(),
+        row("stop", Action::Cap(CapAnswer::Stop), "s", "stop at a cap"),
     ]),
     at(Context::Form, HelpGroup::Decide).rows(&[
         row("next-field", Action::Form(FormKey::NextField), "Tab", "next field"),

@@ -127,11 +127,8 @@ fn letter(written: &str, mods: Mods, c: char) -> Result<Key, WrittenKeyError> {
 }
 
 fn unknown(written: &str, mods: Mods, name: &str) -> WrittenKeyError {
-    let names = NAMES.iter().map(|(_, long, _)| *long).chain(HELD.iter().map(|(held, _)| *held));
-    let nearest = nearest(name, names).map(|long| {
-        let code = code(long);
-        code.map_or_else(|| long.to_owned(), |code| Key { code, mods }.to_string())
-    });
+    let nearest = nearest(name, NAMES.iter().map(|(_, long, _)| *long));
+    let nearest = nearest.and_then(code).map(|code| Key { code, mods }.to_string());
     WrittenKeyError::Unknown { written: written.to_owned(), nearest }
 }
 

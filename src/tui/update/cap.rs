@@ -8,17 +8,11 @@ use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::cap::CapCard;
-use crate::tui::keys::CapKey;
 use crate::tui::model::{Model, Phase};
 use crate::tui::msg::Cmd;
 
-pub fn act(model: &mut Model, key: CapKey, cmds: &mut Vec<Cmd>) {
+pub fn act(model: &mut Model, answer: CapAnswer, cmds: &mut Vec<Cmd>) {
     let now = model.now_ms;
-    let answer = match key {
-        CapKey::GoOn => CapAnswer::GoOn,
-        CapKey::Raise => CapAnswer::Raise,
-        CapKey::Stop => CapAnswer::Stop,
-    };
     if !model.transcript.follows() {
         // The card was out of sight and must be shown first.
         model.transcript.follow();

@@ -5,7 +5,7 @@ use crate::approval::RequestId;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::form::text_width;
 use crate::tui::composer::Editor;
-use crate::tui::form::{Form, Mode, Turn, Unturned};
+use crate::tui::form::{Form, Mode, Unturned};
 use crate::tui::keys::{Action, Context, FormKey, Keymap, Move};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
@@ -38,10 +38,7 @@ pub fn act(model: &mut Model, key: FormKey) {
             form.validate();
         }
         FormKey::Enter => form.next(),
-        FormKey::ResetField => {
-            form.reset();
-            form.validate();
-        }
+        FormKey::ResetField => form.reset(),
         FormKey::Raw => {
             let unturned = form.turn().err();
             card.advice = unturned.map(|why| unturned_words(why, &model.keymap));
@@ -62,23 +59,23 @@ fn unturned_words(why: Unturned, keymap: &Keymap) -> String {
 
 /// Handles a character in a field without text: a space selects the next choice. Returns whether it did.
 pub fn typed(model: &mut Model, c: char) -> bool {
-    c == ' ' && turn(model, Turn::Next)
+    c == ' ' && turn(model, true)
 }
 
 /// Handles a move between choices or fields. Returns false if it belongs to the text.
 pub fn go(model: &mut Model, to: Move) -> bool {
     match to {
-        Move::Left => turn(model, Turn::Previous),
-        Move::Right => turn(model, Turn::Next),
+        Move::Left => turn(model, false),
+        Move::Right => turn(model, true),
         Move::Up => rows(model, Editor::up, Form::previous),
         Move::Down => rows(model, Editor::down, Form::next),
         Move::WordLeft | Move::WordRight | Move::LineStart | Move::LineEnd => false,
     }
 }
 
-fn turn(model: &mut Model, turn: Turn) -> bool {
+fn turn(model: &mut Model, forward: bool) -> bool {
     let Some(form) = form_mut(model) else { return false };
-    let turned = form.field_mut().is_some_and(|field| field.turn(turn));
+    let turned = form.field_mut().is_some_and(|field| field.turn(forward));
     if turned {
         form.validate();
         model.dialogue.withdraw();
@@ -112,7 +109,7 @@ pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
     let (text, target) = match &card.stage {
         CardStage::Editing(form) => (form.text(), Target::Arguments(id)),
         CardStage::Reason(editor) => (editor.text(), Target::Reason(id)),
-        CardStage::Rule(rule) if rule.is_written() => (rule.text.text(), Target::Rule(id)),
+        CardStage::Rule(rule) if rule.is_written => (rule.text.text(), Target::Rule(id)),
         CardStage::Asking | CardStage::Rule(_) | CardStage::Deciding(_) => return,
     };
     cmds.push(Cmd::Edit { text, target });
@@ -121,9 +118,7 @@ pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
 /// Takes arguments back from the user's editor.
 pub fn take(model: &mut Model, id: &RequestId, text: &str) {
     model.dialogue.withdraw();
-    let Some(card) = model.cards.find_mut(id) else {
-        return model.flash("the edited request was decided in the meantime");
-    };
+    let Some(card) = edited(model, id) else { return };
     if let CardStage::Editing(form) = &mut card.stage {
         form.take(text.trim_end_matches('\n'));
         card.advice = None;
@@ -132,11 +127,17 @@ pub fn take(model: &mut Model, id: &RequestId, text: &str) {
     }
 }
 
+/// Returns the card of a request whose text was edited, unless it was decided in the meantime.
+pub fn edited<'a>(model: &'a mut Model, id: &RequestId) -> Option<&'a mut Card> {
+    if model.cards.find(id).is_none() {
+        model.flash("the edited request was decided in the meantime");
+    }
+    model.cards.find_mut(id)
+}
+
 /// Takes the reason of a denial back from the user's editor.
 pub fn take_reason(model: &mut Model, id: &RequestId, text: &str) {
-    let Some(card) = model.cards.find_mut(id) else {
-        return model.flash("the edited request was decided in the meantime");
-    };
+    let Some(card) = edited(model, id) else { return };
     let text = text.trim_end_matches('\n');
     if let CardStage::Reason(editor) = &mut card.stage {
         editor.replace(text);

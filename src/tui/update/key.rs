@@ -289,7 +289,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Move(to) => go(model, to),
         Action::Edit(edit) => self::edit(model, edit, cmds),
         Action::Card(key) => card::act(model, key, cmds),
-        Action::Cap(key) => cap::act(model, key, cmds),
+        Action::Cap(answer) => cap::act(model, answer, cmds),
         Action::List(key) => batch::act(model, key, cmds),
         Action::Form(key) => form::act(model, key),
         Action::Rule(key) => rule::act(model, key, cmds),

@@ -5,6 +5,7 @@
 //! for high risk a second key.
 
 use super::advice::{advise, only_once, propose, unseen};
+use super::form;
 use crate::approval::RequestId;
 use crate::approval::rules::RuleScope;
 use crate::frontend::dialogue::Yes;
@@ -15,7 +16,7 @@ use crate::tui::form::LONGEST;
 use crate::tui::keys::{Action, Move, Nav, RuleKey};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::rule::{RuleForm, RuleStanding, RuleView};
+use crate::tui::rule::{RuleForm, RuleStanding};
 
 /// Opens the rule form of the current card, for a rule of this scope.
 pub fn open(model: &mut Model, scope: RuleScope, cmds: &mut Vec<Cmd>) {
@@ -45,7 +46,7 @@ pub fn act(model: &mut Model, key: RuleKey, cmds: &mut Vec<Cmd>) {
     match key {
         RuleKey::Width(number) => rule.choose(usize::from(number).saturating_sub(1)),
         RuleKey::Write if rule.standing == RuleStanding::Drafting => {}
-        RuleKey::Write => rule.view = RuleView::Text,
+        RuleKey::Write => rule.is_written = true,
         RuleKey::Scope => rule.next_scope(),
         RuleKey::Reset if rule.standing == RuleStanding::Drafting => {}
         RuleKey::Reset => {
@@ -115,7 +116,7 @@ pub fn step(model: &mut Model, nav: Nav) {
         Nav::Down => rule.chosen + 1,
         Nav::PageUp | Nav::PageDown | Nav::LineUp | Nav::LineDown => return,
     };
-    if !rule.is_written() {
+    if !rule.is_written {
         act(model, RuleKey::Width(u8::try_from(at + 1).unwrap_or(u8::MAX)), &mut Vec::new());
     }
 }
@@ -145,9 +146,7 @@ pub fn go(model: &mut Model, to: Move) -> bool {
 /// Takes the rule back from the user's editor.
 pub fn take(model: &mut Model, id: &RequestId, text: &str, cmds: &mut Vec<Cmd>) {
     model.dialogue.withdraw();
-    let Some(card) = model.cards.find_mut(id) else {
-        return model.flash("the edited request was decided in the meantime");
-    };
+    let Some(card) = form::edited(model, id) else { return };
     card.advice = None;
     if text.len() > LONGEST {
         card.advice = Some(format!("{} kB is too long for a rule: unchanged", text.len() / 1_000));
