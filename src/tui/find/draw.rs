@@ -1,6 +1,6 @@
 //! The rule above the composer during a search in the transcript, and the line about matches elsewhere.
 
-use super::{Case, Find, FindStage, elsewhere as count};
+use super::{Find, FindStage, elsewhere as count};
 use crate::tui::composer::Rows;
 use crate::tui::line::Line;
 use crate::tui::model::Model;
@@ -31,12 +31,9 @@ fn right(model: &Model, find: &Find, width: usize) -> Line {
     if width < NARROW {
         return Line::new();
     }
-    let case = match find.query().case() {
-        Case::Ignored => "Aa smart",
-        Case::Counts => "Aa exact",
-    };
+    let case = if find.query().is_exact() { "Aa exact" } else { "Aa smart" };
     let glyphs = model.glyphs;
-    let reach = find.reach.words();
+    let reach = if find.in_tools { "text+tools" } else { "text" };
     Line::of(format!(" {case} {} {reach} ", glyphs.dot), Role::Dim).with(glyphs.rule.repeat(2), Role::Dim)
 }
 

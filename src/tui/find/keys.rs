@@ -15,7 +15,7 @@ pub fn act(model: &mut Model, key: FindKey) {
             model.focus = Focus::Composer;
         }
         (FindKey::Tools, Some(find)) => {
-            find.reach = find.reach.turned();
+            find.in_tools = !find.in_tools;
             recount(model);
         }
         (FindKey::Edit | FindKey::Tools, None) | (FindKey::Next | FindKey::Previous, _) => {}

@@ -11,7 +11,7 @@ mod query;
 use std::ops::Range;
 
 use self::query::Marks;
-pub use self::query::{Case, Piece, Query};
+pub use self::query::{Piece, Query};
 use super::cells::{Cell, CellKind, Look};
 use super::composer::Editor;
 use super::keys::{Action, Context, FindKey, Nav, StatusHint};
@@ -35,7 +35,8 @@ const FOUND: &[StatusHint] = &[
 pub struct Find {
     pub editor: Editor,
     pub stage: FindStage,
-    pub reach: Reach,
+    /// The output of tools and commands is searched too.
+    pub in_tools: bool,
     /// The cell at the top when the search was opened; the first match shown is the first one from here on.
     pub from: usize,
     /// The scroll position at that time.
@@ -57,37 +58,6 @@ pub enum FindStage {
     Writing,
     /// Keys move from match to match.
     Walking,
-}
-
-/// The scope of the search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
-    /// Messages and calls, and the output of tools and commands.
-    TextAndTools,
-    /// Everything except the output of tools and commands.
-    Text,
-}
-
-impl Reach {
-    #[must_use]
-    pub fn turned(self) -> Self {
-        match self {
-            Self::TextAndTools => Self::Text,
-            Self::Text => Self::TextAndTools,
-        }
-    }
-
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::TextAndTools => "text+tools",
-            Self::Text => "text",
-        }
-    }
-
-    /// Whether the text hidden by folding is searched in a cell.
-    fn covers_folded(self, kind: &CellKind) -> bool {
-        if matches!(kind, CellKind::Call(_) | CellKind::Shell(_)) { self == Self::TextAndTools } else { true }
-    }
 }
 
 /// Matches in one cell.
@@ -118,7 +88,7 @@ impl Find {
         Self {
             editor: Editor::default(),
             stage: FindStage::Writing,
-            reach: Reach::TextAndTools,
+            in_tools: true,
             from: transcript.seen().start,
             start: transcript.bookmark(),
             hits: Vec::new(),
@@ -134,6 +104,11 @@ impl Find {
             FindStage::Writing => SEARCHING,
             FindStage::Walking => FOUND,
         }
+    }
+
+    /// Whether the text hidden by folding is searched in a cell.
+    fn covers_folded(&self, kind: &CellKind) -> bool {
+        self.in_tools || !matches!(kind, CellKind::Call(_) | CellKind::Shell(_))
     }
 
     pub fn query(&self) -> Query {
@@ -170,7 +145,7 @@ impl Find {
     fn hit_in(&self, query: &Query, at: usize, cell: &Cell) -> Hit {
         let words = cell.words();
         let marks = if cell.is_markdown() { Marks::Markdown } else { Marks::None };
-        let covered = self.reach.covers_folded(&cell.kind);
+        let covered = self.covers_folded(&cell.kind);
         let folded = if covered { query.count_in(&words.folded, Marks::None) } else { 0 };
         Hit { cell: at, shown: query.count_in(&words.shown, marks), folded }
     }
@@ -246,7 +221,7 @@ impl Find {
     /// not.
     pub fn places(&self, at: usize, cell: &Cell) -> Vec<Vec<Piece>> {
         let mut places = self.query().places(cell.lines_from(0));
-        if !self.reach.covers_folded(&cell.kind) {
+        if !self.covers_folded(&cell.kind) {
             // A call's output is below its own words.
             places.truncate(self.hit(at).map_or(0, Hit::count));
         }

@@ -9,13 +9,8 @@ use crate::tui::line::{Join, Line, cells};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     text: String,
-    case: Case,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Case {
-    Counts,
-    Ignored,
+    /// Upper and lower case are told apart.
+    is_exact: bool,
 }
 
 /// Whether a text has markup that is skipped.
@@ -32,16 +27,16 @@ const LOWER_TO_ASCII: [char; 2] = ['\u{130}', '\u{212a}'];
 
 impl Query {
     pub fn new(text: &str) -> Self {
-        let case = if text.chars().any(char::is_uppercase) { Case::Counts } else { Case::Ignored };
-        Self { text: folded(text, case).into_owned(), case }
+        let is_exact = text.chars().any(char::is_uppercase);
+        Self { text: folded(text, is_exact).into_owned(), is_exact }
     }
 
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty()
     }
 
-    pub fn case(&self) -> Case {
-        self.case
+    pub fn is_exact(&self) -> bool {
+        self.is_exact
     }
 
     /// Counts the matches in a text.
@@ -49,7 +44,7 @@ impl Query {
         if text.len() < self.text.len() {
             return 0;
         }
-        if self.text.is_ascii() && (self.case == Case::Counts || !text.contains(LOWER_TO_ASCII)) {
+        if self.text.is_ascii() && (self.is_exact || !text.contains(LOWER_TO_ASCII)) {
             return self.count_bytes(text.as_bytes(), marks);
         }
         self.count_folded(text, marks)
@@ -61,7 +56,7 @@ impl Query {
             Marks::None => Cow::Borrowed(text),
             Marks::Markdown => self.without_marks(text),
         };
-        folded(&read, self.case).matches(&self.text).count()
+        folded(&read, self.is_exact).matches(&self.text).count()
     }
 
     /// Counts an ASCII query in the text itself.
@@ -92,7 +87,7 @@ impl Query {
                 }
                 byte = if byte == b'\n' { b' ' } else { byte };
             }
-            let byte = if self.case == Case::Ignored { byte.to_ascii_lowercase() } else { byte };
+            let byte = if self.is_exact { byte } else { byte.to_ascii_lowercase() };
             if byte != wanted {
                 return None;
             }
@@ -126,11 +121,11 @@ impl Query {
             }
             let columns = line.copied.exact.as_ref().map_or(&[][..], |exact| exact.columns());
             if columns.is_empty() {
-                logical.take(self.case, at, line, line.copied.margin..usize::MAX);
+                logical.take(self.is_exact, at, line, line.copied.margin..usize::MAX);
             }
             for column in columns {
                 self.search(&std::mem::take(&mut logical), &mut found);
-                logical.take(self.case, at, line, column.clone());
+                logical.take(self.is_exact, at, line, column.clone());
             }
         }
         self.search(&logical, &mut found);
@@ -183,23 +178,25 @@ impl Logical {
         self.text.push_str(gap);
     }
 
-    fn take(&mut self, case: Case, at: usize, line: &Line, columns: Range<usize>) {
+    fn take(&mut self, is_exact: bool, at: usize, line: &Line, columns: Range<usize>) {
         for (column, grapheme, _) in line.graphemes() {
             if columns.contains(&column) {
                 let place =
                     FindPlace { byte: self.text.len(), line: at, columns: column..column + cells(grapheme) };
                 self.marks.push(place);
-                self.text.push_str(&folded(grapheme, case));
+                self.text.push_str(&folded(grapheme, is_exact));
             }
         }
     }
 }
 
-fn folded(text: &str, case: Case) -> Cow<'_, str> {
-    match case {
-        Case::Counts => Cow::Borrowed(text),
-        Case::Ignored if text.is_ascii() => Cow::Owned(text.to_ascii_lowercase()),
-        Case::Ignored => Cow::Owned(text.to_lowercase()),
+fn folded(text: &str, is_exact: bool) -> Cow<'_, str> {
+    if is_exact {
+        Cow::Borrowed(text)
+    } else if text.is_ascii() {
+        Cow::Owned(text.to_ascii_lowercase())
+    } else {
+        Cow::Owned(text.to_lowercase())
     }
 }
 

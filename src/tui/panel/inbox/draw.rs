@@ -3,7 +3,7 @@
 
 use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape};
-use super::{APPROVED, Inbox, InboxRow, Listing, View};
+use super::{APPROVED, Inbox, InboxRow, Listing};
 use crate::frontend::protocol::{Header, InboxLine};
 use crate::message::ToolName;
 use crate::stdx::text::{one_line_summary, short_path};
@@ -71,7 +71,7 @@ pub fn cursor(screen: &Screen<'_>, inbox: &Inbox) -> Option<(usize, usize)> {
 }
 
 fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
-    match inbox.chosen().filter(|_| inbox.view == View::Whole) {
+    match inbox.chosen().filter(|_| inbox.is_whole) {
         Some(line) => Line::of(format!("{} ", screen.look.glyphs.waiting), Role::Waiting)
             .joined(heading(&line.tool, line.risk, line.tainted, screen.look.glyphs))
             .with(format!(" {} ", screen.look.glyphs.dot), Role::Dim)
@@ -264,13 +264,10 @@ fn keys(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Line {
 fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
     let on = |key, words| (Context::Batch, Action::List(key), words);
     let mut wanted = vec![(Context::Inbox, Action::List(ListKey::Later), "later"), on(ListKey::Mark, "mark")];
-    let escape = match inbox.view {
-        View::Whole => "list",
-        View::List => {
-            wanted.extend([on(ListKey::Open, "whole"), on(ListKey::MarkLow, "low")]);
-            "close"
-        }
-    };
+    if !inbox.is_whole {
+        wanted.extend([on(ListKey::Open, "whole"), on(ListKey::MarkLow, "low")]);
+    }
+    let escape = if inbox.is_whole { "list" } else { "close" };
     wanted.extend([on(ListKey::Why, "why"), (Context::Global, Action::Escape, escape)]);
     let mut shown = decision_hints("", inbox.marked(), screen.keymap);
     shown.extend(screen.keymap.hints(&wanted));

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape};
-use super::{Inbox, InboxRow, InboxScope, Listing, View, draw};
+use super::{Inbox, InboxRow, Listing, draw};
 use crate::approval::{Approval, RequestId};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, Holder, InboxLine, QueryAnswer, ServerMessage};
 use crate::store::RequestState;
@@ -136,10 +136,7 @@ impl PanelState for Inbox {
     }
 
     fn hints(&self, keymap: &Keymap) -> String {
-        let narrow = match self.scope {
-            InboxScope::All => " one session",
-            InboxScope::Session => " all sessions",
-        };
+        let narrow = if self.one_session { " all sessions" } else { " one session" };
         match self.list.stage {
             ListStage::Reason { .. } => keymap.status(REASON_HINTS),
             ListStage::Filtering => keymap.status(INBOX_FILTER),
@@ -173,7 +170,7 @@ impl Inbox {
             ListKey::Yes => self.yes(cx),
             ListKey::Later => self.later(cx),
             ListKey::Open | ListKey::Edit => return self.look_at(cx),
-            ListKey::Whole => self.turn_view(),
+            ListKey::Whole => self.is_whole = !self.is_whole,
             ListKey::Why => self.fold(|card| card.why = card.why.turned()),
             ListKey::Resume => self.resume(cx),
             ListKey::OpenSession => return self.open_session(cx),
@@ -275,20 +272,13 @@ impl Inbox {
             if line.holder == Holder::Here && cx.cards.find(&line.id).is_some() {
                 return Then::ToCard(line.id.clone());
             }
-            self.turn_view();
+            self.is_whole = !self.is_whole;
         }
         self.follow(cx);
         Then::Stay
     }
 
     /// Shows only the chosen request, or the list again.
-    fn turn_view(&mut self) {
-        self.view = match self.view {
-            View::List => View::Whole,
-            View::Whole => View::List,
-        };
-    }
-
     fn resume(&mut self, cx: &mut PanelContext<'_>) {
         let Some(line) = self.chosen() else { return };
         match line.holder {
@@ -330,7 +320,7 @@ impl Inbox {
             }
             ListStage::Reason { .. } => self.list.stage = ListStage::Choosing,
             ListStage::Choosing if approved_once => {}
-            ListStage::Choosing if self.view == View::Whole => self.view = View::List,
+            ListStage::Choosing if self.is_whole => self.is_whole = false,
             ListStage::Choosing if !self.filter.text().is_empty() => self.clear_filter(),
             ListStage::Choosing => return Then::Close,
         }
@@ -377,7 +367,7 @@ impl Inbox {
         }
         if is_gone {
             self.advise("that request was decided elsewhere or has expired");
-            self.view = View::List;
+            self.is_whole = false;
             cx.dialogue.withdraw();
             cx.dialogue.show_again(cx.now_ms);
         }

@@ -34,8 +34,10 @@ pub struct Inbox {
     lines: Vec<InboxLine>,
     pub listing: Listing,
     pub filter: Editor,
-    pub scope: InboxScope,
-    pub view: View,
+    /// Only the requests of the chosen one's session are listed.
+    pub one_session: bool,
+    /// Only the chosen request is drawn.
+    pub is_whole: bool,
     pub list: RequestList,
     /// The listed rows: sessions, each with its requests below.
     pub rows: Vec<InboxRow>,
@@ -60,24 +62,6 @@ pub enum Listing {
     Outdated,
     /// The owner could not read it, and said why.
     Failed,
-}
-
-/// Which requests are listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum InboxScope {
-    #[default]
-    All,
-    /// The chosen request's session.
-    Session,
-}
-
-/// Whether the list or only the chosen request is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum View {
-    #[default]
-    List,
-    /// Only the chosen request.
-    Whole,
 }
 
 /// A row of the list.
@@ -119,10 +103,7 @@ impl Inbox {
 
     /// Rebuilds the rows; chooses `wanted` if listed, else the row at the same place.
     fn arrange(&mut self, wanted: Option<&RequestId>) {
-        let session = match self.scope {
-            InboxScope::All => None,
-            InboxScope::Session => self.session_of(wanted),
-        };
+        let session = if self.one_session { self.session_of(wanted) } else { None };
         let text = self.filter.text();
         let mut query = (!text.trim().is_empty()).then(|| Query::new(&text, Like::Text));
         self.rows.clear();
@@ -159,10 +140,7 @@ impl Inbox {
     }
 
     pub fn turn_scope(&mut self) {
-        self.scope = match self.scope {
-            InboxScope::All => InboxScope::Session,
-            InboxScope::Session => InboxScope::All,
-        };
+        self.one_session = !self.one_session;
         self.list_again();
     }
 

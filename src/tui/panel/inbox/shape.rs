@@ -1,6 +1,6 @@
 //! The division of the inbox between list, detail and the lines below. Pure.
 
-use super::{Inbox, View};
+use super::Inbox;
 use crate::tui::cells::list::{BESIDE, Foot, split};
 use crate::tui::completion::window;
 use crate::tui::list::ListStage;
@@ -74,7 +74,7 @@ impl InboxShape {
                 foot,
             }
         };
-        if inbox.view == View::Whole {
+        if inbox.is_whole {
             return shape(0, 0, room, body, DetailPlace::Alone, 0);
         }
         let head = usize::from(body >= NAMED);

@@ -1,6 +1,6 @@
 //! Draws the lists to pick from.
 
-use super::{List, Pick, Preview, Purpose, Scope};
+use super::{List, Pick, Preview, Purpose};
 use crate::frontend::protocol::{LoginWhy, SessionLine};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tui::boxed::{Boxed, column};
@@ -99,10 +99,7 @@ fn title(pick: &Pick) -> &'static str {
 }
 
 fn count(pick: &Pick) -> Line {
-    let scope = match pick.scope {
-        Scope::All => "everywhere",
-        Scope::Here => "this folder",
-    };
+    let scope = if pick.only_here { "this folder" } else { "everywhere" };
     let found = format!("{} of {}", pick.found.len(), pick.total());
     let words = match pick.list {
         _ if !pick.looks => found,
@@ -150,7 +147,7 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
             List::Sessions { sessions, said, .. } => {
                 let one = &sessions[pick.found[at]];
                 let around = said.around(&typed, &one.id);
-                session(screen, one, (&typed, around), ink, pick.scope, width - 2)
+                session(screen, one, (&typed, around), ink, pick.only_here, width - 2)
             }
             List::Services { services, .. } => {
                 let one = &services[pick.found[at]];
@@ -172,15 +169,15 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
 }
 
 fn nothing(screen: &Screen<'_>, pick: &Pick) -> String {
-    let words = match (&pick.list, pick.total(), pick.scope) {
+    let words = match (&pick.list, pick.total(), pick.only_here) {
         (_, 0, _) if pick.looks => "loading…",
         (List::Sessions { said, .. }, ..) if said.is_looking() => "looking…",
         (List::Earlier(_), 0, _) => "No prompts yet.",
         (List::Sessions { .. }, 0, _) => "No other sessions yet.",
         (List::Models { purpose: Purpose::Keep { .. }, .. }, ..) => "Type the model's name and press Enter.",
         (List::Models { purpose: Purpose::Switch, .. }, ..) => "None matches; Enter asks the service for it.",
-        (_, _, Scope::All) => "No matches.",
-        (_, _, Scope::Here) => {
+        (_, _, false) => "No matches.",
+        (_, _, true) => {
             let narrow = Action::Pick(PickKey::Narrow);
             let elsewhere = screen.keymap.around("; ", Context::Pick, narrow, " searches everywhere");
             return format!("No matches in this folder{elsewhere}.");
@@ -210,7 +207,7 @@ fn session(
     one: &SessionLine,
     (typed, around): (&str, Option<&str>),
     ink: Ink,
-    scope: Scope,
+    only_here: bool,
     width: usize,
 ) -> Line {
     let marks = Query::new(typed, Like::Name).marks(&one.title);
@@ -223,7 +220,7 @@ fn session(
     }
     let mut right = Line::new();
     if width >= 44 {
-        if scope == Scope::All && !one.here {
+        if !only_here && !one.here {
             let folder = one.workspace.file_name().map(|name| name.to_string_lossy().into_owned());
             right = right.with(one_line_summary(&folder.unwrap_or_else(|| "/".to_owned()), 16), Role::Dim);
             right.push(Span::new("  ", Role::Text));

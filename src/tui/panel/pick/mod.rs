@@ -51,11 +51,13 @@ const MODELS: &[StatusHint] = &[
 pub struct Pick {
     pub list: List,
     pub query: Editor,
-    pub scope: Scope,
+    /// Only entries of this folder are listed.
+    pub only_here: bool,
     /// Matching entries, in the displayed order.
     pub found: Vec<usize>,
     /// The index into `found`.
     pub chosen: usize,
+    /// More entries may arrive soon.
     pub looks: bool,
     /// Why the last choice failed.
     pub trouble: Option<String>,
@@ -86,14 +88,6 @@ pub enum List {
         /// The services that sent no list, each with the reason.
         failed: Vec<String>,
     },
-}
-
-/// The shown part of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    All,
-    /// Of this folder.
-    Here,
 }
 
 impl PanelState for Pick {
@@ -210,7 +204,7 @@ impl Pick {
         let here = sessions.iter().any(|session| session.here);
         let list = List::Sessions { sessions, preview: Box::default(), said: Said::default() };
         let mut pick = Self::of(list, false);
-        pick.scope = if here { Scope::Here } else { Scope::All };
+        pick.only_here = here;
         pick.query.insert(query);
         pick.filter();
         pick
@@ -246,7 +240,7 @@ impl Pick {
 
     fn of(list: List, looks: bool) -> Self {
         let query = Editor::default();
-        Self { list, query, scope: Scope::All, found: Vec::new(), chosen: 0, looks, trouble: None }
+        Self { list, query, only_here: false, found: Vec::new(), chosen: 0, looks, trouble: None }
     }
 
     /// Takes the lines of all sessions. Lines known only to this process come first.
@@ -262,7 +256,7 @@ impl Pick {
     pub fn filter(&mut self) {
         let before = self.found.get(self.chosen).copied();
         let query = self.query.text();
-        let here = |is_here: bool| self.scope == Scope::All || is_here;
+        let here = |is_here: bool| !self.only_here || is_here;
         self.found = match &self.list {
             List::Earlier(lines) => {
                 let mut like = Query::new(&query, Like::Text);
@@ -314,10 +308,7 @@ impl Pick {
             List::Earlier(_) | List::Sessions { .. } => {}
             List::Services { .. } | List::Models { .. } => return,
         }
-        self.scope = match self.scope {
-            Scope::All => Scope::Here,
-            Scope::Here => Scope::All,
-        };
+        self.only_here = !self.only_here;
         self.filter();
     }
 
@@ -497,12 +488,12 @@ mod tests {
         assert_eq!(ids(&pick), ["01aa", "02bb", "03cc"]);
         for (query, found) in [("lisb", &["02bb"][..]), ("03C", &["03cc"]), ("in", &["01aa", "03cc"])] {
             let mut pick = Pick::sessions(sessions.clone(), query);
-            pick.scope = Scope::All;
+            pick.only_here = false;
             pick.asked_anew();
             let mut found_ids = ids(&pick);
             found_ids.retain(|id| found.contains(&id.as_str()));
             assert_eq!(found_ids, found, "{query}");
         }
-        assert_eq!(Pick::sessions(sessions[1..2].to_vec(), "").scope, Scope::All);
+        assert!(!Pick::sessions(sessions[1..2].to_vec(), "").only_here);
     }
 }
