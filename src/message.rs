@@ -18,7 +18,7 @@ pub use self::memory::{Authorship, UsedMemory};
 use crate::stdx::names::names;
 
 /// This program's id of a tool call, unique in the store: `<session>/<turn>.<attempt>.<index>`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(pub String);
 

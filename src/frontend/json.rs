@@ -64,7 +64,7 @@ pub struct Outcome {
 }
 
 /// One call of the model.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Call {
     pub id: String,
     pub name: String,
@@ -322,11 +322,7 @@ impl Outcome {
                 id: call.id.0.clone(),
                 name: call.name.0.clone(),
                 arguments: call.args.clone(),
-                summary: None,
-                status: None,
-                output: None,
-                ms: None,
-                cached_seconds: None,
+                ..Call::default()
             });
             self.tool_calls.len() - 1
         });

@@ -7,7 +7,7 @@ use super::keys::Context;
 use crate::approval::rules::RuleScope;
 use crate::frontend::protocol::{OfferedRule, PastCalls, RuleCheck};
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct RuleForm {
     /// From the narrowest to the widest; empty until they arrived.
     pub widths: Vec<OfferedRule>,
@@ -25,9 +25,10 @@ pub struct RuleForm {
 }
 
 /// The state of the text.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum RuleStanding {
     /// There is no text yet: the draft was requested.
+    #[default]
     Drafting,
     /// It was changed and not checked yet.
     Unchecked,
@@ -35,21 +36,6 @@ pub enum RuleStanding {
     Wrong(String),
     /// It was good and was sent; it cannot be changed until that is settled.
     Saving(PastCalls),
-}
-
-impl Default for RuleForm {
-    fn default() -> Self {
-        Self {
-            widths: Vec::new(),
-            chosen: 0,
-            is_written: false,
-            text: Editor::default(),
-            scope: RuleScope::Session,
-            standing: RuleStanding::Drafting,
-            draft: String::new(),
-            asked: None,
-        }
-    }
 }
 
 impl RuleForm {

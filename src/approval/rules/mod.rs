@@ -103,10 +103,11 @@ impl std::fmt::Display for RuleSource {
 }
 
 /// How long a rule saved at a card is in effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleScope {
     /// Until the end of the session.
+    #[default]
     Session,
     /// In this folder, permanently.
     Project,

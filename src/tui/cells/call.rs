@@ -55,7 +55,7 @@ const MARGIN: usize = 3;
 const NARROW: usize = 60;
 
 /// A call of a committed reply.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct CallRow {
     pub id: CallId,
     pub name: String,
@@ -85,8 +85,9 @@ pub struct CallRow {
     preview: Option<Box<ArgsPreview>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CallState {
+    #[default]
     Planned,
     Waiting,
     Running,
@@ -101,19 +102,7 @@ impl CallRow {
             label: call.args.get("label").and_then(Value::as_str).map(str::to_owned),
             subject: subject(&call.args),
             command: command(&call.name, &call.args),
-            state: CallState::Planned,
-            decision: None,
-            runs_after: None,
-            rule_file: None,
-            started_ms: None,
-            took: None,
-            live: String::new(),
-            live_bytes: 0,
-            returned: String::new(),
-            done: Done::default(),
-            language: None,
-            for_model: Fold::Folded,
-            preview: None,
+            ..Self::default()
         }
     }
 

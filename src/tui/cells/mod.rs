@@ -62,8 +62,9 @@ pub struct LookKeys {
 }
 
 /// Whether secondary text is folded or shown whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fold {
+    #[default]
     Folded,
     Open,
 }
