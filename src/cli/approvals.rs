@@ -15,8 +15,8 @@ mod words;
 
 use serde::Serialize;
 
-use self::typed::{Approvals, Decide};
-use super::args::Flags;
+use self::typed::{Decide, ListArgs};
+use super::args::{Flags, Listing};
 use super::error::Result;
 use crate::app::open_store_for_lists;
 use crate::approval::Approval;
@@ -32,7 +32,7 @@ struct CommandContext<'a> {
     world: &'a World,
 }
 
-pub(super) async fn run(what: Approvals, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: Listing<Decide, ListArgs>, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let store = open_store_for_lists(world, &settings).await?;
     store.expire_due().await?;

@@ -14,12 +14,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Parser, Subcommand, ValueEnum};
 
 pub(super) use self::eval::EvalArgs;
-pub(super) use self::memory::{MemoryArgs, MemoryWhat};
+pub(super) use self::memory::MemoryWhat;
 pub(super) use self::prompt::{PromptArgs, PromptWhat};
 pub(super) use self::spans::{LogsArgs, StatsArgs, TailArgs, TracesArgs};
 pub(super) use self::tasks::{Tasks, TasksDo};
 pub(super) use self::undo::UndoArgs;
-use super::approvals::typed::Approvals;
+use super::approvals::typed::{Decide, ListArgs};
 use super::error::{CliError, Result};
 use crate::stdx::names::names;
 use crate::stdx::text::nearest;
@@ -175,17 +175,17 @@ pub(super) enum Sub {
     /// Continue a turn that was waiting or cut off
     Resume(Resume),
     /// List, show and decide waiting requests
-    Approvals(Approvals),
+    Approvals(Listing<Decide, ListArgs>),
     /// List, check, explain, test and revoke the rules for what runs without asking
-    Rules(Rules),
+    Rules(Listing<RulesWhat>),
     /// List, trust and test hooks
-    Hooks(Hooks),
+    Hooks(Listing<HooksWhat>),
     /// Trust a folder, so that its settings, rules, hooks, servers, texts, memories and commands count
     Trust(Trust),
     /// Show the model, folders and waiting requests
     Status(AsJson),
     /// List the sessions
-    Sessions(Sessions),
+    Sessions(Listing<SessionsDo, SessionsListed>),
     /// List, show and end commands in the background
     Tasks(Tasks),
     /// List the tools that the model may call
@@ -195,9 +195,9 @@ pub(super) enum Sub {
     /// Take back what calls and commands changed in files of this folder
     Undo(UndoArgs),
     /// List, find, add, change and forget what is remembered
-    Memory(MemoryArgs),
+    Memory(Listing<MemoryWhat>),
     /// List, add, remove, switch and test tool servers (MCP)
-    Mcp(Mcp),
+    Mcp(Listing<McpDo>),
     /// Show tokens and cost, by day, model or session
     Usage(UsageArgs),
     /// Show requests, calls, durations and approvals, by day, model and tool
@@ -260,24 +260,10 @@ pub(super) struct Resume {
     pub output: Option<Output>,
 }
 
-#[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(super) struct Hooks {
-    #[command(subcommand)]
-    pub what: Option<HooksWhat>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 #[derive(Debug, Subcommand)]
 pub(super) enum HooksWhat {
     /// List your hooks and this folder's, and which of them run
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List(AsJson),
     /// Trust hooks as they are now; a hook that changes later does not run
     Trust {
         #[command(flatten)]
@@ -340,6 +326,16 @@ pub(super) struct Trust {
     pub json: bool,
 }
 
+// A command that lists, unless a subcommand says otherwise.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Listing<W: Subcommand, L: clap::Args = AsJson> {
+    #[command(subcommand)]
+    pub what: Option<W>,
+    #[command(flatten)]
+    pub listed: L,
+}
+
 // The form of a list without other options.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct AsJson {
@@ -348,14 +344,11 @@ pub(super) struct AsJson {
     pub json: bool,
 }
 
-#[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(super) struct Sessions {
-    #[command(subcommand)]
-    pub what: Option<SessionsDo>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+// The form of the list of sessions.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct SessionsListed {
+    #[command(flatten)]
+    pub form: AsJson,
     /// Sessions of every folder
     #[arg(long, short)]
     pub all: bool,
@@ -364,14 +357,7 @@ pub(super) struct Sessions {
 #[derive(Debug, Subcommand)]
 pub(super) enum SessionsDo {
     /// List the sessions of this folder
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-        /// Sessions of every folder
-        #[arg(long, short)]
-        all: bool,
-    },
+    List(SessionsListed),
     /// Find sessions by words that were said in them
     Search {
         /// Words, or their beginnings; all must be found
@@ -446,24 +432,10 @@ pub(super) struct SessionId {
     pub id: String,
 }
 
-#[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(super) struct Mcp {
-    #[command(subcommand)]
-    pub what: Option<McpDo>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 #[derive(Debug, Subcommand)]
 pub(super) enum McpDo {
     /// List the servers of the settings; connects none
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List(AsJson),
     /// Connect a server, and say what it answers
     Test {
         /// The server
@@ -635,24 +607,10 @@ pub(super) enum UsageBy {
 
 names! { UsageBy, word { Day = "day", Model = "model", Session = "session", } }
 
-#[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(super) struct Rules {
-    #[command(subcommand)]
-    pub what: Option<RulesWhat>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 #[derive(Debug, Subcommand)]
 pub(super) enum RulesWhat {
     /// List the rules that apply in this folder
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List(AsJson),
     /// Check for errors; exit code 1 if there are any
     Check {
         /// The file; default: yours and the project's
@@ -719,11 +677,7 @@ pub(super) enum AuthWhat {
         rest: Vec<String>,
     },
     /// List API keys, their sources and which one is used
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List(AsJson),
     /// Remove a saved key
     Remove {
         /// The service

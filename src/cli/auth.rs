@@ -32,7 +32,7 @@ pub(super) async fn run(what: Auth, world: &World, flags: Flags) -> Result<()> {
             let error = CliError::usage("for which service is the key?");
             Err(error.hint("`co auth add NAME`; `co auth list` names the services"))
         }
-        AuthWhat::List { json } => list(&loaded, json),
+        AuthWhat::List(listed) => list(&loaded, listed.json),
         AuthWhat::Remove { service } => remove(&service, &loaded),
         AuthWhat::Test { service } => test(service.as_deref(), &loaded).await,
     }

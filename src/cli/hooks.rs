@@ -7,7 +7,7 @@ mod trial;
 
 use serde_json::{Value, json};
 
-use super::args::{Flags, Hooks, HooksWhat, Picked};
+use super::args::{Flags, HooksWhat, Listing, Picked};
 use super::console;
 use super::error::{CliError, Result};
 use super::secret::{UNCHANGED, agreed};
@@ -32,11 +32,11 @@ struct HooksCommand<'a> {
     trust: FolderTrust,
 }
 
-pub(super) async fn run(what: Hooks, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: Listing<HooksWhat>, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let context = HooksCommand::new(world, &loaded);
-    match what.what.unwrap_or(HooksWhat::List { json: what.json }) {
-        HooksWhat::List { json } => context.list(json),
+    match what.what.unwrap_or(HooksWhat::List(what.listed)) {
+        HooksWhat::List(listed) => context.list(listed.json),
         HooksWhat::Trust { picked, yes } => {
             let store = open_store(world, &loaded.settings).await?;
             context.trust(&picked, yes, &store).await

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::args::{Flags, Mcp, McpDo};
+use super::args::{Flags, Listing, McpDo};
 use super::console;
 use super::error::{CliError, Kind, Result};
 use super::secret::{UNCHANGED, agreed};
@@ -22,14 +22,13 @@ use crate::workspace::{World, agree_to_server, load_settings};
 /// The width of a description in a list, in terminal cells.
 const ABOUT: usize = 70;
 
-pub(super) async fn run(what: Mcp, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: Listing<McpDo>, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
-    match what.what {
-        None => list(what.json, &settings),
-        Some(McpDo::List { json }) => list(json, &settings),
-        Some(McpDo::Test { name, json }) => test(&name, json, world, &settings).await,
-        Some(McpDo::Tools { name, json }) => show_tools(&name, json, world, &settings).await,
-        Some(McpDo::Add { name, url, env, never_ask, command }) => {
+    match what.what.unwrap_or(McpDo::List(what.listed)) {
+        McpDo::List(listed) => list(listed.json, &settings),
+        McpDo::Test { name, json } => test(&name, json, world, &settings).await,
+        McpDo::Tools { name, json } => show_tools(&name, json, world, &settings).await,
+        McpDo::Add { name, url, env, never_ask, command } => {
             if settings.mcp_servers.get(&name).is_some_and(|one| one.scope == ServerScope::User) {
                 let text = format!("there is a server {} already", sanitize_line(&name));
                 return Err(CliError::usage(text).hint(format!("`co mcp remove {name}` first")));
@@ -54,7 +53,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags) -> Result<()> {
             console::note(&format!("co: `co mcp test {name}` connects it and lists its tools"));
             Ok(())
         }
-        Some(McpDo::Remove { name }) => {
+        McpDo::Remove { name } => {
             if known(&name, &settings)?.scope != ServerScope::User {
                 let error = CliError::usage(format!("{name} is a server of this project"));
                 return Err(error.hint(format!("`co mcp disable {name}` ends its use")));
@@ -62,7 +61,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags) -> Result<()> {
             let path = remove_server(world, &name).map_err(|error| CliError::new(Kind::Error, error))?;
             console::out(&format!("Removed {name} from {}.\n", path.display()))
         }
-        Some(McpDo::Enable { name, yes }) => match known(&name, &settings)?.scope.clone() {
+        McpDo::Enable { name, yes } => match known(&name, &settings)?.scope.clone() {
             ServerScope::User => changed(&name, "Switched on", || switch_server(world, &name, true)),
             ServerScope::Project { .. } => {
                 console::out(&format!("{name} of this project is used already.\n"))
@@ -73,7 +72,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags) -> Result<()> {
                 agree(&name, one, (&content, yes), world, &settings)
             }
         },
-        Some(McpDo::Disable { name }) => match known(&name, &settings)?.scope {
+        McpDo::Disable { name } => match known(&name, &settings)?.scope {
             ServerScope::User => changed(&name, "Switched off", || switch_server(world, &name, false)),
             ServerScope::Project { .. } | ServerScope::Held { .. } => {
                 let forgotten = agree_to_server(world, &settings.data_dir, &name, None);
@@ -81,7 +80,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags) -> Result<()> {
                 console::out(&format!("{name} of this project is not used any more.\n"))
             }
         },
-        Some(McpDo::Login { name, scope, no_browser }) => {
+        McpDo::Login { name, scope, no_browser } => {
             let one = known(&name, &settings)?;
             let place = place(world, &settings);
             let show = |address: &str| {
@@ -94,7 +93,7 @@ pub(super) async fn run(what: Mcp, world: &World, flags: Flags) -> Result<()> {
             done.map_err(|why| failed(&name, "cannot be logged in to", &why))?;
             console::out(&format!("Logged in to {name}.\n"))
         }
-        Some(McpDo::Logout { name }) => {
+        McpDo::Logout { name } => {
             let removed = log_out(&name, known(&name, &settings)?, &place(world, &settings));
             match removed.map_err(|error| failed(&name, "cannot be logged out of", &error.to_string()))? {
                 true => console::out(&format!("The tokens of {name} are removed.\n")),

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use tempfile::Builder;
 
-use super::args::{Flags, MemoryArgs, MemoryWhat};
+use super::args::{AsJson, Flags, Listing, MemoryWhat};
 use super::console;
 use super::editor::{edit, editor};
 use super::error::{CliError, Result};
@@ -16,14 +16,14 @@ use crate::workspace::{TrustedProjects, World, load_settings};
 /// How the commands begin that are named in texts.
 const COMMAND: &str = "co memory";
 
-pub(super) async fn run(what: MemoryArgs, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: Listing<MemoryWhat>, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let memories = app::memories(world, &settings, &TrustedProjects::new(world, &settings));
     // Here it may take as long as it takes.
     memories.scan(&world.workspace);
     let context = MemoryCommand { memories, world };
-    let request = match what.what.unwrap_or(MemoryWhat::List { json: what.json }) {
-        MemoryWhat::List { json: true } => return context.list(),
+    let request = match what.what.unwrap_or(MemoryWhat::List(what.listed)) {
+        MemoryWhat::List(AsJson { json: true }) => return context.list(),
         MemoryWhat::Search { words, json: true } => return context.search(&words.join(" ")),
         MemoryWhat::Show { id, json: true } => {
             let found = context.found(&id)?;
@@ -31,7 +31,7 @@ pub(super) async fn run(what: MemoryArgs, world: &World, flags: Flags) -> Result
         }
         MemoryWhat::Review { json: true, .. } => return context.review(),
         MemoryWhat::Edit { id } => return context.edit(&id).await,
-        MemoryWhat::List { json: false } => MemoryRequest::List,
+        MemoryWhat::List(AsJson { json: false }) => MemoryRequest::List,
         MemoryWhat::Search { words, json: false } => MemoryRequest::Search(words.join(" ")),
         MemoryWhat::Add { text, tags, project } => {
             let scope = if project { MemoryScope::Project } else { MemoryScope::User };

@@ -55,7 +55,8 @@ use futures::FutureExt as _;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::args::{Args, Flags, Sub};
+use self::approvals::typed::Decide;
+use self::args::{Args, Flags, Listing, Sub};
 use self::chat::{Shape, Start};
 use self::error::{CliError, Kind, Result};
 use self::input::Terminals;
@@ -177,7 +178,7 @@ async fn dispatch(
         return Err(error.hint("`co \"your prompt\"` opens the screen with it"));
     }
     // A value typed after a subcommand also reaches the options of all commands above it.
-    let is_field = matches!(&command, Some(Sub::Approvals(what)) if what.takes_fields());
+    let is_field = matches!(&command, Some(Sub::Approvals(Listing { what: Some(Decide::Yes(_)), .. })));
     let flags = if is_field { shared.without_sets().flags()? } else { shared.flags()? };
     let mut world = World::of_process(env)
         .map_err(|error| crate::app::AppError::Workspace { detail: error.to_string() })?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::args::{Flags, Rules, RulesWhat};
+use super::args::{Flags, Listing, RulesWhat};
 use super::console;
 use super::error::{CliError, Kind, Result};
 use crate::app::{known_tools, open_store};
@@ -36,14 +36,14 @@ struct CommandContext<'a> {
     registry: Registry,
 }
 
-pub(super) async fn run(what: Rules, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: Listing<RulesWhat>, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let store = open_store(world, &settings).await?;
     let book = Arc::new(RuleBook::new(world, &settings));
     let registry = known_tools(world, &settings);
     let context = CommandContext { world, settings, store, book, registry };
-    match what.what.unwrap_or(RulesWhat::List { json: what.json }) {
-        RulesWhat::List { json } => context.list(json).await,
+    match what.what.unwrap_or(RulesWhat::List(what.listed)) {
+        RulesWhat::List(listed) => context.list(listed.json).await,
         RulesWhat::Check { file } => context.check(file.as_deref()),
         RulesWhat::Explain { what, args, json } => explain::run(&context, &what, args.as_deref(), json).await,
         RulesWhat::Test { rule, json } => context.test(&rule, json).await,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::args::{Flags, Sessions, SessionsDo};
+use super::args::{Flags, Listing, SessionsDo, SessionsListed};
 use super::console;
 use super::day::begin;
 use super::error::{CliError, Result};
@@ -29,19 +29,22 @@ use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
 use crate::store::{FoundSession, Retention, SessionFilter, SessionSummary, Store, WithRequests};
 use crate::workspace::{World, load_settings};
 
-pub(super) async fn run(what: Sessions, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(
+    what: Listing<SessionsDo, SessionsListed>,
+    world: &World,
+    flags: Flags,
+) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
-    match what.what {
-        None => list(what.all, what.json, world, &settings).await,
-        Some(SessionsDo::List { json, all }) => list(all, json, world, &settings).await,
-        Some(SessionsDo::Search { words, json, limit }) => {
+    match what.what.unwrap_or(SessionsDo::List(what.listed)) {
+        SessionsDo::List(listed) => list(listed, world, &settings).await,
+        SessionsDo::Search { words, json, limit } => {
             search(&words.join(" "), json, limit, world, &settings).await
         }
-        Some(SessionsDo::Show(session)) => {
+        SessionsDo::Show(session) => {
             let text = document(&session.id, ExportForm::Markdown, world, &settings).await?;
             console::out(&text)
         }
-        Some(SessionsDo::Export { session, format, output }) => {
+        SessionsDo::Export { session, format, output } => {
             let form = ExportForm::named(&format).unwrap_or_default();
             let text = document(&session.id, form, world, &settings).await?;
             match output {
@@ -49,8 +52,8 @@ pub(super) async fn run(what: Sessions, world: &World, flags: Flags) -> Result<(
                 Some(path) => write(&path, &text),
             }
         }
-        Some(SessionsDo::Import { file }) => import(&file, world, &settings).await,
-        Some(SessionsDo::Rename { session, title }) => {
+        SessionsDo::Import { file } => import(&file, world, &settings).await,
+        SessionsDo::Rename { session, title } => {
             let store = open_store(world, &settings).await?;
             let mut owned = owned(&store, &session.id).await?;
             let title = one_line_summary(&title.join(" "), TITLE_WIDTH);
@@ -60,7 +63,7 @@ pub(super) async fn run(what: Sessions, world: &World, flags: Flags) -> Result<(
             owned.commit(&[Record::Renamed { title }], Durability::Synced).await.map_err(AppError::from)?;
             Ok(())
         }
-        Some(SessionsDo::Prune { before, max_mb, yes }) => {
+        SessionsDo::Prune { before, max_mb, yes } => {
             let store = open_store(world, &settings).await?;
             let of_settings = retention(&settings, store.clock());
             let wanted = match (&before, max_mb) {
@@ -77,7 +80,7 @@ pub(super) async fn run(what: Sessions, world: &World, flags: Flags) -> Result<(
             };
             prune(&store, wanted, yes, &settings).await
         }
-        Some(SessionsDo::Delete { session, yes }) => delete(&session.id, yes, world, &settings).await,
+        SessionsDo::Delete { session, yes } => delete(&session.id, yes, world, &settings).await,
     }
 }
 
@@ -235,12 +238,13 @@ fn hit(one: &FoundSession) -> Value {
     })
 }
 
-async fn list(all: bool, json: bool, world: &World, settings: &Settings) -> Result<()> {
+async fn list(listed: SessionsListed, world: &World, settings: &Settings) -> Result<()> {
     let store = open_store_for_lists(world, settings).await?;
+    let all = listed.all;
     let filter = if all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };
     let sessions = store.listed_sessions(filter, usize::MAX).await?;
-    if json {
-        return console::json(&sessions.iter().map(listed).collect::<Vec<_>>());
+    if listed.form.json {
+        return console::json(&sessions.iter().map(listed_json).collect::<Vec<_>>());
     }
     if sessions.is_empty() {
         let place = if all { "yet" } else { "in this folder yet; `co sessions --all` lists all folders" };
@@ -281,7 +285,7 @@ fn end(one: &SessionSummary) -> String {
 
 /// A session in the form for programs: fields may only be added. `last_end` is `null` before the first turn, during a
 /// turn, and after one that was cut off.
-fn listed(one: &SessionSummary) -> Value {
+fn listed_json(one: &SessionSummary) -> Value {
     json!({
         "id": one.id,
         "title": one.title,

@@ -6,22 +6,6 @@ use clap::{Subcommand, ValueEnum};
 use crate::store::RequestState;
 use crate::tool::Risk;
 
-#[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(in crate::cli) struct Approvals {
-    #[command(subcommand)]
-    pub what: Option<Decide>,
-    #[command(flatten)]
-    pub listed: ListArgs,
-}
-
-impl Approvals {
-    /// Whether `--set` refers to arguments here, and not to settings.
-    pub fn takes_fields(&self) -> bool {
-        matches!(&self.what, Some(Decide::Yes(_)))
-    }
-}
-
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Decide {
     /// List waiting requests of all sessions

@@ -1,23 +1,11 @@
 //! The arguments of `co memory`.
 
-#[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct MemoryArgs {
-    #[command(subcommand)]
-    pub what: Option<MemoryWhat>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
+use super::AsJson;
 
 #[derive(Debug, clap::Subcommand)]
-pub enum MemoryWhat {
+pub(in crate::cli) enum MemoryWhat {
     /// List memories: yours, and this project's if you trust it
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List(AsJson),
     /// Find memories by words, or by the beginnings of words
     Search {
         /// The words
