@@ -8,7 +8,7 @@ use tempfile::Builder;
 use super::args::{AsJson, Flags, Listing, MemoryWhat};
 use super::console;
 use super::editor::{edit, editor};
-use super::error::{CliError, Result};
+use super::error::{CliError, Kind, Result};
 use crate::app;
 use crate::memory::{Memories, MemoryError, MemoryId, MemoryRequest, MemoryScope, StoredMemory};
 use crate::workspace::{TrustedProjects, World, load_settings};
@@ -42,8 +42,7 @@ pub(super) async fn run(what: Listing<MemoryWhat>, world: &World, flags: Flags) 
         MemoryWhat::Review { yes: false, json: false } => MemoryRequest::Review,
         MemoryWhat::Review { yes: true, json: false } => MemoryRequest::Decay,
     };
-    let done = context.memories.carry_out(&world.workspace, request, COMMAND);
-    console::out(&done.map_err(|error| failed(&error))?)
+    console::out(&context.memories.carry_out(&world.workspace, request, COMMAND)?)
 }
 
 struct MemoryCommand<'a> {
@@ -53,19 +52,17 @@ struct MemoryCommand<'a> {
 
 impl MemoryCommand<'_> {
     fn found(&self, id: &str) -> Result<StoredMemory> {
-        self.memories.find(&self.world.workspace, id_of(id)?).map_err(|error| failed(&error))
+        Ok(self.memories.find(&self.world.workspace, id_of(id)?)?)
     }
 
     fn list(&self) -> Result<()> {
-        let listing =
-            self.memories.list(&self.world.workspace, usize::MAX).map_err(|error| failed(&error))?;
+        let listing = self.memories.list(&self.world.workspace, usize::MAX)?;
         let memories: Vec<Value> = listing.memories.iter().map(as_json).collect();
         console::json(&json!({ "memories": memories, "problems": listing.problems }))
     }
 
     fn search(&self, words: &str) -> Result<()> {
-        let found =
-            self.memories.search(&self.world.workspace, words, usize::MAX).map_err(|error| failed(&error))?;
+        let found = self.memories.search(&self.world.workspace, words, usize::MAX)?;
         let rows = found.iter().map(|one| {
             let mut row = as_json(&one.found);
             row["words"] = json!(one.words);
@@ -75,7 +72,7 @@ impl MemoryCommand<'_> {
     }
 
     fn review(&self) -> Result<()> {
-        let review = self.memories.review(&self.world.workspace).map_err(|error| failed(&error))?;
+        let review = self.memories.review(&self.world.workspace)?;
         let rows = |memories: &[StoredMemory]| memories.iter().map(as_json).collect::<Vec<_>>();
         console::json(&json!({
             "going": rows(&review.going),
@@ -121,8 +118,10 @@ fn id_of(text: &str) -> Result<MemoryId> {
     text.parse().map_err(|error: MemoryError| CliError::usage(error.to_string()))
 }
 
-fn failed(error: &MemoryError) -> CliError {
-    CliError::error(error.to_string())
+impl From<MemoryError> for CliError {
+    fn from(error: MemoryError) -> Self {
+        Self::new(Kind::Error, error)
+    }
 }
 
 /// Returns a memory in the form for programs.

@@ -5,7 +5,6 @@ use super::console;
 use super::day::begin;
 use super::error::Result;
 use super::table::table;
-use super::tail::unread;
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::duration;
 use crate::stdx::text::grouped;
@@ -17,8 +16,8 @@ pub(super) fn run(what: &StatsArgs, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let zone = system_zone();
     let from = begin("--since", &what.since, world.clock.now(), &zone)?;
-    let file = SpanFile::open(&loaded.settings.data_dir).map_err(unread)?;
-    let stats = Stats::since(&file, from, &zone).map_err(unread)?;
+    let file = SpanFile::open(&loaded.settings.data_dir)?;
+    let stats = Stats::since(&file, from, &zone)?;
     if what.json {
         return console::json(&stats);
     }

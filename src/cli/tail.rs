@@ -43,10 +43,9 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
     let mut tail = Tail { filter: SpanFilter { trace: None, kind }, last: 0, file: None };
     match SpanFile::open(&settings.data_dir) {
         Ok(file) => {
-            tail.filter.trace =
-                what.trace.as_deref().map(|id| file.trace_id(id)).transpose().map_err(unread)?;
-            tail.last = file.newest().map_err(unread)?;
-            let mut found = file.last(what.last, &tail.filter).map_err(unread)?;
+            tail.filter.trace = what.trace.as_deref().map(|id| file.trace_id(id)).transpose()?;
+            tail.last = file.newest()?;
+            let mut found = file.last(what.last, &tail.filter)?;
             // What was written meanwhile comes with the next look.
             found.retain(|(number, _)| *number <= tail.last);
             shown.print(&found)?;
@@ -55,7 +54,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
         Err(ReadError::Missing { .. }) if listener.is_some() && what.trace.is_none() => {
             console::note("co: no spans yet; they are shown as turns run");
         }
-        Err(error) => return Err(unread(error)),
+        Err(error) => return Err(error.into()),
     }
     let Some(listener) = &mut listener else { return Ok(()) };
     if let Some(poll) = what.poll.filter(|poll| !(0.05..=3600.0).contains(poll)) {
@@ -68,7 +67,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
             () = listener.woken() => {}
             () = pause(poll) => {}
         }
-        let found = tail.next(&settings.data_dir).map_err(unread)?;
+        let found = tail.next(&settings.data_dir)?;
         shown.print(&found)?;
     }
 }
@@ -81,14 +80,16 @@ async fn pause(poll: Option<f64>) {
     }
 }
 
-pub(super) fn unread(error: ReadError) -> CliError {
-    let hint = match &error {
-        ReadError::Missing { .. } => Some("spans are kept as turns run, unless `telemetry.max_mb` is 0"),
-        ReadError::NoTrace { .. } | ReadError::ManyTraces { .. } => Some("`co traces` lists them"),
-        ReadError::File { .. } => None,
-    };
-    let error = CliError::new(Kind::Error, error);
-    hint.into_iter().fold(error, CliError::hint)
+impl From<ReadError> for CliError {
+    fn from(error: ReadError) -> Self {
+        let hint = match &error {
+            ReadError::Missing { .. } => Some("spans are kept as turns run, unless `telemetry.max_mb` is 0"),
+            ReadError::NoTrace { .. } | ReadError::ManyTraces { .. } => Some("`co traces` lists them"),
+            ReadError::File { .. } => None,
+        };
+        let error = Self::new(Kind::Error, error);
+        hint.into_iter().fold(error, Self::hint)
+    }
 }
 
 /// Where the tail is.

@@ -8,7 +8,6 @@ use serde_json::json;
 use super::args::{Flags, LogsArgs, TracesArgs};
 use super::console;
 use super::error::{CliError, Result};
-use super::tail::unread;
 use crate::config::Settings;
 use crate::frontend::traces::page;
 use crate::stdx::fs::write_private;
@@ -43,14 +42,14 @@ fn show(world: &World, page: &Path) {
 
 /// Writes the page, for its owner only; returns its path and how many traces are left out.
 fn write_page(what: &TracesArgs, settings: &Settings) -> Result<(PathBuf, usize)> {
-    let file = SpanFile::open(&settings.data_dir).map_err(unread)?;
+    let file = SpanFile::open(&settings.data_dir)?;
     let ids = match &what.id {
-        Some(id) => vec![file.trace_id(id).map_err(unread)?],
-        None => file.latest_traces(what.last).map_err(unread)?,
+        Some(id) => vec![file.trace_id(id)?],
+        None => file.latest_traces(what.last)?,
     };
     let (mut spans, mut kept) = (Vec::new(), 0);
     for id in &ids {
-        let trace = file.trace(id, MOST + 1).map_err(unread)?;
+        let trace = file.trace(id, MOST + 1)?;
         // A trace that is too long by itself is shown as far as it goes.
         if spans.len() + trace.len() > MOST && !spans.is_empty() {
             break;
@@ -68,7 +67,7 @@ fn write_page(what: &TracesArgs, settings: &Settings) -> Result<(PathBuf, usize)
 pub(super) fn logs(what: &LogsArgs, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let data = &loaded.settings.data_dir;
-    drop(SpanFile::open(data).map_err(unread)?);
+    drop(SpanFile::open(data)?);
     let Some(datasette) = world.installed(&["datasette"]) else {
         let page = TracesArgs { id: None, last: 20, output: None, no_open: false };
         let (path, _) = write_page(&page, &loaded.settings)?;
