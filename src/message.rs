@@ -432,6 +432,23 @@ pub struct Usage {
     pub cost: Option<Usd>,
 }
 
+impl Usage {
+    /// Adds another usage; a count missing in one of them counts as zero.
+    pub fn add(&mut self, other: Self) {
+        let sums = [
+            (&mut self.input, other.input),
+            (&mut self.output, other.output),
+            (&mut self.cached_input, other.cached_input),
+            (&mut self.cache_write, other.cache_write),
+            (&mut self.reasoning, other.reasoning),
+        ];
+        for (sum, more) in sums {
+            *sum = sum.zip(more).map(|(sum, more)| sum + more).or(*sum).or(more);
+        }
+        self.cost = self.cost.zip(other.cost).map(|(sum, more)| sum.plus(more)).or(self.cost).or(other.cost);
+    }
+}
+
 /// An amount of money in billionths of a US dollar, since a cached token costs less than a millionth.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -23,10 +23,14 @@ pub trait Frontend: Send + Sync {
 
     /// Returns the user's next operation on the running turn. Cancel-safe; also polled while `show` waits.
     /// Never resolves if the front end takes no input.
-    fn next_op(&self) -> BoxFuture<'_, Op>;
+    fn next_op(&self) -> BoxFuture<'_, Op> {
+        Box::pin(std::future::pending())
+    }
 
     /// Whether a user can answer a request now.
-    fn can_approve(&self) -> bool;
+    fn can_approve(&self) -> bool {
+        false
+    }
 }
 
 /// The front end is closed.

@@ -13,6 +13,7 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 
 use super::protocol::{ServerMessage, Update};
 use crate::agent::port::{Closed, Event, Frontend, Op};
+use crate::message::Usage;
 
 /// Maximum number of queued updates; beyond this a sender waits.
 const CAPACITY: usize = 256;
@@ -198,12 +199,14 @@ fn joined(last: &mut Update, next: Update) -> Option<Update> {
 pub struct ChannelFrontend {
     updates: Updates,
     ops: AsyncMutex<mpsc::Receiver<Op>>,
+    spent: Arc<Mutex<Usage>>,
 }
 
 impl ChannelFrontend {
-    /// `ops` is this turn's own channel; the owner routes the front end's operations into it.
-    pub fn new(updates: Updates, ops: mpsc::Receiver<Op>) -> Self {
-        Self { updates, ops: AsyncMutex::new(ops) }
+    /// `ops` is this turn's own channel; the owner routes the front end's operations into it. The usage of the turn's
+    /// requests is added to `spent`.
+    pub fn new(updates: Updates, ops: mpsc::Receiver<Op>, spent: Arc<Mutex<Usage>>) -> Self {
+        Self { updates, ops: AsyncMutex::new(ops), spent }
     }
 
     /// Returns the operations that the turn did not process before it ended.
@@ -216,6 +219,9 @@ impl ChannelFrontend {
 
 impl Frontend for ChannelFrontend {
     fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
+        if let Event::Usage { usage, .. } = &event {
+            self.spent.lock().add(*usage);
+        }
         Box::pin(self.updates.send(Update::Event(event)))
     }
 
@@ -279,7 +285,7 @@ mod tests {
     async fn ops_are_heard_and_nothing_is_invented_when_they_end() {
         let (updates, _seen) = updates();
         let (say, ops) = mpsc::channel(2);
-        let front = ChannelFrontend::new(updates, ops);
+        let front = ChannelFrontend::new(updates, ops, Arc::default());
         assert!(front.next_op().now_or_never().is_none());
         say.try_send(Op::Interrupt).unwrap();
         assert_eq!(front.next_op().await, Op::Interrupt);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::agent::caps::CapQuestion;
 use crate::agent::context::{Compacted, Summary};
-use crate::agent::port::{Closed, Event, Frontend, Op, Settled};
+use crate::agent::port::{Closed, Event, Frontend, Settled};
 use crate::approval::{Request, RequestId, Taint};
 use crate::config::Unit;
 use crate::history::{Limit, SessionId, TurnEnd, is_unpriced};
@@ -255,14 +255,6 @@ impl Frontend for JsonFrontend {
         self.seen.lock().take_in(event);
         Box::pin(std::future::ready(Ok(())))
     }
-
-    fn next_op(&self) -> BoxFuture<'_, Op> {
-        Box::pin(std::future::pending())
-    }
-
-    fn can_approve(&self) -> bool {
-        false
-    }
 }
 
 impl Outcome {
@@ -284,7 +276,7 @@ impl Outcome {
                 let spent = &mut self.usage;
                 spent.requests_of_unknown_price += u32::from(is_unpriced(Some(usage), cost, None));
                 spent.requests += 1;
-                spent.tokens = sum(spent.tokens, Usage { cost, ..usage });
+                spent.tokens.add(Usage { cost, ..usage });
                 self.model = Some(model);
             }
             Event::FellBack { from, to, class, why } => {
@@ -342,22 +334,5 @@ impl Outcome {
         known.output = Some(returned.text());
         known.ms = returned.done.as_ref().and_then(|done| done.took_ms);
         known.cached_seconds = returned.done.as_ref().and_then(|done| done.cached_age);
-    }
-}
-
-/// Adds two usages; a count missing in one of them counts as zero.
-#[must_use]
-pub fn sum(a: Usage, b: Usage) -> Usage {
-    let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
-        (None, None) => None,
-        (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
-    };
-    Usage {
-        input: add(a.input, b.input),
-        output: add(a.output, b.output),
-        cached_input: add(a.cached_input, b.cached_input),
-        cache_write: add(a.cache_write, b.cache_write),
-        reasoning: add(a.reasoning, b.reasoning),
-        cost: a.cost.zip(b.cost).map(|(a, b)| a.plus(b)).or(a.cost).or(b.cost),
     }
 }

@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::rows;
-use crate::agent::port::{Closed, Event, Frontend, Op};
+use crate::agent::port::{Closed, Event, Frontend};
 use crate::approval::{Request, RequestId};
 use crate::message::{CallId, NoteKind, ToolCall, ToolReturn, UsedMemory, UserPart};
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
@@ -77,14 +77,6 @@ impl Frontend for PrintFrontend {
     fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
         // A reader that closed its pipe counts as a closed front end.
         Box::pin(async move { self.page.lock().await.show(event).await.map_err(|_gone| Closed) })
-    }
-
-    fn next_op(&self) -> BoxFuture<'_, Op> {
-        Box::pin(std::future::pending())
-    }
-
-    fn can_approve(&self) -> bool {
-        false
     }
 }
 

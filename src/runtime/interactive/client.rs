@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
@@ -18,7 +17,7 @@ use super::server_list::{prompt_lines, server_list};
 use super::shell::{Shell, ShellEvent, UserCommand};
 use crate::accounts::login::Entered;
 use crate::accounts::{ModelChoice, Origin};
-use crate::agent::port::{Closed, Event, Frontend, Op};
+use crate::agent::port::{Event, Op};
 use crate::app::App;
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
@@ -26,9 +25,8 @@ use crate::command::{
     code, dispatch,
 };
 use crate::config::{Contents, Mode};
-use crate::frontend::channel::{ChannelFrontend, Updates};
+use crate::frontend::channel::Updates;
 use crate::frontend::images::Prompt;
-use crate::frontend::json::sum;
 use crate::frontend::protocol::{ClientRequest, CommandLine, Header, ServerMessage, Update};
 use crate::history::{History, Record, SessionId};
 use crate::message::images::mentions as named_files;
@@ -587,11 +585,6 @@ impl ClientHandler {
         everywhere.saturating_sub(elsewhere + told)
     }
 
-    /// Wraps a turn's front end to record its usage.
-    pub(super) fn tap(&self, inner: ChannelFrontend) -> ObservedFrontend {
-        ObservedFrontend { inner, spent: Arc::clone(&self.spent) }
-    }
-
     /// Sends the available commands and tools.
     pub(super) async fn offer(&self) {
         let used = self.used_models().await;
@@ -627,51 +620,12 @@ impl ClientHandler {
         }
     }
 
-    /// Counts a request that no turn made.
-    pub(super) fn count(&self, usage: Usage) {
-        count(&self.spent, usage);
-    }
-
     /// Passes the shell commands' notes to the running turn; those it cannot take are kept.
     pub(super) fn hand_notes(&mut self, words: &mpsc::Sender<Op>) {
         self.notes.retain(|note| {
             let Record::Noted { kind: NoteKind::CommandOutput, text } = note else { return true };
             words.try_send(Op::Noted { text: text.clone() }).is_err()
         });
-    }
-}
-
-fn count(spent: &Mutex<Usage>, usage: Usage) {
-    let mut spent = spent.lock();
-    *spent = sum(*spent, usage);
-}
-
-/// A front end that records usage before passing events on.
-pub(super) struct ObservedFrontend {
-    inner: ChannelFrontend,
-    spent: Arc<Mutex<Usage>>,
-}
-
-impl ObservedFrontend {
-    pub(super) fn unheard(self) -> Vec<Op> {
-        self.inner.unheard()
-    }
-}
-
-impl Frontend for ObservedFrontend {
-    fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
-        if let Event::Usage { usage, .. } = &event {
-            count(&self.spent, *usage);
-        }
-        self.inner.show(event)
-    }
-
-    fn next_op(&self) -> BoxFuture<'_, Op> {
-        self.inner.next_op()
-    }
-
-    fn can_approve(&self) -> bool {
-        self.inner.can_approve()
     }
 }
 

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::background::{BESIDE, Expiry, Happened};
 use super::client::ClientHandler;
 use super::view::title;
-use crate::agent::port::{Closed, Event, Frontend, Op};
+use crate::agent::port::{Closed, Event, Frontend};
 use crate::app::{App, AppError};
 use crate::approval::{Approval, Decider, RequestId};
 use crate::command::Say;
@@ -249,14 +249,6 @@ impl Frontend for Unwatched {
             self.returned.fetch_add(1, Ordering::Relaxed);
         }
         Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn next_op(&self) -> BoxFuture<'_, Op> {
-        Box::pin(std::future::pending())
-    }
-
-    fn can_approve(&self) -> bool {
-        false
     }
 }
 

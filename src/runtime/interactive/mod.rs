@@ -79,22 +79,19 @@ async fn upkeep(app: &App) {
     if let Err(error) = app.store.copy_if_due().await {
         tracing::warn!(%error, "the database was not backed up");
     }
-    let retention = match retention(&app.settings, app.store.clock()) {
-        Some(wanted) => app.store.after_leap(wanted).await,
-        None => return,
-    };
-    let found = match retention {
-        Ok(retention) => app.store.beyond(retention).await,
-        Err(error) => Err(error),
-    };
-    let removed = match found {
-        Ok(found) => remove_sessions(&app.store, &app.settings.data_dir, found).await,
-        Err(error) => Err(error),
-    };
-    match removed {
-        Ok(removed) => tracing::info!(count = removed.len(), "old sessions were deleted"),
+    match remove_old(app).await {
+        Ok(0) => {}
+        Ok(count) => tracing::info!(count, "old sessions were deleted"),
         Err(error) => tracing::warn!(%error, "old sessions were not deleted"),
     }
+}
+
+/// Deletes the sessions that the settings do not keep; returns their number.
+async fn remove_old(app: &App) -> Result<usize, StoreError> {
+    let Some(wanted) = retention(&app.settings, app.store.clock()) else { return Ok(0) };
+    let wanted = app.store.after_leap(wanted).await?;
+    let found = app.store.beyond(wanted).await?;
+    Ok(remove_sessions(&app.store, &app.settings.data_dir, found).await?.len())
 }
 
 /// What is said at the start of a session that is not kept.
@@ -150,7 +147,7 @@ async fn live(
     warnings: Vec<String>,
 ) -> Result<Vec<String>, AppError> {
     let mut opened = opening.open(&client.app, client.decider.clone()).await?;
-    let mut start = if opening.resumes() { Start::GoesOn } else { Start::Rests };
+    let mut goes_on = opening.resumes();
     client.offer().await;
     client.recall().await;
     for warning in warnings {
@@ -175,7 +172,7 @@ async fn live(
         let left = match opened {
             Opened::Owned(owned) => {
                 let (session, env) = *owned;
-                Box::pin(SessionRuntime::new(client, session, env).run(start)).await?
+                Box::pin(SessionRuntime::new(client, session, env).run(goes_on)).await?
             }
             Opened::Guest { history, holder, .. } => reader::run(client, *history, holder).await?,
         };
@@ -187,7 +184,7 @@ async fn live(
             }
             Left::For(next) => opened = *next,
         }
-        start = Start::Rests;
+        goes_on = false;
         // The approval mode of the previous session does not apply to the next one.
         client.set_auto_approve(AutoApprove::Asking).await;
         client.tell(ServerMessage::Entered).await;
@@ -199,13 +196,6 @@ enum Left {
     /// The front end closes; lines for the normal screen.
     Closed(Vec<String>),
     For(Box<Opened>),
-}
-
-/// Whether an open turn of the session is resumed at the start.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Start {
-    GoesOn,
-    Rests,
 }
 
 /// The age of an open session at which the database is copied if due, so that the start is not delayed.
@@ -220,9 +210,10 @@ struct SessionRuntime<'a> {
     session: Session,
     env: AgentEnv,
     wakeups: Wakeups,
-    queue: Queue,
+    /// The last turn failed or stopped at a cap, and the next one would too: queued prompts wait until the user acts.
+    holds_queue: bool,
     /// The same for late approvals: held once the user stopped them.
-    late: Queue,
+    holds_late: bool,
     /// Prompts not known to be stored: if the store rejects them, they are returned to the composer.
     unsaved: Vec<UnsavedPrompt>,
     store: StoreState,
@@ -247,14 +238,6 @@ enum StoreState {
     Refuses(String),
     /// The next try is due; the same reason is not reported twice.
     TriedAgain(String),
-}
-
-/// Whether work starts automatically.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Queue {
-    Runs,
-    /// The last turn failed or stopped at a cap, and the next one would too. Held until the user acts.
-    Held,
 }
 
 /// Work that starts without the user.
@@ -287,8 +270,8 @@ impl<'a> SessionRuntime<'a> {
             session,
             env,
             wakeups,
-            queue: Queue::Runs,
-            late: Queue::Runs,
+            holds_queue: false,
+            holds_late: false,
             unsaved: Vec::new(),
             store: StoreState::Takes,
             closing: false,
@@ -302,11 +285,10 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Runs until the front end closes or another session is opened.
-    async fn run(mut self, start: Start) -> Result<Left, AppError> {
+    async fn run(mut self, goes_on: bool) -> Result<Left, AppError> {
         self.greet().await;
         self.client.session_started(&self.session, &self.env);
-        let mut first =
-            (start == Start::GoesOn && self.session.history().running().is_some()).then_some(Work::Resume);
+        let mut first = (goes_on && self.session.history().running().is_some()).then_some(Work::Resume);
         if first.is_none() {
             self.session.consume_decisions().await?;
         }
@@ -409,13 +391,10 @@ impl<'a> SessionRuntime<'a> {
         if driver::can_resume(&self.session) {
             return Some(Work::Resume);
         }
-        if self.late == Queue::Runs && driver::can_settle_late(&self.session) {
+        if !self.holds_late && driver::can_settle_late(&self.session) {
             return Some(Work::LateCalls);
         }
-        match self.queue {
-            Queue::Runs => history.queued().first().cloned().map(Work::Prompt),
-            Queue::Held => None,
-        }
+        history.queued().first().filter(|_| !self.holds_queue).cloned().map(Work::Prompt)
     }
 
     /// Waits for the next event between turns, and handles it.
@@ -442,25 +421,20 @@ impl<'a> SessionRuntime<'a> {
                 if let Going::On = going {
                     self.take_decisions().await?;
                 }
-                Ok(going)
+                return Ok(going);
             }
             () = self.wakeups.changed() => {
                 self.client.refresh_rules().await;
                 self.take_decisions().await?;
-                Ok(Going::On)
             }
             event = self.client.shell.next() => {
                 self.client.on_shell(event).await;
                 self.keep_notes().await?;
-                Ok(Going::On)
             }
-            named = titled(&mut self.title) => {
-                self.take_title(named).await?;
-                Ok(Going::On)
-            }
+            named = titled(&mut self.title) => self.take_title(named).await?,
             looked = self.client.pending.next() => {
                 let heard = self.client.looked(looked).await;
-                self.act(heard).await
+                return self.act(heard).await;
             }
             happened = self.client.background.next() => {
                 self.client.on_beside(happened).await;
@@ -468,7 +442,6 @@ impl<'a> SessionRuntime<'a> {
                 if self.session.history().turns() == 0 {
                     self.client.recent().await;
                 }
-                Ok(Going::On)
             }
             () = tokio::time::sleep_until(self.copy_at), if !self.client.copied => {
                 self.client.copied = true;
@@ -476,21 +449,19 @@ impl<'a> SessionRuntime<'a> {
                 if app.world.private.is_none() {
                     tokio::spawn(async move { upkeep(&app).await });
                 }
-                Ok(Going::On)
             }
             () = tokio::time::sleep(TRY_AGAIN), if matches!(self.store, StoreState::Refuses(_)) => {
                 if let StoreState::Refuses(why) = &self.store {
                     self.store = StoreState::TriedAgain(why.clone());
                 }
-                Ok(Going::On)
             }
             choice = client::changed(&mut self.client.model) => {
                 self.client.model_is(&choice).await;
                 self.client.offer().await;
                 self.client.header(self.session.history()).await;
-                Ok(Going::On)
             }
         }
+        Ok(Going::On)
     }
 
     /// Executes an action between turns.
@@ -582,7 +553,7 @@ impl<'a> SessionRuntime<'a> {
         }
         // The next prompt would abandon the interrupted turn.
         if self.session.history().running().is_some() {
-            self.queue = Queue::Held;
+            self.holds_queue = true;
         }
         self.store = StoreState::Refuses(why);
         self.client.header(self.session.history()).await;
@@ -590,7 +561,7 @@ impl<'a> SessionRuntime<'a> {
 
     /// Starts a turn with a prompt, after queued ones.
     async fn prompt(&mut self, parts: Vec<UserPart>) -> Result<Going, AppError> {
-        (self.queue, self.late) = (Queue::Runs, Queue::Runs);
+        (self.holds_queue, self.holds_late) = (false, false);
         self.store = StoreState::Takes;
         if self.unsaved.is_empty() {
             self.unsaved.push(self.unsaved(&parts));
@@ -611,7 +582,7 @@ impl<'a> SessionRuntime<'a> {
     async fn retry(&mut self) -> Result<Going, AppError> {
         let history = self.session.history();
         if history.running().is_some() && !matches!(history.last_end(), Some(TurnEnd::Deferred)) {
-            (self.queue, self.store) = (Queue::Runs, StoreState::Takes);
+            (self.holds_queue, self.store) = (false, StoreState::Takes);
             return self.turn(Work::Resume).await;
         }
         if let Some(parts) = history.prompts().last().and_then(|(_, parts)| images::asked(parts)) {
@@ -676,7 +647,7 @@ impl<'a> SessionRuntime<'a> {
 
     /// Decides a pending request between turns: in the store first, the first answer wins.
     async fn decide(&mut self, request: &RequestId, approval: Approval) -> Result<(), AppError> {
-        self.late = Queue::Runs;
+        self.holds_late = false;
         self.store = StoreState::Takes;
         let by = self.client.decider.clone();
         let (outcome, records) = self.session.decide(request, approval, by).await?;

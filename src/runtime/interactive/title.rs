@@ -41,7 +41,7 @@ impl SessionRuntime<'_> {
     ) -> Result<(), AppError> {
         self.title = None;
         if let Record::RequestEnded { usage: Some(usage), .. } = &ended {
-            self.client.count(*usage);
+            self.client.spent.lock().add(*usage);
         }
         self.keep_notes().await?;
         self.client.notes.push(ended);

@@ -9,9 +9,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{ClientHandler, OwnerAction, SessionView};
-use super::{
-    AppError, Going, Queue, SessionRuntime, TURN_SETTLED, UnsavedPrompt, Work, give_back_code_after,
-};
+use super::{AppError, Going, SessionRuntime, TURN_SETTLED, UnsavedPrompt, Work, give_back_code_after};
 use crate::agent::driver::{self, FallbackModel, TurnResult};
 use crate::agent::port::{Frontend, Op};
 use crate::command::Say;
@@ -47,7 +45,7 @@ impl SessionRuntime<'_> {
         let (words, ops) = mpsc::channel(OPS);
         // Operations that found the channel full, in order, so that none is lost.
         let mut outbox = VecDeque::new();
-        let frontend = self.client.tap(ChannelFrontend::new(self.client.updates.clone(), ops));
+        let frontend = ChannelFrontend::new(self.client.updates.clone(), ops, Arc::clone(&self.client.spent));
         let cancel = CancellationToken::new();
         let is_late = matches!(work, Work::LateCalls);
         let mut going = Going::On;
@@ -104,7 +102,7 @@ impl SessionRuntime<'_> {
         // Dropped at the timeout: what it committed is safe, and nothing more can be recorded.
         let Some(ran) = end else { return Ok(Going::Closing) };
         if let Some(TurnEnd::Failed { .. } | TurnEnd::LimitReached { limit: Limit::Cap(_) }) = ran.end {
-            self.queue = Queue::Held;
+            self.holds_queue = true;
         }
         let mut unheard = ran.unheard;
         unheard.extend(frontend.unheard());
@@ -115,7 +113,7 @@ impl SessionRuntime<'_> {
             Some(_) => false,
         };
         if interrupted {
-            self.late = Queue::Held;
+            self.holds_late = true;
             let text = "Stopped. Calls approved in the meantime run with your next prompt or decision.";
             self.client.say(Say::warning("stopped", text)).await;
         }
