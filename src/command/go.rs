@@ -1,11 +1,11 @@
 //! `/go`: leaves plan mode and lets the model carry its plan out.
 
-use super::{Activity, CommandEffect, CommandView, Commands};
+use super::{CommandEffect, CommandView, Commands};
 use crate::config::Mode;
 
 pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let refused = |text: &str| CommandEffect::warning("go", text);
-    if view.activity == Activity::Running {
+    if view.turn_runs {
         return refused("A turn is running. Wait for its end, then `/go`.");
     }
     if view.mode != Mode::Plan {

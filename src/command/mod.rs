@@ -44,8 +44,8 @@ pub use self::mode::about as about_mode;
 pub use self::rename::TITLE_WIDTH;
 pub use self::status::wanted_turn;
 pub use self::view::{
-    Activity, CommandEffect, CommandView, ContextView, CostPart, ExportForm, FilesToo, ModelLine, RuleLine,
-    Say, SessionChange, Tone, Totals, Trusting,
+    CommandEffect, CommandView, ContextView, CostPart, ExportForm, FilesToo, ModelLine, RuleLine, Say,
+    SessionChange, Tone, Totals, Trusting,
 };
 
 use std::sync::Arc;

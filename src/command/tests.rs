@@ -80,7 +80,7 @@ fn view() -> CommandView {
         auto_approve: AutoApprove::Asking,
         isolation: Isolation::FULL,
         read_only: None,
-        activity: Activity::Idle,
+        turn_runs: false,
         thinking: ThinkingLevel::Off,
         status: vec![("folder".to_owned(), "/tmp/a`b".to_owned())],
         tools: vec![ToolSpec {
@@ -197,7 +197,7 @@ fn effect(line: &str, view: &CommandView) -> String {
 #[test]
 fn commands_decide() {
     let idle = view();
-    let running = CommandView { activity: Activity::Running, auto_approve: AutoApprove::Yolo, ..view() };
+    let running = CommandView { turn_runs: true, auto_approve: AutoApprove::Yolo, ..view() };
     let plan = CommandView { mode: Mode::Plan, ..view() };
     let open = CommandView { isolation: Isolation::NONE, ..view() };
     let guided = CommandView { guide: Some("CLAUDE.md".to_owned()), ..view() };

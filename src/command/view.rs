@@ -24,7 +24,8 @@ pub struct CommandView {
     pub isolation: Isolation,
     /// Set if nothing can be sent because another process owns the session; names the owner.
     pub read_only: Option<String>,
-    pub activity: Activity,
+    /// A turn is running.
+    pub turn_runs: bool,
     pub thinking: ThinkingLevel,
     /// Rows of a name and a value: those of `co status`, and the session's own.
     pub status: Vec<(String, String)>,
@@ -73,7 +74,7 @@ impl CommandView {
     /// Returns the answer to a command that waits for the end of the turn, while one runs.
     pub(super) fn busy(&self, name: &str) -> Option<CommandEffect> {
         let text = format!("A turn is running. Stop it with Ctrl+C first, then `/{name}`.");
-        (self.activity == Activity::Running).then(|| CommandEffect::warning(name, text))
+        self.turn_runs.then(|| CommandEffect::warning(name, text))
     }
 
     /// Returns a change of the session that a command asks for, or the answer while a turn runs.
@@ -112,14 +113,6 @@ pub struct RuleLine {
 pub struct CostPart {
     pub name: &'static str,
     pub models: Vec<(UsedModel, Total)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Activity {
-    #[default]
-    Idle,
-    /// A turn is running.
-    Running,
 }
 
 /// The size of the conversation.

@@ -21,8 +21,8 @@ use crate::agent::port::{Event, Op};
 use crate::app::App;
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
-    Activity, Command, CommandEffect, CommandFile, Commands, Entry, Privacy, Say, SessionChange, UNSANDBOXED,
-    code, dispatch,
+    Command, CommandEffect, CommandFile, Commands, Entry, Privacy, Say, SessionChange, UNSANDBOXED, code,
+    dispatch,
 };
 use crate::config::{Contents, Mode};
 use crate::frontend::channel::Updates;
@@ -75,8 +75,8 @@ pub(super) struct ClientHandler {
     pub(super) commands: Commands,
     /// The files of the custom ones among them.
     pub(super) command_files: Vec<CommandFile>,
-    /// The activity last sent. The front end starts in the state of a running turn.
-    told: Activity,
+    /// The last thing sent about the activity was that something runs. The front end starts in that state.
+    told_busy: bool,
     pub(super) model: watch::Receiver<ModelChoice>,
     /// The running login attempt.
     pub(super) login: Option<tokio::task::JoinHandle<()>>,
@@ -153,7 +153,7 @@ impl ClientHandler {
             read_only: None,
             commands: Commands::builtin(),
             command_files: Vec::new(),
-            told: Activity::Running,
+            told_busy: true,
             model,
             login: None,
             welcomed: false,
@@ -179,7 +179,7 @@ impl ClientHandler {
         self.draft = None;
         // The hooks' pending results belong to the previous session.
         drop(self.pending.abandon());
-        self.told = Activity::Running;
+        self.told_busy = true;
     }
 
     /// Sends a message. A closed front end is detected at its request channel.
@@ -189,21 +189,20 @@ impl ClientHandler {
 
     /// Reports that nothing runs, unless already reported.
     pub(super) async fn tell_idle(&mut self) {
-        if std::mem::replace(&mut self.told, Activity::Idle) != Activity::Idle {
+        if std::mem::take(&mut self.told_busy) {
             self.tell(ServerMessage::Idle).await;
         }
     }
 
     pub(super) async fn tell_busy(&mut self) {
-        self.told = Activity::Running;
+        self.told_busy = true;
         self.tell(ServerMessage::TurnBegan).await;
     }
 
     /// Reports that something runs, if the front end has idle as the last state.
     pub(super) async fn tell_at_work(&mut self) {
-        match self.told {
-            Activity::Idle => self.tell_busy().await,
-            Activity::Running => {}
+        if !self.told_busy {
+            self.tell_busy().await;
         }
     }
 

@@ -7,7 +7,7 @@ use super::client::{ClientHandler, SessionView};
 use crate::agent::context::{self, CompactionPlan};
 use crate::agent::prompt::{self, PromptBook, Steering};
 use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
-use crate::command::{Activity, CommandView, ContextView, CostPart, Needs, RuleLine, Totals, wanted_turn};
+use crate::command::{CommandView, ContextView, CostPart, Needs, RuleLine, Totals, wanted_turn};
 use crate::config::Cap;
 use crate::frontend::protocol::{ContextUse, Header, Known, Money, NEW_SESSION, ServerMessage};
 use crate::history::History;
@@ -37,10 +37,7 @@ impl ClientHandler {
             auto_approve: policy.auto_approve,
             isolation: app.sandbox.isolation(),
             read_only: self.read_only.clone(),
-            activity: match known {
-                SessionView::Here(_) => Activity::Idle,
-                SessionView::InTheStore => Activity::Running,
-            },
+            turn_runs: matches!(known, SessionView::InTheStore),
             thinking: app.models.thinking(),
             ..CommandView::default()
         };
