@@ -5,14 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::PathBuf;
 
 use toml_edit::{Document, Item, TableLike};
 
 use super::check::{self, Raw, RawEntry};
-use super::load::SourceFile;
 use super::problem::{ConfigError, Source};
 use super::settings::{self, SettingRow};
 use crate::stdx::text;
+
+/// A settings file that exists.
+pub struct SourceFile {
+    pub path: PathBuf,
+    pub text: String,
+}
 
 /// A row that a file sets.
 pub(super) struct Entry {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::check::{self, Kind, Raw, RawEntry, SectionsOf};
-use super::file;
+use super::file::{self, SourceFile};
 use super::inert::INERT;
 use super::models;
 use super::places::{default_data_dir, home, user_file};
@@ -32,12 +32,6 @@ pub struct Sources {
     pub unread: Vec<String>,
     /// Pairs of a flag (`--theme`) or a key (`theme`) and its value. The last one for a row counts.
     pub flags: Vec<(String, String)>,
-}
-
-/// A settings file that exists.
-pub struct SourceFile {
-    pub path: PathBuf,
-    pub text: String,
 }
 
 /// Valid settings, and where their values come from.

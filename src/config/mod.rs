@@ -34,8 +34,9 @@ pub use choices::{
     ThemeChoice, ThinkingLevel, ThinkingStyle, WebAccess,
 };
 pub use describe::{as_json, describe};
+pub use file::SourceFile;
 pub use inert::INERT;
-pub use load::{Loaded, SourceFile, Sources, ValueWithSource, load};
+pub use load::{Loaded, Sources, ValueWithSource, load};
 pub use models::{ModelOverride, PriceOverride};
 pub use places::{default_data_dir, user_file};
 pub use problem::{ConfigError, ConfigWarning, NoEffect, Source, Wrong};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::load::{SourceFile, Sources};
+use super::file::SourceFile;
+use super::load::Sources;
 use super::places::user_file;
 use super::problem::ConfigError;
 use super::trust::{PROJECT_FILES, TrustRecord, contents_of, is_readable_text};

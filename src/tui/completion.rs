@@ -11,11 +11,39 @@ pub use self::area::{Area, ROOMY, window};
 pub use self::template::OpenPlace;
 pub use self::word::{Place, Word, word};
 use super::fuzzy::{Like, Query};
-use super::model::Known;
 use crate::command::about_mode;
 use crate::config::Mode;
 use crate::frontend::protocol::{CommandLine, SessionLine};
 use crate::history::SessionId;
+use crate::tool::ToolSpec;
+
+/// The owner's slash commands, and the tools whose arguments can be edited.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Known {
+    pub commands: Vec<CommandLine>,
+    pub tools: Vec<ToolSpec>,
+    /// Other sessions, the latest first.
+    pub sessions: Vec<SessionLine>,
+    pub suggested: Option<Suggested>,
+}
+
+/// What a tool server suggests for an argument of its prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggested {
+    /// Without the slash.
+    pub command: String,
+    pub argument: String,
+    /// Each with the argument's name before it.
+    pub words: Vec<String>,
+}
+
+impl Suggested {
+    /// Whether it is about what is being typed.
+    pub fn is_for(&self, command: &str, typed: &str) -> bool {
+        let argument = typed.split_once('=').map(|(argument, _)| argument);
+        self.command.eq_ignore_ascii_case(command) && argument == Some(&self.argument)
+    }
+}
 
 /// Shorter words match sessions, models and modes only where a word of theirs begins: single letters are in all names.
 const FUZZY_FROM: usize = 3;

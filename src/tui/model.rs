@@ -12,7 +12,7 @@ use super::cap::CapCard;
 use super::cards::{Card, CardStage, Cards};
 use super::cells::card::{ListView, Wait};
 use super::cells::{Fold, Look, LookKeys, Motion};
-use super::completion::{Area, Completion, Popup};
+use super::completion::{Area, Completion, Known, Popup};
 use super::composer::Composer;
 use super::find::{Find, FindStage};
 use super::keys::{Action, Context, Keymap};
@@ -25,10 +25,9 @@ use super::steps::TodoStep;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
 use crate::frontend::dialogue::{Dialogue, GUARD_MS};
-use crate::frontend::protocol::{ClientRequest, CommandLine, Header, SessionLine};
+use crate::frontend::protocol::{ClientRequest, Header, SessionLine};
 use crate::history::Used;
 use crate::provider::ErrorClass;
-use crate::tool::ToolSpec;
 
 /// The smallest screen that is drawn.
 pub const LEAST_COLUMNS: u16 = 40;
@@ -145,34 +144,6 @@ pub enum Focus {
     Composer,
     Card,
     Transcript,
-}
-
-/// The owner's slash commands, and the tools whose arguments can be edited.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Known {
-    pub commands: Vec<CommandLine>,
-    pub tools: Vec<ToolSpec>,
-    /// Other sessions, the latest first.
-    pub sessions: Vec<SessionLine>,
-    pub suggested: Option<Suggested>,
-}
-
-/// What a tool server suggests for an argument of its prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suggested {
-    /// Without the slash.
-    pub command: String,
-    pub argument: String,
-    /// Each with the argument's name before it.
-    pub words: Vec<String>,
-}
-
-impl Suggested {
-    /// Whether it is about what is being typed.
-    pub fn is_for(&self, command: &str, typed: &str) -> bool {
-        let argument = typed.split_once('=').map(|(argument, _)| argument);
-        self.command.eq_ignore_ascii_case(command) && argument == Some(&self.argument)
-    }
 }
 
 /// The languages whose code can be highlighted.

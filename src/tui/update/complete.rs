@@ -5,9 +5,9 @@
 
 use super::{mode, panel, send};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, SessionLine};
-use crate::tui::completion::{Choice, Does, OpenPlace, Place, Popup, Word, word};
+use crate::tui::completion::{Choice, Does, OpenPlace, Place, Popup, Suggested, Word, word};
 use crate::tui::keys::CompleteKey;
-use crate::tui::model::{Focus, Model, Suggested};
+use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 
 /// How long a list of files or of sessions is used before it is requested again, in milliseconds.
