@@ -119,30 +119,11 @@ impl ProviderError {
 
     /// Returns the reaction to this failure (architecture: provider failures are values).
     pub fn recovery(&self) -> Recovery {
-        let by_class = match self.class {
-            ErrorClass::BadRequest => Recovery::Reflect,
-            ErrorClass::ContextOverflow => Recovery::Compact,
-            ErrorClass::Auth
-            | ErrorClass::Billing
-            | ErrorClass::Permission
-            | ErrorClass::NotFound
-            | ErrorClass::Quota
-            | ErrorClass::Tls
-            | ErrorClass::Proxy
-            | ErrorClass::Filtered => Recovery::Abort,
-            ErrorClass::RateLimited
-            | ErrorClass::Overloaded
-            | ErrorClass::Server
-            | ErrorClass::Network
-            | ErrorClass::Idle
-            | ErrorClass::Truncated
-            | ErrorClass::Malformed => Recovery::Backoff(self.retry_after),
-            ErrorClass::BadReply => Recovery::Once,
-        };
+        let (_, by_class, ..) = self.class.row();
         match (self.should_retry, by_class) {
             (Some(false), Recovery::Backoff(_) | Recovery::Once) => Recovery::Abort,
             (Some(true), Recovery::Abort) => bounded(self.retry_after),
-            (_, Recovery::Backoff(wait)) => bounded(wait),
+            (_, Recovery::Backoff(_)) => bounded(self.retry_after),
             (_, Recovery::Once) if is_too_long(self.retry_after) => Recovery::Abort,
             (_, other) => other,
         }
@@ -151,53 +132,15 @@ impl ProviderError {
     /// Returns whether another model may take over after this failure. Failover never hides wrong settings
     /// (key, model, address), and content that one provider's filter refused is not sent to another provider.
     pub fn fallback(&self) -> Fallback {
-        match self.class {
-            ErrorClass::BadRequest
-            | ErrorClass::Auth
-            | ErrorClass::Permission
-            | ErrorClass::NotFound
-            | ErrorClass::Tls
-            | ErrorClass::Proxy
-            | ErrorClass::ContextOverflow
-            | ErrorClass::Filtered => Fallback::Never,
-            ErrorClass::Overloaded => Fallback::AfterOneRetry,
-            ErrorClass::Billing
-            | ErrorClass::Quota
-            | ErrorClass::RateLimited
-            | ErrorClass::Server
-            | ErrorClass::Network
-            | ErrorClass::Idle
-            | ErrorClass::Truncated
-            | ErrorClass::Malformed
-            | ErrorClass::BadReply => Fallback::AfterRetries,
-        }
+        self.class.row().2
     }
 
     /// Describes the failure in one sentence without its full stop. A provider's message alone may be
     /// unclear, so the class precedes it.
     pub fn told(&self) -> String {
-        let (words, said) = (self.class.words(), self.to_string());
-        let ours = match self.class {
-            ErrorClass::Network
-            | ErrorClass::Idle
-            | ErrorClass::Truncated
-            | ErrorClass::Malformed
-            | ErrorClass::Tls
-            | ErrorClass::Proxy => true,
-            ErrorClass::BadRequest
-            | ErrorClass::Auth
-            | ErrorClass::Billing
-            | ErrorClass::Permission
-            | ErrorClass::NotFound
-            | ErrorClass::Quota
-            | ErrorClass::RateLimited
-            | ErrorClass::Overloaded
-            | ErrorClass::Server
-            | ErrorClass::ContextOverflow
-            | ErrorClass::BadReply
-            | ErrorClass::Filtered => said.to_lowercase().starts_with(words),
-        };
-        if ours { said } else { format!("{words}: {said}") }
+        let ((words, _, _, is_ours), said) = (self.class.row(), self.to_string());
+        let names_it = is_ours || said.to_lowercase().starts_with(words);
+        if names_it { said } else { format!("{words}: {said}") }
     }
 
     /// Returns what the user can do about it, in a sentence or two.
@@ -275,25 +218,33 @@ impl ProviderError {
 impl ErrorClass {
     /// Describes the failure in a few words.
     pub fn words(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Returns the words for the class, what follows by itself, when another model takes over, and whether the messages
+    /// of the class are our own, which name it.
+    fn row(self) -> (&'static str, Recovery, Fallback, bool) {
+        use self::Fallback::{AfterOneRetry, AfterRetries, Never};
+        use self::Recovery::{Abort, Backoff, Compact, Once, Reflect};
         match self {
-            Self::BadRequest => "the request was refused",
-            Self::Auth => "the key was refused",
-            Self::Billing => "the account has no credit left",
-            Self::Permission => "not permitted",
-            Self::NotFound => "no such model or endpoint",
-            Self::Quota => "the quota is used up",
-            Self::RateLimited => "rate limited",
-            Self::Overloaded => "the service is overloaded",
-            Self::Server => "the service failed",
-            Self::Network => "connection failed",
-            Self::Tls => "no trusted connection",
-            Self::Proxy => "the proxy refused",
-            Self::Idle => "no data received",
-            Self::Truncated => "the reply was cut off",
-            Self::ContextOverflow => "too long for the model",
-            Self::Filtered => "the provider's filter refused it",
-            Self::Malformed => "invalid response from the server",
-            Self::BadReply => "the model's reply was unusable",
+            Self::BadRequest => ("the request was refused", Reflect, Never, false),
+            Self::Auth => ("the key was refused", Abort, Never, false),
+            Self::Billing => ("the account has no credit left", Abort, AfterRetries, false),
+            Self::Permission => ("not permitted", Abort, Never, false),
+            Self::NotFound => ("no such model or endpoint", Abort, Never, false),
+            Self::Quota => ("the quota is used up", Abort, AfterRetries, false),
+            Self::RateLimited => ("rate limited", Backoff(None), AfterRetries, false),
+            Self::Overloaded => ("the service is overloaded", Backoff(None), AfterOneRetry, false),
+            Self::Server => ("the service failed", Backoff(None), AfterRetries, false),
+            Self::Network => ("connection failed", Backoff(None), AfterRetries, true),
+            Self::Tls => ("no trusted connection", Abort, Never, true),
+            Self::Proxy => ("the proxy refused", Abort, Never, true),
+            Self::Idle => ("no data received", Backoff(None), AfterRetries, true),
+            Self::Truncated => ("the reply was cut off", Backoff(None), AfterRetries, true),
+            Self::ContextOverflow => ("too long for the model", Compact, Never, false),
+            Self::Filtered => ("the provider's filter refused it", Abort, Never, false),
+            Self::Malformed => ("invalid response from the server", Backoff(None), AfterRetries, true),
+            Self::BadReply => ("the model's reply was unusable", Once, AfterRetries, false),
         }
     }
 }

@@ -110,7 +110,10 @@ impl<W: WireCodec> Exchange<W> {
                 return Some(Ok(event));
             }
             match std::mem::replace(&mut self.phase, ExchangePhase::Over) {
-                ExchangePhase::Prepared(request) => self.phase = self.open(*request).await,
+                ExchangePhase::Prepared(request) => {
+                    let opened = self.open(*request).await;
+                    self.phase = opened.map_or_else(ExchangePhase::Failed, ExchangePhase::Streaming);
+                }
                 ExchangePhase::Streaming(body) => self.phase = self.read(body).await,
                 ExchangePhase::Failed(error) => {
                     let error = self.destination.secrets.hide_in_error(error);
@@ -128,26 +131,19 @@ impl<W: WireCodec> Exchange<W> {
     }
 
     /// Sends the request and checks the response's status and headers.
-    async fn open(&mut self, request: Result<RequestBuilder, ProviderError>) -> ExchangePhase {
-        let sent = match request {
-            Ok(request) => self.send(request).await,
-            Err(error) => return ExchangePhase::Failed(error),
-        };
-        let response = match sent {
-            Ok(response) => response,
-            Err(error) => return ExchangePhase::Failed(error),
-        };
+    async fn open(
+        &mut self,
+        request: Result<RequestBuilder, ProviderError>,
+    ) -> Result<ResponseBody, ProviderError> {
+        let response = self.send(request?).await?;
         let status = response.status();
         if status.is_redirection() {
-            return ExchangePhase::Failed(trouble::redirected(&response));
+            return Err(trouble::redirected(&response));
         }
         if !status.is_success() {
-            return ExchangePhase::Failed(self.refused(response).await);
+            return Err(self.refused(response).await);
         }
-        match trouble::compressed(&response) {
-            Some(error) => ExchangePhase::Failed(error),
-            None => ExchangePhase::Streaming(ResponseBody::of(response)),
-        }
+        trouble::compressed(&response).map_or_else(|| Ok(ResponseBody::of(response)), Err)
     }
 
     /// Sends the request; repeats it once where it used a kept connection that turned out to be closed.
@@ -228,10 +224,7 @@ impl<W: WireCodec> Exchange<W> {
         if !over {
             self.report_usage();
         }
-        match decoded {
-            Ok(()) => next,
-            Err(error) => ExchangePhase::Failed(error),
-        }
+        decoded.map_or_else(ExchangePhase::Failed, |()| next)
     }
 
     /// Inserts the codec's notice about the request before `Finished`: a decoder knows only the reply.
