@@ -38,7 +38,7 @@ pub enum Step {
 }
 
 /// The reply of one attempt, under construction.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Assembler {
     /// Call ids are this prefix, a dot and the part's index.
     id_prefix: String,
@@ -68,16 +68,7 @@ struct Closed {
 
 impl Assembler {
     pub fn new(id_prefix: String, taken: BTreeSet<String>) -> Self {
-        Self {
-            id_prefix,
-            model: String::new(),
-            parts: Vec::new(),
-            taken,
-            size: 0,
-            saved: 0,
-            visible: String::new(),
-            usage: None,
-        }
+        Self { id_prefix, taken, ..Self::default() }
     }
 
     /// Takes the next event. Errs if no codec may emit this sequence, or if the reply is too long.

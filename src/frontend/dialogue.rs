@@ -51,17 +51,10 @@ impl Seen {
 pub struct Dialogue<Subject, Proposal> {
     /// The subject, and since when it is shown.
     shown: Option<(Subject, u64)>,
-    answers: Answers,
+    /// Answers are lines, which do not repeat by themselves.
+    by_lines: bool,
     /// The high-risk proposal that was approved once.
     approved_once: Option<Proposal>,
-}
-
-/// The form of answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answers {
-    /// Single keys, which repeat while held down.
-    Keys,
-    Lines,
 }
 
 /// The effect of an approval.
@@ -77,15 +70,17 @@ pub enum Yes<Proposal> {
     Send(Proposal),
 }
 
-impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
-    /// Creates a dialogue whose answers are single keys, which repeat while held down.
-    pub fn of_keys() -> Self {
-        Self { shown: None, answers: Answers::Keys, approved_once: None }
+/// A dialogue whose answers are single keys, which repeat while held down.
+impl<Subject, Proposal> Default for Dialogue<Subject, Proposal> {
+    fn default() -> Self {
+        Self { shown: None, by_lines: false, approved_once: None }
     }
+}
 
+impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
     /// Creates a dialogue whose answers are lines.
     pub fn of_lines() -> Self {
-        Self { answers: Answers::Lines, ..Self::of_keys() }
+        Self { by_lines: true, ..Self::default() }
     }
 
     /// Shows a subject; returns whether it is new on the screen. Replacing another one resets a first approval.
@@ -134,7 +129,7 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
         if seen != Seen::All {
             return Yes::Unseen;
         }
-        if self.answers == Answers::Keys {
+        if !self.by_lines {
             self.show_again(now_ms);
         }
         if risk == Risk::High && self.approved_once.as_ref() != Some(&proposal) {
@@ -332,7 +327,7 @@ mod tests {
         fn no_walk_approves_what_it_must_not(steps in prop::collection::vec(step(), 1..60)) {
             let mut walk = Walk {
                 now: 0,
-                dialogue: Dialogue::of_keys(),
+                dialogue: Dialogue::default(),
                 request: 0,
                 args: 0,
                 risk: Risk::Low,
@@ -351,7 +346,7 @@ mod tests {
 
     #[test]
     fn an_early_yes_starts_the_time_anew() {
-        let mut dialogue = Dialogue::of_keys();
+        let mut dialogue = Dialogue::default();
         dialogue.show(1, 0);
         assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 400), Yes::TooSoon);
         assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 600), Yes::TooSoon);

@@ -8,7 +8,7 @@
 ///
 /// Strings below the top level, keys named inside string values, and a text that is not an object yield
 /// nothing. If a key is repeated, the last value counts, as in a full parse.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct StringReader {
     wanted: Vec<WantedField>,
     depth: usize,
@@ -30,15 +30,17 @@ struct WantedField {
     begun: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 enum Root {
+    #[default]
     NotBegun,
     Object,
     Other,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 enum ParsePlace {
+    #[default]
     Key,
     Value,
 }
@@ -52,8 +54,9 @@ enum Text {
     Ignored,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 enum Escape {
+    #[default]
     None,
     Backslash {
         high: Option<u16>,
@@ -71,16 +74,7 @@ impl StringReader {
     /// Returns a reader of the values of `keys`.
     pub fn new<'a>(keys: impl IntoIterator<Item = &'a str>) -> Self {
         let wanted = |key: &str| WantedField { key: key.to_owned(), value: None, complete: false, begun: 0 };
-        Self {
-            wanted: keys.into_iter().map(wanted).collect(),
-            depth: 0,
-            root: Root::NotBegun,
-            place: ParsePlace::Key,
-            key: String::new(),
-            text: None,
-            escape: Escape::None,
-            is_closed: false,
-        }
+        Self { wanted: keys.into_iter().map(wanted).collect(), ..Self::default() }
     }
 
     /// Takes the next fragment of the object's text. It may end anywhere, even inside an escape.

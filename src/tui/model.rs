@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::auto_focus::{AutoFocus, IDLE_MS};
 use super::batch::{Batch, Question};
@@ -66,7 +65,7 @@ pub struct Setup {
     pub keymap: Keymap,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Model {
     pub columns: u16,
     pub rows: u16,
@@ -91,10 +90,8 @@ pub struct Model {
     pub auto_focus: AutoFocus,
     pub presses: Presses,
     pub keymap: Keymap,
-    /// The user's time zone, for displayed times.
-    pub zone: TimeZone,
-    /// The wall-clock time at 0 ms.
-    pub began: Timestamp,
+    /// The wall-clock time at 0 ms, in the time zone in which times are shown.
+    pub began: Zoned,
     /// The first key of a chord was the last one pressed.
     pub chord_begun: bool,
     /// The panel over the transcript, which has the keys.
@@ -139,8 +136,9 @@ pub struct Model {
 }
 
 /// The element that has the keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Focus {
+    #[default]
     Composer,
     Card,
     Transcript,
@@ -235,8 +233,9 @@ impl Retry {
 }
 
 /// Whether the screen is closing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Life {
+    #[default]
     Open,
     /// The owner was notified and has until then to answer.
     Closing {
@@ -258,55 +257,8 @@ pub struct Areas {
 
 impl Model {
     pub fn new(setup: Setup) -> Self {
-        Self {
-            columns: setup.columns,
-            rows: setup.rows,
-            glyphs: setup.glyphs,
-            motion: setup.motion,
-            now_ms: 0,
-            window: Window::Focused,
-            called: Vec::new(),
-            header: None,
-            elsewhere: 0,
-            transcript: Transcript::default(),
-            cards: Cards::default(),
-            dialogue: Dialogue::of_keys(),
-            cap: None,
-            card_view: CardView::default(),
-            composer: Composer::default(),
-            focus: Focus::Composer,
-            auto_focus: AutoFocus::default(),
-            presses: Presses::default(),
-            keymap: setup.keymap,
-            zone: TimeZone::UTC,
-            began: Timestamp::UNIX_EPOCH,
-            chord_begun: false,
-            panel: None,
-            completion: Completion::default(),
-            recent: None,
-            find: None,
-            selection: Selection::default(),
-            batch: Batch::default(),
-            hides_side_panel: false,
-            mouse: MouseMode::default(),
-            known: Known::default(),
-            code: Code::default(),
-            details: Fold::Folded,
-            thinking: setup.thinking,
-            turn: None,
-            shell_runs: false,
-            retry: None,
-            queue: Vec::new(),
-            steps: Vec::new(),
-            sent_short: None,
-            flash: None,
-            armed_until: None,
-            rewind_until: None,
-            stopped_ms: None,
-            life: Life::Open,
-            last_answer: None,
-            goodbye: Vec::new(),
-        }
+        let Setup { columns, rows, glyphs, motion, thinking, keymap } = setup;
+        Self { columns, rows, glyphs, motion, thinking, keymap, ..Self::default() }
     }
 
     /// Returns the number of pending requests in all sessions, for the badge.
@@ -317,7 +269,8 @@ impl Model {
     /// Returns the wall-clock time of the last message.
     pub fn now(&self) -> Timestamp {
         let passed = SignedDuration::from_millis(i64::try_from(self.now_ms).unwrap_or(i64::MAX));
-        self.began.saturating_add(passed).unwrap_or(self.began)
+        let began = self.began.timestamp();
+        began.saturating_add(passed).unwrap_or(began)
     }
 
     pub fn is_too_small(&self) -> bool {
@@ -447,7 +400,7 @@ impl Model {
             look: self.look(),
             keymap: &self.keymap,
             header: self.header.as_ref(),
-            zone: &self.zone,
+            zone: self.began.time_zone(),
             now: self.now(),
             approved_once: self.dialogue.is_approved_once(),
         }

@@ -64,8 +64,9 @@ pub enum Input {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Window {
+    #[default]
     Focused,
     Unfocused,
 }

@@ -139,8 +139,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         theme: Theme::choose(options.theme, &options.surroundings),
         model: Model {
             mouse: options.mouse,
-            zone: system_zone(),
-            began: SystemClock.now(),
+            began: SystemClock.now().to_zoned(system_zone()),
             ..Model::new(setup)
         },
         options,

@@ -303,6 +303,12 @@ pub struct Glyphs {
     pub wrapped: &'static str,
 }
 
+impl Default for &'static Glyphs {
+    fn default() -> Self {
+        &Glyphs::UNICODE
+    }
+}
+
 impl Glyphs {
     pub const UNICODE: Self = Self {
         user: "┃",

@@ -17,7 +17,7 @@ use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
 use crate::agent::context::CompactionPlan;
 use crate::agent::effect::{Effect, Fit, Input, ModelRole, Weighing};
 use crate::agent::port::Event;
-use crate::approval::rules::{Rule, RuleEffect, RuleSet};
+use crate::approval::rules::{Rule, RuleEffect, RuleSet, RuleSource};
 use crate::approval::{
     Approval, AutoApprove, Decider, Grants, Place, Policy, Provenance, RequestId, Verdict,
 };
@@ -111,8 +111,10 @@ fn any_policy(dice: &mut Dice) -> Policy {
     let auto_approve = if dice.one_in(4) { AutoApprove::Yolo } else { AutoApprove::Asking };
     let effects = [RuleEffect::Allow, RuleEffect::Ask, RuleEffect::Deny];
     let rule = dice.one_in(4).then(|| {
-        let tool = ToolName::new(*dice.pick(&["look", "write", "danger"]));
-        Rule::about("r", &tool, *dice.pick(&effects))
+        let tool = *dice.pick(&["look", "write", "danger"]);
+        let text = format!("[[rule]]\ntool = \"{tool}\"\neffect = \"{}\"", dice.pick(&effects).word());
+        let rules = RuleSet::parse(&text, &RuleSource::Session, None).unwrap();
+        Rule { id: "r".to_owned(), ..rules[0].clone() }
     });
     let rules = RuleSet { rules: rule.into_iter().collect(), ..RuleSet::default() };
     Policy { mode, auto_approve, rules: Arc::new(rules) }

@@ -153,23 +153,6 @@ pub enum RulesHealth {
 }
 
 impl Rule {
-    /// A permanent rule of the user about a tool, for any arguments.
-    pub fn about(id: &str, tool: &ToolName, effect: RuleEffect) -> Self {
-        Self {
-            id: id.to_owned(),
-            effect,
-            tools: vec![Glob::exactly(tool.as_str())],
-            server: None,
-            reason: None,
-            source: RuleSource::User { path: PathBuf::new(), line: 0 },
-            folder: None,
-            expires: None,
-            uses: None,
-            risk: None,
-            args: Vec::new(),
-        }
-    }
-
     /// Returns whether the rule applies to a call.
     pub fn fit(&self, subject: &Subject<'_>) -> Fit {
         if !self.concerns(subject.tool, subject.origin, subject.folder) {

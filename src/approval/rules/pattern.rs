@@ -38,12 +38,6 @@ impl Glob {
         Ok(Self { text: text.to_owned(), matcher: Matcher::Glob(Box::new(glob.compile_matcher())) })
     }
 
-    /// A glob that matches exactly this text.
-    #[must_use]
-    pub fn exactly(text: &str) -> Self {
-        Self { text: escape(text), matcher: Matcher::Exactly(text.to_owned()) }
-    }
-
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         match &self.matcher {

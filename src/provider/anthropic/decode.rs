@@ -15,7 +15,7 @@ use crate::provider::reply::ReplyBuilder;
 use crate::provider::{ProviderError, Seen, classify};
 
 /// The state of one reply.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct MessagesProtocol {
     reply: ReplyBuilder,
     id: Option<String>,
@@ -37,14 +37,7 @@ struct StopFields {
 
 impl MessagesProtocol {
     pub fn new(model: &str) -> Self {
-        Self {
-            reply: ReplyBuilder::new(WIRE, model),
-            id: None,
-            blocks: BTreeMap::new(),
-            stop: StopFields::default(),
-            usage: Map::new(),
-            container: None,
-        }
+        Self { reply: ReplyBuilder::new(WIRE, model), ..Self::default() }
     }
 
     fn message_start(&mut self, message: &Value) -> Result<(), ProviderError> {

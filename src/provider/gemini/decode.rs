@@ -19,7 +19,7 @@ use crate::provider::reply::{ReplyBuilder, TextKind};
 use crate::provider::{ProviderError, Seen, classify};
 
 /// The state of one reply.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct GenerateProtocol {
     reply: ReplyBuilder,
     /// The fragments of the open text or thinking part.
@@ -36,15 +36,7 @@ pub struct GenerateProtocol {
 
 impl GenerateProtocol {
     pub fn new(model: &str) -> Self {
-        Self {
-            reply: ReplyBuilder::new(WIRE, model),
-            fragments: SignedText::default(),
-            calls: Vec::new(),
-            partial: None,
-            ending: None,
-            usage: None,
-            foreign: false,
-        }
+        Self { reply: ReplyBuilder::new(WIRE, model), ..Self::default() }
     }
 
     fn chunk(&mut self, chunk: &Value) -> Result<(), ProviderError> {

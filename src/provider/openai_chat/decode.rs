@@ -22,7 +22,7 @@ const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasonin
 pub(super) const CONTENT_FIELD: &str = "content";
 
 /// The state of one reply.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChatProtocol {
     reply: ReplyBuilder,
     calls: CallAssembler,
@@ -34,14 +34,7 @@ pub struct ChatProtocol {
 
 impl ChatProtocol {
     pub fn new(model: &str) -> Self {
-        Self {
-            reply: ReplyBuilder::new(WIRE, model),
-            calls: CallAssembler::default(),
-            details: ReasoningDetails::default(),
-            refusal: String::new(),
-            stop: None,
-            usage: None,
-        }
+        Self { reply: ReplyBuilder::new(WIRE, model), ..Self::default() }
     }
 
     fn chunk(&mut self, chunk: &Value) -> Result<(), ProviderError> {

@@ -167,7 +167,7 @@ fn transcript(model: &mut Model, messages: &[Arc<Message>], decided: Vec<PastDec
     }
     let decided: HashMap<CallId, PastDecision> =
         decided.into_iter().map(|one| (one.call.clone(), one)).collect();
-    let (now, zone) = (model.now(), &model.zone);
+    let (now, zone) = (model.now(), model.began.time_zone());
     let decision = |call: &ToolCall| Some(settled::past(call, decided.get(&call.id)?, now, zone));
     model.transcript.replace(conversation::cells(messages(), decision));
     model.steps = steps::of_messages(messages());
@@ -188,7 +188,7 @@ fn entered(model: &mut Model) {
     model.selection = Default::default();
     model.batch = Default::default();
     model.cards = Default::default();
-    model.dialogue = Dialogue::of_keys();
+    model.dialogue = Dialogue::default();
     model.flash = None;
     model.completion = Default::default();
     model.recent = None;

@@ -161,7 +161,7 @@ fn lay_out(model: &mut Model) {
     let position = model.cards.position();
     let columns = model.card_columns();
     let header = model.header.as_ref();
-    let (zone, now) = (&model.zone, model.now());
+    let (zone, now) = (model.began.time_zone(), model.now());
     let (keymap, approved_once) = (&model.keymap, model.dialogue.is_approved_once());
     let frame = Frame {
         look: &look,

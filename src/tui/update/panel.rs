@@ -1,7 +1,6 @@
 //! Passes keys and messages to the open panel, and executes the results.
 
 use crate::approval::RequestId;
-use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{
     ClientRequest, LoginWhy, ModelLine, ServerList, ServerMessage, ServiceLine, SessionLine,
 };
@@ -114,7 +113,7 @@ pub fn with<T>(
 ) -> Option<T> {
     let mut panel = model.panel.take()?;
     let approved_once = model.dialogue.is_approved_once();
-    let mut dialogue = std::mem::replace(&mut model.dialogue, Dialogue::of_keys());
+    let mut dialogue = std::mem::take(&mut model.dialogue);
     let mut cx = PanelContext {
         screen: Screen { approved_once, ..model.screen(model.areas().pane) },
         now_ms: model.now_ms,

@@ -1,7 +1,7 @@
 //! Runs one script through the real driver, a real session and a real database.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use co::agent::caps::Caps;
 use co::agent::context::ViewSettings;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel, TraceSettings};
 use co::agent::prompt::{DEFAULT_PERSONALITY, PromptBook, SentError, sent_request};
-use co::approval::rules::{Rule, RuleSet};
+use co::approval::rules::{Rule, RuleEffect, RuleSet, RuleSource};
 use co::approval::{
     Approval, AutoApprove, Decider, Judgement, Place, Policy, Request, Verdict, WorkspaceKind,
 };
@@ -76,7 +76,7 @@ impl Outside {
             Action::Mode(mode) => self.policy.send_modify(|policy| policy.mode = mode),
             Action::Rule(effect, tool) => self.policy.send_modify(|policy| {
                 let mut rules = RuleSet::clone(&policy.rules);
-                rules.rules.push(Rule::about("saved", &ToolName::new(tool.clone()), effect));
+                rules.rules.push(rule_about("saved", effect, &tool));
                 policy.rules = Arc::new(rules);
             }),
             Action::Advance(milliseconds) => self.clock.advance(Duration::from_millis(milliseconds)),
@@ -298,15 +298,22 @@ fn environment(
     }
 }
 
+/// Returns a rule of the user about a tool, for any arguments.
+fn rule_about(id: &str, effect: RuleEffect, tool: &str) -> Rule {
+    let text = format!("[[rule]]\ntool = \"{tool}\"\neffect = \"{}\"", effect.word());
+    let source = RuleSource::User { path: PathBuf::new(), line: 0 };
+    let rules = RuleSet::parse(&text, &source, None).expect("a rule of two fields");
+    Rule { id: id.to_owned(), source, ..rules[0].clone() }
+}
+
 /// Returns the initial policy.
 fn policy(script: &Script) -> Policy {
     let setting =
         |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-    let about = |effect, tool: &str| Rule::about("test", &ToolName::new(tool), effect);
     let rules = script.settings.iter().filter(|(key, _)| key == "rule").map(|(_, text)| {
         let (effect, tool) = rule(text);
         let (tool, uses) = tool.split_once(' ').unwrap_or((&tool, ""));
-        Rule { uses: uses.parse().ok(), ..about(effect, tool) }
+        Rule { uses: uses.parse().ok(), ..rule_about("test", effect, tool) }
     });
     let rules = RuleSet { rules: rules.collect(), ..RuleSet::default() };
     Policy {
