@@ -21,7 +21,7 @@ use crate::stdx::text::sanitize_line;
 use crate::store::{QuestionStatus, Store, StoreError};
 use crate::tool::mcp::{Elicitation, ElicitationAnswer, ElicitationKind, Elicitor};
 use crate::tool::schema::faults;
-use crate::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
+use crate::tool::{Access, CallPlan, Preview, Risk};
 
 /// The questions that may be open at once; more are answered as not decided.
 const MOST: usize = 16;
@@ -203,22 +203,13 @@ fn request(asked: &Elicitation, again: Option<String>) -> Request {
         ElicitationKind::Form { .. } => "wants to know something",
         ElicitationKind::Visit { .. } => "wants you to visit an address",
     };
+    let summary = format!("the tool server {server} {what}");
     Request {
         call: CallId(format!("question.{id}")),
         id: RequestId(id),
         tool: ToolName::new(QUESTION),
         args,
-        plan: CallPlan {
-            summary: format!("the tool server {server} {what}"),
-            preview,
-            risk: Risk::Medium,
-            access: Access::Nothing,
-            basis: Vec::new(),
-            undo: Undo::None,
-            effect: Effect::OfTool,
-            question: None,
-            needs_person: None,
-        },
+        plan: CallPlan { preview, ..CallPlan::new(summary, Risk::Medium, Access::Nothing) },
         risk: Risk::Medium,
         why: vec![format!("what you answer is sent to {server}")],
         after: Vec::new(),

@@ -9,15 +9,14 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::{NewText, guard};
+use super::change::{NewText, change_plan};
 use super::files::{MAX_CHANGED, Present, check_seen, not_found, present, resource, version};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{interrupted, misuse, terminal};
 use crate::tool::diff::{as_text, counts, diff};
 use crate::tool::{
-    Access, CallPlan, Category, DiffKind, DiffLine, Effect, Preview, Risk, Seen, SideEffect, ToolError,
-    ToolOutput,
+    CallPlan, Category, DiffKind, DiffLine, Preview, Risk, Seen, SideEffect, ToolError, ToolOutput,
 };
 use crate::undo::Keep;
 
@@ -97,7 +96,6 @@ impl TypedTool for ApplyPatch {
             lines.push(DiffLine { kind: DiffKind::Hunk, number: 1, text });
             lines.extend(changed);
         }
-        let guards: Vec<_> = files.iter().map(|file| guard(place, &file.path)).collect();
         let deletes = files.iter().any(|file| file.new.is_none());
         let least = if deletes { Risk::High } else { Risk::Medium };
         let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
@@ -105,19 +103,11 @@ impl TypedTool for ApplyPatch {
             [file] => file.shown.clone(),
             files => format!("{} files", files.len()),
         };
+        let summary = format!("patch {named}: +{added} -{removed}");
         Ok(CallPlan {
-            summary: format!("patch {named}: +{added} -{removed}"),
             preview: Preview::Diff { path: named, lines },
-            risk: guards.iter().map(|(risk, _)| *risk).fold(least, Ord::max),
-            access: Access::Paths {
-                reads: Vec::new(),
-                writes: paths.iter().map(|path| path.to_path_buf()).collect(),
-            },
             basis: files.iter().map(|file| (resource(&file.path), file.old.version())).collect(),
-            undo: place.undo_of(&paths, Keep::Contents),
-            effect: Effect::OfTool,
-            question: None,
-            needs_person: guards.into_iter().find_map(|(_, why)| why),
+            ..change_plan(place, (summary, least), (&[], &paths), Keep::Contents)
         })
     }
 

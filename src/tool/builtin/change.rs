@@ -10,7 +10,7 @@ use super::typed::RunContext;
 use super::work::{interrupted, misuse, terminal};
 use crate::stdx::text::count;
 use crate::tool::diff::{Untouched, counts, diff_inside};
-use crate::tool::{Access, CallPlan, DiffLine, Effect, Preview, Risk, ToolError, ToolOutput};
+use crate::tool::{Access, CallPlan, DiffLine, Preview, Risk, ToolError, ToolOutput};
 use crate::undo::Keep;
 
 /// What a file is to hold: a text, and its bytes in the encoding of the file.
@@ -74,17 +74,10 @@ impl Change {
             Present::Absent => format!("write {} to {shown} (new file)", count(added, "line")),
             Present::File { .. } => format!("change {shown}: +{added} -{removed}"),
         };
-        let (risk, needs_person) = guard(place, &self.path);
         CallPlan {
-            summary,
             preview: Preview::Diff { path: shown.clone(), lines },
-            risk,
-            access: Access::Paths { reads: Vec::new(), writes: vec![self.path.clone()] },
             basis: vec![(resource(&self.path), self.old.version())],
-            undo: place.undo_of(&[&self.path], Keep::Contents),
-            effect: Effect::OfTool,
-            question: None,
-            needs_person,
+            ..change_plan(place, (summary, Risk::Medium), (&[], &[&self.path]), Keep::Contents)
         }
     }
 
@@ -105,10 +98,27 @@ impl Change {
     }
 }
 
+/// Returns the plan of a change of paths, without preview and basis; its risk is at least this one.
+pub fn change_plan(
+    place: &ToolPath,
+    (summary, least): (String, Risk),
+    (reads, writes): (&[&Path], &[&Path]),
+    keep: Keep,
+) -> CallPlan {
+    let owned = |paths: &[&Path]| paths.iter().map(|path| path.to_path_buf()).collect();
+    let guards: Vec<_> = writes.iter().map(|path| guard(place, path)).collect();
+    let risk = guards.iter().map(|(risk, _)| *risk).fold(least, Ord::max);
+    CallPlan {
+        undo: place.undo_of(writes, keep),
+        needs_person: guards.into_iter().find_map(|(_, why)| why),
+        ..CallPlan::new(summary, risk, Access::Paths { reads: owned(reads), writes: owned(writes) })
+    }
+}
+
 /// Returns the risk of a write to a path, and why only the user may approve it, if so. Files in `.git` can
 /// run as a program when git is used next. Settings, rules and hooks of `co` decide what it asks for, and instructions
 /// and commands what the model is told: only the user may change those. Letter case is ignored, as on some file systems.
-pub fn guard(place: &ToolPath, path: &Path) -> (Risk, Option<String>) {
+fn guard(place: &ToolPath, path: &Path) -> (Risk, Option<String>) {
     let inner = path.strip_prefix(&place.workspace).unwrap_or(path);
     let has = |name: &str| inner.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
     let is_file = |name: &str| inner.file_name().is_some_and(|file| file.eq_ignore_ascii_case(name));

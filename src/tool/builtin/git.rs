@@ -218,21 +218,15 @@ impl<Q: GitQuestion> TypedTool for GitTool<Q> {
             place.readable(path)?;
         }
         let shown = one_line_summary(&words.join(" "), SUMMARY_WIDTH);
-        let plan = CallPlan {
+        let is_secret =
+            args.paths().iter().any(|path| may_hold_secrets(path)) || may_hold_secrets(&words.join(" "));
+        let (secret, risk) = if is_secret { (" (may hold secrets)", Risk::Medium) } else { ("", Risk::Low) };
+        let summary = format!("git {shown}{secret}");
+        Ok(CallPlan {
             basis: repository(&place.workspace),
-            ..look_plan(format!("git {shown}"), place.workspace.clone())
-        };
-        Ok(
-            match args.paths().iter().any(|path| may_hold_secrets(path)) || may_hold_secrets(&words.join(" "))
-            {
-                true => CallPlan {
-                    risk: Risk::Medium,
-                    summary: format!("{} (may hold secrets)", plan.summary),
-                    ..plan
-                },
-                false => plan,
-            },
-        )
+            risk,
+            ..look_plan(summary, place.workspace.clone())
+        })
     }
 
     async fn run(&self, args: Q, cx: RunContext) -> Result<ToolOutput, ToolError> {

@@ -21,7 +21,7 @@ use crate::message::{Authorship, ReturnStatus, Source, Trust};
 use crate::stdx::text::one_line_summary;
 use crate::tool::diff::diff;
 use crate::tool::{
-    CallPlan, Category, Preview, Resource, Risk, Seen, SideEffect, ToolError, ToolOutput, Undo, Version,
+    CallPlan, Category, Preview, Resource, Risk, Seen, SideEffect, ToolError, ToolOutput, Version,
 };
 
 /// The width of a memory in a summary, in terminal cells.
@@ -133,7 +133,7 @@ fn change_plan(summary: &str, one: &StoredMemory, after: Option<&Memory>) -> Cal
     let preview =
         Preview::Diff { path: format!("memory #{}", one.id), lines: diff(&whole(&one.memory), &after) };
     let summary = one_line_summary(&format!("{summary}: {}", one.memory.text), WIDTH);
-    CallPlan { preview, basis: basis(one), undo: Undo::None, ..plan_without_access(summary, Risk::Medium) }
+    CallPlan { preview, basis: basis(one), ..plan_without_access(summary, Risk::Medium) }
 }
 
 /// Writes all of a memory that the user may want to see.
@@ -195,7 +195,7 @@ impl TypedTool for SaveMemory {
         }
         fields.push(("kept in".to_owned(), new.scope.word().to_owned()));
         let preview = Preview::Fields { fields };
-        Ok(CallPlan { preview, undo: Undo::None, ..plan_without_access(summary, Risk::Medium) })
+        Ok(CallPlan { preview, ..plan_without_access(summary, Risk::Medium) })
     }
 
     async fn run(&self, args: SaveArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {

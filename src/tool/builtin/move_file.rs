@@ -9,7 +9,7 @@ use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::guard;
+use super::change::change_plan;
 use super::files::{MAX_CHANGED, Present, not_found, present, resource};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
@@ -18,8 +18,7 @@ use crate::stdx::beneath::BaseFolder;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::diff::diff;
 use crate::tool::{
-    Access, CallPlan, Category, Effect, Preview, Resource, Risk, Seen, SideEffect, ToolError, ToolOutput,
-    Undo, Version,
+    CallPlan, Category, Preview, Resource, Risk, Seen, SideEffect, ToolError, ToolOutput, Version,
 };
 use crate::undo::Keep;
 
@@ -131,23 +130,14 @@ impl ToolPath {
 /// The plan of a change of whole files.
 fn plan(
     place: &ToolPath,
-    (summary, risk): (String, Risk),
+    told: (String, Risk),
     (reads, writes): (&[&PathEntry], &[&PathEntry]),
-    undo: Undo,
+    keep: Keep,
 ) -> CallPlan {
-    let paths = |entries: &[&PathEntry]| entries.iter().map(|entry| entry.path.clone()).collect();
-    let guards: Vec<_> = writes.iter().map(|entry| guard(place, &entry.path)).collect();
-    CallPlan {
-        summary,
-        preview: Preview::None,
-        risk: guards.iter().map(|(risk, _)| *risk).fold(risk, Ord::max),
-        access: Access::Paths { reads: paths(reads), writes: paths(writes) },
-        basis: reads.iter().chain(writes).map(|entry| entry.basis()).collect(),
-        undo,
-        effect: Effect::OfTool,
-        question: None,
-        needs_person: guards.into_iter().find_map(|(_, why)| why),
-    }
+    let basis = reads.iter().chain(writes).map(|entry| entry.basis()).collect();
+    let [reads, writes] =
+        [reads, writes].map(|entries| entries.iter().map(|entry| entry.path.as_path()).collect::<Vec<_>>());
+    CallPlan { basis, ..change_plan(place, told, (&reads, &writes), keep) }
 }
 
 /// Whether a file would get a name that no longer tells that it holds secrets.
@@ -189,11 +179,8 @@ impl TypedTool for MoveFile {
         let folder = if from.is_folder() { "folder " } else { "" };
         let secret = if hides_secrets(&from, &to) { " (may hold secrets)" } else { "" };
         let summary = format!("move {folder}{} to {}{secret}", from.shown, to.shown);
-        let undo = place.undo_of(&[&from.path, &to.path], Keep::Places);
-        Ok(CallPlan {
-            preview: both(&from, &to),
-            ..plan(place, (summary, Risk::High), (&[], &[&from, &to]), undo)
-        })
+        let plan = plan(place, (summary, Risk::High), (&[], &[&from, &to]), Keep::Places);
+        Ok(CallPlan { preview: both(&from, &to), ..plan })
     }
 
     async fn run(&self, args: FromTo, cx: RunContext) -> Result<ToolOutput, ToolError> {
@@ -237,8 +224,8 @@ impl TypedTool for CopyFile {
             false => ("", Risk::Medium),
         };
         let summary = format!("copy {} to {}{secret}", from.shown, to.shown);
-        let undo = place.undo_of(&[&to.path], Keep::Contents);
-        Ok(CallPlan { preview: both(&from, &to), ..plan(place, (summary, risk), (&[&from], &[&to]), undo) })
+        let plan = plan(place, (summary, risk), (&[&from], &[&to]), Keep::Contents);
+        Ok(CallPlan { preview: both(&from, &to), ..plan })
     }
 
     async fn run(&self, args: FromTo, cx: RunContext) -> Result<ToolOutput, ToolError> {
@@ -287,9 +274,8 @@ impl TypedTool for DeleteFile {
             Some(FileType::Symlink) => "link ",
             _ => "",
         };
-        let undo = place.undo_of(&[&entry.path], Keep::Contents);
         let summary = format!("delete {what}{}", entry.shown);
-        let mut plan = plan(place, (summary, Risk::High), (&[], &[&entry]), undo);
+        let mut plan = plan(place, (summary, Risk::High), (&[], &[&entry]), Keep::Contents);
         // Text is shown as it goes; a secret is not.
         if entry.kind == Some(FileType::RegularFile) && !may_hold_secrets(&entry.shown) {
             plan.preview = match text_of(place, &entry) {
@@ -361,10 +347,9 @@ impl TypedTool for CreateDir {
 
     fn plan(&self, args: OnePath, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let entry = created(&args, place)?;
-        let undo = place.undo_of(&[&entry.path], Keep::Contents);
         let summary = format!("make folder {}", entry.shown);
         let preview = Preview::Fields { fields: vec![("folder".to_owned(), entry.shown.clone())] };
-        Ok(CallPlan { preview, ..plan(place, (summary, Risk::Medium), (&[], &[&entry]), undo) })
+        Ok(CallPlan { preview, ..plan(place, (summary, Risk::Medium), (&[], &[&entry]), Keep::Contents) })
     }
 
     async fn run(&self, args: OnePath, cx: RunContext) -> Result<ToolOutput, ToolError> {

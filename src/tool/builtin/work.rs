@@ -50,7 +50,7 @@ pub fn look_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
 
 /// Returns the plan of a call that touches no file.
 pub fn plan_without_access(summary: String, risk: Risk) -> CallPlan {
-    CallPlan { access: Access::Nothing, risk, ..look_plan(summary, std::path::PathBuf::new()) }
+    CallPlan::new(summary, risk, Access::Nothing)
 }
 
 /// Returns the plan of a call that reads file contents: a path that may hold secrets raises the risk.

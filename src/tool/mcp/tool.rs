@@ -25,8 +25,8 @@ use crate::stdx::text::{count, one_line_summary};
 use crate::tool::builtin::{Spill, cap};
 use crate::tool::schema::faults;
 use crate::tool::{
-    Access, CallPlan, Category, Effect, Origin, PlanContext, Preview, Resource, Risk, SideEffect, Tool,
-    ToolContext, ToolError, ToolOutput, ToolSpec, Undo, Version,
+    Access, CallPlan, Category, Origin, PlanContext, Preview, Resource, Risk, SideEffect, Tool, ToolContext,
+    ToolError, ToolOutput, ToolSpec, Version,
 };
 
 /// A call ends by its own time limit, which progress begins anew.
@@ -324,21 +324,18 @@ impl Tool for ServerTool {
             let shown: Vec<String> = fields.values().map(text).collect();
             let summary = format!("{} of {}", names::shown(&self.own_name), self.server.name);
             let arguments = one_line_summary(&shown.join(", "), ARGUMENTS);
+            let summary = if arguments.is_empty() { summary } else { format!("{summary}: {arguments}") };
+            let access = Access::External {
+                server: self.server.name.clone(),
+                unsandboxed: self.server.is_unsandboxed(),
+            };
             Ok(CallPlan {
-                summary: if arguments.is_empty() { summary } else { format!("{summary}: {arguments}") },
                 preview: Preview::Fields {
                     fields: fields.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
                 },
-                risk: self.spec.risk,
-                access: Access::External {
-                    server: self.server.name.clone(),
-                    unsandboxed: self.server.is_unsandboxed(),
-                },
                 basis: vec![self.basis()],
-                undo: Undo::None,
-                effect: Effect::OfTool,
-                question: None,
                 needs_person: self.server.changed(&self.own_name, &self.definition),
+                ..CallPlan::new(summary, self.spec.risk, access)
             })
         })
     }

@@ -29,7 +29,6 @@ use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Sandb
 use crate::stdx::text::{count, one_line_summary, sanitize_line};
 use crate::tool::{
     Access, CallPlan, Category, Effect, Preview, Progress, Risk, Seen, SideEffect, ToolError, ToolOutput,
-    Undo,
 };
 
 mod loose;
@@ -277,15 +276,10 @@ impl CommandReading {
             reasons => format!("run {command} ({})", reasons.join(", ")),
         };
         CallPlan {
-            summary,
-            risk,
-            access: Access::Anything,
             basis: places::scripts(&self.invocations, workspace),
             preview: Preview::Text { text: script },
-            undo: Undo::None,
             effect,
-            question: None,
-            needs_person: None,
+            ..CallPlan::new(summary, risk, Access::Anything)
         }
     }
 }
