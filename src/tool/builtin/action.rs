@@ -57,15 +57,12 @@ fn shell_args<A: Action>(args: &A, workspace: &Path) -> Result<ShellArgs, ToolEr
 
 impl<A: Action> TypedTool for ActionTool<A> {
     const NAME: &'static str = A::NAME;
+    const ABOUT: &'static str = A::ABOUT;
     const CATEGORY: Category = A::CATEGORY;
     const SIDE_EFFECT: SideEffect = SideEffect::External;
     const RISK: Risk = A::RISK;
 
     type Args = A;
-
-    fn description(&self) -> String {
-        A::ABOUT.to_owned()
-    }
 
     fn timeout(&self) -> Duration {
         self.shell.timeout()

@@ -73,16 +73,13 @@ impl PatchedFile {
 
 impl TypedTool for ApplyPatch {
     const NAME: &'static str = "apply_patch";
+    const ABOUT: &'static str = "Applies a patch to files that you have read: a unified diff, or the form from \
+         `*** Begin Patch` to `*** End Patch`. It can change, create, rename and delete several files; if one \
+         part does not fit, nothing is changed.";
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
 
     type Args = ApplyPatchArgs;
-
-    fn description(&self) -> String {
-        "Applies a patch to files that you have read: a unified diff, or the form from `*** Begin Patch` to `*** End Patch`. \
-         It can change, create, rename and delete several files; if one part does not fit, nothing is changed."
-            .to_owned()
-    }
 
     fn plan(&self, args: ApplyPatchArgs, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
         let files = patched(&args.patch, place, seen)?;

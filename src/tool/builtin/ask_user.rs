@@ -45,15 +45,11 @@ pub struct AskUser;
 
 impl TypedTool for AskUser {
     const NAME: &'static str = "ask_user";
+    const ABOUT: &'static str = "Asks the user a question and returns the answer: for a choice that only the \
+         user can make. Do not ask for permission: calls that need it ask by themselves.";
     const CATEGORY: Category = Category::User;
 
     type Args = AskUserArgs;
-
-    fn description(&self) -> String {
-        "Asks the user a question and returns the answer: for a choice that only the user can make. Do not ask for permission: \
-         calls that need it ask by themselves."
-            .to_owned()
-    }
 
     fn plan(&self, args: AskUserArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         if args.question.trim().is_empty() {

@@ -36,16 +36,12 @@ pub struct EditFile;
 
 impl TypedTool for EditFile {
     const NAME: &'static str = "edit_file";
+    const ABOUT: &'static str = "Replaces an exact piece of text in a file that you have read. Give enough of \
+         the surrounding lines to make the piece unique.";
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
 
     type Args = EditFileArgs;
-
-    fn description(&self) -> String {
-        "Replaces an exact piece of text in a file that you have read. Give enough of the surrounding lines to make \
-         the piece unique."
-            .to_owned()
-    }
 
     fn plan(&self, args: EditFileArgs, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
         Ok(change(&args, place, seen)?.plan(place))

@@ -64,15 +64,12 @@ pub struct FindDefinition;
 
 impl TypedTool for FindDefinition {
     const NAME: &'static str = "find_definition";
+    const ABOUT: &'static str = "Finds where a function, type, constant or macro is defined, by its name; \
+         returns `path:line: text`. It knows Rust, Python, JavaScript, TypeScript, Go, Java, C#, Kotlin, \
+         Swift, C, C++, Ruby, PHP and shell.";
     const CATEGORY: Category = Category::Search;
 
     type Args = FindDefinitionArgs;
-
-    fn description(&self) -> String {
-        "Finds where a function, type, constant or macro is defined, by its name; returns `path:line: text`. It knows Rust, \
-         Python, JavaScript, TypeScript, Go, Java, C#, Kotlin, Swift, C, C++, Ruby, PHP and shell."
-            .to_owned()
-    }
 
     fn plan(&self, args: FindDefinitionArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         check(&args.name)?;

@@ -36,14 +36,11 @@ pub struct FindFiles;
 
 impl TypedTool for FindFiles {
     const NAME: &'static str = "find_files";
+    const ABOUT: &'static str =
+        "Finds files by a glob pattern and returns their paths. Files hidden by .gitignore are not found.";
     const CATEGORY: Category = Category::Search;
 
     type Args = FindFilesArgs;
-
-    fn description(&self) -> String {
-        "Finds files by a glob pattern and returns their paths. Files hidden by .gitignore are not found."
-            .to_owned()
-    }
 
     fn plan(&self, args: FindFilesArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         checked_glob(&args.pattern)?;

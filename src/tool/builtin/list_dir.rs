@@ -34,14 +34,11 @@ pub struct ListDir;
 
 impl TypedTool for ListDir {
     const NAME: &'static str = "list_dir";
+    const ABOUT: &'static str =
+        "Lists the files and folders in one folder, with sizes. What .gitignore hides is only counted.";
     const CATEGORY: Category = Category::Files;
 
     type Args = ListDirArgs;
-
-    fn description(&self) -> String {
-        "Lists the files and folders in one folder, with sizes. What .gitignore hides is only counted."
-            .to_owned()
-    }
 
     fn plan(&self, args: ListDirArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let path = place.readable_or_all(args.path.as_deref())?;

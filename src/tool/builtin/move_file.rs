@@ -164,15 +164,13 @@ pub struct MoveFile;
 
 impl TypedTool for MoveFile {
     const NAME: &'static str = "move_file";
+    const ABOUT: &'static str =
+        "Moves or renames a file or a folder of the workspace. It never overwrites anything.";
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
     const RISK: Risk = Risk::High;
 
     type Args = FromTo;
-
-    fn description(&self) -> String {
-        "Moves or renames a file or a folder of the workspace. It never overwrites anything.".to_owned()
-    }
 
     fn plan(&self, args: FromTo, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let (from, to) = pair(&args, place)?;
@@ -207,15 +205,12 @@ pub struct CopyFile;
 
 impl TypedTool for CopyFile {
     const NAME: &'static str = "copy_file";
+    const ABOUT: &'static str = "Copies a file of the workspace, with its mode. It never overwrites anything; \
+         folders are copied with a command.";
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
 
     type Args = FromTo;
-
-    fn description(&self) -> String {
-        "Copies a file of the workspace, with its mode. It never overwrites anything; folders are copied with a command."
-            .to_owned()
-    }
 
     fn plan(&self, args: FromTo, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let (from, to) = copied(&args, place)?;
@@ -257,15 +252,12 @@ pub struct DeleteFile;
 
 impl TypedTool for DeleteFile {
     const NAME: &'static str = "delete_file";
+    const ABOUT: &'static str = "Deletes a file, a link or an empty folder of the workspace.";
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
     const RISK: Risk = Risk::High;
 
     type Args = OnePath;
-
-    fn description(&self) -> String {
-        "Deletes a file, a link or an empty folder of the workspace.".to_owned()
-    }
 
     fn plan(&self, args: OnePath, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let entry = deleted(&args, place)?;
@@ -335,15 +327,12 @@ pub struct CreateDir;
 
 impl TypedTool for CreateDir {
     const NAME: &'static str = "create_dir";
+    const ABOUT: &'static str = "Makes a folder in the workspace, and the missing folders above it. write_file \
+         makes the folders it needs itself.";
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
 
     type Args = OnePath;
-
-    fn description(&self) -> String {
-        "Makes a folder in the workspace, and the missing folders above it. write_file makes the folders it needs itself."
-            .to_owned()
-    }
 
     fn plan(&self, args: OnePath, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let entry = created(&args, place)?;

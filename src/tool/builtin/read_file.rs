@@ -115,15 +115,12 @@ impl ReadFile {
 
 impl TypedTool for ReadFile {
     const NAME: &'static str = "read_file";
+    const ABOUT: &'static str = "Reads a file and returns its lines with their numbers; of a notebook the \
+         cells, of a PDF the text, of an image the image. Long files are read in parts with offset and limit. \
+         Read a file before you change it.";
     const CATEGORY: Category = Category::Files;
 
     type Args = ReadFileArgs;
-
-    fn description(&self) -> String {
-        "Reads a file and returns its lines with their numbers; of a notebook the cells, of a PDF the text, of an image \
-         the image. Long files are read in parts with offset and limit. Read a file before you change it."
-            .to_owned()
-    }
 
     fn plan(&self, args: ReadFileArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let path = place.readable(&args.path)?;

@@ -77,15 +77,11 @@ pub struct SearchText;
 
 impl TypedTool for SearchText {
     const NAME: &'static str = "search_text";
+    const ABOUT: &'static str = "Searches file contents by a regular expression and returns `path:line: text` \
+         for each matching line. Files hidden by .gitignore and binary files are not searched.";
     const CATEGORY: Category = Category::Search;
 
     type Args = SearchTextArgs;
-
-    fn description(&self) -> String {
-        "Searches file contents by a regular expression and returns `path:line: text` for each matching line. Files \
-         hidden by .gitignore and binary files are not searched."
-            .to_owned()
-    }
 
     fn plan(&self, args: SearchTextArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         args.check()?;

@@ -63,13 +63,11 @@ pub struct EndTask(pub Tasks);
 
 impl TypedTool for ReadTask {
     const NAME: &'static str = "read_task";
+    const ABOUT: &'static str =
+        "Returns what a background task printed since the last call, and whether it still runs.";
     const CATEGORY: Category = Category::Tasks;
 
     type Args = ReadTaskArgs;
-
-    fn description(&self) -> String {
-        "Returns what a background task printed since the last call, and whether it still runs.".to_owned()
-    }
 
     fn timeout(&self) -> Duration {
         Duration::from_secs(LONGEST_WAIT + 10)
@@ -98,15 +96,12 @@ impl TypedTool for ReadTask {
 
 impl TypedTool for WriteTask {
     const NAME: &'static str = "write_task";
+    const ABOUT: &'static str = "Writes text to the standard input of a background task and returns what it \
+         printed. The user decides each call.";
     const CATEGORY: Category = Category::Tasks;
     const SIDE_EFFECT: SideEffect = SideEffect::External;
 
     type Args = WriteTaskArgs;
-
-    fn description(&self) -> String {
-        "Writes text to the standard input of a background task and returns what it printed. The user decides each call."
-            .to_owned()
-    }
 
     fn plan(&self, args: WriteTaskArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         if args.text.is_empty() || args.text.len() > LONGEST_TEXT {
@@ -134,14 +129,11 @@ impl TypedTool for WriteTask {
 
 impl TypedTool for EndTask {
     const NAME: &'static str = "end_task";
+    const ABOUT: &'static str = "Ends a background task with all its processes, and returns its last output.";
     const CATEGORY: Category = Category::Tasks;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
 
     type Args = EndTaskArgs;
-
-    fn description(&self) -> String {
-        "Ends a background task with all its processes, and returns its last output.".to_owned()
-    }
 
     fn plan(&self, args: EndTaskArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         Ok(plan_without_access(format!("end task {}", args.task), Risk::Low))

@@ -50,15 +50,12 @@ pub struct Todo;
 
 impl TypedTool for Todo {
     const NAME: &'static str = "todo";
+    const ABOUT: &'static str = "Keeps your list of steps for work of three steps or more, which the user \
+         sees. Give the whole list each time, with at most one item in_progress; mark an item done as soon as \
+         it is.";
     const CATEGORY: Category = Category::User;
 
     type Args = TodoArgs;
-
-    fn description(&self) -> String {
-        "Keeps your list of steps for work of three steps or more, which the user sees. Give the whole list each time, with at \
-         most one item in_progress; mark an item done as soon as it is."
-            .to_owned()
-    }
 
     fn plan(&self, args: TodoArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let summary = match &args.items {

@@ -28,6 +28,8 @@ const DISK_TIMEOUT: Duration = Duration::from_secs(60);
 /// A tool with typed arguments; [`Typed`] makes a [`Tool`] of it.
 pub trait TypedTool: Send + Sync + 'static {
     const NAME: &'static str;
+    /// What the model reads about it, unless [`Self::description`] says more.
+    const ABOUT: &'static str = "";
     const CATEGORY: Category;
     const SIDE_EFFECT: SideEffect = SideEffect::None { cache_for: None };
     /// That of a usual call; a plan may say otherwise.
@@ -36,7 +38,9 @@ pub trait TypedTool: Send + Sync + 'static {
     type Args: DeserializeOwned + JsonSchema + Send + 'static;
 
     /// What the model reads of the tool.
-    fn description(&self) -> String;
+    fn description(&self) -> String {
+        Self::ABOUT.to_owned()
+    }
 
     /// After how long a run is ended.
     fn timeout(&self) -> Duration {

@@ -30,16 +30,12 @@ pub struct WriteFile;
 
 impl TypedTool for WriteFile {
     const NAME: &'static str = "write_file";
+    const ABOUT: &'static str = "Creates a file, or replaces the whole content of one that you have read. For \
+         small changes to a file use edit_file.";
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
 
     type Args = WriteFileArgs;
-
-    fn description(&self) -> String {
-        "Creates a file, or replaces the whole content of one that you have read. For small changes to a file use \
-         edit_file."
-            .to_owned()
-    }
 
     fn plan(&self, args: WriteFileArgs, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
         Ok(change(args, place, seen)?.plan(place))
