@@ -119,30 +119,9 @@ impl ProviderError {
 
     /// Returns the reaction to this failure (architecture: provider failures are values).
     pub fn recovery(&self) -> Recovery {
-        let by_class = match self.class {
-            ErrorClass::BadRequest => Recovery::Reflect,
-            ErrorClass::ContextOverflow => Recovery::Compact,
-            ErrorClass::Auth
-            | ErrorClass::Billing
-            | ErrorClass::Permission
-            | ErrorClass::NotFound
-            | ErrorClass::Quota
-            | ErrorClass::Tls
-            | ErrorClass::Proxy
-            | ErrorClass::Filtered => Recovery::Abort,
-            ErrorClass::RateLimited
-            | ErrorClass::Overloaded
-            | ErrorClass::Server
-            | ErrorClass::Network
-            | ErrorClass::Idle
-            | ErrorClass::Truncated
-            | ErrorClass::Malformed => Recovery::Backoff(self.retry_after),
-            ErrorClass::BadReply => Recovery::Once,
-        };
-        match (self.should_retry, by_class) {
+        match (self.should_retry, self.class.facts().recovery) {
             (Some(false), Recovery::Backoff(_) | Recovery::Once) => Recovery::Abort,
-            (Some(true), Recovery::Abort) => bounded(self.retry_after),
-            (_, Recovery::Backoff(wait)) => bounded(wait),
+            (Some(true), Recovery::Abort) | (_, Recovery::Backoff(_)) => bounded(self.retry_after),
             (_, Recovery::Once) if is_too_long(self.retry_after) => Recovery::Abort,
             (_, other) => other,
         }
@@ -151,53 +130,19 @@ impl ProviderError {
     /// Returns whether another model may take over after this failure. Failover never hides wrong settings
     /// (key, model, address), and content that one provider's filter refused is not sent to another provider.
     pub fn fallback(&self) -> Fallback {
-        match self.class {
-            ErrorClass::BadRequest
-            | ErrorClass::Auth
-            | ErrorClass::Permission
-            | ErrorClass::NotFound
-            | ErrorClass::Tls
-            | ErrorClass::Proxy
-            | ErrorClass::ContextOverflow
-            | ErrorClass::Filtered => Fallback::Never,
-            ErrorClass::Overloaded => Fallback::AfterOneRetry,
-            ErrorClass::Billing
-            | ErrorClass::Quota
-            | ErrorClass::RateLimited
-            | ErrorClass::Server
-            | ErrorClass::Network
-            | ErrorClass::Idle
-            | ErrorClass::Truncated
-            | ErrorClass::Malformed
-            | ErrorClass::BadReply => Fallback::AfterRetries,
-        }
+        self.class.facts().fallback
     }
 
     /// Describes the failure in one sentence without its full stop. A provider's message alone may be
     /// unclear, so the class precedes it.
     pub fn told(&self) -> String {
-        let (words, said) = (self.class.words(), self.to_string());
-        let ours = match self.class {
-            ErrorClass::Network
-            | ErrorClass::Idle
-            | ErrorClass::Truncated
-            | ErrorClass::Malformed
-            | ErrorClass::Tls
-            | ErrorClass::Proxy => true,
-            ErrorClass::BadRequest
-            | ErrorClass::Auth
-            | ErrorClass::Billing
-            | ErrorClass::Permission
-            | ErrorClass::NotFound
-            | ErrorClass::Quota
-            | ErrorClass::RateLimited
-            | ErrorClass::Overloaded
-            | ErrorClass::Server
-            | ErrorClass::ContextOverflow
-            | ErrorClass::BadReply
-            | ErrorClass::Filtered => said.to_lowercase().starts_with(words),
-        };
-        if ours { said } else { format!("{words}: {said}") }
+        let ClassFacts { words, author, .. } = self.class.facts();
+        let said = self.to_string();
+        if author == Author::Us || said.to_lowercase().starts_with(words) {
+            said
+        } else {
+            format!("{words}: {said}")
+        }
     }
 
     /// Returns what the user can do about it, in a sentence or two.
@@ -272,29 +217,55 @@ impl ProviderError {
     }
 }
 
+/// What is known about a class of failures.
+struct ClassFacts {
+    /// The failure in a few words.
+    words: &'static str,
+    author: Author,
+    /// Without the wait that a server may ask for.
+    recovery: Recovery,
+    fallback: Fallback,
+}
+
+/// Who writes the messages of a class.
+#[derive(PartialEq, Eq)]
+enum Author {
+    Service,
+    /// This program: the message says what failed.
+    Us,
+}
+
 impl ErrorClass {
+    fn facts(self) -> ClassFacts {
+        use Author::{Service, Us};
+        use Fallback::{AfterOneRetry, AfterRetries, Never};
+        use Recovery::{Abort, Backoff, Compact, Once, Reflect};
+        let facts = |words, author, recovery, fallback| ClassFacts { words, author, recovery, fallback };
+        match self {
+            Self::BadRequest => facts("the request was refused", Service, Reflect, Never),
+            Self::Auth => facts("the key was refused", Service, Abort, Never),
+            Self::Billing => facts("the account has no credit left", Service, Abort, AfterRetries),
+            Self::Permission => facts("not permitted", Service, Abort, Never),
+            Self::NotFound => facts("no such model or endpoint", Service, Abort, Never),
+            Self::Quota => facts("the quota is used up", Service, Abort, AfterRetries),
+            Self::RateLimited => facts("rate limited", Service, Backoff(None), AfterRetries),
+            Self::Overloaded => facts("the service is overloaded", Service, Backoff(None), AfterOneRetry),
+            Self::Server => facts("the service failed", Service, Backoff(None), AfterRetries),
+            Self::Network => facts("connection failed", Us, Backoff(None), AfterRetries),
+            Self::Tls => facts("no trusted connection", Us, Abort, Never),
+            Self::Proxy => facts("the proxy refused", Us, Abort, Never),
+            Self::Idle => facts("no data received", Us, Backoff(None), AfterRetries),
+            Self::Truncated => facts("the reply was cut off", Us, Backoff(None), AfterRetries),
+            Self::ContextOverflow => facts("too long for the model", Service, Compact, Never),
+            Self::Filtered => facts("the provider's filter refused it", Service, Abort, Never),
+            Self::Malformed => facts("invalid response from the server", Us, Backoff(None), AfterRetries),
+            Self::BadReply => facts("the model's reply was unusable", Service, Once, AfterRetries),
+        }
+    }
+
     /// Describes the failure in a few words.
     pub fn words(self) -> &'static str {
-        match self {
-            Self::BadRequest => "the request was refused",
-            Self::Auth => "the key was refused",
-            Self::Billing => "the account has no credit left",
-            Self::Permission => "not permitted",
-            Self::NotFound => "no such model or endpoint",
-            Self::Quota => "the quota is used up",
-            Self::RateLimited => "rate limited",
-            Self::Overloaded => "the service is overloaded",
-            Self::Server => "the service failed",
-            Self::Network => "connection failed",
-            Self::Tls => "no trusted connection",
-            Self::Proxy => "the proxy refused",
-            Self::Idle => "no data received",
-            Self::Truncated => "the reply was cut off",
-            Self::ContextOverflow => "too long for the model",
-            Self::Filtered => "the provider's filter refused it",
-            Self::Malformed => "invalid response from the server",
-            Self::BadReply => "the model's reply was unusable",
-        }
+        self.facts().words
     }
 }
 
