@@ -100,46 +100,46 @@ impl Message {
         }
     }
 
-    /// Returns the sum of the weights of its pieces, as computed by `of`.
-    pub fn weight(&self, of: impl Fn(Piece<'_>) -> usize) -> usize {
-        match self {
-            Self::User { parts } => parts
-                .iter()
-                .map(|part| match part {
-                    UserPart::Text { text } | UserPart::Note { text, .. } => of(Piece::Said(text)),
-                    UserPart::Image { .. } => of(Piece::Image),
-                })
-                .sum(),
-            Self::Assistant(reply) => reply
-                .parts
-                .iter()
-                .map(|part| match &part.kind {
-                    PartKind::Text { text } => of(Piece::Said(text)),
-                    PartKind::Thinking { text } => of(Piece::Thought(text)),
-                    PartKind::ToolCall(call) => of(Piece::Call(call)),
-                    PartKind::Native => 0,
-                })
-                .sum(),
-            Self::ToolReturns { returns } => returns
-                .iter()
-                .flat_map(|returned| &returned.content)
-                .map(|part| match part {
-                    ReturnPart::Text { text } => of(Piece::Said(text)),
-                    ReturnPart::Image { .. } => of(Piece::Image),
-                })
-                .sum(),
-        }
+    /// Returns its pieces, in order.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        let (said, replied, returned) = match self {
+            Self::User { parts } => (&parts[..], &[][..], &[][..]),
+            Self::Assistant(reply) => (&[][..], &reply.parts[..], &[][..]),
+            Self::ToolReturns { returns } => (&[][..], &[][..], &returns[..]),
+        };
+        let said = said.iter().map(|part| match part {
+            UserPart::Text { text } => Piece::Prompt(text),
+            UserPart::Note { kind, text } => Piece::Note(kind, text),
+            UserPart::Image { media_type, .. } => Piece::Image(media_type),
+        });
+        let replied = replied.iter().map(|part| match &part.kind {
+            PartKind::Text { text } => Piece::Answer(text),
+            PartKind::Thinking { text } => Piece::Thought(text),
+            PartKind::ToolCall(call) => Piece::Call(call),
+            PartKind::Native => Piece::Native,
+        });
+        let returned = returned.iter().flat_map(|returned| &returned.content).map(|part| match part {
+            ReturnPart::Text { text } => Piece::Output(text),
+            ReturnPart::Image { media_type, .. } => Piece::Image(media_type),
+        });
+        said.chain(replied).chain(returned)
     }
 }
 
-/// A piece of a conversation that counts toward its size.
+/// A piece of a message, whatever its role.
 #[derive(Debug, Clone, Copy)]
 pub enum Piece<'a> {
-    /// Text of any origin: the user, the model, the program, or a tool.
-    Said(&'a str),
+    Prompt(&'a str),
+    Note(&'a NoteKind, &'a str),
+    Answer(&'a str),
     Thought(&'a str),
     Call(&'a ToolCall),
-    Image,
+    /// An item that only the provider understands.
+    Native,
+    /// Text of a tool.
+    Output(&'a str),
+    /// With its media type.
+    Image(&'a str),
 }
 
 /// A part of a message with the user role.

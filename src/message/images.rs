@@ -9,7 +9,7 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Message, ReturnPart, UserPart};
+use super::{Message, Piece, ReturnPart, UserPart};
 use crate::stdx::image::{Fault, Size, look};
 
 /// Characters that end a sentence rather than a file name.
@@ -163,29 +163,24 @@ pub fn count(parts: &[UserPart]) -> usize {
 
 /// Returns the message with each image replaced by a note that it is missing; `None` without images.
 pub fn left_out(message: &Message) -> Option<Message> {
-    const WORDS: &str = "[an image was left out here: this model sees none]";
-    let has_images = match message {
-        Message::User { parts } => count(parts) > 0,
-        Message::ToolReturns { returns } => {
-            let mut content = returns.iter().flat_map(|returned| &returned.content);
-            content.any(|part| matches!(part, ReturnPart::Image { .. }))
-        }
-        Message::Assistant(_) => false,
-    };
-    if !has_images {
-        return None;
-    }
+    without(message, "[an image was left out here: this model sees none]", || true)
+}
+
+/// Returns the message with `words` in place of each image for which `drops` is true, which is asked in order;
+/// `None` without images.
+pub fn without(message: &Message, words: &str, mut drops: impl FnMut() -> bool) -> Option<Message> {
+    message.pieces().find(|piece| matches!(piece, Piece::Image(_)))?;
     let mut message = message.clone();
     match &mut message {
         Message::User { parts } => {
-            for part in parts.iter_mut().filter(|part| matches!(part, UserPart::Image { .. })) {
-                *part = UserPart::Text { text: WORDS.to_owned() };
+            for part in parts.iter_mut().filter(|part| matches!(part, UserPart::Image { .. }) && drops()) {
+                *part = UserPart::Text { text: words.to_owned() };
             }
         }
         Message::ToolReturns { returns } => {
             let content = returns.iter_mut().flat_map(|returned| &mut returned.content);
-            for part in content.filter(|part| matches!(part, ReturnPart::Image { .. })) {
-                *part = ReturnPart::Text { text: WORDS.to_owned() };
+            for part in content.filter(|part| matches!(part, ReturnPart::Image { .. }) && drops()) {
+                *part = ReturnPart::Text { text: words.to_owned() };
             }
         }
         Message::Assistant(_) => {}

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::decoder::string;
 use super::retry_words::asked_wait;
 use super::{ErrorClass, ProviderError, RetryHeaders};
 
@@ -92,21 +93,21 @@ impl ErrorBody {
     fn fields(value: &Value) -> Self {
         let number = |key: &str| value.get(key).and_then(Value::as_u64).and_then(|n| u16::try_from(n).ok());
         Self {
-            message: text(value, "message"),
-            code: text(value, "code"),
+            message: string(value, "message"),
+            code: string(value, "code"),
             // Google puts a word in the field where others put the number.
-            kind: text(value, "type")
+            kind: string(value, "type")
                 .filter(|kind| kind != "error")
-                .or_else(|| text(value, "status").filter(|word| is_shouted(word))),
+                .or_else(|| string(value, "status").filter(|word| is_shouted(word))),
             status: [number("code"), number("status"), number("type")]
                 .into_iter()
                 .flatten()
                 .find(|status| (400..600).contains(status)),
-            request_id: text(value, "request_id"),
+            request_id: string(value, "request_id"),
             named: google::class(value),
             detail_code: detail_code(value),
             wait: None,
-            failed_generation: text(value, "failed_generation"),
+            failed_generation: string(value, "failed_generation"),
         }
     }
 
@@ -142,15 +143,11 @@ impl ErrorBody {
 
 /// Returns a nested code that is more precise than the error object's own.
 fn detail_code(value: &Value) -> Option<String> {
-    let spent = value.get("details").and_then(|details| text(details, "error_code"));
+    let spent = value.get("details").and_then(|details| string(details, "error_code"));
     let unnamed = value.get("code").is_none_or(Value::is_null);
-    let azure = value.get("innererror").filter(|_| unnamed).and_then(|inner| text(inner, "code"));
+    let azure = value.get("innererror").filter(|_| unnamed).and_then(|inner| string(inner, "code"));
     let flagged = value.get("metadata").is_some_and(|metadata| metadata.get("flagged_input").is_some());
     spent.or(azure).or_else(|| flagged.then(|| "moderation_blocked".to_owned()))
-}
-
-fn text(value: &Value, key: &str) -> Option<String> {
-    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 /// Reads `detail`: a string, or a list of `{msg}` (FastAPI servers).
@@ -161,7 +158,7 @@ fn detail(value: &Value) -> Option<String> {
             let lines: Vec<String> = items
                 .iter()
                 .map(|item| {
-                    text(item, "msg")
+                    string(item, "msg")
                         .unwrap_or_else(|| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
                 })
                 .collect();

@@ -7,10 +7,13 @@
 //! anything else is an event stream. A JSON body is one reply ([`Protocol::whole`]) or, on wires that stream
 //! JSON, one event per item.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::reply::{MOST_HELD, ReplyBuilder};
-use super::{ErrorClass, ProviderError, Seen, StreamDecoder, StreamEvent, classify};
+use super::{ErrorClass, ProviderError, RetryHeaders, Seen, StreamDecoder, StreamEvent, classify};
+use crate::message::{Usage, Usd};
 use crate::stdx::json_items::JsonItems;
 use crate::stdx::sse::{SseItem, SseReader};
 
@@ -41,13 +44,11 @@ pub trait Protocol: Clone + PartialEq + Send + 'static {
     /// The meaning of a JSON body without event framing.
     const JSON: JsonBody = JsonBody::Reply;
 
-    /// Handles one event's data.
-    fn event(&mut self, data: &Value) -> Result<(), ProviderError>;
+    /// Returns the state before the reply to a request for `model`.
+    fn new(model: &str) -> Self;
 
-    /// Like `event`, but takes ownership of the value, for wires that keep large parts of it.
-    fn own_event(&mut self, data: Value) -> Result<(), ProviderError> {
-        self.event(&data)
-    }
+    /// Handles one event's data.
+    fn event(&mut self, data: Value) -> Result<(), ProviderError>;
 
     /// Handles `[DONE]`, which proxies send on any wire.
     fn done_sentinel(&mut self) -> Result<(), ProviderError> {
@@ -59,8 +60,17 @@ pub trait Protocol: Clone + PartialEq + Send + 'static {
         Err(truncated("the connection ended before the reply was complete"))
     }
 
-    /// Handles a reply that came as one JSON value. The value is not an error object.
-    fn whole(&mut self, body: &Value) -> Result<(), ProviderError>;
+    /// Handles a reply that came as one JSON value, on wires where that is [`JsonBody::Reply`]. The value is not
+    /// an error object.
+    fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
+        self.event(body)?;
+        self.end()
+    }
+
+    /// Classifies a reply with a failure status.
+    fn classify(status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
+        classify::classify_reply(status, headers, body)
+    }
 
     /// Returns the builder of the reply's events.
     fn reply(&mut self) -> &mut ReplyBuilder;
@@ -91,10 +101,6 @@ enum Framing {
 }
 
 impl<P: Protocol> Decoder<P> {
-    pub fn new(protocol: P) -> Self {
-        Self { framing: Framing::Unknown(Vec::new()), protocol, length: 0, head: Some(Vec::new()) }
-    }
-
     /// Chooses the framing at the body's first significant byte, and passes the bytes to it.
     fn frame(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
         match &mut self.framing {
@@ -177,7 +183,7 @@ impl<P: Protocol> Decoder<P> {
             _ => {}
         }
         match serde_json::from_str::<Value>(data) {
-            Ok(value) => self.protocol.own_event(value),
+            Ok(value) => self.protocol.event(value),
             Err(_) if event == Some("error") => Err(error_text(data)),
             Err(_) => {
                 Err(malformed(format!("the server sent an event that is not valid JSON: {}", quoted(data))))
@@ -197,7 +203,7 @@ impl<P: Protocol> Decoder<P> {
         if is_error(&value) {
             return Err(classify::classify_value(&value));
         }
-        self.protocol.whole(&value)
+        self.protocol.whole(value)
     }
 
     fn is_finished(&mut self) -> bool {
@@ -269,6 +275,15 @@ impl<P: Protocol> Decoder<P> {
 }
 
 impl<P: Protocol> StreamDecoder for Decoder<P> {
+    fn new(model: &str) -> Self {
+        let framing = Framing::Unknown(Vec::new());
+        Self { framing, protocol: P::new(model), length: 0, head: Some(Vec::new()) }
+    }
+
+    fn classify(status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
+        P::classify(status, headers, body)
+    }
+
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         self.collect(out, |decoder| decoder.read(bytes))
     }
@@ -339,31 +354,61 @@ pub fn text_of<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// Returns a copy of a string field; `None` where it is missing or empty.
+pub fn string(value: &Value, name: &str) -> Option<String> {
+    Some(text_of(value, name)).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// Returns JSON as text, from a value that may be this text or the JSON itself; empty where there is none.
+pub fn json_text(value: Option<&Value>) -> Cow<'_, str> {
+    match value {
+        None | Some(Value::Null) => Cow::Borrowed(""),
+        Some(Value::String(text)) => Cow::Borrowed(text),
+        Some(other) => Cow::Owned(other.to_string()),
+    }
+}
+
+/// Reads token counts in the form of OpenAI's protocols, which differ in the names for input and output: input
+/// includes caches, output includes reasoning.
+pub fn openai_usage(told: &Value, input: &str, output: &str) -> Usage {
+    let count = |path: String| told.pointer(&path).and_then(Value::as_u64);
+    Usage {
+        input: count(format!("/{input}")),
+        output: count(format!("/{output}")),
+        cached_input: count(format!("/{input}_details/cached_tokens")),
+        cache_write: count(format!("/{input}_details/cache_write_tokens")),
+        reasoning: count(format!("/{output}_details/reasoning_tokens")),
+        // OpenRouter reports the cost in dollars.
+        cost: told.get("cost").and_then(Value::as_f64).and_then(Usd::from_dollars),
+    }
+}
+
 fn error_text(text: &str) -> ProviderError {
     let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
     classify::classify_value(&value)
 }
 
-/// The name of Chat Completions in error messages.
+/// The names of protocols in error messages.
 pub const CHAT: &str = "Chat Completions";
+pub const MESSAGES: &str = "Anthropic Messages";
+pub const RESPONSES: &str = "OpenAI Responses";
 
 /// Errs where `value` comes from a known protocol other than `wanted`; the error names both. Other values
 /// pass.
 pub fn refuse_other_wires(value: &Value, wanted: &str) -> Result<(), ProviderError> {
-    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
-    let spoken = if value.get("choices").is_some() {
-        CHAT
-    } else if kind.starts_with("response.") {
-        "OpenAI Responses"
-    } else if kind == "message_start" || kind == "message" {
-        "Anthropic Messages"
-    } else {
-        return Ok(());
-    };
-    if spoken == wanted {
-        return Ok(());
-    }
+    let Some(spoken) = other_wire(value, wanted) else { return Ok(()) };
     Err(malformed(format!("the server speaks {spoken}, not {wanted}; check the base URL")))
+}
+
+/// Returns the protocol that `value` comes from, if it is a known one other than `wanted`.
+pub fn other_wire(value: &Value, wanted: &str) -> Option<&'static str> {
+    let spoken = match text_of(value, "type") {
+        _ if value.get("choices").is_some() => CHAT,
+        "message_start" | "message" => MESSAGES,
+        kind if kind.starts_with("response.") => RESPONSES,
+        _ => return None,
+    };
+    (spoken != wanted).then_some(spoken)
 }
 
 pub fn malformed(message: impl Into<String>) -> ProviderError {

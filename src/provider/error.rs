@@ -119,11 +119,9 @@ impl ProviderError {
 
     /// Returns the reaction to this failure (architecture: provider failures are values).
     pub fn recovery(&self) -> Recovery {
-        let (_, by_class, ..) = self.class.row();
-        match (self.should_retry, by_class) {
+        match (self.should_retry, self.class.facts().recovery) {
             (Some(false), Recovery::Backoff(_) | Recovery::Once) => Recovery::Abort,
-            (Some(true), Recovery::Abort) => bounded(self.retry_after),
-            (_, Recovery::Backoff(_)) => bounded(self.retry_after),
+            (Some(true), Recovery::Abort) | (_, Recovery::Backoff(_)) => bounded(self.retry_after),
             (_, Recovery::Once) if is_too_long(self.retry_after) => Recovery::Abort,
             (_, other) => other,
         }
@@ -132,15 +130,15 @@ impl ProviderError {
     /// Returns whether another model may take over after this failure. Failover never hides wrong settings
     /// (key, model, address), and content that one provider's filter refused is not sent to another provider.
     pub fn fallback(&self) -> Fallback {
-        self.class.row().2
+        self.class.facts().fallback
     }
 
     /// Describes the failure in one sentence without its full stop. A provider's message alone may be
     /// unclear, so the class precedes it.
     pub fn told(&self) -> String {
-        let ((words, _, _, is_ours), said) = (self.class.row(), self.to_string());
-        let names_it = is_ours || said.to_lowercase().starts_with(words);
-        if names_it { said } else { format!("{words}: {said}") }
+        let ClassFacts { words, is_ours, .. } = self.class.facts();
+        let said = self.to_string();
+        if is_ours || said.to_lowercase().starts_with(words) { said } else { format!("{words}: {said}") }
     }
 
     /// Returns what the user can do about it, in a sentence or two.
@@ -215,37 +213,47 @@ impl ProviderError {
     }
 }
 
+/// What is known about a class of failures.
+struct ClassFacts {
+    /// The failure in a few words.
+    words: &'static str,
+    /// Its messages are our own: they say what failed.
+    is_ours: bool,
+    /// Without the wait that a server may ask for.
+    recovery: Recovery,
+    fallback: Fallback,
+}
+
 impl ErrorClass {
-    /// Describes the failure in a few words.
-    pub fn words(self) -> &'static str {
-        self.row().0
+    fn facts(self) -> ClassFacts {
+        use Fallback::{AfterOneRetry, AfterRetries, Never};
+        use Recovery::{Abort, Backoff, Compact, Once, Reflect};
+        let facts = |words, is_ours, recovery, fallback| ClassFacts { words, is_ours, recovery, fallback };
+        match self {
+            Self::BadRequest => facts("the request was refused", false, Reflect, Never),
+            Self::Auth => facts("the key was refused", false, Abort, Never),
+            Self::Billing => facts("the account has no credit left", false, Abort, AfterRetries),
+            Self::Permission => facts("not permitted", false, Abort, Never),
+            Self::NotFound => facts("no such model or endpoint", false, Abort, Never),
+            Self::Quota => facts("the quota is used up", false, Abort, AfterRetries),
+            Self::RateLimited => facts("rate limited", false, Backoff(None), AfterRetries),
+            Self::Overloaded => facts("the service is overloaded", false, Backoff(None), AfterOneRetry),
+            Self::Server => facts("the service failed", false, Backoff(None), AfterRetries),
+            Self::Network => facts("connection failed", true, Backoff(None), AfterRetries),
+            Self::Tls => facts("no trusted connection", true, Abort, Never),
+            Self::Proxy => facts("the proxy refused", true, Abort, Never),
+            Self::Idle => facts("no data received", true, Backoff(None), AfterRetries),
+            Self::Truncated => facts("the reply was cut off", true, Backoff(None), AfterRetries),
+            Self::ContextOverflow => facts("too long for the model", false, Compact, Never),
+            Self::Filtered => facts("the provider's filter refused it", false, Abort, Never),
+            Self::Malformed => facts("invalid response from the server", true, Backoff(None), AfterRetries),
+            Self::BadReply => facts("the model's reply was unusable", false, Once, AfterRetries),
+        }
     }
 
-    /// Returns the words for the class, what follows by itself, when another model takes over, and whether the messages
-    /// of the class are our own, which name it.
-    fn row(self) -> (&'static str, Recovery, Fallback, bool) {
-        use self::Fallback::{AfterOneRetry, AfterRetries, Never};
-        use self::Recovery::{Abort, Backoff, Compact, Once, Reflect};
-        match self {
-            Self::BadRequest => ("the request was refused", Reflect, Never, false),
-            Self::Auth => ("the key was refused", Abort, Never, false),
-            Self::Billing => ("the account has no credit left", Abort, AfterRetries, false),
-            Self::Permission => ("not permitted", Abort, Never, false),
-            Self::NotFound => ("no such model or endpoint", Abort, Never, false),
-            Self::Quota => ("the quota is used up", Abort, AfterRetries, false),
-            Self::RateLimited => ("rate limited", Backoff(None), AfterRetries, false),
-            Self::Overloaded => ("the service is overloaded", Backoff(None), AfterOneRetry, false),
-            Self::Server => ("the service failed", Backoff(None), AfterRetries, false),
-            Self::Network => ("connection failed", Backoff(None), AfterRetries, true),
-            Self::Tls => ("no trusted connection", Abort, Never, true),
-            Self::Proxy => ("the proxy refused", Abort, Never, true),
-            Self::Idle => ("no data received", Backoff(None), AfterRetries, true),
-            Self::Truncated => ("the reply was cut off", Backoff(None), AfterRetries, true),
-            Self::ContextOverflow => ("too long for the model", Compact, Never, false),
-            Self::Filtered => ("the provider's filter refused it", Abort, Never, false),
-            Self::Malformed => ("invalid response from the server", Backoff(None), AfterRetries, true),
-            Self::BadReply => ("the model's reply was unusable", Once, AfterRetries, false),
-        }
+    /// Describes the failure in a few words.
+    pub fn words(self) -> &'static str {
+        self.facts().words
     }
 }
 

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::wire_text::{self, IdShape, WireIds, bad_request, clean};
 use super::{ModelRequest, ProviderError};
@@ -50,7 +50,7 @@ pub trait MessageForm {
     }
 
     /// Returns an assistant message without its calls.
-    fn assistant(&self, reply: &AssistantMessage, text: &str, has_calls: bool) -> Map<String, Value>;
+    fn assistant(&self, reply: &AssistantMessage, text: &str, has_calls: bool) -> Value;
 
     /// Returns a tool call; `own` is the data of this wire and model that came with it.
     fn call(&self, call: &ToolCall, id: &str, own: Option<&Value>) -> Value;
@@ -133,9 +133,9 @@ impl<'a, F: MessageForm> MessageList<'a, F> {
         self.flush_user();
         let mut message = self.form.assistant(reply, &clean(&text), !calls.is_empty());
         if !calls.is_empty() {
-            message.insert("tool_calls".to_owned(), Value::Array(calls));
+            message["tool_calls"] = Value::Array(calls);
         }
-        self.messages.push(Value::Object(message));
+        self.messages.push(message);
     }
 
     fn returns(&mut self, returns: &'a [ToolReturn]) -> Result<(), ProviderError> {

@@ -220,17 +220,18 @@ pub enum StartKind {
 pub trait WireCodec: Send + Sync + 'static {
     type Decoder: StreamDecoder;
 
-    /// The codec's name, which [`Opaque::wire`] stores.
-    fn wire(&self) -> &'static str;
-
     /// Encodes the request. Errs with [`ErrorClass::BadRequest`] where this wire cannot express it.
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError>;
 
     /// Returns a new decoder for the reply to a request for `model`.
-    fn decoder(&self, model: &str) -> Self::Decoder;
+    fn decoder(&self, model: &str) -> Self::Decoder {
+        Self::Decoder::new(model)
+    }
 
     /// Classifies a reply with a failure status. `body` may be of any content type and may be truncated.
-    fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError;
+    fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
+        Self::Decoder::classify(status, headers, body)
+    }
 
     /// Returns one or two sentences for the user about how the service handled `request`, judged by the
     /// reported usage. Most services refuse what they cannot process, so their codecs return `None`. Equal
@@ -242,6 +243,12 @@ pub trait WireCodec: Send + Sync + 'static {
 
 /// Turns the bytes of one reply into stream events. Uses no socket and no clock; its memory is bounded.
 pub trait StreamDecoder: Send + 'static {
+    /// Creates a decoder for the reply to a request for `model`.
+    fn new(model: &str) -> Self;
+
+    /// Classifies a reply with a failure status, which is not fed.
+    fn classify(status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError;
+
     /// Takes the next bytes, split at any position, and appends the completed events to `out`. Also takes a
     /// whole JSON body in place of a stream, whatever its content type. After an error the decoder must not
     /// be used again.
@@ -274,6 +281,12 @@ pub struct HttpRequest {
     /// Headers in addition to the transport's; the HTTP layer adds the key.
     pub headers: Vec<(String, String)>,
     pub body: Bytes,
+}
+
+impl HttpRequest {
+    pub fn new(path: impl Into<String>, body: Vec<u8>) -> Self {
+        Self { path: path.into(), headers: Vec::new(), body: body.into() }
+    }
 }
 
 /// The retry information in a failed reply's headers. Read on failures only, because Anthropic sends

@@ -122,9 +122,12 @@ fn preamble_bytes(system: &str, tools: &[ToolSchema]) -> usize {
 
 /// Returns the bytes of text, or the equivalent for other content.
 fn text_bytes(message: &Message) -> usize {
-    message.weight(|piece| match piece {
-        Piece::Said(text) | Piece::Thought(text) => text.len(),
+    let bytes = message.pieces().map(|piece| match piece {
+        Piece::Prompt(text) | Piece::Note(_, text) | Piece::Output(text) => text.len(),
+        Piece::Answer(text) | Piece::Thought(text) => text.len(),
         Piece::Call(call) => json_bytes(&call.args),
-        Piece::Image => BYTES_PER_IMAGE,
-    })
+        Piece::Image(_) => BYTES_PER_IMAGE,
+        Piece::Native => 0,
+    });
+    bytes.sum()
 }

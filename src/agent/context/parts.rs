@@ -1,7 +1,7 @@
 //! Where the tokens of a request go, by part. Pure.
 
 use super::{BYTES_PER_IMAGE, BYTES_PER_TOKEN, json_bytes, preamble_bytes};
-use crate::message::{Message, NoteKind, PartKind, ReturnPart, UserPart};
+use crate::message::{Message, NoteKind, Piece};
 use crate::provider::ModelRequest;
 
 /// One part of a request.
@@ -28,35 +28,16 @@ const NAMES: [&str; 9] = [
 #[must_use]
 pub fn parts(request: &ModelRequest) -> Vec<ContextPart> {
     let [mut summary, mut prompts, mut notes, mut answers, mut calls, mut outputs, mut images] = [0; 7];
-    for message in request.conversation() {
-        match message {
-            Message::User { parts } => {
-                for part in parts {
-                    match part {
-                        UserPart::Text { text } => prompts += text.len(),
-                        UserPart::Image { .. } => images += BYTES_PER_IMAGE,
-                        UserPart::Note { kind: NoteKind::Summary, text } => summary += text.len(),
-                        UserPart::Note { text, .. } => notes += text.len(),
-                    }
-                }
-            }
-            Message::Assistant(reply) => {
-                for part in &reply.parts {
-                    match &part.kind {
-                        PartKind::Text { text } | PartKind::Thinking { text } => answers += text.len(),
-                        PartKind::ToolCall(call) => calls += json_bytes(&call.args),
-                        PartKind::Native => {}
-                    }
-                }
-            }
-            Message::ToolReturns { returns } => {
-                for part in returns.iter().flat_map(|one| &one.content) {
-                    match part {
-                        ReturnPart::Text { text } => outputs += text.len(),
-                        ReturnPart::Image { .. } => images += BYTES_PER_IMAGE,
-                    }
-                }
-            }
+    for piece in request.conversation().flat_map(Message::pieces) {
+        match piece {
+            Piece::Prompt(text) => prompts += text.len(),
+            Piece::Note(NoteKind::Summary, text) => summary += text.len(),
+            Piece::Note(_, text) => notes += text.len(),
+            Piece::Answer(text) | Piece::Thought(text) => answers += text.len(),
+            Piece::Call(call) => calls += json_bytes(&call.args),
+            Piece::Output(text) => outputs += text.len(),
+            Piece::Image(_) => images += BYTES_PER_IMAGE,
+            Piece::Native => {}
         }
     }
     let system = request.system.len();

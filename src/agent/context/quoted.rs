@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::history::History;
-use crate::message::{Message, PartKind, ReturnPart, ToolReturn, UserPart};
+use crate::message::{Message, Piece, ReturnPart, ToolReturn};
 use crate::stdx::text::head_tail;
 
 /// Maximum bytes of one text of a user or a model.
@@ -23,34 +23,23 @@ pub(super) fn quoted(history: &History, kept: usize, most: usize) -> String {
     let mut text = String::new();
     for (at, (_, message)) in history.entries().iter().take(kept).enumerate() {
         let number = at + 1;
-        match &**message {
-            Message::User { parts } => {
-                for part in parts {
-                    match part {
-                        UserPart::Text { text: said } => quote(&mut text, number, "user", said, SAID),
-                        UserPart::Note { text: said, .. } => {
-                            quote(&mut text, number, "the program", said, SAID * 2);
-                        }
-                        UserPart::Image { .. } => quote(&mut text, number, "user", "[an image]", SAID),
-                    }
-                }
+        if let Message::ToolReturns { returns } = &**message {
+            for one in returns {
+                quote(&mut text, number, "result", &result(one), OUTPUT);
             }
-            Message::Assistant(reply) => {
-                for part in &reply.parts {
-                    match &part.kind {
-                        PartKind::Text { text: said } => quote(&mut text, number, "assistant", said, SAID),
-                        PartKind::ToolCall(call) => {
-                            let said = format!("{} {}", call.name, call.args);
-                            quote(&mut text, number, "assistant calls", &said, OUTPUT);
-                        }
-                        PartKind::Thinking { .. } | PartKind::Native => {}
-                    }
+            continue;
+        }
+        for piece in message.pieces() {
+            match piece {
+                Piece::Prompt(said) => quote(&mut text, number, "user", said, SAID),
+                Piece::Note(_, said) => quote(&mut text, number, "the program", said, SAID * 2),
+                Piece::Image(_) => quote(&mut text, number, "user", "[an image]", SAID),
+                Piece::Answer(said) => quote(&mut text, number, "assistant", said, SAID),
+                Piece::Call(call) => {
+                    let said = format!("{} {}", call.name, call.args);
+                    quote(&mut text, number, "assistant calls", &said, OUTPUT);
                 }
-            }
-            Message::ToolReturns { returns } => {
-                for one in returns {
-                    quote(&mut text, number, "result", &result(one), OUTPUT);
-                }
+                Piece::Thought(_) | Piece::Native | Piece::Output(_) => {}
             }
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Message, NoteKind, ReturnPart, UserPart};
+use crate::message::{Message, NoteKind, Piece, ReturnPart, images};
 use crate::stdx::text::{grouped, head_tail};
 
 /// The newest messages whose tool outputs are never trimmed.
@@ -178,34 +178,15 @@ fn without_old_images(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
     let images: usize = messages.iter().map(|message| count_images(message)).sum();
     let mut left = images.saturating_sub(IMAGES).div_ceil(IMAGE_STEP) * IMAGE_STEP;
     let drop_old = |message: Arc<Message>| {
-        let here = count_images(&message);
-        if left == 0 || here == 0 {
+        if left == 0 {
             return message;
         }
-        let mut drop_one = || {
+        let drop_one = || {
             let drops = left > 0;
             left -= usize::from(drops);
             drops
         };
-        Arc::new(match Message::clone(&message) {
-            Message::User { mut parts } => {
-                for part in &mut parts {
-                    if matches!(part, UserPart::Image { .. }) && drop_one() {
-                        *part = UserPart::Text { text: DROPPED.to_owned() };
-                    }
-                }
-                Message::User { parts }
-            }
-            Message::ToolReturns { mut returns } => {
-                for part in returns.iter_mut().flat_map(|one| &mut one.content) {
-                    if matches!(part, ReturnPart::Image { .. }) && drop_one() {
-                        *part = ReturnPart::Text { text: DROPPED.to_owned() };
-                    }
-                }
-                Message::ToolReturns { returns }
-            }
-            reply @ Message::Assistant(_) => reply,
-        })
+        images::without(&message, DROPPED, drop_one).map_or(message, Arc::new)
     };
     messages.into_iter().map(drop_old).collect()
 }
@@ -213,14 +194,7 @@ fn without_old_images(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
 const DROPPED: &str = "[an older image is left out]";
 
 fn count_images(message: &Message) -> usize {
-    match message {
-        Message::User { parts } => parts.iter().filter(|part| matches!(part, UserPart::Image { .. })).count(),
-        Message::ToolReturns { returns } => {
-            let parts = returns.iter().flat_map(|one| &one.content);
-            parts.filter(|part| matches!(part, ReturnPart::Image { .. })).count()
-        }
-        Message::Assistant(_) => 0,
-    }
+    message.pieces().filter(|piece| matches!(piece, Piece::Image(_))).count()
 }
 
 #[cfg(test)]
@@ -264,10 +238,13 @@ mod tests {
     }
 
     fn bytes(message: &Message) -> usize {
-        message.weight(|piece| match piece {
-            crate::message::Piece::Said(text) => text.len(),
+        let texts = message.pieces().map(|piece| match piece {
+            Piece::Prompt(text) | Piece::Note(_, text) | Piece::Answer(text) | Piece::Output(text) => {
+                text.len()
+            }
             _ => 0,
-        })
+        });
+        texts.sum()
     }
 
     #[test]

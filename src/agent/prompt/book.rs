@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use super::steering::{Steering, Tier};
 use super::template::{TemplateError, render};
-use crate::agent::context::text_tokens;
 use crate::stdx::names::names;
 
 /// A built-in aspect: how the model behaves in one respect.
@@ -59,36 +58,32 @@ pub struct Personality {
     style: &'static str,
 }
 
+const fn personality(
+    name: &'static str,
+    character: Option<&'static str>,
+    style: &'static str,
+) -> Personality {
+    Personality { name, character, style }
+}
+
 /// The personality if none is set.
 pub const DEFAULT_PERSONALITY: &str = "finch";
 
 /// The built-in personalities.
 pub const PERSONALITIES: [Personality; 5] = [
-    Personality {
-        name: DEFAULT_PERSONALITY,
-        character: Some(include_str!("../../../prompts/personalities/finch/character.md")),
-        style: include_str!("../../../prompts/personalities/finch/style.md"),
-    },
-    Personality {
-        name: "jeff",
-        character: Some(include_str!("../../../prompts/personalities/jeff/character.md")),
-        style: include_str!("../../../prompts/personalities/jeff/style.md"),
-    },
-    Personality {
-        name: "friendly",
-        character: None,
-        style: include_str!("../../../prompts/personalities/friendly/style.md"),
-    },
-    Personality {
-        name: "terse",
-        character: None,
-        style: include_str!("../../../prompts/personalities/terse/style.md"),
-    },
-    Personality {
-        name: "inquisitive",
-        character: None,
-        style: include_str!("../../../prompts/personalities/inquisitive/style.md"),
-    },
+    personality(
+        DEFAULT_PERSONALITY,
+        Some(include_str!("../../../prompts/personalities/finch/character.md")),
+        include_str!("../../../prompts/personalities/finch/style.md"),
+    ),
+    personality(
+        "jeff",
+        Some(include_str!("../../../prompts/personalities/jeff/character.md")),
+        include_str!("../../../prompts/personalities/jeff/style.md"),
+    ),
+    personality("friendly", None, include_str!("../../../prompts/personalities/friendly/style.md")),
+    personality("terse", None, include_str!("../../../prompts/personalities/terse/style.md")),
+    personality("inquisitive", None, include_str!("../../../prompts/personalities/inquisitive/style.md")),
 ];
 
 impl Personality {
@@ -133,13 +128,6 @@ pub struct Section {
     /// As it is sent.
     pub text: String,
     pub source: SectionSource,
-}
-
-impl Section {
-    /// Estimates its tokens.
-    pub fn tokens(&self) -> u64 {
-        text_tokens(&self.text)
-    }
 }
 
 /// The values that templates know: the folder of the session and the name of the personality.
@@ -259,6 +247,7 @@ impl PromptBook {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::context::text_tokens;
 
     fn names(steering: Option<&Steering>, personality: &str) -> Vec<String> {
         let book = PromptBook {
@@ -304,7 +293,7 @@ mod tests {
         let book = PromptBook::builtin(Path::new("/w {{ x }}"), DEFAULT_PERSONALITY);
         let identity = &book.sections(None)[0];
         assert!(identity.text.contains("You work in the folder /w {{ x }}."), "{}", identity.text);
-        assert!(identity.tokens() > 50);
+        assert!(text_tokens(&identity.text) > 50);
     }
 
     #[test]

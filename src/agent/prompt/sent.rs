@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Preamble;
 use super::shown::{PromptPart, PromptPlace, prefix};
-use crate::agent::context::{LeftOut, TOKENS_PER_IMAGE, ViewLimits, text_tokens};
+use crate::agent::context::{LeftOut, TOKENS_PER_IMAGE, ViewLimits};
 use crate::agent::driver::ActiveModel;
 use crate::history::{History, Record};
-use crate::message::{Message, NoteKind, PartKind, ReturnPart, UserPart};
+use crate::message::{Message, NoteKind, Piece, UserPart};
 use crate::provider::RequestKind;
 
 /// The [`Record::State`] key for what precedes the conversation in the requests that follow.
@@ -174,45 +174,22 @@ fn reason(left_out: LeftOut, limits: ViewLimits) -> String {
 
 /// Returns the parts of a message, which has this number in its request.
 fn said(number: usize, message: &Message) -> Vec<PromptPart> {
-    let text = |name: &str, text: String| PromptPart {
-        name: name.to_owned(),
-        place: PromptPlace::Conversation,
-        source: format!("message {number}"),
-        tokens: text_tokens(&text),
-        text,
+    let text = |name: &str, text: String| {
+        PromptPart::new(name, PromptPlace::Conversation, format!("message {number}"), text)
     };
-    let image = |media_type: &str| PromptPart {
-        tokens: TOKENS_PER_IMAGE as u64,
-        ..text("image", format!("[image: {media_type}]"))
-    };
-    match message {
-        Message::User { parts } => parts
-            .iter()
-            .map(|one| match one {
-                UserPart::Text { text: said } => text("user", said.clone()),
-                UserPart::Image { media_type, .. } => image(media_type),
-                UserPart::Note { kind, text } => part((kind, text)),
-            })
-            .collect(),
-        Message::Assistant(reply) => reply
-            .parts
-            .iter()
-            .map(|one| match &one.kind {
-                PartKind::Text { text: said } => text("assistant", said.clone()),
-                PartKind::Thinking { text: thought } => text("thinking", thought.clone()),
-                PartKind::ToolCall(call) => text("call", format!("{} {}", call.name, call.args)),
-                PartKind::Native => text("native", "[in a form of the provider's own]".to_owned()),
-            })
-            .collect(),
-        Message::ToolReturns { returns } => returns
-            .iter()
-            .flat_map(|one| &one.content)
-            .map(|one| match one {
-                ReturnPart::Text { text: output } => text("tool output", output.clone()),
-                ReturnPart::Image { media_type, .. } => image(media_type),
-            })
-            .collect(),
-    }
+    let pieces = message.pieces().map(|piece| match piece {
+        Piece::Prompt(said) => text("user", said.to_owned()),
+        Piece::Note(kind, said) => part((kind, said)),
+        Piece::Answer(said) => text("assistant", said.to_owned()),
+        Piece::Thought(thought) => text("thinking", thought.to_owned()),
+        Piece::Call(call) => text("call", format!("{} {}", call.name, call.args)),
+        Piece::Native => text("native", "[in a form of the provider's own]".to_owned()),
+        Piece::Output(output) => text("tool output", output.to_owned()),
+        Piece::Image(media_type) => {
+            PromptPart { tokens: TOKENS_PER_IMAGE as u64, ..text("image", format!("[image: {media_type}]")) }
+        }
+    });
+    pieces.collect()
 }
 
 fn kept(record: &Record) -> Option<SentPrompt> {
@@ -220,18 +197,18 @@ fn kept(record: &Record) -> Option<SentPrompt> {
     if tool == KEY { serde_json::from_value(value.clone()).ok() } else { None }
 }
 
-fn notes(record: &Record) -> impl DoubleEndedIterator<Item = (&NoteKind, &String)> {
+fn notes(record: &Record) -> impl DoubleEndedIterator<Item = (&NoteKind, &str)> {
     let parts =
         if let Record::Said { message: Message::User { parts } } = record { parts.as_slice() } else { &[] };
     parts.iter().filter_map(|part| match part {
-        UserPart::Note { kind, text } => Some((kind, text)),
+        UserPart::Note { kind, text } => Some((kind, text.as_str())),
         UserPart::Text { .. } | UserPart::Image { .. } => None,
     })
 }
 
 const SITUATION: &str = "situation";
 
-fn part((kind, text): (&NoteKind, &String)) -> PromptPart {
+fn part((kind, text): (&NoteKind, &str)) -> PromptPart {
     let (name, source) = match kind {
         NoteKind::Situation => (SITUATION, "date, mode and sandbox of then".to_owned()),
         NoteKind::Memory { used, .. } => {
@@ -253,13 +230,7 @@ fn part((kind, text): (&NoteKind, &String)) -> PromptPart {
         | NoteKind::Summary
         | NoteKind::Undone => ("note", kind.label().unwrap_or_default().to_owned()),
     };
-    PromptPart {
-        name: name.to_owned(),
-        place: PromptPlace::Tail,
-        source,
-        tokens: text_tokens(text),
-        text: text.clone(),
-    }
+    PromptPart::new(name, PromptPlace::Tail, source, text.to_owned())
 }
 
 #[cfg(test)]

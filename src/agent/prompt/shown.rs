@@ -50,35 +50,30 @@ pub struct PromptPart {
     pub text: String,
 }
 
+impl PromptPart {
+    pub(super) fn new(name: &str, place: PromptPlace, source: String, text: String) -> Self {
+        Self { name: name.to_owned(), place, source, tokens: text_tokens(&text), text }
+    }
+}
+
 /// Returns the parts of the prompt that a model gets now, in order. Joined by an empty line, the texts of
 /// [`PromptPlace::Prefix`] are the system prompt.
 pub fn parts(preamble: &Preamble, model: &ActiveModel, situation: String) -> Vec<PromptPart> {
-    let now = PromptPart {
-        name: "situation".to_owned(),
-        place: PromptPlace::Tail,
-        source: "date, mode and sandbox of now".to_owned(),
-        tokens: text_tokens(&situation),
-        text: situation,
-    };
+    let source = "date, mode and sandbox of now".to_owned();
+    let now = PromptPart::new("situation", PromptPlace::Tail, source, situation);
     prefix(preamble, model).into_iter().chain([now]).collect()
 }
 
 /// Returns those of the prefix.
 pub(super) fn prefix(preamble: &Preamble, model: &ActiveModel) -> Vec<PromptPart> {
-    let section = |one: super::Section| PromptPart {
-        tokens: one.tokens(),
-        place: PromptPlace::Prefix,
-        source: one.source.to_string(),
-        name: one.name,
-        text: one.text,
+    let section = |one: super::Section| {
+        PromptPart::new(&one.name, PromptPlace::Prefix, one.source.to_string(), one.text)
     };
     let names: Vec<&str> = preamble.tools.iter().map(|tool: &ToolSchema| tool.name.as_str()).collect();
+    let source = "co tools describes them".to_owned();
     let tools = PromptPart {
-        name: "tools".to_owned(),
-        place: PromptPlace::Tools,
-        source: "co tools describes them".to_owned(),
         tokens: preamble_tokens("", &preamble.tools),
-        text: names.join(", "),
+        ..PromptPart::new("tools", PromptPlace::Tools, source, names.join(", "))
     };
     preamble.sections(model).into_iter().map(section).chain([tools]).collect()
 }

@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 use super::WIRE;
 use super::block::ContentBlock;
 use crate::message::{StopKind, StopReason, Usage};
-use crate::provider::decoder::{Protocol, field, is_error, malformed, truncated};
+use crate::provider::decoder::{
+    MESSAGES, Protocol, field, is_error, malformed, refuse_other_wires, string, truncated,
+};
 use crate::provider::reply::ReplyBuilder;
 use crate::provider::{ProviderError, Seen, classify};
 
@@ -36,12 +38,8 @@ struct StopFields {
 }
 
 impl MessagesProtocol {
-    pub fn new(model: &str) -> Self {
-        Self { reply: ReplyBuilder::new(WIRE, model), ..Self::default() }
-    }
-
     fn message_start(&mut self, message: &Value) -> Result<(), ProviderError> {
-        let id = text(message, "id");
+        let id = string(message, "id");
         if self.reply.is_started() {
             // Proxies repeat the start; a different message in mid-stream invalidates the reply so far.
             return match id == self.id || self.reply.parts() == 0 {
@@ -50,7 +48,7 @@ impl MessagesProtocol {
             };
         }
         self.id = id;
-        self.reply.start(text(message, "model").as_deref());
+        self.reply.start(string(message, "model").as_deref());
         self.add_usage(message);
         self.note_container(message);
         Ok(())
@@ -72,14 +70,14 @@ impl MessagesProtocol {
 
     fn message_delta(&mut self, event: &Value) {
         let delta = event.get("delta").unwrap_or(&Value::Null);
-        if let Some(reason) = text(delta, "stop_reason") {
+        if let Some(reason) = string(delta, "stop_reason") {
             self.stop.reason = Some(reason);
         }
-        if let Some(sequence) = text(delta, "stop_sequence") {
+        if let Some(sequence) = string(delta, "stop_sequence") {
             self.stop.sequence = Some(sequence);
         }
         if let Some(details) = delta.get("stop_details") {
-            self.stop.explanation = text(details, "explanation").or_else(|| text(details, "category"));
+            self.stop.explanation = string(details, "explanation").or_else(|| string(details, "category"));
         }
         self.note_container(delta);
         self.add_usage(event);
@@ -144,11 +142,18 @@ impl MessagesProtocol {
 }
 
 impl Protocol for MessagesProtocol {
-    fn event(&mut self, data: &Value) -> Result<(), ProviderError> {
-        self.own_event(data.clone())
+    fn new(model: &str) -> Self {
+        Self {
+            reply: ReplyBuilder::new(WIRE, model),
+            id: None,
+            blocks: BTreeMap::new(),
+            stop: StopFields::default(),
+            usage: Map::new(),
+            container: None,
+        }
     }
 
-    fn own_event(&mut self, mut data: Value) -> Result<(), ProviderError> {
+    fn event(&mut self, mut data: Value) -> Result<(), ProviderError> {
         if is_error(&data) {
             return Err(classify::classify_value(&data));
         }
@@ -169,21 +174,16 @@ impl Protocol for MessagesProtocol {
             Some("message_stop") if self.reply.is_started() => self.complete(),
             Some("message_stop") => return Err(truncated("the server ended its stream without a reply")),
             Some(_) => {}
-            None if data.get("choices").is_some() => {
-                return Err(malformed(
-                    "the server speaks Chat Completions, not Anthropic Messages; check the base URL",
-                ));
-            }
-            None => {}
+            None => refuse_other_wires(&data, MESSAGES)?,
         }
         Ok(())
     }
 
-    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
+    fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
         let Some(content) = body.get("content").and_then(Value::as_array) else {
             return Err(malformed("the server's response has no `content`: it is not an Anthropic message"));
         };
-        self.message_start(body)?;
+        self.message_start(&body)?;
         for (at, start) in (0u64..).zip(content) {
             self.start_block(at, start.clone())?;
             self.stop_block(at);
@@ -202,8 +202,4 @@ impl Protocol for MessagesProtocol {
         let stop = self.stop.reason.is_some().then(|| self.stop_reason());
         Seen { model: self.reply.model(), stop, usage: self.total() }
     }
-}
-
-fn text(value: &Value, key: &str) -> Option<String> {
-    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }

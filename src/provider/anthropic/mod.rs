@@ -11,7 +11,7 @@ mod thinking;
 
 pub use self::decode::MessagesProtocol;
 use super::decoder::Decoder;
-use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
+use super::{HttpRequest, ModelRequest, ProviderError, WireCodec};
 
 /// The codec's name, to which opaque data is bound.
 pub const WIRE: &str = "anthropic";
@@ -26,24 +26,9 @@ pub struct Anthropic;
 impl WireCodec for Anthropic {
     type Decoder = Decoder<MessagesProtocol>;
 
-    fn wire(&self) -> &'static str {
-        WIRE
-    }
-
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError> {
-        Ok(HttpRequest {
-            path: "/v1/messages".to_owned(),
-            headers: vec![("anthropic-version".to_owned(), VERSION.to_owned())],
-            body: encode::body(request)?.into(),
-        })
-    }
-
-    fn decoder(&self, model: &str) -> Self::Decoder {
-        Decoder::new(MessagesProtocol::new(model))
-    }
-
-    fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
-        classify::classify_reply(status, headers, body)
+        let headers = vec![("anthropic-version".to_owned(), VERSION.to_owned())];
+        Ok(HttpRequest { headers, ..HttpRequest::new("/v1/messages", encode::body(request)?) })
     }
 }
 

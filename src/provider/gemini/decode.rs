@@ -13,7 +13,7 @@ use super::partial_call::PartialCall;
 use super::signatures::{SIGNATURE, SignedText};
 use crate::message::Usage;
 use crate::provider::decoder::{
-    JsonBody, Protocol, is_error, malformed, refuse_other_wires, text_of, truncated,
+    JsonBody, Protocol, is_error, json_text, malformed, refuse_other_wires, text_of, truncated,
 };
 use crate::provider::reply::{ReplyBuilder, TextKind};
 use crate::provider::{ProviderError, Seen, classify};
@@ -35,10 +35,6 @@ pub struct GenerateProtocol {
 }
 
 impl GenerateProtocol {
-    pub fn new(model: &str) -> Self {
-        Self { reply: ReplyBuilder::new(WIRE, model), ..Self::default() }
-    }
-
     fn chunk(&mut self, chunk: &Value) -> Result<(), ProviderError> {
         let candidate = first_candidate(chunk);
         let model = chunk.get("modelVersion").and_then(Value::as_str).filter(|model| !model.is_empty());
@@ -138,12 +134,8 @@ impl GenerateProtocol {
             self.partial = Some(PartialCall::new(index, args));
             return self.more_arguments(call, more);
         }
-        match args {
-            None => self.reply.delta(index, "{}"),
-            // Gateways may send the arguments as a string.
-            Some(Value::String(text)) => self.reply.delta(index, text),
-            Some(args) => self.reply.delta(index, args.to_string()),
-        }
+        // Gateways may send the arguments as a string.
+        self.reply.delta(index, args.map_or("{}".into(), |args| json_text(Some(args))));
         Ok(())
     }
 
@@ -184,14 +176,26 @@ impl GenerateProtocol {
 impl Protocol for GenerateProtocol {
     const JSON: JsonBody = JsonBody::Events;
 
-    fn event(&mut self, data: &Value) -> Result<(), ProviderError> {
-        if is_error(data) {
-            return Err(classify::classify_value(data));
+    fn new(model: &str) -> Self {
+        Self {
+            reply: ReplyBuilder::new(WIRE, model),
+            fragments: SignedText::default(),
+            calls: Vec::new(),
+            partial: None,
+            ending: None,
+            usage: None,
+            foreign: false,
         }
-        if first_candidate(data).is_none() {
-            refuse_other_wires(data, "Gemini")?;
+    }
+
+    fn event(&mut self, data: Value) -> Result<(), ProviderError> {
+        if is_error(&data) {
+            return Err(classify::classify_value(&data));
         }
-        self.chunk(data)
+        if first_candidate(&data).is_none() {
+            refuse_other_wires(&data, "Gemini")?;
+        }
+        self.chunk(&data)
     }
 
     /// Not part of this protocol; translating proxies send it.
@@ -210,11 +214,6 @@ impl Protocol for GenerateProtocol {
             }
             None => Err(truncated("the connection ended before the reply was complete")),
         }
-    }
-
-    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
-        self.event(body)?;
-        self.end()
     }
 
     fn reply(&mut self) -> &mut ReplyBuilder {

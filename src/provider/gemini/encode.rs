@@ -73,12 +73,8 @@ fn generation_config(request: &ModelRequest) -> Body {
 }
 
 fn contents(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
-    let mut parts = ContentParts {
-        contents: AlternatingMessages::new("parts"),
-        calls: HashMap::new(),
-        request,
-        unsigned: if demands_signatures(&request.model) { Unsigned::Marked } else { Unsigned::Bare },
-    };
+    let mut parts =
+        ContentParts { contents: AlternatingMessages::new("parts"), calls: HashMap::new(), request };
     for message in request.conversation() {
         match message {
             Message::User { parts: said } => {
@@ -95,14 +91,6 @@ struct ContentParts<'a> {
     contents: AlternatingMessages,
     calls: HashMap<&'a CallId, SentCall<'a>>,
     request: &'a ModelRequest,
-    unsigned: Unsigned,
-}
-
-/// How to send a step's first call if it has no signature.
-#[derive(Clone, Copy, PartialEq)]
-enum Unsigned {
-    Bare,
-    Marked,
 }
 
 /// A call as sent: its return must use the same name and id.
@@ -118,7 +106,7 @@ impl<'a> ContentParts<'a> {
         for part in &reply.parts {
             self.part(part, &mut parts);
         }
-        if self.unsigned == Unsigned::Marked {
+        if demands_signatures(&self.request.model) {
             let first = parts.iter_mut().find(|part| part.get("functionCall").is_some());
             if let Some(first) = first.and_then(Value::as_object_mut) {
                 first.entry(SIGNATURE).or_insert_with(|| json!(NO_SIGNATURE));

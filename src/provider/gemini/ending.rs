@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::message::{StopKind, StopReason, Usage};
+use crate::provider::decoder::string;
 use crate::provider::{ErrorClass, ProviderError};
 
 /// The finish reasons by number, which Vertex sends where enums are requested as numbers.
@@ -46,16 +47,7 @@ const FILTERS: [&str; 7] =
 pub struct Ending {
     raw: String,
     message: Option<String>,
-    kind: EndingKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum EndingKind {
-    Stop,
-    MaxTokens,
-    Refusal,
-    BadReply,
-    Other,
+    kind: StopKind,
 }
 
 impl Ending {
@@ -75,13 +67,12 @@ impl Ending {
             _ => return None,
         };
         let kind = match raw.as_str() {
-            "STOP" => EndingKind::Stop,
-            "MAX_TOKENS" => EndingKind::MaxTokens,
-            word if BAD_REPLIES.contains(&word) => EndingKind::BadReply,
-            word if FILTERS.contains(&word) || word.starts_with("IMAGE_") => EndingKind::Refusal,
-            _ => EndingKind::Other,
+            "STOP" => StopKind::EndTurn,
+            "MAX_TOKENS" => StopKind::MaxTokens,
+            word if FILTERS.contains(&word) || word.starts_with("IMAGE_") => StopKind::Refusal,
+            _ => StopKind::Other,
         };
-        Some(Self { raw, message: text(candidate, "finishMessage"), kind })
+        Some(Self { raw, message: string(candidate, "finishMessage"), kind })
     }
 
     /// Reads the end from the feedback on a blocked prompt: such a reply has no candidate.
@@ -92,30 +83,26 @@ impl Ending {
             Value::Number(number) => number.to_string(),
             _ => return None,
         };
-        let message = text(feedback, "blockReasonMessage");
-        Some(Self { raw: format!("promptFeedback:{reason}"), message, kind: EndingKind::Refusal })
+        let message = string(feedback, "blockReasonMessage");
+        Some(Self { raw: format!("promptFeedback:{reason}"), message, kind: StopKind::Refusal })
     }
 
     /// Whether every call of the reply is complete: no other ending guarantees it.
     pub fn is_stop(&self) -> bool {
-        self.kind == EndingKind::Stop
+        self.kind == StopKind::EndTurn
     }
 
     /// Returns the stop reason. Calls in the reply take precedence, because this wire has no reason for them.
     pub fn reason(&self, calls: usize) -> StopReason {
-        let (kind, detail) = match self.kind {
-            EndingKind::Stop if calls > 0 => (StopKind::ToolUse, None),
-            EndingKind::Stop => (StopKind::EndTurn, None),
-            EndingKind::MaxTokens => (StopKind::MaxTokens, None),
-            EndingKind::Refusal => (StopKind::Refusal, self.message.clone()),
-            EndingKind::BadReply | EndingKind::Other => (StopKind::Other, self.message.clone()),
-        };
+        let kind = if self.is_stop() && calls > 0 { StopKind::ToolUse } else { self.kind };
+        let explained = matches!(kind, StopKind::Refusal | StopKind::Other);
+        let detail = self.message.clone().filter(|_| explained);
         StopReason { kind, raw: Some(self.raw.clone()), detail }
     }
 
     /// Returns the error for a reply that the service discarded.
     pub fn failure(&self) -> Option<ProviderError> {
-        if self.kind != EndingKind::BadReply {
+        if !BAD_REPLIES.contains(&self.raw.as_str()) {
             return None;
         }
         let unsaid = || format!("the service discarded the model's reply: {}", self.raw);
@@ -153,8 +140,4 @@ pub fn usage(told: &Value) -> Option<Usage> {
         reasoning: thought,
         cost: None,
     })
-}
-
-fn text(value: &Value, key: &str) -> Option<String> {
-    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }

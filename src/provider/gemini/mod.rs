@@ -16,7 +16,7 @@ mod thinking;
 
 pub use self::decode::GenerateProtocol;
 use super::decoder::Decoder;
-use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
+use super::{HttpRequest, ModelRequest, ProviderError, WireCodec};
 
 /// The codec's name, to which opaque data is bound.
 pub const WIRE: &str = "gemini";
@@ -31,21 +31,8 @@ pub struct Gemini;
 impl WireCodec for Gemini {
     type Decoder = Decoder<GenerateProtocol>;
 
-    fn wire(&self) -> &'static str {
-        WIRE
-    }
-
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError> {
-        let body = encode::body(request)?;
-        Ok(HttpRequest { path: request_path::of(&request.model), headers: Vec::new(), body: body.into() })
-    }
-
-    fn decoder(&self, model: &str) -> Self::Decoder {
-        Decoder::new(GenerateProtocol::new(model))
-    }
-
-    fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
-        classify::classify_reply(status, headers, body)
+        Ok(HttpRequest::new(request_path::of(&request.model), encode::body(request)?))
     }
 }
 

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::{WIRE, refused};
 use crate::message::{StopKind, StopReason, Usage};
-use crate::provider::decoder::{JsonBody, Protocol, is_error, refuse_other_wires, text_of};
+use crate::provider::decoder::{JsonBody, Protocol, is_error, json_text, refuse_other_wires, text_of};
 use crate::provider::reply::{ReplyBuilder, TextKind};
-use crate::provider::{ProviderError, Seen, classify};
+use crate::provider::{ProviderError, RetryHeaders, Seen, classify};
 
 /// The field for thinking, in replies and in requests.
 pub(super) const THINKING: &str = "thinking";
@@ -23,10 +23,6 @@ pub struct OllamaProtocol {
 }
 
 impl OllamaProtocol {
-    pub fn new(model: &str) -> Self {
-        Self { reply: ReplyBuilder::new(WIRE, model), stop: None, usage: Usage::default() }
-    }
-
     fn message(&mut self, message: &Value) {
         self.reply.text(TextKind::Thinking(Some(THINKING)), text_of(message, THINKING));
         self.reply.text(TextKind::Answer, text_of(message, "content"));
@@ -39,11 +35,7 @@ impl OllamaProtocol {
     fn call(&mut self, call: &Value) {
         let function = call.get("function").unwrap_or(&Value::Null);
         let index = self.reply.start_call(text_of(call, "id"), text_of(function, "name"));
-        match function.get("arguments") {
-            None | Some(Value::Null) => {}
-            Some(Value::String(arguments)) => self.reply.delta(index, arguments),
-            Some(arguments) => self.reply.delta(index, arguments.to_string()),
-        }
+        self.reply.delta(index, json_text(function.get("arguments")));
         self.reply.end_part(index, unknown_fields(call, function));
     }
 
@@ -70,28 +62,33 @@ impl OllamaProtocol {
 impl Protocol for OllamaProtocol {
     const JSON: JsonBody = JsonBody::Events;
 
-    fn event(&mut self, data: &Value) -> Result<(), ProviderError> {
-        if is_error(data) {
-            return Err(refused::explained(classify::classify_value(data), data));
+    fn new(model: &str) -> Self {
+        Self { reply: ReplyBuilder::new(WIRE, model), stop: None, usage: Usage::default() }
+    }
+
+    fn event(&mut self, data: Value) -> Result<(), ProviderError> {
+        if is_error(&data) {
+            return Err(refused::explained(classify::classify_value(&data), &data));
         }
         let message = data.get("message");
         let done = data.get("done") == Some(&Value::Bool(true));
         if message.is_none() && !done {
-            return refuse_other_wires(data, "Ollama's own protocol");
+            return refuse_other_wires(&data, "Ollama's own protocol");
         }
         self.reply.start(data.get("model").and_then(Value::as_str));
         if let Some(message) = message {
             self.message(message);
         }
         if done {
-            self.complete(data);
+            self.complete(&data);
         }
         Ok(())
     }
 
-    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
-        self.event(body)?;
-        if self.reply.is_finished() { Ok(()) } else { self.end() }
+    fn classify(status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
+        let error = classify::classify_reply(status, headers, body);
+        let told = serde_json::from_slice(body).unwrap_or(Value::Null);
+        refused::explained(error, &told)
     }
 
     fn reply(&mut self) -> &mut ReplyBuilder {

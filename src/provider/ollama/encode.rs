@@ -3,7 +3,7 @@
 //! Equal conversations give equal bytes, and a longer one begins with the content of the shorter. Opaque data
 //! is sent back only to the codec and model that created it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::WIRE;
 use super::decode::THINKING;
@@ -95,14 +95,12 @@ impl MessageForm for OllamaForm<'_> {
         message
     }
 
-    fn assistant(&self, reply: &AssistantMessage, text: &str, has_calls: bool) -> Map<String, Value> {
-        let mut message = Map::new();
-        message.insert("role".to_owned(), json!("assistant"));
-        message.insert("content".to_owned(), json!(text));
+    fn assistant(&self, reply: &AssistantMessage, text: &str, has_calls: bool) -> Value {
+        let mut message = json!({ "role": "assistant", "content": text });
         // A model continues a reply that calls tools from its thinking; the model's template drops it where
         // it is not needed.
         if let (Some((_, thinking)), true) = (own_thinking(reply, WIRE, self.request), has_calls) {
-            message.insert(THINKING.to_owned(), json!(thinking));
+            message[THINKING] = json!(thinking);
         }
         message
     }

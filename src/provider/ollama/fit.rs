@@ -39,10 +39,13 @@ fn least_tokens(request: &ModelRequest) -> u64 {
 }
 
 fn text_bytes(message: &Message) -> usize {
-    message.weight(|piece| match piece {
-        Piece::Said(text) => distinct(text),
-        Piece::Thought(_) | Piece::Call(_) | Piece::Image => 0,
-    })
+    let bytes = message.pieces().map(|piece| match piece {
+        Piece::Prompt(text) | Piece::Note(_, text) | Piece::Answer(text) | Piece::Output(text) => {
+            distinct(text)
+        }
+        Piece::Thought(_) | Piece::Call(_) | Piece::Native | Piece::Image(_) => 0,
+    });
+    bytes.sum()
 }
 
 /// Counts the bytes of a text that differ from the byte before.

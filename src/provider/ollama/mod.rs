@@ -10,11 +10,9 @@ mod encode;
 mod fit;
 mod refused;
 
-use serde_json::Value;
-
 pub use self::decode::OllamaProtocol;
 use super::decoder::Decoder;
-use super::{HttpRequest, ModelRequest, Profile, ProviderError, RetryHeaders, WireCodec, classify};
+use super::{HttpRequest, ModelRequest, Profile, ProviderError, WireCodec};
 use crate::message::Usage;
 
 /// The codec's name, to which opaque data is bound.
@@ -49,23 +47,8 @@ impl Ollama {
 impl WireCodec for Ollama {
     type Decoder = Decoder<OllamaProtocol>;
 
-    fn wire(&self) -> &'static str {
-        WIRE
-    }
-
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError> {
-        let body = encode::body(request, self.num_ctx(&request.profile))?;
-        Ok(HttpRequest { path: "/api/chat".to_owned(), headers: Vec::new(), body: body.into() })
-    }
-
-    fn decoder(&self, model: &str) -> Self::Decoder {
-        Decoder::new(OllamaProtocol::new(model))
-    }
-
-    fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
-        let error = classify::classify_reply(status, headers, body);
-        let told = serde_json::from_slice(body).unwrap_or(Value::Null);
-        refused::explained(error, &told)
+        Ok(HttpRequest::new("/api/chat", encode::body(request, self.num_ctx(&request.profile))?))
     }
 
     fn notice(&self, request: &ModelRequest, usage: &Usage) -> Option<String> {

@@ -4,9 +4,12 @@
 //! or send whole calls with arguments as objects (`wire.md` §2). A call is announced once its name and id are
 //! known, in order of first appearance; calls still incomplete at the end are announced as they are.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::provider::ProviderError;
+use crate::provider::decoder::{json_text, text_of};
 use crate::provider::reply::ReplyBuilder;
 
 /// The calls of one reply, in order of appearance.
@@ -40,7 +43,7 @@ struct CallFragment<'a> {
     key: SlotKey,
     id: &'a str,
     name: &'a str,
-    args: String,
+    args: Cow<'a, str>,
 }
 
 impl CallAssembler {
@@ -159,17 +162,10 @@ impl CallSlot {
 
 fn read(value: &Value, position: usize) -> CallFragment<'_> {
     let function = value.get("function").unwrap_or(&Value::Null);
-    let text = |value: &'_ Value, key: &str| -> Option<String> {
-        match value.get(key)? {
-            Value::Null => None,
-            Value::String(text) => Some(text.clone()),
-            other => Some(other.to_string()),
-        }
-    };
     CallFragment {
         key: value.get("index").and_then(Value::as_u64).map_or(SlotKey::Position(position), SlotKey::Index),
-        id: value.get("id").and_then(Value::as_str).unwrap_or_default(),
-        name: function.get("name").and_then(Value::as_str).unwrap_or_default(),
-        args: text(function, "arguments").unwrap_or_default(),
+        id: text_of(value, "id"),
+        name: text_of(function, "name"),
+        args: json_text(function.get("arguments")),
     }
 }

@@ -33,10 +33,6 @@ pub struct ChatProtocol {
 }
 
 impl ChatProtocol {
-    pub fn new(model: &str) -> Self {
-        Self { reply: ReplyBuilder::new(WIRE, model), ..Self::default() }
-    }
-
     fn chunk(&mut self, chunk: &Value) -> Result<(), ProviderError> {
         let choice = first_choice(chunk);
         let model = chunk.get("model").and_then(Value::as_str).filter(|model| !model.is_empty());
@@ -135,16 +131,27 @@ impl ChatProtocol {
 }
 
 impl Protocol for ChatProtocol {
-    fn event(&mut self, data: &Value) -> Result<(), ProviderError> {
-        if is_error(data) {
-            // An error may come in the same chunk as the last of the reply.
-            if first_choice(data).is_some() {
-                self.chunk(data)?;
-            }
-            return Err(classify::classify_value(data));
+    fn new(model: &str) -> Self {
+        Self {
+            reply: ReplyBuilder::new(WIRE, model),
+            calls: CallAssembler::default(),
+            details: ReasoningDetails::default(),
+            refusal: String::new(),
+            stop: None,
+            usage: None,
         }
-        refuse_other_wires(data, CHAT)?;
-        self.chunk(data)
+    }
+
+    fn event(&mut self, data: Value) -> Result<(), ProviderError> {
+        if is_error(&data) {
+            // An error may come in the same chunk as the last of the reply.
+            if first_choice(&data).is_some() {
+                self.chunk(&data)?;
+            }
+            return Err(classify::classify_value(&data));
+        }
+        refuse_other_wires(&data, CHAT)?;
+        self.chunk(&data)
     }
 
     fn done_sentinel(&mut self) -> Result<(), ProviderError> {
@@ -163,14 +170,14 @@ impl Protocol for ChatProtocol {
         Err(truncated("the connection ended before the reply was complete"))
     }
 
-    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
-        refuse_other_wires(body, CHAT)?;
-        if first_choice(body).is_none() {
+    fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
+        refuse_other_wires(&body, CHAT)?;
+        if first_choice(&body).is_none() {
             return Err(malformed(
                 "the server's response has no `choices`: it is not a Chat Completions reply",
             ));
         }
-        self.chunk(body)?;
+        self.chunk(&body)?;
         self.complete()
     }
 

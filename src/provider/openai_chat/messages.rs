@@ -31,15 +31,9 @@ struct HostForm<'a> {
     quirks: Quirks,
 }
 
-/// Thinking to send back, with the field that it came in.
-struct ReturnedThinking {
-    field: String,
-    text: String,
-}
-
 impl HostForm<'_> {
-    /// Returns the thinking to send back to its own model, where the host accepts it.
-    fn thinking(&self, reply: &AssistantMessage, has_calls: bool) -> Option<ReturnedThinking> {
+    /// Returns the thinking to send back to its own model, after its field, where the host accepts it.
+    fn thinking<'a>(&self, reply: &'a AssistantMessage, has_calls: bool) -> Option<(&'a str, String)> {
         let wanted = match self.quirks.thinking_back {
             ThinkingBack::Never => false,
             ThinkingBack::WithCalls => has_calls,
@@ -51,7 +45,7 @@ impl HostForm<'_> {
             ThinkingField::ReasoningContent => "reasoning_content",
             ThinkingField::Reasoning => "reasoning",
         };
-        Some(ReturnedThinking { field: field.to_owned(), text })
+        Some((field, text))
     }
 
     fn reasoning_details(&self, reply: &AssistantMessage) -> Option<Value> {
@@ -80,17 +74,15 @@ impl MessageForm for HostForm<'_> {
         }
     }
 
-    fn assistant(&self, reply: &AssistantMessage, text: &str, has_calls: bool) -> Map<String, Value> {
-        let mut message = Map::new();
-        message.insert("role".to_owned(), json!("assistant"));
+    fn assistant(&self, reply: &AssistantMessage, text: &str, has_calls: bool) -> Value {
         let content = match self.quirks.empty_content {
             EmptyContent::Null if text.is_empty() => Value::Null,
             EmptyContent::Null | EmptyContent::Empty => json!(text),
         };
-        message.insert("content".to_owned(), content);
+        let mut message = json!({ "role": "assistant", "content": content });
         // The details include the thinking and its signatures.
         if let Some(details) = self.reasoning_details(reply) {
-            message.insert("reasoning_details".to_owned(), details);
+            message["reasoning_details"] = details;
         } else if let Some(thinking) = self.thinking(reply, has_calls) {
             put_back(&mut message, thinking, text);
         }
@@ -118,16 +110,16 @@ impl MessageForm for HostForm<'_> {
 }
 
 /// Inserts thinking where it came from: in its field, or, for Mistral, in the content before the text.
-fn put_back(message: &mut Map<String, Value>, thinking: ReturnedThinking, text: &str) {
-    if thinking.field != CONTENT_FIELD {
-        message.insert(thinking.field, json!(thinking.text));
+fn put_back(message: &mut Value, (field, thinking): (&str, String), text: &str) {
+    if field != CONTENT_FIELD {
+        message[field] = json!(thinking);
         return;
     }
-    let mut items = vec![json!({ "type": "thinking", "thinking": [text_item(&thinking.text)] })];
+    let mut items = vec![json!({ "type": "thinking", "thinking": [text_item(&thinking)] })];
     if !text.is_empty() {
         items.push(text_item(text));
     }
-    message.insert("content".to_owned(), Value::Array(items));
+    message["content"] = Value::Array(items);
 }
 
 fn user_item(item: &UserItem<'_>) -> Value {

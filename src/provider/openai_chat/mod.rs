@@ -21,7 +21,7 @@ pub use self::quirks::{
     UsageOption,
 };
 use super::decoder::Decoder;
-use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
+use super::{HttpRequest, ModelRequest, ProviderError, WireCodec};
 
 /// The codec's name, to which opaque data is bound.
 pub const WIRE: &str = "openai_chat";
@@ -42,21 +42,8 @@ impl OpenAiChat {
 impl WireCodec for OpenAiChat {
     type Decoder = Decoder<ChatProtocol>;
 
-    fn wire(&self) -> &'static str {
-        WIRE
-    }
-
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError> {
-        let body = encode::body(request, self.quirks)?;
-        Ok(HttpRequest { path: "/chat/completions".to_owned(), headers: Vec::new(), body: body.into() })
-    }
-
-    fn decoder(&self, model: &str) -> Self::Decoder {
-        Decoder::new(ChatProtocol::new(model))
-    }
-
-    fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
-        classify::classify_reply(status, headers, body)
+        Ok(HttpRequest::new("/chat/completions", encode::body(request, self.quirks)?))
     }
 }
 

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::calls::CallAssembler;
-use crate::message::{StopKind, StopReason, Usage, Usd};
+use crate::message::{StopKind, StopReason, Usage};
+use crate::provider::decoder::openai_usage;
 
 /// Returns the stop reason of a finish reason, inferred if there is none. Tool calls in the reply take
 /// precedence.
@@ -26,31 +27,16 @@ pub fn stop_reason(raw: Option<&str>, calls: &CallAssembler, refusal: &str) -> S
 
 /// Reads token counts: input includes caches, output includes reasoning.
 pub fn usage(told: &Value) -> Usage {
-    let count =
-        |path: &[&str]| path.iter().try_fold(told, |value, key| value.get(*key)).and_then(Value::as_u64);
-    let input = count(&["prompt_tokens"]);
-    let completion = count(&["completion_tokens"]);
-    let reasoning = count(&["completion_tokens_details", "reasoning_tokens"]);
-    let total = count(&["total_tokens"]);
+    let mut usage = openai_usage(told, "prompt_tokens", "completion_tokens");
+    let count = |name: &str| told.get(name).and_then(Value::as_u64);
+    usage.cached_input = usage.cached_input.or_else(|| count("prompt_cache_hit_tokens"));
     // xAI does not count reasoning as completion; only the total reveals it.
-    let apart = match (input, completion, reasoning, total) {
-        (Some(input), Some(completion), Some(reasoning), Some(total)) => {
-            input.checked_add(completion).and_then(|sum| sum.checked_add(reasoning)) == Some(total)
-        }
-        _ => false,
-    };
-    Usage {
-        input,
-        output: if apart {
-            completion.zip(reasoning).map(|(said, thought)| said + thought)
-        } else {
-            completion
-        },
-        cached_input: count(&["prompt_tokens_details", "cached_tokens"])
-            .or_else(|| count(&["prompt_cache_hit_tokens"])),
-        cache_write: count(&["prompt_tokens_details", "cache_write_tokens"]),
-        reasoning,
-        // OpenRouter reports the cost in dollars.
-        cost: told.get("cost").and_then(Value::as_f64).and_then(Usd::from_dollars),
+    if let (Some(input), Some(completion), Some(reasoning)) = (usage.input, usage.output, usage.reasoning)
+        && let Some(both) = completion.checked_add(reasoning)
+        && let Some(total) = input.checked_add(both)
+        && count("total_tokens") == Some(total)
+    {
+        usage.output = Some(both);
     }
+    usage
 }

@@ -1,8 +1,8 @@
-//! Reads the arguments of tool calls: as text, and from wrappers that hold several calls.
-
-use std::borrow::Cow;
+//! Reads the arguments of tool calls from wrappers that hold several calls.
 
 use serde_json::Value;
+
+use crate::provider::decoder::json_text;
 
 /// Names under which a model wraps several calls into one: leaked internals of the service (`wire.md` §3).
 const WRAPPERS: [&str; 3] = ["parallel", "multi_tool_use", "multi_tool_use.parallel"];
@@ -16,15 +16,6 @@ pub struct WrappedCall {
     pub name: String,
     /// JSON text.
     pub args: String,
-}
-
-/// Returns an item's arguments as text: some servers send them as an object.
-pub fn text(item: &Value) -> Cow<'_, str> {
-    match item.get("arguments") {
-        None | Some(Value::Null) => Cow::Borrowed(""),
-        Some(Value::String(text)) => Cow::Borrowed(text),
-        Some(other) => Cow::Owned(other.to_string()),
-    }
 }
 
 /// Whether a call of this name may hold several.
@@ -46,11 +37,8 @@ pub fn unwrapped(name: &str, args: &str) -> Option<Vec<WrappedCall>> {
 fn inner(used: &Value) -> Option<WrappedCall> {
     let name = used.get("recipient_name").and_then(Value::as_str)?;
     let name = name.strip_prefix(NAMESPACE).unwrap_or(name);
-    let args = match used.get("parameters") {
-        None | Some(Value::Null) => "{}".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
+    let args = used.get("parameters").filter(|args| !args.is_null());
+    let args = args.map_or("{}".into(), |args| json_text(Some(args))).into_owned();
     (!name.is_empty()).then(|| WrappedCall { name: name.to_owned(), args })
 }
 

@@ -9,9 +9,11 @@ use super::WIRE;
 use super::item::Section;
 use super::item_places::ItemPlaces;
 use super::output::OutputItems;
-use super::totals::{ReplyEnd, stop_reason, usage};
+use super::totals::{ReplyEnd, stop_reason};
 use crate::message::{StopReason, Usage};
-use crate::provider::decoder::{Protocol, is_error, malformed, text_of, truncated};
+use crate::provider::decoder::{
+    CHAT, Protocol, RESPONSES, is_error, malformed, openai_usage, other_wire, string, text_of, truncated,
+};
 use crate::provider::reply::ReplyBuilder;
 use crate::provider::{ProviderError, Seen, classify};
 
@@ -26,15 +28,6 @@ pub struct ResponsesProtocol {
 }
 
 impl ResponsesProtocol {
-    pub fn new(model: &str) -> Self {
-        Self {
-            places: ItemPlaces::default(),
-            output: OutputItems::new(ReplyBuilder::new(WIRE, model)),
-            end: None,
-            usage: Usage::default(),
-        }
-    }
-
     fn start(&mut self, response: &Value) {
         self.output.reply.start(response.get("model").and_then(Value::as_str));
     }
@@ -64,17 +57,18 @@ impl ResponsesProtocol {
     /// Handles the final response; `word` is its status where the response has none.
     fn end_with(&mut self, response: &Value, word: &str) -> Result<(), ProviderError> {
         self.start(response);
+        let usage = |told| openai_usage(told, "input_tokens", "output_tokens");
         self.usage = response.get("usage").map(usage).unwrap_or_default();
-        let status = Some(text_of(response, "status")).filter(|status| !status.is_empty()).unwrap_or(word);
-        let end = match status {
+        let status = string(response, "status");
+        let end = match status.as_deref().unwrap_or(word) {
             "failed" => return Err(classify::classify_value(response)),
             "cancelled" => return Err(truncated("the server cancelled its reply")),
             "queued" | "in_progress" if word.is_empty() => {
                 return Err(malformed("the server is still working on the reply in the background"));
             }
             "incomplete" => {
-                let reason = response.get("incomplete_details").map(|details| text_of(details, "reason"));
-                ReplyEnd::Incomplete(reason.filter(|reason| !reason.is_empty()).map(str::to_owned))
+                let details = response.get("incomplete_details");
+                ReplyEnd::Incomplete(details.and_then(|details| string(details, "reason")))
             }
             _ => ReplyEnd::Completed,
         };
@@ -91,11 +85,20 @@ impl ResponsesProtocol {
 }
 
 impl Protocol for ResponsesProtocol {
-    fn event(&mut self, data: &Value) -> Result<(), ProviderError> {
-        if is_error(data) {
-            return Err(classify::classify_value(data));
+    fn new(model: &str) -> Self {
+        Self {
+            places: ItemPlaces::default(),
+            output: OutputItems::new(ReplyBuilder::new(WIRE, model)),
+            end: None,
+            usage: Usage::default(),
         }
-        let kind = text_of(data, "type");
+    }
+
+    fn event(&mut self, data: Value) -> Result<(), ProviderError> {
+        if is_error(&data) {
+            return Err(classify::classify_value(&data));
+        }
+        let kind = text_of(&data, "type");
         let response = || data.get("response").unwrap_or(&Value::Null);
         match kind {
             "response.created" | "response.queued" | "response.in_progress" => {
@@ -106,17 +109,17 @@ impl Protocol for ResponsesProtocol {
             "response.incomplete" => self.end_with(response(), "incomplete"),
             "response.failed" => self.end_with(response(), "failed"),
             "response.cancelled" => self.end_with(response(), "cancelled"),
-            kind if kind.starts_with("response.") => self.item(kind, data),
-            _ => refuse_other_wires(data),
+            kind if kind.starts_with("response.") => self.item(kind, &data),
+            _ => refuse_other_wires(&data),
         }
     }
 
-    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
-        refuse_other_wires(body)?;
+    fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
+        refuse_other_wires(&body)?;
         if !body.get("output").is_some_and(Value::is_array) {
             return Err(malformed("the server's response has no `output`: it is not a Responses reply"));
         }
-        self.end_with(body, "")
+        self.end_with(&body, "")
     }
 
     fn reply(&mut self) -> &mut ReplyBuilder {
@@ -129,15 +132,11 @@ impl Protocol for ResponsesProtocol {
     }
 }
 
-/// Returns an error that names the protocol where the value is of another known one. Unknown values pass.
+/// Errs where the value is of another known protocol. Unknown values pass.
 fn refuse_other_wires(value: &Value) -> Result<(), ProviderError> {
-    let kind = text_of(value, "type");
-    let (other, remedy) = if value.get("choices").is_some() {
-        ("Chat Completions", "set provider = \"openai-compatible\" for it, or check the base URL")
-    } else if kind == "message_start" || kind == "message" {
-        ("Anthropic Messages", "set provider = \"anthropic\" for it, or check the base URL")
-    } else {
-        return Ok(());
-    };
-    Err(malformed(format!("the server speaks {other}, not OpenAI Responses; {remedy}")))
+    let Some(other) = other_wire(value, RESPONSES) else { return Ok(()) };
+    let provider = if other == CHAT { "openai-compatible" } else { "anthropic" };
+    Err(malformed(format!(
+        "the server speaks {other}, not {RESPONSES}; set provider = \"{provider}\" for it, or check the base URL"
+    )))
 }

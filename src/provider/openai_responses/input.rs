@@ -5,7 +5,7 @@
 //! reasoning without its item. Nothing is stored at the service, so no item is sent under the service's own
 //! id; calls and their outputs are matched by `call_id`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::WIRE;
 use super::output::{LATE, LATER, UNWRAPPED};
@@ -135,13 +135,12 @@ fn said(text: &str, own: Option<&Value>) -> Option<Value> {
     if text.trim().is_empty() {
         return None;
     }
-    let mut message = Map::new();
-    message.insert("role".to_owned(), json!("assistant"));
-    message.insert("content".to_owned(), json!([{ "type": "output_text", "text": clean(text) }]));
+    let content = json!([{ "type": "output_text", "text": clean(text) }]);
+    let mut message = json!({ "role": "assistant", "content": content });
     if let Some(phase) = own.and_then(|data| data.get("phase")) {
-        message.insert("phase".to_owned(), phase.clone());
+        message["phase"] = phase.clone();
     }
-    Some(Value::Object(message))
+    Some(message)
 }
 
 /// Builds reasoning that the service can read again: encrypted, or in plain text (`DeepSeek`, gpt-oss), which
@@ -151,20 +150,16 @@ fn reasoning_item(data: &Value) -> Option<Value> {
         return None;
     }
     let list = |key: &str| data.get(key).and_then(Value::as_array).filter(|list| !list.is_empty());
-    let mut item = Map::new();
-    item.insert("type".to_owned(), json!("reasoning"));
-    item.insert("summary".to_owned(), json!(list("summary").unwrap_or(&Vec::new())));
+    let mut item = json!({ "type": "reasoning", "summary": list("summary").unwrap_or(&Vec::new()) });
     match (text_of(data, "encrypted_content"), list("content")) {
         ("", None) => return None,
         ("", Some(content)) => {
-            item.insert("content".to_owned(), json!(content));
-            item.insert("encrypted_content".to_owned(), Value::Null);
+            item["content"] = json!(content);
+            item["encrypted_content"] = Value::Null;
         }
-        (encrypted, _) => {
-            item.insert("encrypted_content".to_owned(), json!(encrypted));
-        }
+        (encrypted, _) => item["encrypted_content"] = json!(encrypted),
     }
-    Some(Value::Object(item))
+    Some(item)
 }
 
 fn call_item(call: &ToolCall, id: &str) -> Value {

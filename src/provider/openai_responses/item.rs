@@ -29,8 +29,9 @@ pub enum Section {
 }
 
 impl ItemContent {
-    pub fn of(item: &Value) -> Self {
-        match text_of(item, "type") {
+    /// Returns the state of an item of this kind before any delta.
+    pub fn of(kind: &str, item: &Value) -> Self {
+        match kind {
             "message" => Self::Message { said: 0, refused: 0, phase: phase(item) },
             "reasoning" => Self::Reasoning { said: 0, section: None, cut: false },
             "function_call" => Self::Call {
@@ -42,9 +43,10 @@ impl ItemContent {
         }
     }
 
-    /// Whether both are items of one kind.
-    pub fn is_like(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+    /// Whether it is of the kind of this complete item.
+    pub fn is_like(&self, item: &Value) -> bool {
+        let other = Self::of(text_of(item, "type"), item);
+        std::mem::discriminant(self) == std::mem::discriminant(&other)
     }
 }
 

@@ -18,7 +18,7 @@ mod totals;
 
 pub use self::decode::ResponsesProtocol;
 use super::decoder::Decoder;
-use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
+use super::{HttpRequest, ModelRequest, ProviderError, WireCodec};
 
 /// The codec's name, to which opaque data is bound.
 pub const WIRE: &str = "openai_responses";
@@ -30,21 +30,8 @@ pub struct OpenAiResponses;
 impl WireCodec for OpenAiResponses {
     type Decoder = Decoder<ResponsesProtocol>;
 
-    fn wire(&self) -> &'static str {
-        WIRE
-    }
-
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError> {
-        let body = encode::body(request)?;
-        Ok(HttpRequest { path: "/responses".to_owned(), headers: Vec::new(), body: body.into() })
-    }
-
-    fn decoder(&self, model: &str) -> Self::Decoder {
-        Decoder::new(ResponsesProtocol::new(model))
-    }
-
-    fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
-        classify::classify_reply(status, headers, body)
+        Ok(HttpRequest::new("/responses", encode::body(request)?))
     }
 }
 

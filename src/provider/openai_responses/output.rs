@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{self, WrappedCall};
 use super::item::{self, ItemContent, OutputItem, Section, phase_data, unsaid};
-use crate::provider::decoder::{malformed, text_of};
+use crate::provider::decoder::{json_text, malformed, text_of};
 use crate::provider::reply::ReplyBuilder;
 use crate::provider::{ProviderError, StartKind};
 
@@ -49,7 +49,7 @@ impl OutputItems {
     /// Starts an item.
     pub fn added(&mut self, at: u64, item: &Value) -> Result<(), ProviderError> {
         self.end(at);
-        self.begin(at, ItemContent::of(item))?;
+        self.begin(at, ItemContent::of(text_of(item, "type"), item))?;
         match self.items.get(&at).map(|item| &item.content) {
             // A thinking part starts at once: its text may come late, or never.
             Some(ItemContent::Reasoning { .. }) => {
@@ -67,9 +67,8 @@ impl OutputItems {
 
     /// Handles text of a message.
     pub fn text(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
-        self.expect(at, || ItemContent::Message { said: 0, refused: 0, phase: None })?;
-        if let Some(OutputItem { content: ItemContent::Message { said, .. }, done: false, .. }) =
-            self.items.get_mut(&at)
+        if let Some(OutputItem { content: ItemContent::Message { said, .. }, .. }) =
+            self.unfinished(at, "message")?
         {
             *said += delta.len();
             self.say(at, StartKind::Text, delta);
@@ -79,9 +78,8 @@ impl OutputItems {
 
     /// Handles text of a refusal.
     pub fn refuse(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
-        self.expect(at, || ItemContent::Message { said: 0, refused: 0, phase: None })?;
-        if let Some(OutputItem { content: ItemContent::Message { refused, .. }, done: false, .. }) =
-            self.items.get_mut(&at)
+        if let Some(OutputItem { content: ItemContent::Message { refused, .. }, .. }) =
+            self.unfinished(at, "message")?
         {
             *refused += delta.len();
             self.reply.hold(delta.len())?;
@@ -92,11 +90,8 @@ impl OutputItems {
 
     /// Handles text of thinking.
     pub fn thinking(&mut self, at: u64, now: Section, delta: &str) -> Result<(), ProviderError> {
-        self.expect(at, || ItemContent::Reasoning { said: 0, section: None, cut: false })?;
-        let item = self.items.get_mut(&at);
-        if let Some(OutputItem {
-            content: ItemContent::Reasoning { said, section, .. }, done: false, ..
-        }) = item
+        if let Some(OutputItem { content: ItemContent::Reasoning { said, section, .. }, .. }) =
+            self.unfinished(at, "reasoning")?
         {
             let apart = *said > 0 && section.is_some_and(|before| before != now);
             *section = Some(now);
@@ -111,17 +106,13 @@ impl OutputItems {
 
     /// Handles a fragment of a call's arguments.
     pub fn arguments(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
-        self.expect(at, || ItemContent::Call {
-            id: String::new(),
-            name: String::new(),
-            args: String::new(),
-        })?;
-        if let Some(OutputItem { content: ItemContent::Call { args, .. }, done: false, part }) =
-            self.items.get_mut(&at)
+        if let Some(OutputItem { content: ItemContent::Call { args, .. }, part, .. }) =
+            self.unfinished(at, "function_call")?
         {
-            self.reply.hold(delta.len())?;
             args.push_str(delta);
-            if let Some(index) = *part {
+            let part = *part;
+            self.reply.hold(delta.len())?;
+            if let Some(index) = part {
                 self.reply.delta(index, delta);
             }
         }
@@ -130,13 +121,12 @@ impl OutputItems {
 
     /// Completes an item.
     pub fn done(&mut self, at: u64, item: &Value) -> Result<(), ProviderError> {
-        let content = ItemContent::of(item);
         match self.items.get(&at) {
-            Some(known) if known.content.is_like(&content) && known.done => return Ok(()),
-            Some(known) if known.content.is_like(&content) => {}
+            Some(known) if known.content.is_like(item) && known.done => return Ok(()),
+            Some(known) if known.content.is_like(item) => {}
             Some(_) | None => {
                 self.end(at);
-                self.begin(at, content)?;
+                self.begin(at, ItemContent::of(text_of(item, "type"), item))?;
             }
         }
         let Some(known) = self.items.get_mut(&at) else { return Ok(()) };
@@ -158,7 +148,7 @@ impl OutputItems {
                     }
                 }
                 let args = std::mem::take(args);
-                self.call_done(at, &args, &arguments::text(item))
+                self.call_done(at, &args, &json_text(item.get("arguments")))
             }
             // An item without a type cannot be sent back.
             ItemContent::Native if text_of(item, "type").is_empty() => Ok(()),
@@ -177,9 +167,7 @@ impl OutputItems {
         for at in left {
             let shown = usize::try_from(at).ok().and_then(|at| output.get(at));
             let known = self.items.get(&at);
-            match shown
-                .filter(|shown| known.is_some_and(|known| known.content.is_like(&ItemContent::of(shown))))
-            {
+            match shown.filter(|shown| known.is_some_and(|known| known.content.is_like(shown))) {
                 Some(shown) => self.done(at, shown)?,
                 None => self.end(at),
             }
@@ -193,9 +181,13 @@ impl OutputItems {
         Ok(())
     }
 
-    /// Starts an unknown item: deltas may arrive without an `added` event.
-    fn expect(&mut self, at: u64, content: impl FnOnce() -> ItemContent) -> Result<(), ProviderError> {
-        if self.items.contains_key(&at) { Ok(()) } else { self.begin(at, content()) }
+    /// Returns an item that is not complete. Starts an unknown one, because deltas may arrive without an `added`
+    /// event.
+    fn unfinished(&mut self, at: u64, kind: &str) -> Result<Option<&mut OutputItem>, ProviderError> {
+        if !self.items.contains_key(&at) {
+            self.begin(at, ItemContent::of(kind, &Value::Null))?;
+        }
+        Ok(self.items.get_mut(&at).filter(|item| !item.done))
     }
 
     /// Ends an item with what its deltas contained.

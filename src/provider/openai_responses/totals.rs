@@ -1,8 +1,6 @@
 //! Converts the end and the usage of a reply to our own terms (`wire.md` §0).
 
-use serde_json::Value;
-
-use crate::message::{StopKind, StopReason, Usage, Usd};
+use crate::message::{StopKind, StopReason};
 
 /// The service's statement of how a reply ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,20 +28,5 @@ fn cut_by(reason: &str) -> StopKind {
         "max_output_tokens" => StopKind::MaxTokens,
         "content_filter" => StopKind::Refusal,
         _ => StopKind::Other,
-    }
-}
-
-/// Reads token counts: on this wire too the input includes caches, the output reasoning.
-pub fn usage(told: &Value) -> Usage {
-    let count =
-        |path: &[&str]| path.iter().try_fold(told, |value, key| value.get(*key)).and_then(Value::as_u64);
-    Usage {
-        input: count(&["input_tokens"]),
-        output: count(&["output_tokens"]),
-        cached_input: count(&["input_tokens_details", "cached_tokens"]),
-        cache_write: count(&["input_tokens_details", "cache_write_tokens"]),
-        reasoning: count(&["output_tokens_details", "reasoning_tokens"]),
-        // OpenRouter reports the cost in dollars.
-        cost: told.get("cost").and_then(Value::as_f64).and_then(Usd::from_dollars),
     }
 }

@@ -47,7 +47,7 @@ async fn ask(provider: &dyn Provider, messages: Vec<Message>) -> Assembled {
 }
 
 /// A conversation that begins at one service and goes on at another, then at the first again.
-async fn moves_house<C: WireCodec + Clone>(codec: C, path: &str) {
+async fn moves_house<C: WireCodec + Clone>(wire: &str, codec: C, path: &str) {
     let first =
         server(&format!("reply\n  thinking Hm. | sig={SIGNATURE}\n  text Hi.\nreply\n  text Again.\n")).await;
     let second = server("reply\n  text Hello.\n").await;
@@ -61,7 +61,6 @@ async fn moves_house<C: WireCodec + Clone>(codec: C, path: &str) {
     ask(&other, messages.clone()).await;
     ask(&one, messages).await;
 
-    let wire = codec.wire();
     let bodies = |server: &ReplayServer| -> Vec<String> {
         server.requests().iter().map(|request| request.body.to_string()).collect()
     };
@@ -73,7 +72,7 @@ async fn moves_house<C: WireCodec + Clone>(codec: C, path: &str) {
 
 #[tokio::test]
 async fn what_one_service_signed_goes_to_no_other_of_the_same_model() {
-    moves_house(Anthropic, "").await;
-    moves_house(Gemini, "").await;
-    moves_house(OpenAiResponses, "/v1").await;
+    moves_house("anthropic", Anthropic, "").await;
+    moves_house("gemini", Gemini, "").await;
+    moves_house("openai_responses", OpenAiResponses, "/v1").await;
 }

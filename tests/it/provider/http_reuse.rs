@@ -6,7 +6,7 @@ use co::history::{History, Record, patch_dangling_tool_calls};
 use co::message::{Message, ReturnStatus, ToolReturn};
 use co::provider::http::Network;
 use co::provider::openai_chat::{OpenAiChat, Quirks};
-use co::provider::{ErrorClass, HttpRequest, ModelRequest, Provider, ProviderError, RetryHeaders, WireCodec};
+use co::provider::{ErrorClass, HttpRequest, ModelRequest, Provider, ProviderError, WireCodec};
 use futures::{FutureExt, StreamExt};
 use kit::replay::parse_replies;
 use kit::replay::server::{Plan, ReplayServer, Served};
@@ -194,21 +194,9 @@ struct Counting(std::sync::Arc<std::sync::atomic::AtomicUsize>);
 impl WireCodec for Counting {
     type Decoder = <OpenAiChat as WireCodec>::Decoder;
 
-    fn wire(&self) -> &'static str {
-        "counting"
-    }
-
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError> {
         self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         OpenAiChat::new(Quirks::OPENAI).encode(request)
-    }
-
-    fn decoder(&self, model: &str) -> Self::Decoder {
-        OpenAiChat::new(Quirks::OPENAI).decoder(model)
-    }
-
-    fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
-        OpenAiChat::new(Quirks::OPENAI).classify(status, headers, body)
     }
 }
 

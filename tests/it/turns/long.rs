@@ -101,11 +101,13 @@ async fn whole_ways(folder: &Path) {
 /// The bytes of a request that a service which caches prefixes would have from the request before, and all of them.
 fn cached(before: Option<&ModelRequest>, request: &ModelRequest) -> (usize, usize) {
     let size = |message: &Message| {
-        message.weight(|piece| match piece {
-            Piece::Said(text) | Piece::Thought(text) => text.len(),
+        let bytes = message.pieces().map(|piece| match piece {
+            Piece::Prompt(text) | Piece::Note(_, text) | Piece::Output(text) => text.len(),
+            Piece::Answer(text) | Piece::Thought(text) => text.len(),
             Piece::Call(call) => call.args.to_string().len(),
-            Piece::Image => 0,
-        })
+            Piece::Native | Piece::Image(_) => 0,
+        });
+        bytes.sum::<usize>()
     };
     let tools = |request: &ModelRequest| {
         request.tools.iter().map(|tool| format!("{tool:?}")).collect::<String>() + &request.system
