@@ -296,7 +296,10 @@ pub const PRESETS: &[Preset] = &[
     LMSTUDIO,
     LLAMACPP,
     own("vllm", "vLLM", "http://127.0.0.1:8000/v1", &["VLLM_API_KEY"]),
-    own("litellm", "LiteLLM", "http://127.0.0.1:4000/v1", &["LITELLM_API_KEY"]),
+    Preset {
+        chat: Quirks::LITELLM,
+        ..own("litellm", "LiteLLM", "http://127.0.0.1:4000/v1", &["LITELLM_API_KEY"])
+    },
     OPENAI_COMPATIBLE,
 ];
 
@@ -332,6 +335,12 @@ mod tests {
                 assert!(one.base_url.is_some_and(|url| url.contains(&format!(":{}", server.port))));
             }
         }
+    }
+
+    /// Claude behind the proxy refuses a conversation with calls and no list of tools, as that of a summary.
+    #[test]
+    fn a_proxy_gets_its_empty_list_of_tools() {
+        assert_eq!(preset("litellm").map(|preset| preset.chat), Some(Quirks::LITELLM));
     }
 
     #[test]
