@@ -79,19 +79,12 @@ async fn upkeep(app: &App) {
     if let Err(error) = app.store.copy_if_due().await {
         tracing::warn!(%error, "the database was not backed up");
     }
-    let retention = match retention(&app.settings, app.store.clock()) {
-        Some(wanted) => app.store.after_leap(wanted).await,
-        None => return,
+    let Some(wanted) = retention(&app.settings, app.store.clock()) else { return };
+    let removing = async {
+        let found = app.store.beyond(app.store.after_leap(wanted).await?).await?;
+        remove_sessions(&app.store, &app.settings.data_dir, found).await
     };
-    let found = match retention {
-        Ok(retention) => app.store.beyond(retention).await,
-        Err(error) => Err(error),
-    };
-    let removed = match found {
-        Ok(found) => remove_sessions(&app.store, &app.settings.data_dir, found).await,
-        Err(error) => Err(error),
-    };
-    match removed {
+    match removing.await {
         Ok(removed) => tracing::info!(count = removed.len(), "old sessions were deleted"),
         Err(error) => tracing::warn!(%error, "old sessions were not deleted"),
     }
@@ -150,7 +143,7 @@ async fn live(
     warnings: Vec<String>,
 ) -> Result<Vec<String>, AppError> {
     let mut opened = opening.open(&client.app, client.decider.clone()).await?;
-    let mut start = if opening.resumes() { Start::GoesOn } else { Start::Rests };
+    let mut resumes = opening.resumes();
     client.offer().await;
     client.recall().await;
     for warning in warnings {
@@ -175,7 +168,7 @@ async fn live(
         let left = match opened {
             Opened::Owned(owned) => {
                 let (session, env) = *owned;
-                Box::pin(SessionRuntime::new(client, session, env).run(start)).await?
+                Box::pin(SessionRuntime::new(client, session, env).run(resumes)).await?
             }
             Opened::Guest { history, holder, .. } => reader::run(client, *history, holder).await?,
         };
@@ -187,7 +180,7 @@ async fn live(
             }
             Left::For(next) => opened = *next,
         }
-        start = Start::Rests;
+        resumes = false;
         // The approval mode of the previous session does not apply to the next one.
         client.set_auto_approve(AutoApprove::Asking).await;
         client.tell(ServerMessage::Entered).await;
@@ -199,13 +192,6 @@ enum Left {
     /// The front end closes; lines for the normal screen.
     Closed(Vec<String>),
     For(Box<Opened>),
-}
-
-/// Whether an open turn of the session is resumed at the start.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Start {
-    GoesOn,
-    Rests,
 }
 
 /// The age of an open session at which the database is copied if due, so that the start is not delayed.
@@ -220,9 +206,10 @@ struct SessionRuntime<'a> {
     session: Session,
     env: AgentEnv,
     wakeups: Wakeups,
-    queue: Queue,
-    /// The same for late approvals: held once the user stopped them.
-    late: Queue,
+    /// Whether the queue waits for the user: the last turn failed or stopped at a cap, and the next one would too.
+    is_held: bool,
+    /// The same for late approvals: once the user stopped them.
+    is_late_held: bool,
     /// Prompts not known to be stored: if the store rejects them, they are returned to the composer.
     unsaved: Vec<UnsavedPrompt>,
     store: StoreState,
@@ -247,14 +234,6 @@ enum StoreState {
     Refuses(String),
     /// The next try is due; the same reason is not reported twice.
     TriedAgain(String),
-}
-
-/// Whether work starts automatically.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Queue {
-    Runs,
-    /// The last turn failed or stopped at a cap, and the next one would too. Held until the user acts.
-    Held,
 }
 
 /// Work that starts without the user.
@@ -287,8 +266,8 @@ impl<'a> SessionRuntime<'a> {
             session,
             env,
             wakeups,
-            queue: Queue::Runs,
-            late: Queue::Runs,
+            is_held: false,
+            is_late_held: false,
             unsaved: Vec::new(),
             store: StoreState::Takes,
             closing: false,
@@ -301,12 +280,11 @@ impl<'a> SessionRuntime<'a> {
         UnsavedPrompt { text: images::words(parts), messages: self.session.history().whole().count() }
     }
 
-    /// Runs until the front end closes or another session is opened.
-    async fn run(mut self, start: Start) -> Result<Left, AppError> {
+    /// Runs until the front end closes or another session is opened. An open turn may be resumed at the start.
+    async fn run(mut self, resumes: bool) -> Result<Left, AppError> {
         self.greet().await;
         self.client.session_started(&self.session, &self.env);
-        let mut first =
-            (start == Start::GoesOn && self.session.history().running().is_some()).then_some(Work::Resume);
+        let mut first = (resumes && self.session.history().running().is_some()).then_some(Work::Resume);
         if first.is_none() {
             self.session.consume_decisions().await?;
         }
@@ -409,13 +387,10 @@ impl<'a> SessionRuntime<'a> {
         if driver::can_resume(&self.session) {
             return Some(Work::Resume);
         }
-        if self.late == Queue::Runs && driver::can_settle_late(&self.session) {
+        if !self.is_late_held && driver::can_settle_late(&self.session) {
             return Some(Work::LateCalls);
         }
-        match self.queue {
-            Queue::Runs => history.queued().first().cloned().map(Work::Prompt),
-            Queue::Held => None,
-        }
+        history.queued().first().filter(|_| !self.is_held).cloned().map(Work::Prompt)
     }
 
     /// Waits for the next event between turns, and handles it.
@@ -428,12 +403,9 @@ impl<'a> SessionRuntime<'a> {
             ask = self.client.asks.recv() => {
                 let ask = ask.unwrap_or(ClientRequest::Close);
                 let heard = self.client.handle(ask, SessionView::Here(self.session.history())).await;
-                if let OwnerAction::Close = heard {
-                    return Ok(Going::Closing);
-                }
                 // Each request of the user is a point at which decisions by others are taken: before a prompt, so that
                 // its turn includes them; after anything else, which must not wait for them.
-                if let OwnerAction::Prompt(parts) = &heard {
+                if let OwnerAction::Op(Op::Steer { parts }) = &heard {
                     self.unsaved.push(self.unsaved(parts));
                     self.take_decisions().await?;
                     return self.act(heard).await;
@@ -501,14 +473,8 @@ impl<'a> SessionRuntime<'a> {
                 self.client.header(self.session.history()).await;
                 Ok(Going::On)
             }
-            OwnerAction::Prompt(parts) => self.prompt(parts).await,
-            OwnerAction::Draft(text) => {
-                self.draft(text).await?;
-                Ok(Going::On)
-            }
             OwnerAction::Change(change) => self.change(change).await,
             OwnerAction::Open(session) => Ok(Going::to(self.client.get(&session).await)),
-            OwnerAction::Close => Ok(Going::Closing),
             OwnerAction::Op(op) => self.op(op).await,
         }
     }
@@ -582,7 +548,7 @@ impl<'a> SessionRuntime<'a> {
         }
         // The next prompt would abandon the interrupted turn.
         if self.session.history().running().is_some() {
-            self.queue = Queue::Held;
+            self.is_held = true;
         }
         self.store = StoreState::Refuses(why);
         self.client.header(self.session.history()).await;
@@ -590,7 +556,7 @@ impl<'a> SessionRuntime<'a> {
 
     /// Starts a turn with a prompt, after queued ones.
     async fn prompt(&mut self, parts: Vec<UserPart>) -> Result<Going, AppError> {
-        (self.queue, self.late) = (Queue::Runs, Queue::Runs);
+        (self.is_held, self.is_late_held) = (false, false);
         self.store = StoreState::Takes;
         if self.unsaved.is_empty() {
             self.unsaved.push(self.unsaved(&parts));
@@ -598,20 +564,24 @@ impl<'a> SessionRuntime<'a> {
         if self.session.is_poisoned() {
             self.session.reread().await?;
         }
-        let queued = self.session.history().queued();
-        if queued.is_empty() {
+        if self.session.history().queued().is_empty() {
             return self.turn(Work::Prompt(parts)).await;
         }
-        let prompts = queued.iter().cloned().chain([parts]).collect();
-        self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?;
+        self.enqueue(parts).await?;
         Ok(Going::On)
+    }
+
+    /// Adds a prompt to the queue.
+    async fn enqueue(&mut self, parts: Vec<UserPart>) -> Result<(), AppError> {
+        let prompts = self.session.history().queued().iter().cloned().chain([parts]).collect();
+        Ok(self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?)
     }
 
     /// Repeats the last prompt: the request of a turn that can go on, or else the prompt as a new turn.
     async fn retry(&mut self) -> Result<Going, AppError> {
         let history = self.session.history();
         if history.running().is_some() && !matches!(history.last_end(), Some(TurnEnd::Deferred)) {
-            (self.queue, self.store) = (Queue::Runs, StoreState::Takes);
+            (self.is_held, self.store) = (false, StoreState::Takes);
             return self.turn(Work::Resume).await;
         }
         if let Some(parts) = history.prompts().last().and_then(|(_, parts)| images::asked(parts)) {
@@ -626,9 +596,7 @@ impl<'a> SessionRuntime<'a> {
         let mut going = Going::On;
         for op in unheard {
             if let Op::Steer { parts } = op {
-                let queued = self.session.history().queued();
-                let prompts = queued.iter().cloned().chain([parts]).collect();
-                self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?;
+                self.enqueue(parts).await?;
             } else if let Going::Closing = Box::pin(self.op(op)).await? {
                 going = Going::Closing;
             }
@@ -676,7 +644,7 @@ impl<'a> SessionRuntime<'a> {
 
     /// Decides a pending request between turns: in the store first, the first answer wins.
     async fn decide(&mut self, request: &RequestId, approval: Approval) -> Result<(), AppError> {
-        self.late = Queue::Runs;
+        self.is_late_held = false;
         self.store = StoreState::Takes;
         let by = self.client.decider.clone();
         let (outcome, records) = self.session.decide(request, approval, by).await?;
