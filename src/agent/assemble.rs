@@ -60,7 +60,7 @@ struct Building {
     closed: Option<Closed>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Closed {
     opaque: Option<Opaque>,
     call: Option<ToolCall>,
@@ -117,21 +117,12 @@ impl Assembler {
     /// Returns the whole reply. On `MaxTokens` a truncated call is dropped; on `Refusal` every call is.
     /// `None` if nothing remains that could be sent back.
     pub fn finish(self, asked: String, stop: StopReason) -> Option<AssistantMessage> {
-        let keep = match stop.kind {
-            StopKind::Refusal | StopKind::Interrupted => Keep::NoCalls,
-            StopKind::MaxTokens => Keep::WholeCalls,
-            StopKind::EndTurn
-            | StopKind::ToolUse
-            | StopKind::StopSequence
-            | StopKind::PauseTurn
-            | StopKind::Other => Keep::All,
-        };
         let last = self.parts.len().saturating_sub(1);
         let parts: Vec<AssistantPart> = self
             .parts
             .into_iter()
             .enumerate()
-            .filter_map(|(at, building)| building.into_part(keep, at == last))
+            .filter_map(|(at, building)| building.into_part(stop.kind, at == last))
             .collect();
         let message = AssistantMessage { parts, asked, model: self.model, stop };
         (!message.parts.is_empty()).then_some(message)
@@ -178,19 +169,9 @@ impl Assembler {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Keep {
-    All,
-    WholeCalls,
-    NoCalls,
-}
-
 impl Building {
-    fn into_part(self, keep: Keep, last: bool) -> Option<AssistantPart> {
-        let (opaque, call) = match self.closed {
-            Some(Closed { opaque, call }) => (opaque, call),
-            None => (None, None),
-        };
+    fn into_part(self, stop: StopKind, last: bool) -> Option<AssistantPart> {
+        let Closed { opaque, call } = self.closed.unwrap_or_default();
         let kind = match self.kind {
             StartKind::Text if self.text.is_empty() && opaque.is_none() => return None,
             StartKind::Text => PartKind::Text { text: self.text },
@@ -202,10 +183,15 @@ impl Building {
                 let call = call?;
                 // Only the last part can be truncated; empty arguments may be a cut before the first byte.
                 let cut = last && (self.text.trim().is_empty() || !call.args.is_object());
-                match keep {
-                    Keep::NoCalls => return None,
-                    Keep::WholeCalls if cut => return None,
-                    Keep::All | Keep::WholeCalls => PartKind::ToolCall(call),
+                match stop {
+                    StopKind::Refusal | StopKind::Interrupted => return None,
+                    StopKind::MaxTokens if cut => return None,
+                    StopKind::MaxTokens
+                    | StopKind::EndTurn
+                    | StopKind::ToolUse
+                    | StopKind::StopSequence
+                    | StopKind::PauseTurn
+                    | StopKind::Other => PartKind::ToolCall(call),
                 }
             }
         };

@@ -110,14 +110,14 @@ impl Caps {
         let mut judged = Judged::default();
         for (&cap, &set) in &self.set {
             let limit = self.raised.get(&cap).copied().unwrap_or(set);
-            let used = match cap.scope() {
+            let so_far = match cap.scope() {
                 Scope::Turn => turn,
                 Scope::Session => &figures.session,
                 Scope::Day => &figures.day,
             };
             let (spent, adds, unpriced) = match cap.unit() {
-                Unit::Tokens => (used.tokens, Some(figures.next.tokens), 0),
-                Unit::Usd => (used.usd.0, figures.next.usd.map(|usd| usd.0), used.unpriced),
+                Unit::Tokens => (so_far.tokens, Some(figures.next.tokens), 0),
+                Unit::Usd => (so_far.usd.0, figures.next.usd.map(|usd| usd.0), so_far.unpriced),
             };
             if adds.is_none() && self.unkept.insert(figures.model.clone()) {
                 judged.said.push(unkept(cap, &figures.model));
@@ -139,7 +139,7 @@ impl Caps {
             let told = self.warned.get(&cap).copied();
             if share >= WARN_FROM && told.is_none_or(|told| share >= told + WARN_EVERY) {
                 self.warned.insert(cap, share);
-                judged.said.push(warning(cap, spent, limit, unpriced));
+                judged.said.push(format!("{} ({}).", used(cap, spent, limit, unpriced), cap.setting()));
             }
         }
         judged
@@ -222,10 +222,6 @@ fn scope_words(cap: Cap) -> &'static str {
         Scope::Session => "in this session",
         Scope::Day => "today",
     }
-}
-
-fn warning(cap: Cap, spent: u64, limit: u64, unpriced: u32) -> String {
-    format!("{} ({}).", used(cap, spent, limit, unpriced), cap.setting())
 }
 
 fn unkept(cap: Cap, model: &str) -> String {

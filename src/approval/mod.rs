@@ -280,11 +280,7 @@ impl Request {
     pub fn may_be_unread(&self) -> bool {
         let is_file = matches!(self.plan.preview, Preview::Diff { .. })
             && matches!(self.plan.access, Access::Paths { .. });
-        let is_high = match self.risk {
-            Risk::High => true,
-            Risk::Low | Risk::Medium => false,
-        };
-        is_file && !is_high && self.taint.is_empty()
+        is_file && self.risk != Risk::High && self.taint.is_empty()
     }
 }
 

@@ -203,11 +203,11 @@ impl Wanted {
         }
         addresses(voice.text, |one| {
             let a_path = one.shape == Shape::InPath && voice.side == Side::Files;
-            if let Some(auto_approve) = self.places.get_mut(&one.form)
-                && auto_approve.heard == Heard::Nowhere
+            if let Some(place) = self.places.get_mut(&one.form)
+                && place.heard == Heard::Nowhere
                 && !a_path
             {
-                auto_approve.heard = by;
+                place.heard = by;
             }
         });
     }
@@ -216,9 +216,9 @@ impl Wanted {
 /// Adds the addresses that are in none of the spans.
 fn with_addresses(mut spans: Vec<Span>, wanted: &Wanted) -> Vec<Span> {
     let mut more = Vec::new();
-    for auto_approve in wanted.places.values() {
-        if let Heard::By(voice) = auto_approve.heard {
-            more.extend(auto_approve.at.iter().map(|&(arg, start, end)| Span { arg, start, end, voice }));
+    for place in wanted.places.values() {
+        if let Heard::By(voice) = place.heard {
+            more.extend(place.at.iter().map(|&(arg, start, end)| Span { arg, start, end, voice }));
         }
     }
     spans.extend(more);

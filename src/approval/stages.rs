@@ -111,19 +111,20 @@ struct Weighing<'a> {
 impl Weighing<'_> {
     fn look(&self, stage: Stage) -> Found {
         let found = match stage {
-            Stage::DenyRule => self.deny_rule(),
+            Stage::DenyRule => self.by_rules(RuleEffect::Deny, Verdict::Deny, "denies"),
             Stage::PlanMode => self.plan_mode(),
             Stage::HookDeny => self.hook_deny(),
             Stage::DeferAll => self.defer_all(),
             Stage::DryRun => self.dry_run(),
             Stage::HookAsk => self.hook_ask(),
             Stage::BrokenRules => self.broken_rules(),
-            Stage::AskRule => self.ask_rule(),
+            Stage::AskRule => self.by_rules(RuleEffect::Ask, Verdict::Ask, "asks about"),
             Stage::Question => self.question(),
             Stage::NeedsPerson => self.needs_person(),
             Stage::Repetition => self.repetition(),
             Stage::Taint => self.taint(),
-            Stage::AllowRule => self.allow_rule(),
+            Stage::AllowRule if self.is_tainted() => passed(UNTRUSTED),
+            Stage::AllowRule => self.by_rules(RuleEffect::Allow, Verdict::Allow, "allows"),
             Stage::Grant => self.grant(),
             Stage::HookAllow => self.hook_allow(),
             Stage::Yolo => self.yolo(),
@@ -170,14 +171,13 @@ impl Weighing<'_> {
         }
     }
 
-    fn deny_rule(&self) -> Found {
-        self.by_rules(RuleEffect::Deny, Verdict::Deny, "denies")
-    }
-
     /// Decides by the first rule of this effect that applies.
     fn by_rules(&self, effect: RuleEffect, verdict: Verdict, does: &str) -> Found {
         match self.rule(effect) {
-            Ok((rule, doubt)) => self.decided(verdict, by_rule(rule), self.told(rule, does, doubt)),
+            Ok((rule, doubt)) => {
+                let by = Decider::Rule { id: rule.id.clone() };
+                self.decided(verdict, by, self.told(rule, does, doubt))
+            }
             Err(passed) => Found::Passed(passed),
         }
     }
@@ -251,10 +251,6 @@ impl Weighing<'_> {
         }
     }
 
-    fn ask_rule(&self) -> Found {
-        self.by_rules(RuleEffect::Ask, Verdict::Ask, "asks about")
-    }
-
     /// Only the user can answer a question; no rule, grant or yolo can.
     fn question(&self) -> Found {
         if self.is_question() {
@@ -289,13 +285,6 @@ impl Weighing<'_> {
             (true, true) => passed("its arguments contain untrusted text, but it only reads"),
             (false, _) => passed("its arguments contain none"),
         }
-    }
-
-    fn allow_rule(&self) -> Found {
-        if self.is_tainted() {
-            return passed(UNTRUSTED);
-        }
-        self.by_rules(RuleEffect::Allow, Verdict::Allow, "allows")
     }
 
     fn grant(&self) -> Found {
@@ -429,8 +418,4 @@ const UNTRUSTED: &str = "it does not cover untrusted text";
 
 fn passed(why: &str) -> Found {
     Found::Passed(why.to_owned())
-}
-
-fn by_rule(rule: &Rule) -> Decider {
-    Decider::Rule { id: rule.id.clone() }
 }

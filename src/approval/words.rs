@@ -50,13 +50,11 @@ fn words_of(invocation: &Invocation) -> Option<CommandWords> {
     let named = named.and_then(|named| invocation.words.get(..named));
     match named.and_then(|words| words.iter().cloned().collect()) {
         Some(words) => Some(CommandWords { words, extent: Extent::Prefix }),
-        None => exact(invocation),
+        None => {
+            let words = invocation.words.iter().cloned().collect::<Option<Vec<String>>>()?;
+            Some(CommandWords { words, extent: Extent::Exact })
+        }
     }
-}
-
-fn exact(invocation: &Invocation) -> Option<CommandWords> {
-    let words = invocation.words.iter().cloned().collect::<Option<Vec<String>>>()?;
-    Some(CommandWords { words, extent: Extent::Exact })
 }
 
 impl CommandWords {

@@ -85,25 +85,23 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
             skipped => format!("; {skipped} skipped, because tools they need are not there"),
         }
     ));
-    let outcome = run_missing(&what, &lab, &runnable, &mut kept, &stop).await?;
-    match outcome {
-        Ending::Done => {}
+    let cut_short = match run_missing(&what, &lab, &runnable, &mut kept, &stop).await? {
+        Ending::Done => None,
         Ending::Stopped => {
-            let signal = stop.caught().unwrap_or_default();
-            let error = CliError::message(Kind::Interrupted(signal), "interrupted");
-            return Err(error.hint("the runs so far are kept: the same command goes on with the others"));
+            let kind = Kind::Interrupted(stop.caught().unwrap_or_default());
+            Some((kind, "interrupted".to_owned(), "goes on with the others"))
         }
         Ending::Unusable(why) => {
-            let error = CliError::message(Kind::Provider, format!("no run can succeed: {why}"));
-            return Err(error.hint("the runs so far are kept: the same command goes on once that is mended"));
+            Some((Kind::Provider, format!("no run can succeed: {why}"), "goes on once that is mended"))
         }
         Ending::Spent => {
-            let error = CliError::message(
-                Kind::Budget,
-                format!("stopped at ${:.4}, the cap of `--max-usd`", kept.usd()),
-            );
-            return Err(error.hint("the runs so far are kept: the same command with a larger cap goes on"));
+            let why = format!("stopped at ${:.4}, the cap of `--max-usd`", kept.usd());
+            Some((Kind::Budget, why, "with a larger cap goes on"))
         }
+    };
+    if let Some((kind, why, next)) = cut_short {
+        let hint = format!("the runs so far are kept: the same command {next}");
+        return Err(CliError::message(kind, why).hint(hint));
     }
     let scored = cases.iter().map(|case| {
         let missing = case.missing(&offered);

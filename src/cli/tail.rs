@@ -15,7 +15,7 @@ use crate::app::listeners;
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::duration;
 use crate::stdx::text::{sanitize, sanitize_line, truncate};
-use crate::store::Listener;
+use crate::store::Wakeups;
 use crate::telemetry::reader::{Numbered, ReadError};
 use crate::telemetry::{SpanFile, SpanFilter, SpanKindFilter, SpanRow};
 use crate::workspace::{World, load_settings};
@@ -39,7 +39,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
         zone: system_zone(),
     };
     // Listening begins before the first look, so that nothing falls between.
-    let mut listener = (!what.no_follow).then(|| Listener::new(&listeners(settings)));
+    let mut listener = (!what.no_follow).then(|| Wakeups::listen(&listeners(settings)));
     let mut tail = Tail { filter: SpanFilter { trace: None, kind }, last: 0, file: None };
     match SpanFile::open(&settings.data_dir) {
         Ok(file) => {
@@ -64,7 +64,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
     let poll = what.poll.or_else(|| listener.is_deaf().then_some(1.0));
     loop {
         tokio::select! {
-            () = listener.woken() => {}
+            () = listener.changed() => {}
             () = pause(poll) => {}
         }
         let found = tail.next(&settings.data_dir)?;

@@ -21,7 +21,7 @@ use crate::accounts::Models;
 use crate::agent::driver::{self, ActiveModel, AgentEnv, TurnResult};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, AppError, begin_store};
-use crate::approval::{Approval, AutoApprove, Decider, Policy, Remember, Request};
+use crate::approval::{Approval, AutoApprove, Decider, Policy, Request};
 use crate::config::{Loaded, Mode};
 use crate::history::{Limits, TurnEnd};
 use crate::message::{Message, UserPart};
@@ -58,16 +58,7 @@ impl Lab {
         let store = begin_store(world, &loaded.settings)?;
         let app = App::open(world.clone(), loaded, Arc::clone(&models), store).await?;
         let model = models.active().borrow().clone();
-        let model = ActiveModel {
-            provider: Arc::clone(&model.provider),
-            name: model.name.clone(),
-            max_output_tokens: model.max_output_tokens,
-            thinking: model.thinking,
-            parallel_calls: model.parallel_calls,
-            temperature: Some(0.0),
-            top_p: None,
-            profile: model.profile,
-        };
+        let model = ActiveModel { temperature: Some(0.0), top_p: None, ..ActiveModel::clone(&model) };
         Ok(Self { app, model: Arc::new(model), workspaces })
     }
 
@@ -207,12 +198,7 @@ impl Examiner {
     fn decide(&self, request: Request) -> Op {
         let approval = match self.answer.lock().take() {
             Some(UserAnswer::Deny(reason)) => Approval::Deny { reason: Some(reason) },
-            Some(UserAnswer::Edit(args)) => Approval::Approve {
-                instead: Some((request.tool, args)),
-                remember: Remember::Once,
-                note: None,
-                rule: None,
-            },
+            Some(UserAnswer::Edit(args)) => Approval::to(request.tool, args),
             Some(UserAnswer::Later(_)) | None => return Op::Defer,
         };
         Op::Decide { request: request.id, approval }

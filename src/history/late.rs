@@ -74,6 +74,15 @@ impl LateCall {
             returned: None,
         }
     }
+
+    /// Updates what is known of the call. When it starts, keeps the replacement chosen by the user.
+    pub(super) fn know(&mut self, known: Known) {
+        if let (Known::MayHaveRun, Known::Decided(Approval::Approve { instead, .. })) = (&known, &self.known)
+        {
+            self.ran.clone_from(instead);
+        }
+        self.known = known;
+    }
 }
 
 /// The outcome of a call that others depend on.
@@ -129,17 +138,6 @@ impl Late {
     /// The fate of a call. One that is not tracked blocks nothing.
     pub fn fate(&self, call: &CallId) -> Fate {
         self.fates.get(call).copied().unwrap_or(Fate::Well)
-    }
-}
-
-impl LateCall {
-    /// Updates what is known of the call. When it starts, keeps the replacement chosen by the user.
-    pub(super) fn know(&mut self, known: Known) {
-        if let (Known::MayHaveRun, Known::Decided(Approval::Approve { instead, .. })) = (&known, &self.known)
-        {
-            self.ran.clone_from(instead);
-        }
-        self.known = known;
     }
 }
 

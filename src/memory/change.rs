@@ -181,8 +181,8 @@ impl Memories {
     ) -> Result<StoredMemory, MemoryError> {
         old.memory.session = new.session.clone().or(old.memory.session);
         old.memory.call = new.call.clone().or(old.memory.call);
-        let change = replacement(&old.memory, new);
-        self.apply(project, &old, change)
+        let memory = self.changed(&old.memory, replacement(&old.memory, new));
+        self.replace(project, &old, &memory)
     }
 
     /// Changes a memory that is still of the version that was looked at.
@@ -192,8 +192,8 @@ impl Memories {
         old: &StoredMemory,
         change: MemoryChange,
     ) -> Result<StoredMemory, MemoryError> {
-        let change = self.checked_change(change)?;
-        self.apply(project, old, change)
+        let memory = self.changed(&old.memory, self.checked_change(change)?);
+        self.replace(project, old, &memory)
     }
 
     /// Replaces the file of a memory that is still of the version that was looked at by what a person wrote.
@@ -212,10 +212,7 @@ impl Memories {
         // Another number would be that of another memory.
         memory.number = old.memory.number;
         memory.updated = Some(self.now());
-        let sizes = (Some(old.memory.written().len()), memory.written().len());
-        self.check_room(project, old.id.scope, sizes)?;
-        old.folder.replace(&old.name, &old.version, &memory)?;
-        self.wrote(project, &old.folder, &old.name, &memory)
+        self.replace(project, old, &memory)
     }
 
     /// Returns a change as it would be made, or why it would not.
@@ -246,17 +243,16 @@ impl Memories {
         memory
     }
 
-    fn apply(
+    fn replace(
         &self,
         project: &Path,
         old: &StoredMemory,
-        change: MemoryChange,
+        memory: &Memory,
     ) -> Result<StoredMemory, MemoryError> {
-        let memory = self.changed(&old.memory, change);
         let sizes = (Some(old.memory.written().len()), memory.written().len());
         self.check_room(project, old.id.scope, sizes)?;
-        old.folder.replace(&old.name, &old.version, &memory)?;
-        self.wrote(project, &old.folder, &old.name, &memory)
+        old.folder.replace(&old.name, &old.version, memory)?;
+        self.wrote(project, &old.folder, &old.name, memory)
     }
 
     /// Takes a file that was just written into the index, and into what a project is trusted with.
@@ -268,7 +264,7 @@ impl Memories {
         memory: &Memory,
     ) -> Result<StoredMemory, MemoryError> {
         self.tell_project(project, folder, name, Some(&memory.written()))?;
-        self.0.index.take_file(folder, name, folder.read(name)?.as_ref())?;
+        self.0.index.take_file(folder, name, folder.read(name)?)?;
         let id = MemoryId { scope: folder.scope, number: memory.number };
         self.stored(folder, name)?.ok_or(MemoryError::None { id })
     }

@@ -88,9 +88,6 @@ impl Memories {
             if found.len() == limit {
                 break;
             }
-            if prefixes == Prefixes::DoNot && !recall::applies(&one.candidate, &one.hits, one.corpus) {
-                continue;
-            }
             let Some(folder) = folders.iter().find(|folder| folder.path().as_os_str() == one.folder.as_str())
             else {
                 continue;
@@ -98,7 +95,7 @@ impl Memories {
             // The index may be behind the file.
             let Ok(Some(stored)) = self.stored(folder, &one.name) else { continue };
             if !stored.memory.is_expired(self.now()) {
-                let has = one.candidate.words.iter().filter_map(|at| words.get(*at).cloned());
+                let has = one.words.iter().filter_map(|at| words.get(*at).cloned());
                 found.push(Recalled { found: stored, words: has.collect() });
             }
         }

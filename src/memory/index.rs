@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use rusqlite::types::Value as Sql;
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params, params_from_iter};
+use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
 use super::MemoryError;
 use super::folder::{Folder, FoundFile, Stamp};
-use super::recall::{Candidate, Corpus, HITS, rank, weight};
-use crate::store::beside::{FileError, open_beside};
+use super::recall::{Candidate, Corpus, HITS, applies, rank, weight};
+use crate::store::beside::{FileError, Statements as _, open_beside};
 use crate::store::file_id;
 
 /// The name of the file in the data folder.
@@ -48,17 +47,14 @@ struct OpenIndex {
     id: Option<(u64, u64)>,
 }
 
-/// A memory that a search found, best first.
+/// A memory that a search found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
     pub folder: String,
     pub name: String,
-    pub number: u64,
-    pub candidate: Candidate,
-    /// Of each word of the query.
-    pub hits: Vec<usize>,
-    pub corpus: Corpus,
-    pub rank: f64,
+    /// The words of the query that it has, by their numbers.
+    pub words: BTreeSet<usize>,
+    rank: f64,
 }
 
 /// How often a memory was used, and when last.
@@ -158,24 +154,13 @@ impl Index {
     }
 
     /// Takes one file as it is now; `None`: it is gone.
-    pub fn take_file(
-        &self,
-        folder: &Folder,
-        name: &str,
-        file: Option<&FoundFile>,
-    ) -> Result<(), MemoryError> {
-        let key = key(folder);
-        self.with(|connection| {
-            let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            remove(&step, &key, name)?;
-            if let Some(file) = file {
-                insert(&step, &key, file)?;
-            }
-            Ok(step.commit()?)
-        })
+    pub fn take_file(&self, folder: &Folder, name: &str, file: Option<FoundFile>) -> Result<(), MemoryError> {
+        let (key, files) = (key(folder), [(name, file)]);
+        self.with(|connection| put(connection, &key, &files))
     }
 
-    /// Returns the best memories of these folders that have words of a query. `prefixes`: also longer words.
+    /// Returns the memories of these folders that have words of a query, the best first. With prefixes, longer words count
+    /// too; without, only what applies to a text that did not ask for it.
     pub fn search(
         &self,
         folders: &[Folder],
@@ -214,11 +199,7 @@ impl Index {
 
     fn strings(&self, sql: &str, folder: &Folder, number: u64) -> Result<Vec<String>, MemoryError> {
         let (key, number) = (key(folder), i64::try_from(number).unwrap_or(i64::MAX));
-        self.with(|connection| {
-            let mut select = connection.prepare_cached(sql)?;
-            let rows = select.query_map(params![key, number], |row| row.get(0))?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })
+        self.with(|connection| connection.all(sql, params![key, number], |row| Ok(row.get(0)?)))
     }
 
     /// Returns how many memories a folder has.
@@ -231,9 +212,8 @@ impl Index {
     pub fn highest(&self, folder: &Folder) -> Result<u64, MemoryError> {
         let key = key(folder);
         self.with(|connection| {
-            let mut select = connection
-                .prepare_cached("SELECT COALESCE(MAX(number), 0) FROM entries WHERE folder = ?1")?;
-            Ok(select.query_row([&key], |row| row.get::<_, i64>(0))?.cast_unsigned())
+            let sql = "SELECT COALESCE(MAX(number), 0) FROM entries WHERE folder = ?1";
+            Ok(connection.one(sql, [&key], |row| row.get(0))?)
         })
     }
 
@@ -242,10 +222,10 @@ impl Index {
         self.with(|connection| {
             let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             for (folder, number) in memories {
-                step.prepare_cached(
+                step.change(
                     "INSERT INTO uses VALUES (?1, ?2, 1, ?3) ON CONFLICT DO UPDATE SET uses = uses + 1, used = ?3",
-                )?
-                .execute(params![key(folder), number.cast_signed(), now.as_second()])?;
+                    params![key(folder), number, now.as_second()],
+                )?;
             }
             Ok(step.commit()?)
         })
@@ -253,17 +233,14 @@ impl Index {
 
     pub fn usage(&self, folder: &Folder, number: u64) -> Result<Usage, MemoryError> {
         let key = key(folder);
-        self.with(|connection| usage(connection, &key, number.cast_signed()))
+        self.with(|connection| usage(connection, &key, number))
     }
 
     /// Forgets the use of a memory that is gone.
     pub fn forget_use(&self, folder: &Folder, number: u64) -> Result<(), MemoryError> {
         let key = key(folder);
         self.with(|connection| {
-            connection.execute(
-                "DELETE FROM uses WHERE folder = ?1 AND number = ?2",
-                params![key, number.cast_signed()],
-            )?;
+            connection.execute("DELETE FROM uses WHERE folder = ?1 AND number = ?2", params![key, number])?;
             Ok(())
         })
     }
@@ -289,107 +266,90 @@ fn key(folder: &Folder) -> String {
 /// Brings the index up to date with the files of a folder, which have these stamps.
 fn take(connection: &mut Connection, folder: &Folder, names: &[(String, Stamp)]) -> Result<(), FileError> {
     let key = key(folder);
-    let mut known: HashMap<String, Stamp> = {
-        let mut select =
-            connection.prepare_cached("SELECT name, mtime, size, inode FROM entries WHERE folder = ?1")?;
-        let rows =
-            select.query_map([&key], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?))))?;
-        rows.collect::<rusqlite::Result<_>>()?
-    };
-    let is_new = |(name, stamp): &&(String, Stamp)| known.get(name) != Some(stamp);
-    let changed: Vec<&str> = names.iter().filter(is_new).map(|(name, _)| name.as_str()).collect();
-    for (name, _) in names {
-        known.remove(name);
-    }
-    let gone: Vec<String> = known.into_keys().collect();
+    let sql = "SELECT name, mtime, size, inode FROM entries WHERE folder = ?1";
+    let known = connection.all(sql, [&key], |row| -> rusqlite::Result<(String, Stamp)> {
+        Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)))
+    })?;
+    let mut known: HashMap<String, Stamp> = known.into_iter().collect();
+    let is_changed = |(name, stamp): &&(String, Stamp)| known.remove(name).as_ref() != Some(stamp);
+    let mut changed: Vec<String> = names.iter().filter(is_changed).map(|(name, _)| name.clone()).collect();
+    // Of those that are gone nothing is read.
+    changed.extend(known.into_keys());
     for batch in changed.chunks(BATCH) {
         // Read before others have to wait.
         let files: Vec<(&str, Option<FoundFile>)> =
-            batch.iter().map(|name| (*name, folder.read(name).ok().flatten())).collect();
-        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for (name, file) in files {
-            remove(&step, &key, name)?;
-            if let Some(file) = file {
-                insert(&step, &key, &file)?;
-            }
-        }
-        step.commit()?;
-    }
-    if !gone.is_empty() {
-        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        gone.iter().try_for_each(|name| remove(&step, &key, name))?;
-        step.commit()?;
+            batch.iter().map(|name| (name.as_str(), folder.read(name).ok().flatten())).collect();
+        put(connection, &key, &files)?;
     }
     Ok(())
 }
 
-fn remove(connection: &Connection, key: &str, name: &str) -> Result<(), FileError> {
-    let id: Option<i64> = connection
-        .prepare_cached("SELECT id FROM entries WHERE folder = ?1 AND name = ?2")?
-        .query_row(params![key, name], |row| row.get(0))
-        .optional()?;
-    if let Some(id) = id {
-        connection.prepare_cached("DELETE FROM entries WHERE id = ?1")?.execute([id])?;
-        connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([id])?;
+/// Puts files in place of what is known of them, in one transaction; `None`: it is gone.
+fn put(connection: &mut Connection, key: &str, files: &[(&str, Option<FoundFile>)]) -> Result<(), FileError> {
+    let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for (name, file) in files {
+        let known = "SELECT id FROM entries WHERE folder = ?1 AND name = ?2";
+        if let Some(id) = step.first(known, params![key, name], |row| row.get::<_, i64>(0))? {
+            step.change("DELETE FROM entries WHERE id = ?1", [id])?;
+            step.change("DELETE FROM words WHERE rowid = ?1", [id])?;
+        }
+        if let Some(file) = file {
+            insert(&step, key, file)?;
+        }
     }
-    Ok(())
+    Ok(step.commit()?)
 }
 
 fn insert(connection: &Connection, key: &str, file: &FoundFile) -> Result<(), FileError> {
     let (mtime, size, inode) = file.stamp;
     let (number, touched, tags, text, problem) = match &file.memory {
         Ok(memory) => {
-            let (number, touched) = (i64::try_from(memory.number).ok(), memory.touched().as_second());
-            (number, touched, memory.tags.join(" "), memory.text.as_str(), None)
+            let touched = memory.touched().as_second();
+            (Some(memory.number), touched, memory.tags.join(" "), memory.text.as_str(), None)
         }
         Err(problem) => (None, 0, String::new(), "", Some(problem.to_string())),
     };
-    let length = i64::try_from(text.split_whitespace().count()).unwrap_or(i64::MAX);
-    connection
-        .prepare_cached(
-            "INSERT INTO entries (folder, name, number, mtime, size, inode, touched, length, tags, problem)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-        )?
-        .execute(params![key, file.name, number, mtime, size, inode, touched, length, tags, problem])?;
+    let length = text.split_whitespace().count();
+    connection.change(
+        "INSERT INTO entries (folder, name, number, mtime, size, inode, touched, length, tags, problem)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        params![key, file.name, number, mtime, size, inode, touched, length, tags, problem],
+    )?;
     if problem.is_none() {
-        connection
-            .prepare_cached("INSERT INTO words (rowid, text, tags) VALUES (?1, ?2, ?3)")?
-            .execute(params![connection.last_insert_rowid(), text, tags])?;
+        let words = "INSERT INTO words (rowid, text, tags) VALUES (?1, ?2, ?3)";
+        connection.change(words, params![connection.last_insert_rowid(), text, tags])?;
     }
     Ok(())
 }
 
 fn corpus(connection: &Connection, keys: &[String]) -> Result<Corpus, FileError> {
-    let mut select = connection.prepare_cached("SELECT memories, length FROM totals WHERE folder = ?1")?;
+    let sql = "SELECT memories, length FROM totals WHERE folder = ?1";
     let (mut memories, mut length) = (0_i64, 0_i64);
     for key in keys {
-        let row =
-            select.query_row([key], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).optional()?;
+        let row = connection.first(sql, [key], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))?;
         let (more, longer) = row.unwrap_or_default();
         (memories, length) = (memories + more, length + longer);
     }
     Ok(Corpus { memories: memories as f64, length: length as f64 / (memories.max(1) as f64) })
 }
 
-fn usage(connection: &Connection, key: &str, number: i64) -> Result<Usage, FileError> {
-    let row = connection
-        .prepare_cached("SELECT uses, used FROM uses WHERE folder = ?1 AND number = ?2")?
-        .query_row(params![key, number], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    Ok(row
-        .map_or_else(Usage::default, |(uses, used)| Usage { uses, used: Timestamp::from_second(used).ok() }))
+fn usage(connection: &Connection, key: &str, number: u64) -> Result<Usage, FileError> {
+    let sql = "SELECT uses, used FROM uses WHERE folder = ?1 AND number = ?2";
+    let found = connection.first(sql, params![key, number], |row| {
+        Ok(Usage { uses: row.get(0)?, used: Timestamp::from_second(row.get(1)?).ok() })
+    });
+    Ok(found?.unwrap_or_default())
 }
 
 /// Returns the rows that match, the latest first, at most [`HITS`]. The words are looked up first: by folder, all rows would be.
 fn rows(connection: &Connection, keys: &[String], query: &str) -> Result<Vec<i64>, FileError> {
     let folders = vec!["?"; keys.len()].join(", ");
-    let mut select = connection.prepare_cached(&format!(
+    let select = format!(
         "SELECT w.rowid FROM words w CROSS JOIN entries e ON e.id = w.rowid
          WHERE words MATCH ? AND e.folder IN ({folders}) ORDER BY w.rowid DESC LIMIT {HITS}"
-    ))?;
-    let params = std::iter::once(query.to_owned()).chain(keys.iter().cloned()).map(Sql::Text);
-    let rows = select.query_map(params_from_iter(params), |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    );
+    let params = std::iter::once(query).chain(keys.iter().map(String::as_str));
+    connection.all(&select, params_from_iter(params), |row| Ok(row.get(0)?))
 }
 
 fn search(
@@ -426,26 +386,26 @@ fn search(
     found.truncate(RANKED);
     let mut ranked = Vec::new();
     for (id, has) in found {
-        let mut one = candidate(connection, id, has, (words, now))?;
-        one.rank = rank(&one.candidate, &weights, corpus);
-        ranked.push(Ranked { hits: hits.clone(), corpus, ..one });
+        let (folder, name, one) = candidate(connection, id, has, (words, now))?;
+        if prefixes == Prefixes::Count || applies(&one, &hits, corpus) {
+            let rank = rank(&one, &weights, corpus);
+            ranked.push(Ranked { folder, name, words: one.words, rank });
+        }
     }
     ranked.sort_by(|one, other| other.rank.total_cmp(&one.rank));
     Ok(ranked)
 }
 
+/// Returns the folder and the name of a memory, and what it is ranked by.
 fn candidate(
     connection: &Connection,
     id: i64,
     has: BTreeSet<usize>,
     (words, now): (&[String], Timestamp),
-) -> Result<Ranked, FileError> {
-    let mut select = connection
-        .prepare_cached("SELECT folder, name, number, touched, length, tags FROM entries WHERE id = ?1")?;
-    let (folder, name, number, touched, length, tags): (String, String, i64, i64, u32, String) = select
-        .query_row([id], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
-        })?;
+) -> Result<(String, String, Candidate), FileError> {
+    let sql = "SELECT folder, name, number, touched, length, tags FROM entries WHERE id = ?1";
+    let (folder, name, number, touched, length, tags): (String, String, u64, i64, u32, String) =
+        connection.one(sql, [id], |row| row.try_into())?;
     let usage = usage(connection, &folder, number)?;
     let last = usage.used.map_or(touched, |used| used.as_second().max(touched));
     let is_tag = |at: &usize| {
@@ -459,14 +419,5 @@ fn candidate(
         days: (now.as_second() - last) as f64 / 86_400.0,
         uses: usage.uses,
     };
-    let corpus = Corpus { memories: 0.0, length: 0.0 };
-    Ok(Ranked {
-        folder,
-        name,
-        number: number.cast_unsigned(),
-        candidate,
-        hits: Vec::new(),
-        corpus,
-        rank: 0.0,
-    })
+    Ok((folder, name, candidate))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::hooks::{notes, session_ended, session_start};
-use crate::agent::driver::{self, AgentEnv, Submitted, TurnResult};
+use crate::agent::driver::{self, AgentEnv, TurnResult};
 use crate::agent::port::Frontend;
 use crate::app::AppError;
 use crate::history::{Durability, Record};
@@ -71,10 +71,7 @@ async fn submitted(
                 looked = driver::submit(&env.hooks, id, folder, parts) => looked,
                 () = stop.cancelled() => return Ok(RunOutcome::CutOff),
             };
-            match looked {
-                Submitted::Sent(parts) => Some(parts),
-                Submitted::Refused { reason } => return Err(AppError::Refused { reason }),
-            }
+            Some(looked.map_err(|reason| AppError::Refused { reason })?)
         }
     };
     let turn = async {

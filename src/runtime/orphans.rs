@@ -100,7 +100,8 @@ fn cut_off(history: &History) -> Vec<CutOff> {
         .collect()
 }
 
-fn named(found: &[Survivor]) -> String {
+/// Lists processes, each with its command.
+pub(super) fn named(found: &[Survivor]) -> String {
     let one = |survivor: &Survivor| format!("{} ({})", survivor.pid, code(&survivor.command));
     found.iter().map(one).collect::<Vec<_>>().join(", ")
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 
+pub use super::retention::used_bytes;
 use super::schema::Journal;
+pub use super::statements::Statements;
 use crate::stdx::fs::{create_private_dir, network_file_system, open_private};
 
 /// Why such a file cannot be read or written.

@@ -11,7 +11,7 @@ use super::encode::{self, Verdict};
 use super::redact::Redactor;
 use super::request_rows::{RequestRow, request_row};
 use super::statements::Statements as _;
-use super::writer::{Reader, Write};
+use super::writer::Write;
 use super::{RequestState, Store, StoreError, records, requests};
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::{Durability, Record, SessionId};
@@ -64,8 +64,7 @@ impl Store {
         by: Decider,
     ) -> Result<DecideOutcome, StoreError> {
         let verdict = encode::verdict(request, &approval, &by, &self.inner.redactor)?;
-        self.write(move |writer| writer.transaction(Durability::Synced, |write| decide(write, &verdict)))
-            .await
+        self.transact(Durability::Synced, move |write| decide(write, &verdict)).await
     }
 
     /// Takes every decision of a session that its records do not contain yet, appends a [`Record::Decided`]
@@ -78,18 +77,17 @@ impl Store {
     pub async fn consume(&self, session: &SessionId, after: u64) -> Result<Vec<Record>, StoreError> {
         let session = session.clone();
         let asked = session.clone();
-        if !self.read(move |reader| anything_to_consume(reader, &asked)).await? {
+        let any = self.read(move |reader| {
+            let select = format!("SELECT EXISTS (SELECT 1 FROM approvals WHERE {UNTAKEN})");
+            Ok(reader.one(&select, [&asked.0], |row| row.get(0))?)
+        });
+        if !any.await? {
             return Ok(Vec::new());
         }
         let redactor = Arc::clone(&self.inner.redactor);
-        self.write(move |writer| {
-            writer.transaction(Durability::Synced, |write| consume(write, &session, after, &redactor))
-        })
-        .await
+        self.transact(Durability::Synced, move |write| consume(write, &session, after, &redactor)).await
     }
-}
 
-impl Store {
     /// [`Store::decide`] and [`Store::consume`] in one synced transaction, for the owner of the session.
     pub async fn decide_and_consume(
         &self,
@@ -101,11 +99,9 @@ impl Store {
     ) -> Result<(DecideOutcome, Vec<Record>), StoreError> {
         let verdict = encode::verdict(request, &approval, &by, &self.inner.redactor)?;
         let (session, redactor) = (session.clone(), Arc::clone(&self.inner.redactor));
-        self.write(move |writer| {
-            writer.transaction(Durability::Synced, |write| {
-                let outcome = decide(write, &verdict)?;
-                Ok((outcome, consume(write, &session, after, &redactor)?))
-            })
+        self.transact(Durability::Synced, move |write| {
+            let outcome = decide(write, &verdict)?;
+            Ok((outcome, consume(write, &session, after, &redactor)?))
         })
         .await
     }
@@ -168,7 +164,7 @@ fn consume(
 }
 
 /// Marks the row as consumed; returns the record for the session.
-fn taken(write: &Write<'_>, one: &Untaken) -> Result<Record, StoreError> {
+pub(super) fn taken(write: &Write<'_>, one: &Untaken) -> Result<Record, StoreError> {
     let Untaken { request, state, decision, .. } = one;
     // "Later" runs nothing.
     let sound = *state == RequestState::Later || (*state != RequestState::Expired && one.is_as_asked());
@@ -192,16 +188,11 @@ fn taken(write: &Write<'_>, one: &Untaken) -> Result<Record, StoreError> {
     }
 }
 
-fn anything_to_consume(reader: &mut Reader, session: &SessionId) -> Result<bool, StoreError> {
-    let select = format!("SELECT EXISTS (SELECT 1 FROM approvals WHERE {UNTAKEN})");
-    reader.connection.one(&select, [&session.0], |row| row.get(0))
-}
-
 pub(super) struct Untaken {
-    pub request: RequestId,
+    request: RequestId,
     call: CallId,
-    pub state: RequestState,
-    pub decision: Option<(Approval, Decider)>,
+    state: RequestState,
+    decision: Option<(Approval, Decider)>,
     tool: String,
     args_hash: String,
     /// The summary shown in lists.
@@ -213,7 +204,7 @@ pub(super) struct Untaken {
 
 impl Untaken {
     /// Whether the stored request, and what lists showed of it, are what was asked.
-    pub fn is_as_asked(&self) -> bool {
+    fn is_as_asked(&self) -> bool {
         let Ok(stored) = parse::<Request>(&self.stored) else { return false };
         let same_call =
             stored.id == self.request && stored.call == self.call && stored.tool.as_str() == self.tool;

@@ -10,13 +10,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, Row, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 use serde::Serialize;
 
 use super::audit::TRIGGERS;
-use super::error::SqlResult as _;
 use super::health::{self, DatabaseCopy, copies};
-use super::num::Num;
 use super::{StoreError, records, schema, search};
 use crate::history::SessionId;
 use crate::stdx::fs::{create_private_dir, network_file_system, open_private};
@@ -29,7 +27,7 @@ pub struct DamagedRecord {
 }
 
 /// The result of a diagnosis.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
     pub database: PathBuf,
     /// The type of the data folder's file system, if it is no local one.
@@ -82,65 +80,62 @@ const WITHOUT_TRIGGERS: &str = "DROP TRIGGER IF EXISTS audit_grows_at_its_end;
 
 /// Checks the whole database of a data folder.
 pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
-    let database = schema::database(data);
-    let (copies, network) = (copies(data), network_file_system(data));
-    let bytes = match fs::metadata(&database) {
+    let mut found = Diagnosis {
+        database: schema::database(data),
+        network: network_file_system(data),
+        copies: copies(data),
+        ..Diagnosis::default()
+    };
+    found.bytes = match fs::metadata(&found.database) {
         Ok(file) => file.len() + fs::metadata(schema::wal_path(data)).map_or(0, |log| log.len()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             // Before the first session there is no database; that is no fault.
-            let faults = if copies.is_empty() { Vec::new() } else { vec!["there is no database".to_owned()] };
-            return Ok(Diagnosis {
-                database,
-                network,
-                bytes: 0,
-                sessions: 0,
-                records: 0,
-                faults,
-                damaged: Vec::new(),
-                copies,
-            });
+            if !found.copies.is_empty() {
+                found.faults.push("there is no database".to_owned());
+            }
+            return Ok(found);
         }
         Err(error) => return Err(StoreError::file(data, &error)),
     };
-    let (mut sessions, mut count, mut damaged) = (0, 0, Vec::new());
-    let mut look = || -> Result<Vec<String>, StoreError> {
-        let connection = open(&database)?;
-        if schema::check(&connection, &database)? == 0 {
-            return Ok(vec!["the database is empty".to_owned()]);
-        }
-        let mut found = health::faults(&connection, "integrity_check")?;
-        let broken: u64 = connection
-            .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| number(row, 0))
-            .sql()?;
-        if broken > 0 {
-            found.push(format!("{broken} rows refer to missing rows"));
-        }
-        let rows = |select: &str| connection.query_row(select, [], |row| number(row, 0)).sql();
-        sessions = rows("SELECT count(*) FROM sessions")?;
-        count = rows("SELECT count(*) FROM records")?;
-        damaged = damaged_records(&connection)?;
-        Ok(found)
-    };
-    let faults = match look() {
+    found.faults = match look(&mut found) {
         Ok(faults) => faults,
         Err(StoreError::Corrupt { detail, .. }) => vec![detail],
         Err(error @ StoreError::NotADatabase { .. }) => vec![error.to_string()],
         Err(error) => return Err(error.located(data)),
     };
-    Ok(Diagnosis { database, network, bytes, sessions, records: count, faults, damaged, copies })
+    Ok(found)
+}
+
+/// Counts what is in the database; returns its faults.
+fn look(found: &mut Diagnosis) -> Result<Vec<String>, StoreError> {
+    let connection = schema::open_read_only(&found.database)?;
+    if schema::check(&connection, &found.database)? == 0 {
+        return Ok(vec!["the database is empty".to_owned()]);
+    }
+    let mut faults = health::faults(&connection, "integrity_check")?;
+    let rows = |table: &str| count(&connection, table);
+    match rows("pragma_foreign_key_check")? {
+        0 => {}
+        broken => faults.push(format!("{broken} rows refer to missing rows")),
+    }
+    found.sessions = rows("sessions")?;
+    found.records = rows("records")?;
+    found.damaged = damaged_records(&connection)?;
+    Ok(faults)
+}
+
+/// Returns the number of rows of a table.
+fn count(connection: &Connection, table: &str) -> rusqlite::Result<u64> {
+    connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))
 }
 
 /// Restores missing audit triggers.
 pub fn protect_audit(data: &Path) -> Result<(), StoreError> {
-    let put_back = || {
-        let connection = Connection::open(schema::database(data)).sql()?;
-        connection.execute_batch(&format!("BEGIN; {WITHOUT_TRIGGERS} {TRIGGERS} COMMIT")).sql()
+    let put_back = || -> rusqlite::Result<()> {
+        let connection = Connection::open(schema::database(data))?;
+        connection.execute_batch(&format!("BEGIN; {WITHOUT_TRIGGERS} {TRIGGERS} COMMIT"))
     };
-    put_back().map_err(|error: StoreError| error.located(data))
-}
-
-fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
-    row.get::<_, Num>(at).map(|number| number.0)
+    put_back().map_err(|error| StoreError::from(error).located(data))
 }
 
 /// Returns the column as text; an empty string if it is not text.
@@ -148,22 +143,17 @@ fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<String> {
     Ok(row.get_ref(at)?.as_str().unwrap_or_default().to_owned())
 }
 
-fn open(database: &Path) -> Result<Connection, StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(database, flags).sql()
-}
-
 fn damaged_records(connection: &Connection) -> Result<Vec<DamagedRecord>, StoreError> {
     let mut found = Vec::new();
     let mut select =
-        connection.prepare("SELECT session, no, kind, json FROM records ORDER BY session, no").sql()?;
-    let mut rows = select.query([]).sql()?;
+        connection.prepare("SELECT session, no, kind, json FROM records ORDER BY session, no")?;
+    let mut rows = select.query([])?;
     let mut last: Option<(String, u64)> = None;
-    while let Some(row) = rows.next().sql()? {
-        let (session, no): (String, u64) = (text(row, 0).sql()?, number(row, 1).sql()?);
+    while let Some(row) = rows.next()? {
+        let (session, no): (String, u64) = (text(row, 0)?, row.get(1)?);
         let before = last.as_ref().filter(|(of, _)| *of == session).map_or(0, |(_, no)| *no);
-        let kind = text(row, 2).sql()?;
-        let json = row.get_ref(3).sql()?.as_str().unwrap_or_default();
+        let kind = text(row, 2)?;
+        let json = row.get_ref(3)?.as_str().unwrap_or_default();
         let missing = (before + 1).max(no.saturating_sub(records::MOST_MISSING))..no;
         let broken = matches!(records::read(&kind, json), Err(records::Unreadable::Damaged)).then_some(no);
         found.extend(
@@ -199,7 +189,7 @@ pub fn restore(data: &Path, copy: &Path, now: Timestamp) -> Result<PathBuf, Stor
     let _alone = Alone::with(data)?;
     let fresh = fresh_file(data)?;
     let copied = || -> Result<(), StoreError> {
-        let connection = open(copy)?;
+        let connection = schema::open_read_only(copy)?;
         if schema::check(&connection, copy)? == 0 {
             return Err(StoreError::NotADatabase { path: copy.to_owned() });
         }
@@ -207,7 +197,8 @@ pub fn restore(data: &Path, copy: &Path, now: Timestamp) -> Result<PathBuf, Stor
             return Err(StoreError::Corrupt { folder: copy.to_owned(), detail });
         }
         // `VACUUM INTO` includes the content of a log beside the copy.
-        connection.execute("VACUUM INTO ?1", [fresh.to_string_lossy()]).sql().map(drop)
+        connection.execute("VACUUM INTO ?1", [fresh.to_string_lossy()])?;
+        Ok(())
     };
     copied().map_err(|error| error.located(copy))?;
     put_in_place(data, &fresh, now)
@@ -264,7 +255,7 @@ pub fn salvage(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
 fn salvage_alone(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
     let fresh = fresh_file(data)?;
     let path = schema::database(data);
-    let old = open(&path)?;
+    let old = schema::open_read_only(&path)?;
     let lost = || StoreError::Corrupt { folder: data.to_owned(), detail: LOST.to_owned() };
     let version = schema::check(&old, &path).map_err(|error| match error {
         StoreError::Corrupt { .. } => lost(),
@@ -272,11 +263,9 @@ fn salvage_alone(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
     })?;
     let new = schema::at_version(&fresh, version)?;
     let mut saved = Salvage::default();
-    new.execute_batch(&format!("{WITHOUT_TRIGGERS} PRAGMA foreign_keys = OFF; BEGIN")).sql()?;
+    new.execute_batch(&format!("{WITHOUT_TRIGGERS} PRAGMA foreign_keys = OFF; BEGIN"))?;
     for (table, order) in TABLES {
-        let known = new
-            .query_row("SELECT count(*) FROM sqlite_schema WHERE name = ?1", [table], |row| number(row, 0));
-        if known.sql()? == 0 {
+        if !new.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")?.exists([table])? {
             continue;
         }
         if copy_table(&old, &new, table, order)? == Copied::Partly {
@@ -289,14 +278,12 @@ fn salvage_alone(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
     }
     new.execute_batch(
         "UPDATE store_seq SET seq = max(seq, (SELECT coalesce(max(seq), 0) FROM approvals)); COMMIT",
-    )
-    .sql()?;
+    )?;
     if version >= schema::AUDITED {
-        new.execute_batch(TRIGGERS).sql()?;
+        new.execute_batch(TRIGGERS)?;
     }
     for (table, _) in TABLES {
-        let count = new.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| number(row, 0));
-        saved.rows.insert((*table).to_owned(), count.unwrap_or(0));
+        saved.rows.insert((*table).to_owned(), count(&new, table).unwrap_or(0));
     }
     drop((old, new));
     if saved.rows.values().all(|rows| *rows == 0) {
@@ -330,7 +317,7 @@ fn copy_table(old: &Connection, new: &Connection, table: &str, order: &str) -> R
         {
             let last =
                 format!("SELECT max(no) FROM records WHERE session = '{}'", session.replace('\'', "''"));
-            let last: u64 = old.query_row(&last, [], |row| number(row, 0)).unwrap_or(0);
+            let last: u64 = old.query_row(&last, [], |row| row.get(0)).unwrap_or(0);
             for no in 1..=last.min(records::MOST_MISSING) {
                 let one = format!(
                     "SELECT * FROM records WHERE session = '{}' AND no = {no}",
@@ -348,7 +335,7 @@ fn copy_rows(old: &Connection, new: &Connection, table: &str, select: &str) -> R
     let Ok(mut select) = old.prepare(select) else { return Ok(Copied::Partly) };
     let columns = select.column_count();
     let marks = vec!["?"; columns].join(", ");
-    let mut insert = new.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES ({marks})")).sql()?;
+    let mut insert = new.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES ({marks})"))?;
     let Ok(mut rows) = select.query([]) else { return Ok(Copied::Partly) };
     loop {
         let row = match rows.next() {
@@ -371,14 +358,13 @@ fn texts(connection: &Connection, select: &str) -> Vec<String> {
 
 /// Recreates lost rows of sessions from their records.
 fn name_sessions(new: &Connection) -> Result<(), StoreError> {
-    new.execute_batch(
+    Ok(new.execute_batch(
         "INSERT INTO sessions (id, workspace, created, updated, turns)
          SELECT session, coalesce(max(CASE kind WHEN 'opened' THEN
                     CASE json_valid(json) WHEN 1 THEN json_extract(json, '$.workspace') END END), '/'),
                 min(at), max(at), sum(kind = 'turn_started')
          FROM records WHERE session NOT IN (SELECT id FROM sessions) GROUP BY session",
-    )
-    .sql()
+    )?)
 }
 
 #[cfg(test)]

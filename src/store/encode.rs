@@ -213,16 +213,12 @@ pub(super) fn verdict(
     by: &Decider,
     redactor: &Redactor,
 ) -> Result<Verdict, StoreError> {
-    let state = match approval {
-        Approval::Approve { instead: None, .. } => RequestState::Approved,
+    let (state, tool) = match approval {
+        Approval::Approve { instead: None, .. } => (RequestState::Approved, None),
         // The SQL update changes this to `replaced` if it is another tool.
-        Approval::Approve { instead: Some(_), .. } => RequestState::Edited,
-        Approval::Deny { .. } => RequestState::Denied,
-        Approval::Later => RequestState::Later,
-    };
-    let tool = match approval {
-        Approval::Approve { instead: Some((tool, _)), .. } => Some(tool.to_string()),
-        Approval::Approve { instead: None, .. } | Approval::Deny { .. } | Approval::Later => None,
+        Approval::Approve { instead: Some((tool, _)), .. } => (RequestState::Edited, Some(tool.to_string())),
+        Approval::Deny { .. } => (RequestState::Denied, None),
+        Approval::Later => (RequestState::Later, None),
     };
     Ok(Verdict {
         request: request.clone(),

@@ -130,17 +130,6 @@ impl StoreError {
 /// The index of the write-ahead log could not grow: the only place where SQLite reports a full disk this way.
 const NO_ROOM_FOR_INDEX: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
-/// Where a `?` cannot say that an error becomes a [`StoreError`].
-pub(super) trait SqlResult<T> {
-    fn sql(self) -> Result<T, StoreError>;
-}
-
-impl<T> SqlResult<T> for rusqlite::Result<T> {
-    fn sql(self) -> Result<T, StoreError> {
-        self.map_err(StoreError::from)
-    }
-}
-
 /// The folder is filled in by `StoreError::located`.
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {

@@ -7,8 +7,9 @@
 use jiff::Timestamp;
 
 use super::inbox::moment;
+use super::request_rows::request_rows;
 use super::statements::Statements as _;
-use super::{Store, StoreError, request_rows, requests};
+use super::{Store, StoreError, requests};
 use crate::history::Durability;
 
 impl Store {
@@ -20,19 +21,18 @@ impl Store {
             let exists =
                 "SELECT EXISTS (SELECT 1 FROM approvals WHERE state IN ('waiting', 'later') AND expires <= ?1)
                  OR EXISTS (SELECT 1 FROM approvals WHERE state = 'expired' AND expiry_noted = 0 AND expires > ?1)";
-            reader.connection.one(exists, [now], |row| row.get(0))
+            Ok(reader.one(exists, [now], |row| row.get(0))?)
         });
         if self.inner.writer.is_none() || !any.await? {
             return Ok(0);
         }
-        self.write(|writer| {
-            writer.transaction(Durability::Synced, |write| {
-                requests::reopen(write)?;
-                // Another process may have marked them first.
-                let due = request_rows::due(write)?;
-                due.iter().try_for_each(|row| requests::end_undecided(write, row))?;
-                Ok(due.len())
-            })
+        self.transact(Durability::Synced, |write| {
+            requests::reopen(write)?;
+            // Another process may have marked them first.
+            let due = "WHERE state IN ('waiting', 'later') AND expires <= ?1 ORDER BY expires, seq";
+            let due = request_rows(write, due, &[&write.now])?;
+            due.iter().try_for_each(|row| requests::end_undecided(write, row))?;
+            Ok(due.len())
         })
         .await
     }
@@ -41,7 +41,7 @@ impl Store {
     pub async fn next_expiry(&self) -> Result<Option<Timestamp>, StoreError> {
         self.read(|reader| {
             let select = "SELECT min(expires) FROM approvals WHERE state IN ('waiting', 'later')";
-            reader.connection.one(select, [], |row| Ok(row.get::<_, Option<i64>>(0)?.map(moment)))
+            Ok(reader.one(select, [], |row| row.get::<_, Option<i64>>(0))?.map(moment))
         })
         .await
     }

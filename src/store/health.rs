@@ -7,9 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
-use super::error::SqlResult as _;
+use super::statements::Statements as _;
 use super::{Store, StoreError, schema};
 use crate::stdx::fs::{create_private_dir, open_private, overwrite};
 
@@ -29,36 +29,19 @@ const UNFINISHED: &str = "unfinished.db";
 pub(super) struct Presence {
     data: PathBuf,
     lock: File,
-    /// The known health of the files.
-    pub(super) health: Health,
-}
-
-/// Whether the files may be marked as cleanly closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Health {
-    Unchecked,
-    Sound,
-    Damaged,
-}
-
-/// How a database was closed the last time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CloseState {
-    Clean,
-    /// Another process has it open and checked it when opening.
-    OpenElsewhere,
-    /// It was not closed cleanly, or its files have changed since.
-    NotClosed,
+    /// Whether the files were checked, and no damage was found since: they may be marked as cleanly closed.
+    pub(super) is_sound: bool,
 }
 
 impl Presence {
-    /// Registers that the database is open in this process. Only one process at a time may call this.
-    pub(super) fn enter(data: &Path) -> io::Result<(Self, CloseState)> {
+    /// Registers that the database is open in this process; returns whether it must be checked first: it was not closed
+    /// cleanly, or its files have changed since. Only one process at a time may call this.
+    pub(super) fn enter(data: &Path) -> io::Result<(Self, bool)> {
         let lock = open_private(&users(data))?;
-        let left = match lock.try_lock() {
-            Ok(()) if closed_well(data) => CloseState::Clean,
-            Ok(()) => CloseState::NotClosed,
-            Err(fs::TryLockError::WouldBlock) => CloseState::OpenElsewhere,
+        let is_unchecked = match lock.try_lock() {
+            Ok(()) => !closed_well(data),
+            // Another process has it open and checked it when opening.
+            Err(fs::TryLockError::WouldBlock) => false,
             Err(fs::TryLockError::Error(error)) => return Err(error),
         };
         lock.lock_shared()?;
@@ -66,13 +49,13 @@ impl Presence {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        Ok((Self { data: data.to_owned(), lock, health: Health::Unchecked }, left))
+        Ok((Self { data: data.to_owned(), lock, is_sound: false }, is_unchecked))
     }
 }
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        if self.health == Health::Sound
+        if self.is_sound
             && self.lock.try_lock().is_ok()
             && let Err(error) = note(&self.data)
         {
@@ -116,9 +99,8 @@ pub(super) fn quick_check(connection: &Connection) -> Result<(), StoreError> {
 
 /// Runs such a check and returns its faults.
 pub(super) fn faults(connection: &Connection, check: &str) -> Result<Vec<String>, StoreError> {
-    let mut select = connection.prepare(&format!("PRAGMA {check}({FAULTS})")).sql()?;
-    let rows = select.query_map([], |row| row.get::<_, String>(0)).sql()?;
-    let found = rows.collect::<rusqlite::Result<Vec<String>>>().sql()?;
+    let check = format!("PRAGMA {check}({FAULTS})");
+    let found: Vec<String> = connection.all(&check, [], |row| row.get(0))?;
     // A fault may be reported in several lines, below the name of what was checked.
     let is_fault = |line: &&str| *line != "ok" && !line.starts_with("*** in database");
     Ok(found.iter().flat_map(|told| told.lines().filter(is_fault)).map(str::to_owned).collect())
@@ -184,10 +166,9 @@ fn copy_if_due(data: &Path, now: Timestamp) -> Result<Option<PathBuf>, StoreErro
     let _ = fs::remove_file(&unfinished);
     // Created owner-only before any data is written.
     drop(open_private(&unfinished).map_err(io)?);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(schema::database(data), flags).sql()?;
+    let connection = schema::open_read_only(&schema::database(data))?;
     quick_check(&connection)?;
-    connection.execute("VACUUM INTO ?1", [unfinished.to_string_lossy()]).sql()?;
+    connection.execute("VACUUM INTO ?1", [unfinished.to_string_lossy()])?;
     File::open(&unfinished).and_then(|file| file.sync_all()).map_err(io)?;
     let copy = folder.join(format!("co-{}.db", now.strftime("%Y%m%dT%H%M%SZ")));
     fs::rename(&unfinished, &copy).map_err(io)?;

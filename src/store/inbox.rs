@@ -4,12 +4,10 @@
 
 use jiff::Timestamp;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
-use rusqlite::{Row, ToSql, params_from_iter};
+use rusqlite::{Connection, Params, Row, params};
 
 use super::decide::{decision, parse};
-use super::num::Num;
-use super::statements::Statements as _;
-use super::writer::Reader;
+use super::statements::{Statements as _, signed};
 use super::{Listed, Store, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::SessionId;
@@ -142,19 +140,15 @@ impl Store {
     ) -> Result<Vec<StoredRequest>, StoreError> {
         const OLDEST: &str = "a.created, a.seq";
         let (condition, order, session) = match filter {
-            RequestFilter::Undecided => ("a.state IN ('waiting', 'later')", OLDEST, None),
+            RequestFilter::Undecided => ("a.state IN ('waiting', 'later') AND ?2 IS NULL", OLDEST, None),
             RequestFilter::UndecidedOf(id) => {
-                ("a.state IN ('waiting', 'later') AND a.session = ?2", OLDEST, Some(id))
+                ("a.state IN ('waiting', 'later') AND a.session = ?2", OLDEST, Some(id.0))
             }
-            RequestFilter::Of(id) => ("a.session = ?2", OLDEST, Some(id)),
-            RequestFilter::All => ("true", "a.created DESC, a.seq DESC", None),
+            RequestFilter::Of(id) => ("a.session = ?2", OLDEST, Some(id.0)),
+            RequestFilter::All => ("?2 IS NULL", "a.created DESC, a.seq DESC", None),
         };
-        let mut params: Vec<Box<dyn ToSql + Send>> = vec![Box::new(Num::of(limit))];
-        if let Some(id) = session {
-            params.push(Box::new(id.0));
-        }
         let tail = format!("WHERE {condition} ORDER BY {order} LIMIT ?1");
-        self.read(move |reader| select(reader, &tail, &params)).await
+        self.read(move |reader| select(reader, &tail, params![signed(limit), session])).await
     }
 
     /// Returns when a request was made, and when it was decided if it is; `None` if there is none of this id.
@@ -166,7 +160,7 @@ impl Store {
         self.read(move |reader| {
             let sql = "SELECT created, decided_at FROM approvals WHERE id = ?1";
             let times = |row: &Row<'_>| Ok((moment(row.get(0)?), row.get::<_, Option<i64>>(1)?.map(moment)));
-            reader.connection.first(sql, [id], times)
+            Ok(reader.first(sql, [id], times)?)
         })
         .await
     }
@@ -177,7 +171,7 @@ impl Store {
         self.read(move |reader| {
             let select = "SELECT call, decision, decided_by, decided_at FROM approvals
                 WHERE session = ?1 AND decision IS NOT NULL AND decided_at IS NOT NULL ORDER BY seq";
-            reader.connection.all(select, [session], |row| {
+            reader.all(select, [session], |row| {
                 Ok::<_, StoreError>(PastDecision {
                     call: CallId(row.get(0)?),
                     approval: parse(&row.get::<_, String>(1)?)?,
@@ -192,17 +186,12 @@ impl Store {
     /// Returns the requests changed after the change numbered `seq`, in the order of changes; each once, as
     /// it is now.
     pub async fn changes_since(&self, seq: u64) -> Result<Vec<StoredRequest>, StoreError> {
-        let params: Vec<Box<dyn ToSql + Send>> = vec![Box::new(Num(seq))];
-        self.read(move |reader| select(reader, "WHERE a.seq > ?1 ORDER BY a.seq", &params)).await
+        self.read(move |reader| select(reader, "WHERE a.seq > ?1 ORDER BY a.seq", [seq])).await
     }
 
     /// Returns the number of the latest change of any request; 0 before the first.
     pub async fn latest_change(&self) -> Result<u64, StoreError> {
-        self.read(|reader| {
-            let seq = "SELECT seq FROM store_seq";
-            reader.connection.one(seq, [], |row| row.get(0)).map(|Num(seq)| seq)
-        })
-        .await
+        self.read(|reader| Ok(reader.one("SELECT seq FROM store_seq", [], |row| row.get(0))?)).await
     }
 
     /// Returns the request whose id is `prefix`, or is the only one that begins with it.
@@ -210,8 +199,7 @@ impl Store {
         let prefix = prefix.to_ascii_lowercase();
         self.read(move |reader| {
             let id = unique(reader, Listed::Request, &prefix)?;
-            let params: Vec<Box<dyn ToSql + Send>> = vec![Box::new(id)];
-            let found = select(reader, "WHERE a.id = ?1", &params)?;
+            let found = select(reader, "WHERE a.id = ?1", [id])?;
             found.into_iter().next().ok_or(StoreError::NotFound { what: Listed::Request, prefix })
         })
         .await
@@ -221,14 +209,14 @@ impl Store {
     pub async fn waiting_count(&self) -> Result<usize, StoreError> {
         self.read(|reader| {
             let count = "SELECT count(*) FROM approvals WHERE state IN ('waiting', 'later')";
-            reader.connection.one(count, [], |row| row.get(0)).map(Num::count)
+            Ok(reader.one(count, [], |row| row.get(0))?)
         })
         .await
     }
 }
 
 /// Returns the id that is `prefix`, or the only one that begins with it.
-pub(super) fn unique(reader: &Reader, what: Listed, prefix: &str) -> Result<String, StoreError> {
+pub(super) fn unique(reader: &Connection, what: Listed, prefix: &str) -> Result<String, StoreError> {
     let table = match what {
         Listed::Session => "sessions",
         Listed::Request => "approvals",
@@ -236,7 +224,7 @@ pub(super) fn unique(reader: &Reader, what: Listed, prefix: &str) -> Result<Stri
     let select = format!(
         "SELECT id FROM {table} WHERE substr(id, 1, length(?1)) = ?1 AND ?1 <> '' ORDER BY id LIMIT 9"
     );
-    let mut found: Vec<String> = reader.connection.all(&select, [prefix], |row| row.get(0))?;
+    let mut found: Vec<String> = reader.all(&select, [prefix], |row| row.get(0))?;
     let prefix = prefix.to_owned();
     match found.iter().position(|id| *id == prefix) {
         Some(at) => Ok(found.swap_remove(at)),
@@ -245,17 +233,13 @@ pub(super) fn unique(reader: &Reader, what: Listed, prefix: &str) -> Result<Stri
     }
 }
 
-fn select(
-    reader: &Reader,
-    tail: &str,
-    params: &[Box<dyn ToSql + Send>],
-) -> Result<Vec<StoredRequest>, StoreError> {
+fn select(reader: &Connection, tail: &str, params: impl Params) -> Result<Vec<StoredRequest>, StoreError> {
     let select = format!(
         "SELECT a.request, a.session, s.title, s.workspace, a.turn, a.args_hash, a.state, a.detached,
              a.decision, a.decided_by, a.created, a.decided_at, a.seq
          FROM approvals a JOIN sessions s ON s.id = a.session {tail}"
     );
-    reader.connection.all(&select, params_from_iter(params), stored)
+    reader.all(&select, params, stored)
 }
 
 fn stored(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
@@ -273,7 +257,7 @@ fn stored(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
         decision: decision(row, 8)?,
         created: moment(row.get(10)?),
         decided_at: decided_at.map(moment),
-        seq: row.get::<_, Num>(12)?.0,
+        seq: row.get(12)?,
     })
 }
 

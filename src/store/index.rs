@@ -5,13 +5,11 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::inbox::{moment, unique};
-use super::num::Num;
 use super::records::MAX_CLOCK_LEAD;
-use super::statements::Statements as _;
-use super::writer::Reader;
+use super::statements::{Statements as _, signed};
 use super::{Listed, Store, StoreError};
 use crate::history::{Durability, Record, SessionId, TurnEnd};
 use crate::message::images;
@@ -112,18 +110,17 @@ impl Store {
     pub async fn remember_input(&self, workspace: &Path, text: &str) -> Result<(), StoreError> {
         let workspace = workspace.to_string_lossy().into_owned();
         let text = self.inner.redactor.text(text).into_owned();
-        self.write(move |writer| {
-            writer.transaction(Durability::Written, |write| {
-                let last = "SELECT text FROM input_history ORDER BY no DESC LIMIT 1";
-                let last: Option<String> = write.sql.first(last, [], |row| row.get(0))?;
-                if last.as_deref() == Some(text.as_str()) {
-                    return Ok(());
-                }
-                let insert = "INSERT INTO input_history (workspace, text, at) VALUES (?1, ?2, ?3)";
-                write.sql.change(insert, params![workspace, text, write.now])?;
-                let oldest = write.sql.last_insert_rowid() - INPUTS_KEPT;
-                write.sql.change("DELETE FROM input_history WHERE no <= ?1", [oldest]).map(drop)
-            })
+        self.transact(Durability::Written, move |write| {
+            let last = "SELECT text FROM input_history ORDER BY no DESC LIMIT 1";
+            let last: Option<String> = write.sql.first(last, [], |row| row.get(0))?;
+            if last.as_deref() == Some(text.as_str()) {
+                return Ok(());
+            }
+            let insert = "INSERT INTO input_history (workspace, text, at) VALUES (?1, ?2, ?3)";
+            write.sql.change(insert, params![workspace, text, write.now])?;
+            let oldest = write.sql.last_insert_rowid() - INPUTS_KEPT;
+            write.sql.change("DELETE FROM input_history WHERE no <= ?1", [oldest])?;
+            Ok(())
         })
         .await
     }
@@ -143,7 +140,7 @@ impl Store {
         self.read(move |reader| {
             let select = "SELECT text, workspace FROM input_history WHERE ?1 IS NULL OR workspace = ?1
                  ORDER BY no DESC LIMIT ?2";
-            reader.connection.all(select, params![folder, Num::of(limit)], |row| -> rusqlite::Result<_> {
+            reader.all(select, params![folder, signed(limit)], |row| {
                 let workspace = row.get::<_, String>(1)?.into();
                 Ok(TypedLine { text: row.get(0)?, workspace })
             })
@@ -154,7 +151,7 @@ impl Store {
 
 /// Those last used by a clock that was far ahead come last: they are not the latest.
 fn list(
-    reader: &Reader,
+    reader: &Connection,
     filter: &SessionFilter,
     limit: usize,
     now: Timestamp,
@@ -169,7 +166,7 @@ fn list(
              (SELECT count(*) FROM approvals a WHERE a.session = s.id AND a.state IN ('waiting', 'later')) AS waiting
          FROM sessions s WHERE {condition} ORDER BY updated DESC, id DESC LIMIT ?2"
     );
-    let mut found = reader.connection.all(&select, params![folder, Num::of(limit)], summary)?;
+    let mut found = reader.all(&select, params![folder, signed(limit)], summary)?;
     let latest = now.as_millisecond().saturating_add(MAX_CLOCK_LEAD);
     let ahead = found.iter().take_while(|one| one.updated.as_millisecond() > latest).count();
     found.rotate_left(ahead);
@@ -177,7 +174,7 @@ fn list(
 }
 
 /// Returns the title for lists: without a prompt, what was written and not sent; `None` if there is nothing.
-fn named(reader: &Reader, one: &SessionSummary) -> Result<Option<String>, StoreError> {
+fn named(reader: &Connection, one: &SessionSummary) -> Result<Option<String>, StoreError> {
     if one.title.is_some() {
         return Ok(one.title.clone());
     }
@@ -186,7 +183,7 @@ fn named(reader: &Reader, one: &SessionSummary) -> Result<Option<String>, StoreE
     }
     let select = "SELECT json FROM records WHERE session = ?1 AND kind IN ('draft', 'queued')
         AND no IN (SELECT max(no) FROM records WHERE session = ?1 GROUP BY kind)";
-    let kept = reader.connection.all(select, [&one.id.0], |row| row.get::<_, String>(0))?;
+    let kept = reader.all(select, [&one.id.0], |row| row.get::<_, String>(0))?;
     // A record of a newer version names nothing; opening the session is refused.
     let mut words = kept.iter().filter_map(|json| written(&serde_json::from_str(json).ok()?));
     Ok(words.find(|words| !words.trim().is_empty()))
@@ -212,6 +209,6 @@ pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<SessionSummary> {
         turns: row.get(5)?,
         // A turn end of a newer version is shown as none; opening the session is refused.
         last_end: end.and_then(|json| serde_json::from_str(&json).ok()),
-        waiting: row.get::<_, Num>(7)?.count(),
+        waiting: row.get(7)?,
     })
 }

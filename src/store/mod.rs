@@ -18,7 +18,6 @@ mod expiry;
 mod health;
 mod inbox;
 mod index;
-mod num;
 mod questions;
 mod records;
 mod redact;
@@ -41,6 +40,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rusqlite::Connection;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -61,12 +61,13 @@ pub use self::schema::file_id;
 pub use self::search::FoundSession;
 pub use self::thread::wait_closed;
 pub use self::usage::{Total, UsageOf, UsedModel, UsedSession};
-pub use self::wake::{Listener, Wakeups, wake_others};
+pub use self::wake::{Wakeups, wake_others};
 
 use self::redact::Redactor;
 use self::thread::DbThread;
 use self::wake::ChangeNotifier;
-use self::writer::{Reader, Writer};
+use self::writer::{Write, Writer};
+use crate::history::Durability;
 use crate::stdx::clock::{Clock, SystemClock};
 use crate::stdx::fs::network_file_system;
 
@@ -124,7 +125,7 @@ pub struct Store {
 struct Inner {
     /// `None` if the data folder is read-only.
     writer: Option<DbThread<Writer>>,
-    reader: DbThread<Reader>,
+    reader: DbThread<Connection>,
     notifier: Arc<ChangeNotifier>,
     redactor: Arc<Redactor>,
     clock: Arc<dyn Clock>,
@@ -164,7 +165,10 @@ impl Store {
         let path = data.clone();
         let open_reader = move || {
             exists.blocking_recv().map_err(|_closed| StoreError::Stopped)?;
-            Reader::open(&path)
+            let connection = schema::open_reader(&path)?;
+            // The log and the schema are read now rather than by the first caller; what fails here fails there again.
+            let _ = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+            Ok(connection)
         };
         let reader = DbThread::start_soon("store-read", &data, open_reader)?;
         let redactor = Arc::new(Redactor::new(secrets));
@@ -184,8 +188,7 @@ impl Store {
     pub async fn open_read_only(options: StoreOptions) -> Result<Self, StoreError> {
         let StoreOptions { data, clock, secrets, network, .. } = options;
         let path = data.clone();
-        let open = move || Ok(Reader { connection: schema::open_alone(&path)? });
-        let reader = DbThread::start("store-read", &data, open).await?;
+        let reader = DbThread::start("store-read", &data, move || schema::open_alone(&path)).await?;
         let (notifier, redactor) = (Arc::new(ChangeNotifier::silent()), Arc::new(Redactor::new(secrets)));
         let network = network(&data);
         let inner = Inner { writer: None, reader, notifier, redactor, clock, data, network };
@@ -239,10 +242,19 @@ impl Store {
         }
     }
 
+    /// Runs `work` in a transaction of the writer.
+    async fn transact<T, W>(&self, durability: Durability, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Write<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.write(move |writer| writer.transaction(durability, work)).await
+    }
+
     async fn read<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: FnOnce(&mut Reader) -> Result<T, StoreError> + Send + 'static,
+        W: FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     {
         self.inner.reader.run(work).await
     }

@@ -2,12 +2,12 @@
 //! its records do not contain them: the answer goes to the server that waits for it, and a question that nobody waits for
 //! any more is withdrawn.
 
-use super::decide::{Untaken, untaken};
-use super::request_rows::{request_row, request_rows};
+use super::decide::{taken, untaken};
+use super::request_rows::request_rows;
 use super::statements::Statements as _;
 use super::{Store, StoreError, encode, requests};
 use crate::approval::{Approval, Request, RequestId};
-use crate::history::{Durability, SessionId};
+use crate::history::{Durability, Record, SessionId};
 
 /// Questions that are not settled.
 const OPEN: &str =
@@ -26,10 +26,7 @@ impl Store {
     /// Stores a question ([`Request::is_question`]) in a session, which must be stored already. Synced.
     pub async fn ask_question(&self, session: &SessionId, question: &Request) -> Result<(), StoreError> {
         let (session, ask) = (session.clone(), encode::ask(question, &self.inner.redactor)?);
-        self.write(move |writer| {
-            writer.transaction(Durability::Synced, |write| requests::ask(write, &session, &ask))
-        })
-        .await
+        self.transact(Durability::Synced, move |write| requests::ask(write, &session, &ask)).await
     }
 
     /// Returns what became of a question; a decision is consumed, and so returned once.
@@ -42,22 +39,12 @@ impl Store {
             Err(error) => return Err(error),
         }
         let id = question.0.clone();
-        self.write(move |writer| {
-            writer.transaction(Durability::Synced, |write| {
-                let found = untaken(write, &format!("id = ?1 AND {OPEN}"), &id)?.pop();
-                let Some(Untaken { request, state, decision: Some((approval, _)), .. }) = &found else {
-                    return Ok(QuestionStatus::Over);
-                };
-                if found.as_ref().is_some_and(Untaken::is_as_asked) {
-                    requests::take(write, request, *state)?;
-                    return Ok(QuestionStatus::Decided(approval.clone()));
-                }
-                // The decider saw something other than what was asked.
-                if let Some(row) = request_row(write, request)? {
-                    requests::refuse_changed(write, &row)?;
-                }
-                Ok(QuestionStatus::Over)
-            })
+        self.transact(Durability::Synced, move |write| {
+            let found = untaken(write, &format!("id = ?1 AND {OPEN}"), &id)?.pop();
+            match found.map(|one| taken(write, &one)).transpose()? {
+                Some(Record::Decided { approval, .. }) => Ok(QuestionStatus::Decided(approval)),
+                Some(_) | None => Ok(QuestionStatus::Over),
+            }
         })
         .await
     }
@@ -73,12 +60,10 @@ impl Store {
     }
 
     async fn withdraw_questions(&self, which: &'static str, of: String) -> Result<(), StoreError> {
-        self.write(move |writer| {
-            writer.transaction(Durability::Written, |write| {
-                let rows = request_rows(write, &format!("WHERE {which} AND {OPEN}"), &[&of])?;
-                let because = "nobody waits for the answer any more";
-                rows.iter().try_for_each(|row| requests::withdraw(write, row, because))
-            })
+        self.transact(Durability::Written, move |write| {
+            let rows = request_rows(write, &format!("WHERE {which} AND {OPEN}"), &[&of])?;
+            let because = "nobody waits for the answer any more";
+            rows.iter().try_for_each(|row| requests::withdraw(write, row, because))
         })
         .await
     }
@@ -88,7 +73,7 @@ impl Store {
         self.read(|reader| {
             let select = "SELECT DISTINCT session FROM approvals
                 WHERE state IN ('waiting', 'later') AND tool = 'question'";
-            reader.connection.all(select, [], |row| row.get(0).map(SessionId))
+            reader.all(select, [], |row| Ok(SessionId(row.get(0)?)))
         })
         .await
     }

@@ -4,18 +4,16 @@
 
 use std::thread;
 
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 use serde::Deserialize;
 
 use super::audit::chain;
 use super::encode::{self, Change, Row};
-use super::error::SqlResult as _;
-use super::num::Num;
 use super::requests;
 use super::search::IndexedText;
 use super::statements::Statements as _;
 use super::usage;
-use super::writer::{Reader, Write};
+use super::writer::Write;
 use super::{Listed, Store, StoreError};
 use crate::history::{Durability, Record, SessionId};
 use crate::message::Message;
@@ -33,10 +31,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let rows = encode::rows(records, &self.inner.redactor)?;
         let session = session.clone();
-        self.write(move |writer| {
-            writer.transaction(durability, |write| append(write, &session, after, &rows))
-        })
-        .await
+        self.transact(durability, move |write| append(write, &session, after, &rows)).await
     }
 
     /// Returns all records of a session in order. A damaged or missing record becomes [`Record::Damaged`].
@@ -60,13 +55,12 @@ pub(super) fn append(
     }
     let mut insert = write
         .sql
-        .prepare_cached("INSERT INTO records (session, no, at, kind, json) VALUES (?1, ?2, ?3, ?4, ?5)")
-        .sql()?;
+        .prepare_cached("INSERT INTO records (session, no, at, kind, json) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for (no, row) in (after + 1..).zip(rows) {
         if let Some(change) = &row.implied {
             apply(write, session, no, change)?;
         }
-        insert.execute(params![session.0, Num(no), write.now, row.kind, row.json]).sql()?;
+        insert.execute(params![session.0, no, write.now, row.kind, row.json])?;
         if let Some(text) = &row.text {
             write.texts.borrow_mut().push(IndexedText { session: session.clone(), no, text: text.clone() });
         }
@@ -77,14 +71,15 @@ pub(super) fn append(
 /// Returns the number of records of the session.
 pub(super) fn count(write: &Write<'_>, session: &SessionId) -> Result<u64, StoreError> {
     let last = "SELECT coalesce(max(no), 0) FROM records WHERE session = ?1";
-    write.sql.one(last, [&session.0], |row| row.get(0)).map(|Num(last)| last)
+    Ok(write.sql.one(last, [&session.0], |row| row.get(0))?)
 }
 
 fn apply(write: &Write<'_>, session: &SessionId, no: u64, change: &Change) -> Result<(), StoreError> {
     match change {
         Change::Open { workspace } => {
             let insert = "INSERT INTO sessions (id, workspace, created, updated) VALUES (?1, ?2, ?3, ?3)";
-            write.sql.change(insert, params![session.0, workspace, write.now]).map(drop)
+            write.sql.change(insert, params![session.0, workspace, write.now])?;
+            Ok(())
         }
         Change::StartTurn { turn } => {
             write.starts_turn.set(true);
@@ -106,7 +101,9 @@ fn apply(write: &Write<'_>, session: &SessionId, no: u64, change: &Change) -> Re
         Change::Expire { request } => requests::expire(write, request),
         Change::Judge { rule, audit } => {
             if let Some(rule) = rule {
-                count_rule(write, rule)?;
+                let count = "INSERT INTO rule_uses (rule, uses) VALUES (?1, 1)
+                    ON CONFLICT (rule) DO UPDATE SET uses = uses + 1";
+                write.sql.change(count, [rule])?;
             }
             chain::append(write, Some(session), audit)
         }
@@ -123,19 +120,14 @@ fn apply(write: &Write<'_>, session: &SessionId, no: u64, change: &Change) -> Re
     }
 }
 
-fn count_rule(write: &Write<'_>, rule: &str) -> Result<(), StoreError> {
-    let count =
-        "INSERT INTO rule_uses (rule, uses) VALUES (?1, 1) ON CONFLICT (rule) DO UPDATE SET uses = uses + 1";
-    write.sql.change(count, [rule]).map(drop)
-}
-
 fn set(
     write: &Write<'_>,
     session: &SessionId,
     update: &str,
     value: &dyn rusqlite::ToSql,
 ) -> Result<(), StoreError> {
-    write.sql.change(update, params![session.0, value]).map(drop)
+    write.sql.change(update, params![session.0, value])?;
+    Ok(())
 }
 
 /// Within this time, in milliseconds, the session that was used last is not marked again: the mark and its two indexes are
@@ -235,20 +227,17 @@ fn parsed(rows: &[StoredRow]) -> Vec<Result<Record, Unreadable>> {
     })
 }
 
-pub(super) fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Record>, StoreError> {
-    let workspace: Option<String> = reader
-        .connection
-        .query_row("SELECT workspace FROM sessions WHERE id = ?1", [&session.0], |row| row.get(0))
-        .optional()
-        .sql()?;
+pub(super) fn load(reader: &Connection, session: &SessionId) -> Result<Vec<Record>, StoreError> {
+    let place = "SELECT workspace FROM sessions WHERE id = ?1";
+    let workspace: Option<String> = reader.first(place, [&session.0], |row| row.get(0))?;
     let Some(workspace) = workspace else {
         return Err(StoreError::NotFound { what: Listed::Session, prefix: session.0.clone() });
     };
     let select = "SELECT no, kind, json FROM records WHERE session = ?1 ORDER BY no";
-    let rows = reader.connection.all(select, [&session.0], |row| -> rusqlite::Result<_> {
+    let rows = reader.all(select, [&session.0], |row| -> rusqlite::Result<_> {
         // What is no text is a damaged record.
         let text = |at| row.get_ref(at).map(|value| value.as_str().unwrap_or_default().to_owned());
-        Ok(StoredRow { no: row.get::<_, Num>(0)?.0, kind: text(1)?, json: text(2)? })
+        Ok(StoredRow { no: row.get(0)?, kind: text(1)?, json: text(2)? })
     })?;
     let mut records = Vec::with_capacity(rows.len());
     for (StoredRow { no, kind, .. }, parsed) in rows.iter().zip(parsed(&rows)) {

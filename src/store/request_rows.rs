@@ -52,29 +52,6 @@ pub(super) fn of_call(
     request_rows(write, "WHERE session = ?1 AND call = ?2 ORDER BY created", &[&session.0, &call.0])
 }
 
-pub(super) fn of_session(write: &Write<'_>, session: &SessionId) -> Result<Vec<RequestRow>, StoreError> {
-    request_rows(write, "WHERE session = ?1", &[&session.0])
-}
-
-/// Returns undecided requests whose time is over.
-pub(super) fn due(write: &Write<'_>) -> Result<Vec<RequestRow>, StoreError> {
-    request_rows(
-        write,
-        "WHERE state IN ('waiting', 'later') AND expires <= ?1 ORDER BY expires, seq",
-        &[&write.now],
-    )
-}
-
-/// Returns expired requests not yet recorded by their sessions whose time is not over by the current clock.
-pub(super) fn expired_early(write: &Write<'_>) -> Result<Vec<RequestRow>, StoreError> {
-    let rows = request_rows(
-        write,
-        "WHERE state = 'expired' AND expiry_noted = 0 AND expires > ?1 ORDER BY expires, seq",
-        &[&write.now],
-    )?;
-    Ok(rows.into_iter().filter(|row| !row.is_over(write.now)).collect())
-}
-
 pub(super) fn request_rows(
     write: &Write<'_>,
     which: &str,
@@ -84,7 +61,7 @@ pub(super) fn request_rows(
         "SELECT id, session, call, tool, state, created, expires, detached, later_noted, expiry_noted
          FROM approvals {which}"
     );
-    write.sql.all(&select, params, |row| -> rusqlite::Result<_> {
+    write.sql.all(&select, params, |row| {
         Ok(RequestRow {
             id: RequestId(row.get(0)?),
             session: SessionId(row.get(1)?),

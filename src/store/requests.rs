@@ -13,9 +13,8 @@ use super::audit::entry::Entry;
 use super::decide::parse;
 use super::encode::{Ask, Closing, Verdict};
 use super::inbox::moment;
-use super::num::Num;
 use super::redact::to_json;
-use super::request_rows::{RequestRow, expired_early, of_call, of_session, request_row};
+use super::request_rows::{RequestRow, of_call, request_row, request_rows};
 use super::statements::Statements as _;
 use super::writer::Write;
 use super::{Listed, RequestState, StoreError};
@@ -61,9 +60,10 @@ fn insert(write: &Write<'_>, session: &SessionId, ask: &Ask, detached: bool) -> 
         detached,
         write.now,
         ask.expires,
-        Num(seq)
+        seq
     ];
-    write.sql.change(insert, columns).map(drop)
+    write.sql.change(insert, columns)?;
+    Ok(())
 }
 
 /// Records a decision that the session itself made, without the inbox. Allowed only while the request is
@@ -98,7 +98,7 @@ pub(super) fn write_decision(
         "UPDATE approvals SET state = CASE WHEN tool <> ?7 THEN 'replaced' ELSE ?2 END,
              decision = ?3, decided_by = ?4, decided_at = ?5, seq = ?6
          WHERE id = ?1",
-        params![request.0, state.word(), approval, by, write.now, Num(seq), tool],
+        params![request.0, state.word(), approval, by, write.now, seq, tool],
     )?;
     let (approval, by): (Approval, Decider) = (parse(approval)?, parse(by)?);
     let stored: Request = parse(&json)?;
@@ -154,10 +154,12 @@ pub(super) fn end_undecided(write: &Write<'_>, row: &RequestRow) -> Result<(), S
 
 /// Reopens requests that expired because the clock was ahead, if their sessions have not recorded the expiry.
 pub(super) fn reopen(write: &Write<'_>) -> Result<(), StoreError> {
-    for row in expired_early(write)? {
+    let select = "WHERE state = 'expired' AND expiry_noted = 0 AND expires > ?1 ORDER BY expires, seq";
+    // By the current clock their time is not over.
+    for row in request_rows(write, select, &[&write.now])?.iter().filter(|row| !row.is_over(write.now)) {
         let state = if row.later_noted { RequestState::Later } else { RequestState::Waiting };
         set_state(write, &row.id, state)?;
-        tell(write, &row, AuditKind::Asked, &json!({ "because": "the clock was ahead" }))?;
+        tell(write, row, AuditKind::Asked, &json!({ "because": "the clock was ahead" }))?;
     }
     Ok(())
 }
@@ -197,7 +199,7 @@ pub(super) fn finish(
 }
 
 pub(super) fn detach_all(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
-    let rows = of_session(write, session)?;
+    let rows = request_rows(write, "WHERE session = ?1", &[&session.0])?;
     rows.iter().filter(|row| row.state.is_open() || row.is_untold()).try_for_each(|row| detach(write, row))
 }
 
@@ -232,23 +234,18 @@ fn tell(write: &Write<'_>, row: &RequestRow, kind: AuditKind, details: &Value) -
 }
 
 fn entry(row: &RequestRow, kind: AuditKind, details: &Value) -> Entry {
-    Entry {
-        kind,
-        call: Some(row.call.clone()),
-        request: Some(row.id.clone()),
-        tool: Some(row.tool.clone()),
-        decider: None,
-        details: details.to_string(),
-    }
+    Entry::of_request(kind, (&row.id, &row.call, &row.tool), details)
 }
 
 fn set_state(write: &Write<'_>, request: &RequestId, state: RequestState) -> Result<(), StoreError> {
     let seq = write.next_seq()?;
     let update = "UPDATE approvals SET state = ?2, seq = ?3 WHERE id = ?1";
-    write.sql.change(update, params![request.0, state.word(), Num(seq)]).map(drop)
+    write.sql.change(update, params![request.0, state.word(), seq])?;
+    Ok(())
 }
 
 fn set_flag(write: &Write<'_>, request: &RequestId, update: &str) -> Result<(), StoreError> {
     let seq = write.next_seq()?;
-    write.sql.change(update, params![request.0, Num(seq)]).map(drop)
+    write.sql.change(update, params![request.0, seq])?;
+    Ok(())
 }

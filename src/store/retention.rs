@@ -3,9 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, params};
 
-use super::error::SqlResult as _;
 use super::index::summary;
-use super::num::Num;
+use super::statements::Statements as _;
 use super::{SessionSummary, Store, StoreError, search};
 use crate::history::{Durability, SessionId};
 
@@ -34,7 +33,7 @@ const OPEN: &str = "state IN ('waiting', 'later', 'approved', 'edited', 'replace
 impl Store {
     /// Returns the sessions that go, the oldest first. Reads the size of each record only if the database is too large.
     pub async fn beyond(&self, retention: Retention) -> Result<Vec<SessionSummary>, StoreError> {
-        self.read(move |reader| beyond(&reader.connection, retention)).await
+        self.read(move |reader| beyond(reader, retention)).await
     }
 
     /// Returns the retention that applies unasked, which follows [`times_of_use`].
@@ -42,7 +41,7 @@ impl Store {
         let Some(before) = wanted.before else { return Ok(wanted) };
         let times = times_of_use(self.inner.clock.now(), before).map(Timestamp::as_millisecond);
         let any = "SELECT EXISTS (SELECT 1 FROM sessions WHERE updated >= ?1 AND updated < ?2)";
-        let used = self.read(move |reader| reader.connection.query_row(any, times, |row| row.get(0)).sql());
+        let used = self.read(move |reader| Ok(reader.one(any, times, |row| row.get(0))?));
         Ok(if used.await? { wanted } else { Retention { before: None, ..wanted } })
     }
 
@@ -54,29 +53,27 @@ impl Store {
         requests: WithRequests,
     ) -> Result<bool, StoreError> {
         let session = session.clone();
-        self.write(move |writer| {
-            writer.transaction(Durability::Synced, |write| {
-                let open = format!("SELECT count(*) FROM approvals WHERE session = ?1 AND {OPEN}");
-                let open: i64 = write.sql.query_row(&open, [&session.0], |row| row.get(0)).sql()?;
-                if open > 0 && requests == WithRequests::Kept {
-                    return Ok(false);
-                }
-                search::forget(&write.sql, &session)?;
-                for table in ["usage", "approvals", "records"] {
-                    let delete = format!("DELETE FROM {table} WHERE session = ?1");
-                    write.sql.execute(&delete, [&session.0]).sql()?;
-                }
-                write.news.set(true);
-                write.sql.execute("DELETE FROM sessions WHERE id = ?1", [&session.0]).sql()?;
-                Ok(true)
-            })
+        self.transact(Durability::Synced, move |write| {
+            let open = format!("SELECT count(*) FROM approvals WHERE session = ?1 AND {OPEN}");
+            let open: i64 = write.sql.query_row(&open, [&session.0], |row| row.get(0))?;
+            if open > 0 && requests == WithRequests::Kept {
+                return Ok(false);
+            }
+            search::forget(&write.sql, &session)?;
+            for table in ["usage", "approvals", "records"] {
+                let delete = format!("DELETE FROM {table} WHERE session = ?1");
+                write.sql.execute(&delete, [&session.0])?;
+            }
+            write.news.set(true);
+            write.sql.execute("DELETE FROM sessions WHERE id = ?1", [&session.0])?;
+            Ok(true)
         })
         .await
     }
 
     /// Returns the space of deleted rows to the file system; it takes as long as copying the database.
     pub async fn compact(&self) -> Result<(), StoreError> {
-        self.write(|writer| writer.connection().execute_batch("VACUUM").sql()).await
+        self.write(|writer| Ok(writer.connection().execute_batch("VACUUM")?)).await
     }
 }
 
@@ -104,33 +101,30 @@ fn beyond(sql: &Connection, retention: Retention) -> Result<Vec<SessionSummary>,
         )
     };
     if excess == 0 {
-        let mut rows = sql.prepare(&select("updated < ?1", "0")).sql()?;
-        return rows.query_map([before], summary).sql()?.collect::<rusqlite::Result<_>>().sql();
+        return Ok(sql.all(&select("updated < ?1", "0"), [before], summary)?);
     }
     let size = "(SELECT coalesce(sum(octet_length(json)), 0) FROM records r WHERE r.session = s.id)";
-    let all: Num = sql
-        .query_row("SELECT coalesce(sum(octet_length(json)), 0) FROM records", [], |row| row.get(0))
-        .sql()?;
-    let mut rows = sql.prepare(&select("(?1 IS NULL OR TRUE)", size)).sql()?;
-    let rows = rows.query_map(params![before], |row| Ok((summary(row)?, row.get::<_, Num>(8)?.0))).sql()?;
+    let all = "SELECT coalesce(sum(octet_length(json)), 0) FROM records";
+    let all: u64 = sql.one(all, [], |row| row.get(0))?;
+    let mut rows = sql.prepare(&select("(?1 IS NULL OR TRUE)", size))?;
+    let rows = rows.query_map(params![before], |row| Ok((summary(row)?, row.get::<_, u64>(8)?)))?;
     // Each takes the share of the file that its records have of all records: indexes and requests grow with them.
     let (mut freed, mut found) = (0, Vec::new());
     for row in rows {
-        let (session, bytes) = row.sql()?;
+        let (session, bytes) = row?;
         let is_old = retention.before.is_some_and(|before| session.updated < before);
         if !is_old && freed >= excess {
             break;
         }
-        freed +=
-            u64::try_from(u128::from(bytes) * u128::from(used) / u128::from(all.0.max(1))).unwrap_or(used);
+        freed += u64::try_from(u128::from(bytes) * u128::from(used) / u128::from(all.max(1))).unwrap_or(used);
         found.push(session);
     }
     Ok(found)
 }
 
-/// Returns the bytes of the database that hold something.
-fn used_bytes(sql: &Connection) -> Result<u64, StoreError> {
-    let pragma = |name: &str| sql.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, Num>(0)).sql();
-    let pages = pragma("page_count")?.0.saturating_sub(pragma("freelist_count")?.0);
-    Ok(pages.saturating_mul(pragma("page_size")?.0))
+/// Returns the bytes of a database that hold something.
+pub fn used_bytes(sql: &Connection) -> rusqlite::Result<u64> {
+    let number = |name: &str| sql.pragma_query_value(None, name, |row| row.get::<_, u64>(0));
+    let pages = number("page_count")?.saturating_sub(number("freelist_count")?);
+    Ok(pages.saturating_mul(number("page_size")?))
 }

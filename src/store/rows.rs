@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use rusqlite::{Connection, Row};
 
 use super::inbox::moment;
-use super::num::Num;
 use super::statements::Statements as _;
 use super::{Attachment, RequestState, Store, StoreError};
 use crate::approval::RequestId;
@@ -48,7 +47,7 @@ impl Store {
     /// Returns the approved requests, at most `limit`, that their sessions have not consumed yet.
     pub async fn approved_rows(&self, limit: usize) -> Result<Vec<RequestRow>, StoreError> {
         self.read(move |reader| {
-            let snapshot = reader.connection.unchecked_transaction()?;
+            let snapshot = reader.unchecked_transaction()?;
             Ok(groups(&snapshot, APPROVED)?.into_iter().flatten().take(limit).collect())
         })
         .await
@@ -59,13 +58,24 @@ impl Store {
     pub async fn undecided_rows(&self, limit: usize) -> Result<Vec<RequestRow>, StoreError> {
         self.read(move |reader| {
             // A transaction, so that both queries see the same state while other processes write.
-            let snapshot = reader.connection.unchecked_transaction()?;
+            let snapshot = reader.unchecked_transaction()?;
             let mut groups = groups(&snapshot, UNDECIDED)?;
             groups.sort_by(|one, other| {
                 let age = |group: &[RequestRow]| group.first().map(|row| row.created);
                 age(one).cmp(&age(other))
             });
             Ok(groups.into_iter().flatten().take(limit).collect())
+        })
+        .await
+    }
+
+    /// Returns the number of undecided requests of all sessions except this one.
+    pub async fn waiting_elsewhere(&self, session: &SessionId) -> Result<usize, StoreError> {
+        let session = session.clone();
+        self.read(move |reader| {
+            let select =
+                "SELECT count(*) FROM approvals WHERE state IN ('waiting', 'later') AND session <> ?1";
+            Ok(reader.one(select, [&session.0], |row| row.get(0))?)
         })
         .await
     }
@@ -93,19 +103,6 @@ fn groups(connection: &Connection, select: &str) -> Result<Vec<Vec<RequestRow>>,
         }
     }
     Ok(groups)
-}
-
-impl Store {
-    /// Returns the number of undecided requests of all sessions except this one.
-    pub async fn waiting_elsewhere(&self, session: &SessionId) -> Result<usize, StoreError> {
-        let session = session.clone();
-        self.read(move |reader| {
-            let select =
-                "SELECT count(*) FROM approvals WHERE state IN ('waiting', 'later') AND session <> ?1";
-            reader.connection.one(select, [&session.0], |row| row.get(0)).map(Num::count)
-        })
-        .await
-    }
 }
 
 fn listed(

@@ -11,9 +11,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use super::error::SqlResult as _;
-use super::health::{CloseState, Health, Presence, quick_check};
-use super::num::Num;
+use super::health::{Presence, quick_check};
 use super::{Network, StoreError, audit, encode, search};
 use crate::stdx::fs::{create_private_dir, open_private};
 use crate::stdx::names::names;
@@ -117,18 +115,17 @@ pub(super) fn open_writer(data: &Path, network: Network) -> Result<(Connection, 
     let mut connection = Connection::open_with_flags(
         &path,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )
-    .sql()?;
-    connection.busy_timeout(BUSY).sql()?;
+    )?;
+    connection.busy_timeout(BUSY)?;
     if journal == Journal::Delete {
         // A log that a local process left is then read without shared memory.
-        connection.pragma_update(None, "locking_mode", "EXCLUSIVE").sql()?;
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     }
     // Closing a damaged file must not write into it either.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).sql()?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let version = check(&connection, &path)?;
-    let (mut presence, left) = Presence::enter(data).map_err(file)?;
-    if left == CloseState::NotClosed && version > 0 {
+    let (mut presence, is_unchecked) = Presence::enter(data).map_err(file)?;
+    if is_unchecked && version > 0 {
         is_whole(&connection, data)?;
         quick_check(&connection)?;
     }
@@ -137,16 +134,14 @@ pub(super) fn open_writer(data: &Path, network: Network) -> Result<(Connection, 
     if (AUDITED..WITNESSED).contains(&version) {
         audit::witness_pruning(&connection, data)?;
     }
-    presence.health = Health::Sound;
+    presence.is_sound = true;
     Ok((connection, presence))
 }
 
 /// Returns an error if the file is shorter than its header says and there is no log with the rest.
 fn is_whole(connection: &Connection, data: &Path) -> Result<(), StoreError> {
-    let number = |pragma: &str| {
-        connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, Num>(0)).sql()
-    };
-    let wanted = number("page_count")?.0 * number("page_size")?.0;
+    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, u64>(0));
+    let wanted = number("page_count")? * number("page_size")?;
     let length = |path: PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
     let (found, log) = (length(database(data)), length(wal_path(data)));
     if found >= wanted || log > 0 {
@@ -158,23 +153,27 @@ fn is_whole(connection: &Connection, data: &Path) -> Result<(), StoreError> {
 
 /// Creates a database of an older format in an empty file.
 pub(super) fn at_version(path: &Path, version: usize) -> Result<Connection, StoreError> {
-    let connection = Connection::open(path).sql()?;
+    let connection = Connection::open(path)?;
     for migration in MIGRATIONS.iter().take(version) {
-        connection.execute_batch(migration).sql()?;
+        connection.execute_batch(migration)?;
     }
-    connection.pragma_update(None, "application_id", APPLICATION_ID).sql()?;
-    connection.pragma_update(None, "user_version", Num::of(version)).sql()?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", version)?;
     Ok(connection)
+}
+
+/// Opens a database file read-only.
+pub(super) fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
 /// Opens the database read-only; the writer must have opened it before.
 pub(super) fn open_reader(data: &Path) -> Result<Connection, StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(database(data), flags).sql()?;
-    connection.busy_timeout(BUSY).sql()?;
+    let connection = open_read_only(&database(data))?;
+    connection.busy_timeout(BUSY)?;
     // Only the writer decides whether the log is checkpointed on close.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).sql()?;
-    connection.execute_batch("PRAGMA cache_size = -256;").sql()?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.execute_batch("PRAGMA cache_size = -256;")?;
     Ok(connection)
 }
 
@@ -208,18 +207,14 @@ pub(super) fn open_alone(data: &Path) -> Result<Connection, StoreError> {
         .collect();
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    usable(Connection::open_with_flags(format!("file:{name}?immutable=1"), flags).sql()?)
+    usable(Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)?)
 }
 
 /// Returns the file's format. Fails if it is not a database of `co`, or of a newer one. Writes nothing.
 pub(super) fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
-    let number = |pragma: &str| {
-        connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0)).sql()
-    };
-    let version = number("user_version")?;
-    let application = number("application_id")?;
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).sql()?;
+    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (version, application) = (number("user_version")?, number("application_id")?);
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let ours = application == i64::from(APPLICATION_ID);
     if (tables > 0 || version != 0) && !ours {
         return Err(StoreError::NotADatabase { path: path.to_owned() });
@@ -238,35 +233,33 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<usize, Store
 const STATEMENTS: usize = 64;
 
 fn configure(connection: &Connection, journal: Journal) -> Result<(), StoreError> {
-    if let Some(mode) = journal.set(connection).sql()? {
+    if let Some(mode) = journal.set(connection)? {
         let detail = format!("it cannot keep its log there (journal mode is {mode}, not {})", journal.word());
         return Err(StoreError::Failed { folder: PathBuf::new(), detail });
     }
     if journal == Journal::Delete {
         // The lock is given back by the next read.
-        connection.pragma_update(None, "locking_mode", "NORMAL").sql()?;
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).sql()?;
+        connection.pragma_update(None, "locking_mode", "NORMAL")?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     }
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // Without it a statement is prepared anew for each value that an index's condition might depend on.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).sql()?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // The log is checkpointed when the writer is idle; this limit applies if it is never idle. The cache is small (in KiB),
     // because the system keeps the file's pages too, for all connections.
-    connection
-        .execute_batch(
-            "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
-             PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -512;",
-        )
-        .sql()
+    Ok(connection.execute_batch(
+        "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
+         PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -512;",
+    )?)
 }
 
 fn migrate(connection: &mut Connection, version: usize) -> Result<(), StoreError> {
     if version == MIGRATIONS.len() {
         return Ok(());
     }
-    let step = connection.transaction_with_behavior(TransactionBehavior::Immediate).sql()?;
+    let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for migration in &MIGRATIONS[version..] {
-        step.execute_batch(migration).sql()?;
+        step.execute_batch(migration)?;
     }
     if version < HASHED_WHOLE {
         rehash(&step)?;
@@ -274,21 +267,20 @@ fn migrate(connection: &mut Connection, version: usize) -> Result<(), StoreError
     if version < INDEXED {
         search::index_all(&step)?;
     }
-    step.pragma_update(None, "application_id", APPLICATION_ID).sql()?;
-    step.pragma_update(None, "user_version", Num::of(MIGRATIONS.len())).sql()?;
-    step.commit().sql()
+    step.pragma_update(None, "application_id", APPLICATION_ID)?;
+    step.pragma_update(None, "user_version", MIGRATIONS.len())?;
+    Ok(step.commit()?)
 }
 
 /// Rehashes old requests: earlier formats hashed the unredacted text, so these would count as changed.
 fn rehash(step: &Transaction<'_>) -> Result<(), StoreError> {
-    let mut select = step
-        .prepare("SELECT id, request FROM approvals WHERE state NOT IN ('consumed', 'withdrawn')")
-        .sql()?;
-    let mut update = step.prepare("UPDATE approvals SET args_hash = ?2 WHERE id = ?1").sql()?;
-    let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).sql()?;
-    let rows: Vec<(String, String)> = rows.collect::<rusqlite::Result<_>>().sql()?;
+    let mut select =
+        step.prepare("SELECT id, request FROM approvals WHERE state NOT IN ('consumed', 'withdrawn')")?;
+    let mut update = step.prepare("UPDATE approvals SET args_hash = ?2 WHERE id = ?1")?;
+    let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows: Vec<(String, String)> = rows.collect::<rusqlite::Result<_>>()?;
     for (id, json) in rows {
-        update.execute([id, encode::request_hash(&json)]).sql()?;
+        update.execute([id, encode::request_hash(&json)])?;
     }
     Ok(())
 }

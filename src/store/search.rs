@@ -12,10 +12,9 @@ use rusqlite::{Connection, params};
 use serde_json::Value;
 
 use super::inbox::moment;
-use super::num::Num;
 use super::records;
 use super::statements::Statements as _;
-use super::writer::{Reader, Writer};
+use super::writer::Writer;
 use super::{Store, StoreError};
 use crate::history::{Record, SessionId};
 use crate::message::{Message, PartKind, images};
@@ -27,7 +26,7 @@ const LONGEST: usize = 64 * 1024;
 const RETURN: usize = 4_000;
 
 /// The number of hits that are looked at, the latest first.
-const HITS: usize = 20_000;
+const HITS: u32 = 20_000;
 
 /// The width of the text around a hit, in terminal cells.
 const AROUND: usize = 100;
@@ -60,18 +59,18 @@ impl Store {
     }
 }
 
-fn search(reader: &Reader, text: &str, limit: usize) -> Result<Vec<FoundSession>, StoreError> {
+fn search(reader: &Connection, text: &str, limit: usize) -> Result<Vec<FoundSession>, StoreError> {
     let words: Vec<&str> =
         text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).collect();
     let query: Vec<String> = words.iter().map(|word| format!("\"{}\"*", word.replace('"', "\"\""))).collect();
     if query.is_empty() {
         return Ok(Vec::new());
     }
-    let mut select = reader.connection.prepare_cached(
+    let mut select = reader.prepare_cached(
         "SELECT s.session, s.no FROM words w JOIN searched s ON s.id = w.rowid
          WHERE words MATCH ?1 ORDER BY w.rowid DESC LIMIT ?2",
     )?;
-    let mut hits = select.query(params![query.join(" "), Num::of(HITS)])?;
+    let mut hits = select.query(params![query.join(" "), HITS])?;
     let mut found: Vec<FoundSession> = Vec::new();
     while let Some(row) = hits.next()? {
         if found.len() == limit {
@@ -87,14 +86,14 @@ fn search(reader: &Reader, text: &str, limit: usize) -> Result<Vec<FoundSession>
 }
 
 fn hit(
-    reader: &Reader,
+    reader: &Connection,
     session: &SessionId,
     no: i64,
     words: &[&str],
 ) -> Result<Option<FoundSession>, StoreError> {
     let select = "SELECT s.workspace, s.title, r.at, r.kind, r.json
         FROM records r JOIN sessions s ON s.id = r.session WHERE r.session = ?1 AND r.no = ?2";
-    reader.connection.first(select, params![session.0, no], |row| {
+    let found = reader.first(select, params![session.0, no], |row| {
         let (kind, json): (String, String) = (row.get(3)?, row.get(4)?);
         let text = records::read(&kind, &json).ok().and_then(|record| searchable(&record));
         Ok(FoundSession {
@@ -104,7 +103,8 @@ fn hit(
             at: moment(row.get(2)?),
             snippet: text.map_or_else(String::new, |text| around(&masked(&text), words)),
         })
-    })
+    });
+    Ok(found?)
 }
 
 /// Returns the text around the first of the words that is found.
@@ -166,12 +166,13 @@ pub(super) fn index(sql: &Connection, indexed: &IndexedText) -> Result<(), Store
     let IndexedText { session, no, text } = indexed;
     let place =
         "INSERT INTO searched (session, no) SELECT session, no FROM records WHERE session = ?1 AND no = ?2";
-    if sql.change(place, params![session.0, Num(*no)])? == 0 {
+    if sql.change(place, params![session.0, no])? == 0 {
         return Ok(());
     }
     let id = sql.last_insert_rowid();
     let words = "INSERT INTO words (rowid, text) VALUES (?1, ?2)";
-    sql.change(words, params![id, text]).map(drop)
+    sql.change(words, params![id, text])?;
+    Ok(())
 }
 
 /// Removes a session from the index.
@@ -209,7 +210,7 @@ fn index_of(sql: &Connection, select: &str) -> Result<(), StoreError> {
     let mut select = sql.prepare(select)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        let (session, Num(no)): (String, Num) = (row.get(0)?, row.get(1)?);
+        let (session, no): (String, u64) = (row.get(0)?, row.get(1)?);
         let kind: String = row.get(2)?;
         let Ok(json) = row.get::<_, String>(3) else { continue };
         if let Ok(record) = records::read(&kind, &json)

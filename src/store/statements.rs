@@ -1,30 +1,28 @@
-//! Prepared statements: a statement, its parameters, and how its rows are read, with the errors of the store.
+//! Prepared statements: a statement, its parameters, and how its rows are read.
 
 use rusqlite::{Connection, OptionalExtension as _, Params, Row};
 
-use super::StoreError;
-
 /// What is done with a statement. It stays prepared for the next time.
-pub(super) trait Statements {
+pub trait Statements {
     fn connection(&self) -> &Connection;
 
     /// Changes rows; returns how many.
-    fn change(&self, sql: &str, params: impl Params) -> Result<usize, StoreError> {
-        Ok(self.connection().prepare_cached(sql)?.execute(params)?)
+    fn change(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
+        self.connection().prepare_cached(sql)?.execute(params)
     }
 
     /// Reads each row.
-    fn all<T, E: Into<StoreError>>(
+    fn all<T, E: From<rusqlite::Error>>(
         &self,
         sql: &str,
         params: impl Params,
         mut read: impl FnMut(&Row<'_>) -> Result<T, E>,
-    ) -> Result<Vec<T>, StoreError> {
+    ) -> Result<Vec<T>, E> {
         let mut select = self.connection().prepare_cached(sql)?;
         let mut rows = select.query(params)?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push(read(row).map_err(Into::into)?);
+            found.push(read(row)?);
         }
         Ok(found)
     }
@@ -35,8 +33,8 @@ pub(super) trait Statements {
         sql: &str,
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, StoreError> {
-        Ok(self.connection().prepare_cached(sql)?.query_row(params, read).optional()?)
+    ) -> rusqlite::Result<Option<T>> {
+        self.one(sql, params, read).optional()
     }
 
     /// Reads the first row, without which it is an error.
@@ -45,8 +43,8 @@ pub(super) trait Statements {
         sql: &str,
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
-        Ok(self.connection().prepare_cached(sql)?.query_row(params, read)?)
+    ) -> rusqlite::Result<T> {
+        self.connection().prepare_cached(sql)?.query_row(params, read)
     }
 }
 
@@ -54,4 +52,9 @@ impl Statements for Connection {
     fn connection(&self) -> &Connection {
         self
     }
+}
+
+/// A count as a parameter: SQLite integers are signed.
+pub(super) fn signed(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::error::SqlResult as _;
 use super::schema::{APPLICATION_ID, MIGRATIONS, database};
 use super::*;
 use crate::history::{Durability, Limits, Record, SessionId};
@@ -214,12 +213,12 @@ fn refusals_become_advice() {
 
     let raw = Connection::open_in_memory().unwrap();
     raw.execute_batch("CREATE TABLE a (b); PRAGMA query_only = ON").unwrap();
-    let refused = raw.execute("INSERT INTO a VALUES (1)", []).sql().unwrap_err();
+    let refused = StoreError::from(raw.execute("INSERT INTO a VALUES (1)", []).unwrap_err());
     assert_eq!(refused.located(folder).to_string(), read_only);
 
     let raw = Connection::open_in_memory().unwrap();
     raw.execute_batch("CREATE TABLE a (b); PRAGMA max_page_count = 3").unwrap();
-    let refused = raw.execute("INSERT INTO a VALUES (zeroblob(100000))", []).sql().unwrap_err();
+    let refused = StoreError::from(raw.execute("INSERT INTO a VALUES (zeroblob(100000))", []).unwrap_err());
     assert_eq!(refused.located(folder).to_string(), full);
 }
 
@@ -230,7 +229,7 @@ async fn a_database_that_is_locked_too_long_is_busy() {
     let (one, two) = (Connection::open(&file).unwrap(), Connection::open(&file).unwrap());
     one.execute_batch("BEGIN IMMEDIATE").unwrap();
     two.busy_timeout(std::time::Duration::ZERO).unwrap();
-    let refused = two.execute_batch("BEGIN IMMEDIATE").sql().unwrap_err();
+    let refused = StoreError::from(two.execute_batch("BEGIN IMMEDIATE").unwrap_err());
     assert_eq!(refused.located(dir.path()), StoreError::Busy { folder: dir.path().to_owned() });
 }
 
@@ -287,9 +286,9 @@ async fn what_is_asked_often_is_in_an_index() {
         let explain = format!("EXPLAIN QUERY PLAN {query}");
         let plan: Vec<String> = store
             .read(move |reader| {
-                let mut select = reader.connection.prepare(&explain).sql()?;
-                let rows = select.query_map([], |row| row.get(3)).sql()?;
-                rows.collect::<rusqlite::Result<_>>().sql()
+                let mut select = reader.prepare(&explain)?;
+                let rows = select.query_map([], |row| row.get(3))?;
+                Ok(rows.collect::<rusqlite::Result<_>>()?)
             })
             .await
             .unwrap();

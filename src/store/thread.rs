@@ -21,7 +21,7 @@ type Job<C> = Box<dyn FnOnce(Result<&mut C, StoreError>) + Send>;
 /// The state that a database thread owns.
 pub(super) trait Context {
     /// Called when the queue is empty.
-    fn idle(&mut self);
+    fn idle(&mut self) {}
 }
 
 /// The sending side of a database thread.
@@ -51,10 +51,7 @@ impl<C: Context + 'static> DbThread<C> {
         let running = Running::begin();
         let run = move || {
             let _running = running;
-            match open() {
-                Ok(context) => serve(context, inbox),
-                Err(error) => refuse(&error, inbox),
-            }
+            serve(open(), inbox);
         };
         thread::Builder::new()
             .name(name.to_owned())
@@ -106,17 +103,13 @@ pub fn wait_closed(patience: Duration) {
     let _timed_out = RUNNING.1.wait_while_for(&mut running, |running| *running > 0, patience);
 }
 
-fn serve<C: Context>(mut context: C, mut inbox: mpsc::Receiver<Job<C>>) {
+fn serve<C: Context>(mut opened: Result<C, StoreError>, mut inbox: mpsc::Receiver<Job<C>>) {
     while let Some(job) = inbox.blocking_recv() {
-        job(Ok(&mut context));
-        if inbox.is_empty() {
+        job(opened.as_mut().map_err(|error| error.clone()));
+        if let Ok(context) = &mut opened
+            && inbox.is_empty()
+        {
             context.idle();
         }
-    }
-}
-
-fn refuse<C>(error: &StoreError, mut inbox: mpsc::Receiver<Job<C>>) {
-    while let Some(job) = inbox.blocking_recv() {
-        job(Err(error.clone()));
     }
 }

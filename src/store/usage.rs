@@ -8,9 +8,8 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rusqlite::{Row, ToSql, params, params_from_iter};
 
-use super::num::Num;
 use super::records::MAX_CLOCK_LEAD;
-use super::statements::Statements as _;
+use super::statements::{Statements as _, signed};
 use super::writer::Write;
 use super::{Store, StoreError};
 use crate::history::{SessionId, Used, is_unpriced};
@@ -118,15 +117,15 @@ impl Store {
                 "SELECT count(*), coalesce(sum(input), 0) + coalesce(sum(output), 0), coalesce(sum(cost), 0),
                      coalesce(sum(unpriced), 0) FROM usage WHERE at >= ?1 AND at <= ?2";
             let used = |row: &Row<'_>| {
-                let small = |number: Num| u32::try_from(number.0).unwrap_or(u32::MAX);
+                let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
                 Ok(Used {
                     requests: small(row.get(0)?),
-                    tokens: row.get::<_, Num>(1)?.0,
-                    usd: Usd(row.get::<_, Num>(2)?.0),
+                    tokens: row.get(1)?,
+                    usd: Usd(row.get(2)?),
                     unpriced: small(row.get(3)?),
                 })
             };
-            reader.connection.one(select, [since.as_millisecond(), until], used)
+            Ok(reader.one(select, [since.as_millisecond(), until], used)?)
         })
         .await
     }
@@ -149,7 +148,7 @@ impl Store {
                 "SELECT provider, model, {SUMS} FROM usage WHERE {condition} GROUP BY provider, model
                  ORDER BY sum(cost) DESC, count(*) DESC, provider, model"
             );
-            reader.connection.all(&select, params_from_iter(values), |row| -> rusqlite::Result<_> {
+            reader.all(&select, params_from_iter(values), |row| {
                 Ok((UsedModel { provider: row.get(0)?, model: row.get(1)? }, total(row, 2)?))
             })
         })
@@ -161,7 +160,7 @@ impl Store {
         self.read(move |reader| {
             let select = "SELECT provider || '/' || model FROM usage WHERE error IS NULL
                 GROUP BY provider, model ORDER BY max(at) DESC LIMIT ?1";
-            reader.connection.all(select, [Num::of(limit)], |row| row.get(0))
+            Ok(reader.all(select, [signed(limit)], |row| row.get(0))?)
         })
         .await
     }
@@ -173,7 +172,7 @@ impl Store {
                 "SELECT u.session, s.title, {SUMS} FROM usage u JOIN sessions s ON s.id = u.session
                  WHERE at >= ?1 GROUP BY u.session ORDER BY max(at) DESC, u.session DESC"
             );
-            reader.connection.all(&select, [since.as_millisecond()], |row| -> rusqlite::Result<_> {
+            reader.all(&select, [since.as_millisecond()], |row| {
                 Ok((UsedSession { id: SessionId(row.get(0)?), title: row.get(1)? }, total(row, 2)?))
             })
         })
@@ -190,7 +189,7 @@ impl Store {
             let select = format!(
                 "SELECT at / {QUARTER_MS}, {SUMS} FROM usage WHERE at >= ?1 GROUP BY 1 ORDER BY 1 DESC"
             );
-            let mut select = reader.connection.prepare_cached(&select)?;
+            let mut select = reader.prepare_cached(&select)?;
             let mut rows = select.query([since.as_millisecond()])?;
             let mut days: Vec<(Date, Total)> = Vec::new();
             while let Some(row) = rows.next()? {
@@ -210,7 +209,7 @@ impl Store {
 
 /// Reads the columns of [`SUMS`], starting at `from`.
 fn total(row: &Row<'_>, from: usize) -> rusqlite::Result<Total> {
-    let number = |at: usize| row.get::<_, Num>(from + at).map(|number| number.0);
+    let number = |at: usize| row.get::<_, u64>(from + at);
     Ok(Total {
         requests: number(0)?,
         failed: number(1)?,
@@ -232,14 +231,14 @@ pub(super) fn spend(
     spend: &Spend,
 ) -> Result<(), StoreError> {
     let usage = spend.usage.unwrap_or_default();
-    let tokens = |tokens: Option<u64>| tokens.map(|tokens| Num(tokens.min(MOST)));
+    let tokens = |tokens: Option<u64>| tokens.map(|tokens| tokens.min(MOST));
     let error = spend.error.and_then(|class| serde_json::to_value(class).ok());
     let insert = "INSERT INTO usage (session, no, turn, at, provider, model, input, cached, cache_write, output,
              reasoning, cost, unpriced, error)
          VALUES (?1, ?2, (SELECT turns FROM sessions WHERE id = ?1), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
     let columns = params![
         session.0,
-        Num(no),
+        no,
         write.now,
         spend.provider,
         spend.model,
@@ -252,7 +251,8 @@ pub(super) fn spend(
         is_unpriced(spend.usage, spend.cost, spend.error),
         error.as_ref().and_then(serde_json::Value::as_str),
     ];
-    write.sql.change(insert, columns).map(drop)
+    write.sql.change(insert, columns)?;
+    Ok(())
 }
 
 #[cfg(test)]

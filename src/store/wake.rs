@@ -33,6 +33,18 @@ pub struct Wakeups {
 }
 
 impl Wakeups {
+    /// Listens in a folder for [`wake_others`]; creates it if it is missing. Must be called inside an async runtime.
+    #[must_use]
+    pub fn listen(runtime: &Path) -> Self {
+        Self::new(Arc::new(ChangeNotifier::listen(runtime)))
+    }
+
+    /// Whether no socket could be bound: then other processes cannot wake this one.
+    #[must_use]
+    pub fn is_deaf(&self) -> bool {
+        self.notifier.socket.is_none()
+    }
+
     pub(super) fn new(notifier: Arc<ChangeNotifier>) -> Self {
         let changes = notifier.changes.subscribe();
         Self { notifier, changes }
@@ -158,28 +170,6 @@ fn check_private(folder: &Path) -> io::Result<()> {
 pub fn wake_others(runtime: &Path) {
     // A folder that is missing has no listener.
     let _ = ring_others(&socket_folder(runtime), Path::new(""));
-}
-
-/// Listens in a folder for [`wake_others`].
-pub struct Listener(Wakeups);
-
-impl Listener {
-    /// Creates the folder if it is missing. Must be called inside an async runtime.
-    #[must_use]
-    pub fn new(runtime: &Path) -> Self {
-        Self(Wakeups::new(Arc::new(ChangeNotifier::listen(runtime))))
-    }
-
-    /// Whether no socket could be bound.
-    #[must_use]
-    pub fn is_deaf(&self) -> bool {
-        self.0.notifier.socket.is_none()
-    }
-
-    /// Resolves once it was notified since the last call. Cancel-safe; never resolves if no socket could be bound.
-    pub async fn woken(&mut self) {
-        self.0.changed().await;
-    }
 }
 
 fn ring_others(folder: &Path, own: &Path) -> io::Result<()> {

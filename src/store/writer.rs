@@ -13,9 +13,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::audit::chain::append;
 use super::audit::entry::Entry;
 use super::audit::{AuditHead, head};
-use super::error::SqlResult as _;
-use super::health::{Health, Presence};
-use super::num::Num;
+use super::health::Presence;
 use super::schema::{self, Journal};
 use super::search::{self, IndexedText};
 use super::statements::Statements as _;
@@ -61,22 +59,7 @@ pub(super) struct Writer {
 }
 
 /// The connection of the reader thread.
-pub(super) struct Reader {
-    pub connection: Connection,
-}
-
-impl Reader {
-    pub(super) fn open(data: &Path) -> Result<Self, StoreError> {
-        let connection = schema::open_reader(data)?;
-        // The log and the schema are read now rather than by the first caller; what fails here fails there again.
-        let _ = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
-        Ok(Self { connection })
-    }
-}
-
-impl Context for Reader {
-    fn idle(&mut self) {}
-}
+impl Context for Connection {}
 
 /// A row of the audit for another audit.
 pub(super) struct CopiedRow {
@@ -113,7 +96,7 @@ impl Writer {
         let (connection, presence) = schema::open_writer(data, network)?;
         let journal = Journal::on(network(data));
         if let Some(pages) = max_pages {
-            connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).sql()?;
+            connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
         }
         let file = schema::file_id(&schema::database(data));
         Ok(Self {
@@ -176,7 +159,7 @@ impl Writer {
         let result = self.transact(durability, work);
         if let Err(StoreError::Corrupt { detail, .. }) = &result {
             self.damaged = Some(detail.clone());
-            self.presence.health = Health::Damaged;
+            self.presence.is_sound = false;
         }
         result
     }
@@ -196,10 +179,10 @@ impl Writer {
         };
         if self.synchronous != synchronous {
             // This has no effect inside a transaction.
-            self.connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}")).sql()?;
+            self.connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
             self.synchronous = synchronous;
         }
-        let sql = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).sql()?;
+        let sql = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let now = self.clock.now().as_millisecond();
         let (result, news, audited) = {
             let copies = self.audit_copy.as_ref().map(|_| RefCell::default());
@@ -218,7 +201,7 @@ impl Writer {
                 // First: a row too many there is harmless, a call without one is not.
                 other.add_rows(&rows, durability)?;
             }
-            sql.commit().sql()?;
+            sql.commit()?;
             match index_now {
                 true => self.unindexed.clear(),
                 false => self.unindexed.extend(texts),
@@ -237,9 +220,7 @@ impl Writer {
         }
         Ok(result)
     }
-}
 
-impl Writer {
     /// Adds rows of another audit to this one.
     fn add_rows(&mut self, rows: &[CopiedRow], durability: Durability) -> Result<(), StoreError> {
         self.transaction(durability, |write| {
@@ -337,6 +318,6 @@ impl Write<'_> {
     pub(super) fn next_seq(&self) -> Result<u64, StoreError> {
         self.news.set(true);
         let next = "UPDATE store_seq SET seq = seq + 1 RETURNING seq";
-        self.sql.one(next, [], |row| row.get(0)).map(|Num(seq)| seq)
+        Ok(self.sql.one(next, [], |row| row.get(0))?)
     }
 }

@@ -230,10 +230,7 @@ impl Telemetry {
     /// Returns the first reason why spans were lost, and how many, in a sentence; once.
     #[must_use]
     pub fn take_trouble(&self) -> Option<String> {
-        let mut trouble = self.0.trouble.lock();
-        let sentence = trouble.sentence();
-        *trouble = Trouble::default();
-        sentence
+        std::mem::take(&mut *self.0.trouble.lock()).sentence()
     }
 
     /// The same without taking it.

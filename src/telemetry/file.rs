@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::row::SpanRow;
 use super::sink::{Loss, Sink};
-use crate::store::beside::{FileError, open_beside};
+use crate::store::beside::{FileError, Statements as _, open_beside, used_bytes};
 use crate::store::{file_id, times_of_use, wake_others};
 
 /// The name of the file in the data folder.
@@ -166,18 +166,15 @@ fn prune(connection: &Connection, options: &FileOptions, upto: i64) -> Result<()
     let days = SignedDuration::from_hours(24 * i64::from(options.days));
     let oldest = now.checked_sub(days).unwrap_or(Timestamp::MIN);
     let times = times_of_use(now, oldest).map(|time| i64::try_from(time.as_nanosecond()).unwrap_or(i64::MIN));
-    let is_in_use = connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM spans WHERE start_time >= ?1 AND start_time < ?2)")?
-        .query_row(times, |row| row.get::<_, bool>(0))?;
+    let any = "SELECT EXISTS (SELECT 1 FROM spans WHERE start_time >= ?1 AND start_time < ?2)";
+    let is_in_use: bool = connection.one(any, times, |row| row.get(0))?;
     let oldest = if is_in_use { times[0] } else { i64::MIN };
     let delete = "DELETE FROM spans WHERE rowid IN
         (SELECT rowid FROM spans WHERE start_time < ?1 AND rowid <= ?2 ORDER BY start_time LIMIT ?3)";
     let mut delete = connection.prepare_cached(delete)?;
     let mut deleted = delete.execute(params![oldest, upto, STEP])?;
-    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
-    let most = i64::from(options.max_mb) * 1024 * 1024 / number("PRAGMA page_size")?;
     for _ in 0..STEP / FEW {
-        if number("PRAGMA page_count")? - number("PRAGMA freelist_count")? <= most {
+        if used_bytes(connection)? <= u64::from(options.max_mb) << 20 {
             break;
         }
         deleted += delete.execute(params![i64::MAX, upto, FEW])?;

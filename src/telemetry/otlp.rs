@@ -27,25 +27,11 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Metrics are sent with the spans they are made of; the reader's own timer is of no use.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Bounds of durations in seconds and of counts of tokens, by the conventions.
-const SECONDS: [f64; 14] =
-    [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
-const TOKENS: [f64; 14] = [
-    1.0,
-    4.0,
-    16.0,
-    64.0,
-    256.0,
-    1024.0,
-    4096.0,
-    16384.0,
-    65536.0,
-    262_144.0,
-    1_048_576.0,
-    4_194_304.0,
-    16_777_216.0,
-    67_108_864.0,
-];
+/// Returns the bounds of a histogram, by the conventions: of durations from a hundredth of a second, each twice the one
+/// before, and of counts of tokens from one, each four times the one before.
+fn bounds(first: f64, factor: f64) -> Vec<f64> {
+    (0..14).map(|power| first * factor.powi(power)).collect()
+}
 
 /// Where to send, and what. Not `Debug`, because headers hold keys.
 #[derive(Clone, PartialEq, Eq)]
@@ -219,12 +205,12 @@ impl Metrics {
         let meter = provider.meter("co");
         let seconds = |name: &'static str, about: &'static str| {
             let builder = meter.f64_histogram(name).with_unit("s").with_description(about);
-            builder.with_boundaries(SECONDS.to_vec()).build()
+            builder.with_boundaries(bounds(0.01, 2.0)).build()
         };
         let tokens = meter.u64_histogram("gen_ai.client.token.usage").with_unit("{token}");
         let tokens = tokens
             .with_description("Number of input and output tokens used")
-            .with_boundaries(TOKENS.to_vec());
+            .with_boundaries(bounds(1.0, 4.0));
         Self {
             tokens: tokens.build(),
             duration: seconds("gen_ai.client.operation.duration", "Duration of a model request"),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::file::{FILE, VERSION};
 use super::row::SpanRow;
-use crate::store::beside::{FileError, version_of};
+use crate::store::beside::{FileError, Statements as _, version_of};
 use crate::store::file_id;
 
 const COLUMNS: &str = "rowid, id, trace_id, parent_id, name, kind, start_time, end_time, duration_ms, status_code, \
@@ -116,11 +116,7 @@ impl SpanFile {
         // Only a plain comparison uses the index.
         let of_trace = if filter.trace.is_some() { "trace_id = ?1" } else { "?1 IS NULL" };
         let sql = format!("SELECT {COLUMNS} FROM spans WHERE {of_trace} {tail}");
-        self.wrapped(|connection| {
-            let mut statement = connection.prepare_cached(&sql)?;
-            let rows = statement.query_map(params![filter.trace, number], numbered)?;
-            rows.collect()
-        })
+        self.wrapped(|connection| connection.all(&sql, params![filter.trace, number], numbered))
     }
 
     /// Returns the number of the newest span; 0 if there is none.
@@ -137,9 +133,7 @@ impl SpanFile {
         let found: Vec<String> = if is_hex {
             self.wrapped(|connection| {
                 let sql = "SELECT DISTINCT trace_id FROM spans WHERE trace_id >= ?1 AND trace_id < ?1 || 'g' LIMIT 2";
-                let mut statement = connection.prepare(sql)?;
-                let rows = statement.query_map([&id], |row| row.get(0))?;
-                rows.collect()
+                connection.all(sql, [&id], |row| row.get(0))
             })?
         } else {
             Vec::new()

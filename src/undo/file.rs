@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, par
 use super::deed::Deed;
 use super::state::{FileState, MAX_COPIED, UndoPlace};
 use crate::stdx::text::one_line_summary;
-use crate::store::beside::{FileError, open_beside};
+use crate::store::beside::{FileError, open_beside, used_bytes};
 use crate::store::file_id;
 
 /// The name of the file in the data folder.
@@ -359,11 +359,7 @@ fn sweep(connection: &Connection) -> Result<(), FileError> {
 
 /// Deletes the oldest entries, by their order and whatever the clock said, until the file has at most this size; never the newest, nor this workspace's baseline.
 pub fn prune(connection: &Connection, max_mb: u32, workspace: &Path) -> Result<(), FileError> {
-    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
-    let most = i64::from(max_mb) * 1024 * 1024 / number("PRAGMA page_size")?;
-    let is_full = || -> Result<bool, FileError> {
-        Ok(number("PRAGMA page_count")? - number("PRAGMA freelist_count")? > most)
-    };
+    let is_full = || used_bytes(connection).map(|used| used > u64::from(max_mb) << 20);
     if !is_full()? {
         return Ok(());
     }

@@ -101,6 +101,7 @@ pub struct TraceSettings {
 }
 
 /// A model and the provider that runs it.
+#[derive(Clone)]
 pub struct ActiveModel {
     pub provider: Arc<dyn Provider>,
     /// The name that the provider uses.
@@ -128,9 +129,7 @@ impl ActiveModel {
             profile: Profile::default(),
         }
     }
-}
 
-impl ActiveModel {
     /// Returns `provider/model`.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.provider.name(), self.name)

@@ -26,16 +26,6 @@ pub struct HooksSaid {
     pub notes: Vec<String>,
 }
 
-/// The outcome for a prompt that hooks have checked.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Submitted {
-    /// It can be sent, with the hooks' notes before it.
-    Sent(Vec<UserPart>),
-    Refused {
-        reason: String,
-    },
-}
-
 /// Whether any hook subscribes to this event.
 pub fn any_hook_wants(hooks: &[Arc<dyn Hook>], event: HookEvent) -> bool {
     hooks.iter().any(|hook| hook.wants(event, None))
@@ -63,20 +53,21 @@ pub async fn hooks_say(hooks: &[Arc<dyn Hook>], input: &HookInput) -> HooksSaid 
     said
 }
 
-/// Runs the hooks on a prompt that the user entered. Cancel-safe like [`hooks_say`].
+/// Runs the hooks on a prompt that the user entered. Returns what can be sent, with the hooks' notes before it; errs with the
+/// reason of the hook that refused it. Cancel-safe like [`hooks_say`].
 pub async fn submit(
     hooks: &[Arc<dyn Hook>],
     session: String,
     workspace: PathBuf,
     prompt: Vec<UserPart>,
-) -> Submitted {
+) -> Result<Vec<UserPart>, String> {
     let subject = HookSubject::UserPromptSubmit { prompt: images::words(&prompt) };
     let said = hooks_say(hooks, &HookInput { session, workspace, subject }).await;
     if let Some(reason) = said.denied {
-        return Submitted::Refused { reason };
+        return Err(reason);
     }
     let note = |text| UserPart::Note { kind: NoteKind::Hook, text };
-    Submitted::Sent(said.notes.into_iter().map(note).chain(prompt).collect())
+    Ok(said.notes.into_iter().map(note).chain(prompt).collect())
 }
 
 /// The hooks that run after a call.
@@ -95,30 +86,21 @@ impl After {
 
     /// Runs all of them and appends their notes to the return, where the model reads them.
     pub(super) async fn look(self, call: ToolCall, returned: &mut ToolReturn, cancel: &CancellationToken) {
-        let event = match returned.status {
-            ReturnStatus::Ok => HookEvent::PostToolUse,
-            ReturnStatus::Failed | ReturnStatus::Unknown => HookEvent::PostToolUseFailure,
+        if self.hooks.is_empty() {
+            return;
+        }
+        let (name, of) = (call.name.clone(), returned.clone());
+        let subject = match returned.status {
+            ReturnStatus::Ok => HookSubject::PostToolUse { call, returned: of },
+            ReturnStatus::Failed | ReturnStatus::Unknown => {
+                HookSubject::PostToolUseFailure { call, returned: of }
+            }
             // The call did not run to its end.
             ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Interrupted => return,
         };
-        let wants = |hook: &&Arc<dyn Hook>| hook.wants(event, Some(&call.name));
-        let hooks: Vec<_> = self.hooks.iter().filter(wants).cloned().collect();
-        if hooks.is_empty() {
-            return;
-        }
-        let of = returned.clone();
-        let subject = match event {
-            HookEvent::PostToolUse => HookSubject::PostToolUse { call, returned: of },
-            HookEvent::PostToolUseFailure
-            | HookEvent::SessionStart
-            | HookEvent::UserPromptSubmit
-            | HookEvent::PreToolUse
-            | HookEvent::PreCompact
-            | HookEvent::Stop
-            | HookEvent::SessionEnd => HookSubject::PostToolUseFailure { call, returned: of },
-        };
+        let event = subject.event();
         let input = HookInput { session: self.session, workspace: self.workspace, subject };
-        for hook in hooks {
+        for hook in self.hooks.iter().filter(|hook| hook.wants(event, Some(&name))) {
             let verdict = tokio::select! {
                 biased;
                 // The call has ended; only the hooks' notes are lost.

@@ -1,40 +1,28 @@
 //! Plans and hooks in progress: they have no side effects and may be dropped at any time.
 
-use std::collections::HashMap;
 use std::future::pending;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use tokio::task::{Id, JoinSet};
+use futures::FutureExt as _;
+use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
 use super::AgentEnv;
 use crate::agent::effect::Input;
 use crate::hook::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
-use crate::message::{CallId, ToolCall};
+use crate::message::ToolCall;
 use crate::session::Session;
-use crate::tool::{CallPlan, PlanContext, Tool, ToolError};
+use crate::tool::{PlanContext, Tool, ToolError};
 
 /// The plans and hooks in progress.
 #[derive(Default)]
 pub(super) struct Looking {
-    tasks: JoinSet<Looked>,
-    /// The call of each task, in case the task panics.
-    calls: HashMap<Id, (CallId, u32, LookupKind)>,
+    tasks: JoinSet<Input>,
 }
 
 const HAS_KEY: &str = "the arguments contain a key of this program, which is never passed to a tool; do it without the key, \
                        for example by the name of a variable that the command's own environment has";
-
-#[derive(Clone, Copy)]
-enum LookupKind {
-    Plan,
-    Hook,
-}
-
-enum Looked {
-    Planned(Result<CallPlan, ToolError>),
-    Hooked(HookVerdict),
-}
 
 /// Returns the planning context of a session as it is now.
 pub(super) fn plan_context(env: &AgentEnv, session: &Session) -> PlanContext {
@@ -60,14 +48,19 @@ impl Looking {
         let id = call.id.clone();
         let span = tracing::info_span!("plan", otel.name = %format!("plan {}", call.name), gen_ai.tool.call.id = %id);
         let planning = async move {
-            Looked::Planned(match tool {
+            match tool {
                 Some(_) if has_key => Err(ToolError::Misuse { hint: HAS_KEY.to_owned() }),
                 Some(tool) => tool.plan(&call.args, &context).await,
                 None => Err(ToolError::Misuse { hint: format!("there is no tool `{}`", call.name) }),
-            })
+            }
         };
-        let task = self.tasks.spawn(planning.instrument(span));
-        self.calls.insert(task.id(), (id, round, LookupKind::Plan));
+        let planned = AssertUnwindSafe(planning.instrument(span)).catch_unwind();
+        self.tasks.spawn(async move {
+            // A plan that panics fails its call.
+            let message = "the tool crashed while planning this call; this is a bug in co";
+            let crashed = |_| Err(ToolError::Terminal { message: message.to_owned() });
+            Input::Planned { call: id, round, result: planned.await.unwrap_or_else(crashed) }
+        });
     }
 
     /// Runs every matching hook in order, each on the call as the earlier ones changed it. The strictest
@@ -94,32 +87,33 @@ impl Looking {
                     break;
                 }
             }
-            Looked::Hooked(word)
+            word
         };
-        let task = self.tasks.spawn(running.in_current_span());
-        self.calls.insert(task.id(), (id, round, LookupKind::Hook));
+        let answered = AssertUnwindSafe(running.in_current_span()).catch_unwind();
+        self.tasks.spawn(async move {
+            // A hook that panics asks the user.
+            let crashed = |_| HookVerdict::Ask { reason: "a hook crashed on this call".to_owned() };
+            Input::Hooked { call: id, round, verdict: answered.await.unwrap_or_else(crashed) }
+        });
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.calls.is_empty()
+        self.tasks.is_empty()
     }
 
     pub(super) fn drop_all(&mut self) {
         self.tasks = JoinSet::new();
-        self.calls.clear();
     }
 
     /// Returns the next result. Cancel-safe; never resolves while nothing is in progress.
     pub(super) async fn answered(&mut self) -> Input {
         loop {
-            let Some(joined) = self.tasks.join_next_with_id().await else { return pending().await };
-            let id = joined.as_ref().map_or_else(tokio::task::JoinError::id, |(id, _)| *id);
-            let Some((call, round, kind)) = self.calls.remove(&id) else { continue };
-            let looked = joined.map_or_else(|_| panicked(kind), |(_, looked)| looked);
-            return match looked {
-                Looked::Planned(result) => Input::Planned { call, round, result },
-                Looked::Hooked(verdict) => Input::Hooked { call, round, verdict },
-            };
+            match self.tasks.join_next().await {
+                Some(Ok(input)) => return input,
+                // No task fails but at the end of the runtime.
+                Some(Err(_)) => {}
+                None => return pending().await,
+            }
         }
     }
 }
@@ -138,16 +132,4 @@ fn strictness(verdict: &HookVerdict) -> u8 {
 /// Whether a later hook rewrote what the earlier one had written.
 fn is_rewritten_again(word: &HookVerdict, verdict: &HookVerdict) -> bool {
     matches!((word, verdict), (HookVerdict::Rewrite { .. }, HookVerdict::Rewrite { .. }))
-}
-
-/// A panicking plan fails its call, a panicking hook asks the user: neither lets anything run.
-fn panicked(kind: LookupKind) -> Looked {
-    match kind {
-        LookupKind::Plan => Looked::Planned(Err(ToolError::Terminal {
-            message: "the tool crashed while planning this call; this is a bug in co".to_owned(),
-        })),
-        LookupKind::Hook => {
-            Looked::Hooked(HookVerdict::Ask { reason: "a hook crashed on this call".to_owned() })
-        }
-    }
 }

@@ -16,13 +16,12 @@ mod spans;
 mod title;
 mod tools;
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 pub use self::env::{ActiveModel, AgentEnv, EnteredFolders, FallbackModel, TraceSettings, TurnResult};
-pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hook_input, hooks_say, submit};
+pub use self::hooks::{HooksSaid, any_hook_wants, hook_input, hooks_say, submit};
 use self::spans::{TurnSpans, TurnStart};
 pub use self::title::title_request;
 use super::effect::Effect;
@@ -69,9 +68,8 @@ pub async fn resume_turn(
         return Ok(None);
     }
     let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
-    drive(session, env, frontend, cancel, (TurnStart::Resume, heard, None), turn::Turn::resume)
-        .await
-        .map(Some)
+    let given = (TurnStart::Resume, heard, None);
+    drive(session, env, frontend, cancel, given, turn::Turn::resume).await.map(Some)
 }
 
 /// Runs what `begin` starts, with the tools of now. `heard` are operations received before, `focus` is what a summary
@@ -81,15 +79,15 @@ async fn drive(
     env: &AgentEnv,
     frontend: &dyn Frontend,
     cancel: CancellationToken,
-    (kind, heard, focus): (TurnStart, VecDeque<Op>, Option<String>),
+    (kind, heard, focus): (TurnStart, Vec<Op>, Option<String>),
     begin: impl FnOnce(turn::Setup, &History) -> (turn::Turn, Vec<Effect>) + Send,
 ) -> Result<TurnResult, StoreError> {
     let toolset = ready_tools(session, env, frontend, &cancel).await;
     let spans = TurnSpans::begin(session, env, kind);
     let setup = run::setup(session, env, frontend, (&toolset, &spans));
     let (turn, effects) = begin(setup, session.history());
-    let driver = run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans));
-    Box::pin(driver.having_heard(heard).focusing(focus).run(effects)).await
+    let driver = run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans), (heard, focus));
+    Box::pin(driver.run(effects)).await
 }
 
 /// How long a turn waits for a server whose tool an open call names: longer than connecting may take.
@@ -129,15 +127,14 @@ pub async fn run_late_calls(
     env: &AgentEnv,
     frontend: &dyn Frontend,
     cancel: CancellationToken,
-) -> Result<VecDeque<Op>, StoreError> {
+) -> Result<Vec<Op>, StoreError> {
     session.store().expire_due().await?;
     session.consume_decisions().await?;
     if !can_settle_late(session) {
-        return Ok(VecDeque::new());
+        return Ok(Vec::new());
     }
-    let given = (TurnStart::LateCalls, VecDeque::new(), None);
-    let result = drive(session, env, frontend, cancel, given, turn::Turn::late_calls).await?;
-    Ok(result.unheard.into())
+    let given = (TurnStart::LateCalls, Vec::new(), None);
+    Ok(drive(session, env, frontend, cancel, given, turn::Turn::late_calls).await?.unheard)
 }
 
 /// Compacts the conversation between turns; a summary keeps above all what `focus` says. Returns the operations that
@@ -148,10 +145,9 @@ pub async fn compact(
     env: &AgentEnv,
     frontend: &dyn Frontend,
     cancel: CancellationToken,
-) -> Result<VecDeque<Op>, StoreError> {
-    let given = (TurnStart::Compaction, VecDeque::new(), focus);
-    let result = drive(session, env, frontend, cancel, given, turn::Turn::compaction).await?;
-    Ok(result.unheard.into())
+) -> Result<Vec<Op>, StoreError> {
+    let given = (TurnStart::Compaction, Vec::new(), focus);
+    Ok(drive(session, env, frontend, cancel, given, turn::Turn::compaction).await?.unheard)
 }
 
 /// Whether a late call can be settled now: it is decided, and the calls it runs after have ended.

@@ -143,11 +143,12 @@ pub(super) struct Driver<'a> {
     /// The model to which the recorded prefix belongs; `None` until this preamble is recorded.
     recorded_for: Option<Arc<ActiveModel>>,
     checkpoint: Option<Pin<Box<Sleep>>>,
-    /// Operations received while an event was being shown.
+    /// Operations received before the turn began, or while an event was being shown.
     heard: VecDeque<Op>,
     /// Operations for the caller: between turns they concern no turn.
     unheard: Vec<Op>,
-    audience: Watching,
+    /// Whether the front end is still open.
+    is_open: bool,
     /// A delta that is shown as soon as the stream has no further event ready.
     delta: Option<Event>,
     text: String,
@@ -156,13 +157,6 @@ pub(super) struct Driver<'a> {
     /// The cap that was reached last.
     capped: Option<CapQuestion>,
     spans: TurnSpans,
-}
-
-/// Whether the front end is still open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Watching {
-    Open,
-    Closed,
 }
 
 /// The event that woke the loop.
@@ -192,6 +186,7 @@ impl<'a> Driver<'a> {
         frontend: &'a dyn Frontend,
         cancel: CancellationToken,
         (turn, toolset, spans): (Turn, Toolset, TurnSpans),
+        (heard, focus): (Vec<Op>, Option<String>),
     ) -> Self {
         let wakeups = session.store().wakeups();
         let heard_to = RecordNo(session.history().len());
@@ -212,7 +207,7 @@ impl<'a> Driver<'a> {
             last_word: HookQuestion::default(),
             compacting: HookQuestion::default(),
             overfull: (Overfull::Estimated, ModelRole::Primary),
-            focus: None,
+            focus,
             running: Running::new(),
             wakeups,
             policy: env.policy.clone(),
@@ -222,27 +217,15 @@ impl<'a> Driver<'a> {
             heard_to,
             recorded_for: None,
             checkpoint: None,
-            heard: VecDeque::new(),
+            heard: heard.into(),
             unheard: Vec::new(),
-            audience: Watching::Open,
+            is_open: true,
             delta: None,
             text: String::new(),
             first: None,
             capped: None,
             spans,
         }
-    }
-
-    /// Sets the operations received before the turn began, to be handled first.
-    pub(super) fn having_heard(mut self, heard: VecDeque<Op>) -> Self {
-        self.heard = heard;
-        self
-    }
-
-    /// Sets what the user wants a summary to keep.
-    pub(super) fn focusing(mut self, focus: Option<String>) -> Self {
-        self.focus = focus;
-        self
     }
 
     /// Runs the turn to its end.
@@ -322,7 +305,7 @@ impl<'a> Driver<'a> {
         if let Some(op) = self.heard.pop_front() {
             return Woken::Op(op);
         }
-        let (open, is_planning) = (self.audience == Watching::Open, self.planning.is_some());
+        let (open, is_planning) = (self.is_open, self.planning.is_some());
         self.due.look(self.session);
         if !self.running.is_idle() || !self.looking.is_idle() {
             // Tasks that were just started are polled once before the loop waits again, so that short calls
@@ -332,7 +315,7 @@ impl<'a> Driver<'a> {
         tokio::select! {
             biased;
             () = self.cancel.cancelled(), if open => {
-                self.audience = Watching::Closed;
+                self.is_open = false;
                 Woken::Closed
             }
             op = self.frontend.next_op(), if open => Woken::Op(op),
@@ -535,7 +518,7 @@ impl<'a> Driver<'a> {
 
     /// Shows an event now. Operations that arrive meanwhile are kept.
     async fn show_now(&mut self, event: Event) {
-        if self.audience == Watching::Closed {
+        if !self.is_open {
             return;
         }
         let shown = self.frontend.show(event);
@@ -751,7 +734,7 @@ impl<'a> Driver<'a> {
             Op::Draft { text } => self.keep(Record::Draft { text }).await,
             Op::Noted { text } => self.keep(Record::Noted { kind: NoteKind::CommandOutput, text }).await,
             Op::Close => {
-                self.audience = Watching::Closed;
+                self.is_open = false;
                 self.take_decisions().await?;
                 self.feed(Input::Close).await
             }

@@ -18,7 +18,6 @@ use crate::message::{Message, ReturnStatus, StopKind, StopReason, ToolCall, Tool
 use crate::provider::{ErrorClass, ModelRequest, StreamEvent};
 use crate::session::Session;
 use crate::telemetry::{content, spans};
-use crate::tool::Risk;
 
 /// When a request was made, and when it was decided.
 pub(super) type Times = (Timestamp, Option<Timestamp>);
@@ -268,7 +267,7 @@ impl TurnSpans {
             co.approval.request = %request.id,
             co.approval.answer = answer,
             co.approval.by = by,
-            co.approval.risk = risk(request.risk),
+            co.approval.risk = request.risk.word().to_lowercase().as_str(),
         );
         spans::lasted(&span, since, until);
     }
@@ -327,14 +326,6 @@ fn provider_name(name: &str) -> &str {
         "xai" => "x_ai",
         "azure-openai" => "azure.ai.openai",
         other => other,
-    }
-}
-
-fn risk(risk: Risk) -> &'static str {
-    match risk {
-        Risk::Low => "low",
-        Risk::Medium => "medium",
-        Risk::High => "high",
     }
 }
 

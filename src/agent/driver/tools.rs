@@ -39,7 +39,8 @@ const PAUSES: [Duration; 3] =
 
 /// The running tools.
 pub(super) struct Running {
-    tasks: JoinSet<Returned>,
+    /// Each ends with [`Input::ToolDone`].
+    tasks: JoinSet<Input>,
     calls: HashMap<Id, Started>,
     cancel: CancellationToken,
     progress_in: mpsc::Sender<Progress>,
@@ -65,20 +66,6 @@ struct RunSettings {
     cache: ResultCache,
     /// What its plan depends on.
     basis: Vec<(Resource, Version)>,
-}
-
-/// What a run leaves.
-struct Returned {
-    returned: ToolReturn,
-    /// The versions that it read or wrote.
-    seen: Vec<(Resource, Version)>,
-    state: Option<Value>,
-}
-
-impl Returned {
-    fn only(returned: ToolReturn) -> Self {
-        Self { returned, seen: Vec::new(), state: None }
-    }
 }
 
 /// How one run ended, before it becomes a return.
@@ -137,7 +124,7 @@ impl Running {
             None => {
                 let text = format!("Not run: there is no tool `{name}` any more.");
                 let failed = ToolReturn::program(id.clone(), ReturnStatus::Failed, text);
-                (SideEffect::None { cache_for: None }, self.tasks.spawn(async { Returned::only(failed) }))
+                (SideEffect::None { cache_for: None }, self.tasks.spawn(async { without_output(failed) }))
             }
         };
         self.calls.insert(abort.id(), Started { call: id, name, side_effect, abort });
@@ -188,7 +175,7 @@ impl Running {
                 self.deadline = None;
             }
             return Happened::Ended(match joined {
-                Ok((_, Returned { returned, seen, state })) => Input::ToolDone { returned, seen, state },
+                Ok((_, done)) => done,
                 Err(error) => broken(&started, &error),
             });
         }
@@ -250,12 +237,7 @@ fn authorship<'a>(call: &ToolCall, said: impl Iterator<Item = &'a Arc<Message>>)
 }
 
 /// Runs the tool, then the hooks that follow a call.
-async fn run_tool(
-    tool: Arc<dyn Tool>,
-    call: ToolCall,
-    context: ToolContext,
-    settings: RunSettings,
-) -> Returned {
+async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, settings: RunSettings) -> Input {
     let began = Instant::now();
     let spec = tool.spec();
     // Until the hooks that follow have ended, however this ends.
@@ -266,16 +248,16 @@ async fn run_tool(
         settings.registry.remove(&spec.name);
     }
     let was_cancelled = context.cancel.is_cancelled();
-    let mut left = returned(&call.id, spec.side_effect, ended, was_cancelled);
-    left.returned.done = Some(Box::new(Done {
-        words: tool.outcome(left.returned.status, &left.returned.text()),
+    let (mut returned, seen, state) = returned(&call.id, spec.side_effect, ended, was_cancelled);
+    returned.done = Some(Box::new(Done {
+        words: tool.outcome(returned.status, &returned.text()),
         took_ms: Some(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)),
         cached_age: age.map(|age| age.as_secs()),
         ..Done::default()
     }));
-    settings.after.look(call, &mut left.returned, &context.cancel).await;
-    span.returned(&left.returned, settings.content);
-    left
+    settings.after.look(call, &mut returned, &context.cancel).await;
+    span.returned(&returned, settings.content);
+    Input::ToolDone { returned, seen, state }
 }
 
 /// Returns a result that is kept, with its age, or runs the tool and keeps what it returns.
@@ -319,20 +301,18 @@ async fn attempts(tool: &dyn Tool, args: &Value, context: &ToolContext) -> Resul
     }
 }
 
-/// Builds the return of a run that was not dropped.
-fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled: bool) -> Returned {
-    match ended {
+/// Builds the return of a run that was not dropped, with the versions that it read or wrote and the state that it leaves.
+fn returned(
+    call: &CallId,
+    side_effect: SideEffect,
+    ended: Ended,
+    was_cancelled: bool,
+) -> (ToolReturn, Vec<(Resource, Version)>, Option<Value>) {
+    let failed = match ended {
         Ended::Output(Ok(output)) => {
             let ToolOutput { content, source, trust, seen, state } = output;
-            let returned = ToolReturn {
-                call: call.clone(),
-                status: ReturnStatus::Ok,
-                content,
-                source,
-                trust,
-                done: None,
-            };
-            Returned { returned, seen, state }
+            let (call, status) = (call.clone(), ReturnStatus::Ok);
+            return (ToolReturn { call, status, content, source, trust, done: None }, seen, state);
         }
         Ended::Output(Err(error)) => {
             let status = match error {
@@ -348,7 +328,7 @@ fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled:
             let content = vec![ReturnPart::Text { text: format!("{error}{rests}") }];
             // An error's text may contain the output of a command, so it is not trusted.
             let (source, trust) = (Source::Program, Trust::Untrusted);
-            Returned::only(ToolReturn { call: call.clone(), status, content, source, trust, done: None })
+            ToolReturn { call: call.clone(), status, content, source, trust, done: None }
         }
         Ended::TimedOut(limit) => {
             let (status, text) = if side_effect.is_none() {
@@ -360,9 +340,10 @@ fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled:
                 );
                 (ReturnStatus::Unknown, text)
             };
-            Returned::only(ToolReturn::program(call.clone(), status, text))
+            ToolReturn::program(call.clone(), status, text)
         }
-    }
+    };
+    (failed, Vec::new(), None)
 }
 
 /// Builds the end of a run that was dropped because it ignored its cancel, or that panicked.
@@ -377,7 +358,10 @@ fn broken(started: &Started, error: &tokio::task::JoinError) -> Input {
             (ReturnStatus::Unknown, format!("Outcome unknown: {why}. Look before you repeat it."))
         }
     };
-    let returned = ToolReturn::program(started.call.clone(), status, text);
+    without_output(ToolReturn::program(started.call.clone(), status, text))
+}
+
+fn without_output(returned: ToolReturn) -> Input {
     Input::ToolDone { returned, seen: Vec::new(), state: None }
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::pattern::escape;
 use super::predicate::{COMMANDS, PATHS};
+use crate::approval::policy::touched;
 use crate::approval::words::{CommandWords, Extent, command_words};
 use crate::bash;
 use crate::message::ToolName;
@@ -115,32 +116,26 @@ impl DraftPlace<'_> {
     }
 
     fn other(&self, name: &str, key: &str, value: &Value, lines: &mut Vec<String>) {
-        match value {
-            Value::Object(fields) if !fields.is_empty() => self.object(key, value, lines),
-            Value::Null | Value::Object(_) => lines.push(format!("{key} = {{ empty = true }}\n")),
-            Value::Array(elements) if elements.is_empty() => {
-                lines.push(format!("{key} = {{ empty = true }}\n"));
-            }
-            Value::Array(elements) => {
-                let scalars: Option<Vec<&Value>> =
-                    elements.iter().map(|one| is_scalar(one).then_some(one)).collect();
-                match scalars {
-                    Some(scalars) => lines.push(format!("{key} = {}\n", several(&scalars))),
-                    None => lines.push(format!("# {key} is not tested\n")),
-                }
-            }
-            Value::String(text) if text.is_empty() => lines.push(format!("{key} = {{ empty = true }}\n")),
+        let empty = || "{ empty = true }".to_owned();
+        let test = match value {
+            Value::Object(fields) if !fields.is_empty() => return self.object(key, value, lines),
+            Value::Null | Value::Object(_) => empty(),
+            Value::Array(elements) if elements.is_empty() => empty(),
+            Value::Array(elements) if elements.iter().all(is_scalar) => several(elements),
+            Value::Array(_) => return lines.push(format!("# {key} is not tested\n")),
+            Value::String(text) if text.is_empty() => empty(),
             Value::String(text) => {
                 let words =
                     WORDS.contains(&name) || text.chars().count() > LONGEST_CHOICE || text.contains('\n');
-                if let Some(host) = host(text) {
-                    lines.push(format!("{key} = {{ host = {} }}\n", quoted(&escape(&host))));
-                } else if !words {
-                    lines.push(format!("{key} = {}\n", quoted(text)));
+                match host(text) {
+                    Some(host) => format!("{{ host = {} }}", quoted(&escape(&host))),
+                    None if words => return,
+                    None => quoted(text),
                 }
             }
-            Value::Bool(_) | Value::Number(_) => lines.push(format!("{key} = {value}\n")),
-        }
+            Value::Bool(_) | Value::Number(_) => value.to_string(),
+        };
+        lines.push(format!("{key} = {test}\n"));
     }
 
     /// The absolute path that an argument contains, if it is a path.
@@ -149,11 +144,9 @@ impl DraftPlace<'_> {
             .as_str()
             .filter(|text| !text.is_empty() && !text.starts_with('~') && !text.contains('\n'))?;
         let path = normalize(&self.folder.join(text));
-        let touched = match self.access {
-            Access::Paths { reads, writes } => reads.contains(&path) || writes.contains(&path),
-            Access::External { .. } | Access::Web { .. } | Access::Anything | Access::Nothing => false,
-        };
-        (touched || PATHS.contains(&name)).then_some(path)
+        let is_touched = touched(self.access)
+            .is_some_and(|(reads, writes)| reads.contains(&path) || writes.contains(&path));
+        (is_touched || PATHS.contains(&name)).then_some(path)
     }
 
     /// A test for a command by its words if they say what it does, otherwise for its exact text.
@@ -177,10 +170,7 @@ impl DraftPlace<'_> {
             (Breadth::Wide, _) | (Breadth::Near, None) => return "{ inside = \".\" }".to_owned(),
             (Breadth::Similar, _) => {}
         }
-        let writes = match self.access {
-            Access::Paths { writes, .. } => writes.iter().any(|write| write == path),
-            Access::External { .. } | Access::Web { .. } | Access::Anything | Access::Nothing => false,
-        };
+        let writes = touched(self.access).is_some_and(|(_, writes)| writes.iter().any(|write| write == path));
         let extension = path.extension().and_then(|extension| extension.to_str());
         match (extension, path.parent()) {
             (Some(extension), Some(parent)) => {
@@ -244,7 +234,7 @@ fn words(named: &[Vec<String>]) -> String {
 }
 
 /// A test for several values: URLs of one host by their host, others by their values.
-fn several(values: &[&Value]) -> String {
+fn several(values: &[Value]) -> String {
     let hosts: Option<Vec<String>> = values.iter().map(|value| host(value.as_str()?)).collect();
     if let Some(mut hosts) = hosts {
         hosts.dedup();
@@ -263,10 +253,7 @@ fn host(text: &str) -> Option<String> {
 }
 
 fn is_scalar(value: &Value) -> bool {
-    match value {
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
-        Value::Null | Value::Array(_) | Value::Object(_) => false,
-    }
+    matches!(value, Value::Bool(_) | Value::Number(_) | Value::String(_))
 }
 
 pub(super) fn quoted(text: &str) -> String {

@@ -25,7 +25,7 @@ use serde_json::Value;
 
 pub use self::draft::draft;
 pub use self::pattern::{Glob, Regex};
-pub use self::predicate::{ArgTest, Predicate, Subject, Truth, Wanted};
+pub use self::predicate::{ArgTest, Predicate, Subject, Truth};
 pub use self::width::{RuleWidth, widths};
 
 use self::predicate::Need;

@@ -171,10 +171,7 @@ impl Reading<'_> {
             return None;
         };
         let effect = item.as_str().and_then(RuleEffect::named);
-        if effect.is_none() {
-            self.problem_at(item, "`effect` is \"allow\", \"ask\" or \"deny\"");
-        }
-        effect
+        self.expect(item, effect, "`effect` is \"allow\", \"ask\" or \"deny\"")
     }
 
     fn id(&mut self, table: &Table) -> Option<String> {
@@ -188,13 +185,10 @@ impl Reading<'_> {
     }
 
     fn folder(&mut self, table: &Table) -> Option<PathBuf> {
-        let text = self.string(table, "folder")?;
-        let path = self.at_home(&text);
-        if path.as_ref().is_none_or(|path| !path.is_absolute()) {
-            let item = table.get("folder")?;
-            self.problem_at(item, "`folder` is an absolute path, or one that begins with `~/`");
-            return None;
-        }
+        let item = table.get("folder")?;
+        let text = self.text_of(item)?;
+        let path = self.at_home(&text).filter(|path| path.is_absolute());
+        let path = self.expect(item, path, "`folder` is an absolute path, or one that begins with `~/`");
         path.map(|path| normalize(&path))
     }
 
@@ -212,35 +206,29 @@ impl Reading<'_> {
         let text = item.as_datetime().map(ToString::to_string).or_else(|| item.as_str().map(str::to_owned));
         // A date without time means its first moment.
         let moment = text.and_then(|text| text.parse().or_else(|_| format!("{text}T00:00:00Z").parse()).ok());
-        if moment.is_none() {
-            self.problem_at(item, "`expires` is a time such as 2026-12-01T08:00:00Z, or a date");
-        }
-        moment
+        self.expect(item, moment, "`expires` is a time such as 2026-12-01T08:00:00Z, or a date")
     }
 
     fn uses(&mut self, table: &Table, effect: RuleEffect) -> Option<u32> {
         let item = table.get("uses")?;
-        match (item.as_integer().and_then(|uses| u32::try_from(uses).ok()), effect) {
-            (Some(uses @ 1..), RuleEffect::Allow) => return Some(uses),
-            (_, RuleEffect::Ask | RuleEffect::Deny) => {
-                self.problem_at(item, "`uses` is for allow rules only; remove it");
+        let uses = item.as_integer().and_then(|uses| u32::try_from(uses).ok()).filter(|uses| *uses > 0);
+        match effect {
+            RuleEffect::Allow => self.expect(item, uses, "`uses` is a whole number from 1"),
+            RuleEffect::Ask | RuleEffect::Deny => {
+                self.expect(item, None, "`uses` is for allow rules only; remove it")
             }
-            (_, RuleEffect::Allow) => self.problem_at(item, "`uses` is a whole number from 1"),
         }
-        None
     }
 
     fn risk(&mut self, table: &Table, effect: RuleEffect) -> Option<Risk> {
         let item = table.get("risk")?;
         let risk = [Risk::Low, Risk::Medium].into_iter().find(|risk| item.as_str() == Some(risk.word()));
-        match (risk, effect) {
-            (Some(risk), RuleEffect::Allow) => return Some(risk),
-            (_, RuleEffect::Ask | RuleEffect::Deny) => {
-                self.problem_at(item, "`risk` bounds rules that allow only; take it out");
+        match effect {
+            RuleEffect::Allow => self.expect(item, risk, "`risk` is \"low\" or \"medium\""),
+            RuleEffect::Ask | RuleEffect::Deny => {
+                self.expect(item, None, "`risk` bounds rules that allow only; take it out")
             }
-            (None, RuleEffect::Allow) => self.problem_at(item, "`risk` is \"low\" or \"medium\""),
         }
-        None
     }
 
     fn examples(&mut self, rule: &Rule, table: &Table) {
@@ -281,10 +269,7 @@ impl Reading<'_> {
         let texts: Option<Vec<(usize, String)>> = item.as_array().and_then(|array| {
             array.iter().map(|one| Some((self.line(one.span()), one.as_str()?.to_owned()))).collect()
         });
-        if texts.is_none() {
-            self.problem_at(item, format!("`{key}` is a string, or a list of strings"));
-        }
-        texts.unwrap_or_default()
+        self.expect(item, texts, format!("`{key}` is a string, or a list of strings")).unwrap_or_default()
     }
 
     fn globs(&mut self, table: &Table, key: &str) -> Vec<Glob> {
@@ -297,9 +282,7 @@ impl Reading<'_> {
     }
 
     fn glob(&mut self, table: &Table, key: &str) -> Option<Glob> {
-        let item = table.get(key)?;
-        let text = self.text_of(item)?;
-        self.made(item, Glob::new(&text))
+        self.made_of(table.get(key)?, Glob::new)
     }
 
     fn string(&mut self, table: &Table, key: &str) -> Option<String> {
@@ -307,15 +290,25 @@ impl Reading<'_> {
     }
 
     fn text_of(&mut self, item: &Item) -> Option<String> {
-        let text = item.as_str().map(str::to_owned);
-        if text.is_none() {
-            self.problem_at(item, "this is a string; put it in quotes");
-        }
-        text
+        self.expect(item, item.as_str().map(str::to_owned), "this is a string; put it in quotes")
+    }
+
+    /// Makes something of a string.
+    fn made_of<T>(&mut self, item: &Item, make: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+        let text = self.text_of(item)?;
+        self.made(item, make(&text))
     }
 
     fn made<T>(&mut self, item: &Item, made: Result<T, String>) -> Option<T> {
         made.map_err(|what| self.problem_at(item, text::sanitize_line(&what).into_owned())).ok()
+    }
+
+    /// Returns a value; without one the item is wrong.
+    fn expect<T>(&mut self, item: &Item, value: Option<T>, what: impl Into<String>) -> Option<T> {
+        if value.is_none() {
+            self.problem_at(item, what);
+        }
+        value
     }
 
     fn problem_at(&mut self, item: &Item, what: impl Into<String>) {

@@ -8,6 +8,7 @@ use reqwest::Url;
 use serde_json::{Number, Value};
 
 use super::pattern::{Glob, Regex};
+use crate::approval::policy::touched;
 use crate::approval::words::{follows_harmlessly, says_more};
 use crate::bash::{self, Invocation};
 use crate::message::ToolName;
@@ -78,15 +79,8 @@ pub enum Predicate {
         min: Option<f64>,
         max: Option<f64>,
     },
-    /// Missing, null, or without content; or the opposite.
-    Empty(Wanted),
-}
-
-/// Whether an argument must be empty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
-    Yes,
-    No,
+    /// Missing, null, or without content; `false`: the opposite.
+    Empty(bool),
 }
 
 impl ArgTest {
@@ -105,14 +99,11 @@ impl ArgTest {
 
     pub(super) fn truth(&self, subject: &Subject<'_>, need: Need) -> Truth {
         let mut found = Vec::new();
-        let reached = reach(subject.args, &self.path, &mut found);
-        match (&self.predicate, reached) {
-            (Predicate::Empty(wanted), _) => {
-                let is_empty = found.iter().all(|value| is_empty(value));
-                if is_empty == (*wanted == Wanted::Yes) { Truth::Holds } else { Truth::Fails }
-            }
-            (_, Reached::NotAll) => Truth::Unknown,
-            (predicate, Reached::All) => need.of(found
+        let is_everywhere = reach(subject.args, &self.path, &mut found);
+        match (&self.predicate, is_everywhere) {
+            (Predicate::Empty(wanted), _) => said(found.iter().all(|value| is_empty(value)) == *wanted),
+            (_, false) => Truth::Unknown,
+            (predicate, true) => need.of(found
                 .iter()
                 .flat_map(|value| elements(value))
                 .map(|value| predicate.truth(value, &Argument { name: self.name(), subject, need }))),
@@ -120,25 +111,19 @@ impl ArgTest {
     }
 }
 
-/// Whether a path exists in every element.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reached {
-    All,
-    NotAll,
-}
-
-fn reach<'a>(value: &'a Value, path: &[String], found: &mut Vec<&'a Value>) -> Reached {
+/// Finds what is at a path; returns whether the path exists in every element.
+fn reach<'a>(value: &'a Value, path: &[String], found: &mut Vec<&'a Value>) -> bool {
     let Some((name, rest)) = path.split_first() else {
         found.push(value);
-        return Reached::All;
+        return true;
     };
     match value {
-        Value::Object(fields) => fields.get(name).map_or(Reached::NotAll, |inner| reach(inner, rest, found)),
+        Value::Object(fields) => fields.get(name).is_some_and(|inner| reach(inner, rest, found)),
         Value::Array(elements) => {
-            let all: Vec<Reached> = elements.iter().map(|element| reach(element, path, found)).collect();
-            if all.contains(&Reached::NotAll) { Reached::NotAll } else { Reached::All }
+            let all: Vec<bool> = elements.iter().map(|element| reach(element, path, found)).collect();
+            !all.contains(&false)
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Reached::NotAll,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -176,10 +161,10 @@ struct Argument<'a> {
 impl Argument<'_> {
     /// Files and folders that the plan found.
     fn touched(&self) -> Vec<&PathBuf> {
-        match self.subject.access {
-            Access::Paths { reads, writes } => reads.iter().chain(writes).collect(),
-            Access::External { .. } | Access::Web { .. } | Access::Anything | Access::Nothing => Vec::new(),
-        }
+        touched(self.subject.access)
+            .into_iter()
+            .flat_map(|(reads, writes)| reads.iter().chain(writes))
+            .collect()
     }
 
     /// The path that a text means, if the argument is one.
@@ -288,15 +273,7 @@ fn one_of(wanted: &[Value], value: &Value) -> Truth {
         (Value::String(a), Value::String(b)) => said(a == b),
         (Value::Bool(a), Value::Bool(b)) => said(a == b),
         (Value::Number(a), Value::Number(b)) => said(same_number(a, b)),
-        (
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_)
-            | Value::Object(_),
-            _,
-        ) => Truth::Unknown,
+        (_, _) => Truth::Unknown,
     };
     let truths: Vec<Truth> = wanted.iter().map(one).collect();
     if truths.contains(&Truth::Holds) {
@@ -448,8 +425,7 @@ impl std::fmt::Display for Predicate {
             Self::Bounds { min: Some(min), max: None } => write!(f, "at least {min}"),
             Self::Bounds { min: None, max: Some(max) } => write!(f, "at most {max}"),
             Self::Bounds { min: None, max: None } => f.write_str("a number"),
-            Self::Empty(Wanted::Yes) => f.write_str("empty"),
-            Self::Empty(Wanted::No) => f.write_str("not empty"),
+            Self::Empty(wanted) => f.write_str(if *wanted { "empty" } else { "not empty" }),
         }
     }
 }

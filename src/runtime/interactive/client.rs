@@ -109,13 +109,10 @@ pub(super) enum SessionView<'a> {
 pub(super) enum OwnerAction {
     /// Nothing: the request was answered.
     Answered,
-    Prompt(Vec<UserPart>),
     Op(Op),
-    Draft(String),
     Change(SessionChange),
     /// Switch to another session.
     Open(SessionId),
-    Close,
 }
 
 /// The prompt that ends a plan.
@@ -243,7 +240,7 @@ impl ClientHandler {
                 self.answer(&request, approval).await;
             }
             ClientRequest::Op(op) => return OwnerAction::Op(op),
-            ClientRequest::Draft { text } => return OwnerAction::Draft(text),
+            ClientRequest::Draft { text } => return OwnerAction::Op(Op::Draft { text }),
             ClientRequest::Open { session } => return OwnerAction::Open(session),
             ClientRequest::Remember { text } => self.remember(&dispatch(&text), &text),
             ClientRequest::Query { id, query } => Box::pin(self.query(id, query)).await,
@@ -273,7 +270,7 @@ impl ClientHandler {
             ClientRequest::StopShell => self.shell.stop(),
             ClientRequest::Close => {
                 self.background.stop();
-                return OwnerAction::Close;
+                return OwnerAction::Op(Op::Close);
             }
         }
         OwnerAction::Answered
@@ -286,7 +283,7 @@ impl ClientHandler {
         }
         self.remember(&entry, text);
         match entry {
-            Entry::Quit => OwnerAction::Close,
+            Entry::Quit => OwnerAction::Op(Op::Close),
             Entry::Nothing => OwnerAction::Answered,
             Entry::Shell { command, privacy, confinement } => {
                 self.run_shell(command, privacy, confinement).await;
@@ -425,7 +422,7 @@ impl ClientHandler {
                 self.tell(ServerMessage::OpenServers { servers, text }).await;
             }
             CommandEffect::ReconnectServer(name) => self.reconnect_server(name),
-            CommandEffect::Quit => return OwnerAction::Close,
+            CommandEffect::Quit => return OwnerAction::Op(Op::Close),
         }
         OwnerAction::Answered
     }

@@ -50,10 +50,10 @@ impl ClientHandler {
 
     /// Expires requests; the resulting change event updates the front end.
     async fn expire(&mut self) {
-        if let Err(error) = self.app.store.expire_due().await {
+        let expired = self.app.store.expire_due().await;
+        if self.or_say("inbox", expired).await.is_none() {
             // It would be due again at once.
             self.background.expiry = Expiry::Never;
-            self.say(Say::error("inbox", format!("{error}."))).await;
         }
     }
 
@@ -81,37 +81,30 @@ impl ClientHandler {
         end_orphaned_questions(store).await;
         let rows = store.undecided_rows(LISTED).await;
         let approved = store.approved_rows(LISTED).await;
-        match rows.and_then(|rows| Ok((rows, approved?))) {
-            Ok((rows, approved)) => {
-                let holders = holders(store).await;
-                let now = store.clock().now();
-                let zone = system_zone();
-                let mut lines: Vec<InboxLine> = Vec::with_capacity(rows.len());
-                for row in rows {
-                    // Requests of one session are adjacent: their common data is computed once.
-                    let like = lines.last().filter(|last| last.session == row.session);
-                    let (title, holder) = match like {
-                        Some(last) => (last.title.clone(), last.holder),
-                        None => self.session_of(&row, &holders),
-                    };
-                    lines.push(line_of(row, (title, holder), now, &zone));
-                }
-                // An owner takes its decisions by itself.
-                for row in approved {
-                    let (title, holder) = self.session_of(&row, &holders);
-                    if holder == Holder::Nobody {
-                        let last = lines.iter().rposition(|line| line.session == row.session);
-                        let at = last.map_or(lines.len(), |last| last + 1);
-                        lines.insert(at, line_of(row, (title, holder), now, &zone));
-                    }
-                }
-                Some(lines)
-            }
-            Err(error) => {
-                self.say(Say::error("inbox", format!("{error}."))).await;
-                None
+        let (rows, approved) = self.or_say("inbox", rows.and_then(|rows| Ok((rows, approved?)))).await?;
+        let holders = holders(store).await;
+        let now = store.clock().now();
+        let zone = system_zone();
+        let mut lines: Vec<InboxLine> = Vec::with_capacity(rows.len());
+        for row in rows {
+            // Requests of one session are adjacent: their common data is computed once.
+            let like = lines.last().filter(|last| last.session == row.session);
+            let (title, holder) = match like {
+                Some(last) => (last.title.clone(), last.holder),
+                None => self.session_of(&row, &holders),
+            };
+            lines.push(line_of(row, (title, holder), now, &zone));
+        }
+        // An owner takes its decisions by itself.
+        for row in approved {
+            let (title, holder) = self.session_of(&row, &holders);
+            if holder == Holder::Nobody {
+                let last = lines.iter().rposition(|line| line.session == row.session);
+                let at = last.map_or(lines.len(), |last| last + 1);
+                lines.insert(at, line_of(row, (title, holder), now, &zone));
             }
         }
+        Some(lines)
     }
 
     /// Returns the title of the request's session, and who has it.

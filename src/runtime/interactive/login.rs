@@ -73,10 +73,7 @@ impl ClientHandler {
 
     /// Switches to a model, and writes it to the user's settings.
     pub(super) async fn keep_model(&mut self, name: &str) {
-        let choice = match self.app.models.switch(name) {
-            Ok(choice) => choice,
-            Err(error) => return self.say(Say::error("model", format!("{error}."))).await,
-        };
+        let Some(choice) = self.or_say("model", self.app.models.switch(name)).await else { return };
         let file = user_file(&self.app.world.env);
         let (service, model) = (choice.provider.clone(), choice.model.clone());
         let written = tokio::task::spawn_blocking(move || {

@@ -79,19 +79,15 @@ async fn upkeep(app: &App) {
     if let Err(error) = app.store.copy_if_due().await {
         tracing::warn!(%error, "the database was not backed up");
     }
-    match remove_old(app).await {
-        Ok(0) => {}
-        Ok(count) => tracing::info!(count, "old sessions were deleted"),
+    let Some(wanted) = retention(&app.settings, app.store.clock()) else { return };
+    let removing = async {
+        let found = app.store.beyond(app.store.after_leap(wanted).await?).await?;
+        remove_sessions(&app.store, &app.settings.data_dir, found).await
+    };
+    match removing.await {
+        Ok(removed) => tracing::info!(count = removed.len(), "old sessions were deleted"),
         Err(error) => tracing::warn!(%error, "old sessions were not deleted"),
     }
-}
-
-/// Deletes the sessions that the settings do not keep; returns their number.
-async fn remove_old(app: &App) -> Result<usize, StoreError> {
-    let Some(wanted) = retention(&app.settings, app.store.clock()) else { return Ok(0) };
-    let wanted = app.store.after_leap(wanted).await?;
-    let found = app.store.beyond(wanted).await?;
-    Ok(remove_sessions(&app.store, &app.settings.data_dir, found).await?.len())
 }
 
 /// What is said at the start of a session that is not kept.
@@ -407,12 +403,9 @@ impl<'a> SessionRuntime<'a> {
             ask = self.client.asks.recv() => {
                 let ask = ask.unwrap_or(ClientRequest::Close);
                 let heard = self.client.handle(ask, SessionView::Here(self.session.history())).await;
-                if let OwnerAction::Close = heard {
-                    return Ok(Going::Closing);
-                }
                 // Each request of the user is a point at which decisions by others are taken: before a prompt, so that
                 // its turn includes them; after anything else, which must not wait for them.
-                if let OwnerAction::Prompt(parts) = &heard {
+                if let OwnerAction::Op(Op::Steer { parts }) = &heard {
                     self.unsaved.push(self.unsaved(parts));
                     self.take_decisions().await?;
                     return self.act(heard).await;
@@ -472,14 +465,8 @@ impl<'a> SessionRuntime<'a> {
                 self.client.header(self.session.history()).await;
                 Ok(Going::On)
             }
-            OwnerAction::Prompt(parts) => self.prompt(parts).await,
-            OwnerAction::Draft(text) => {
-                self.draft(text).await?;
-                Ok(Going::On)
-            }
             OwnerAction::Change(change) => self.change(change).await,
             OwnerAction::Open(session) => Ok(Going::to(self.client.get(&session).await)),
-            OwnerAction::Close => Ok(Going::Closing),
             OwnerAction::Op(op) => self.op(op).await,
         }
     }
@@ -569,13 +556,17 @@ impl<'a> SessionRuntime<'a> {
         if self.session.is_poisoned() {
             self.session.reread().await?;
         }
-        let queued = self.session.history().queued();
-        if queued.is_empty() {
+        if self.session.history().queued().is_empty() {
             return self.turn(Work::Prompt(parts)).await;
         }
-        let prompts = queued.iter().cloned().chain([parts]).collect();
-        self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?;
+        self.enqueue(parts).await?;
         Ok(Going::On)
+    }
+
+    /// Adds a prompt to the queue.
+    async fn enqueue(&mut self, parts: Vec<UserPart>) -> Result<(), AppError> {
+        let prompts = self.session.history().queued().iter().cloned().chain([parts]).collect();
+        Ok(self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?)
     }
 
     /// Repeats the last prompt: the request of a turn that can go on, or else the prompt as a new turn.
@@ -597,9 +588,7 @@ impl<'a> SessionRuntime<'a> {
         let mut going = Going::On;
         for op in unheard {
             if let Op::Steer { parts } = op {
-                let queued = self.session.history().queued();
-                let prompts = queued.iter().cloned().chain([parts]).collect();
-                self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?;
+                self.enqueue(parts).await?;
             } else if let Going::Closing = Box::pin(self.op(op)).await? {
                 going = Going::Closing;
             }

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::questions::QuestionEvent;
-use crate::agent::driver::{HooksSaid, Submitted};
+use crate::agent::driver::HooksSaid;
 use crate::message::UserPart;
 
 /// Why a prompt is returned whose hooks were cancelled.
@@ -20,9 +20,11 @@ pub(super) struct Pending {
     questions: Option<mpsc::Receiver<QuestionEvent>>,
 }
 
-pub(super) enum Looking {
-    Start(AbortOnDropHandle<HooksSaid>),
-    Prompt { text: String, task: AbortOnDropHandle<Submitted> },
+/// Hooks that run.
+pub(super) struct Looking {
+    /// The text of the prompt that they look at; `None` at the start of a session.
+    pub(super) prompt: Option<String>,
+    pub(super) task: AbortOnDropHandle<Looked>,
 }
 
 /// The result of the oldest, or a message for the user.
@@ -54,33 +56,23 @@ impl Pending {
 
     /// Whether a prompt's hooks run.
     pub(super) fn has_prompt(&self) -> bool {
-        self.queue.iter().any(|one| matches!(one, Looking::Prompt { .. }))
+        self.queue.iter().any(|one| one.prompt.is_some())
     }
 
     /// Cancels the hooks; their prompts are returned.
     pub(super) fn stop(&self) {
-        for one in &self.queue {
-            match one {
-                Looking::Start(task) => task.abort(),
-                Looking::Prompt { task, .. } => task.abort(),
-            }
-        }
+        self.queue.iter().for_each(|one| one.task.abort());
     }
 
     /// Removes the newest prompt with this text; returns whether there was one.
     pub(super) fn take_back(&mut self, words: &str) -> bool {
-        let is_it = |one: &Looking| matches!(one, Looking::Prompt { text, .. } if text == words);
-        let found = self.queue.iter().rposition(is_it);
+        let found = self.queue.iter().rposition(|one| one.prompt.as_deref() == Some(words));
         found.and_then(|at| self.queue.remove(at)).is_some()
     }
 
     /// Drops all hooks, and returns the texts of their prompts.
     pub(super) fn abandon(&mut self) -> Vec<String> {
-        let texts = self.queue.drain(..).filter_map(|one| match one {
-            Looking::Start(_) => None,
-            Looking::Prompt { text, .. } => Some(text),
-        });
-        texts.collect()
+        self.queue.drain(..).filter_map(|one| one.prompt).collect()
     }
 
     /// Returns the next result. Cancel-safe; never resolves while no hook runs and nothing arrives.
@@ -105,13 +97,9 @@ async fn received<T>(from: &mut Option<mpsc::Receiver<T>>) -> T {
 }
 
 async fn next_looked(oldest: Option<&mut Looking>) -> Looked {
-    match oldest {
-        None => pending().await,
-        Some(Looking::Start(task)) => Looked::Start(task.await.unwrap_or_default()),
-        Some(Looking::Prompt { text, task }) => match task.await {
-            Ok(Submitted::Sent(parts)) => Looked::Sent(parts),
-            Ok(Submitted::Refused { reason }) => Looked::Refused { text: text.clone(), reason },
-            Err(_stopped) => Looked::Refused { text: text.clone(), reason: STOPPED.to_owned() },
-        },
-    }
+    let Some(Looking { prompt, task }) = oldest else { return pending().await };
+    task.await.unwrap_or_else(|_stopped| match prompt {
+        Some(text) => Looked::Refused { text: text.clone(), reason: STOPPED.to_owned() },
+        None => Looked::Start(HooksSaid::default()),
+    })
 }

@@ -187,23 +187,21 @@ fn address_of(answer: &ElicitationAnswer, asked: &Elicitation) -> Option<String>
 /// Returns a question as the request of a card.
 fn request(asked: &Elicitation, again: Option<String>) -> Request {
     let Elicitation { server, message, wanted } = asked;
-    let (args, parameters, preview) = match wanted {
+    let (args, parameters, preview, what) = match wanted {
         ElicitationKind::Form { schema } => {
             let text = format!("{message}\n\n{}", fields(schema));
-            (defaults(schema), Some(Box::new(schema.clone())), Preview::Text { text })
+            let parameters = Some(Box::new(schema.clone()));
+            (defaults(schema), parameters, Preview::Text { text }, "wants to know something")
         }
         ElicitationKind::Visit { address } => {
             let (shown, host) = (sanitize_line(address), shown_address(address));
             let text = format!("{message}\n\nIt asks you to visit this address, on {host}:\n{shown}");
-            (Value::Object(Map::new()), None, Preview::Text { text })
+            let args = Value::Object(Map::new());
+            (args, None, Preview::Text { text }, "wants you to visit an address")
         }
     };
-    let id: String = fingerprint(Uuid::new_v4().as_bytes()).chars().take(ID).collect();
-    let what = match wanted {
-        ElicitationKind::Form { .. } => "wants to know something",
-        ElicitationKind::Visit { .. } => "wants you to visit an address",
-    };
     let summary = format!("the tool server {server} {what}");
+    let id: String = fingerprint(Uuid::new_v4().as_bytes()).chars().take(ID).collect();
     Request {
         call: CallId(format!("question.{id}")),
         id: RequestId(id),

@@ -29,7 +29,7 @@ pub(super) async fn run(
             ask = client.asks.recv() => {
                 let heard = client.handle(ask.unwrap_or(ClientRequest::Close), SessionView::Here(&history)).await;
                 let opened = match heard {
-                    OwnerAction::Close | OwnerAction::Op(Op::Close) => break Left::Closed(Vec::new()),
+                    OwnerAction::Op(Op::Close) => break Left::Closed(Vec::new()),
                     OwnerAction::Open(session) => client.get(&session).await,
                     OwnerAction::Change(SessionChange::Fork { message }) => client.fork(&history, message).await,
                     OwnerAction::Change(SessionChange::Clear) => client.fresh().await,
@@ -41,19 +41,17 @@ pub(super) async fn run(
                         client.waiting().await;
                         None
                     }
-                    OwnerAction::Prompt(_)
-                    | OwnerAction::Change(_)
+                    OwnerAction::Change(_)
                     | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. } | Op::Revoke { .. }) => {
                         let text = format!("Only {holder} can continue it. `co` without `-c` starts a new session.");
                         client.say(Say::warning("read only", text)).await;
-                        if let OwnerAction::Prompt(parts) = heard {
+                        if let OwnerAction::Op(Op::Steer { parts }) = heard {
                             // The text goes back to the composer.
                             client.tell(ServerMessage::Draft { text: images::words(&parts) }).await;
                         }
                         None
                     }
                     OwnerAction::Answered
-                    | OwnerAction::Draft(_)
                     | OwnerAction::Op(Op::Interrupt
                         | Op::Defer
                         | Op::RetryNow

@@ -11,7 +11,7 @@ use crate::command::{Say, code};
 use crate::frontend::protocol::{OfferedRule, PastCalls, RuleCheck, ServerMessage};
 use crate::store::{AuditNote, StoredRequest};
 use crate::tool::Origin;
-use crate::workspace::rules::{RuleTrouble, SavedRule, save_rule, tried};
+use crate::workspace::rules::{SavedRule, one_rule, save_rule, tried};
 
 /// Past calls on which a rule is tried.
 const TRIED: usize = 200;
@@ -42,13 +42,10 @@ impl ClientHandler {
 
     /// Returns the effect of a text on past calls, or what is wrong with it.
     pub(super) async fn tried(&self, text: &str) -> Result<PastCalls, String> {
-        let rules = RuleSet::parse(text, &RuleSource::Session, self.app.permissions.rules.home())
-            .map_err(|problems| RuleTrouble::Text { problems }.to_string())?;
-        if rules.len() != 1 {
-            return Err(RuleTrouble::NotOne { found: rules.len() }.to_string());
-        }
+        let rule =
+            one_rule(text, self.app.permissions.rules.home()).map_err(|trouble| trouble.to_string())?;
         let past = self.app.store.past_calls(TRIED).await.map_err(|error| error.to_string())?;
-        Ok(tried(&rules, &past, &self.app.registry))
+        Ok(tried(&[rule], &past, &self.app.registry))
     }
 
     /// Saves a rule, then approves its request.
@@ -91,11 +88,8 @@ impl ClientHandler {
         let saved =
             saving.await.map_err(|error| error.to_string())?.map_err(|trouble| trouble.to_string())?;
         let note = AuditNote::RuleSaved { rule: saved.rule.id.clone(), text: saved.text.clone() };
-        self.app
-            .store
-            .note(note)
-            .await
-            .map_err(|error| format!("it is saved, but not in the audit: {error}"))?;
+        let noted = self.app.store.note(note).await;
+        noted.map_err(|error| format!("it is saved, but not in the audit: {error}"))?;
         Ok(saved)
     }
 

@@ -15,10 +15,11 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::command::{Privacy, code};
 use crate::history::SessionId;
+use crate::runtime::orphans::named;
 use crate::runtime::own_mark;
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::{FULL, StartedCommand, Task, Tasks};
-use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Survivor, looks_held};
+use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, looks_held};
 use crate::tool::builtin::whole_characters;
 
 /// The user's command, if one runs, and the ends of what runs in the background.
@@ -177,7 +178,11 @@ impl Shell {
                     }
                 }
                 Some(Ok(ExecEvent::Survivors { found, fate })) => {
-                    return ShellEvent::Said(survivors(&found, fate));
+                    let list = named(&found);
+                    return ShellEvent::Said(match fate {
+                        Fate::Running => format!("Still running in the background: {list}."),
+                        Fate::Ended => format!("Detached processes were ended with it: {list}."),
+                    });
                 }
                 Some(Ok(ExecEvent::Exited(exit))) => {
                     let held = running.is_sandboxed
@@ -279,15 +284,6 @@ fn outcome(exit: Exit) -> String {
         Exit::Signal(signal) => format!("ended by signal {signal}"),
         Exit::TimedOut => "ended: timed out".to_owned(),
         Exit::Cancelled => "stopped".to_owned(),
-    }
-}
-
-fn survivors(found: &[Survivor], fate: Fate) -> String {
-    let list: Vec<String> = found.iter().map(|one| format!("{} ({})", one.pid, code(&one.command))).collect();
-    let list = list.join(", ");
-    match fate {
-        Fate::Running => format!("Still running in the background: {list}."),
-        Fate::Ended => format!("Detached processes were ended with it: {list}."),
     }
 }
 

@@ -9,7 +9,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::client::{ClientHandler, OwnerAction};
 use super::pending::{Looked, Looking};
-use crate::agent::driver::{self, AgentEnv, Submitted};
+use crate::agent::driver::{self, AgentEnv};
+use crate::agent::port::Op;
 use crate::command::Say;
 use crate::frontend::protocol::ServerMessage;
 use crate::hook::{Hook, HookEvent};
@@ -27,19 +28,19 @@ impl ClientHandler {
             return;
         }
         let (hooks, input) = (env.hooks.clone(), session_start(session));
-        let task = tokio::spawn(async move { driver::hooks_say(&hooks, &input).await });
-        self.pending.queue.push_back(Looking::Start(AbortOnDropHandle::new(task)));
+        let task = tokio::spawn(async move { Looked::Start(driver::hooks_say(&hooks, &input).await) });
+        self.pending.queue.push_back(Looking { prompt: None, task: AbortOnDropHandle::new(task) });
     }
 
     /// Submits a prompt, at once if no hook applies.
     pub(super) async fn submit(&mut self, parts: Vec<UserPart>) -> OwnerAction {
         // In a session of another process nothing is sent.
         if self.read_only.is_some() {
-            return OwnerAction::Prompt(parts);
+            return OwnerAction::Op(Op::Steer { parts });
         }
         let hooks: Vec<Arc<dyn Hook>> = self.app.permissions.hooks_of(&self.folder).await;
         if self.pending.is_empty() && !driver::any_hook_wants(&hooks, HookEvent::UserPromptSubmit) {
-            return OwnerAction::Prompt(parts);
+            return OwnerAction::Op(Op::Steer { parts });
         }
         self.queue_submission(parts, hooks, std::future::ready(Ok(Vec::new())).boxed()).await
     }
@@ -47,7 +48,7 @@ impl ClientHandler {
     /// Submits a prompt with more parts, which come from elsewhere; if they cannot be had, the prompt is returned.
     pub(super) async fn submit_with(&mut self, parts: Vec<UserPart>, more: MoreParts) -> OwnerAction {
         if self.read_only.is_some() {
-            return OwnerAction::Prompt(parts);
+            return OwnerAction::Op(Op::Steer { parts });
         }
         let hooks = self.app.permissions.hooks_of(&self.folder).await;
         self.queue_submission(parts, hooks, more).await
@@ -60,17 +61,15 @@ impl ClientHandler {
         more: MoreParts,
     ) -> OwnerAction {
         let text = images::words(&parts);
-        let (session, folder) = (self.session.to_string(), self.folder.clone());
+        let (session, folder, prompt) = (self.session.to_string(), self.folder.clone(), Some(text.clone()));
         let task = tokio::spawn(async move {
-            match more.await {
-                Ok(more) => {
-                    parts.extend(more);
-                    driver::submit(&hooks, session, folder, parts).await
-                }
-                Err(reason) => Submitted::Refused { reason },
-            }
+            let sent = async {
+                parts.extend(more.await?);
+                driver::submit(&hooks, session, folder, parts).await
+            };
+            sent.await.map_or_else(|reason| Looked::Refused { text, reason }, Looked::Sent)
         });
-        self.pending.queue.push_back(Looking::Prompt { text, task: AbortOnDropHandle::new(task) });
+        self.pending.queue.push_back(Looking { prompt, task: AbortOnDropHandle::new(task) });
         self.tell_at_work().await;
         OwnerAction::Answered
     }
@@ -78,25 +77,16 @@ impl ClientHandler {
     /// Handles a result of the hooks.
     pub(super) async fn looked(&mut self, looked: Looked) -> OwnerAction {
         match looked {
-            Looked::Word(word) => {
-                self.say(Say::warning("hooks", word)).await;
-                OwnerAction::Answered
-            }
-            Looked::Question(event) => {
-                self.on_question(event).await;
-                OwnerAction::Answered
-            }
-            Looked::Start(said) => {
-                self.notes.extend(notes(said));
-                OwnerAction::Answered
-            }
-            Looked::Sent(parts) => OwnerAction::Prompt(parts),
+            Looked::Word(word) => self.say(Say::warning("hooks", word)).await,
+            Looked::Question(event) => self.on_question(event).await,
+            Looked::Start(said) => self.notes.extend(notes(said)),
+            Looked::Sent(parts) => return OwnerAction::Op(Op::Steer { parts }),
             Looked::Refused { text, reason } => {
                 // The front end adds the full stop.
                 let reason = reason.trim_end_matches('.').to_owned();
                 self.tell(ServerMessage::Refused { text, reason }).await;
-                OwnerAction::Answered
             }
         }
+        OwnerAction::Answered
     }
 }

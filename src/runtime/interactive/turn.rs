@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -10,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{ClientHandler, OwnerAction, SessionView};
 use super::{AppError, Going, SessionRuntime, TURN_SETTLED, UnsavedPrompt, Work, give_back_code_after};
-use crate::agent::driver::{self, FallbackModel, TurnResult};
+use crate::agent::driver::{self, FallbackModel};
 use crate::agent::port::{Frontend, Op};
 use crate::command::Say;
 use crate::frontend::channel::ChannelFrontend;
@@ -29,7 +28,7 @@ impl SessionRuntime<'_> {
         self.give_up_title();
         self.keep_notes().await?;
         self.client.refresh_rules().await;
-        let app = std::sync::Arc::clone(&self.client.app);
+        let (app, folder) = (Arc::clone(&self.client.app), self.client.folder.clone());
         app.permissions.refresh(&mut self.env).await;
         app.refresh_prompt(&mut self.env).await;
         self.client.tell_of_prompt().await;
@@ -40,7 +39,7 @@ impl SessionRuntime<'_> {
         self.client.tell_busy().await;
         // Applies the fallback set up or learned since the last turn.
         let before = self.env.fallback.take();
-        let fallback = self.client.app.models.fallback();
+        let fallback = app.models.fallback();
         self.env.fallback = fallback.map(|model| FallbackModel::renewed(model, before));
         let (words, ops) = mpsc::channel(OPS);
         // Operations that found the channel full, in order, so that none is lost.
@@ -49,7 +48,6 @@ impl SessionRuntime<'_> {
         let cancel = CancellationToken::new();
         let is_late = matches!(work, Work::LateCalls);
         let mut going = Going::On;
-        let (app, folder) = (Arc::clone(&self.client.app), self.client.folder.clone());
         let messages = self.session.history().whole().count();
         let end = {
             let mut keeping = Box::pin(app.permissions.keep_rules(&folder));
@@ -67,7 +65,7 @@ impl SessionRuntime<'_> {
                     ask = self.client.asks.recv(), if outbox.len() < OPS => {
                         let heard = self.client.handle(ask.unwrap_or(ClientRequest::Close), SessionView::InTheStore).await;
                         match &heard {
-                            OwnerAction::Prompt(parts) => {
+                            OwnerAction::Op(Op::Steer { parts }) => {
                                 self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
                             }
                             OwnerAction::Op(Op::TakeBack { parts }) => {
@@ -79,12 +77,13 @@ impl SessionRuntime<'_> {
                             going = Going::Closing;
                             self.closing = true;
                             cancel.cancel();
-                            break closed(&mut turn).await?;
+                            // At the timeout it is dropped: what it committed is safe, and nothing more can be recorded.
+                            break tokio::time::timeout(CLOSING, &mut turn).await.ok().transpose()?;
                         }
                     }
                     looked = self.client.pending.next() => {
                         let heard = self.client.looked(looked).await;
-                        if let OwnerAction::Prompt(parts) = &heard {
+                        if let OwnerAction::Op(Op::Steer { parts }) = &heard {
                             self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
                         }
                         // Prompts passed by hooks never close the session.
@@ -99,15 +98,13 @@ impl SessionRuntime<'_> {
                 }
             }
         };
-        // Dropped at the timeout: what it committed is safe, and nothing more can be recorded.
-        let Some(ran) = end else { return Ok(Going::Closing) };
-        if let Some(TurnEnd::Failed { .. } | TurnEnd::LimitReached { limit: Limit::Cap(_) }) = ran.end {
+        let Some((end, mut unheard)) = end else { return Ok(Going::Closing) };
+        if let Some(TurnEnd::Failed { .. } | TurnEnd::LimitReached { limit: Limit::Cap(_) }) = end {
             self.holds_queue = true;
         }
-        let mut unheard = ran.unheard;
         unheard.extend(frontend.unheard());
         unheard.extend(outbox);
-        let interrupted = match ran.end {
+        let interrupted = match end {
             None => is_late && unheard.contains(&Op::Interrupt),
             Some(TurnEnd::Interrupted) => driver::can_settle_late(&self.session),
             Some(_) => false,
@@ -136,54 +133,25 @@ impl SessionRuntime<'_> {
     }
 }
 
-/// The result of the work, and the operations that it did not process.
-#[derive(Default)]
-struct Ran {
-    end: Option<TurnEnd>,
-    unheard: Vec<Op>,
-}
-
-impl Ran {
-    fn of(result: TurnResult) -> Self {
-        Self { end: Some(result.end), unheard: result.unheard }
-    }
-}
-
-/// Runs the work as one future; returns the end of a turn, if one ran.
+/// Runs the work as one future; returns the end of a turn, if one ran, and the operations that it did not process.
 async fn drive(
     session: &mut crate::session::Session,
     env: &driver::AgentEnv,
     frontend: &dyn Frontend,
     work: Work,
     cancel: CancellationToken,
-) -> Result<Ran, StoreError> {
-    match work {
-        Work::Prompt(parts) => driver::run_turn(session, parts, env, frontend, cancel).await.map(Ran::of),
-        Work::Resume => {
-            let result = driver::resume_turn(session, env, frontend, cancel).await?;
-            Ok(result.map_or_else(Ran::default, Ran::of))
-        }
+) -> Result<(Option<TurnEnd>, Vec<Op>), StoreError> {
+    let result = match work {
+        Work::Prompt(parts) => Some(driver::run_turn(session, parts, env, frontend, cancel).await?),
+        Work::Resume => driver::resume_turn(session, env, frontend, cancel).await?,
         Work::Compaction { focus } => {
-            let unheard = driver::compact(session, focus, env, frontend, cancel).await?;
-            Ok(Ran { end: None, unheard: unheard.into() })
+            return Ok((None, driver::compact(session, focus, env, frontend, cancel).await?));
         }
         Work::LateCalls => {
-            let unheard = driver::run_late_calls(session, env, frontend, cancel).await?;
-            Ok(Ran { end: None, unheard: unheard.into() })
+            return Ok((None, driver::run_late_calls(session, env, frontend, cancel).await?));
         }
-    }
-}
-
-/// Waits for the end of a cancelled turn; `None` on timeout. What it committed is safe.
-async fn closed<F>(turn: &mut F) -> Result<Option<Ran>, StoreError>
-where
-    F: Future<Output = Result<Ran, StoreError>> + Unpin,
-{
-    let grace: Duration = CLOSING;
-    match tokio::time::timeout(grace, turn).await {
-        Ok(end) => end.map(Some),
-        Err(_overdue) => Ok(None),
-    }
+    };
+    Ok(result.map(|result| (Some(result.end), result.unheard)).unwrap_or_default())
 }
 
 impl ClientHandler {
@@ -196,8 +164,7 @@ impl ClientHandler {
     ) -> Going {
         let op = match heard {
             OwnerAction::Answered => return Going::On,
-            OwnerAction::Prompt(parts) => Op::Steer { parts },
-            OwnerAction::Draft(text) => {
+            OwnerAction::Op(Op::Draft { text }) => {
                 if words.try_send(Op::Draft { text: text.clone() }).is_err() {
                     self.draft = Some(text);
                 }
@@ -209,7 +176,7 @@ impl ClientHandler {
                 self.say(Say::warning(title, text)).await;
                 return Going::On;
             }
-            OwnerAction::Close | OwnerAction::Op(Op::Close) => return Going::Closing,
+            OwnerAction::Op(Op::Close) => return Going::Closing,
             OwnerAction::Op(Op::TakeBack { parts }) if self.pending.take_back(&images::words(&parts)) => {
                 return Going::On;
             }

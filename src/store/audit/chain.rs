@@ -9,7 +9,6 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::super::StoreError;
-use super::super::num::Num;
 use super::super::statements::Statements as _;
 use super::super::writer::{CopiedRow, Write};
 use super::entry::Entry;
@@ -105,7 +104,7 @@ pub fn append(write: &Write<'_>, session: Option<&SessionId>, entry: &Entry) -> 
     write.sql.change(
         "INSERT INTO audit (no, at, session, call, request, tool, kind, decider, details, prev, hash)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        params![Num(no), at, session, call, request, tool, kind, decider, details, prev, hash],
+        params![no, at, session, call, request, tool, kind, decider, details, prev, hash],
     )?;
     write.audited.replace(Some(AuditHead { no, hash }));
     Ok(())
@@ -120,7 +119,7 @@ fn last(write: &Write<'_>) -> Result<Option<AuditHead>, StoreError> {
 fn tool_before(write: &Write<'_>, call: &str, session: &str) -> Result<Option<String>, StoreError> {
     let select = "SELECT tool FROM audit WHERE call = ?1 AND session = ?2 AND tool IS NOT NULL
         ORDER BY no DESC LIMIT 1";
-    write.sql.first(select, [call, session], |row| row.get(0))
+    Ok(write.sql.first(select, [call, session], |row| row.get(0))?)
 }
 
 /// Tool and arguments of a call as its reply has them, in the session's latest messages.

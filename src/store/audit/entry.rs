@@ -13,6 +13,7 @@ use crate::message::{CallId, ToolReturn};
 use crate::stdx::fs::fingerprint;
 
 /// An audit row to append, without number, time and session.
+#[derive(Clone)]
 pub struct Entry {
     pub kind: AuditKind,
     pub call: Option<CallId>,
@@ -29,14 +30,8 @@ impl Entry {
     /// The same with the SHA-256 hash of its details in their place: they can be proved, and not read.
     pub fn hashed(&self, tool: Option<&str>, details: &str) -> Self {
         let hash: String = Sha256::digest(details).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self {
-            kind: self.kind,
-            call: self.call.clone(),
-            request: self.request.clone(),
-            tool: tool.map(str::to_owned),
-            decider: self.decider.clone(),
-            details: json!({ "sha256": hash }).to_string(),
-        }
+        let details = json!({ "sha256": hash }).to_string();
+        Self { tool: tool.map(str::to_owned), details, ..self.clone() }
     }
 
     /// An entry that concerns no call.
@@ -59,13 +54,13 @@ impl Entry {
         add(&mut details, "basis", &request.plan.basis);
         add(&mut details, "expires", &request.expires);
         add(&mut details, "again", &request.again);
-        Self::of_request(AuditKind::Asked, request, &details)
+        Self::of_request(AuditKind::Asked, (&request.id, &request.call, request.tool.as_str()), &details)
     }
 
     /// A decision on a request. `request` and `approval` are given as stored (redacted).
     pub fn decided(request: &Request, approval: &Approval, by: &Decider) -> Result<Self, StoreError> {
         let mut details = json!({ "risk": request.risk, "args": request.args });
-        let mut tool = request.tool.to_string();
+        let mut tool = &request.tool;
         let answer = match approval {
             Approval::Approve { instead, remember, note, rule } => {
                 add(&mut details, "remember", remember);
@@ -77,7 +72,7 @@ impl Entry {
                         // Set even if it is null or empty.
                         details["args"] = args.clone();
                         details["before"] = before;
-                        tool = name.to_string();
+                        tool = name;
                         if *name == request.tool { "edited" } else { "replaced" }
                     }
                     None => "approved",
@@ -91,8 +86,9 @@ impl Entry {
         };
         add(&mut details, "answer", &answer);
         add(&mut details, "taint", &request.taint);
-        let entry = Self::of_request(AuditKind::Decided, request, &details);
-        Ok(Self { tool: Some(tool), decider: Some(to_json(by)?), ..entry })
+        let entry =
+            Self::of_request(AuditKind::Decided, (&request.id, &request.call, tool.as_str()), &details);
+        Ok(Self { decider: Some(to_json(by)?), ..entry })
     }
 
     pub fn judged(call: &CallId, judgement: &Judgement, redactor: &Redactor) -> Result<Self, StoreError> {
@@ -102,12 +98,10 @@ impl Entry {
         add(&mut details, "before", &before);
         add(&mut details, "taint", taint);
         Ok(Self {
-            kind: AuditKind::Judged,
             call: Some(call.clone()),
-            request: None,
             tool: Some(tool.to_string()),
             decider: Some(redactor.json(by)?),
-            details: redactor.json(&details)?,
+            ..Self::about_nothing(AuditKind::Judged, redactor.json(&details)?)
         })
     }
 
@@ -128,14 +122,17 @@ impl Entry {
         Ok(Self { call: Some(returned.call.clone()), ..entry })
     }
 
-    fn of_request(kind: AuditKind, request: &Request, details: &Value) -> Self {
+    /// An event of a request, about the call and the tool that it is for.
+    pub fn of_request(
+        kind: AuditKind,
+        (request, call, tool): (&RequestId, &CallId, &str),
+        details: &Value,
+    ) -> Self {
         Self {
-            kind,
-            call: Some(request.call.clone()),
-            request: Some(request.id.clone()),
-            tool: Some(request.tool.to_string()),
-            decider: None,
-            details: details.to_string(),
+            call: Some(call.clone()),
+            request: Some(request.clone()),
+            tool: Some(tool.to_owned()),
+            ..Self::about_nothing(kind, details.to_string())
         }
     }
 }

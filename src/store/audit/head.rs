@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::super::num::Num;
 use super::super::statements::Statements as _;
 use super::super::{Store, StoreError};
 use crate::stdx::fs::open_private;
@@ -30,12 +29,12 @@ impl AuditHead {
 
     /// Reads the columns `no` and `hash`.
     pub(super) fn of_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { no: row.get::<_, Num>(0)?.0, hash: row.get(1)? })
+        Ok(Self { no: row.get(0)?, hash: row.get(1)? })
     }
 
     /// Reads the last row of the audit.
     pub(super) fn last(connection: &Connection) -> Result<Option<Self>, StoreError> {
-        connection.first("SELECT no, hash FROM audit ORDER BY no DESC LIMIT 1", [], Self::of_row)
+        Ok(connection.first("SELECT no, hash FROM audit ORDER BY no DESC LIMIT 1", [], Self::of_row)?)
     }
 
     /// Returns the beginning of the hash, as shown to the user.

@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::super::decide::parse;
 use super::super::inbox::moment;
-use super::super::num::Num;
-use super::super::statements::Statements as _;
+use super::super::statements::{Statements as _, signed};
 use super::super::{Store, StoreError};
 use super::AuditKind;
 use crate::approval::{Decider, RequestId};
@@ -55,13 +54,13 @@ impl Store {
     /// Returns the latest rows that match, at most `limit`, oldest first.
     pub async fn audit_rows(&self, filter: AuditFilter, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
         self.read(move |reader| {
-            let (conditions, params) = conditions(&filter, limit);
+            let (conditions, params) = conditions(filter, limit);
             let select = format!(
                 "SELECT a.no, a.at, a.session, s.title, a.call, a.request, a.tool, a.kind, a.decider, a.details, a.hash
                  FROM audit a LEFT JOIN sessions s ON s.id = a.session
                  WHERE {conditions} ORDER BY a.no DESC LIMIT ?1"
             );
-            let mut found = reader.connection.all(&select, params_from_iter(params), listed)?;
+            let mut found = reader.all(&select, params_from_iter(params), listed)?;
             found.reverse();
             Ok(found)
         })
@@ -69,32 +68,21 @@ impl Store {
     }
 }
 
-fn conditions(filter: &AuditFilter, limit: usize) -> (String, Vec<Param>) {
+fn conditions(filter: AuditFilter, limit: usize) -> (String, Vec<Param>) {
     let AuditFilter { tool, session, since, about, kind, no } = filter;
-    let mut params = vec![Param::Integer(i64::try_from(limit).unwrap_or(i64::MAX))];
+    let wanted = [
+        ("a.tool GLOB ?", tool.map(Param::Text)),
+        ("a.session = ?", session.map(|session| Param::Text(session.0))),
+        ("a.at >= ?", since.map(|since| Param::Integer(since.as_millisecond()))),
+        ("(substr(a.call, 1, length(?)) = ? OR substr(a.request, 1, length(?)) = ?)", about.map(Param::Text)),
+        ("a.kind = ?", kind.map(|kind| Param::Text(kind.word().to_owned()))),
+        ("a.no = ?", no.map(|no| Param::Integer(i64::try_from(no).unwrap_or(i64::MAX)))),
+    ];
+    let mut params = vec![Param::Integer(signed(limit))];
     let mut terms = vec!["true".to_owned()];
-    let mut add = |term: &str, param: Param| {
+    for (term, param) in wanted.into_iter().filter_map(|(term, param)| Some((term, param?))) {
         params.push(param);
         terms.push(term.replace('?', &format!("?{}", params.len())));
-    };
-    if let Some(tool) = tool {
-        add("a.tool GLOB ?", Param::Text(tool.clone()));
-    }
-    if let Some(session) = session {
-        add("a.session = ?", Param::Text(session.0.clone()));
-    }
-    if let Some(since) = since {
-        add("a.at >= ?", Param::Integer(since.as_millisecond()));
-    }
-    if let Some(about) = about {
-        let term = "(substr(a.call, 1, length(?)) = ? OR substr(a.request, 1, length(?)) = ?)";
-        add(term, Param::Text(about.clone()));
-    }
-    if let Some(kind) = kind {
-        add("a.kind = ?", Param::Text(kind.word().to_owned()));
-    }
-    if let Some(no) = no {
-        add("a.no = ?", Param::Integer(i64::try_from(*no).unwrap_or(i64::MAX)));
     }
     (terms.join(" AND "), params)
 }
@@ -102,7 +90,7 @@ fn conditions(filter: &AuditFilter, limit: usize) -> (String, Vec<Param>) {
 fn listed(row: &Row<'_>) -> Result<AuditRow, StoreError> {
     let decider: Option<String> = row.get(8)?;
     Ok(AuditRow {
-        no: row.get::<_, Num>(0)?.0,
+        no: row.get(0)?,
         at: moment(row.get(1)?),
         session: row.get::<_, Option<String>>(2)?.map(SessionId),
         title: row.get(3)?,

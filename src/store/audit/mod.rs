@@ -105,11 +105,9 @@ impl Store {
             AuditNote::Stance { text } => (AuditKind::Stance, json!({ "text": text })),
         };
         let entry = Entry::about_nothing(kind, self.inner.redactor.json(&details)?);
-        self.write(move |writer| {
-            writer.transaction(Durability::Synced, |write| {
-                write.news.set(true);
-                chain::append(write, None, &entry)
-            })
+        self.transact(Durability::Synced, move |write| {
+            write.news.set(true);
+            chain::append(write, None, &entry)
         })
         .await
     }

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::super::decide::parse;
 use super::super::inbox::moment;
-use super::super::num::Num;
 use super::super::statements::Statements as _;
 use super::super::{Store, StoreError};
 use super::AuditKind;
@@ -56,7 +55,7 @@ impl Store {
     /// Returns the latest decided calls, newest first, each once with its final outcome, at most `limit`.
     pub async fn past_calls(&self, limit: usize) -> Result<Vec<PastCall>, StoreError> {
         self.read(move |reader| {
-            let mut select = reader.connection.prepare_cached(
+            let mut select = reader.prepare_cached(
                 "SELECT a.session, a.call, a.tool, a.kind, a.decider, a.details, a.at, s.workspace,
                      r.request -> '$.args'
                  FROM audit a JOIN sessions s ON s.id = a.session LEFT JOIN approvals r ON r.id = a.request
@@ -92,9 +91,8 @@ impl Store {
     /// Returns how many calls each rule with a use count has answered so far, by rule id.
     pub async fn rule_uses(&self) -> Result<BTreeMap<String, u32>, StoreError> {
         self.read(|reader| {
-            let uses = reader.connection.all("SELECT rule, uses FROM rule_uses", [], |row| {
-                let Num(uses) = row.get(1)?;
-                Ok::<_, StoreError>((row.get(0)?, u32::try_from(uses).unwrap_or(u32::MAX)))
+            let uses = reader.all("SELECT rule, uses FROM rule_uses", [], |row| {
+                Ok::<_, StoreError>((row.get(0)?, u32::try_from(row.get::<_, u64>(1)?).unwrap_or(u32::MAX)))
             })?;
             Ok(uses.into_iter().collect())
         })

@@ -4,7 +4,6 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::super::num::Num;
 use super::super::redact::to_json;
 use super::super::statements::Statements as _;
 use super::super::writer::Write;
@@ -29,39 +28,35 @@ impl Store {
     pub async fn prune_audit(&self, before: Timestamp) -> Result<Option<Pruned>, StoreError> {
         let before = before.as_millisecond();
         let data = self.inner.data.clone();
-        self.write(move |writer| {
-            writer.transaction(Durability::Synced, |write| {
-                let pruned = prune(write, before)?;
-                // Saved before the rows are deleted: saving it too early is harmless.
-                if let Some(Pruned { to, hash, .. }) = &pruned {
-                    let last = AuditHead { no: *to, hash: hash.clone() };
-                    head::keep(&data, &head::pruned_file(&data), &last)
-                        .map_err(|error| StoreError::file(&data, &error))?;
-                }
-                Ok(pruned)
-            })
+        self.transact(Durability::Synced, move |write| {
+            let pruned = prune(write, before)?;
+            // Saved before the rows are deleted: saving it too early is harmless.
+            if let Some(Pruned { to, hash, .. }) = &pruned {
+                let last = AuditHead { no: *to, hash: hash.clone() };
+                head::keep(&data, &head::pruned_file(&data), &last)
+                    .map_err(|error| StoreError::file(&data, &error))?;
+            }
+            Ok(pruned)
         })
         .await
     }
 }
 
 fn prune(write: &Write<'_>, before: i64) -> Result<Option<Pruned>, StoreError> {
-    let number = |select: &str, param: i64| -> Result<Option<u64>, StoreError> {
-        let found = write.sql.query_row(select, [param], |row| row.get::<_, Option<Num>>(0))?;
-        Ok(found.map(|Num(no)| no))
-    };
+    let number =
+        |select: &str, param: i64| write.sql.query_row(select, [param], |row| row.get::<_, Option<u64>>(0));
     let Some(from) = number("SELECT min(no) FROM audit WHERE ?1 IS NOT NULL", 0)? else { return Ok(None) };
     // If the clock stepped back, a younger row protects all rows after it.
     let keep = number("SELECT min(no) FROM audit WHERE at >= ?1", before)?;
     let last = number("SELECT max(no) FROM audit WHERE ?1 IS NOT NULL", 0)?;
     let keep = keep.into_iter().chain(last).min().unwrap_or(from);
     let last = "SELECT no, hash FROM audit WHERE no < ?1 ORDER BY no DESC LIMIT 1";
-    let found = write.sql.first(last, [Num(keep)], AuditHead::of_row)?;
+    let found = write.sql.first(last, [keep], AuditHead::of_row)?;
     let Some(AuditHead { no: to, hash }) = found else { return Ok(None) };
     let pruned = Pruned { from, to, hash };
     chain::append(write, None, &Entry::about_nothing(AuditKind::Pruned, to_json(&pruned)?))?;
-    write.sql.execute("UPDATE audit_guard SET prunable = ?1", [Num(to)])?;
-    write.sql.execute("DELETE FROM audit WHERE no <= ?1", [Num(to)])?;
+    write.sql.execute("UPDATE audit_guard SET prunable = ?1", [to])?;
+    write.sql.execute("DELETE FROM audit WHERE no <= ?1", [to])?;
     write.sql.execute("UPDATE audit_guard SET prunable = 0", [])?;
     Ok(Some(pruned))
 }

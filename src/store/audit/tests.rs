@@ -11,7 +11,6 @@ use rusqlite::{Connection, params};
 use super::chain::{Columns, NOTHING};
 use super::{TRIGGERS, head};
 use crate::stdx::clock::{Clock, ManualClock};
-use crate::store::num::Num;
 use crate::store::schema::database;
 use crate::store::{AuditFinding, AuditNote, Pruned, Store, StoreOptions};
 
@@ -68,10 +67,10 @@ impl Place {
 fn rehash(raw: &Connection, from: u64, to: u64) {
     for no in from..=to {
         let prev = raw
-            .query_row("SELECT hash FROM audit WHERE no = ?1", [Num(no - 1)], |row| row.get(0))
+            .query_row("SELECT hash FROM audit WHERE no = ?1", [no - 1], |row| row.get(0))
             .unwrap_or_else(|_| NOTHING.to_owned());
         let (at, kind, details): (i64, String, String) = raw
-            .query_row("SELECT at, kind, details FROM audit WHERE no = ?1", [Num(no)], |row| {
+            .query_row("SELECT at, kind, details FROM audit WHERE no = ?1", [no], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })
             .unwrap();
@@ -87,7 +86,7 @@ fn rehash(raw: &Connection, from: u64, to: u64) {
             details: &details,
         };
         let update = "UPDATE audit SET prev = ?2, hash = ?3 WHERE no = ?1";
-        raw.execute(update, params![Num(no), prev, columns.hash(&prev)]).unwrap();
+        raw.execute(update, params![no, prev, columns.hash(&prev)]).unwrap();
     }
 }
 

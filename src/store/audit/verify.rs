@@ -1,10 +1,8 @@
 //! Verification: whether each audit row is as it was written, and whether the last rows still exist.
 
-use rusqlite::Row;
+use rusqlite::{Connection, Row};
 
-use super::super::num::Num;
 use super::super::statements::Statements as _;
-use super::super::writer::Reader;
 use super::super::{Store, StoreError};
 use super::chain::{Columns, NOTHING};
 use super::head::{self, AuditHead};
@@ -80,11 +78,11 @@ impl Store {
 }
 
 /// Whether the triggers on the audit exist with exactly the expected text.
-fn is_protected(reader: &Reader) -> Result<bool, StoreError> {
+fn is_protected(reader: &Connection) -> Result<bool, StoreError> {
     let plain =
         |text: &str| text.replace("IF NOT EXISTS ", "").split_whitespace().collect::<Vec<_>>().join(" ");
     let select = "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'audit'";
-    let there = reader.connection.all(select, [], |row| row.get::<_, String>(0).map(|text| plain(&text)))?;
+    let there = reader.all(select, [], |row| row.get::<_, String>(0).map(|text| plain(&text)))?;
     let mut wanted = TRIGGERS
         .split_inclusive("END;")
         .filter_map(|one| one.split_once("CREATE "))
@@ -109,8 +107,8 @@ struct Walk {
 }
 
 impl Walk {
-    fn all(&mut self, reader: &Reader) -> Result<(), StoreError> {
-        let mut select = reader.connection.prepare_cached(
+    fn all(&mut self, reader: &Connection) -> Result<(), StoreError> {
+        let mut select = reader.prepare_cached(
             "SELECT no, at, session, call, request, tool, kind, decider, details, prev, hash FROM audit
              ORDER BY no",
         )?;
@@ -125,7 +123,7 @@ impl Walk {
 
     fn step(&mut self, row: &Row<'_>) -> rusqlite::Result<Option<AuditFinding>> {
         let text = |at: usize| -> rusqlite::Result<Option<&str>> { Ok(row.get_ref(at)?.as_str_or_null()?) };
-        let no = row.get::<_, Num>(0)?.0;
+        let no = row.get(0)?;
         let (prev, hash) = (text(9)?.unwrap_or_default(), text(10)?.unwrap_or_default());
         let columns = Columns {
             no,

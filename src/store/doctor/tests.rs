@@ -3,7 +3,6 @@
 use std::os::unix::fs::FileExt as _;
 
 use super::super::health::tests::closed;
-use super::super::writer::Reader;
 use super::*;
 use crate::history::Record;
 
@@ -22,10 +21,10 @@ fn place(records: i64) -> (tempfile::TempDir, PathBuf) {
 /// Opens the database: per session, the number of records and how many of them are damaged.
 fn read(data: &Path) -> Vec<(usize, usize)> {
     let (_writer, _presence) = schema::open_writer(data, |_| None).unwrap();
-    let mut reader = Reader::open(data).unwrap();
+    let reader = schema::open_reader(data).unwrap();
     let mut found = Vec::new();
     for session in ["a", "b"] {
-        let records = records::load(&mut reader, &SessionId(session.to_owned())).unwrap_or_default();
+        let records = records::load(&reader, &SessionId(session.to_owned())).unwrap_or_default();
         let damaged = records.iter().filter(|record| matches!(record, Record::Damaged { .. })).count();
         found.push((records.len(), damaged));
     }
@@ -114,5 +113,5 @@ fn an_audit_without_its_triggers_gets_them_back() {
     .unwrap();
     protect_audit(&data).unwrap();
     let count = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%RAISE%'";
-    assert_eq!(raw.query_row(count, [], |row| number(row, 0)).unwrap(), 3);
+    assert_eq!(raw.query_row(count, [], |row| row.get::<_, u64>(0)).unwrap(), 3);
 }

@@ -178,7 +178,7 @@ async fn sums_begin_where_they_are_told() {
             let explain =
                 "EXPLAIN QUERY PLAN SELECT sum(input), sum(output), sum(cost), sum(unpriced) FROM usage
                 WHERE at >= 5";
-            Ok(reader.connection.query_row(explain, [], |row| row.get(3)).unwrap())
+            Ok(reader.query_row(explain, [], |row| row.get(3)).unwrap())
         })
         .await
         .unwrap();

@@ -53,12 +53,12 @@ pub fn save_rule(
     scope: RuleScope,
     folder: &Path,
 ) -> Result<SavedRule, RuleTrouble> {
-    let checked = one(text, &RuleSource::Session, book.home())?;
+    let checked = one_rule(text, book.home())?;
     match scope {
         RuleScope::Session if checked.expires.is_some() => Err(RuleTrouble::Expires),
         RuleScope::Session => {
             // The session's records are read without a home folder.
-            let rule = one(text, &RuleSource::Session, None)?;
+            let rule = one_rule(text, None)?;
             Ok(SavedRule { rule, text: text.to_owned() })
         }
         RuleScope::Project => append(book, &in_folder(text, folder)),
@@ -86,8 +86,10 @@ pub fn revoke_rule(book: &RuleBook, id: &str, counting: &RuleSet) -> Result<Rule
     rules.into_iter().nth(at).ok_or_else(|| RuleTrouble::Unknown { id: id.to_owned() })
 }
 
-fn one(text: &str, source: &RuleSource, home: Option<&Path>) -> Result<Rule, RuleTrouble> {
-    let mut rules = RuleSet::parse(text, source, home).map_err(|problems| RuleTrouble::Text { problems })?;
+/// Reads the text of one rule, which is in no file yet.
+pub fn one_rule(text: &str, home: Option<&Path>) -> Result<Rule, RuleTrouble> {
+    let rules = RuleSet::parse(text, &RuleSource::Session, home);
+    let mut rules = rules.map_err(|problems| RuleTrouble::Text { problems })?;
     match (rules.len(), rules.pop()) {
         (1, Some(rule)) => Ok(rule),
         (found, _) => Err(RuleTrouble::NotOne { found }),
@@ -109,7 +111,7 @@ fn append(book: &RuleBook, text: &str) -> Result<SavedRule, RuleTrouble> {
     let path = book.user_file().ok_or(RuleTrouble::NoHome)?;
     let _turn = lock(book)?;
     let (before, rules) = current(book, path)?;
-    let rule = one(text, &RuleSource::Session, book.home())?;
+    let rule = one_rule(text, book.home())?;
     if let Some(there) = rules.iter().find(|there| there.id == rule.id) {
         if there.to_string() == rule.to_string() {
             return Ok(SavedRule { rule: there.clone(), text: text.to_owned() });

@@ -5,7 +5,7 @@ use toml_edit::{Item, TableLike};
 
 use super::{PREDICATES, Reading, shown, unknown};
 use crate::approval::rules::pattern::{Glob, Regex};
-use crate::approval::rules::predicate::{ArgTest, Predicate, Wanted};
+use crate::approval::rules::predicate::{ArgTest, Predicate};
 use crate::stdx::paths::normalize;
 
 impl Reading<'_> {
@@ -48,15 +48,11 @@ impl Reading<'_> {
         for (name, item) in table.iter() {
             let predicate = match name {
                 "one_of" => self.one_of(item),
-                "glob" => {
-                    self.text_of(item).and_then(|text| self.made(item, Glob::new(&text)).map(Predicate::Glob))
+                "glob" => self.made_of(item, Glob::new).map(Predicate::Glob),
+                "regex" => self.made_of(item, Regex::new).map(Predicate::Regex),
+                "host" => {
+                    self.made_of(item, |text| Glob::new(&text.to_ascii_lowercase())).map(Predicate::Host)
                 }
-                "regex" => self
-                    .text_of(item)
-                    .and_then(|text| self.made(item, Regex::new(&text)).map(Predicate::Regex)),
-                "host" => self.text_of(item).and_then(|text| {
-                    self.made(item, Glob::new(&text.to_ascii_lowercase())).map(Predicate::Host)
-                }),
                 "inside" => self.inside(item),
                 "words" => self.words(item),
                 "empty" => self.empty(item),
@@ -83,11 +79,9 @@ impl Reading<'_> {
     }
 
     fn one_of(&mut self, item: &Item) -> Option<Predicate> {
-        let values = item.as_array().filter(|array| !array.is_empty());
-        let Some(array) = values else {
-            self.problem_at(item, "`one_of` is a list of strings or numbers: `{ one_of = [\"a\", \"b\"] }`");
-            return None;
-        };
+        let array = item.as_array().filter(|array| !array.is_empty());
+        let what = "`one_of` is a list of strings or numbers: `{ one_of = [\"a\", \"b\"] }`";
+        let array = self.expect(item, array, what)?;
         let values: Option<Vec<Value>> =
             array.iter().map(|value| self.scalar(&Item::Value(value.clone()))).collect();
         values.map(Predicate::OneOf)
@@ -96,23 +90,15 @@ impl Reading<'_> {
     fn inside(&mut self, item: &Item) -> Option<Predicate> {
         let text = self.text_of(item)?;
         let path = self.at_home(&text).filter(|path| !path.as_os_str().is_empty());
-        if path.is_none() {
-            self.problem_at(
-                item,
-                "`inside` is a folder: relative to the session's folder, absolute, or with `~/`",
-            );
-        }
-        path.map(|path| Predicate::Inside(normalize(&path)))
+        let what = "`inside` is a folder: relative to the session's folder, absolute, or with `~/`";
+        self.expect(item, path, what).map(|path| Predicate::Inside(normalize(&path)))
     }
 
     /// One list of words, or a list of such lists.
     fn words(&mut self, item: &Item) -> Option<Predicate> {
         const HOW: &str =
             "`words` is a list of a command's first words: `{ words = [\"git\", \"status|log\"] }`";
-        let Some(array) = item.as_array().filter(|array| !array.is_empty()) else {
-            self.problem_at(item, HOW);
-            return None;
-        };
+        let array = self.expect(item, item.as_array().filter(|array| !array.is_empty()), HOW)?;
         let lists: Vec<Vec<Option<&str>>> = if array.iter().all(toml_edit::Value::is_array) {
             array
                 .iter()
@@ -126,29 +112,18 @@ impl Reading<'_> {
         for list in lists {
             let mut choice = Vec::new();
             for word in &list {
-                let Some(word) = word.filter(|word| !word.is_empty()) else {
-                    self.problem_at(item, HOW);
-                    return None;
-                };
+                let word = self.expect(item, word.filter(|word| !word.is_empty()), HOW)?;
                 let globs =
                     word.split('|').map(|one| self.made(item, Glob::new(one))).collect::<Option<Vec<_>>>()?;
                 choice.push(globs);
             }
-            if choice.is_empty() {
-                self.problem_at(item, HOW);
-                return None;
-            }
-            choices.push(choice);
+            choices.push(self.expect(item, Some(choice).filter(|choice| !choice.is_empty()), HOW)?);
         }
         Some(Predicate::Words(choices))
     }
 
     fn empty(&mut self, item: &Item) -> Option<Predicate> {
-        let wanted = item.as_bool();
-        if wanted.is_none() {
-            self.problem_at(item, "`empty` is true or false");
-        }
-        wanted.map(|wanted| Predicate::Empty(if wanted { Wanted::Yes } else { Wanted::No }))
+        self.expect(item, item.as_bool(), "`empty` is true or false").map(Predicate::Empty)
     }
 
     fn scalar(&mut self, item: &Item) -> Option<Value> {
@@ -158,13 +133,8 @@ impl Reading<'_> {
             .or_else(|| item.as_bool().map(Value::from))
             .or_else(|| item.as_integer().map(Value::from))
             .or_else(|| Number::from_f64(item.as_float()?).map(Value::Number));
-        if value.is_none() {
-            self.problem_at(
-                item,
-                "it is a string, a number, true or false; for several values write `{ one_of = […] }`",
-            );
-        }
-        value
+        let what = "it is a string, a number, true or false; for several values write `{ one_of = […] }`";
+        self.expect(item, value, what)
     }
 }
 
