@@ -30,17 +30,10 @@ const LEFTOVERS_WAIT: Duration = Duration::from_secs(2);
 /// A chunk, and the permit for its bytes in the queue.
 type BodyChunk = (Result<Bytes, reqwest::Error>, Option<OwnedSemaphorePermit>);
 
-/// How the last chunks arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ChunkPace {
-    Awaited,
-    /// They were in the queue, or arrived within [`LINGER`].
-    AtOnce,
-}
-
 pub(super) struct ResponseBody {
     pieces: mpsc::Receiver<BodyChunk>,
-    pace: ChunkPace,
+    /// Whether the last chunks were in the queue, or arrived within [`LINGER`].
+    at_once: bool,
     task: JoinHandle<()>,
 }
 
@@ -59,17 +52,17 @@ impl ResponseBody {
                 }
             }
         });
-        Self { pieces, pace: ChunkPace::Awaited, task }
+        Self { pieces, at_once: false, task }
     }
 
     /// Waits for the next chunks and appends all that have arrived; returns 0 at the end. Cancel-safe.
     pub async fn read(&mut self, pieces: &mut Vec<BodyChunk>) -> usize {
-        if self.pace == ChunkPace::AtOnce {
+        if self.at_once {
             tokio::time::sleep(LINGER).await;
         }
         let asked = Instant::now();
         let read = self.pieces.recv_many(pieces, PIECES).await;
-        self.pace = if asked.elapsed() < LINGER { ChunkPace::AtOnce } else { ChunkPace::Awaited };
+        self.at_once = asked.elapsed() < LINGER;
         read
     }
 

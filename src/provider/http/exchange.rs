@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::{self, Stream};
-use reqwest::header::HeaderMap;
 use reqwest::{RequestBuilder, Response};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -36,8 +35,6 @@ pub(super) struct Exchange<W: WireCodec> {
     pub codec: Arc<W>,
     pub decoder: W::Decoder,
     pub request: ModelRequest,
-    /// The provider's name, to which opaque data is bound.
-    pub provider: String,
     pub phase: ExchangePhase,
     /// Decoded events that are not emitted yet.
     pub ready: VecDeque<StreamEvent>,
@@ -61,6 +58,7 @@ pub(super) enum ExchangePhase {
 }
 
 /// The number of event bytes received in the current window.
+#[derive(Default)]
 pub(super) struct Throughput {
     /// `None` until the first bytes: the time before them is limited by the idle timeout.
     since: Option<Instant>,
@@ -68,10 +66,6 @@ pub(super) struct Throughput {
 }
 
 impl Throughput {
-    pub fn begins() -> Self {
-        Self { since: None, bytes: 0 }
-    }
-
     /// Adds bytes of events; errs where a window ended with too few.
     fn note(&mut self, bytes: usize) -> Result<(), ProviderError> {
         self.bytes += bytes;
@@ -110,11 +104,13 @@ impl<W: WireCodec> Exchange<W> {
                 return Some(Ok(event));
             }
             match std::mem::replace(&mut self.phase, ExchangePhase::Over) {
-                ExchangePhase::Prepared(request) => self.phase = self.open(*request).await,
+                ExchangePhase::Prepared(request) => {
+                    self.phase = self.open(*request).await.unwrap_or_else(ExchangePhase::Failed);
+                }
                 ExchangePhase::Streaming(body) => self.phase = self.read(body).await,
                 ExchangePhase::Failed(error) => {
                     let error = self.destination.secrets.hide_in_error(error);
-                    tracing::debug!(provider = %self.provider, class = ?error.class, "a request failed");
+                    tracing::debug!(provider = %self.request.provider, class = ?error.class, "a request failed");
                     return Some(Err(error));
                 }
                 ExchangePhase::Ending(rest) => {
@@ -128,25 +124,21 @@ impl<W: WireCodec> Exchange<W> {
     }
 
     /// Sends the request and checks the response's status and headers.
-    async fn open(&mut self, request: Result<RequestBuilder, ProviderError>) -> ExchangePhase {
-        let sent = match request {
-            Ok(request) => self.send(request).await,
-            Err(error) => return ExchangePhase::Failed(error),
-        };
-        let response = match sent {
-            Ok(response) => response,
-            Err(error) => return ExchangePhase::Failed(error),
-        };
+    async fn open(
+        &mut self,
+        request: Result<RequestBuilder, ProviderError>,
+    ) -> Result<ExchangePhase, ProviderError> {
+        let response = self.send(request?).await?;
         let status = response.status();
         if status.is_redirection() {
-            return ExchangePhase::Failed(trouble::redirected(&response));
+            return Err(trouble::redirected(&response));
         }
         if !status.is_success() {
-            return ExchangePhase::Failed(self.refused(response).await);
+            return Err(self.refused(response).await);
         }
         match trouble::compressed(&response) {
-            Some(error) => ExchangePhase::Failed(error),
-            None => ExchangePhase::Streaming(ResponseBody::of(response)),
+            Some(error) => Err(error),
+            None => Ok(ExchangePhase::Streaming(ResponseBody::of(response))),
         }
     }
 
@@ -222,16 +214,13 @@ impl<W: WireCodec> Exchange<W> {
         next: ExchangePhase,
     ) -> ExchangePhase {
         let over = ends(&events);
-        bind(&mut events, &self.provider);
+        bind(&mut events, &self.request.provider);
         self.notice(&mut events);
         self.ready.extend(events);
         if !over {
             self.report_usage();
         }
-        match decoded {
-            Ok(()) => next,
-            Err(error) => ExchangePhase::Failed(error),
-        }
+        decoded.map_or_else(ExchangePhase::Failed, |()| next)
     }
 
     /// Inserts the codec's notice about the request before `Finished`: a decoder knows only the reply.
@@ -259,27 +248,23 @@ impl<W: WireCodec> Exchange<W> {
         if let Some(error) = self.destination.in_the_way(status) {
             return error;
         }
-        let headers = retry_headers(response.headers(), self.clock.as_ref());
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let headers = RetryHeaders::read(self.clock.now(), header);
         // An unreadable body explains nothing; the status still classifies the failure.
-        let body = self.body(response, LONGEST_EXPLANATION).await.unwrap_or_default();
+        let body = self.explanation(response).await.unwrap_or_default();
         self.codec.classify(status, &headers, &self.destination.secrets.hide_in(body))
     }
 
-    /// Reads the body up to `limit` bytes; the rest is not read.
-    async fn body(&mut self, mut response: Response, limit: usize) -> Result<Vec<u8>, ProviderError> {
+    /// Reads the body up to a limit; the rest is not read. `None` if it breaks off.
+    async fn explanation(&mut self, mut response: Response) -> Option<Vec<u8>> {
         let mut body = Vec::new();
-        while body.len() < limit {
-            match tokio::time::timeout(self.idle, response.chunk()).await {
-                Ok(Ok(Some(bytes))) => {
-                    let room = (limit - body.len()).min(bytes.len());
-                    body.extend_from_slice(bytes.get(..room).unwrap_or_default());
-                }
-                Ok(Ok(None)) => break,
-                Ok(Err(error)) => return Err(trouble::broken(&error)),
-                Err(_) => return Err(self.silent()),
-            }
+        while body.len() < LONGEST_EXPLANATION
+            && let Some(bytes) = tokio::time::timeout(self.idle, response.chunk()).await.ok()?.ok()?
+        {
+            body.extend_from_slice(&bytes);
         }
-        Ok(body)
+        body.truncate(LONGEST_EXPLANATION);
+        Some(body)
     }
 
     fn silent(&self) -> ProviderError {
@@ -299,8 +284,4 @@ fn bind(events: &mut [StreamEvent], provider: &str) {
             provider.clone_into(&mut opaque.provider);
         }
     }
-}
-
-fn retry_headers(headers: &HeaderMap, clock: &dyn Clock) -> RetryHeaders {
-    RetryHeaders::read(clock.now(), |name| headers.get(name).and_then(|value| value.to_str().ok()))
 }
