@@ -16,7 +16,7 @@ use super::services::{Service, Target, names};
 pub use crate::config::WriteError;
 use crate::config::{Secret, Settings, checked_url};
 use crate::frontend::protocol::{Consent, HAS_KEY, LoginNeed, LoginTrouble, ServiceLine};
-use crate::provider::catalog::{self, KeyNeed};
+use crate::provider::catalog;
 use crate::provider::http::get_json;
 use crate::provider::{ErrorClass, ProviderError};
 use crate::stdx::secrecy::shown_address;
@@ -96,12 +96,12 @@ fn offer(name: &str, settings: &Settings, keys: &Keys, is_here: bool) -> Option<
         name: name.to_owned(),
         title: title.to_owned(),
         address: if target.is_some() { LoginNeed::Known } else { LoginNeed::Needed },
-        key: match (row.key_need, has_key, row.local) {
-            (KeyNeed::Optional, _, Some(_)) => LoginNeed::Known,
+        key: match (row.needs_key, has_key, row.local) {
+            (false, _, Some(_)) => LoginNeed::Known,
             // A wrong key can be replaced.
             (_, true, _) => LoginNeed::Optional,
-            (KeyNeed::Needed, false, _) => LoginNeed::Needed,
-            (KeyNeed::Optional, false, None) => LoginNeed::Optional,
+            (true, false, _) => LoginNeed::Needed,
+            (false, false, None) => LoginNeed::Optional,
         },
         keys_url: row.keys_url,
         note: note.to_owned(),

@@ -24,9 +24,9 @@ use super::services::{self, Service, Wiring};
 use crate::agent::driver::ActiveModel;
 use crate::agent::prompt::Steering;
 use crate::config::{Settings, ThinkingLevel};
+use crate::provider::Profile;
 use crate::provider::catalog::{self, Probe};
 use crate::provider::offline::Pace;
-use crate::provider::{ParallelCalls, Profile};
 use crate::stdx::clock::Clock;
 
 /// The model in use, and why.
@@ -158,10 +158,7 @@ impl Models {
     /// Sets how much models think, from the next request on.
     pub fn set_thinking(&self, thinking: ThinkingLevel) {
         self.change_settings(|settings| settings.thinking = thinking);
-        self.active.send_modify(|active| {
-            let provider = Arc::clone(&active.provider);
-            *active = Arc::new(ActiveModel { provider, name: active.name.clone(), thinking, ..**active });
-        });
+        self.active.send_modify(|active| Arc::make_mut(active).thinking = thinking);
     }
 
     /// Adds servers that were found; each counts once.
@@ -323,7 +320,7 @@ fn make(wiring: &Wiring, service: &Service, model: &str, told: Profile) -> Resul
     Ok(ActiveModel {
         max_output_tokens: most_output(settings, steering, &profile),
         thinking: settings.thinking,
-        parallel_calls: if settings.parallel_calls { ParallelCalls::Allowed } else { ParallelCalls::One },
+        parallel_calls: settings.parallel_calls,
         temperature: settings.temperature.or(steering.and_then(|one| one.temperature)),
         top_p: settings.top_p.or(steering.and_then(|one| one.top_p)),
         profile,

@@ -6,7 +6,7 @@
 use super::services::{Service, Target};
 use crate::config::{Codec, ModelOverride, PriceOverride, Settings, ThinkingStyle};
 use crate::provider::ollama::DEFAULT_NUM_CTX;
-use crate::provider::{Price, Profile, Sampling, catalog};
+use crate::provider::{Price, Profile, catalog};
 
 /// Returns the known data of `model` at `service`; `told` is the service's own data.
 pub(super) fn profile(service: &Service, model: &str, settings: &Settings, told: Profile) -> Profile {
@@ -53,11 +53,7 @@ fn said_over(known: Profile, said: &ModelOverride) -> Profile {
         max_output: said.max_output.or(known.max_output),
         price: said.price.map(price).or(known.price),
         thinking: said.thinking.unwrap_or(known.thinking),
-        sampling: match said.temperature {
-            Some(true) => Sampling::Free,
-            Some(false) => Sampling::Fixed,
-            None => known.sampling,
-        },
+        refuses_sampling: said.temperature.map_or(known.refuses_sampling, |taken| !taken),
         images: said.images.or(known.images),
     }
 }
@@ -136,7 +132,7 @@ mod tests {
         let known = of("openai", "gpt-5", &settings);
         assert_eq!((known.window, known.price.unwrap().input), (Some(7), 2));
         assert_eq!(known.price.unwrap().cached_input, None, "a price is replaced as a whole");
-        assert_eq!((known.sampling, known.thinking), (Sampling::Free, ThinkingStyle::Never));
+        assert_eq!((known.refuses_sampling, known.thinking), (false, ThinkingStyle::Never));
         assert_eq!(known.max_output, Some(128_000));
         settings.own("openai-compatible").base_url = Some("http://h/v1".to_owned());
         let elsewhere = of("openai-compatible", "gpt-5", &settings);

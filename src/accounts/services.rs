@@ -12,7 +12,7 @@ use super::error::ModelError;
 use super::keys::Keys;
 use crate::config::{Codec, Key, ProviderSettings, Settings};
 use crate::provider::catalog::{
-    KeyNeed, ModelNames, OPENAI_COMPATIBLE, PRESETS, Preset, Probe, RunningServer, preset, probe_local,
+    OPENAI_COMPATIBLE, PRESETS, Preset, Probe, RunningServer, preset, probe_local,
 };
 use crate::provider::http::is_unencrypted;
 use crate::provider::offline::{Offline, Pace};
@@ -47,15 +47,8 @@ pub struct Target {
     /// The default model first, then others to list.
     pub models: Vec<String>,
     pub num_ctx: Option<u32>,
-    pub whence: Whence,
-}
-
-/// How a service became known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whence {
-    /// A server that was found on this machine.
-    Here,
-    Set,
+    /// Whether it is a server that was found on this machine.
+    pub was_found: bool,
 }
 
 /// What every connection needs.
@@ -109,7 +102,7 @@ impl Service {
                 target.models.push(model);
             }
         }
-        target.whence = Whence::Here;
+        target.was_found = true;
         Some(Self::Http(Box::new(target)))
     }
 
@@ -160,7 +153,7 @@ impl Service {
 
     /// Returns the name of a server on this machine to show to users.
     pub fn server(&self) -> Option<String> {
-        let Target { preset, .. } = self.target().filter(|target| target.whence == Whence::Here)?;
+        let Target { preset, .. } = self.target().filter(|target| target.was_found)?;
         let port = preset.local.map(|server| format!(" (port {})", server.port));
         Some(format!("{}{}", preset.title, port.unwrap_or_default()))
     }
@@ -183,7 +176,7 @@ impl Service {
 
     /// Whether the service requires a key.
     pub fn needs_a_key(&self) -> bool {
-        self.target().is_some_and(|target| target.preset.key_need == KeyNeed::Needed)
+        self.target().is_some_and(|target| target.preset.needs_key)
     }
 
     /// Returns a warning for the user before a key is sent there.
@@ -236,7 +229,7 @@ impl Target {
             headers: set.headers.iter().map(|(name, key)| (name.clone(), key.clone())).collect(),
             models,
             num_ctx: set.num_ctx,
-            whence: Whence::Set,
+            was_found: false,
         })
     }
 
@@ -247,8 +240,7 @@ impl Target {
         }
         // A user's own server may need no key; the public one does.
         let public = self.preset.base_url.is_none_or(|url| url == self.base_url);
-        if self.key.is_none() && self.headers.is_empty() && self.preset.key_need == KeyNeed::Needed && public
-        {
+        if self.key.is_none() && self.headers.is_empty() && self.preset.needs_key && public {
             let env = self.preset.key_envs.first().copied().filter(|_| self.name == self.preset.name);
             return Err(ModelError::NoKey { provider: self.name.clone(), env });
         }
@@ -306,7 +298,7 @@ pub(super) fn nearest_to(name: &str, settings: &Settings) -> Option<String> {
 
 /// Whether the models of this service have slashes in their names.
 pub(super) fn sells_others(name: &str, settings: &Settings) -> bool {
-    base_of(name, settings).is_ok_and(|row| row.model_names == ModelNames::Slashed)
+    base_of(name, settings).is_ok_and(|row| row.is_slashed)
 }
 
 /// Whether this is a model of that service, including the service's name as a prefix.

@@ -12,6 +12,6 @@ pub use self::listing::{ListEndpoint, ListForm, ListedModel, list};
 pub use self::local::{Probe, RunningServer, probe_local};
 pub use self::models::{ModelRow, profile, rows, vendor};
 pub use self::presets::{
-    ANTHROPIC, AZURE_OPENAI, GEMINI, KeyNeed, LLAMACPP, LMSTUDIO, LocalServer, ModelNames, OLLAMA, OPENAI,
-    OPENAI_COMPATIBLE, OPENROUTER, PRESETS, Preset, preset,
+    ANTHROPIC, AZURE_OPENAI, GEMINI, LLAMACPP, LMSTUDIO, LocalServer, OLLAMA, OPENAI, OPENAI_COMPATIBLE,
+    OPENROUTER, PRESETS, Preset, preset,
 };

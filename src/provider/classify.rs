@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::decoder::string;
+use super::decoder::{beginning, string};
 use super::retry_words::asked_wait;
 use super::{ErrorClass, ProviderError, RetryHeaders};
 
@@ -132,7 +132,7 @@ impl ErrorBody {
         let mute =
             facts.status == Some(400) && self.kind.is_none() && code.is_none() && raw.trim().is_empty();
         let class = if mute && status.is_some() { ErrorClass::ContextOverflow } else { class_of(&facts) };
-        let mut error = ProviderError::new(self.named.unwrap_or(class), shortened(message));
+        let mut error = ProviderError::new(self.named.unwrap_or(class), beginning(&message, LONGEST_MESSAGE));
         error.status = status.or(self.status);
         error.code = code.or(self.kind);
         error.request_id = self.request_id;
@@ -181,13 +181,6 @@ fn unsaid(status: Option<u16>) -> String {
     match status {
         Some(status) => format!("the server answered with status {status} and no explanation"),
         None => "the server reported an error without details".to_owned(),
-    }
-}
-
-fn shortened(message: String) -> String {
-    match message.char_indices().nth(LONGEST_MESSAGE) {
-        None => message,
-        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
     }
 }
 

@@ -185,9 +185,10 @@ impl<P: Protocol> Decoder<P> {
         match serde_json::from_str::<Value>(data) {
             Ok(value) => self.protocol.event(value),
             Err(_) if event == Some("error") => Err(error_text(data)),
-            Err(_) => {
-                Err(malformed(format!("the server sent an event that is not valid JSON: {}", quoted(data))))
-            }
+            Err(_) => Err(malformed(format!(
+                "the server sent an event that is not valid JSON: {}",
+                beginning(data, QUOTED)
+            ))),
         }
     }
 
@@ -318,7 +319,7 @@ fn foreign(body: &[u8]) -> ProviderError {
     if text.starts_with('<') {
         return web_page();
     }
-    malformed(format!("the server sent invalid JSON: {}", quoted(text)))
+    malformed(format!("the server sent invalid JSON: {}", beginning(text, QUOTED)))
 }
 
 /// Returns the error for an HTML page in place of a reply. It is not retried: a retry would get the same
@@ -419,10 +420,10 @@ pub fn truncated(message: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorClass::Truncated, message)
 }
 
-fn quoted(text: &str) -> String {
-    let mut start: String = text.chars().take(QUOTED).collect();
-    if start.len() < text.len() {
-        start.push('…');
+/// Returns the first `most` characters of a text, with a mark where more follow.
+pub fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
     }
-    start
 }

@@ -30,7 +30,7 @@ use self::exchange::{Exchange, ExchangePhase, Throughput};
 pub use self::get::get_json;
 pub use self::key::{ApiKey, KeyHeader};
 pub use self::network::Network;
-use self::network::{Tls, Via};
+use self::network::Via;
 use self::secrets::Secrets;
 pub use self::setup_error::SetupError;
 use self::trouble::Destination;
@@ -115,22 +115,18 @@ impl Route {
         }
         let own_headers = own_headers(&endpoint.headers)?;
         let (via, connects) = (endpoint.network.via(&base_url)?, Connects::default());
-        let tls = Tls::to(&base_url, via.as_ref());
-        let client = endpoint.network.client(connect, via.as_ref(), tls, &connects)?;
+        let may_use_tls = base_url.scheme() == "https" || via.is_some();
+        let client = endpoint.network.client(connect, via.as_ref(), may_use_tls, &connects)?;
         let secrets = secrets(endpoint, via.as_ref());
-        let destination = Arc::new(Destination::new(&base_url, via.as_ref(), connect, secrets, connects));
+        let destination = Arc::new(Destination::new(&base_url, via, connect, secrets, connects));
         Ok(Self { base_url, headers, own_headers, client, destination })
     }
 
     /// Returns the URL of a path, and the headers of one request to it.
-    fn towards(
-        &self,
-        path: &str,
-        more: &[(String, String)],
-    ) -> Result<(reqwest::Url, HeaderMap), ProviderError> {
+    fn towards(&self, path: &str, more: &[(&str, &str)]) -> Result<(reqwest::Url, HeaderMap), ProviderError> {
         let mut headers = self.headers.clone();
         for (name, value) in more {
-            let pair = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
+            let pair = HeaderName::try_from(*name).ok().zip(HeaderValue::try_from(*value).ok());
             let (name, value) = pair.ok_or_else(|| {
                 ProviderError::new(
                     ErrorClass::BadRequest,
@@ -150,7 +146,7 @@ impl Route {
 fn own_headers(headers: &[(String, ApiKey)]) -> Result<HeaderMap, SetupError> {
     let mut own = HeaderMap::new();
     for (name, value) in headers {
-        let pair = HeaderName::try_from(name.trim()).ok().zip(value.value());
+        let pair = HeaderName::try_from(name.trim()).ok().zip(value.value(""));
         let (key, value) = pair.ok_or_else(|| SetupError::Header { name: name.clone() })?;
         own.insert(key, value);
     }
@@ -199,12 +195,11 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
             codec: Arc::clone(&self.codec),
             decoder,
             request,
-            provider: self.name.clone(),
             phase: ExchangePhase::Prepared(Box::new(prepared)),
             ready: VecDeque::new(),
             reported: crate::message::Usage::default(),
             idle: self.idle,
-            flow: Throughput::begins(),
+            flow: Throughput::default(),
             destination: Arc::clone(&self.route.destination),
             clock: Arc::clone(&self.clock),
         };
@@ -214,5 +209,5 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
 
 /// Creates a client for servers on this machine, which are reached without a proxy and without TLS.
 pub(super) fn local_client(connect: Duration) -> Result<reqwest::Client, SetupError> {
-    Network::default().client(connect, None, Tls::Never, &Connects::default())
+    Network::default().client(connect, None, false, &Connects::default())
 }

@@ -37,7 +37,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::{ErrorClass, Fallback, ProviderError, Recovery};
-pub use self::profile::{LongInput, Price, Profile, Sampling};
+pub use self::profile::{LongInput, Price, Profile};
 pub use self::tool_list::ToolList;
 use crate::config::ThinkingLevel;
 use crate::message::{Message, Opaque, StopReason, Usage};
@@ -73,11 +73,13 @@ pub struct ModelRequest {
     pub messages: Vec<Arc<Message>>,
     pub tools: ToolList,
     pub tool_choice: ToolChoice,
-    pub parallel_calls: ParallelCalls,
+    /// Whether one reply may hold several tool calls, as it may by default at nearly all providers; if not, the request
+    /// says so where the wire has a field for it.
+    pub parallel_calls: bool,
     /// `None` = the codec's default (Anthropic requires a number, so its codec sends one).
     pub max_output_tokens: Option<u32>,
     pub thinking: ThinkingLevel,
-    /// Sent only where the model accepts it ([`Sampling`]). `None` = the provider's default.
+    /// Sent only where the model accepts it. `None` = the provider's default.
     pub temperature: Option<f32>,
     /// As `temperature`.
     pub top_p: Option<f32>,
@@ -117,7 +119,7 @@ impl ModelRequest {
             messages: messages.into_iter().map(Arc::new).collect(),
             tools: ToolList::default(),
             tool_choice: ToolChoice::Auto,
-            parallel_calls: ParallelCalls::Allowed,
+            parallel_calls: true,
             max_output_tokens: None,
             thinking: ThinkingLevel::Default,
             temperature: None,
@@ -150,16 +152,6 @@ pub enum ToolChoice {
     Required,
     /// Text only: for the last reply that a turn's budget allows.
     None,
-}
-
-/// Whether one reply may hold several tool calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ParallelCalls {
-    /// The provider's default, which is yes at nearly all providers.
-    #[default]
-    Allowed,
-    /// The request asks for one call at a time, where the wire has a field for it.
-    One,
 }
 
 /// One event of a streamed reply.
@@ -279,7 +271,7 @@ pub struct HttpRequest {
     /// Path below the base URL, e.g. `/v1/messages`.
     pub path: String,
     /// Headers in addition to the transport's; the HTTP layer adds the key.
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<(&'static str, &'static str)>,
     pub body: Bytes,
 }
 

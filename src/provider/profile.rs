@@ -19,7 +19,8 @@ pub struct Profile {
     pub max_output: Option<u32>,
     pub price: Option<Price>,
     pub thinking: ThinkingStyle,
-    pub sampling: Sampling,
+    /// Whether the model refuses temperature and top-p.
+    pub refuses_sampling: bool,
     /// Whether the model accepts images; `None` = unknown, so they are sent.
     pub images: Option<bool>,
 }
@@ -33,19 +34,10 @@ impl Profile {
             max_output: self.max_output.or(other.max_output),
             price: self.price.or(other.price),
             thinking: if self.thinking == ThinkingStyle::Unknown { other.thinking } else { self.thinking },
-            sampling: if self.sampling == Sampling::Free { other.sampling } else { self.sampling },
+            refuses_sampling: self.refuses_sampling || other.refuses_sampling,
             images: self.images.or(other.images),
         }
     }
-}
-
-/// Whether a model accepts a temperature.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Sampling {
-    #[default]
-    Free,
-    /// The model refuses temperature and top-p.
-    Fixed,
 }
 
 /// Prices in millionths of a US dollar per million tokens, so `$3.00` is 3 000 000.

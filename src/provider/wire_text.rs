@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{ErrorClass, ModelRequest, ProviderError, Sampling, ToolList, ToolSchema};
+use super::{ErrorClass, ModelRequest, ProviderError, ToolList, ToolSchema};
 use crate::config::ThinkingLevel;
 use crate::message::{
     AssistantMessage, CallId, NoteKind, Opaque, ReturnPart, ReturnStatus, StopKind, ToolCall, ToolReturn,
@@ -27,6 +27,14 @@ const LONGEST_NAME: usize = 64;
 /// Replaces NUL, which some services refuse.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
+}
+
+/// Escapes a text for a part of an address: all bytes except letters, digits and those in `plain`.
+pub fn escaped(text: &str, plain: &[u8]) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || plain.contains(&byte);
+    let escape =
+        |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(escape).collect()
 }
 
 /// The body of a request: its fields, in their order, as JSON without its closing brace.
@@ -68,7 +76,7 @@ impl Body {
 
     /// Sets the sampling settings, where the model takes them.
     pub fn sampling(&mut self, request: &ModelRequest, [temperature, top_p]: [&str; 2]) {
-        if request.profile.sampling == Sampling::Free {
+        if !request.profile.refuses_sampling {
             self.set_some(temperature, request.temperature);
             self.set_some(top_p, request.top_p);
         }

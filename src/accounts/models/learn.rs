@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::{ModelChoice, Models, most_output};
 use crate::accounts::offers;
 use crate::accounts::profiles;
-use crate::agent::driver::ActiveModel;
 use crate::agent::prompt::Steering;
 use crate::provider::Profile;
 
@@ -39,13 +38,9 @@ impl Models {
         });
         self.active.send_modify(|active| {
             if active.name == model && active.provider.name() == provider {
-                *active = Arc::new(ActiveModel {
-                    provider: Arc::clone(&active.provider),
-                    name: model.clone(),
-                    max_output_tokens: most_output(settings, Steering::of(&provider, &model), &profile),
-                    profile,
-                    ..**active
-                });
+                let active = Arc::make_mut(active);
+                active.max_output_tokens = most_output(settings, Steering::of(&provider, &model), &profile);
+                active.profile = profile;
             }
         });
     }

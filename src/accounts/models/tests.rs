@@ -413,13 +413,13 @@ async fn a_found_server_gets_the_key_that_is_set_up() {
     let places = services::places(&models.wiring().settings);
     models.discover_at(places).await;
     let of = |models: &Models| match models.named("lmstudio").unwrap() {
-        Service::Http(target) => (target.base_url.clone(), target.key.is_some(), target.whence),
+        Service::Http(target) => (target.base_url.clone(), target.key.is_some(), target.was_found),
         Service::Offline => panic!("it is no server"),
     };
-    assert_eq!(of(&models), (address.clone(), false, services::Whence::Here));
+    assert_eq!(of(&models), (address.clone(), false, true));
     let offered = models.set_up(entered("lmstudio", None, Consent::NotAsked), None).await;
     assert_eq!(offered.unwrap(), ["qwen"]);
-    assert_eq!(of(&models), (address, true, services::Whence::Set));
+    assert_eq!(of(&models), (address, true, false));
 }
 
 #[tokio::test]

@@ -29,13 +29,10 @@ impl Service {
             Self::Offline => Ok(Arc::new(Offline::new(wiring.pace))),
             Self::Http(target) => match target.plain_endpoint(&wiring.settings) {
                 Some(endpoint) => wire(target, &endpoint, wiring),
-                None => Ok(Arc::new(Later {
-                    inner: Arc::new(Inner {
-                        target: (**target).clone(),
-                        wiring: wiring.clone(),
-                        made: OnceCell::new(),
-                    }),
-                })),
+                None => {
+                    let (target, wiring) = ((**target).clone(), wiring.clone());
+                    Ok(Arc::new(Arc::new(Later { target, wiring, made: OnceCell::new() })))
+                }
             },
         }
     }
@@ -103,16 +100,12 @@ fn wire(target: &Target, endpoint: &Endpoint, wiring: &Wiring) -> Result<Arc<dyn
 
 /// A provider whose key must be obtained first.
 struct Later {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
     target: Target,
     wiring: Wiring,
     made: OnceCell<Arc<dyn Provider>>,
 }
 
-impl Inner {
+impl Later {
     async fn made(&self) -> Result<Arc<dyn Provider>, ProviderError> {
         let Self { target, wiring, made } = self;
         let make = async || {
@@ -125,9 +118,9 @@ impl Inner {
     }
 }
 
-impl Provider for Later {
+impl Provider for Arc<Later> {
     fn name(&self) -> &str {
-        &self.inner.target.name
+        &self.target.name
     }
 
     fn stream(
@@ -135,9 +128,9 @@ impl Provider for Later {
         request: ModelRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let inner = Arc::clone(&self.inner);
+        let later = Self::clone(self);
         let inside = cancel.clone();
-        let replies = stream::once(async move { inner.made().await }).flat_map(move |made| match made {
+        let replies = stream::once(async move { later.made().await }).flat_map(move |made| match made {
             Ok(provider) => provider.stream(request.clone(), inside.clone()),
             Err(error) => stream::once(std::future::ready(Err(error))).boxed(),
         });

@@ -4,9 +4,7 @@
 //! summary and [`CompactionPlan::summarized`] accepts it or not. Without a usable summary the messages are
 //! left out ([`CompactionPlan::trimmed`]). A call is never separated from its return.
 
-use std::sync::Arc;
-
-use super::{BYTES_PER_TOKEN, ledger, quoted, text_bytes};
+use super::{BYTES_PER_TOKEN, ledger, message_tokens, quoted};
 use crate::history::{History, Record, RecordNo};
 use crate::message::Message;
 use crate::stdx::text::grouped;
@@ -52,7 +50,7 @@ impl CompactionPlan {
     #[must_use]
     pub fn of(history: &History, room: Option<u64>, window: Option<u64>) -> Option<Self> {
         let entries = history.entries();
-        let sizes: Vec<u64> = entries.iter().map(|(_, message)| tokens(message)).collect();
+        let sizes: Vec<u64> = entries.iter().map(|(_, message)| message_tokens(message)).collect();
         let whole: u64 = sizes.iter().sum();
         let keep = room.map_or(whole, |room| room.min(whole)) / KEPT_SHARE;
         let kept = cut(history, &sizes, keep)?;
@@ -112,18 +110,11 @@ impl CompactionPlan {
     #[must_use]
     pub fn trimmed(&self) -> Record {
         let count = grouped(self.messages);
-        let mut text =
-            format!("{count} older messages were left out here because they no longer fit the model.");
-        if !self.facts.is_empty() {
-            text.push_str("\n\n");
-            text.push_str(&self.facts);
-        }
-        if let Some(earlier) = &self.earlier {
-            text.push_str("\n\n");
-            text.push_str(SUMMARY);
-            text.push_str(earlier);
-        }
-        Record::Compacted { summary: text, kept_from: self.kept_from, by: None }
+        let told = format!("{count} older messages were left out here because they no longer fit the model.");
+        let facts = Some(self.facts.clone()).filter(|facts| !facts.is_empty());
+        let earlier = self.earlier.as_ref().map(|earlier| format!("{SUMMARY}{earlier}"));
+        let texts: Vec<String> = [Some(told), facts, earlier].into_iter().flatten().collect();
+        Record::Compacted { summary: texts.join("\n\n"), kept_from: self.kept_from, by: None }
     }
 }
 
@@ -155,10 +146,6 @@ fn earlier_summary(message: &Message) -> Option<String> {
 
 fn usize_of(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-fn tokens(message: &Arc<Message>) -> u64 {
-    u64::try_from(text_bytes(message)).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
 /// Returns the index of the first message to keep: the newest messages of about `keep` tokens, from a prompt on if one

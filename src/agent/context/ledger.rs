@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::approval::Approval;
 use crate::history::{History, Known, RecordNo};
-use crate::message::{CallId, Message, ReturnStatus, ToolCall, ToolReturn, images};
+use crate::message::{CallId, Message, Piece, ReturnStatus, ToolCall, ToolReturn, images};
 use crate::stdx::text::{head_tail, one_line_summary};
 
 /// Maximum bytes of one prompt.
@@ -62,15 +62,11 @@ fn calls<'a>(messages: &[&'a Arc<Message>]) -> impl Iterator<Item = (&'a ToolCal
         .flatten()
         .map(|one| (&one.call, one))
         .collect();
-    let calls: Vec<&ToolCall> = messages
-        .iter()
-        .filter_map(|message| match &***message {
-            Message::Assistant(reply) => Some(reply.calls()),
-            Message::User { .. } | Message::ToolReturns { .. } => None,
-        })
-        .flatten()
-        .collect();
-    calls.into_iter().map(move |call| (call, returns.get(&call.id).copied()))
+    let pieces: Vec<Piece<'_>> = messages.iter().flat_map(|message| message.pieces()).collect();
+    pieces.into_iter().filter_map(move |piece| {
+        let Piece::Call(call) = piece else { return None };
+        Some((call, returns.get(&call.id).copied()))
+    })
 }
 
 fn line(call: &ToolCall) -> String {

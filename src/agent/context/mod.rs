@@ -43,11 +43,10 @@ const BYTES_PER_IMAGE: usize = TOKENS_PER_IMAGE * 4;
 /// (`preamble` tokens). What the provider has counted is not estimated, unless it is less than half or more than twice
 /// what the text suggests.
 pub fn estimated_tokens(history: &History, preamble: u64) -> u64 {
-    let size = |message: &Message| u64::try_from(text_bytes(message)).unwrap_or(u64::MAX) / BYTES_PER_TOKEN;
-    let guess = preamble + history.messages().map(size).sum::<u64>();
+    let guess = preamble + history.messages().map(message_tokens).sum::<u64>();
     match history.measured() {
         Some(measured) => {
-            let since: u64 = history.messages().skip(measured.messages).map(size).sum();
+            let since: u64 = history.messages().skip(measured.messages).map(message_tokens).sum();
             (measured.tokens + since).clamp(guess / 2, guess * 2)
         }
         None => guess,
@@ -67,7 +66,15 @@ pub fn first_exchange(history: &History) -> String {
 /// Estimates a whole request's size in tokens in the same way: conversation, system prompt and tools.
 pub fn estimated_request(request: &ModelRequest) -> u64 {
     let said: usize = request.conversation().map(text_bytes).sum();
-    let bytes = said + preamble_bytes(&request.system, &request.tools);
+    tokens(said + preamble_bytes(&request.system, &request.tools))
+}
+
+fn message_tokens(message: &Message) -> u64 {
+    tokens(text_bytes(message))
+}
+
+/// Estimates the tokens of this many bytes.
+fn tokens(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
@@ -93,7 +100,7 @@ pub fn text_tokens(text: &str) -> u64 {
 
 /// Estimates the tokens of what stands before the conversation: the system prompt and the tools.
 pub fn preamble_tokens(system: &str, tools: &[ToolSchema]) -> u64 {
-    u64::try_from(preamble_bytes(system, tools)).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
+    tokens(preamble_bytes(system, tools))
 }
 
 /// Returns the length of a value as compact JSON, in bytes, without writing it anywhere.

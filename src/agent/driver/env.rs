@@ -18,7 +18,7 @@ use crate::config::{SpanContent, ThinkingLevel};
 use crate::history::{Limits, TurnEnd};
 use crate::hook::Hook;
 use crate::memory::Memories;
-use crate::provider::{ParallelCalls, Profile, Provider};
+use crate::provider::{Profile, Provider};
 use crate::sandbox::Isolation;
 use crate::stdx::clock::Clock;
 use crate::tool::Registry;
@@ -108,7 +108,7 @@ pub struct ActiveModel {
     pub name: String,
     pub max_output_tokens: Option<u32>,
     pub thinking: ThinkingLevel,
-    pub parallel_calls: ParallelCalls,
+    pub parallel_calls: bool,
     pub temperature: Option<f32>,
     pub top_p: Option<f32>,
     /// What is known about the model; requests are priced with its price.
@@ -123,7 +123,7 @@ impl ActiveModel {
             name: name.into(),
             max_output_tokens: None,
             thinking: ThinkingLevel::Default,
-            parallel_calls: ParallelCalls::Allowed,
+            parallel_calls: true,
             temperature: None,
             top_p: None,
             profile: Profile::default(),

@@ -8,7 +8,7 @@ use crate::approval::rules::EXAMPLE;
 use crate::cli::table::{WIDTH, columns};
 use crate::command::Commands;
 use crate::config::{INERT, ProjectTrust, SETTINGS};
-use crate::provider::catalog::{KeyNeed, PRESETS};
+use crate::provider::catalog::PRESETS;
 use crate::stdx::text::{one_line_summary, wrap};
 use crate::tool::{Origin, ToolSpec};
 use crate::tui::keys::Keymap;
@@ -95,13 +95,13 @@ fn services() -> String {
             false => format!("; at another address {}", one.elsewhere.title()),
         };
         let address = one.base_url.unwrap_or("the address that you set as `base_url`");
-        let key = match (one.key_envs, one.key_need) {
-            ([], KeyNeed::Needed | KeyNeed::Optional) => "none needed".to_owned(),
-            (envs, KeyNeed::Needed) => match one.keys_url {
+        let key = match (one.key_envs, one.needs_key) {
+            ([], _) => "none needed".to_owned(),
+            (envs, true) => match one.keys_url {
                 Some(url) => format!("{}, made at {url}", envs.join(", ")),
                 None => envs.join(", "),
             },
-            (envs, KeyNeed::Optional) => format!("{}, if it wants one", envs.join(", ")),
+            (envs, false) => format!("{}, if it wants one", envs.join(", ")),
         };
         let model = match (one.default_model, one.local) {
             (Some(model), _) => model,

@@ -70,12 +70,8 @@ impl MessagesProtocol {
 
     fn message_delta(&mut self, event: &Value) {
         let delta = event.get("delta").unwrap_or(&Value::Null);
-        if let Some(reason) = string(delta, "stop_reason") {
-            self.stop.reason = Some(reason);
-        }
-        if let Some(sequence) = string(delta, "stop_sequence") {
-            self.stop.sequence = Some(sequence);
-        }
+        self.stop.reason = string(delta, "stop_reason").or(self.stop.reason.take());
+        self.stop.sequence = string(delta, "stop_sequence").or(self.stop.sequence.take());
         if let Some(details) = delta.get("stop_details") {
             self.stop.explanation = string(details, "explanation").or_else(|| string(details, "category"));
         }

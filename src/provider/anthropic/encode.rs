@@ -13,7 +13,7 @@ use crate::message::{
 };
 use crate::provider::message_list::AlternatingMessages;
 use crate::provider::wire_text::{self, Body, WireIds, clean};
-use crate::provider::{ModelRequest, ParallelCalls, ProviderError, ToolChoice, ToolSchema};
+use crate::provider::{ModelRequest, ProviderError, ToolChoice, ToolSchema};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
@@ -49,14 +49,10 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
 fn tool_choice(request: &ModelRequest) -> Option<Value> {
     match (request.tool_choice, request.parallel_calls) {
         (ToolChoice::None, _) => Some(json!({ "type": "none" })),
-        (ToolChoice::Auto, ParallelCalls::One) => {
-            Some(json!({ "type": "auto", "disable_parallel_tool_use": true }))
-        }
-        (ToolChoice::Auto, ParallelCalls::Allowed) => None,
-        (ToolChoice::Required, ParallelCalls::One) => {
-            Some(json!({ "type": "any", "disable_parallel_tool_use": true }))
-        }
-        (ToolChoice::Required, ParallelCalls::Allowed) => Some(json!({ "type": "any" })),
+        (ToolChoice::Auto, true) => None,
+        (ToolChoice::Auto, false) => Some(json!({ "type": "auto", "disable_parallel_tool_use": true })),
+        (ToolChoice::Required, true) => Some(json!({ "type": "any" })),
+        (ToolChoice::Required, false) => Some(json!({ "type": "any", "disable_parallel_tool_use": true })),
     }
 }
 

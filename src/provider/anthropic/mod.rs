@@ -27,7 +27,7 @@ impl WireCodec for Anthropic {
     type Decoder = Decoder<MessagesProtocol>;
 
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError> {
-        let headers = vec![("anthropic-version".to_owned(), VERSION.to_owned())];
+        let headers = vec![("anthropic-version", VERSION)];
         Ok(HttpRequest { headers, ..HttpRequest::new("/v1/messages", encode::body(request)?) })
     }
 }

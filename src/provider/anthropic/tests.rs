@@ -8,7 +8,7 @@ use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
     StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
 };
-use crate::provider::{ErrorClass, ParallelCalls, Sampling, ToolChoice, ToolSchema};
+use crate::provider::{ErrorClass, ToolChoice, ToolSchema};
 
 fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("claude-x", messages)
@@ -314,27 +314,27 @@ fn sampling_is_sent_only_without_thinking() {
     use ThinkingLevel::{Default, Low, Off};
     use ThinkingStyle::{Budget, Levels};
     let cases = [
-        (Budget, Default, Sampling::Free, true),
-        (Budget, Low, Sampling::Free, false),
-        (Budget, Default, Sampling::Fixed, false),
-        (Levels, Default, Sampling::Free, false),
-        (Levels, Off, Sampling::Free, true),
+        (Budget, Default, false, true),
+        (Budget, Low, false, false),
+        (Budget, Default, true, false),
+        (Levels, Default, false, false),
+        (Levels, Off, false, true),
     ];
-    for (style, level, sampling, expected) in cases {
+    for (style, level, refuses_sampling, expected) in cases {
         let mut asked = request(vec![Message::user("hi")]);
         (asked.temperature, asked.top_p, asked.thinking) = (Some(0.5), Some(0.25), level);
-        (asked.profile.thinking, asked.profile.sampling) = (style, sampling);
+        (asked.profile.thinking, asked.profile.refuses_sampling) = (style, refuses_sampling);
         let body = sent(&asked);
         let found = json!([body["temperature"], body["top_p"]]);
         let wanted = if expected { json!([0.5, 0.25]) } else { json!([null, null]) };
-        assert_eq!(found, wanted, "{style:?} {level:?} {sampling:?}");
+        assert_eq!(found, wanted, "{style:?} {level:?} {refuses_sampling:?}");
     }
 }
 
 #[test]
 fn one_call_at_a_time_can_be_asked_for() {
     let mut asked = request(vec![Message::user("hi")]);
-    asked.parallel_calls = ParallelCalls::One;
+    asked.parallel_calls = false;
     assert_eq!(sent(&asked)["tool_choice"], Value::Null, "without tools there is nothing to choose");
     let schema = json!({ "type": "object" });
     asked.tools = [ToolSchema { name: "a".into(), description: "d".into(), parameters: schema }].into();

@@ -10,8 +10,10 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::config::ThinkingStyle;
+use crate::provider::decoder::malformed;
 use crate::provider::http::{Endpoint, get_json};
-use crate::provider::{ErrorClass, Price, Profile, ProviderError};
+use crate::provider::wire_text::escaped;
+use crate::provider::{Price, Profile, ProviderError};
 
 /// The most pages that are requested.
 const MOST_PAGES: usize = 20;
@@ -93,19 +95,12 @@ async fn get(place: &ListEndpoint, path: &str, until: Instant) -> Result<Value, 
 
 fn page_path(place: &ListEndpoint, next: Option<&str>) -> String {
     let path = &place.path;
-    let more = |key: &str| next.map(|next| format!("&{key}={}", encoded(next))).unwrap_or_default();
+    let more = |key: &str| next.map(|next| format!("&{key}={}", escaped(next, b"-._~"))).unwrap_or_default();
     match place.form {
         ListForm::Anthropic => format!("{path}?limit=1000{}", more("after_id")),
         ListForm::Gemini => format!("{path}?pageSize=1000{}", more("pageToken")),
         ListForm::OpenAi | ListForm::Ollama | ListForm::LmStudio => path.clone(),
     }
-}
-
-/// Escapes a text for a query: all bytes except letters, digits and `-._~`.
-fn encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let escape = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    text.bytes().map(escape).collect()
 }
 
 /// Returns the models of one page, and the token for requesting the next page.
@@ -117,8 +112,7 @@ fn read(form: ListForm, page: &Value) -> Result<(Vec<ListedModel>, Option<String
         ListForm::Anthropic | ListForm::LmStudio => page.get("data"),
     };
     let Some(items) = items.and_then(Value::as_array) else {
-        let message = "the response is not a list of models: the address is not that of this API";
-        return Err(ProviderError::new(ErrorClass::Malformed, message));
+        return Err(malformed("the response is not a list of models: the address is not that of this API"));
     };
     let item = match form {
         ListForm::OpenAi => open_ai,

@@ -28,9 +28,7 @@ impl Probe {
         let known = PRESETS.iter().filter_map(|preset| Some((preset, preset.local?.port)));
         known.map(|(preset, port)| Self { preset, url: format!("http://127.0.0.1:{port}") }).collect()
     }
-}
 
-impl Probe {
     /// Returns the probe of a server at an address from the settings, with or without the version at its end.
     pub fn at(preset: &'static Preset, address: &str) -> Self {
         let address = address.trim();
@@ -80,28 +78,21 @@ async fn ask(client: &reqwest::Client, probe: Probe) -> Option<RunningServer> {
 
 /// Returns the chat models, if the answer has this server's form and lists any.
 fn models(form: LocalForm, answer: &Value) -> Option<Vec<String>> {
-    let text = |item: &'_ Value, key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
-    let list = |key: &str| answer.get(key).and_then(Value::as_array);
-    let models: Option<Vec<Option<String>>> = match form {
-        LocalForm::Ollama => list("models")?
-            .iter()
-            .map(|item| {
-                let own = item.get("digest").is_some() || item.get("details").is_some();
-                own.then(|| text(item, "name"))
-            })
-            .collect(),
-        LocalForm::LmStudio => list("data")?
-            .iter()
-            .map(|item| {
-                let kind = text(item, "type")?;
-                Some(if kind == "embeddings" { None } else { text(item, "id") })
-            })
-            .collect(),
-        LocalForm::LlamaCpp => list("data")?
-            .iter()
-            .map(|item| (text(item, "owned_by")? == "llamacpp").then(|| text(item, "id")))
-            .collect(),
+    let list = match form {
+        LocalForm::Ollama => "models",
+        LocalForm::LmStudio | LocalForm::LlamaCpp => "data",
     };
+    let text = |item: &'_ Value, key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
+    let named = |item: &Value| match form {
+        LocalForm::Ollama => item.get("digest").or(item.get("details")).map(|_| text(item, "name")),
+        LocalForm::LmStudio => {
+            let kind = text(item, "type")?;
+            Some(text(item, "id").filter(|_| kind != "embeddings"))
+        }
+        LocalForm::LlamaCpp => (text(item, "owned_by")? == "llamacpp").then(|| text(item, "id")),
+    };
+    let items = answer.get(list).and_then(Value::as_array)?;
+    let models: Option<Vec<Option<String>>> = items.iter().map(named).collect();
     let models: Vec<String> = models?.into_iter().flatten().filter(|model| !model.is_empty()).collect();
     (!models.is_empty()).then_some(models)
 }

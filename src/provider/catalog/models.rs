@@ -19,7 +19,7 @@ mod others;
 
 use crate::config::ThinkingStyle;
 use crate::provider::profile::LongInput;
-use crate::provider::{Price, Profile, Sampling};
+use crate::provider::{Price, Profile};
 
 /// One model, or several versions of it that differ only in their dates.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,28 +34,21 @@ struct ModelTable {
     /// The service's name in the settings.
     service: &'static str,
     rows: &'static [ModelRow],
-    models: ModelOrigin,
-}
-
-/// Where a service's models come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ModelOrigin {
-    /// From its own vendor: their properties, except the price, apply elsewhere too.
-    Own,
-    /// Models of other vendors, with its own limits: the rows apply only here.
-    Hosted,
+    /// Whether the models are its own: then their properties, except the price, apply elsewhere too. The rows of a host of
+    /// other vendors' models state its own limits.
+    is_vendor: bool,
 }
 
 const TABLES: &[ModelTable] = &[
-    ModelTable { service: "anthropic", rows: anthropic::ROWS, models: ModelOrigin::Own },
-    ModelTable { service: "openai", rows: openai::ROWS, models: ModelOrigin::Own },
-    ModelTable { service: "gemini", rows: google::ROWS, models: ModelOrigin::Own },
-    ModelTable { service: "xai", rows: others::XAI, models: ModelOrigin::Own },
-    ModelTable { service: "deepseek", rows: others::DEEPSEEK, models: ModelOrigin::Own },
-    ModelTable { service: "mistral", rows: others::MISTRAL, models: ModelOrigin::Own },
-    ModelTable { service: "", rows: others::OPEN, models: ModelOrigin::Own },
-    ModelTable { service: "groq", rows: others::GROQ, models: ModelOrigin::Hosted },
-    ModelTable { service: "cerebras", rows: others::CEREBRAS, models: ModelOrigin::Hosted },
+    ModelTable { service: "anthropic", rows: anthropic::ROWS, is_vendor: true },
+    ModelTable { service: "openai", rows: openai::ROWS, is_vendor: true },
+    ModelTable { service: "gemini", rows: google::ROWS, is_vendor: true },
+    ModelTable { service: "xai", rows: others::XAI, is_vendor: true },
+    ModelTable { service: "deepseek", rows: others::DEEPSEEK, is_vendor: true },
+    ModelTable { service: "mistral", rows: others::MISTRAL, is_vendor: true },
+    ModelTable { service: "", rows: others::OPEN, is_vendor: true },
+    ModelTable { service: "groq", rows: others::GROQ, is_vendor: false },
+    ModelTable { service: "cerebras", rows: others::CEREBRAS, is_vendor: false },
 ];
 
 /// Returns the known properties of a model at a service. `told` is what the service's own list states: it
@@ -74,13 +67,13 @@ pub fn profile(service: &str, model: &str, told: Profile) -> Profile {
 #[must_use]
 pub fn vendor(model: &str) -> Option<&'static str> {
     let name = bare(model);
-    let own = TABLES.iter().filter(|table| table.models == ModelOrigin::Own && !table.service.is_empty());
+    let own = TABLES.iter().filter(|table| table.is_vendor && !table.service.is_empty());
     own.into_iter().find(|table| table.rows.iter().any(|row| row.is(&name))).map(|table| table.service)
 }
 
 /// Returns the properties of a model that apply at every service.
 fn elsewhere(name: &str) -> Profile {
-    let general = TABLES.iter().filter(|table| table.models == ModelOrigin::Own).flat_map(|table| table.rows);
+    let general = TABLES.iter().filter(|table| table.is_vendor).flat_map(|table| table.rows);
     let found = general.filter(|row| row.is(name)).max_by_key(|row| row.name.len());
     found.map_or_else(Profile::default, |row| Profile { price: None, ..row.profile })
 }
@@ -124,7 +117,7 @@ impl ModelRow {
             max_output: None,
             price: None,
             thinking: ThinkingStyle::Unknown,
-            sampling: Sampling::Free,
+            refuses_sampling: false,
             images: None,
         };
         Self { name, profile }
@@ -146,7 +139,7 @@ impl ModelRow {
     }
 
     const fn fixed(mut self) -> Self {
-        self.profile.sampling = Sampling::Fixed;
+        self.profile.refuses_sampling = true;
         self
     }
 

@@ -28,11 +28,13 @@ pub struct Preset {
     /// The environment variables for the key; messages name the first.
     pub key_envs: &'static [&'static str],
     pub key_header: KeyHeader,
-    pub key_need: KeyNeed,
+    /// Whether it works with a key only.
+    pub needs_key: bool,
     /// The page where the service's keys are made.
     pub keys_url: Option<&'static str>,
     pub default_model: Option<&'static str>,
-    pub model_names: ModelNames,
+    /// Whether its model names have the vendor's name before a slash: `openai/gpt-oss-120b`.
+    pub is_slashed: bool,
     /// A path below the base URL for a cheap GET that checks a key, where the model list needs no key.
     pub check: Option<&'static str>,
     /// How to find it on this machine, if it is a local server.
@@ -58,21 +60,6 @@ pub(super) enum LocalForm {
     LmStudio,
     /// `{"data": [{"id", "owned_by": "llamacpp"}]}`
     LlamaCpp,
-}
-
-/// Whether a service works without a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyNeed {
-    Needed,
-    Optional,
-}
-
-/// The form of a service's model names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelNames {
-    Plain,
-    /// With the vendor's name before a slash: `openai/gpt-oss-120b`.
-    Slashed,
 }
 
 impl Codec {
@@ -108,10 +95,10 @@ const fn hosted(
         path: "",
         key_envs,
         key_header: KeyHeader::Bearer,
-        key_need: KeyNeed::Needed,
+        needs_key: true,
         keys_url: None,
         default_model: None,
-        model_names: ModelNames::Plain,
+        is_slashed: false,
         check: None,
         local: None,
     }
@@ -125,8 +112,8 @@ const fn own(
     key_envs: &'static [&'static str],
 ) -> Preset {
     Preset {
-        key_need: KeyNeed::Optional,
-        model_names: ModelNames::Slashed,
+        needs_key: false,
+        is_slashed: true,
         path: "/v1",
         ..hosted(name, title, base_url, key_envs, Quirks::COMPATIBLE)
     }
@@ -167,7 +154,7 @@ impl Preset {
 
     /// Marks a service that serves the models of other vendors.
     const fn slashed(mut self) -> Self {
-        self.model_names = ModelNames::Slashed;
+        self.is_slashed = true;
         self
     }
 }
@@ -328,8 +315,8 @@ mod tests {
             let secure = one.base_url.is_none_or(|url| url.starts_with("https://"));
             assert!(local || secure, "{}", one.name);
             assert!(one.check.is_none_or(|path| path.starts_with('/')), "{}", one.name);
-            assert_eq!(local, one.key_need == KeyNeed::Optional && one.base_url.is_some(), "{}", one.name);
-            let hosted = !local && one.key_need == KeyNeed::Needed;
+            assert_eq!(local, !one.needs_key && one.base_url.is_some(), "{}", one.name);
+            let hosted = !local && one.needs_key;
             assert_eq!(hosted, one.keys_url.is_some_and(|url| url.starts_with("https://")), "{}", one.name);
             if let Some(server) = one.local {
                 assert!(one.base_url.is_some_and(|url| url.contains(&format!(":{}", server.port))));

@@ -50,17 +50,13 @@ impl GenerateProtocol {
             for part in parts.and_then(Value::as_array).into_iter().flatten() {
                 self.part(part)?;
             }
-            if let Some(ending) = Ending::of_candidate(candidate) {
-                self.ending = Some(ending);
-            }
+            self.ending = Ending::of_candidate(candidate).or(self.ending.take());
         }
         // A blocked prompt has no candidate; feedback together with a candidate does not end the reply.
         if candidate.is_none() && blocked.is_some() {
             self.ending = blocked;
         }
-        if let Some(usage) = told.and_then(ending::usage) {
-            self.usage = Some(usage);
-        }
+        self.usage = told.and_then(ending::usage).or(self.usage);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Pure: requests to bytes, bytes to stream events, both from events (`alt=sse`) and from one array. Thought
 //! signatures stay with the part that they came with, and are sent back unchanged to the same model only. The
-//! wire has no field for "one call at a time", so it cannot express `ParallelCalls::One`. Called by
+//! wire has no field for "one call at a time", so it ignores `parallel_calls`. Called by
 //! `provider/http`, by the loopback server and by tests.
 
 mod decode;

@@ -1,6 +1,6 @@
 //! Builds the request path: this wire names the model in it.
 
-use std::fmt::Write as _;
+use crate::provider::wire_text::escaped;
 
 /// Returns the path for a streamed reply of `model`: `x`, `models/x`, `tunedModels/x` or, behind a gateway,
 /// `team/x`.
@@ -11,19 +11,7 @@ pub fn of(model: &str) -> String {
         Some(("tunedModels", name)) => ("tunedModels", name),
         Some(_) | None => ("models", model),
     };
-    format!("/v1beta/{collection}/{}:streamGenerateContent?alt=sse", encoded(name))
-}
-
-/// Escapes a name for a path. Slashes stay, because gateways use them as separators.
-fn encoded(name: &str) -> String {
-    let mut path = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~@/".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            // Writing to a `String` cannot fail.
-            let _ = write!(path, "%{byte:02X}");
-        }
-    }
-    path
+    // Slashes stay, because gateways use them as separators.
+    let name = escaped(name, b"-._~@/");
+    format!("/v1beta/{collection}/{name}:streamGenerateContent?alt=sse")
 }

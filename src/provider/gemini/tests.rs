@@ -8,7 +8,7 @@ use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
     StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
 };
-use crate::provider::{ErrorClass, Sampling, StartKind, StreamDecoder, StreamEvent, ToolChoice, ToolSchema};
+use crate::provider::{ErrorClass, StartKind, StreamDecoder, StreamEvent, ToolChoice, ToolSchema};
 
 const OLD: &str = "gemini-2.5-flash";
 const NEW: &str = "gemini-3-pro-preview";
@@ -279,7 +279,7 @@ fn settings_are_sent_where_the_model_takes_them() {
     );
     assert_eq!(body["toolConfig"], json!({ "functionCallingConfig": { "mode": "AUTO" } }));
     asked.tool_choice = ToolChoice::None;
-    asked.profile.sampling = Sampling::Fixed;
+    asked.profile.refuses_sampling = true;
     let body = sent(&asked);
     assert_eq!(body["toolConfig"], json!({ "functionCallingConfig": { "mode": "NONE" } }));
     assert_eq!(body["generationConfig"], json!({ "maxOutputTokens": 100 }));

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::{self, Stream};
-use reqwest::header::HeaderMap;
 use reqwest::{RequestBuilder, Response};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -36,8 +35,6 @@ pub(super) struct Exchange<W: WireCodec> {
     pub codec: Arc<W>,
     pub decoder: W::Decoder,
     pub request: ModelRequest,
-    /// The provider's name, to which opaque data is bound.
-    pub provider: String,
     pub phase: ExchangePhase,
     /// Decoded events that are not emitted yet.
     pub ready: VecDeque<StreamEvent>,
@@ -61,6 +58,7 @@ pub(super) enum ExchangePhase {
 }
 
 /// The number of event bytes received in the current window.
+#[derive(Default)]
 pub(super) struct Throughput {
     /// `None` until the first bytes: the time before them is limited by the idle timeout.
     since: Option<Instant>,
@@ -68,10 +66,6 @@ pub(super) struct Throughput {
 }
 
 impl Throughput {
-    pub fn begins() -> Self {
-        Self { since: None, bytes: 0 }
-    }
-
     /// Adds bytes of events; errs where a window ended with too few.
     fn note(&mut self, bytes: usize) -> Result<(), ProviderError> {
         self.bytes += bytes;
@@ -117,7 +111,7 @@ impl<W: WireCodec> Exchange<W> {
                 ExchangePhase::Streaming(body) => self.phase = self.read(body).await,
                 ExchangePhase::Failed(error) => {
                     let error = self.destination.secrets.hide_in_error(error);
-                    tracing::debug!(provider = %self.provider, class = ?error.class, "a request failed");
+                    tracing::debug!(provider = %self.request.provider, class = ?error.class, "a request failed");
                     return Some(Err(error));
                 }
                 ExchangePhase::Ending(rest) => {
@@ -218,7 +212,7 @@ impl<W: WireCodec> Exchange<W> {
         next: ExchangePhase,
     ) -> ExchangePhase {
         let over = ends(&events);
-        bind(&mut events, &self.provider);
+        bind(&mut events, &self.request.provider);
         self.notice(&mut events);
         self.ready.extend(events);
         if !over {
@@ -252,27 +246,23 @@ impl<W: WireCodec> Exchange<W> {
         if let Some(error) = self.destination.in_the_way(status) {
             return error;
         }
-        let headers = retry_headers(response.headers(), self.clock.as_ref());
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let headers = RetryHeaders::read(self.clock.now(), header);
         // An unreadable body explains nothing; the status still classifies the failure.
-        let body = self.body(response, LONGEST_EXPLANATION).await.unwrap_or_default();
+        let body = self.explanation(response).await.unwrap_or_default();
         self.codec.classify(status, &headers, &self.destination.secrets.hide_in(body))
     }
 
-    /// Reads the body up to `limit` bytes; the rest is not read.
-    async fn body(&mut self, mut response: Response, limit: usize) -> Result<Vec<u8>, ProviderError> {
+    /// Reads the body up to a limit; the rest is not read. `None` if it breaks off.
+    async fn explanation(&mut self, mut response: Response) -> Option<Vec<u8>> {
         let mut body = Vec::new();
-        while body.len() < limit {
-            match tokio::time::timeout(self.idle, response.chunk()).await {
-                Ok(Ok(Some(bytes))) => {
-                    let room = (limit - body.len()).min(bytes.len());
-                    body.extend_from_slice(bytes.get(..room).unwrap_or_default());
-                }
-                Ok(Ok(None)) => break,
-                Ok(Err(error)) => return Err(trouble::broken(&error)),
-                Err(_) => return Err(self.silent()),
-            }
+        while body.len() < LONGEST_EXPLANATION
+            && let Some(bytes) = tokio::time::timeout(self.idle, response.chunk()).await.ok()?.ok()?
+        {
+            body.extend_from_slice(&bytes);
         }
-        Ok(body)
+        body.truncate(LONGEST_EXPLANATION);
+        Some(body)
     }
 
     fn silent(&self) -> ProviderError {
@@ -292,8 +282,4 @@ fn bind(events: &mut [StreamEvent], provider: &str) {
             provider.clone_into(&mut opaque.provider);
         }
     }
-}
-
-fn retry_headers(headers: &HeaderMap, clock: &dyn Clock) -> RetryHeaders {
-    RetryHeaders::read(clock.now(), |name| headers.get(name).and_then(|value| value.to_str().ok()))
 }

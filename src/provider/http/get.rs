@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::trouble::{broken, redirected};
 use super::{Endpoint, Route};
 use crate::provider::classify::{classify_reply, classify_value};
-use crate::provider::decoder::web_page;
+use crate::provider::decoder::{malformed, web_page};
 use crate::provider::{ErrorClass, ProviderError, RetryHeaders};
 
 /// The longest answer that is read, in bytes: ten times the longest known list.
@@ -31,12 +31,10 @@ pub async fn get_json(
     let connect = endpoint.timeouts.connect.min(patience);
     let mut route = Route::to(endpoint, connect).map_err(|error| unusable(error.to_string()))?;
     route.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-    let more: Vec<(String, String)> =
-        headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let (url, headers) = route.towards(path, &more)?;
+    let (url, headers) = route.towards(path, headers)?;
     let request = route.client.get(url).headers(headers);
     let answered = match tokio::time::timeout(patience, answer(&route, request)).await {
-        Ok(answered) => answered.and_then(|(status, body)| understood(status, &body)),
+        Ok(answered) => answered,
         Err(_) => {
             // Part of a shared time limit may be spent already: report the time that this request had.
             let seconds = (patience.as_secs_f64() * 100.0).round() / 100.0;
@@ -46,8 +44,8 @@ pub async fn get_json(
     answered.map_err(|error| route.destination.secrets.hide_in_error(error))
 }
 
-/// Returns the status and the body of an answer; errs on a redirect.
-async fn answer(route: &Route, request: reqwest::RequestBuilder) -> Result<(u16, Vec<u8>), ProviderError> {
+/// Sends a request and returns the JSON of its answer; errs on a redirect.
+async fn answer(route: &Route, request: reqwest::RequestBuilder) -> Result<Value, ProviderError> {
     let mut response = request.send().await.map_err(|error| route.destination.unreached(error))?;
     let status = response.status();
     if status.is_redirection() {
@@ -61,29 +59,17 @@ async fn answer(route: &Route, request: reqwest::RequestBuilder) -> Result<(u16,
         body.extend_from_slice(&bytes);
         if body.len() > LONGEST_ANSWER {
             let most = LONGEST_ANSWER / 1024 / 1024;
-            return Err(ProviderError::new(
-                ErrorClass::Malformed,
-                format!("the answer is longer than {most} MB"),
-            ));
+            return Err(malformed(format!("the answer is longer than {most} MB")));
         }
     }
-    Ok((status.as_u16(), body))
-}
-
-fn understood(status: u16, body: &[u8]) -> Result<Value, ProviderError> {
-    if (200..300).contains(&status) {
-        return read(body);
+    if !status.is_success() {
+        return Err(classify_reply(status.as_u16(), &RetryHeaders::default(), &body));
     }
-    Err(classify_reply(status, &RetryHeaders::default(), body))
-}
-
-fn read(body: &[u8]) -> Result<Value, ProviderError> {
-    let malformed = |message: &str| Err(ProviderError::new(ErrorClass::Malformed, message));
-    match serde_json::from_slice::<Value>(body) {
+    match serde_json::from_slice::<Value>(&body) {
         Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => Err(classify_value(&value)),
         Ok(value) => Ok(value),
         Err(_) if body.trim_ascii_start().first() == Some(&b'<') => Err(web_page()),
-        Err(_) => malformed("the response is not JSON: the address is not that of an API"),
+        Err(_) => Err(malformed("the response is not JSON: the address is not that of an API")),
     }
 }
 

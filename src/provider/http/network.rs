@@ -30,21 +30,6 @@ pub struct Network {
     pub ca_file: Option<PathBuf>,
 }
 
-/// Whether connections may use TLS: loading the system's certificates takes longer than a whole turn on
-/// loopback.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tls {
-    Never,
-    Possible,
-}
-
-impl Tls {
-    /// Returns whether an address, or the proxy on the way to it, may need TLS.
-    pub fn to(url: &Url, via: Option<&Via>) -> Self {
-        if url.scheme() == "http" && via.is_none() { Self::Never } else { Self::Possible }
-    }
-}
-
 /// The proxy through which a server is reached.
 pub(super) struct Via {
     intercept: Intercept,
@@ -115,12 +100,13 @@ impl Network {
         builder.build().map_err(|error| SetupError::Client { reason: deepest(&error) })
     }
 
-    /// Creates a client for one address. It follows no redirect: the key must not be sent to another host.
+    /// Creates a client for one address. It follows no redirect: the key must not be sent to another host. Without TLS
+    /// it loads no certificates, because loading the system's takes longer than a whole turn on loopback.
     pub(super) fn client(
         &self,
         connect: Duration,
         via: Option<&Via>,
-        tls: Tls,
+        may_use_tls: bool,
         connects: &Connects,
     ) -> Result<reqwest::Client, SetupError> {
         let mut builder = builder(connect).connector_layer(connects.clone());
@@ -128,10 +114,10 @@ impl Network {
             builder = builder.proxy(proxy(&via.intercept)?);
         }
         let own = self.ca_file.as_deref().map(certificates).transpose()?;
-        builder = match (tls, own) {
-            (Tls::Never, _) => builder.tls_certs_only([]),
-            (Tls::Possible, Some(own)) => builder.tls_certs_merge(own),
-            (Tls::Possible, None) => builder,
+        builder = match own {
+            _ if !may_use_tls => builder.tls_certs_only([]),
+            Some(own) => builder.tls_certs_merge(own),
+            None => builder,
         };
         builder.build().map_err(|error| SetupError::Client { reason: deepest(&error) })
     }
@@ -239,7 +225,7 @@ mod tests {
                 std::fs::write(&path, contents).unwrap();
             }
             let network = Network { proxy: None, ca_file: Some(path.clone()) };
-            let made = network.client(Duration::from_secs(1), None, Tls::Possible, &Connects::default());
+            let made = network.client(Duration::from_secs(1), None, true, &Connects::default());
             made.err().map(|error| error.to_string()).unwrap_or_default()
         };
         for (contents, words) in [

@@ -1,5 +1,7 @@
 //! Why a connection cannot be prepared.
 
+use std::error::Error;
+use std::io;
 use std::path::PathBuf;
 
 /// Why no provider can be created from the configuration.
@@ -19,11 +21,19 @@ pub enum SetupError {
     Client { reason: String },
 }
 
+/// Returns an error and the chain of its causes; I/O errors keep theirs inside.
+pub(super) fn causes<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| {
+        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(within) => Some(within),
+            None => error.source(),
+        }
+    })
+}
+
 /// Returns the innermost cause of an error: the outer ones only report that something failed.
-pub(super) fn deepest(error: &dyn std::error::Error) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
+pub(super) fn deepest(error: &(dyn Error + 'static)) -> String {
+    causes(error).last().unwrap_or(error).to_string()
 }

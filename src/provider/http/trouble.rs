@@ -15,7 +15,7 @@ use super::address;
 use super::connects::Connects;
 use super::network::Via;
 use super::secrets::Secrets;
-use super::setup_error::deepest;
+use super::setup_error::{causes, deepest};
 use crate::provider::decoder::web_page;
 use crate::provider::{ErrorClass, ProviderError};
 use crate::stdx::secrecy::shown_address;
@@ -35,33 +35,25 @@ pub(super) struct Destination {
     shown: String,
     /// The port, where the server is on this machine.
     local_port: Option<u16>,
-    proxy: Option<ProxyFacts>,
+    proxy: Option<Via>,
+    /// Whether requests go through a tunnel that a proxy opens.
+    tunnels: bool,
     connect: Duration,
     pub secrets: Secrets,
     pub connects: Connects,
 }
 
-struct ProxyFacts {
-    shown: String,
-    has_credentials: bool,
-    tunnels: bool,
-}
-
 impl Destination {
     pub fn new(
         base: &Url,
-        via: Option<&Via>,
+        proxy: Option<Via>,
         connect: Duration,
         secrets: Secrets,
         connects: Connects,
     ) -> Self {
         let local_port = address::is_loopback(base).then(|| base.port_or_known_default()).flatten();
-        let proxy = via.map(|via| ProxyFacts {
-            shown: via.shown.clone(),
-            has_credentials: via.has_credentials(),
-            tunnels: base.scheme() == "https",
-        });
-        Self { shown: address::host_and_port(base), local_port, proxy, connect, secrets, connects }
+        let (shown, tunnels) = (address::host_and_port(base), base.scheme() == "https");
+        Self { shown, local_port, proxy, tunnels, connect, secrets, connects }
     }
 
     /// Describes why a request did not get through.
@@ -83,7 +75,7 @@ impl Destination {
         }
         let reason = self.reason(&error);
         match &self.proxy {
-            Some(proxy) if (!proxy.tunnels || says(&error, "tunnel error: failed to create")) => {
+            Some(proxy) if (!self.tunnels || says(&error, "tunnel error: failed to create")) => {
                 let mut error = ProviderError::new(
                     ErrorClass::Proxy,
                     format!("could not reach the proxy {}: {reason}", proxy.shown),
@@ -144,7 +136,7 @@ impl Destination {
 
     fn wants_credentials(&self) -> ProviderError {
         let message = match &self.proxy {
-            Some(proxy) if proxy.has_credentials => {
+            Some(proxy) if proxy.has_credentials() => {
                 format!("the proxy {} rejected the user name and password", proxy.shown)
             }
             Some(proxy) => format!("the proxy {} requires a user name and password", proxy.shown),
@@ -253,30 +245,12 @@ pub(super) fn redirected(response: &Response) -> ProviderError {
     error
 }
 
-/// Returns the first error of this type in the chain of causes; I/O errors keep theirs inside.
+/// Returns the first error of this type in the chain of causes.
 fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(found) = error.downcast_ref::<E>() {
-            return Some(found);
-        }
-        let within = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        next = match within {
-            Some(within) => Some(within),
-            None => error.source(),
-        };
-    }
-    None
+    causes(error).find_map(|error| error.downcast_ref())
 }
 
 /// Whether the message of an error in the chain of causes contains `words`.
 fn says(error: &(dyn Error + 'static), words: &str) -> bool {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if error.to_string().contains(words) {
-            return true;
-        }
-        next = error.source();
-    }
-    false
+    causes(error).any(|error| error.to_string().contains(words))
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::message::{ReturnStatus, ToolCall, ToolReturn};
+use crate::provider::decoder::beginning;
 
 /// How much of an output is repeated, in lines.
 const SHOWN_LINES: usize = 16;
@@ -60,14 +61,8 @@ fn done(call: &ToolCall, what: &str, text: &str) -> String {
 
 /// Text in a fence that nothing within can close; long text is cut, and says so.
 pub fn fenced(text: &str) -> String {
-    let lines: Vec<String> = text
-        .lines()
-        .take(SHOWN_LINES)
-        .map(|line| match line.char_indices().nth(SHOWN_WIDTH) {
-            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-            None => line.to_owned(),
-        })
-        .collect();
+    let lines: Vec<String> =
+        text.lines().take(SHOWN_LINES).map(|line| beginning(line, SHOWN_WIDTH)).collect();
     let fence = "`".repeat(longest_run(&lines).max(2) + 1);
     let left = text.lines().count().saturating_sub(SHOWN_LINES);
     let rest = if left > 0 { format!("… and {left} more.\n") } else { String::new() };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::script::{Script, Step, script};
+use super::script::{Script, script};
 use super::{outcome, words};
 use crate::message::{AssistantMessage, Message, ReturnStatus, ToolReturn, UserPart};
 use crate::provider::{ModelRequest, ToolChoice};
@@ -20,7 +20,12 @@ pub struct Reply {
 impl Reply {
     /// A reply of words only.
     pub fn said(text: &str) -> Self {
-        Self { before: 0, thought: "", text: text.to_owned(), calls: Vec::new() }
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+
+    /// A reply with one call.
+    pub fn call(thought: &'static str, text: &str, tool: &'static str, args: Value) -> Self {
+        Self { thought, calls: vec![(tool, args)], ..Self::said(text) }
     }
 
     /// Returns the next reply to a conversation.
@@ -102,11 +107,9 @@ impl<'a> OfflineTurn<'a> {
             if self.asked.is_empty() && !self.notes.is_empty() {
                 let notes: Vec<String> = self.notes.iter().map(|note| outcome::fenced(note)).collect();
                 let notes = notes.join("\n");
-                let text = format!("`co` noted for me:\n\n{notes}\nI do not understand it.\n");
-                return Reply { text, ..Reply::default() };
+                return Reply::said(&format!("`co` noted for me:\n\n{notes}\nI do not understand it.\n"));
             }
-            let Step { thought, words, calls } = step.unwrap_or_default();
-            return Reply { thought, text: words.concat(), calls, before: 0 };
+            return step.unwrap_or_default();
         };
         let told = returns.iter().filter_map(|returned| {
             let call = reply.calls().find(|call| call.id == returned.call)?;
@@ -114,10 +117,7 @@ impl<'a> OfflineTurn<'a> {
         });
         let told = told.collect::<Vec<_>>().join("\n");
         let succeeded = returns.iter().all(|returned| returned.status == ReturnStatus::Ok);
-        let Step { thought, words, calls } = match step {
-            Some(step) if succeeded => step,
-            Some(_) | None => Step { words: end, ..Step::default() },
-        };
-        Reply { thought, text: format!("{told}{}", words.concat()), calls, before: 0 }
+        let next = step.filter(|_| succeeded).unwrap_or_else(|| Reply::said(&end));
+        Reply { text: format!("{told}{}", next.text), ..next }
     }
 }

@@ -2,22 +2,15 @@
 
 use serde_json::{Value, json};
 
+use super::reply::Reply;
 use super::words;
 
 /// One turn: a reply for each step, and the last words.
 pub struct Script {
     /// Each step is one reply; the next one follows if all calls of the one before succeeded.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Reply>,
     /// What the reply after the last calls ends with.
-    pub end: Vec<&'static str>,
-}
-
-/// One scripted reply.
-#[derive(Default)]
-pub struct Step {
-    pub thought: &'static str,
-    pub words: Vec<&'static str>,
-    pub calls: Vec<(&'static str, Value)>,
+    pub end: String,
 }
 
 type ScriptRow = (&'static str, fn(&[&str]) -> Script);
@@ -59,8 +52,8 @@ pub fn script(request: &str) -> Script {
     let known = |(pattern, make): &ScriptRow| Some(make(&filled(pattern, request)?));
     REQUESTS.iter().find_map(known).unwrap_or_else(|| {
         let thought = "I know no request that begins like this, and I will not guess.";
-        let words = vec![words::NOT_UNDERSTOOD, words::WHAT_I_CAN_DO, "\n", words::HOW_TO_CONNECT];
-        Script::of([Step { thought, words, calls: Vec::new() }])
+        let words = [words::NOT_UNDERSTOOD, words::WHAT_I_CAN_DO, "\n", words::HOW_TO_CONNECT];
+        Script::of([Reply { thought, ..Reply::said(&words.concat()) }])
     })
 }
 
@@ -88,24 +81,18 @@ fn unquoted<'a>(text: &'a str, kind: &str) -> Option<&'a str> {
 }
 
 impl Script {
-    fn of(steps: impl Into<Vec<Step>>) -> Self {
-        Self { steps: steps.into(), end: Vec::new() }
+    fn of(steps: impl Into<Vec<Reply>>) -> Self {
+        Self { steps: steps.into(), end: String::new() }
     }
 
     /// Words and nothing else.
-    fn said(words: &[&'static str]) -> Self {
-        Self::of([Step { words: words.to_vec(), ..Step::default() }])
+    fn said(words: &[&str]) -> Self {
+        Self::of([Reply::said(&words.concat())])
     }
 
     /// One call, with words before it.
-    fn one(thought: &'static str, words: &'static str, tool: &'static str, args: Value) -> Self {
-        Self::of([Step::call(thought, words, tool, args)])
-    }
-}
-
-impl Step {
-    fn call(thought: &'static str, words: &'static str, tool: &'static str, args: Value) -> Self {
-        Self { thought, words: vec![words], calls: vec![(tool, args)] }
+    fn one(thought: &'static str, words: &str, tool: &'static str, args: Value) -> Self {
+        Self::of([Reply::call(thought, words, tool, args)])
     }
 }
 
@@ -130,20 +117,20 @@ fn write(path: &str, content: &str) -> Script {
 
 fn replace(old: &str, new: &str, path: &str) -> Script {
     let thought = "Before a file is changed it has to be read: first `read_file`, then `edit_file`.";
-    let read = Step::call(thought, "Reading it first.\n", "read_file", json!({ "path": path }));
+    let read = Reply::call(thought, "Reading it first.\n", "read_file", json!({ "path": path }));
     let args = json!({ "path": path, "old": old, "new": new });
-    Script::of([read, Step::call("", words::PROPOSED_EDIT, "edit_file", args)])
+    Script::of([read, Reply::call("", words::PROPOSED_EDIT, "edit_file", args)])
 }
 
 fn tour() -> Script {
-    let look = Step {
+    let look = Reply {
         thought: "The tour: two reads at once, then a change that asks.",
-        words: vec![words::TOUR_LOOK],
         calls: vec![("list_dir", json!({ "path": "." })), ("find_files", json!({ "pattern": "README*" }))],
+        ..Reply::said(words::TOUR_LOOK)
     };
     let args = json!({ "path": "co-tour.md", "content": words::TOUR_NOTE });
-    let write = Step::call("", words::TOUR_WRITE, "write_file", args);
-    Script { steps: vec![look, write], end: vec![words::TOUR_END, words::HOW_TO_CONNECT] }
+    let write = Reply::call("", words::TOUR_WRITE, "write_file", args);
+    Script { steps: vec![look, write], end: [words::TOUR_END, words::HOW_TO_CONNECT].concat() }
 }
 
 #[cfg(test)]

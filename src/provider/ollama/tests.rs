@@ -8,7 +8,7 @@ use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
     StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
 };
-use crate::provider::{ErrorClass, Sampling, ToolChoice, ToolSchema};
+use crate::provider::{ErrorClass, ToolChoice, ToolSchema};
 
 fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("qwen3:8b", messages)
@@ -215,7 +215,7 @@ fn the_body_around_the_messages() {
     });
     assert_eq!(sent(&asked), expected);
     asked.tool_choice = ToolChoice::None;
-    asked.profile.sampling = Sampling::Fixed;
+    asked.profile.refuses_sampling = true;
     let body = sent(&asked);
     assert_eq!(
         (&body["tools"], &body["options"]),

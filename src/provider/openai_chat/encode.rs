@@ -11,9 +11,9 @@ use super::{
     CacheMarks, MaxTokensField, OptionalField, Quirks, StoreField, StrictSchemas, ToolsField, UsageOption,
     reasoning, strict,
 };
-use crate::message::{Message, PartKind};
+use crate::message::{Message, Piece};
 use crate::provider::wire_text::{Body, FunctionTool};
-use crate::provider::{ModelRequest, ParallelCalls, ProviderError, ToolChoice, ToolSchema};
+use crate::provider::{ModelRequest, ProviderError, ToolChoice, ToolSchema};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderError> {
@@ -47,7 +47,9 @@ pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderE
 /// Sets the fields for tools and tool choice.
 fn set_tools(body: &mut Body, request: &ModelRequest, quirks: Quirks) {
     if request.tools.is_empty() {
-        if quirks.tools == ToolsField::EmptyAfterCalls && request.conversation().any(calls) {
+        let mut pieces = request.conversation().flat_map(Message::pieces);
+        let calls = pieces.any(|piece| matches!(piece, Piece::Call(_)));
+        if calls && quirks.tools == ToolsField::EmptyAfterCalls {
             body.set("tools", json!([]));
         }
         return;
@@ -63,17 +65,8 @@ fn set_tools(body: &mut Body, request: &ModelRequest, quirks: Quirks) {
         ToolChoice::Required => body.set("tool_choice", "required"),
         ToolChoice::None => body.set("tool_choice", "none"),
     }
-    if request.parallel_calls == ParallelCalls::One && quirks.parallel_tool_calls == OptionalField::Sent {
+    if !request.parallel_calls && quirks.parallel_tool_calls == OptionalField::Sent {
         body.set("parallel_tool_calls", false);
-    }
-}
-
-fn calls(message: &Message) -> bool {
-    match message {
-        Message::Assistant(reply) => {
-            reply.parts.iter().any(|part| matches!(part.kind, PartKind::ToolCall(_)))
-        }
-        Message::User { .. } | Message::ToolReturns { .. } => false,
     }
 }
 

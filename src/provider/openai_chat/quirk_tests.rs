@@ -8,7 +8,7 @@ use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, Opaque, PartKind, ReturnStatus, StopKind, StopReason,
     ToolCall, ToolName, ToolReturn,
 };
-use crate::provider::{ModelRequest, ParallelCalls, Profile, Sampling, ToolList, ToolSchema};
+use crate::provider::{ModelRequest, Profile, ToolList, ToolSchema};
 
 const MODEL: &str = "anthropic/claude-x";
 
@@ -49,7 +49,7 @@ fn request() -> ModelRequest {
         tools: [ToolSchema { name: "read_file".into(), description: "d".into(), parameters: schema }].into(),
         cache_key: Some("k".into()),
         max_output_tokens: Some(100),
-        parallel_calls: ParallelCalls::One,
+        parallel_calls: false,
         ..ModelRequest::new(MODEL, conversation("reasoning_content", "call_1"))
     }
 }
@@ -212,12 +212,11 @@ fn thinking_is_asked_for_in_the_words_of_the_host() {
 
 #[test]
 fn sampling_is_sent_where_the_model_takes_it() {
-    for (sampling, expected) in [(Sampling::Free, json!([0.5, 0.25])), (Sampling::Fixed, json!([null, null]))]
-    {
+    for (refuses_sampling, expected) in [(false, json!([0.5, 0.25])), (true, json!([null, null]))] {
         let asked = ModelRequest {
             temperature: Some(0.5),
             top_p: Some(0.25),
-            profile: Profile { sampling, ..Profile::default() },
+            profile: Profile { refuses_sampling, ..Profile::default() },
             ..ModelRequest::new("m", vec![Message::user("hi")])
         };
         let body = sent(&asked, Quirks::OPENAI);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::ReasoningStyle;
 use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::provider::ModelRequest;
-use crate::provider::wire_text::level_of;
+use crate::provider::wire_text::{level, level_of};
 
 /// The thinking to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,10 +52,8 @@ fn ask(request: &ModelRequest) -> Option<ThinkingRequest> {
         // A model that always thinks gets its lowest level.
         (ThinkingStyle::Always, ThinkingLevel::Off) => Some(ThinkingRequest::Level(least(bare(request)))),
         (_, ThinkingLevel::Off) => Some(ThinkingRequest::Off),
-        (_, ThinkingLevel::Low) => Some(ThinkingRequest::Level("low")),
-        (_, ThinkingLevel::Medium) => Some(ThinkingRequest::Level("medium")),
-        (_, ThinkingLevel::High) => Some(ThinkingRequest::Level("high")),
         (_, ThinkingLevel::Tokens(tokens)) => Some(ThinkingRequest::Tokens(tokens)),
+        (_, asked) => level(asked).map(ThinkingRequest::Level),
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{input, thinking};
 use crate::config::ThinkingStyle;
 use crate::provider::wire_text::{Body, clean};
-use crate::provider::{ModelRequest, ParallelCalls, ProviderError, ToolChoice, ToolSchema};
+use crate::provider::{ModelRequest, ProviderError, ToolChoice, ToolSchema};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
@@ -28,7 +28,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
             ToolChoice::Required => body.set("tool_choice", "required"),
             ToolChoice::None => body.set("tool_choice", "none"),
         }
-        if request.parallel_calls == ParallelCalls::One {
+        if !request.parallel_calls {
             body.set("parallel_tool_calls", false);
         }
     }

@@ -9,7 +9,7 @@ use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
     StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
 };
-use crate::provider::{ErrorClass, ParallelCalls, Profile, Sampling, ToolChoice, ToolSchema};
+use crate::provider::{ErrorClass, Profile, ToolChoice, ToolSchema};
 
 fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("gpt-x", messages)
@@ -304,7 +304,7 @@ fn bodies_hold_what_is_asked_for() {
     ]
     .into();
     full.tool_choice = ToolChoice::None;
-    full.parallel_calls = ParallelCalls::One;
+    full.parallel_calls = false;
     full.max_output_tokens = Some(100);
     full.thinking = ThinkingLevel::High;
     (full.temperature, full.top_p) = (Some(0.7), Some(0.95));
@@ -334,8 +334,7 @@ fn bodies_hold_what_is_asked_for() {
         "stream": true,
     });
     assert_eq!(sent(&full), expected);
-    full.profile =
-        Profile { sampling: Sampling::Fixed, thinking: ThinkingStyle::Never, ..Profile::default() };
+    full.profile = Profile { refuses_sampling: true, thinking: ThinkingStyle::Never, ..Profile::default() };
     let fixed = sent(&full);
     for key in ["temperature", "top_p", "reasoning", "include"] {
         assert_eq!(fixed.get(key), None, "{key}");

@@ -111,16 +111,16 @@ fn rows_are_sane() {
 #[test]
 fn models_know_how_they_think() {
     let cases = [
-        ("claude-opus-5-5", Always, Sampling::Fixed),
-        ("claude-opus-4-6", Levels, Sampling::Free),
-        ("claude-haiku-4-5", ThinkingStyle::Budget, Sampling::Free),
-        ("gpt-4.1", Never, Sampling::Free),
-        ("gpt-5", Always, Sampling::Fixed),
-        ("gpt-5.1", Levels, Sampling::Fixed),
-        ("unheard-of", Unknown, Sampling::Free),
+        ("claude-opus-5-5", Always, true),
+        ("claude-opus-4-6", Levels, false),
+        ("claude-haiku-4-5", ThinkingStyle::Budget, false),
+        ("gpt-4.1", Never, false),
+        ("gpt-5", Always, true),
+        ("gpt-5.1", Levels, true),
+        ("unheard-of", Unknown, false),
     ];
-    for (model, style, sampling) in cases {
+    for (model, style, refuses_sampling) in cases {
         let known = profile("anywhere", model, Profile::default());
-        assert_eq!((known.thinking, known.sampling), (style, sampling), "{model}");
+        assert_eq!((known.thinking, known.refuses_sampling), (style, refuses_sampling), "{model}");
     }
 }
