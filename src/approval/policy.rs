@@ -154,7 +154,7 @@ impl<'a> CallFacts<'a> {
     /// Whether it edits files of the workspace and does nothing else.
     pub(super) fn edits_workspace(&self) -> bool {
         let is_inside = |path: &PathBuf| path.starts_with(&self.place.folder);
-        let inside = touched(&self.plan.access).is_some_and(|(_, writes)| writes.iter().all(is_inside));
+        let inside = self.plan.access.paths().is_some_and(|(_, writes)| writes.iter().all(is_inside));
         let local = matches!(self.spec.side_effect, SideEffect::Local);
         inside && local && self.place.kind == WorkspaceKind::Project
     }
@@ -179,14 +179,6 @@ impl<'a> CallFacts<'a> {
             Risk::Low => Risk::Medium,
             Risk::Medium | Risk::High => Risk::High,
         }
-    }
-}
-
-/// Returns the files and folders that a call reads, and those that it writes, if it touches nothing else.
-pub(super) fn touched(access: &Access) -> Option<(&[PathBuf], &[PathBuf])> {
-    match access {
-        Access::Paths { reads, writes } => Some((reads, writes)),
-        Access::External { .. } | Access::Web { .. } | Access::Anything | Access::Nothing => None,
     }
 }
 

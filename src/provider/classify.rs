@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::decoder::{beginning, string};
+use super::json_fields::{beginning, string};
 use super::retry_words::asked_wait;
 use super::{ErrorClass, ProviderError, RetryHeaders};
 

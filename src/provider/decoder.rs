@@ -7,10 +7,9 @@
 //! anything else is an event stream. A JSON body is one reply ([`Protocol::whole`]) or, on wires that stream
 //! JSON, one event per item.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
+use super::json_fields::{beginning, text_of};
 use super::reply::{MOST_HELD, ReplyBuilder};
 use super::{ErrorClass, ProviderError, RetryHeaders, Seen, StreamDecoder, StreamEvent, classify};
 use crate::message::{Usage, Usd};
@@ -345,30 +344,6 @@ pub fn is_error(value: &Value) -> bool {
     }
 }
 
-/// Returns a field of an object with few fields: comparing each name is faster than hashing.
-pub fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
-    value.as_object()?.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
-}
-
-/// Returns a string field; empty where there is none.
-pub fn text_of<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Returns a copy of a string field; `None` where it is missing or empty.
-pub fn string(value: &Value, name: &str) -> Option<String> {
-    Some(text_of(value, name)).filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
-/// Returns JSON as text, from a value that may be this text or the JSON itself; empty where there is none.
-pub fn json_text(value: Option<&Value>) -> Cow<'_, str> {
-    match value {
-        None | Some(Value::Null) => Cow::Borrowed(""),
-        Some(Value::String(text)) => Cow::Borrowed(text),
-        Some(other) => Cow::Owned(other.to_string()),
-    }
-}
-
 /// Reads token counts in the form of OpenAI's protocols, which differ in the names for input and output: input
 /// includes caches, output includes reasoning.
 pub fn openai_usage(told: &Value, input: &str, output: &str) -> Usage {
@@ -418,12 +393,4 @@ pub fn malformed(message: impl Into<String>) -> ProviderError {
 
 pub fn truncated(message: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorClass::Truncated, message)
-}
-
-/// Returns the first `most` characters of a text, with a mark where more follow.
-pub fn beginning(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
 }

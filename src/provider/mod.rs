@@ -9,6 +9,7 @@ pub mod tool_list;
 
 pub mod classify;
 pub mod decoder;
+pub mod json_fields;
 pub mod message_list;
 pub mod reply;
 pub mod retry_headers;

@@ -255,6 +255,16 @@ pub enum Access {
     Nothing,
 }
 
+impl Access {
+    /// Returns the paths read and written; `None` if they are not known or there are none.
+    pub fn paths(&self) -> Option<(&[PathBuf], &[PathBuf])> {
+        match self {
+            Self::Paths { reads, writes } => Some((reads, writes)),
+            Self::External { .. } | Self::Web { .. } | Self::Anything | Self::Nothing => None,
+        }
+    }
+}
+
 /// A resource that a plan depends on: for files, the absolute path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]

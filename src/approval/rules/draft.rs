@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::pattern::escape;
 use super::predicate::{COMMANDS, PATHS};
-use crate::approval::policy::touched;
 use crate::approval::words::{CommandWords, Extent, command_words};
 use crate::bash;
 use crate::message::ToolName;
@@ -144,7 +143,9 @@ impl DraftPlace<'_> {
             .as_str()
             .filter(|text| !text.is_empty() && !text.starts_with('~') && !text.contains('\n'))?;
         let path = normalize(&self.folder.join(text));
-        let is_touched = touched(self.access)
+        let is_touched = self
+            .access
+            .paths()
             .is_some_and(|(reads, writes)| reads.contains(&path) || writes.contains(&path));
         (is_touched || PATHS.contains(&name)).then_some(path)
     }
@@ -170,7 +171,7 @@ impl DraftPlace<'_> {
             (Breadth::Wide, _) | (Breadth::Near, None) => return "{ inside = \".\" }".to_owned(),
             (Breadth::Similar, _) => {}
         }
-        let writes = touched(self.access).is_some_and(|(_, writes)| writes.iter().any(|write| write == path));
+        let writes = self.access.paths().is_some_and(|(_, writes)| writes.iter().any(|write| write == path));
         let extension = path.extension().and_then(|extension| extension.to_str());
         match (extension, path.parent()) {
             (Some(extension), Some(parent)) => {

@@ -8,7 +8,6 @@ use reqwest::Url;
 use serde_json::{Number, Value};
 
 use super::pattern::{Glob, Regex};
-use crate::approval::policy::touched;
 use crate::approval::words::{follows_harmlessly, says_more};
 use crate::bash::{self, Invocation};
 use crate::message::ToolName;
@@ -161,7 +160,9 @@ struct Argument<'a> {
 impl Argument<'_> {
     /// Files and folders that the plan found.
     fn touched(&self) -> Vec<&PathBuf> {
-        touched(self.subject.access)
+        self.subject
+            .access
+            .paths()
             .into_iter()
             .flat_map(|(reads, writes)| reads.iter().chain(writes))
             .collect()

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::provider::decoder::{field, text_of};
+use crate::provider::json_fields::{field, text_of};
 use crate::provider::reply::ReplyBuilder;
 use crate::provider::{ProviderError, StartKind};
 

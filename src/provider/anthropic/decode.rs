@@ -10,9 +10,8 @@ use serde_json::{Map, Value, json};
 use super::WIRE;
 use super::block::ContentBlock;
 use crate::message::{StopKind, StopReason, Usage};
-use crate::provider::decoder::{
-    MESSAGES, Protocol, field, is_error, malformed, refuse_other_wires, string, truncated,
-};
+use crate::provider::decoder::{MESSAGES, Protocol, is_error, malformed, refuse_other_wires, truncated};
+use crate::provider::json_fields::{field, string};
 use crate::provider::reply::ReplyBuilder;
 use crate::provider::{ProviderError, Seen, classify};
 

@@ -12,9 +12,8 @@ use super::ending::{self, Ending};
 use super::partial_call::PartialCall;
 use super::signatures::{SIGNATURE, SignedText};
 use crate::message::Usage;
-use crate::provider::decoder::{
-    JsonBody, Protocol, is_error, json_text, malformed, refuse_other_wires, text_of, truncated,
-};
+use crate::provider::decoder::{JsonBody, Protocol, is_error, malformed, refuse_other_wires, truncated};
+use crate::provider::json_fields::{json_text, text_of};
 use crate::provider::reply::{ReplyBuilder, TextKind};
 use crate::provider::{ProviderError, Seen, classify};
 

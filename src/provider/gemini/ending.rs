@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::message::{StopKind, StopReason, Usage};
-use crate::provider::decoder::string;
+use crate::provider::json_fields::string;
 use crate::provider::{ErrorClass, ProviderError};
 
 /// The finish reasons by number, which Vertex sends where enums are requested as numbers.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::message::{ReturnStatus, ToolCall, ToolReturn};
-use crate::provider::decoder::beginning;
+use crate::provider::json_fields::beginning;
 
 /// How much of an output is repeated, in lines.
 const SHOWN_LINES: usize = 16;

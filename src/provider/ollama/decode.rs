@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{WIRE, refused};
 use crate::message::{StopKind, StopReason, Usage};
-use crate::provider::decoder::{JsonBody, Protocol, is_error, json_text, refuse_other_wires, text_of};
+use crate::provider::decoder::{JsonBody, Protocol, is_error, refuse_other_wires};
+use crate::provider::json_fields::{json_text, text_of};
 use crate::provider::reply::{ReplyBuilder, TextKind};
 use crate::provider::{ProviderError, RetryHeaders, Seen, classify};
 

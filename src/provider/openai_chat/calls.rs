@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::provider::ProviderError;
-use crate::provider::decoder::{json_text, text_of};
+use crate::provider::json_fields::{json_text, text_of};
 use crate::provider::reply::ReplyBuilder;
 
 /// The calls of one reply, in order of appearance.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::provider::decoder::json_text;
+use crate::provider::json_fields::json_text;
 
 /// Names under which a model wraps several calls into one: leaked internals of the service (`wire.md` §3).
 const WRAPPERS: [&str; 3] = ["parallel", "multi_tool_use", "multi_tool_use.parallel"];

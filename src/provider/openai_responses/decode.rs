@@ -12,8 +12,9 @@ use super::output::OutputItems;
 use super::totals::{ReplyEnd, stop_reason};
 use crate::message::{StopReason, Usage};
 use crate::provider::decoder::{
-    CHAT, Protocol, RESPONSES, is_error, malformed, openai_usage, other_wire, string, text_of, truncated,
+    CHAT, Protocol, RESPONSES, is_error, malformed, openai_usage, other_wire, truncated,
 };
+use crate::provider::json_fields::{string, text_of};
 use crate::provider::reply::ReplyBuilder;
 use crate::provider::{ProviderError, Seen, classify};
 

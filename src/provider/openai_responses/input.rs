@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::WIRE;
 use super::output::{LATE, LATER, UNWRAPPED};
 use crate::message::{AssistantMessage, Message, Opaque, PartKind, StopKind, ToolCall, ToolReturn, UserPart};
-use crate::provider::decoder::text_of;
+use crate::provider::json_fields::text_of;
 use crate::provider::wire_text::{self, WireIds, clean};
 use crate::provider::{ModelRequest, ProviderError};
 

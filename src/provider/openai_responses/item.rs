@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::provider::decoder::text_of;
+use crate::provider::json_fields::text_of;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputItem {

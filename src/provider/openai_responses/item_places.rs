@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::provider::ProviderError;
-use crate::provider::decoder::text_of;
+use crate::provider::json_fields::text_of;
 use crate::provider::reply::ReplyBuilder;
 
 /// The places of a reply's items.

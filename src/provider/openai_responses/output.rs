@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::arguments::{self, WrappedCall};
 use super::item::{self, ItemContent, OutputItem, Section, phase_data, unsaid};
-use crate::provider::decoder::{json_text, malformed, text_of};
+use crate::provider::decoder::malformed;
+use crate::provider::json_fields::{json_text, text_of};
 use crate::provider::reply::ReplyBuilder;
 use crate::provider::{ProviderError, StartKind};
 
