@@ -33,7 +33,7 @@ pub struct PlainOptions {
     pub setup: Setup,
     /// The first prompt.
     pub first: Option<Prompt>,
-    /// The editor for arguments, if [`Setup::editing`] says so.
+    /// The editor for arguments, if [`Setup::has_editor`] says so.
     pub editor: Option<String>,
     /// Printed first, e.g. why this front end is used.
     pub preface: Option<String>,
