@@ -298,7 +298,7 @@ pub(super) fn nearest_to(name: &str, settings: &Settings) -> Option<String> {
 
 /// Whether the models of this service have slashes in their names.
 pub(super) fn sells_others(name: &str, settings: &Settings) -> bool {
-    base_of(name, settings).is_ok_and(|row| row.is_slashed)
+    base_of(name, settings).is_ok_and(|row| row.names_have_slashes)
 }
 
 /// Whether this is a model of that service, including the service's name as a prefix.

@@ -34,7 +34,7 @@ pub struct Preset {
     pub keys_url: Option<&'static str>,
     pub default_model: Option<&'static str>,
     /// Whether its model names have the vendor's name before a slash: `openai/gpt-oss-120b`.
-    pub is_slashed: bool,
+    pub names_have_slashes: bool,
     /// A path below the base URL for a cheap GET that checks a key, where the model list needs no key.
     pub check: Option<&'static str>,
     /// How to find it on this machine, if it is a local server.
@@ -98,7 +98,7 @@ const fn hosted(
         needs_key: true,
         keys_url: None,
         default_model: None,
-        is_slashed: false,
+        names_have_slashes: false,
         check: None,
         local: None,
     }
@@ -113,7 +113,7 @@ const fn own(
 ) -> Preset {
     Preset {
         needs_key: false,
-        is_slashed: true,
+        names_have_slashes: true,
         path: "/v1",
         ..hosted(name, title, base_url, key_envs, Quirks::COMPATIBLE)
     }
@@ -154,7 +154,7 @@ impl Preset {
 
     /// Marks a service that serves the models of other vendors.
     const fn slashed(mut self) -> Self {
-        self.is_slashed = true;
+        self.names_have_slashes = true;
         self
     }
 }
