@@ -87,7 +87,7 @@ pub struct Popup {
     pub chosen: usize,
     pub choice: Choice,
     /// More rows may arrive soon.
-    pub looks: bool,
+    pub is_loading: bool,
 }
 
 /// How the row was chosen.
@@ -187,8 +187,8 @@ impl Completion {
             Place::Mention | Place::ShellWord => self.file_rows(&word.text),
         };
         let names_files = matches!(word.place, Place::Mention | Place::ShellWord);
-        let looks = names_files && self.files.is_asked && self.files.paths.is_empty();
-        if rows.is_empty() && !looks {
+        let is_loading = names_files && self.files.is_asked && self.files.paths.is_empty();
+        if rows.is_empty() && !is_loading {
             self.popup = None;
             return;
         }
@@ -200,7 +200,7 @@ impl Completion {
             .and_then(|popup| popup.rows.into_iter().nth(popup.chosen))
             .and_then(|chosen| rows.iter().position(|row| row.label == chosen.label));
         let choice = if kept.is_some() { Choice::Persons } else { Choice::Ours };
-        self.popup = Some(Popup { word, rows, found, chosen: kept.unwrap_or(0), choice, looks });
+        self.popup = Some(Popup { word, rows, found, chosen: kept.unwrap_or(0), choice, is_loading });
     }
 }
 

@@ -188,7 +188,7 @@ pub struct Turn {
     /// When something last arrived.
     pub heard_ms: u64,
     /// Text of a reply that failed is still shown: until its repetition begins.
-    pub shows_void: bool,
+    pub shows_failed_text: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

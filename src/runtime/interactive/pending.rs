@@ -15,13 +15,13 @@ const STOPPED: &str = "it was stopped before the hooks had looked at it";
 
 /// The running hooks, the oldest first, and their messages for the user.
 pub(super) struct Pending {
-    pub(super) queue: VecDeque<Looking>,
+    pub(super) queue: VecDeque<RunningHooks>,
     words: Option<mpsc::Receiver<String>>,
     questions: Option<mpsc::Receiver<QuestionEvent>>,
 }
 
 /// Hooks that run.
-pub(super) struct Looking {
+pub(super) struct RunningHooks {
     /// The text of the prompt that they look at; `None` at the start of a session.
     pub(super) prompt: Option<String>,
     pub(super) task: AbortOnDropHandle<Looked>,
@@ -96,8 +96,8 @@ async fn received<T>(from: &mut Option<mpsc::Receiver<T>>) -> T {
     }
 }
 
-async fn next_looked(oldest: Option<&mut Looking>) -> Looked {
-    let Some(Looking { prompt, task }) = oldest else { return pending().await };
+async fn next_looked(oldest: Option<&mut RunningHooks>) -> Looked {
+    let Some(RunningHooks { prompt, task }) = oldest else { return pending().await };
     task.await.unwrap_or_else(|_stopped| match prompt {
         Some(text) => Looked::Refused { text: text.clone(), reason: STOPPED.to_owned() },
         None => Looked::Start(HooksSaid::default()),

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::client::{ClientHandler, OwnerAction};
-use super::pending::{Looked, Looking};
+use super::pending::{Looked, RunningHooks};
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::Op;
 use crate::command::Say;
@@ -29,7 +29,7 @@ impl ClientHandler {
         }
         let (hooks, input) = (env.hooks.clone(), session_start(session));
         let task = tokio::spawn(async move { Looked::Start(driver::hooks_say(&hooks, &input).await) });
-        self.pending.queue.push_back(Looking { prompt: None, task: AbortOnDropHandle::new(task) });
+        self.pending.queue.push_back(RunningHooks { prompt: None, task: AbortOnDropHandle::new(task) });
     }
 
     /// Submits a prompt, at once if no hook applies.
@@ -69,7 +69,7 @@ impl ClientHandler {
             };
             sent.await.map_or_else(|reason| Looked::Refused { text, reason }, Looked::Sent)
         });
-        self.pending.queue.push_back(Looking { prompt, task: AbortOnDropHandle::new(task) });
+        self.pending.queue.push_back(RunningHooks { prompt, task: AbortOnDropHandle::new(task) });
         self.tell_at_work().await;
         OwnerAction::Answered
     }

@@ -34,7 +34,7 @@ impl Area {
         let width = pane.min(if pane >= ROOMY { ROOMY } else { NARROW });
         let room = rows.saturating_sub(3).clamp(1, MOST);
         let shown = window(popup.rows.len(), popup.chosen, room);
-        let height = 2 + shown.len() + usize::from(popup.looks);
+        let height = 2 + shown.len() + usize::from(popup.is_loading);
         Self { top: rows.saturating_sub(height), height, width, shown }
     }
 

@@ -63,7 +63,7 @@ pub fn take(model: &mut Model, event: Event) {
         Event::PartialReset => {
             // It stays on the screen until something takes its place.
             if let Some(turn) = &mut model.turn {
-                turn.shows_void = true;
+                turn.shows_failed_text = true;
             }
             end_live(model);
             phase(model, Phase::Asking);
@@ -140,7 +140,7 @@ fn prompted(model: &mut Model, parts: &[UserPart]) {
 /// Removes what was shown of a reply that starts again.
 fn drop_void(model: &mut Model) {
     if let Some(turn) = &mut model.turn
-        && std::mem::take(&mut turn.shows_void)
+        && std::mem::take(&mut turn.shows_failed_text)
     {
         model.transcript.retain(|cell| !cell.provisional);
     }

@@ -20,7 +20,7 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     for at in shown {
         boxed.push(row(model, popup, at, &widths));
     }
-    if popup.looks {
+    if popup.is_loading {
         boxed.push(Line::of("  loading…", Role::Dim));
         return boxed.end(Line::new(), Line::new());
     }

@@ -102,7 +102,7 @@ fn count(pick: &Pick) -> Line {
     let scope = if pick.only_here { "this folder" } else { "everywhere" };
     let found = format!("{} of {}", pick.found.len(), pick.total());
     let words = match pick.list {
-        _ if !pick.looks => found,
+        _ if !pick.is_loading => found,
         List::Models { .. } => format!("{found} so far…"),
         List::Earlier(_) | List::Sessions { .. } | List::Services { .. } => "loading…".to_owned(),
     };
@@ -170,7 +170,7 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
 
 fn nothing(screen: &Screen<'_>, pick: &Pick) -> String {
     let words = match (&pick.list, pick.total(), pick.only_here) {
-        (_, 0, _) if pick.looks => "loading…",
+        (_, 0, _) if pick.is_loading => "loading…",
         (List::Sessions { said, .. }, ..) if said.is_looking() => "looking…",
         (List::Earlier(_), 0, _) => "No prompts yet.",
         (List::Sessions { .. }, 0, _) => "No other sessions yet.",

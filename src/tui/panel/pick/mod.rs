@@ -58,7 +58,7 @@ pub struct Pick {
     /// The index into `found`.
     pub chosen: usize,
     /// More entries may arrive soon.
-    pub looks: bool,
+    pub is_loading: bool,
     /// Why the last choice failed.
     pub trouble: Option<String>,
 }
@@ -136,7 +136,7 @@ impl PanelState for Pick {
         match (query, answer, &mut self.list) {
             (_, QueryAnswer::Earlier { lines }, _) => self.tell_earlier(lines),
             // What was entered in this session stays listed.
-            (ClientQuery::Earlier, QueryAnswer::Failed, _) => self.looks = false,
+            (ClientQuery::Earlier, QueryAnswer::Failed, _) => self.is_loading = false,
             (
                 ClientQuery::Preview { session },
                 QueryAnswer::Preview { messages },
@@ -220,8 +220,8 @@ impl Pick {
     /// Lists models; the one in use is chosen first.
     pub fn models(models: Vec<ModelLine>, purpose: Purpose) -> Self {
         let current = models.iter().position(|line| line.current).unwrap_or_default();
-        let looks = purpose == Purpose::Switch;
-        let mut pick = Self::of(List::Models { models, purpose, failed: Vec::new() }, looks);
+        let is_loading = purpose == Purpose::Switch;
+        let mut pick = Self::of(List::Models { models, purpose, failed: Vec::new() }, is_loading);
         pick.filter();
         pick.chosen = current;
         pick
@@ -233,14 +233,14 @@ impl Pick {
         let chosen = self.found.get(self.chosen).and_then(|at| models.get(*at)).map(|line| line.name.clone());
         (*models, *failed) = (told, reasons);
         let at = models.iter().position(|line| Some(&line.name) == chosen.as_ref());
-        self.looks = pending > 0;
+        self.is_loading = pending > 0;
         self.asked_anew();
         self.chosen = self.found.iter().position(|found| Some(*found) == at).unwrap_or(0);
     }
 
-    fn of(list: List, looks: bool) -> Self {
+    fn of(list: List, is_loading: bool) -> Self {
         let query = Editor::default();
-        Self { list, query, only_here: false, found: Vec::new(), chosen: 0, looks, trouble: None }
+        Self { list, query, only_here: false, found: Vec::new(), chosen: 0, is_loading, trouble: None }
     }
 
     /// Takes the lines of all sessions. Lines known only to this process come first.
@@ -248,7 +248,7 @@ impl Pick {
         let List::Earlier(lines) = &mut self.list else { return };
         let known = std::mem::take(lines);
         *lines = each_once(known.iter().map(|line| line.text.as_str()), told);
-        self.looks = false;
+        self.is_loading = false;
         self.filter();
     }
 
@@ -439,7 +439,7 @@ mod tests {
         pick.go(1);
         pick.tell_earlier(told(&[("z", false), ("b", true), ("a", true)]));
         assert_eq!(shown(&pick), ["own", "z", "b", "a"]);
-        assert!(!pick.looks);
+        assert!(!pick.is_loading);
         pick.turn_scope();
         assert_eq!(shown(&pick), ["own", "b", "a"]);
         pick.turn_scope();
