@@ -149,6 +149,25 @@ impl<T: TypedTool> Typed<T> {
     }
 }
 
+/// Not generic, so that it is compiled once.
+fn run_context(cx: &ToolContext, undo: UndoLog, output_limit: usize) -> RunContext {
+    let ToolContext { call, workspace, spill, own, seen, state, tools, authorship, cancel, progress } =
+        cx.clone();
+    let spilled = Spill::new(&spill, &call);
+    RunContext {
+        call,
+        place: ToolPath { workspace, spill, own, undo },
+        seen,
+        state,
+        cancel,
+        progress,
+        spill: spilled,
+        output_limit,
+        tools,
+        authorship,
+    }
+}
+
 impl<T: TypedTool> Tool for Typed<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -175,23 +194,7 @@ impl<T: TypedTool> Tool for Typed<T> {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let args = args::parse(&self.spec, args)?;
-            let ToolContext { call, workspace, spill, own, seen, state, tools, authorship, cancel, progress } =
-                cx.clone();
-            let (spilled, output_limit) = (Spill::new(&spill, &call), self.spec.output_limit);
-            let place = ToolPath { workspace, spill, own, undo: self.undo.clone() };
-            let spill = spilled;
-            let cx = RunContext {
-                call,
-                place,
-                seen,
-                state,
-                cancel,
-                progress,
-                spill,
-                output_limit,
-                tools,
-                authorship,
-            };
+            let cx = run_context(cx, self.undo.clone(), self.spec.output_limit);
             self.tool.run(args, cx).await
         })
     }

@@ -17,6 +17,8 @@ pub async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     let broken = |error| terminal(format!("the tool itself failed: {error}"));
+    // Boxed, so that the code of a task is generated per result and not per tool.
+    let work: Box<dyn FnOnce() -> Result<T, ToolError> + Send> = Box::new(work);
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(broken(error)))
 }
 
