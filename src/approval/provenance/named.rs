@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn one_long_line_costs_one_reading() {
         // A reading of each part by each other part would take minutes.
-        let hostile = format!("{}https://a.b/other", "https://a.b/,".repeat(20_000));
+        let hostile = format!("{}https://a.b/other", "https://a.b/,".repeat(8_000));
         assert!(!in_text(&hostile, "https://a.b/c") && !by_person(&hostile, "https://a.b/c"));
     }
 }

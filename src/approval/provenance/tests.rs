@@ -347,16 +347,16 @@ proptest! {
 fn much_text_takes_little_time() {
     // Code is not optimised in tests; the release build is much faster than this.
     const PATIENCE: Duration = Duration::from_secs(30);
-    let numbers: String = (0..150_000).map(|number| format!("{number} ")).collect();
-    let other: String = (0..800_000).map(|number| format!("{} ", number * 7)).collect();
+    let numbers: String = (0..60_000).map(|number| format!("{number} ")).collect();
+    let other: String = (0..300_000).map(|number| format!("{} ", number * 7)).collect();
     let cases = [
         (numbers.as_str(), other.as_str()),
-        (&"a".repeat(1_000_000), &"a".repeat(5_000_000)),
-        (&"ab ".repeat(300_000), &"ba ".repeat(1_000_000)),
-        (&"a://".repeat(250_000), &"a://a@".repeat(400_000)),
-        (&"a@".repeat(500_000), &"@a.".repeat(1_000_000)),
-        (&"a.".repeat(500_000), &"a.com/".repeat(400_000)),
-        (&"&amp%2".repeat(100_000), &"%2%2&#x".repeat(400_000)),
+        (&"a".repeat(400_000), &"a".repeat(2_000_000)),
+        (&"ab ".repeat(120_000), &"ba ".repeat(400_000)),
+        (&"a://".repeat(100_000), &"a://a@".repeat(160_000)),
+        (&"a@".repeat(200_000), &"@a.".repeat(400_000)),
+        (&"a.".repeat(200_000), &"a.com/".repeat(160_000)),
+        (&"&amp%2".repeat(40_000), &"%2%2&#x".repeat(160_000)),
     ];
     for (arg, text) in cases {
         let all = provenance(&[(By::Server, text)]);

@@ -43,7 +43,7 @@ fn a_conversation_survives_its_process() {
         .into_iter()
         .flat_map(|wire| [Left::Asking, Left::PutOff, Left::Alive].map(|left| (wire, left)))
         .collect();
-    each(&cases, 3, |(wire, left)| converse(*wire, *left));
+    each(&cases, 5, |(wire, left)| converse(*wire, *left));
 }
 
 fn converse(wire: Wire, left: Left) {

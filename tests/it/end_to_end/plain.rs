@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::hostile::{person, script};
-use super::kit::{LARGE, ended, heard, logged, on_terminal, run_through};
+use super::kit::{LARGE, each, ended, heard, logged, on_terminal, run_through};
 use super::terminal_state::{Tty, is_harmless};
 use crate::co::{Co, Service, Wire};
 use crate::tui::terminal::Terminal;
@@ -77,11 +77,11 @@ reply
 
 #[test]
 fn a_conversation_on_a_terminal() {
-    for wire in [Wire::Anthropic, Wire::Chat] {
+    each(&[Wire::Anthropic, Wire::Chat], 2, |wire| {
         let service = Service::new(CONVERSATION);
         // Without an editor arguments are changed line by line.
         let co =
-            Co::new().with(&service, wire).env("PATH", "/nowhere").file("work/a.txt", "the first line\n");
+            Co::new().with(&service, *wire).env("PATH", "/nowhere").file("work/a.txt", "the first line\n");
         let mut screen = on_terminal(&co, &["--plain"], (140, 1000));
         screen.wait_for("You:");
         let tty = Tty::of(&screen);
@@ -127,7 +127,7 @@ fn a_conversation_on_a_terminal() {
         assert!(tty.is_cooked());
         is_plain(&screen.raw());
         service.is_content();
-    }
+    });
 }
 
 #[test]

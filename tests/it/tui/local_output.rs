@@ -171,7 +171,7 @@ fn local(screen: &mut Screen, number: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn local_output_never_cuts_what_streams(steps in steps()) {

@@ -18,7 +18,7 @@ fn runs(text: &str) -> (String, Vec<ModelRequest>) {
     runtime.block_on(run::run_seen(&script::parse(text)))
 }
 
-/// 2,000 turns with tools, approvals and three compactions: the kit compares the store's history with the live one,
+/// 2,000 turns with tools, approvals and seven compactions: the kit compares the store's history with the live one,
 /// and counts that each side effect ran once. Then it is found, copied, exported, imported and rewound.
 #[test]
 fn long_sessions_replay_to_the_same_history() {
@@ -32,7 +32,7 @@ fn long_sessions_replay_to_the_same_history() {
             1..=5 => text.push_str("reply\n  call look {\"path\":\"a\"}\nreply\n  text Looked.\n"),
             _ => text.push_str("reply\n  text Fine, and so on.\n"),
         }
-        if turn % 600 == 0 {
+        if turn % 250 == 0 && turn < 2_000 {
             text.push_str("compact\nreply\n  text Numbers were counted.\nreopen\n");
         }
     }
@@ -40,7 +40,7 @@ fn long_sessions_replay_to_the_same_history() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (told, _) = runtime.block_on(run::run_in(&script::parse(&text), folder.path()));
     runtime.block_on(whole_ways(folder.path()));
-    assert_eq!(told.matches("\ncompacted ").count(), 3, "{}", told.lines().last().unwrap_or_default());
+    assert_eq!(told.matches("\ncompacted ").count(), 7, "{}", told.lines().last().unwrap_or_default());
     assert_eq!(told.matches("\nran write").count(), 100);
     // What earlier compactions replaced is in the ledger of the last.
     let summary = told.lines().find(|line| line.starts_with("- note Summary:")).unwrap();
@@ -89,7 +89,7 @@ async fn whole_ways(folder: &Path) {
         summary: None,
     };
     assert_eq!(of(Session::copy(&store, imported).await.unwrap().history()), whole);
-    // Back behind two of the three compactions.
+    // Back behind four of the seven compactions.
     let (before, _) = session.history().prompts().nth(900).unwrap();
     session.commit(&[Record::Rewound { before }], Durability::Synced).await.unwrap();
     let left = of(&Session::read(&store, session.id()).await.unwrap());
