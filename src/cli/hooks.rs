@@ -70,7 +70,8 @@ impl<'a> HooksCommand<'a> {
         self.files.find(&self.world.workspace, FolderTrust::Trusted)
     }
 
-    fn counts(&self, def: &HookDef) -> bool {
+    /// Whether a hook is in effect here: those of a folder only where it is trusted.
+    fn is_in_effect(&self, def: &HookDef) -> bool {
         def.scope == HookScope::User || self.trust == FolderTrust::Trusted
     }
 
@@ -108,7 +109,7 @@ impl<'a> HooksCommand<'a> {
 
     /// Returns the name of a hook's state, and what is wrong if it is broken.
     fn state(&self, def: &HookDef, state: &ContentState) -> (&'static str, Option<String>) {
-        match (self.counts(def), state) {
+        match (self.is_in_effect(def), state) {
             (false, _) => ("folder_not_trusted", None),
             (true, ContentState::Trusted { .. }) => ("trusted", None),
             (true, ContentState::New { .. }) => ("new", None),
@@ -164,7 +165,7 @@ impl<'a> HooksCommand<'a> {
     fn untrusted(&self, hooks: &[&FoundHook]) -> Result<Vec<(HookDef, String)>> {
         let mut wanted = Vec::new();
         for FoundHook { def, state } in hooks {
-            match (self.counts(def), state) {
+            match (self.is_in_effect(def), state) {
                 (false, _) => {
                     let message = format!("hook {} belongs to this folder, which you do not trust", def.name);
                     let error = CliError::error(message);
@@ -235,7 +236,7 @@ impl<'a> HooksCommand<'a> {
     /// Returns the hooks of these names; errors for an unknown name.
     fn picked<'b>(&self, hooks: &'b [FoundHook], picked: &Picked) -> Result<Vec<&'b FoundHook>> {
         if picked.all {
-            return Ok(hooks.iter().filter(|hook| self.counts(&hook.def)).collect());
+            return Ok(hooks.iter().filter(|hook| self.is_in_effect(&hook.def)).collect());
         }
         let mut found = Vec::new();
         for name in &picked.names {

@@ -79,7 +79,7 @@ pub(super) async fn run(
     }
 }
 
-/// Runs the turn and prints its outcome. Returns why it failed if that was printed as well.
+/// Runs the turn and prints its outcome. Returns why it failed; with JSON output its object is printed by then.
 async fn turn(
     world: World,
     flags: Flags,

@@ -161,7 +161,7 @@ pub struct Failure {
 }
 
 impl JsonFrontend {
-    /// Returns the object for the whole turn.
+    /// Takes the object for the whole turn; what was collected for it is gone then.
     pub fn outcome(&self, session: &SessionId, end: &TurnEnd, text: String) -> Outcome {
         let (word, limit, error) = match end {
             TurnEnd::Completed => ("completed", None, None),
@@ -177,7 +177,7 @@ impl JsonFrontend {
         Outcome { end, limit, error, cap, ..told }
     }
 
-    /// Returns the object if there was no turn to resume.
+    /// Takes the object if there was no turn to resume.
     pub fn nothing_to_resume(&self, session: &SessionId) -> Outcome {
         self.told(session, "nothing_to_resume", String::new())
     }

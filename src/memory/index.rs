@@ -271,9 +271,13 @@ fn take(connection: &mut Connection, folder: &Folder, names: &[(String, Stamp)])
         Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)))
     })?;
     let mut known: HashMap<String, Stamp> = known.into_iter().collect();
-    let is_changed = |(name, stamp): &&(String, Stamp)| known.remove(name).as_ref() != Some(stamp);
-    let mut changed: Vec<String> = names.iter().filter(is_changed).map(|(name, _)| name.clone()).collect();
-    // Of those that are gone nothing is read.
+    let mut changed = Vec::new();
+    for (name, stamp) in names {
+        if known.remove(name).as_ref() != Some(stamp) {
+            changed.push(name.clone());
+        }
+    }
+    // Those that are gone: there is nothing to read, and their entries go.
     changed.extend(known.into_keys());
     for batch in changed.chunks(BATCH) {
         // Read before others have to wait.

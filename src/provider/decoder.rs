@@ -59,11 +59,11 @@ pub trait Protocol: Clone + PartialEq + Send + 'static {
         Err(truncated("the connection ended before the reply was complete"))
     }
 
-    /// Handles a reply that came as one JSON value, on wires where that is [`JsonBody::Reply`]. The value is not
-    /// an error object.
+    /// Handles a reply that came as one JSON value, on wires where that is [`JsonBody::Reply`]; by default as its
+    /// only event. The value is not an error object.
     fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
         self.event(body)?;
-        self.end()
+        if self.reply().is_finished() { Ok(()) } else { self.end() }
     }
 
     /// Classifies a reply with a failure status.

@@ -29,7 +29,7 @@ const UNFINISHED: &str = "unfinished.db";
 pub(super) struct Presence {
     data: PathBuf,
     lock: File,
-    /// Whether the files were checked, and no damage was found since: they may be marked as cleanly closed.
+    /// No damage was found since the files were opened: they may be marked as cleanly closed.
     pub(super) is_sound: bool,
 }
 

@@ -139,6 +139,7 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<StoredRequest>, StoreError> {
         const OLDEST: &str = "a.created, a.seq";
+        // Each condition names `?2`, which is bound in every query.
         let (condition, order, session) = match filter {
             RequestFilter::Undecided => ("a.state IN ('waiting', 'later') AND ?2 IS NULL", OLDEST, None),
             RequestFilter::UndecidedOf(id) => {

@@ -58,7 +58,7 @@ pub(super) struct Writer {
     presence: Presence,
 }
 
-/// The connection of the reader thread.
+/// The reader thread needs nothing beside its connection.
 impl Context for Connection {}
 
 /// A row of the audit for another audit.

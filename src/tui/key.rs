@@ -92,7 +92,7 @@ impl Key {
     }
 }
 
-/// The names of keys: as displayed, and as written in key strings.
+/// The names of keys: as displayed, and as written in brackets.
 pub(super) const NAMES: [(Code, &str, &str); 14] = [
     (Code::Enter, "Enter", "ret"),
     (Code::Tab, "Tab", "tab"),

@@ -31,6 +31,7 @@ impl Service {
                 Some(endpoint) => wire(target, &endpoint, wiring),
                 None => {
                     let (target, wiring) = ((**target).clone(), wiring.clone());
+                    // The inner one is for its streams, which outlive this call.
                     Ok(Arc::new(Arc::new(Later { target, wiring, made: OnceCell::new() })))
                 }
             },

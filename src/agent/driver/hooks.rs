@@ -86,21 +86,28 @@ impl After {
 
     /// Runs all of them and appends their notes to the return, where the model reads them.
     pub(super) async fn look(self, call: ToolCall, returned: &mut ToolReturn, cancel: &CancellationToken) {
-        if self.hooks.is_empty() {
-            return;
-        }
-        let (name, of) = (call.name.clone(), returned.clone());
-        let subject = match returned.status {
-            ReturnStatus::Ok => HookSubject::PostToolUse { call, returned: of },
+        type About = fn(ToolCall, ToolReturn) -> HookSubject;
+        let (event, about): (HookEvent, About) = match returned.status {
+            ReturnStatus::Ok => {
+                (HookEvent::PostToolUse, |call, returned| HookSubject::PostToolUse { call, returned })
+            }
             ReturnStatus::Failed | ReturnStatus::Unknown => {
-                HookSubject::PostToolUseFailure { call, returned: of }
+                (HookEvent::PostToolUseFailure, |call, returned| HookSubject::PostToolUseFailure {
+                    call,
+                    returned,
+                })
             }
             // The call did not run to its end.
             ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Interrupted => return,
         };
-        let event = subject.event();
-        let input = HookInput { session: self.session, workspace: self.workspace, subject };
-        for hook in self.hooks.iter().filter(|hook| hook.wants(event, Some(&name))) {
+        let Self { mut hooks, session, workspace } = self;
+        hooks.retain(|hook| hook.wants(event, Some(&call.name)));
+        // A return may hold megabytes: it is copied only for a hook.
+        if hooks.is_empty() {
+            return;
+        }
+        let input = HookInput { session, workspace, subject: about(call, returned.clone()) };
+        for hook in hooks {
             let verdict = tokio::select! {
                 biased;
                 // The call has ended; only the hooks' notes are lost.

@@ -1,7 +1,7 @@
 //! Plans and hooks in progress: they have no side effects and may be dropped at any time.
 
 use std::future::pending;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 
 use futures::FutureExt as _;
@@ -56,7 +56,7 @@ impl Looking {
         };
         let planned = AssertUnwindSafe(planning.instrument(span)).catch_unwind();
         self.tasks.spawn(async move {
-            // A plan that panics fails its call.
+            // A plan that panics fails its call: it does not run.
             let message = "the tool crashed while planning this call; this is a bug in co";
             let crashed = |_| Err(ToolError::Terminal { message: message.to_owned() });
             Input::Planned { call: id, round, result: planned.await.unwrap_or_else(crashed) }
@@ -91,7 +91,7 @@ impl Looking {
         };
         let answered = AssertUnwindSafe(running.in_current_span()).catch_unwind();
         self.tasks.spawn(async move {
-            // A hook that panics asks the user.
+            // A hook that panics asks the user: nothing runs by itself.
             let crashed = |_| HookVerdict::Ask { reason: "a hook crashed on this call".to_owned() };
             Input::Hooked { call: id, round, verdict: answered.await.unwrap_or_else(crashed) }
         });
@@ -110,7 +110,9 @@ impl Looking {
         loop {
             match self.tasks.join_next().await {
                 Some(Ok(input)) => return input,
-                // No task fails but at the end of the runtime.
+                // A value that panics as it is dropped: the turn must not wait for an answer that does not come.
+                Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
+                // The runtime ends.
                 Some(Err(_)) => {}
                 None => return pending().await,
             }

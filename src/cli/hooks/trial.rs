@@ -73,7 +73,7 @@ fn meant<'a>(
 fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &ContentState) -> Result<String> {
     let name = &def.name;
     let failed = |what: &str| CliError::error(format!("hook {name} {what}, so it does not run"));
-    match (context.counts(def), state) {
+    match (context.is_in_effect(def), state) {
         (false, _) => {
             Err(failed("belongs to this folder, which you do not trust").hint("`co trust` trusts the folder"))
         }

@@ -16,7 +16,7 @@ use crate::provider::reply::ReplyBuilder;
 use crate::provider::{ProviderError, Seen, classify};
 
 /// The state of one reply.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MessagesProtocol {
     reply: ReplyBuilder,
     id: Option<String>,

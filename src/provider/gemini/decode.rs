@@ -18,7 +18,7 @@ use crate::provider::reply::{ReplyBuilder, TextKind};
 use crate::provider::{ProviderError, Seen, classify};
 
 /// The state of one reply.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct GenerateProtocol {
     reply: ReplyBuilder,
     /// The fragments of the open text or thinking part.

@@ -32,7 +32,7 @@ type BodyChunk = (Result<Bytes, reqwest::Error>, Option<OwnedSemaphorePermit>);
 
 pub(super) struct ResponseBody {
     pieces: mpsc::Receiver<BodyChunk>,
-    /// The last chunks came without a wait, so that a short one gathers more of them.
+    /// The last chunks came at once: after a short chunk, more are waited for, so that they are handled together.
     at_once: bool,
     task: JoinHandle<()>,
 }

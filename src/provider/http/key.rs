@@ -56,3 +56,25 @@ impl ApiKey {
         Some((name, self.value(prefix)?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_become_headers() {
+        for (key, header, expected) in [
+            (" sk-1\n", KeyHeader::Bearer, Some("authorization: Bearer sk-1")),
+            ("sk-1", KeyHeader::XApiKey, Some("x-api-key: sk-1")),
+            ("sk-1", KeyHeader::XGoogApiKey, Some("x-goog-api-key: sk-1")),
+            ("sk-1", KeyHeader::ApiKey, Some("api-key: sk-1")),
+            ("sk\n1", KeyHeader::Bearer, None),
+            ("sk\u{1}1", KeyHeader::XApiKey, None),
+        ] {
+            let made = ApiKey::new(key).unwrap().header(header);
+            let shown = made.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+            assert_eq!(shown.as_deref(), expected);
+        }
+        assert!(ApiKey::new(" \n").is_none());
+    }
+}

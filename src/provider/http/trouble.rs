@@ -36,8 +36,8 @@ pub(super) struct Destination {
     /// The port, where the server is on this machine.
     local_port: Option<u16>,
     proxy: Option<Via>,
-    /// Whether requests go through a tunnel that a proxy opens.
-    tunnels: bool,
+    /// A proxy opens a tunnel for these requests; others it passes on.
+    is_https: bool,
     connect: Duration,
     pub secrets: Secrets,
     pub connects: Connects,
@@ -52,8 +52,8 @@ impl Destination {
         connects: Connects,
     ) -> Self {
         let local_port = address::is_loopback(base).then(|| base.port_or_known_default()).flatten();
-        let (shown, tunnels) = (address::host_and_port(base), base.scheme() == "https");
-        Self { shown, local_port, proxy, tunnels, connect, secrets, connects }
+        let (shown, is_https) = (address::host_and_port(base), base.scheme() == "https");
+        Self { shown, local_port, proxy, is_https, connect, secrets, connects }
     }
 
     /// Describes why a request did not get through.
@@ -75,7 +75,7 @@ impl Destination {
         }
         let reason = self.reason(&error);
         match &self.proxy {
-            Some(proxy) if (!self.tunnels || says(&error, "tunnel error: failed to create")) => {
+            Some(proxy) if (!self.is_https || says(&error, "tunnel error: failed to create")) => {
                 let mut error = ProviderError::new(
                     ErrorClass::Proxy,
                     format!("could not reach the proxy {}: {reason}", proxy.shown),

@@ -22,7 +22,7 @@ const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasonin
 pub(super) const CONTENT_FIELD: &str = "content";
 
 /// The state of one reply.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ChatProtocol {
     reply: ReplyBuilder,
     calls: CallAssembler,

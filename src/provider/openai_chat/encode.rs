@@ -48,8 +48,8 @@ pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderE
 fn set_tools(body: &mut Body, request: &ModelRequest, quirks: Quirks) {
     if request.tools.is_empty() {
         let mut pieces = request.conversation().flat_map(Message::pieces);
-        let calls = pieces.any(|piece| matches!(piece, Piece::Call(_)));
-        if calls && quirks.tools == ToolsField::EmptyAfterCalls {
+        if quirks.tools == ToolsField::EmptyAfterCalls && pieces.any(|piece| matches!(piece, Piece::Call(_)))
+        {
             body.set("tools", json!([]));
         }
         return;

@@ -199,14 +199,11 @@ impl<Q> GitTool<Q> {
 
 impl<Q: GitQuestion> TypedTool for GitTool<Q> {
     const NAME: &'static str = Q::NAME;
+    const ABOUT: &'static str = Q::ABOUT;
     const CATEGORY: Category = Category::Git;
     const SIDE_EFFECT: SideEffect = SideEffect::None { cache_for: Some(Duration::from_secs(Q::CACHE_FOR)) };
 
     type Args = Q;
-
-    fn description(&self) -> String {
-        Q::ABOUT.to_owned()
-    }
 
     fn timeout(&self) -> Duration {
         TIMEOUT * 2 + Duration::from_secs(5)

@@ -57,6 +57,7 @@ impl Rows {
 }
 
 impl Editor {
+    /// Moves the cursor one row up; returns whether there was one.
     pub fn up(&mut self, width: usize) -> bool {
         let rows = Rows::of(self, width);
         match rows.cursor.row.checked_sub(1) {
@@ -65,6 +66,7 @@ impl Editor {
         }
     }
 
+    /// Moves the cursor one row down; returns whether there was one.
     pub fn down(&mut self, width: usize) -> bool {
         let rows = Rows::of(self, width);
         if rows.cursor.row + 1 < rows.rows.len() { self.go_to_row(&rows, rows.cursor.row + 1) } else { false }

@@ -189,6 +189,7 @@ impl StreamMarkdown {
         (self.source, self.frozen)
     }
 
+    /// Freezes what it can; returns whether there may be more.
     fn freeze_more(&mut self) -> bool {
         match std::mem::replace(&mut self.tail, Tail::Block) {
             Tail::Fence(open) => return self.freeze_fence(open),
@@ -207,7 +208,7 @@ impl StreamMarkdown {
     }
 
     /// Looks at the whole lines of the tail and freezes everything before its last block, and in a list
-    /// everything before its last item.
+    /// everything before its last item. Returns whether there may be more to freeze at once.
     fn freeze_blocks(&mut self) -> bool {
         let tail = self.whole_tail().to_owned();
         let outline = parse::outline(&tail);
@@ -262,7 +263,7 @@ impl StreamMarkdown {
         self.tail = Tail::Item { number, gap: gap_before(&self.source, self.frozen_to) };
     }
 
-    /// Freezes the whole lines of an open fence as they arrive.
+    /// Freezes the whole lines of an open fence as they arrive. Returns whether it closed.
     fn freeze_fence(&mut self, mut open: OpenFence) -> bool {
         let tail = self.whole_tail().to_owned();
         for line in tail.split_inclusive('\n') {
@@ -296,7 +297,7 @@ impl StreamMarkdown {
         open.lines += 1;
     }
 
-    /// Returns the lines of the text after the frozen part, with the gap before it.
+    /// Returns the lines of the text after the frozen part, with the gap before it, and whether it defines references.
     fn laid_out(&self, piece: &str, page: &Page) -> (Vec<Line>, bool) {
         let mut parsed = parse::blocks(piece);
         let mut gap = Gap::BlankLine;

@@ -111,7 +111,7 @@ fn fell_back(model: &mut Model, from: &str, to: String, why: &str) {
 
 /// Records streamed data; the request was answered, so a retry is over.
 fn streamed(model: &mut Model, bytes: usize, phase: Phase) {
-    drop_void(model);
+    drop_failed_text(model);
     model.retry = None;
     if let Some(turn) = &mut model.turn {
         turn.streamed += bytes;
@@ -138,7 +138,7 @@ fn prompted(model: &mut Model, parts: &[UserPart]) {
 }
 
 /// Removes what was shown of a reply that starts again.
-fn drop_void(model: &mut Model) {
+fn drop_failed_text(model: &mut Model) {
     if let Some(turn) = &mut model.turn
         && std::mem::take(&mut turn.shows_failed_text)
     {
@@ -147,7 +147,7 @@ fn drop_void(model: &mut Model) {
 }
 
 fn text_delta(model: &mut Model, text: &str) {
-    drop_void(model);
+    drop_failed_text(model);
     end_thinking(model);
     streamed(model, text.len(), Phase::Answering);
     let live = |cell: &&mut Cell| matches!(&cell.kind, CellKind::Answer(answer) if answer.is_live());
@@ -160,7 +160,7 @@ fn text_delta(model: &mut Model, text: &str) {
 }
 
 fn text_committed(model: &mut Model, text: String) {
-    drop_void(model);
+    drop_failed_text(model);
     end_thinking(model);
     streamed(model, 0, Phase::Answering);
     model.last_answer = Some(text.clone());
@@ -198,7 +198,7 @@ fn live_thinking(model: &mut Model) -> Option<&mut Thinking> {
 }
 
 fn thinking_committed(model: &mut Model, text: &str) {
-    drop_void(model);
+    drop_failed_text(model);
     let now = model.now_ms;
     match live_thinking(model) {
         Some(thinking) => thinking.commit(Some(text), now),
@@ -226,7 +226,7 @@ fn end_thinking(model: &mut Model) {
 }
 
 fn tool_args(model: &mut Model, index: usize, name: String, delta: &str) {
-    drop_void(model);
+    drop_failed_text(model);
     end_thinking(model);
     streamed(model, delta.len(), Phase::Answering);
     let is_it = |kind: &CellKind| matches!(kind, CellKind::CallDraft(draft) if draft.index == index);
@@ -239,7 +239,7 @@ fn tool_args(model: &mut Model, index: usize, name: String, delta: &str) {
 }
 
 fn tool_call(model: &mut Model, call: &ToolCall) {
-    drop_void(model);
+    drop_failed_text(model);
     end_live(model);
     keep(model);
     // A resumed turn names its open calls again.

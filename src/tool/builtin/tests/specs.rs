@@ -6,6 +6,7 @@ use super::*;
 async fn schemas_are_flat_objects() {
     let bench = Bench::new(&[]);
     for spec in bench.tools.tools().specs() {
+        assert!(!spec.description.is_empty(), "{}", spec.name);
         let schema = &spec.parameters;
         assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
         for (field, property) in schema["properties"].as_object().unwrap() {

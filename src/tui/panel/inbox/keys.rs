@@ -278,7 +278,7 @@ impl Inbox {
         Then::Stay
     }
 
-    /// Shows only the chosen request, or the list again.
+    /// Continues the session of the chosen request, if nobody holds it.
     fn resume(&mut self, cx: &mut PanelContext<'_>) {
         let Some(line) = self.chosen() else { return };
         match line.holder {
