@@ -84,7 +84,7 @@ impl After {
         Self { hooks: env.hooks.clone(), session: session.id().to_string(), workspace }
     }
 
-    /// Runs all of them and appends their notes to the return, where the model reads them.
+    /// Runs those that want it and appends their notes to the return, where the model reads them.
     pub(super) async fn look(self, call: ToolCall, returned: &mut ToolReturn, cancel: &CancellationToken) {
         type About = fn(ToolCall, ToolReturn) -> HookSubject;
         let (event, about): (HookEvent, About) = match returned.status {

@@ -182,17 +182,17 @@ fn enter_does_what_the_marked_key_does() {
 #[test]
 fn enter_in_the_list_never_approves() {
     let keymap = Keymap::default();
-    let whole = ["", "yes", "card", "approve"].map(|filter| (filter, 4));
-    // Each row of the list is the first under its own name.
-    let rows = keymap.rows().iter().map(|row| (row.binding.name, 1));
-    for (filter, steps) in whole.into_iter().chain(rows) {
+    // Without a filter no row is marked.
+    let whole = [("yes", 6), ("card", 20), ("approve", 3), ("", 3)];
+    let rows = keymap.rows().iter().map(|row| (row.binding.path(), 2));
+    for (filter, steps) in whole.map(|(filter, steps)| (filter.to_owned(), steps)).into_iter().chain(rows) {
         for down in 0..steps {
             let screen = Screen::open(80, 24)
                 .asked(shell_request(1, "ls", Risk::Medium))
                 .wait(600)
                 .keys("<a-a>")
                 .wait(600)
-                .notice(ServerMessage::Keys { filter: filter.into() })
+                .notice(ServerMessage::Keys { filter: filter.clone() })
                 .keys(&"<down>".repeat(down))
                 .keys("<ret>");
             assert!(!screen.asks().iter().any(|ask| matches!(ask, ClientRequest::Op(_))), "{filter} {down}");
