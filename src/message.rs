@@ -4,17 +4,17 @@
 //! renamed or removed. They contain no provider's wire format; data that only one provider understands is
 //! kept as [`Opaque`], bound to its part. Used by every layer above.
 
-mod done;
 pub mod images;
 mod memory;
+mod report;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::done::{DiffKind, DiffLine, Done};
 pub use self::memory::{Authorship, UsedMemory};
+pub use self::report::{CallReport, DiffKind, DiffLine};
 use crate::stdx::names::names;
 
 /// This program's id of a tool call, unique in the store: `<session>/<turn>.<attempt>.<index>`.
@@ -101,26 +101,26 @@ impl Message {
     }
 
     /// Returns its pieces, in order.
-    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+    pub fn pieces(&self) -> impl Iterator<Item = MessagePiece<'_>> {
         let (said, replied, returned) = match self {
             Self::User { parts } => (&parts[..], &[][..], &[][..]),
             Self::Assistant(reply) => (&[][..], &reply.parts[..], &[][..]),
             Self::ToolReturns { returns } => (&[][..], &[][..], &returns[..]),
         };
         let said = said.iter().map(|part| match part {
-            UserPart::Text { text } => Piece::Prompt(text),
-            UserPart::Note { kind, text } => Piece::Note(kind, text),
-            UserPart::Image { media_type, .. } => Piece::Image(media_type),
+            UserPart::Text { text } => MessagePiece::Prompt(text),
+            UserPart::Note { kind, text } => MessagePiece::Note(kind, text),
+            UserPart::Image { media_type, .. } => MessagePiece::Image(media_type),
         });
         let replied = replied.iter().map(|part| match &part.kind {
-            PartKind::Text { text } => Piece::Answer(text),
-            PartKind::Thinking { text } => Piece::Thought(text),
-            PartKind::ToolCall(call) => Piece::Call(call),
-            PartKind::Native => Piece::Native,
+            PartKind::Text { text } => MessagePiece::Answer(text),
+            PartKind::Thinking { text } => MessagePiece::Thought(text),
+            PartKind::ToolCall(call) => MessagePiece::Call(call),
+            PartKind::Native => MessagePiece::Native,
         });
         let returned = returned.iter().flat_map(|returned| &returned.content).map(|part| match part {
-            ReturnPart::Text { text } => Piece::Output(text),
-            ReturnPart::Image { media_type, .. } => Piece::Image(media_type),
+            ReturnPart::Text { text } => MessagePiece::Output(text),
+            ReturnPart::Image { media_type, .. } => MessagePiece::Image(media_type),
         });
         said.chain(replied).chain(returned)
     }
@@ -128,7 +128,7 @@ impl Message {
 
 /// A piece of a message, whatever its role.
 #[derive(Debug, Clone, Copy)]
-pub enum Piece<'a> {
+pub enum MessagePiece<'a> {
     Prompt(&'a str),
     Note(&'a NoteKind, &'a str),
     Answer(&'a str),
@@ -327,7 +327,7 @@ pub struct ToolReturn {
     pub trust: Trust,
     /// For people only: no model receives it. Absent where it would say nothing, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub done: Option<Box<Done>>,
+    pub done: Option<Box<CallReport>>,
 }
 
 impl ToolReturn {

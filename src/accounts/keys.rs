@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
 pub use self::command::KeyCommandError;
-pub use self::file::{KeyFile, KeyFileError, Put};
+pub use self::file::{KeyChange, KeyFile, KeyFileError};
 use crate::config::{Key, Secret, Settings};
 
 /// Receives keys.
@@ -57,7 +57,7 @@ impl Keys {
     }
 
     /// Keeps a key for a service, in the file and in memory. Blocking.
-    pub fn keep(&self, name: &str, key: &Secret) -> Result<Put, KeyFileError> {
+    pub fn keep(&self, name: &str, key: &Secret) -> Result<KeyChange, KeyFileError> {
         self.learn(key);
         let put = self.file.put(name, key)?;
         self.state.lock().stored = self.file.read();

@@ -12,10 +12,10 @@ pub use self::settings::write_choice;
 use super::error::ModelError;
 use super::keys::{KeyCommandError, KeyFileError, Keys};
 use super::offers::list_place;
-use super::services::{Service, Target, names};
+use super::services::{Service, ServiceTarget, names};
 pub use crate::config::WriteError;
 use crate::config::{Secret, Settings, checked_url};
-use crate::frontend::protocol::{Consent, HAS_KEY, LoginNeed, LoginTrouble, ServiceLine};
+use crate::frontend::protocol::{Consent, HAS_KEY, LoginFailure, LoginNeed, ServiceLine};
 use crate::provider::catalog;
 use crate::provider::http::get_json;
 use crate::provider::{ErrorClass, ProviderError};
@@ -29,7 +29,7 @@ const SHOWN_FROM: usize = 16;
 
 /// What the user entered for a service. No `Debug`: it contains a key.
 #[derive(Clone, PartialEq)]
-pub struct Entered {
+pub struct Credentials {
     pub service: String,
     pub base_url: Option<String>,
     pub key: Option<Secret>,
@@ -38,7 +38,7 @@ pub struct Entered {
 
 /// Why a service cannot be used, in a sentence that says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TryError {
+pub enum LoginError {
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error(transparent)]
@@ -54,9 +54,9 @@ pub enum TryError {
     Unencrypted(String),
 }
 
-impl From<TryError> for LoginTrouble {
-    fn from(error: TryError) -> Self {
-        if let TryError::Unencrypted(warning) = error {
+impl From<LoginError> for LoginFailure {
+    fn from(error: LoginError) -> Self {
+        if let LoginError::Unencrypted(warning) = error {
             Self::Unencrypted(warning)
         } else {
             Self::Failed(error.to_string())
@@ -75,7 +75,7 @@ pub fn offers(settings: &Settings, keys: &Keys, found: &[Service]) -> Vec<Servic
 }
 
 fn offer(name: &str, settings: &Settings, keys: &Keys, is_here: bool) -> Option<ServiceLine> {
-    let target = match Target::named(name, settings, keys) {
+    let target = match ServiceTarget::named(name, settings, keys) {
         Ok(target) => Some(target),
         Err(ModelError::NoAddress { .. }) => None,
         Err(_) => return None,
@@ -110,28 +110,37 @@ fn offer(name: &str, settings: &Settings, keys: &Keys, is_here: bool) -> Option<
 
 /// Tries the entered data together with the existing settings, and returns the service's models. Nothing is
 /// sent if a key would be sent unencrypted without the user's agreement.
-pub async fn try_out(entered: &Entered, settings: &Settings, keys: &Keys) -> Result<Vec<String>, TryError> {
+pub async fn try_out(
+    entered: &Credentials,
+    settings: &Settings,
+    keys: &Keys,
+) -> Result<Vec<String>, LoginError> {
     let mut settings = settings.clone();
     if let Some(url) = &entered.base_url {
-        let url = checked_url(url).map_err(|wrong| TryError::Refused(format!("The address is {wrong}.")))?;
+        let url =
+            checked_url(url).map_err(|wrong| LoginError::Refused(format!("The address is {wrong}.")))?;
         settings.own(&entered.service).base_url = Some(url);
     }
-    let mut target = Target::named(&entered.service, &settings, keys)?;
+    let mut target = ServiceTarget::named(&entered.service, &settings, keys)?;
     if let Some(key) = &entered.key {
         keys.learn(key);
         target.key = Some(crate::config::Key::Literal(key.clone()));
     }
     match (target.warning(), entered.unencrypted) {
-        (Some(warning), Consent::NotAsked) => Err(TryError::Unencrypted(warning)),
+        (Some(warning), Consent::NotAsked) => Err(LoginError::Unencrypted(warning)),
         (Some(_) | None, Consent::Given) | (None, Consent::NotAsked) => check(&target, &settings, keys).await,
     }
 }
 
 /// Makes one cheap request with a service's key: its list of models; if that is public, another one first.
-pub async fn check(target: &Target, settings: &Settings, keys: &Keys) -> Result<Vec<String>, TryError> {
+pub async fn check(
+    target: &ServiceTarget,
+    settings: &Settings,
+    keys: &Keys,
+) -> Result<Vec<String>, LoginError> {
     target.has_its_key()?;
     let endpoint = target.endpoint(settings, keys).await?;
-    let told = |error: ProviderError| TryError::Refused(sentence(target, &error));
+    let told = |error: ProviderError| LoginError::Refused(sentence(target, &error));
     if let Some(path) = target.preset.check {
         get_json(&endpoint, path, &[], PATIENCE).await.map_err(told)?;
     }
@@ -148,7 +157,7 @@ pub async fn check(target: &Target, settings: &Settings, keys: &Keys) -> Result<
 }
 
 /// Says what is wrong and what to do, in one sentence.
-fn sentence(target: &Target, error: &ProviderError) -> String {
+fn sentence(target: &ServiceTarget, error: &ProviderError) -> String {
     let (name, url) = (&target.name, shown_address(&target.base_url));
     let said = error.to_string();
     let said = said.trim_end_matches('.');
@@ -223,7 +232,7 @@ pub fn hint(key: &Secret) -> String {
 }
 
 /// Keeps the entered key in the key file. The blocking work runs on another thread.
-pub async fn keep(entered: &Entered, keys: &Arc<Keys>) -> Result<(), KeyFileError> {
+pub async fn keep(entered: &Credentials, keys: &Arc<Keys>) -> Result<(), KeyFileError> {
     let Some(key) = entered.key.clone() else { return Ok(()) };
     let (keys, service) = (Arc::clone(keys), entered.service.clone());
     let kept = tokio::task::spawn_blocking(move || keys.keep(&service, &key).map(drop));

@@ -13,9 +13,9 @@ mod services;
 
 pub use self::choice::{Origin, mistaken, unused};
 pub use self::error::ModelError;
-pub use self::keys::{KeyCommandError, KeyFile, KeyFileError, Keys, Put};
-pub use self::models::{Checked, ModelChoice, Models};
-pub use self::offers::{Lists, Offer, OfferedModel, offers};
+pub use self::keys::{KeyChange, KeyCommandError, KeyFile, KeyFileError, Keys};
+pub use self::models::{ModelCheck, ModelChoice, Models};
+pub use self::offers::{ListSource, Offer, OfferedModel, offers};
 pub use self::profiles::{dollars, tokens};
-pub use self::services::{Service, Target};
+pub use self::services::{Service, ServiceTarget};
 pub use crate::provider::offline::Pace;

@@ -6,7 +6,7 @@
 mod learn;
 mod list;
 
-pub use self::list::Checked;
+pub use self::list::ModelCheck;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -18,9 +18,9 @@ use tokio::sync::watch;
 use super::choice::{Origin, first_choice};
 use super::error::ModelError;
 use super::keys::Keys;
-use super::login::{self, Entered, TryError};
+use super::login::{self, Credentials, LoginError};
 use super::profiles;
-use super::services::{self, Service, Wiring};
+use super::services::{self, ConnectionContext, Service};
 use crate::agent::driver::ActiveModel;
 use crate::agent::prompt::Steering;
 use crate::config::{Settings, ThinkingLevel};
@@ -50,7 +50,7 @@ impl ModelChoice {
 
 /// The models of this process.
 pub struct Models {
-    wiring: Mutex<Arc<Wiring>>,
+    wiring: Mutex<Arc<ConnectionContext>>,
     active: watch::Sender<Arc<ActiveModel>>,
     choice: watch::Sender<ModelChoice>,
     found: Mutex<Vec<Service>>,
@@ -69,7 +69,7 @@ impl Models {
         let mut settings = settings.clone();
         let keys = Arc::new(Keys::of(&settings));
         let (service, model, origin) = first_choice(&mut settings, &keys)?;
-        let wiring = Wiring { settings, keys, clock, pace };
+        let wiring = ConnectionContext { settings, keys, clock, pace };
         let made = make(&wiring, &service, &model, Profile::default())?;
         let choice = describe(&service, &made, origin);
         Ok(Self {
@@ -89,7 +89,7 @@ impl Models {
         Arc::clone(&self.wiring().keys)
     }
 
-    fn wiring(&self) -> Arc<Wiring> {
+    fn wiring(&self) -> Arc<ConnectionContext> {
         Arc::clone(&self.wiring.lock())
     }
 
@@ -114,7 +114,7 @@ impl Models {
 
     /// Tries a service with the entered data; if it works, stores its key and address, and remembers its models. `file`
     /// is the user's settings file.
-    pub async fn set_up(&self, entered: Entered, file: Option<&Path>) -> Result<Vec<String>, TryError> {
+    pub async fn set_up(&self, entered: Credentials, file: Option<&Path>) -> Result<Vec<String>, LoginError> {
         let wiring = self.wiring();
         let models = login::try_out(&entered, &wiring.settings, &wiring.keys).await?;
         login::keep(&entered, &wiring.keys).await?;
@@ -313,7 +313,12 @@ const SUMMARIZER: SecondModel = SecondModel {
     instead: "the model in use writes summaries",
 };
 
-fn make(wiring: &Wiring, service: &Service, model: &str, told: Profile) -> Result<ActiveModel, ModelError> {
+fn make(
+    wiring: &ConnectionContext,
+    service: &Service,
+    model: &str,
+    told: Profile,
+) -> Result<ActiveModel, ModelError> {
     let settings = &wiring.settings;
     let profile = profiles::profile(service, model, settings, told);
     let steering = Steering::of(service.name(), model);

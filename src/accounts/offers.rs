@@ -7,7 +7,7 @@ use super::choice::first_choice;
 use super::error::ModelError;
 use super::keys::Keys;
 use super::profiles;
-use super::services::{Service, Target};
+use super::services::{Service, ServiceTarget};
 use crate::config::{Codec, Settings};
 use crate::provider::catalog::{self, LMSTUDIO, ListEndpoint, ListForm, ListedModel};
 use crate::provider::http::Endpoint;
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The source of the lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lists {
+pub enum ListSource {
     /// The services are queried.
     Live,
     /// The known data only, without a request.
@@ -47,7 +47,11 @@ pub struct OfferedModel {
 }
 
 /// Returns the models of all services or only one, in the order in which services are chosen.
-pub async fn offers(settings: &Settings, only: Option<&str>, lists: Lists) -> Result<Vec<Offer>, ModelError> {
+pub async fn offers(
+    settings: &Settings,
+    only: Option<&str>,
+    lists: ListSource,
+) -> Result<Vec<Offer>, ModelError> {
     let mut settings = settings.clone();
     let keys = Keys::of(&settings);
     // This also assigns the general address and key to their service.
@@ -62,9 +66,9 @@ pub async fn offers(settings: &Settings, only: Option<&str>, lists: Lists) -> Re
 }
 
 /// Returns the configured services, and those found on this machine.
-async fn ready(settings: &Settings, keys: &Keys, lists: Lists) -> Result<Vec<Service>, ModelError> {
+async fn ready(settings: &Settings, keys: &Keys, lists: ListSource) -> Result<Vec<Service>, ModelError> {
     let mut services = Service::configured(settings, keys)?;
-    if lists == Lists::Live {
+    if lists == ListSource::Live {
         let found = Service::search(settings, keys).await;
         services.retain(|service| found.iter().all(|one| one.name() != service.name()));
         services.extend(found);
@@ -76,13 +80,13 @@ async fn offer(
     service: &Service,
     settings: &Settings,
     keys: &Keys,
-    lists: Lists,
+    lists: ListSource,
     in_use: Option<&(String, String)>,
 ) -> Offer {
     let address = service.target().map(|target| shown_address(&target.base_url));
     let listed = match (service.target(), lists) {
-        (Some(target), Lists::Live) => listed(target, settings, keys).await,
-        (None, Lists::Live) | (_, Lists::Known) => Ok(known(service)),
+        (Some(target), ListSource::Live) => listed(target, settings, keys).await,
+        (None, ListSource::Live) | (_, ListSource::Known) => Ok(known(service)),
     };
     let offered = |ListedModel { name, told }: ListedModel| OfferedModel {
         profile: profiles::profile(service, &name, settings, told),
@@ -105,7 +109,7 @@ pub(super) fn known(service: &Service) -> Vec<ListedModel> {
 
 /// Returns a service's current list; runs commands that print keys, because the user asked for the list.
 pub(super) async fn listed(
-    target: &Target,
+    target: &ServiceTarget,
     settings: &Settings,
     keys: &Keys,
 ) -> Result<Vec<ListedModel>, ProviderError> {
@@ -125,7 +129,7 @@ pub(super) async fn told(service: &Service, model: &str, settings: &Settings) ->
 }
 
 /// Returns where a service lists its models, and in which form.
-pub(super) fn list_place(target: &Target, mut endpoint: Endpoint) -> ListEndpoint {
+pub(super) fn list_place(target: &ServiceTarget, mut endpoint: Endpoint) -> ListEndpoint {
     let own_form = target.preset.local.filter(|_| target.preset.name == LMSTUDIO.name);
     let (path, form) = match (target.codec, own_form) {
         (Codec::OpenAiChat, Some(_)) => ("/api/v0/models", ListForm::LmStudio),

@@ -43,7 +43,7 @@ pub struct Assembler {
     /// Call ids are this prefix, a dot and the part's index.
     id_prefix: String,
     model: String,
-    parts: Vec<Building>,
+    parts: Vec<PartBuilder>,
     /// Wire ids that the conversation already uses; new ones never repeat one.
     taken: BTreeSet<String>,
     size: usize,
@@ -54,14 +54,14 @@ pub struct Assembler {
 }
 
 #[derive(Debug, Clone)]
-struct Building {
+struct PartBuilder {
     kind: StartKind,
     text: String,
-    closed: Option<Closed>,
+    closed: Option<ClosedPart>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Closed {
+struct ClosedPart {
     opaque: Option<Opaque>,
     call: Option<ToolCall>,
 }
@@ -87,7 +87,7 @@ impl Assembler {
                 if index != self.parts.len() {
                     return Err(malformed(&format!("part {index} started out of order")));
                 }
-                self.parts.push(Building { kind, text: String::new(), closed: None });
+                self.parts.push(PartBuilder { kind, text: String::new(), closed: None });
                 Ok(Step::Nothing)
             }
             StreamEvent::PartDelta { index, delta } => self.delta(index, delta),
@@ -164,14 +164,14 @@ impl Assembler {
                 (Step::CallClosed(call.clone()), Some(call))
             }
         };
-        part.closed = Some(Closed { opaque, call });
+        part.closed = Some(ClosedPart { opaque, call });
         Ok(step)
     }
 }
 
-impl Building {
+impl PartBuilder {
     fn into_part(self, stop: StopKind, last: bool) -> Option<AssistantPart> {
-        let Closed { opaque, call } = self.closed.unwrap_or_default();
+        let ClosedPart { opaque, call } = self.closed.unwrap_or_default();
         let kind = match self.kind {
             StartKind::Text if self.text.is_empty() && opaque.is_none() => return None,
             StartKind::Text => PartKind::Text { text: self.text },

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::history::{Limit, Limits, Used};
+use crate::history::{Limit, Limits, UsageTotals};
 
 /// Longest wait that is not set by the provider.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
@@ -13,7 +13,7 @@ const FIRST_BACKOFF: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     pub limits: Limits,
-    pub used: Used,
+    pub used: UsageTotals,
 }
 
 /// Whether another request may be sent.
@@ -27,7 +27,7 @@ pub enum Allowance {
 
 impl Budget {
     pub fn new(limits: Limits) -> Self {
-        Self { limits, used: Used::default() }
+        Self { limits, used: UsageTotals::default() }
     }
 
     pub fn allowance(&self) -> Allowance {

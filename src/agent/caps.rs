@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{Cap, Scope, Unit};
-use crate::history::Used;
+use crate::history::UsageTotals;
 use crate::message::{Usage, Usd};
 use crate::provider::{ModelRequest, Price};
 use crate::stdx::text::grouped;
@@ -25,8 +25,8 @@ const WARN_EVERY: u64 = 10;
 /// What was used, and what the next request would add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figures {
-    pub session: Used,
-    pub day: Used,
+    pub session: UsageTotals,
+    pub day: UsageTotals,
     pub next: Estimate,
     /// The model that would be asked.
     pub model: String,
@@ -90,7 +90,7 @@ pub enum CapAnswer {
 
 /// What to report and ask before the next request.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Judged {
+pub struct CapReport {
     pub said: Vec<String>,
     pub question: Option<CapQuestion>,
 }
@@ -106,8 +106,8 @@ impl Caps {
     }
 
     /// Judges the next request of a turn that has used `turn`; caps in `passed` were already answered.
-    pub fn judge(&mut self, turn: &Used, figures: &Figures, passed: &BTreeSet<Cap>) -> Judged {
-        let mut judged = Judged::default();
+    pub fn judge(&mut self, turn: &UsageTotals, figures: &Figures, passed: &BTreeSet<Cap>) -> CapReport {
+        let mut judged = CapReport::default();
         for (&cap, &set) in &self.set {
             let limit = self.raised.get(&cap).copied().unwrap_or(set);
             let so_far = match cap.scope() {
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     fn figures(spent: u64, adds: Option<u64>) -> Figures {
-        let used = Used { usd: Usd(spent), ..Used::default() };
+        let used = UsageTotals { usd: Usd(spent), ..UsageTotals::default() };
         let next = Estimate { tokens: 10, usd: adds.map(Usd) };
         Figures { session: used, day: used, next, model: "m".to_owned() }
     }
@@ -251,7 +251,7 @@ mod tests {
         let mut caps = Caps::new([(Cap::DayUsd, 100)]);
         let mut told = Vec::new();
         for &(spent, adds) in steps {
-            let judged = caps.judge(&Used::default(), &figures(spent, adds), &BTreeSet::new());
+            let judged = caps.judge(&UsageTotals::default(), &figures(spent, adds), &BTreeSet::new());
             let said = judged.said.iter().map(|said| said.split(' ').next().unwrap_or_default().to_owned());
             let asked = judged.question.map(|asked| format!("ask {} raise {}", asked.spent, asked.raised));
             told.push(said.chain(asked).collect::<Vec<_>>().join(" "));
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_raise_lasts_as_long_as_its_cap_counts() {
         let mut caps = Caps::new([(Cap::TurnTokens, 5), (Cap::SessionUsd, 100), (Cap::DayUsd, 100)]);
-        let used = Used { tokens: 20, ..Used::default() };
+        let used = UsageTotals { tokens: 20, ..UsageTotals::default() };
         let mut passed = BTreeSet::new();
         let mut order = Vec::new();
         while let Some(question) = caps.judge(&used, &figures(100, Some(1)), &passed).question {

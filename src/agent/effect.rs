@@ -9,7 +9,7 @@ use super::context::CompactionPlan;
 use super::port::Event;
 use crate::approval::{Approval, Decider, Policy, RequestId};
 use crate::config::Cap;
-use crate::history::{Durability, Fate, OpenCall, Record, TurnEnd};
+use crate::history::{DependencyState, Durability, OpenCall, Record, TurnEnd};
 use crate::hook::HookVerdict;
 use crate::message::{CallId, ToolCall, ToolReturn, UserPart};
 use crate::provider::{ProviderError, StreamEvent, ToolChoice};
@@ -81,7 +81,7 @@ pub enum Input {
     },
     /// Late calls that can be settled, for [`Effect::TakeLate`], and how the calls they run after ended.
     Late {
-        calls: Vec<(OpenCall, Fate)>,
+        calls: Vec<(OpenCall, DependencyState)>,
     },
     /// A second of streaming has passed: save the text so far.
     Checkpoint,
@@ -125,7 +125,7 @@ pub enum Effect {
     Wait(Duration),
     /// Find what can be compacted; answered with [`Input::CompactionPlanned`].
     PlanCompaction {
-        why: Overfull,
+        why: CompactionReason,
         who: ModelRole,
     },
     /// Ask a model for a summary of these quoted messages; its reply comes as [`Input::Stream`].
@@ -138,7 +138,7 @@ pub enum Effect {
     /// Estimate whether the conversation fits the model; look up the usage that the caps limit, if wanted.
     Weigh {
         who: ModelRole,
-        what: Weighing,
+        what: Measurement,
     },
     /// Keep these caps for later turns: some were raised, or warned about.
     KeepCaps(Caps),
@@ -176,7 +176,7 @@ pub fn with_joined_commits(effects: Vec<Effect>) -> Vec<Effect> {
 
 /// What a request is weighed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weighing {
+pub enum Measurement {
     Size,
     SizeAndUsage,
 }
@@ -190,7 +190,7 @@ pub enum Fit {
 
 /// Why a conversation is to be compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Overfull {
+pub enum CompactionReason {
     /// By our estimate; hooks can prevent it.
     Estimated,
     /// The user asked for it; hooks can prevent it.

@@ -30,14 +30,14 @@ pub const STOPPED: &str = "The last turn was ended because the same call gave th
 /// The calls of a turn and their latest results.
 #[derive(Debug, Clone, Default)]
 pub struct RepeatDetector {
-    calls: BTreeMap<[u8; 32], Lap>,
+    calls: BTreeMap<[u8; 32], RepeatCount>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Lap {
+struct RepeatCount {
     result: [u8; 32],
     times: u32,
-    /// [`Lap::times`] when the user last approved the call.
+    /// [`RepeatCount::times`] when the user last approved the call.
     allowed: u32,
 }
 
@@ -77,7 +77,7 @@ impl RepeatDetector {
         let result = digest(&result_text(returned));
         let lap = self.calls.entry(key(tool, args)).or_default();
         if lap.result != result {
-            *lap = Lap { result, ..Lap::default() };
+            *lap = RepeatCount { result, ..RepeatCount::default() };
         }
         lap.times += 1;
         (lap.times >= NUDGE).then(|| {

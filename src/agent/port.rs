@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::caps::{CapAnswer, CapQuestion};
-use super::context::Compacted;
+use super::context::CompactionReport;
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::config::Cap;
 use crate::history::{Record, TurnEnd};
@@ -91,7 +91,7 @@ pub enum Event {
     /// A request was settled here or in another process, or was withdrawn.
     ApprovalSettled {
         request: RequestId,
-        settled: Settled,
+        settled: Settlement,
     },
     /// The request failed and is sent again after `wait`.
     Retry {
@@ -134,7 +134,7 @@ pub enum Event {
     },
     /// Older messages were replaced.
     Compacted {
-        compacted: Compacted,
+        compacted: CompactionReport,
     },
     /// The model refused, or the provider's filter stopped it; earlier output stays. Not a failure.
     Refused {
@@ -154,9 +154,9 @@ impl Event {
     pub fn of_settlement(record: &Record) -> Option<Self> {
         let (request, settled) = match record {
             Record::Decided { request, approval, by, .. } => {
-                (request, Settled::Decided { approval: approval.clone(), by: by.clone() })
+                (request, Settlement::Decided { approval: approval.clone(), by: by.clone() })
             }
-            Record::Expired { request, .. } => (request, Settled::Expired),
+            Record::Expired { request, .. } => (request, Settlement::Expired),
             _ => return None,
         };
         Some(Self::ApprovalSettled { request: request.clone(), settled })
@@ -179,7 +179,7 @@ impl Event {
 
 /// How a request was settled.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Settled {
+pub enum Settlement {
     Decided {
         approval: Approval,
         by: Decider,
@@ -194,9 +194,9 @@ pub enum Settled {
     Expired,
 }
 
-impl Settled {
-    /// Whether the request is still pending, put aside.
-    pub fn is_put_off(&self) -> bool {
+impl Settlement {
+    /// Whether the request is still pending, but postponed.
+    pub fn is_postponed(&self) -> bool {
         matches!(self, Self::Decided { approval: Approval::Later, .. } | Self::Detached)
     }
 }

@@ -11,7 +11,7 @@ use super::calls::conflict;
 use super::prompt;
 use crate::approval::{AutoApprove, Policy};
 use crate::config::Mode;
-use crate::history::{Limit, Limits, Used};
+use crate::history::{Limit, Limits, UsageTotals};
 use crate::message::{Usage, Usd};
 use crate::provider::{ErrorClass, StartKind, StreamEvent};
 use crate::sandbox::Isolation;
@@ -108,7 +108,7 @@ fn the_budget_counts_every_request() {
         (limits(Some(3), Some(10)), 2, 10, Allowance::Spent(Limit::Tokens)),
     ];
     for (limits, requests, tokens, expected) in cases {
-        let budget = Budget { limits, used: Used { requests, tokens, ..Used::default() } };
+        let budget = Budget { limits, used: UsageTotals { requests, tokens, ..UsageTotals::default() } };
         assert_eq!(budget.allowance(), expected, "{limits:?} {requests} {tokens}");
     }
     let mut budget = Budget::new(Limits::default());
@@ -117,7 +117,7 @@ fn the_budget_counts_every_request() {
     budget.used.count(usage, Some(Usd(3)), None);
     budget.used.count(usage, None, None);
     budget.used.count(None, None, Some(ErrorClass::Truncated));
-    assert_eq!(budget.used, Used { requests: 4, tokens: 14, usd: Usd(3), unpriced: 2 });
+    assert_eq!(budget.used, UsageTotals { requests: 4, tokens: 14, usd: Usd(3), unpriced: 2 });
 }
 
 #[test]

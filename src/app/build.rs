@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::accounts::Target;
+use crate::accounts::ServiceTarget;
 use crate::accounts::keys::Keys;
 use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
@@ -20,15 +20,15 @@ use crate::approval::words::command_words;
 use crate::approval::{AutoApprove, Decider, Place, Policy};
 use crate::command::code;
 use crate::config::{
-    ConfigError, ConfigWarning, FolderTrust, Loaded, Mode, Secret, ServerSettings, Settings, SpanContent,
-    TelemetrySettings, UndoSettings, WebAccess, user_file,
+    ConfigError, ConfigWarning, FolderTrust, LoadedSettings, Mode, Secret, ServerSettings, Settings,
+    SpanContent, TelemetrySettings, UndoSettings, WebAccess, user_file,
 };
 use crate::history::{Limits, SessionId};
 use crate::memory::{Memories, MemoryOptions};
 use crate::message::ToolName;
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
-use crate::sandbox::backend::{Chosen, SandboxOptions, choose};
+use crate::sandbox::backend::{SandboxOptions, SandboxSelection, choose};
 use crate::sandbox::env::{child_env, docker_client_env};
 use crate::sandbox::policy::{DockerOptions, SandboxPaths};
 use crate::sandbox::subprocess::Subprocess;
@@ -79,7 +79,7 @@ pub enum AppError {
 
 /// Returns warnings about the settings: values without effect, keys for unused models, invalid key bindings.
 #[must_use]
-pub fn advice(loaded: &Loaded) -> Vec<String> {
+pub fn advice(loaded: &LoadedSettings) -> Vec<String> {
     let of_trust = |warning: &&ConfigWarning| matches!(warning, ConfigWarning::NotTrusted { .. });
     let warnings = loaded.warnings.iter().filter(of_trust).map(ToString::to_string);
     warnings.chain(advice_at_start(loaded)).collect()
@@ -87,7 +87,7 @@ pub fn advice(loaded: &Loaded) -> Vec<String> {
 
 /// The same without settings of an untrusted folder, which are reported separately, once.
 #[must_use]
-pub fn advice_at_start(loaded: &Loaded) -> Vec<String> {
+pub fn advice_at_start(loaded: &LoadedSettings) -> Vec<String> {
     let of_trust = |warning: &&ConfigWarning| matches!(warning, ConfigWarning::NotTrusted { .. });
     let warnings = loaded.warnings.iter().filter(|warning| !of_trust(warning)).map(ToString::to_string);
     let rebound = match loaded.settings.keys.as_slice() {
@@ -109,7 +109,7 @@ pub fn advice_at_start(loaded: &Loaded) -> Vec<String> {
 /// Returns a sentence for each service section that names an unknown preset or quirk.
 fn misnamed(settings: &Settings) -> Vec<String> {
     let keys = Keys::of(settings);
-    let error = |name: &String| match Target::named(name, settings, &keys) {
+    let error = |name: &String| match ServiceTarget::named(name, settings, &keys) {
         Err(error @ (ModelError::NoPreset { .. } | ModelError::Quirk { .. })) => Some(format!("{error}.")),
         // Other errors are reported when the service is used.
         Ok(_) | Err(_) => None,
@@ -170,11 +170,11 @@ impl App {
     /// Builds the rest, and waits for the store that [`begin_store`] returned.
     pub async fn open(
         world: World,
-        loaded: Loaded,
+        loaded: LoadedSettings,
         models: Arc<Models>,
         store: Store,
     ) -> Result<Self, AppError> {
-        let Loaded { settings, flags, .. } = loaded;
+        let LoadedSettings { settings, flags, .. } = loaded;
         let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo, memories, trusted } =
             tools(&world, &settings);
         let store = concealing_keys(store.opened().await?, &world, &settings);
@@ -438,7 +438,7 @@ pub fn memories(world: &World, settings: &Settings, trusted: &TrustedProjects) -
 #[must_use]
 pub fn tools(world: &World, settings: &Settings) -> Tools {
     let child_env = child_env(&world.env, &settings.shell.env);
-    let Chosen { sandbox, remarks } = choose(&sandbox_options(world, settings));
+    let SandboxSelection { sandbox, remarks } = choose(&sandbox_options(world, settings));
     let tasks = Tasks::new(Arc::clone(&world.clock));
     let undo = undo_log(world, settings);
     let trusted = TrustedProjects::new(world, settings);

@@ -20,7 +20,7 @@ use serde_json::Value;
 pub use self::grants::{Grant, Grants};
 pub use self::policy::{AutoApprove, CallFacts, Place, Policy, Repetition, WorkspaceKind};
 pub use self::provenance::{Provenance, Reach, Taint};
-pub use self::stages::{Found, Stage, Step};
+pub use self::stages::{Stage, StageOutcome, Step};
 use crate::config::Mode;
 use crate::message::{CallId, ToolName};
 use crate::tool::{Access, CallPlan, Preview, Risk};

@@ -28,8 +28,8 @@ use serde_json::Value;
 
 use self::addresses::{Shape, addresses};
 use self::encoded::{decoded, runs_decoded};
-use self::grams::{Grams, Heard};
-use self::span::{Piece, counts, cut, pieces};
+use self::grams::{Grams, RunSource};
+use self::span::{ArgumentText, counts, cut, pieces};
 use self::voices::{Side, Voice, voices};
 use crate::message::{CallId, Message, Source};
 
@@ -87,15 +87,15 @@ impl Provenance {
     #[must_use]
     pub fn taints(&self, args: &Value, reach: Reach) -> Vec<Taint> {
         let mut args = pieces(args);
-        let read = |piece: &Piece<'_>| -> Vec<(String, String)> {
+        let read = |piece: &ArgumentText<'_>| -> Vec<(String, String)> {
             decoded(piece.text).into_iter().map(|text| (piece.pointer.clone(), text)).collect()
         };
         let hidden: Vec<(String, String)> = args.iter().flat_map(read).collect();
         let scripts = args.iter().filter(|piece| piece.pointer == COMMAND);
         let decoders: Vec<&str> = scripts.filter_map(|piece| runs_decoded(piece.text)).collect();
-        args.extend(hidden.iter().map(|(pointer, text)| Piece { pointer: pointer.clone(), text }));
+        args.extend(hidden.iter().map(|(pointer, text)| ArgumentText { pointer: pointer.clone(), text }));
         let mut grams = Grams::of(args.iter().map(|piece| piece.text));
-        let mut wanted = Wanted::of(args.iter().map(|piece| piece.text));
+        let mut wanted = ArgumentAddresses::of(args.iter().map(|piece| piece.text));
         if grams.is_empty() && wanted.places.is_empty() && decoders.is_empty() {
             return Vec::new();
         }
@@ -114,7 +114,8 @@ impl Provenance {
             for (number, voice) in
                 voices.iter().enumerate().filter(|(_, voice)| SpeakerTurn::of(voice, reach) == turn)
             {
-                let heard = if turn == SpeakerTurn::Excuses { Heard::Excused } else { Heard::By(number) };
+                let heard =
+                    if turn == SpeakerTurn::Excuses { RunSource::Excused } else { RunSource::By(number) };
                 grams.hear(voice.text, heard);
                 wanted.hear(voice, heard);
             }
@@ -163,7 +164,7 @@ struct Span {
 }
 
 /// The stretches that are long enough to count.
-fn long(grams: &Grams, args: &[span::Piece<'_>], voices: &[Voice<'_>]) -> Vec<Span> {
+fn long(grams: &Grams, args: &[span::ArgumentText<'_>], voices: &[Voice<'_>]) -> Vec<Span> {
     let stretches = grams.stretches().into_iter();
     let spans = stretches.map(|one| Span { arg: one.arg, start: one.start, end: one.end, voice: one.voice });
     let counted = spans.filter(|span| {
@@ -174,37 +175,37 @@ fn long(grams: &Grams, args: &[span::Piece<'_>], voices: &[Voice<'_>]) -> Vec<Sp
 }
 
 /// The addresses in the arguments, by their normalized form.
-struct Wanted {
+struct ArgumentAddresses {
     places: HashMap<String, TaintState>,
 }
 
 /// The places of an address in the arguments, and its source.
 struct TaintState {
-    heard: Heard,
+    heard: RunSource,
     /// Index of the argument, start and end byte.
     at: Vec<(usize, usize, usize)>,
 }
 
-impl Wanted {
+impl ArgumentAddresses {
     fn of<'a>(args: impl IntoIterator<Item = &'a str>) -> Self {
         let mut places: HashMap<String, TaintState> = HashMap::new();
         for (arg, text) in args.into_iter().enumerate() {
             addresses(text, |one| {
-                let new = || TaintState { heard: Heard::Nowhere, at: Vec::new() };
+                let new = || TaintState { heard: RunSource::Nowhere, at: Vec::new() };
                 places.entry(one.form).or_insert_with(new).at.push((arg, one.start, one.end));
             });
         }
         Self { places }
     }
 
-    fn hear(&mut self, voice: &Voice<'_>, by: Heard) {
+    fn hear(&mut self, voice: &Voice<'_>, by: RunSource) {
         if self.places.is_empty() {
             return;
         }
         addresses(voice.text, |one| {
             let a_path = one.shape == Shape::InPath && voice.side == Side::Files;
             if let Some(place) = self.places.get_mut(&one.form)
-                && place.heard == Heard::Nowhere
+                && place.heard == RunSource::Nowhere
                 && !a_path
             {
                 place.heard = by;
@@ -214,10 +215,10 @@ impl Wanted {
 }
 
 /// Adds the addresses that are in none of the spans.
-fn with_addresses(mut spans: Vec<Span>, wanted: &Wanted) -> Vec<Span> {
+fn with_addresses(mut spans: Vec<Span>, wanted: &ArgumentAddresses) -> Vec<Span> {
     let mut more = Vec::new();
     for place in wanted.places.values() {
-        if let Heard::By(voice) = place.heard {
+        if let RunSource::By(voice) = place.heard {
             more.extend(place.at.iter().map(|&(arg, start, end)| Span { arg, start, end, voice }));
         }
     }
@@ -233,7 +234,7 @@ fn with_addresses(mut spans: Vec<Span>, wanted: &Wanted) -> Vec<Span> {
     kept
 }
 
-fn told(spans: Vec<Span>, args: &[span::Piece<'_>], voices: &[Voice<'_>]) -> Vec<Taint> {
+fn told(spans: Vec<Span>, args: &[span::ArgumentText<'_>], voices: &[Voice<'_>]) -> Vec<Taint> {
     let mut taints: Vec<Taint> = Vec::new();
     for span in spans {
         let piece = &args[span.arg];

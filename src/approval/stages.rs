@@ -60,12 +60,12 @@ names! {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     pub stage: Stage,
-    pub found: Found,
+    pub found: StageOutcome,
 }
 
 /// Whether a stage decided.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum StageOutcome {
     /// It did not; the text says why.
     Passed(String),
     Decided(Decision),
@@ -79,19 +79,19 @@ impl Policy {
     pub fn decide(&self, grants: &Grants, call: &CallFacts<'_>) -> Decision {
         let ask = |because| Decision { verdict: Verdict::Ask, risk: call.risk(), because, by: Decider::Risk };
         match self.explain(grants, call).pop().map(|step| step.found) {
-            Some(Found::Decided(decision)) => decision,
-            Some(Found::Passed(because)) => ask(vec![because]),
+            Some(StageOutcome::Decided(decision)) => decision,
+            Some(StageOutcome::Passed(because)) => ask(vec![because]),
             None => ask(Vec::new()),
         }
     }
 
     /// Returns the stages of [`Policy::decide`] up to the one that decides, in order.
     pub fn explain(&self, grants: &Grants, call: &CallFacts<'_>) -> Vec<Step> {
-        let weighing = Weighing { policy: self, grants, call, risk: call.risk() };
+        let weighing = StageInput { policy: self, grants, call, risk: call.risk() };
         let mut steps = Vec::new();
         for stage in Stage::ALL {
             let found = weighing.look(stage);
-            let ends = matches!(found, Found::Decided(_));
+            let ends = matches!(found, StageOutcome::Decided(_));
             steps.push(Step { stage, found });
             if ends {
                 break;
@@ -101,15 +101,15 @@ impl Policy {
     }
 }
 
-struct Weighing<'a> {
+struct StageInput<'a> {
     policy: &'a Policy,
     grants: &'a Grants,
     call: &'a CallFacts<'a>,
     risk: Risk,
 }
 
-impl Weighing<'_> {
-    fn look(&self, stage: Stage) -> Found {
+impl StageInput<'_> {
+    fn look(&self, stage: Stage) -> StageOutcome {
         let found = match stage {
             Stage::DenyRule => self.by_rules(RuleEffect::Deny, Verdict::Deny, "denies"),
             Stage::PlanMode => self.plan_mode(),
@@ -134,8 +134,8 @@ impl Weighing<'_> {
         self.in_dry_run(found)
     }
 
-    fn decided(&self, verdict: Verdict, by: Decider, because: impl Into<String>) -> Found {
-        Found::Decided(Decision { verdict, risk: self.risk, because: vec![because.into()], by })
+    fn decided(&self, verdict: Verdict, by: Decider, because: impl Into<String>) -> StageOutcome {
+        StageOutcome::Decided(Decision { verdict, risk: self.risk, because: vec![because.into()], by })
     }
 
     fn by_mode(&self) -> Decider {
@@ -155,9 +155,9 @@ impl Weighing<'_> {
     }
 
     /// In dry-run mode an ask becomes a preview, except for questions, which only the user can answer.
-    fn in_dry_run(&self, found: Found) -> Found {
+    fn in_dry_run(&self, found: StageOutcome) -> StageOutcome {
         match found {
-            Found::Decided(mut decision)
+            StageOutcome::Decided(mut decision)
                 if self.policy.mode == Mode::DryRun
                     && !self.is_question()
                     && matches!(decision.verdict, Verdict::Ask | Verdict::Later) =>
@@ -165,24 +165,24 @@ impl Weighing<'_> {
                 decision.verdict = Verdict::Preview;
                 decision.by = self.by_mode();
                 decision.because.push(DRY_RUN.to_owned());
-                Found::Decided(decision)
+                StageOutcome::Decided(decision)
             }
             found => found,
         }
     }
 
     /// Decides by the first rule of this effect that applies.
-    fn by_rules(&self, effect: RuleEffect, verdict: Verdict, does: &str) -> Found {
+    fn by_rules(&self, effect: RuleEffect, verdict: Verdict, does: &str) -> StageOutcome {
         match self.rule(effect) {
             Ok((rule, doubt)) => {
                 let by = Decider::Rule { id: rule.id.clone() };
                 self.decided(verdict, by, self.told(rule, does, doubt))
             }
-            Err(passed) => Found::Passed(passed),
+            Err(passed) => StageOutcome::Passed(passed),
         }
     }
 
-    fn plan_mode(&self) -> Found {
+    fn plan_mode(&self) -> StageOutcome {
         match self.policy.mode {
             Mode::Plan if !self.call.only_looks() => {
                 self.decided(Verdict::Deny, self.by_mode(), "plan mode only reads")
@@ -192,7 +192,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn hook_deny(&self) -> Found {
+    fn hook_deny(&self) -> StageOutcome {
         match self.call.hook {
             Some(HookVerdict::Deny { reason }) => {
                 self.decided(Verdict::Deny, Decider::Hook, format!("hook: {reason}"))
@@ -202,7 +202,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn defer_all(&self) -> Found {
+    fn defer_all(&self) -> StageOutcome {
         match self.policy.mode {
             Mode::DeferAll => {
                 self.decided(Verdict::Ask, self.by_mode(), "defer-all mode asks about everything")
@@ -211,7 +211,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn dry_run(&self) -> Found {
+    fn dry_run(&self) -> StageOutcome {
         match self.policy.mode {
             Mode::DryRun if self.is_question() => passed("a question changes nothing"),
             Mode::DryRun if !self.call.only_looks() => {
@@ -222,7 +222,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn hook_ask(&self) -> Found {
+    fn hook_ask(&self) -> StageOutcome {
         match self.call.hook {
             Some(HookVerdict::Ask { reason }) => {
                 self.decided(Verdict::Ask, Decider::Hook, format!("hook: {reason}"))
@@ -241,7 +241,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn broken_rules(&self) -> Found {
+    fn broken_rules(&self) -> StageOutcome {
         match &self.policy.rules.health {
             RulesHealth::Broken { because } => {
                 let because = format!("the rules cannot be read, so everything asks: {because}");
@@ -252,7 +252,7 @@ impl Weighing<'_> {
     }
 
     /// Only the user can answer a question; no rule, grant or yolo can.
-    fn question(&self) -> Found {
+    fn question(&self) -> StageOutcome {
         if self.is_question() {
             return self.decided(Verdict::Ask, Decider::Risk, format!("{} asks you something", self.name()));
         }
@@ -260,14 +260,14 @@ impl Weighing<'_> {
     }
 
     /// Asks if the plan requires the user; no rule, grant or yolo replaces that.
-    fn needs_person(&self) -> Found {
+    fn needs_person(&self) -> StageOutcome {
         match &self.call.plan.needs_person {
             Some(why) => self.decided(Verdict::Ask, Decider::Risk, format!("only you can allow this: {why}")),
             None => passed("it does not require a person"),
         }
     }
 
-    fn repetition(&self) -> Found {
+    fn repetition(&self) -> StageOutcome {
         match self.call.repetition {
             Repetition::Times(times) => {
                 let because = format!("the same call gave the same result {times} times");
@@ -277,7 +277,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn taint(&self) -> Found {
+    fn taint(&self) -> StageOutcome {
         match (self.is_tainted(), self.call.may_be_tainted()) {
             (true, false) => {
                 self.decided(Verdict::Ask, Decider::Risk, "its arguments contain untrusted text")
@@ -287,7 +287,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn grant(&self) -> Found {
+    fn grant(&self) -> StageOutcome {
         let CallFacts { spec, args, place, .. } = self.call;
         match self.grants.covering(&spec.name, args, &place.folder) {
             Some(_) if self.is_tainted() => passed(UNTRUSTED),
@@ -300,7 +300,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn hook_allow(&self) -> Found {
+    fn hook_allow(&self) -> StageOutcome {
         match self.call.hook {
             Some(HookVerdict::Allow { .. }) if self.is_tainted() => passed(UNTRUSTED),
             Some(HookVerdict::Allow { reason }) => {
@@ -318,7 +318,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn yolo(&self) -> Found {
+    fn yolo(&self) -> StageOutcome {
         match self.policy.auto_approve {
             AutoApprove::Asking => passed("it is off"),
             AutoApprove::Yolo | AutoApprove::YoloUnsandboxed if self.is_tainted() => passed(UNTRUSTED),
@@ -331,9 +331,11 @@ impl Weighing<'_> {
         }
     }
 
-    fn auto_mode(&self) -> Found {
+    fn auto_mode(&self) -> StageOutcome {
         match self.policy.mode {
-            Mode::Auto if self.call.is_unheld() => Found::Passed(format!("it {}", self.call.why_unheld())),
+            Mode::Auto if self.call.is_unheld() => {
+                StageOutcome::Passed(format!("it {}", self.call.why_unheld()))
+            }
             Mode::Auto if self.risk == Risk::High => passed("it is HIGH risk"),
             Mode::Auto if self.call.edits_workspace() => {
                 self.decided(Verdict::Allow, self.by_mode(), "auto mode edits files here without asking")
@@ -347,7 +349,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn by_risk(&self) -> Found {
+    fn by_risk(&self) -> StageOutcome {
         let ask = |because: String| self.decided(Verdict::Ask, Decider::Risk, because);
         let name = self.name();
         if self.call.is_unheld() {
@@ -416,6 +418,6 @@ impl Weighing<'_> {
 const DRY_RUN: &str = "dry-run mode only previews";
 const UNTRUSTED: &str = "it does not cover untrusted text";
 
-fn passed(why: &str) -> Found {
-    Found::Passed(why.to_owned())
+fn passed(why: &str) -> StageOutcome {
+    StageOutcome::Passed(why.to_owned())
 }

@@ -450,8 +450,8 @@ proptest! {
     fn what_is_explained_is_what_is_decided(case in any_case()) {
         let steps = case.policy.explain(&case.grants, &case.facts());
         let (last, before) = steps.split_last().unwrap();
-        prop_assert_eq!(&last.found, &Found::Decided(case.decide()));
-        prop_assert!(before.iter().all(|step| matches!(step.found, Found::Passed(_))));
+        prop_assert_eq!(&last.found, &StageOutcome::Decided(case.decide()));
+        prop_assert!(before.iter().all(|step| matches!(step.found, StageOutcome::Passed(_))));
         let stages: Vec<Stage> = steps.iter().map(|step| step.stage).collect();
         prop_assert_eq!(&stages[..], &Stage::ALL[..stages.len()]);
         prop_assert!(!case.decide().because.is_empty());
@@ -601,8 +601,8 @@ fn the_chain_names_what_came_close() {
             matches!(step.stage, Stage::DenyRule | Stage::AskRule | Stage::AllowRule | Stage::Grant)
         })
         .map(|step| match &step.found {
-            Found::Passed(why) => why.clone(),
-            Found::Decided(decision) => panic!("{decision:?}"),
+            StageOutcome::Passed(why) => why.clone(),
+            StageOutcome::Decided(decision) => panic!("{decision:?}"),
         })
         .collect();
     assert_eq!(

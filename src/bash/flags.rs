@@ -28,7 +28,7 @@ impl Arg {
 
 /// Arguments whose flags are all allowed.
 #[derive(Debug, Default)]
-pub struct Parsed<'a> {
+pub struct ParsedArgs<'a> {
     pub flags: Vec<Flag<'a>>,
     pub operands: Vec<&'a Arg>,
     /// The index of the first operand.
@@ -45,7 +45,7 @@ pub struct Flag<'a> {
     pub apart: bool,
 }
 
-impl Parsed<'_> {
+impl ParsedArgs<'_> {
     pub fn has(&self, name: &str) -> bool {
         self.flags.iter().any(|flag| flag.name == name)
     }
@@ -53,7 +53,7 @@ impl Parsed<'_> {
 
 /// A flag that is not allowed, by name.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Refused(pub String);
+pub struct RefusedFlag(pub String);
 
 /// Where flags end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub enum Order {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Takes {
+enum FlagValue {
     Nothing,
     Text,
     File,
@@ -73,8 +73,12 @@ enum Takes {
 }
 
 /// Splits arguments into flags and operands. Errs with the first flag that is not allowed.
-pub fn parse<'a>(allowed: &[&'static str], args: &'a [Arg], order: Order) -> Result<Parsed<'a>, Refused> {
-    let mut parsed = Parsed::default();
+pub fn parse<'a>(
+    allowed: &[&'static str],
+    args: &'a [Arg],
+    order: Order,
+) -> Result<ParsedArgs<'a>, RefusedFlag> {
+    let mut parsed = ParsedArgs::default();
     let mut at = 0;
     while let Some(arg) = args.get(at) {
         let text = arg.text.as_str();
@@ -94,7 +98,7 @@ pub fn parse<'a>(allowed: &[&'static str], args: &'a [Arg], order: Order) -> Res
             continue;
         }
         if arg.pattern {
-            return Err(Refused(text.to_owned()));
+            return Err(RefusedFlag(text.to_owned()));
         }
         let taken = if text.starts_with("--") {
             long(allowed, text, args.get(at), &mut parsed)?
@@ -107,13 +111,13 @@ pub fn parse<'a>(allowed: &[&'static str], args: &'a [Arg], order: Order) -> Res
 }
 
 /// Returns the kind of value that a flag takes; `None` if it is not allowed.
-fn find(allowed: &[&'static str], name: &str) -> Option<(&'static str, Takes)> {
+fn find(allowed: &[&'static str], name: &str) -> Option<(&'static str, FlagValue)> {
     allowed.iter().find_map(|one| {
         let (known, takes) = match one.chars().next_back()? {
-            ':' => (one.strip_suffix(':')?, Takes::Text),
-            '@' => (one.strip_suffix('@')?, Takes::File),
-            '?' => (one.strip_suffix('?')?, Takes::MaybeText),
-            _ => (*one, Takes::Nothing),
+            ':' => (one.strip_suffix(':')?, FlagValue::Text),
+            '@' => (one.strip_suffix('@')?, FlagValue::File),
+            '?' => (one.strip_suffix('?')?, FlagValue::MaybeText),
+            _ => (*one, FlagValue::Nothing),
         };
         (known == name).then_some((known, takes))
     })
@@ -124,18 +128,18 @@ fn long<'a>(
     allowed: &[&'static str],
     text: &'a str,
     next: Option<&'a Arg>,
-    parsed: &mut Parsed<'a>,
-) -> Result<usize, Refused> {
+    parsed: &mut ParsedArgs<'a>,
+) -> Result<usize, RefusedFlag> {
     let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
-    let refused = || Refused(name.to_owned());
+    let refused = || RefusedFlag(name.to_owned());
     let (name, takes) = find(allowed, name).ok_or_else(refused)?;
     let (value, taken) = match (takes, inline) {
-        (Takes::Nothing, None) | (Takes::MaybeText, None) => (None, 0),
-        (Takes::Nothing, Some(_)) => return Err(refused()),
-        (Takes::Text | Takes::File | Takes::MaybeText, Some(value)) => (Some(value), 0),
-        (Takes::Text | Takes::File, None) => (Some(following(next).ok_or_else(refused)?), 1),
+        (FlagValue::Nothing, None) | (FlagValue::MaybeText, None) => (None, 0),
+        (FlagValue::Nothing, Some(_)) => return Err(refused()),
+        (FlagValue::Text | FlagValue::File | FlagValue::MaybeText, Some(value)) => (Some(value), 0),
+        (FlagValue::Text | FlagValue::File, None) => (Some(following(next).ok_or_else(refused)?), 1),
     };
-    parsed.flags.push(Flag { name, value, names_file: takes == Takes::File, apart: taken > 0 });
+    parsed.flags.push(Flag { name, value, names_file: takes == FlagValue::File, apart: taken > 0 });
     Ok(taken)
 }
 
@@ -144,27 +148,27 @@ fn short<'a>(
     allowed: &[&'static str],
     text: &'a str,
     next: Option<&'a Arg>,
-    parsed: &mut Parsed<'a>,
-) -> Result<usize, Refused> {
+    parsed: &mut ParsedArgs<'a>,
+) -> Result<usize, RefusedFlag> {
     let digits = text.get(1..).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
     if digits && let Some((name, _)) = find(allowed, "-#") {
         parsed.flags.push(Flag { name, value: text.get(1..), names_file: false, apart: false });
         return Ok(0);
     }
     for (at, letter) in text.char_indices().skip(1) {
-        let refused = || Refused(format!("-{letter}"));
+        let refused = || RefusedFlag(format!("-{letter}"));
         let (name, takes) = find(allowed, &format!("-{letter}")).ok_or_else(refused)?;
         let rest = text.get(at + letter.len_utf8()..).filter(|rest| !rest.is_empty());
         let (value, taken) = match (takes, rest) {
-            (Takes::Nothing, _) => {
+            (FlagValue::Nothing, _) => {
                 parsed.flags.push(Flag { name, value: None, names_file: false, apart: false });
                 continue;
             }
-            (Takes::MaybeText, rest) => (rest, 0),
-            (Takes::Text | Takes::File, Some(rest)) => (Some(rest), 0),
-            (Takes::Text | Takes::File, None) => (Some(following(next).ok_or_else(refused)?), 1),
+            (FlagValue::MaybeText, rest) => (rest, 0),
+            (FlagValue::Text | FlagValue::File, Some(rest)) => (Some(rest), 0),
+            (FlagValue::Text | FlagValue::File, None) => (Some(following(next).ok_or_else(refused)?), 1),
         };
-        parsed.flags.push(Flag { name, value, names_file: takes == Takes::File, apart: taken > 0 });
+        parsed.flags.push(Flag { name, value, names_file: takes == FlagValue::File, apart: taken > 0 });
         return Ok(taken);
     }
     Ok(0)

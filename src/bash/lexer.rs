@@ -48,7 +48,7 @@ impl Redirect {
 
 /// One simple command. It has no words if it consists of assignments or redirections only.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Simple {
+pub struct SimpleCommand {
     pub assigns: Vec<Word>,
     pub words: Vec<Word>,
     pub redirects: Vec<Redirect>,
@@ -58,7 +58,7 @@ pub struct Simple {
     pub fed_by: Option<usize>,
 }
 
-impl Simple {
+impl SimpleCommand {
     /// Returns the start of its first word, assignment or redirection target.
     pub fn start(&self) -> Option<usize> {
         let words =
@@ -68,7 +68,7 @@ impl Simple {
 }
 
 /// Returns the simple commands of a script, including inner ones; `None` if it is outside the subset.
-pub fn commands(script: &str) -> Option<Vec<Simple>> {
+pub fn commands(script: &str) -> Option<Vec<SimpleCommand>> {
     let mut lexer =
         Lexer { script, at: 0, found: Vec::new(), groups: vec![false], depth: 0, backtick: false };
     lexer.list(End::Script)?;
@@ -95,7 +95,7 @@ enum Position {
 struct Lexer<'a> {
     script: &'a str,
     at: usize,
-    found: Vec<Simple>,
+    found: Vec<SimpleCommand>,
     /// For each open group, whether it reads the output of another command.
     groups: Vec<bool>,
     depth: usize,
@@ -105,7 +105,7 @@ struct Lexer<'a> {
 
 /// A list of commands that is being read.
 struct List {
-    simple: Simple,
+    simple: SimpleCommand,
     position: Position,
     parentheses: usize,
     /// The number of groups that were open before it.
@@ -139,7 +139,7 @@ impl<'a> Lexer<'a> {
         }
         let outside = self.groups.len();
         let mut list = List {
-            simple: Simple::default(),
+            simple: SimpleCommand::default(),
             position: Position::Command,
             parentheses: 0,
             outside,
@@ -209,7 +209,7 @@ impl<'a> Lexer<'a> {
         }
         if self.eat("(") {
             // After a word, a parenthesis would define a function.
-            return (list.position == Position::Command && list.simple == Simple::default())
+            return (list.position == Position::Command && list.simple == SimpleCommand::default())
                 .then(|| {
                     list.parentheses += 1;
                     self.open(list);
@@ -254,7 +254,7 @@ impl<'a> Lexer<'a> {
             self.at += digits;
             return self.redirect(list, start);
         }
-        if list.position == Position::Command && list.simple == Simple::default() {
+        if list.position == Position::Command && list.simple == SimpleCommand::default() {
             self.start_command(list);
         }
         self.groups.push(list.simple.piped);
@@ -287,17 +287,17 @@ impl<'a> Lexer<'a> {
     /// Whether a word is a keyword; `None` for a keyword outside this reader's subset.
     fn keyword(&mut self, word: &str, list: &mut List) -> Option<bool> {
         match word {
-            "!" | "then" | "else" | "elif" | "do" => list.simple = Simple::default(),
+            "!" | "then" | "else" | "elif" | "do" => list.simple = SimpleCommand::default(),
             "{" | "if" | "while" | "until" => {
-                list.simple = Simple::default();
+                list.simple = SimpleCommand::default();
                 self.open(list);
             }
             "}" | "fi" | "done" => {
-                list.simple = Simple::default();
+                list.simple = SimpleCommand::default();
                 self.close(list)?;
             }
             "for" => {
-                list.simple = Simple::default();
+                list.simple = SimpleCommand::default();
                 self.open(list);
                 self.blanks()?;
                 self.word()?;
@@ -327,7 +327,7 @@ impl<'a> Lexer<'a> {
             return None;
         }
         let operator = self.script.get(start..self.at)?.to_owned();
-        if list.position == Position::Command && list.simple == Simple::default() {
+        if list.position == Position::Command && list.simple == SimpleCommand::default() {
             self.start_command(list);
         }
         self.blanks()?;

@@ -1,11 +1,11 @@
 //! Decides whether a script is read-only: every command must be in the table, with allowed words.
 
-use super::flags::{Arg, Order, Parsed, parse};
-use super::lexer::{Open, Redirect, Simple, Word};
-use super::programs::{Does, Operands, Program, program};
+use super::flags::{Arg, Order, ParsedArgs, parse};
+use super::lexer::{Open, Redirect, SimpleCommand, Word};
+use super::programs::{Operands, Program, ProgramEffect, program};
 use super::reading::read;
 use super::special::{FOUND, is_inside, is_no_flag, names_inside};
-use super::wrap::{Manner, wrapper};
+use super::wrap::{WrapperEffect, wrapper};
 use super::{MAX_NESTING, notes};
 use crate::stdx::secret_files::may_match_secrets;
 
@@ -83,7 +83,12 @@ fn script_in(script: &str, mut place: WordPlace, depth: usize) -> Result<(), Str
     Ok(())
 }
 
-fn judge(simple: &Simple, feeder: Option<&Simple>, place: WordPlace, depth: usize) -> Result<(), String> {
+fn judge(
+    simple: &SimpleCommand,
+    feeder: Option<&SimpleCommand>,
+    place: WordPlace,
+    depth: usize,
+) -> Result<(), String> {
     simple.assigns.iter().try_for_each(|word| assigns(&fixed(word)?.text))?;
     simple.redirects.iter().try_for_each(redirect)?;
     let args = simple.words.iter().map(fixed).collect::<Result<Vec<Arg>, String>>()?;
@@ -128,7 +133,7 @@ fn redirect(redirect: &Redirect) -> Result<(), String> {
 
 struct Judge<'a> {
     /// The command whose output this one reads, if it is a simple one.
-    feeder: Option<&'a Simple>,
+    feeder: Option<&'a SimpleCommand>,
     place: WordPlace,
     depth: usize,
 }
@@ -161,11 +166,11 @@ impl Judge<'_> {
     }
 
     fn wrapped(&self, name: &str, args: &[Arg]) -> Result<(), String> {
-        let Some(wrapper) = wrapper(name).filter(|wrapper| wrapper.manner != Manner::More) else {
+        let Some(wrapper) = wrapper(name).filter(|wrapper| wrapper.manner != WrapperEffect::More) else {
             return Err(notes::unknown(name));
         };
         let unknown = || notes::unknown(name);
-        if args.iter().any(|arg| arg.pattern && wrapper.manner == Manner::Feeds) {
+        if args.iter().any(|arg| arg.pattern && wrapper.manner == WrapperEffect::Feeds) {
             return Err(unknown());
         }
         let words: Vec<Option<String>> = args.iter().map(|arg| Some(arg.text.clone())).collect();
@@ -179,9 +184,9 @@ impl Judge<'_> {
         let sets = own.iter().skip(1).filter(|arg| arg.text.contains('=') && !arg.text.starts_with('-'));
         sets.map(|arg| arg.text.as_str()).try_for_each(assigns)?;
         match wrapper.manner {
-            Manner::Transparent | Manner::Sets => self.command(inner),
-            Manner::Feeds => self.fed(own, inner),
-            Manner::More => Err(unknown()),
+            WrapperEffect::Transparent | WrapperEffect::Sets => self.command(inner),
+            WrapperEffect::Feeds => self.fed(own, inner),
+            WrapperEffect::More => Err(unknown()),
         }
     }
 
@@ -285,7 +290,7 @@ impl Judge<'_> {
 
     fn git_row(&self, name: &str, args: &[Arg]) -> Result<(), String> {
         match program(name) {
-            Some(Program { does: Does::RunsSettings, .. }) if self.place == WordPlace::Held => {
+            Some(Program { does: ProgramEffect::RunsSettings, .. }) if self.place == WordPlace::Held => {
                 known_words(name, args)
             }
             Some(_) | None => listed(name, args),
@@ -311,12 +316,12 @@ fn finds_no_secrets<'a>(words: impl Iterator<Item = &'a str>) -> bool {
 /// Checks against its row that a program is read-only; errs with the reason if not.
 fn listed(name: &str, args: &[Arg]) -> Result<(), String> {
     match program(name) {
-        Some(Program { does: Does::RunsSettings, .. }) => {
+        Some(Program { does: ProgramEffect::RunsSettings, .. }) => {
             known_words(name, args)?;
             Err(format!("`{name}` runs programs set in the repository's settings"))
         }
-        Some(Program { does: Does::Acts, .. }) | None => Err(notes::unknown(name)),
-        Some(Program { does: Does::Reads, .. }) => known_words(name, args),
+        Some(Program { does: ProgramEffect::Acts, .. }) | None => Err(notes::unknown(name)),
+        Some(Program { does: ProgramEffect::Reads, .. }) => known_words(name, args),
     }
 }
 
@@ -373,7 +378,7 @@ const OF_SOURCES: &[&str] = &[
 ];
 
 /// Checks that a program which reads whole folders is limited to kinds of files that no secret has.
-fn reads_no_secrets(name: &str, parsed: &Parsed<'_>) -> Result<(), String> {
+fn reads_no_secrets(name: &str, parsed: &ParsedArgs<'_>) -> Result<(), String> {
     let has = |names: &[&str]| names.iter().any(|flag| parsed.has(flag));
     let chosen = |names: &[&str]| {
         let mut values =
@@ -412,7 +417,7 @@ fn reads_no_secrets(name: &str, parsed: &Parsed<'_>) -> Result<(), String> {
     }
 }
 
-fn allowed(name: &str, operands: &Operands, parsed: &Parsed<'_>) -> Result<(), String> {
+fn allowed(name: &str, operands: &Operands, parsed: &ParsedArgs<'_>) -> Result<(), String> {
     let given = &parsed.operands;
     let too_many = |most: usize| given.get(most).map_or(Ok(()), |arg| Err(notes::operands(name, &arg.text)));
     let paths = |from: usize| given.iter().skip(from).try_for_each(|arg| is_inside(arg));

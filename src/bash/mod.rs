@@ -10,8 +10,8 @@
 
 use std::ops::Range;
 
-use lexer::{Simple, Word};
-use wrap::Inner;
+use lexer::{SimpleCommand, Word};
+use wrap::InnerCommand;
 
 use crate::stdx::text::{sanitize_line, truncate};
 
@@ -129,15 +129,15 @@ fn wrapped(invocation: &Invocation, depth: usize, found: &mut Vec<Invocation>) -
     found.push(invocation.clone());
     for one in inner {
         match one {
-            Inner::Words(range) => wrapped(&invocation.part(range)?, depth + 1, found)?,
-            Inner::Script(script) => collect(&script, depth + 1, found)?,
+            InnerCommand::Words(range) => wrapped(&invocation.part(range)?, depth + 1, found)?,
+            InnerCommand::Script(script) => collect(&script, depth + 1, found)?,
         }
     }
     Some(())
 }
 
 impl Invocation {
-    fn of(simple: &Simple, script: &str) -> Self {
+    fn of(simple: &SimpleCommand, script: &str) -> Self {
         let known = |word: &Word| word.open.is_none().then(|| word.text.clone());
         let written = |word: &Word| script.get(word.span.clone()).unwrap_or_default().to_owned();
         let name = |word: &Word| written(word).split('=').next().unwrap_or_default().to_owned();

@@ -1,6 +1,6 @@
 //! The table of programs that are known to be read-only, `programs.txt`, and its parser.
 
-use super::flags::{Arg, Parsed};
+use super::flags::{Arg, ParsedArgs};
 use super::special;
 
 const TABLE: &str = include_str!("programs.txt");
@@ -10,14 +10,14 @@ const MAX_SETS: usize = 3;
 
 /// One program, or one subcommand.
 pub struct Program {
-    pub does: Does,
+    pub does: ProgramEffect,
     pub flags: Vec<&'static str>,
     pub operands: Operands,
 }
 
 /// What a program does if given only words that its row allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Does {
+pub enum ProgramEffect {
     /// It reads and prints.
     Reads,
     /// It runs programs that the repository's settings name.
@@ -26,7 +26,7 @@ pub enum Does {
     Acts,
 }
 
-impl Does {
+impl ProgramEffect {
     /// The prefixes of a row's operands.
     const WORDS: [(&'static str, Self); 2] = [("by settings, ", Self::RunsSettings), ("acts, ", Self::Acts)];
 
@@ -52,7 +52,7 @@ pub enum Operands {
     /// Texts if one of these flags is given; otherwise none, because they would name objects to create.
     TextsWith(Vec<&'static str>),
     /// A dedicated check of the parsed flags and operands.
-    Check(fn(&Parsed<'_>) -> Result<(), String>),
+    Check(fn(&ParsedArgs<'_>) -> Result<(), String>),
     /// A dedicated check of the unparsed words.
     Own(fn(&[Arg]) -> Result<(), String>),
 }
@@ -62,7 +62,7 @@ pub fn program(name: &str) -> Option<Program> {
     let (operands, flags) = find(name)?;
     let mut all = Vec::new();
     spread(flags, 0, &mut all);
-    let (does, operands) = Does::told(operands);
+    let (does, operands) = ProgramEffect::told(operands);
     Some(Program { does, flags: all, operands: Operands::named(operands)? })
 }
 
@@ -71,7 +71,7 @@ pub fn reading_subcommands(program: &str) -> Vec<&'static str> {
     let heads = TABLE.lines().filter(|line| !line.starts_with([' ', '#']));
     heads
         .filter_map(|line| line.rsplit_once(": "))
-        .filter(|(_, operands)| Does::told(operands).0 != Does::Acts)
+        .filter(|(_, operands)| ProgramEffect::told(operands).0 != ProgramEffect::Acts)
         .flat_map(|(names, _)| names.split(", "))
         .filter_map(|name| name.strip_prefix(program)?.strip_prefix(' '))
         .filter(|name| !name.starts_with('-'))

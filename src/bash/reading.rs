@@ -1,6 +1,6 @@
 //! Compares both readings of a script: it is understood if they find the same words in the same commands.
 
-use super::lexer::{self, Simple, Word};
+use super::lexer::{self, SimpleCommand, Word};
 use super::tree::{self, Grammar, Places};
 use crate::stdx::text::sanitize;
 
@@ -9,15 +9,15 @@ pub const MAX_BYTES: usize = 4 * 1024;
 
 /// A script that is understood.
 #[derive(Debug)]
-pub struct Reading {
+pub struct ParsedScript {
     /// The commands in the order in which they are written.
-    pub commands: Vec<Simple>,
+    pub commands: Vec<SimpleCommand>,
     /// The first construct in it that goes beyond plain commands, described in words.
     pub beyond: Option<&'static str>,
 }
 
 /// Reads a script; errs with the reason if it is not understood.
-pub fn read(script: &str) -> Result<Reading, &'static str> {
+pub fn read(script: &str) -> Result<ParsedScript, &'static str> {
     if script.len() > MAX_BYTES {
         return Err("it is too long to be sure");
     }
@@ -33,13 +33,13 @@ pub fn read(script: &str) -> Result<Reading, &'static str> {
     let Grammar { commands: mut places, beyond } = tree::read(script)?;
     let mut commands = lexer::commands(script).ok_or("it contains syntax that shells read differently")?;
     places.sort_by_key(start);
-    commands.sort_by_key(Simple::start);
+    commands.sort_by_key(SimpleCommand::start);
     if commands.len() != places.len()
         || !commands.iter().zip(&mut places).all(|(simple, places)| agree(simple, places))
     {
         return Err("it can be read in two ways");
     }
-    Ok(Reading { commands, beyond })
+    Ok(ParsedScript { commands, beyond })
 }
 
 fn start(places: &Places) -> Option<usize> {
@@ -47,7 +47,7 @@ fn start(places: &Places) -> Option<usize> {
     all.map(|range| range.start).min()
 }
 
-fn agree(simple: &Simple, places: &mut Places) -> bool {
+fn agree(simple: &SimpleCommand, places: &mut Places) -> bool {
     let words = || simple.words.iter().map(|word| word.span.clone());
     // The grammar lists words after redirections last.
     places.words.sort_by_key(|range| range.start);

@@ -1,6 +1,6 @@
 //! Checks for programs whose words have a special meaning, and for what words may name.
 
-use super::flags::{Arg, Parsed};
+use super::flags::{Arg, ParsedArgs};
 use super::notes;
 use crate::stdx::secret_files::{may_hold_secrets, may_match_secrets};
 
@@ -123,7 +123,7 @@ pub fn test(args: &[Arg]) -> Result<(), String> {
 }
 
 /// Accepts `date` that shows a time: an operand that is not a format would set the clock.
-pub fn date(parsed: &Parsed<'_>) -> Result<(), String> {
+pub fn date(parsed: &ParsedArgs<'_>) -> Result<(), String> {
     match parsed.operands.as_slice() {
         [] => Ok(()),
         [one] if one.text.starts_with('+') && !one.pattern => Ok(()),
@@ -132,7 +132,7 @@ pub fn date(parsed: &Parsed<'_>) -> Result<(), String> {
 }
 
 /// Accepts `sed` scripts that print or omit lines by number.
-pub fn sed(parsed: &Parsed<'_>) -> Result<(), String> {
+pub fn sed(parsed: &ParsedArgs<'_>) -> Result<(), String> {
     let given = parsed.flags.iter().filter(|flag| ["-e", "--expression"].contains(&flag.name));
     let mut scripts: Vec<&str> = given.filter_map(|flag| flag.value).collect();
     let mut files = parsed.operands.as_slice();
@@ -164,7 +164,7 @@ fn prints_lines(command: &str) -> bool {
 }
 
 /// Accepts a `jq` filter that reads neither the environment nor modules.
-pub fn jq(parsed: &Parsed<'_>) -> Result<(), String> {
+pub fn jq(parsed: &ParsedArgs<'_>) -> Result<(), String> {
     let Some((filter, files)) = parsed.operands.split_first() else { return Ok(()) };
     let reads = |word: &str| filter.text.to_lowercase().contains(word);
     let unsure = filter.pattern || filter.text == FOUND;
@@ -176,7 +176,7 @@ pub fn jq(parsed: &Parsed<'_>) -> Result<(), String> {
 
 /// Accepts `git rev-parse` with plain names of references. Other arguments refer to the index or to objects,
 /// for which git may start programs named in settings.
-pub fn refs(parsed: &Parsed<'_>) -> Result<(), String> {
+pub fn refs(parsed: &ParsedArgs<'_>) -> Result<(), String> {
     let plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '-' | '_' | '.'));
     match parsed.operands.iter().find(|arg| arg.pattern || !plain(&arg.text)) {
         Some(arg) => {
@@ -188,7 +188,7 @@ pub fn refs(parsed: &Parsed<'_>) -> Result<(), String> {
 
 /// Accepts known words of `cargo`: words after `--` go to a program with its own flags, some of which name
 /// files to write.
-pub fn cargo(parsed: &Parsed<'_>) -> Result<(), String> {
+pub fn cargo(parsed: &ParsedArgs<'_>) -> Result<(), String> {
     const KNOWN: [&str; 4] = ["--nocapture", "--exact", "--ignored", "--include-ignored"];
     let known = |text: &str| !text.starts_with('-') || KNOWN.contains(&text);
     match parsed.operands.iter().find(|arg| arg.pattern || !known(&arg.text)) {
@@ -198,7 +198,7 @@ pub fn cargo(parsed: &Parsed<'_>) -> Result<(), String> {
 }
 
 /// Accepts `git log` and the like without formats such as `%G?`, which run the signature checker.
-pub fn log(parsed: &Parsed<'_>) -> Result<(), String> {
+pub fn log(parsed: &ParsedArgs<'_>) -> Result<(), String> {
     if parsed.flags.iter().any(|flag| flag.value.is_some_and(shows_signatures)) {
         return Err("`%G` runs the program that checks signatures".to_owned());
     }
@@ -214,7 +214,7 @@ fn shows_signatures(format: &str) -> bool {
 }
 
 /// Accepts `git reflog` if it only shows the log.
-pub fn reflog(parsed: &Parsed<'_>) -> Result<(), String> {
+pub fn reflog(parsed: &ParsedArgs<'_>) -> Result<(), String> {
     match parsed.operands.first() {
         Some(first) if first.text != "show" => Err(format!("`git reflog {}` changes history", first.text)),
         Some(_) | None => log(parsed),

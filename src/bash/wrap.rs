@@ -6,7 +6,7 @@ use super::flags::{Arg, Order, parse};
 
 /// What a program runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Inner {
+pub enum InnerCommand {
     /// The program and arguments at these word positions.
     Words(Range<usize>),
     /// A script.
@@ -21,12 +21,12 @@ pub struct Wrapper {
     /// The number of its own operands before the inner program.
     own: usize,
     /// What it does besides running the program.
-    pub manner: Manner,
+    pub manner: WrapperEffect,
 }
 
 /// What a wrapper does besides running a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum WrapperEffect {
     /// Nothing relevant.
     Transparent,
     /// It sets variables.
@@ -37,62 +37,67 @@ pub enum Manner {
     More,
 }
 
-const fn row(name: &'static str, flags: &'static str, own: usize, manner: Manner) -> Wrapper {
+const fn row(name: &'static str, flags: &'static str, own: usize, manner: WrapperEffect) -> Wrapper {
     Wrapper { name, flags, own, manner }
 }
 
 /// Wrappers whose inner program can be located with certainty; with an unlisted flag nothing is known.
 const WRAPPERS: &[Wrapper] = &[
-    row("env", "-i --ignore-environment -u: --unset:", 0, Manner::Sets),
+    row("env", "-i --ignore-environment -u: --unset:", 0, WrapperEffect::Sets),
     row(
         "timeout",
         "-s: --signal: -k: --kill-after: --preserve-status --foreground -v --verbose",
         1,
-        Manner::Transparent,
+        WrapperEffect::Transparent,
     ),
-    row("nice", "-n: --adjustment: -#", 0, Manner::Transparent),
-    row("nohup", "", 0, Manner::Transparent),
-    row("time", "-p -v", 0, Manner::Transparent),
-    row("command", "-p", 0, Manner::Transparent),
-    row("builtin", "", 0, Manner::Transparent),
+    row("nice", "-n: --adjustment: -#", 0, WrapperEffect::Transparent),
+    row("nohup", "", 0, WrapperEffect::Transparent),
+    row("time", "-p -v", 0, WrapperEffect::Transparent),
+    row("command", "-p", 0, WrapperEffect::Transparent),
+    row("builtin", "", 0, WrapperEffect::Transparent),
     row(
         "xargs",
         "-0 --null -n: --max-args: -L: -P: --max-procs: -r --no-run-if-empty -t --verbose -I: -i? -d: --delimiter: -s: -x -a@ --arg-file@",
         0,
-        Manner::Feeds,
+        WrapperEffect::Feeds,
     ),
-    row("stdbuf", "-i: -o: -e:", 0, Manner::More),
-    row("ionice", "-c: -n: -t", 0, Manner::More),
-    row("chrt", "-b -f -i -o -r", 1, Manner::More),
-    row("setsid", "-c -f -w", 0, Manner::More),
-    row("exec", "-c -l -a:", 0, Manner::More),
-    row("taskset", "-c -a -p", 1, Manner::More),
+    row("stdbuf", "-i: -o: -e:", 0, WrapperEffect::More),
+    row("ionice", "-c: -n: -t", 0, WrapperEffect::More),
+    row("chrt", "-b -f -i -o -r", 1, WrapperEffect::More),
+    row("setsid", "-c -f -w", 0, WrapperEffect::More),
+    row("exec", "-c -l -a:", 0, WrapperEffect::More),
+    row("taskset", "-c -a -p", 1, WrapperEffect::More),
     row(
         "unshare",
         "-m -u -i -n -p -U -C -T -f -r --mount --uts --ipc --net --pid --user --cgroup --time --fork --map-root-user --mount-proc?",
         0,
-        Manner::More,
+        WrapperEffect::More,
     ),
     row(
         "setpriv",
         "--nnp --no-new-privs --reuid: --regid: --clear-groups --keep-groups --init-groups --inh-caps: --ambient-caps: --bounding-set:",
         0,
-        Manner::More,
+        WrapperEffect::More,
     ),
-    row("chroot", "--userspec: --groups: --skip-chdir", 1, Manner::More),
-    row("nsenter", "-t: -a -m -u -i -n -p -U --target: --all", 0, Manner::More),
-    row("busybox", "", 0, Manner::More),
-    row("toybox", "", 0, Manner::More),
-    row("runuser", "-u: --user: -g: --group:", 0, Manner::More),
-    row("prlimit", "-n? -v? -t? --nofile? --as? --cpu?", 0, Manner::More),
-    row("systemd-run", "--user --scope --pty --wait --collect -q --unit: -p: --property:", 0, Manner::More),
-    row("sudo", "-n -E -H -S -k -b -i -s -u: --user: -g: --group: -p: -C:", 0, Manner::More),
-    row("doas", "-n -s -u: -C:", 0, Manner::More),
-    row("run0", "-u: --user:", 0, Manner::More),
-    row("pkexec", "-u: --user:", 0, Manner::More),
-    row("chronic", "-v -e", 0, Manner::More),
-    row("unbuffer", "-p", 0, Manner::More),
-    row("strace", "-f -e: -o: -p: -s:", 0, Manner::More),
+    row("chroot", "--userspec: --groups: --skip-chdir", 1, WrapperEffect::More),
+    row("nsenter", "-t: -a -m -u -i -n -p -U --target: --all", 0, WrapperEffect::More),
+    row("busybox", "", 0, WrapperEffect::More),
+    row("toybox", "", 0, WrapperEffect::More),
+    row("runuser", "-u: --user: -g: --group:", 0, WrapperEffect::More),
+    row("prlimit", "-n? -v? -t? --nofile? --as? --cpu?", 0, WrapperEffect::More),
+    row(
+        "systemd-run",
+        "--user --scope --pty --wait --collect -q --unit: -p: --property:",
+        0,
+        WrapperEffect::More,
+    ),
+    row("sudo", "-n -E -H -S -k -b -i -s -u: --user: -g: --group: -p: -C:", 0, WrapperEffect::More),
+    row("doas", "-n -s -u: -C:", 0, WrapperEffect::More),
+    row("run0", "-u: --user:", 0, WrapperEffect::More),
+    row("pkexec", "-u: --user:", 0, WrapperEffect::More),
+    row("chronic", "-v -e", 0, WrapperEffect::More),
+    row("unbuffer", "-p", 0, WrapperEffect::More),
+    row("strace", "-f -e: -o: -p: -s:", 0, WrapperEffect::More),
 ];
 
 /// Shells that run the script after `-c`.
@@ -147,7 +152,7 @@ pub fn base(name: &str) -> &str {
 }
 
 /// Returns what the program of these words runs: nothing for most. `None` if it runs something undetermined.
-pub fn inner(words: &[Option<String>]) -> Option<Vec<Inner>> {
+pub fn inner(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
     let Some(Some(name)) = words.first() else { return Some(Vec::new()) };
     let name = base(name);
     if OPAQUE.contains(&name) {
@@ -167,7 +172,7 @@ pub fn inner(words: &[Option<String>]) -> Option<Vec<Inner>> {
         // The dynamic loader runs the program named after it.
         _ if name.starts_with("ld-") && name.contains(".so") => {
             let is_program = words.get(1)?.as_deref().is_some_and(|word| !word.starts_with('-'));
-            is_program.then(|| vec![Inner::Words(1..words.len())])
+            is_program.then(|| vec![InnerCommand::Words(1..words.len())])
         }
         _ if SHELLS.contains(&name) => shell(words),
         _ => Some(Vec::new()),
@@ -175,9 +180,9 @@ pub fn inner(words: &[Option<String>]) -> Option<Vec<Inner>> {
 }
 
 impl Wrapper {
-    fn inner(&self, words: &[Option<String>]) -> Option<Vec<Inner>> {
+    fn inner(&self, words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
         let start = self.program(words)?;
-        Some(if start < words.len() { vec![Inner::Words(start..words.len())] } else { Vec::new() })
+        Some(if start < words.len() { vec![InnerCommand::Words(start..words.len())] } else { Vec::new() })
     }
 
     /// Returns the index of the wrapped program's name, or the number of words if there is none.
@@ -192,7 +197,7 @@ impl Wrapper {
         let mut at = 1 + parsed.first_operand.unwrap_or(args.len());
         at += self.own;
         let assigns = |word: &Option<String>| word.as_deref().is_some_and(|word| word.contains('='));
-        let sets = self.manner == Manner::Sets || ["sudo", "doas", "time"].contains(&self.name);
+        let sets = self.manner == WrapperEffect::Sets || ["sudo", "doas", "time"].contains(&self.name);
         while sets && words.get(at).is_some_and(assigns) {
             at += 1;
         }
@@ -208,13 +213,13 @@ fn fixed_head(words: &[Option<String>]) -> Vec<Arg> {
 }
 
 /// Joins all words into one script, as `eval` does.
-fn joined(words: &[Option<String>]) -> Option<Vec<Inner>> {
+fn joined(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
     let words = words.iter().cloned().collect::<Option<Vec<String>>>()?;
-    Some(vec![Inner::Script(words.join(" "))])
+    Some(vec![InnerCommand::Script(words.join(" "))])
 }
 
 /// Returns what `git` runs by its words: aliases or programs in settings, and commands given to subcommands.
-fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
+fn git(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
     /// Suffixes of keys whose values are commands.
     const COMMANDS: &[&str] = &[
         "pager",
@@ -257,7 +262,7 @@ fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
                 let script = value.strip_prefix('!');
                 match script.unwrap_or(value) {
                     text if script.is_some() || COMMANDS.iter().any(|end| key.ends_with(end)) => {
-                        inner.push(Inner::Script(text.to_owned()));
+                        inner.push(InnerCommand::Script(text.to_owned()));
                     }
                     _ if HARMLESS.iter().any(|begin| key.starts_with(begin)) => {}
                     // The effect of any other setting is unknown.
@@ -275,17 +280,17 @@ fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
 }
 
 /// Returns what the `git` subcommand at `at` runs; `None` if it runs something that cannot be determined.
-fn subcommand_runs(words: &[Option<String>], at: usize) -> Option<Option<Inner>> {
+fn subcommand_runs(words: &[Option<String>], at: usize) -> Option<Option<InnerCommand>> {
     let word = |at: usize| words.get(at).and_then(Option::as_deref);
     match (word(at), word(at + 1)) {
-        (Some("bisect"), Some("run")) => Some(Some(Inner::Words(at + 2..words.len()))),
+        (Some("bisect"), Some("run")) => Some(Some(InnerCommand::Words(at + 2..words.len()))),
         (Some("submodule"), _) => {
             let Some(each) = words.iter().position(|word| word.as_deref() == Some("foreach")) else {
                 return Some(None);
             };
             let script = words.get(each + 1..)?.iter().filter(|word| word.as_deref() != Some("--recursive"));
             let script = script.cloned().collect::<Option<Vec<String>>>()?;
-            Some(Some(Inner::Script(script.join(" "))))
+            Some(Some(InnerCommand::Script(script.join(" "))))
         }
         (Some("filter-branch"), _) => None,
         (Some("rebase"), _) => {
@@ -311,7 +316,7 @@ fn subcommand_runs(words: &[Option<String>], at: usize) -> Option<Option<Inner>>
                     return None;
                 }
             }
-            Some(script.map(Inner::Script))
+            Some(script.map(InnerCommand::Script))
         }
         _ => Some(None),
     }
@@ -319,10 +324,10 @@ fn subcommand_runs(words: &[Option<String>], at: usize) -> Option<Option<Inner>>
 
 /// Whether the words of a shell contain the script that it runs (`sh -c TEXT`).
 pub(super) fn is_inline(words: &[Option<String>]) -> bool {
-    matches!(shell(words).as_deref(), Some([Inner::Script(_)]))
+    matches!(shell(words).as_deref(), Some([InnerCommand::Script(_)]))
 }
 
-fn shell(words: &[Option<String>]) -> Option<Vec<Inner>> {
+fn shell(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
     let args = fixed_head(words.get(1..)?);
     let allowed: Vec<&'static str> = SHELL_FLAGS.split_ascii_whitespace().collect();
     let parsed = parse(&allowed, &args, Order::First).ok()?;
@@ -336,11 +341,11 @@ fn shell(words: &[Option<String>]) -> Option<Vec<Inner>> {
     }
     // Flags may still follow `-c`.
     let script = parsed.operands.first()?;
-    Some(vec![Inner::Script(script.text.clone())])
+    Some(vec![InnerCommand::Script(script.text.clone())])
 }
 
 /// Returns the programs that `find` runs: from `-exec` to `;` or `+`.
-fn found(words: &[Option<String>]) -> Option<Vec<Inner>> {
+fn found(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
     const RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
     // An unknown word could be one of these.
     let words = words.iter().map(Option::as_deref).collect::<Option<Vec<&str>>>()?;
@@ -353,19 +358,19 @@ fn found(words: &[Option<String>]) -> Option<Vec<Inner>> {
         }
         let ends = |end: usize| words[end] == ";" || (words[end] == "+" && words[end - 1] == "{}");
         let end = (at..words.len()).find(|end| ends(*end))?;
-        inner.push(Inner::Words(at..end));
+        inner.push(InnerCommand::Words(at..end));
         at = end;
     }
     Some(inner)
 }
 
 /// Returns the program that `fd` runs: all words after `-x`.
-fn fd(words: &[Option<String>]) -> Option<Vec<Inner>> {
+fn fd(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
     const RUNS: [&str; 4] = ["-x", "--exec", "-X", "--exec-batch"];
     // An unknown word, or a part of one, could be one of these.
     let words = words.iter().map(Option::as_deref).collect::<Option<Vec<&str>>>()?;
     if let Some(at) = words.iter().position(|word| RUNS.contains(word)) {
-        return Some(vec![Inner::Words(at + 1..words.len())]);
+        return Some(vec![InnerCommand::Words(at + 1..words.len())]);
     }
     let hides = |word: &&str| {
         word.starts_with("--exec")

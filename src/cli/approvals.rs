@@ -3,7 +3,7 @@
 //! A decision only writes the request's row; the process that owns the session runs the call, now or when it
 //! is resumed. The first answer wins; later ones are rejected. Each command first expires due requests.
 
-mod around;
+mod context;
 mod decide;
 mod edit;
 mod list;
@@ -16,12 +16,12 @@ mod words;
 use serde::Serialize;
 
 use self::typed::{Decide, ListArgs};
-use super::args::{Flags, Listing};
+use super::args::{Flags, ListCommand};
 use super::error::Result;
 use crate::app::open_store_for_lists;
 use crate::approval::Approval;
 use crate::config::Settings;
-use crate::frontend::json::Waits;
+use crate::frontend::json::WaitingRequest;
 use crate::store::{Attachment, RequestState, Store, StoredRequest};
 use crate::workspace::{World, load_settings};
 
@@ -32,7 +32,7 @@ struct CommandContext<'a> {
     world: &'a World,
 }
 
-pub(super) async fn run(what: Listing<Decide, ListArgs>, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: ListCommand<Decide, ListArgs>, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let store = open_store_for_lists(world, &settings).await?;
     store.expire_due().await?;
@@ -56,7 +56,7 @@ pub(super) async fn run(what: Listing<Decide, ListArgs>, world: &World, flags: F
 #[derive(Serialize)]
 struct RequestRow<'a> {
     #[serde(flatten)]
-    request: Waits,
+    request: WaitingRequest,
     state: RequestState,
     attachment: Attachment,
     session: &'a str,
@@ -67,7 +67,7 @@ struct RequestRow<'a> {
 
 fn listed(one: &StoredRequest) -> RequestRow<'_> {
     RequestRow {
-        request: Waits::of(&one.request),
+        request: WaitingRequest::of(&one.request),
         state: one.state,
         attachment: one.attachment,
         session: &one.session.0,

@@ -15,9 +15,9 @@ use clap::{Arg, Command, Parser, Subcommand, ValueEnum};
 
 pub(super) use self::eval::EvalArgs;
 pub(super) use self::memory::MemoryWhat;
-pub(super) use self::prompt::{PromptArgs, PromptWhat};
+pub(super) use self::prompt::{PromptAction, PromptArgs};
 pub(super) use self::spans::{LogsArgs, StatsArgs, TailArgs, TracesArgs};
-pub(super) use self::tasks::{Tasks, TasksDo};
+pub(super) use self::tasks::{Tasks, TasksAction};
 pub(super) use self::undo::UndoArgs;
 use super::approvals::typed::{Decide, ListArgs};
 use super::error::{CliError, Result};
@@ -35,9 +35,9 @@ pub(super) struct Args {
     pub run: Run,
     // Its heading would count for what follows.
     #[command(flatten)]
-    pub shared: Shared,
+    pub shared: GlobalArgs,
     #[command(subcommand)]
-    pub command: Option<Sub>,
+    pub command: Option<CliCommand>,
 }
 
 impl Args {
@@ -49,8 +49,8 @@ impl Args {
     /// Whether the command may open a conversation instead of printing.
     pub fn draws(&self) -> bool {
         match &self.command {
-            None | Some(Sub::Chat(_)) => self.run.print.is_none(),
-            Some(Sub::Resume(resume)) => !resume.print,
+            None | Some(CliCommand::Chat(_)) => self.run.print.is_none(),
+            Some(CliCommand::Resume(resume)) => !resume.print,
             Some(_) => false,
         }
     }
@@ -59,7 +59,7 @@ impl Args {
 /// Settings for this run.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
-pub(super) struct Shared {
+pub(super) struct GlobalArgs {
     /// The model, as `provider/model` or a bare name
     #[arg(long, global = true, value_name = "MODEL")]
     model: Option<String>,
@@ -91,7 +91,7 @@ pub(super) struct Shared {
 #[derive(Debug, clap::Args)]
 pub(super) struct Run {
     /// Open the screen and send this first: one argument of several words, or all that follows `--`
-    #[arg(value_name = "PROMPT", value_parser = SeveralWords, conflicts_with = "rest")]
+    #[arg(value_name = "PROMPT", value_parser = PromptParser, conflicts_with = "rest")]
     first: Vec<String>,
     #[arg(last = true, hide = true)]
     rest: Vec<String>,
@@ -128,9 +128,9 @@ pub(super) const NO_COMMAND: &str = "a prompt goes with no command";
 
 /// Reads a prompt of several words: one word alone is a misspelt command.
 #[derive(Clone)]
-struct SeveralWords;
+struct PromptParser;
 
-impl TypedValueParser for SeveralWords {
+impl TypedValueParser for PromptParser {
     type Value = String;
 
     fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
@@ -169,23 +169,23 @@ pub(super) enum Output {
 // command's help, so some have ordinary comments.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
-pub(super) enum Sub {
+pub(super) enum CliCommand {
     /// Open the screen (the same as `co` alone)
     Chat(Chat),
     /// Continue a turn that was waiting or cut off
     Resume(Resume),
     /// List, show and decide waiting requests
-    Approvals(Listing<Decide, ListArgs>),
+    Approvals(ListCommand<Decide, ListArgs>),
     /// List, check, explain, test and revoke the rules for what runs without asking
-    Rules(Listing<RulesWhat>),
+    Rules(ListCommand<RulesAction>),
     /// List, trust and test hooks
-    Hooks(Listing<HooksWhat>),
+    Hooks(ListCommand<HooksAction>),
     /// Trust a folder, so that its settings, rules, hooks, servers, texts, memories and commands count
-    Trust(Trust),
+    Trust(TrustArgs),
     /// Show the model, folders and waiting requests
     Status(AsJson),
     /// List the sessions
-    Sessions(Listing<SessionsDo, SessionsListed>),
+    Sessions(ListCommand<SessionsAction, SessionsListArgs>),
     /// List, show and end commands in the background
     Tasks(Tasks),
     /// List the tools that the model may call
@@ -195,9 +195,9 @@ pub(super) enum Sub {
     /// Take back what calls and commands changed in files of this folder
     Undo(UndoArgs),
     /// List, find, add, change and forget what is remembered
-    Memory(Listing<MemoryWhat>),
+    Memory(ListCommand<MemoryWhat>),
     /// List, add, remove, switch and test tool servers (MCP)
-    Mcp(Listing<McpDo>),
+    Mcp(ListCommand<McpAction>),
     /// Show tokens and cost, by day, model or session
     Usage(UsageArgs),
     /// Show requests, calls, durations and approvals, by day, model and tool
@@ -261,13 +261,13 @@ pub(super) struct Resume {
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum HooksWhat {
+pub(super) enum HooksAction {
     /// List your hooks and this folder's, and which of them run
     List(AsJson),
     /// Trust hooks as they are now; a hook that changes later does not run
     Trust {
         #[command(flatten)]
-        picked: Picked,
+        picked: HookSelection,
         /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
@@ -275,7 +275,7 @@ pub(super) enum HooksWhat {
     /// Stop trusting hooks, so that they do not run
     Untrust {
         #[command(flatten)]
-        picked: Picked,
+        picked: HookSelection,
     },
     /// Run a hook, or all hooks of an event, on an example, and show the answer
     Test(HookTest),
@@ -283,7 +283,7 @@ pub(super) enum HooksWhat {
 
 #[derive(Debug, clap::Args)]
 #[group(required = true)]
-pub(super) struct Picked {
+pub(super) struct HookSelection {
     /// Hook names
     #[arg(value_name = "NAME", conflicts_with = "all")]
     pub names: Vec<String>,
@@ -309,7 +309,7 @@ pub(super) struct HookTest {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Trust {
+pub(super) struct TrustArgs {
     /// The folder; default: the current one
     pub folder: Option<std::path::PathBuf>,
     /// List the trusted folders
@@ -329,7 +329,7 @@ pub(super) struct Trust {
 // A command that lists, unless a subcommand says otherwise.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(super) struct Listing<W: Subcommand, L: clap::Args = AsJson> {
+pub(super) struct ListCommand<W: Subcommand, L: clap::Args = AsJson> {
     #[command(subcommand)]
     pub what: Option<W>,
     #[command(flatten)]
@@ -346,7 +346,7 @@ pub(super) struct AsJson {
 
 // The form of the list of sessions.
 #[derive(Debug, Clone, Copy, clap::Args)]
-pub(super) struct SessionsListed {
+pub(super) struct SessionsListArgs {
     #[command(flatten)]
     pub form: AsJson,
     /// Sessions of every folder
@@ -355,9 +355,9 @@ pub(super) struct SessionsListed {
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum SessionsDo {
+pub(super) enum SessionsAction {
     /// List the sessions of this folder
-    List(SessionsListed),
+    List(SessionsListArgs),
     /// Find sessions by words that were said in them
     Search {
         /// Words, or their beginnings; all must be found
@@ -433,7 +433,7 @@ pub(super) struct SessionId {
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum McpDo {
+pub(super) enum McpAction {
     /// List the servers of the settings; connects none
     List(AsJson),
     /// Connect a server, and say what it answers
@@ -550,7 +550,7 @@ pub(super) struct Doctor {
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Audit {
     #[command(subcommand)]
-    pub what: Option<AuditWhat>,
+    pub what: Option<AuditAction>,
     /// Only this tool, e.g. `write_file`; `*` matches anything
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
@@ -569,7 +569,7 @@ pub(super) struct Audit {
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum AuditWhat {
+pub(super) enum AuditAction {
     /// Show everything about one call: who decided it, its arguments, its result
     Show {
         /// A row number, or the id of the request or call, or a prefix of one
@@ -608,7 +608,7 @@ pub(super) enum UsageBy {
 names! { UsageBy, word { Day = "day", Model = "model", Session = "session", } }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum RulesWhat {
+pub(super) enum RulesAction {
     /// List the rules that apply in this folder
     List(AsJson),
     /// Check for errors; exit code 1 if there are any
@@ -663,11 +663,11 @@ pub(super) struct Keys {
 #[derive(Debug, clap::Args)]
 pub(super) struct Auth {
     #[command(subcommand)]
-    pub what: AuthWhat,
+    pub what: AuthAction,
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum AuthWhat {
+pub(super) enum AuthAction {
     /// Save a key, typed without echo or read from standard input
     Add {
         /// The service, e.g. `groq`; default: choose from a list
@@ -690,7 +690,7 @@ pub(super) enum AuthWhat {
     },
 }
 
-impl Shared {
+impl GlobalArgs {
     /// Returns these flags without `--set`, for a subcommand in which it means something else.
     pub fn without_sets(self) -> Self {
         Self { set: Vec::new(), ..self }

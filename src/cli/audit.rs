@@ -5,7 +5,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use self::words::{in_short, in_words};
-use super::args::{Audit, AuditWhat, Flags};
+use super::args::{Audit, AuditAction, Flags};
 use super::console;
 use super::day::begin;
 use super::error::{CliError, Result};
@@ -27,16 +27,16 @@ pub(super) async fn run(what: Audit, world: &World, flags: Flags) -> Result<()> 
     let store = open_store_for_lists(world, &loaded.settings).await?;
     match &what.what {
         None => list(&what, &store).await,
-        Some(AuditWhat::Show { id, json: true }) => console::json(&about(&store, id).await?),
-        Some(AuditWhat::Show { id, json: false }) => {
+        Some(AuditAction::Show { id, json: true }) => console::json(&about(&store, id).await?),
+        Some(AuditAction::Show { id, json: false }) => {
             let rows = about(&store, id).await?;
             console::out(&in_words(&rows, &system_zone()))
         }
-        Some(AuditWhat::Verify { head, json }) => {
+        Some(AuditAction::Verify { head, json }) => {
             let head = head.as_deref().map(digits).transpose()?;
             verify(&store, head, *json).await
         }
-        Some(AuditWhat::Prune { before }) => prune(before, &store).await,
+        Some(AuditAction::Prune { before }) => prune(before, &store).await,
     }
 }
 

@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use super::args::{Auth, AuthWhat, Flags};
+use super::args::{Auth, AuthAction, Flags};
 use super::console;
 use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::table::table;
 use super::{secret, setup};
 use crate::accounts::login::{check, hint};
-use crate::accounts::{KeyFileError, Keys, ModelError, Put, Service, Target};
+use crate::accounts::{KeyChange, KeyFileError, Keys, ModelError, Service, ServiceTarget};
 use crate::app::AppError;
-use crate::config::{Key, Loaded, Settings, Source, Value};
+use crate::config::{Key, LoadedSettings, Settings, Source, Value};
 use crate::provider::catalog::PRESETS;
 use crate::stdx::text::count;
 use crate::workspace::{World, load_settings};
@@ -19,22 +19,22 @@ use crate::workspace::{World, load_settings};
 pub(super) async fn run(what: Auth, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     match what.what {
-        AuthWhat::Add { rest, .. } if !rest.is_empty() => {
+        AuthAction::Add { rest, .. } if !rest.is_empty() => {
             let words = "a key on the command line is visible to other programs and in the shell history";
             let error = CliError::usage(words);
             Err(error.hint("omit it: `co auth add NAME` asks for it, or reads it from a pipe"))
         }
-        AuthWhat::Add { service: Some(service), .. } => add(&service, &loaded),
-        AuthWhat::Add { service: None, .. } if Terminals::of_process().interactive() => {
+        AuthAction::Add { service: Some(service), .. } => add(&service, &loaded),
+        AuthAction::Add { service: None, .. } if Terminals::of_process().interactive() => {
             setup::choose(world, &loaded).await.map(drop)
         }
-        AuthWhat::Add { service: None, .. } => {
+        AuthAction::Add { service: None, .. } => {
             let error = CliError::usage("for which service is the key?");
             Err(error.hint("`co auth add NAME`; `co auth list` names the services"))
         }
-        AuthWhat::List(listed) => list(&loaded, listed.json),
-        AuthWhat::Remove { service } => remove(&service, &loaded),
-        AuthWhat::Test { service } => test(service.as_deref(), &loaded).await,
+        AuthAction::List(listed) => list(&loaded, listed.json),
+        AuthAction::Remove { service } => remove(&service, &loaded),
+        AuthAction::Test { service } => test(service.as_deref(), &loaded).await,
     }
 }
 
@@ -53,7 +53,7 @@ impl From<ModelError> for CliError {
     }
 }
 
-fn add(service: &str, loaded: &Loaded) -> Result<()> {
+fn add(service: &str, loaded: &LoadedSettings) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let name = known(service, &loaded.settings, &keys)?;
     // An unusable file is reported before the key is typed.
@@ -62,8 +62,8 @@ fn add(service: &str, loaded: &Loaded) -> Result<()> {
     let kept = keys.keep(&name, &key)?;
     let place = keys.file().path().display();
     let again = match kept {
-        Put::New => "",
-        Put::Replaced => ", replacing the old one",
+        KeyChange::New => "",
+        KeyChange::Replaced => ", replacing the old one",
     };
     console::out(&format!(
         "Saved the key for {name} ({}){again} in {place}, which only you can read.\n",
@@ -76,7 +76,7 @@ fn add(service: &str, loaded: &Loaded) -> Result<()> {
     Ok(())
 }
 
-fn remove(service: &str, loaded: &Loaded) -> Result<()> {
+fn remove(service: &str, loaded: &LoadedSettings) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let name = service.trim().to_ascii_lowercase();
     let place = keys.file().path().display();
@@ -99,7 +99,7 @@ struct AuthRow {
     counts: bool,
 }
 
-fn list(loaded: &Loaded, as_json: bool) -> Result<()> {
+fn list(loaded: &LoadedSettings, as_json: bool) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let own = loaded.settings.providers.keys().map(String::as_str);
     let mut names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
@@ -144,7 +144,7 @@ fn list(loaded: &Loaded, as_json: bool) -> Result<()> {
     ))
 }
 
-async fn test(service: Option<&str>, loaded: &Loaded) -> Result<()> {
+async fn test(service: Option<&str>, loaded: &LoadedSettings) -> Result<()> {
     let mut settings = loaded.settings.clone();
     let keys = Keys::of(&settings);
     let names = match service {
@@ -165,7 +165,7 @@ async fn test(service: Option<&str>, loaded: &Loaded) -> Result<()> {
     }
     let mut failed = 0;
     for name in &names {
-        let target = Target::named(name, &settings, &keys)?;
+        let target = ServiceTarget::named(name, &settings, &keys)?;
         if let Some(warning) = target.warning() {
             console::note(&format!("co: {warning}"));
         }
@@ -184,7 +184,7 @@ async fn test(service: Option<&str>, loaded: &Loaded) -> Result<()> {
     }
 }
 
-fn good(name: &str, key: Option<&Key>, loaded: &Loaded, keys: &Keys, models: usize) -> String {
+fn good(name: &str, key: Option<&Key>, loaded: &LoadedSettings, keys: &Keys, models: usize) -> String {
     let listed = match models {
         0 => String::new(),
         models => format!("; it has {}", count(models, "model")),
@@ -206,14 +206,14 @@ fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String> {
         let error = CliError::usage(format!("`{name}` is not a known service"));
         return Err(error.hint("`co auth list` names the services"));
     }
-    match Target::named(&name, settings, keys) {
+    match ServiceTarget::named(&name, settings, keys) {
         Ok(_) | Err(ModelError::NoAddress { .. }) => Ok(name),
         Err(error) => Err(error.into()),
     }
 }
 
 /// Returns the key of the settings and its source; it takes precedence over a stored key.
-fn set_key(name: &str, loaded: &Loaded) -> Option<(Key, String)> {
+fn set_key(name: &str, loaded: &LoadedSettings) -> Option<(Key, String)> {
     if loaded.settings.provider.as_deref() == Some(name)
         && let Some(key) = &loaded.settings.endpoint.api_key
     {
@@ -226,7 +226,7 @@ fn set_key(name: &str, loaded: &Loaded) -> Option<(Key, String)> {
     Some((key, own.or_else(|| Some(section?.source.to_string()))?))
 }
 
-fn source_of(row: &str, loaded: &Loaded) -> Option<String> {
+fn source_of(row: &str, loaded: &LoadedSettings) -> Option<String> {
     let set = loaded.values.iter().find(|set| set.row.key == row)?;
     (set.source != Source::Default && matches!(set.value, Value::Secret(_))).then(|| set.source.to_string())
 }

@@ -16,12 +16,12 @@ use super::setup;
 use crate::accounts::{Models, Pace};
 use crate::app::{AppError, begin_store};
 use crate::approval::Decider;
-use crate::config::{Loaded, Notify, Settings};
+use crate::config::{LoadedSettings, Notify, Settings};
 use crate::frontend::channel;
 use crate::frontend::images::Prompt;
 use crate::frontend::plain::{self, PlainError, PlainOptions, Setup, Source};
 use crate::frontend::protocol::ClientRequest;
-use crate::runtime::Opening;
+use crate::runtime::SessionTarget;
 use crate::runtime::interactive::{Interactive, interactive};
 use crate::tui::keys::Keymap;
 use crate::tui::{
@@ -34,13 +34,13 @@ const LINK: usize = 64;
 
 /// How a conversation begins.
 pub(super) struct Start {
-    pub opening: Opening,
+    pub opening: SessionTarget,
     /// The first prompt.
     pub first: Option<String>,
 }
 
-impl From<Opening> for Start {
-    fn from(opening: Opening) -> Self {
+impl From<SessionTarget> for Start {
+    fn from(opening: SessionTarget) -> Self {
         Self { opening, first: None }
     }
 }
@@ -70,7 +70,7 @@ impl Shape {
 }
 
 /// Loads the settings and determines how a conversation is displayed.
-pub(super) fn prepare(world: &World, flags: Flags, at: Terminals) -> Result<(Loaded, Shape)> {
+pub(super) fn prepare(world: &World, flags: Flags, at: Terminals) -> Result<(LoadedSettings, Shape)> {
     let loaded = load_settings(world, flags)?;
     let shape = Shape::of(&loaded.settings, world, at);
     Ok((loaded, shape))
@@ -79,7 +79,7 @@ pub(super) fn prepare(world: &World, flags: Flags, at: Terminals) -> Result<(Loa
 /// Runs a conversation in lines of text.
 pub(super) async fn plain(
     world: World,
-    (loaded, shape): (Loaded, Shape),
+    (loaded, shape): (LoadedSettings, Shape),
     flags: Flags,
     Start { opening, first }: Start,
     at: Terminals,
@@ -129,7 +129,12 @@ pub(super) async fn plain(
 
 /// Returns the settings and the models for lines of text; on a first run, those after the user set up a
 /// service, if they did.
-async fn ready(world: &World, loaded: Loaded, flags: Flags, at: Terminals) -> Result<(Loaded, Arc<Models>)> {
+async fn ready(
+    world: &World,
+    loaded: LoadedSettings,
+    flags: Flags,
+    at: Terminals,
+) -> Result<(LoadedSettings, Arc<Models>)> {
     let chosen = models(world, &loaded).await?;
     if !setup::first_run(world, &loaded, &chosen, at).await? {
         return Ok((loaded, chosen));
@@ -139,7 +144,7 @@ async fn ready(world: &World, loaded: Loaded, flags: Flags, at: Terminals) -> Re
     Ok((loaded, chosen))
 }
 
-async fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>> {
+async fn models(world: &World, loaded: &LoadedSettings) -> Result<Arc<Models>> {
     let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Reading);
     let models = models.map_err(AppError::from)?;
     models.ensure_named().await.map_err(AppError::from)?;
@@ -165,7 +170,7 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
 }
 
 /// Runs a conversation on the full screen.
-pub(super) async fn run(world: World, loaded: Loaded, Start { opening, first }: Start) -> Result<()> {
+pub(super) async fn run(world: World, loaded: LoadedSettings, Start { opening, first }: Start) -> Result<()> {
     let store = begin_store(&world, &loaded.settings)?;
     let models = models(&world, &loaded).await?;
     let options = options(&world, &loaded.settings);

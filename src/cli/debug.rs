@@ -53,7 +53,7 @@ where
     })?;
     let path = file.map_or_else(|| default_log(env), |file| Some(file.to_owned()));
     let path = path.ok_or_else(|| wrong("--debug".to_owned(), "there is no home folder".to_owned()))?;
-    let writer = TurningFile::open(&path)
+    let writer = RotatingFile::open(&path)
         .map_err(|error| wrong(format!("--debug-file {}", path.display()), error.to_string()))?;
     Ok(tracing_subscriber::fmt::layer()
         .with_ansi(false)
@@ -69,13 +69,13 @@ pub(super) fn default_log(env: &BTreeMap<String, String>) -> Option<PathBuf> {
 }
 
 /// A file that begins anew at a size; what it held stays in `NAME.1`.
-struct TurningFile {
+struct RotatingFile {
     path: PathBuf,
     file: File,
     size: u64,
 }
 
-impl TurningFile {
+impl RotatingFile {
     fn open(path: &Path) -> io::Result<Self> {
         if let Some(folder) =
             path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
@@ -97,7 +97,7 @@ impl TurningFile {
     }
 }
 
-impl Write for TurningFile {
+impl Write for RotatingFile {
     /// Writes one line, masked.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         // A file that is no regular one, such as a pipe, has no size.
@@ -124,7 +124,7 @@ mod tests {
     fn a_log_is_masked_and_turned_over() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new").join("co.log");
-        let mut log = TurningFile::open(&path).unwrap();
+        let mut log = RotatingFile::open(&path).unwrap();
         let key = format!("sk-{}", "a1".repeat(16));
         log.write_all(format!("a request with {key} failed\n").as_bytes()).unwrap();
         log.size = MOST;
@@ -132,6 +132,6 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "after it\n");
         let older = fs::read_to_string(folder.path().join("new").join("co.log.1")).unwrap();
         assert_eq!(older, "a request with [masked] failed\n");
-        assert_eq!(TurningFile::open(&path).unwrap().size, 9, "it goes on where it ended");
+        assert_eq!(RotatingFile::open(&path).unwrap().size, 9, "it goes on where it ended");
     }
 }

@@ -25,7 +25,7 @@ use crate::eval::report::Report;
 use crate::eval::results::{
     CaseResult, CaseStatus, Comparison, Gate, ResultConfig, Results, RunResult, compare, dims, gate,
 };
-use crate::eval::run::Lab;
+use crate::eval::run::CaseRunner;
 use crate::frontend::traces::page;
 use crate::stdx::fs::{create_private_dir, fingerprint, write_atomic, write_private};
 use crate::stdx::moment::duration;
@@ -64,11 +64,11 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
     let evals = settings.data_dir.join("evals");
     let folder = evals.join(key.chars().take(16).collect::<String>());
     create_private_dir(&folder)?;
-    let mut kept = KeptRuns::open(&folder)?;
+    let mut kept = StoredRuns::open(&folder)?;
     if !kept.done.is_empty() {
         console::note(&format!("co: going on: {} were done before", count(kept.done.len() as u64, "run")));
     }
-    let lab = Lab::open(world, loaded, models, folder.clone()).await.map_err(CliError::from)?;
+    let lab = CaseRunner::open(world, loaded, models, folder.clone()).await.map_err(CliError::from)?;
     if what.max_usd.is_some() && !lab.is_priced() {
         let error = CliError::usage(format!("`--max-usd`: the price of {model} is not known"));
         return Err(error.hint("`[models.\"NAME\"]` in your settings takes prices: `co help settings`"));
@@ -86,15 +86,15 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
         }
     ));
     let cut_short = match run_missing(&what, &lab, &runnable, &mut kept, &stop).await? {
-        Ending::Done => None,
-        Ending::Stopped => {
+        EvalEnd::Done => None,
+        EvalEnd::Stopped => {
             let kind = Kind::Interrupted(stop.caught().unwrap_or_default());
             Some((kind, "interrupted".to_owned(), "goes on with the others"))
         }
-        Ending::Unusable(why) => {
+        EvalEnd::Unusable(why) => {
             Some((Kind::Provider, format!("no run can succeed: {why}"), "goes on once that is mended"))
         }
-        Ending::Spent => {
+        EvalEnd::Spent => {
             let why = format!("stopped at ${:.4}, the cap of `--max-usd`", kept.usd());
             Some((Kind::Budget, why, "with a larger cap goes on"))
         }
@@ -234,24 +234,24 @@ fn baselines(what: &EvalArgs, folder: &Path) -> Result<Vec<Results>> {
 }
 
 /// The runs that are done, in a file.
-struct KeptRuns {
+struct StoredRuns {
     file: File,
     done: BTreeMap<(String, u32), RunResult>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct KeptRun {
+struct StoredRun {
     case: String,
     run: u32,
     result: RunResult,
 }
 
-impl KeptRuns {
+impl StoredRuns {
     fn open(folder: &Path) -> Result<Self> {
         let path = folder.join("runs.jsonl");
         let text = fs::read_to_string(&path).unwrap_or_default();
         // A line that was cut off by a power failure is run again.
-        let lines = text.lines().filter_map(|line| serde_json::from_str::<KeptRun>(line).ok());
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<StoredRun>(line).ok());
         // A temporary failure may be over.
         let done =
             lines.filter(|one| !one.result.error).map(|one| ((one.case, one.run), one.result)).collect();
@@ -266,7 +266,7 @@ impl KeptRuns {
     }
 
     fn add(&mut self, case: &str, run: u32, result: RunResult) -> Result<()> {
-        let kept = KeptRun { case: case.to_owned(), run, result };
+        let kept = StoredRun { case: case.to_owned(), run, result };
         let line = serde_json::to_string(&kept).map_err(std::io::Error::from)?;
         writeln!(self.file, "{line}")?;
         self.done.insert((kept.case, run), kept.result);
@@ -283,7 +283,7 @@ impl KeptRuns {
 }
 
 /// How the runs came to an end.
-enum Ending {
+enum EvalEnd {
     Done,
     Stopped,
     Spent,
@@ -293,17 +293,17 @@ enum Ending {
 /// Makes the runs that are missing. At the cap no further run begins, and those that run are waited for.
 async fn run_missing(
     what: &EvalArgs,
-    lab: &Lab,
+    lab: &CaseRunner,
     cases: &[&Case],
-    kept: &mut KeptRuns,
+    kept: &mut StoredRuns,
     stop: &Stop,
-) -> Result<Ending> {
+) -> Result<EvalEnd> {
     let jobs: Vec<(&Case, u32)> = (0..what.runs)
         .flat_map(|run| cases.iter().map(move |case| (*case, run)))
         .filter(|(case, run)| !kept.done.contains_key(&(case.id.clone(), *run)))
         .collect();
     let mut progress = Progress::new(jobs.len());
-    let is_spent = |kept: &KeptRuns| what.max_usd.is_some_and(|most| kept.usd() >= most);
+    let is_spent = |kept: &StoredRuns| what.max_usd.is_some_and(|most| kept.usd() >= most);
     let stopping = Cell::new(is_spent(kept));
     let mut running = stream::iter(jobs.into_iter().enumerate().take_while(|_| !stopping.get()))
         .map(|(at, (case, run))| async move { (case, run, lab.run(case, &format!("run-{at}")).await) })
@@ -311,17 +311,17 @@ async fn run_missing(
     loop {
         let next = tokio::select! {
             next = running.next() => next,
-            () = stop.token.cancelled() => return Ok(Ending::Stopped),
+            () = stop.token.cancelled() => return Ok(EvalEnd::Stopped),
         };
         let Some((case, run, result)) = next else { break };
         match result {
             Ok(result) => kept.add(&case.id, run, result)?,
-            Err(why) => return Ok(Ending::Unusable(why)),
+            Err(why) => return Ok(EvalEnd::Unusable(why)),
         }
         progress.step(lab.is_priced().then(|| kept.usd()));
         stopping.set(is_spent(kept));
     }
-    Ok(if progress.done < progress.all { Ending::Spent } else { Ending::Done })
+    Ok(if progress.done < progress.all { EvalEnd::Spent } else { EvalEnd::Done })
 }
 
 /// Progress on standard error: one line that is drawn over on a terminal, else a line now and then.

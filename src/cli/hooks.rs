@@ -7,13 +7,13 @@ mod trial;
 
 use serde_json::{Value, json};
 
-use super::args::{Flags, HooksWhat, Listing, Picked};
+use super::args::{Flags, HookSelection, HooksAction, ListCommand};
 use super::console;
 use super::error::{CliError, Result};
 use super::secret::{UNCHANGED, agreed};
 use super::table::table;
 use crate::app::open_store;
-use crate::config::{FolderTrust, Loaded};
+use crate::config::{FolderTrust, LoadedSettings};
 use crate::hook::file::{HookCommand, HookDef, HookScope};
 use crate::hook::notices::HookNotices;
 use crate::hook::trust::{ContentState, program};
@@ -32,16 +32,16 @@ struct HooksCommand<'a> {
     trust: FolderTrust,
 }
 
-pub(super) async fn run(what: Listing<HooksWhat>, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: ListCommand<HooksAction>, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let context = HooksCommand::new(world, &loaded);
-    match what.what.unwrap_or(HooksWhat::List(what.listed)) {
-        HooksWhat::List(listed) => context.list(listed.json),
-        HooksWhat::Trust { picked, yes } => {
+    match what.what.unwrap_or(HooksAction::List(what.listed)) {
+        HooksAction::List(listed) => context.list(listed.json),
+        HooksAction::Trust { picked, yes } => {
             let store = open_store(world, &loaded.settings).await?;
             context.trust(&picked, yes, &store).await
         }
-        HooksWhat::Untrust { picked } => {
+        HooksAction::Untrust { picked } => {
             let untrusted = context.untrust(&picked)?;
             if !untrusted.is_empty() {
                 // After the change: a store that does not open must not keep a hook trusted.
@@ -52,12 +52,12 @@ pub(super) async fn run(what: Listing<HooksWhat>, world: &World, flags: Flags) -
             }
             Ok(())
         }
-        HooksWhat::Test(wanted) => trial::run(&context, wanted).await,
+        HooksAction::Test(wanted) => trial::run(&context, wanted).await,
     }
 }
 
 impl<'a> HooksCommand<'a> {
-    fn new(world: &'a World, loaded: &Loaded) -> Self {
+    fn new(world: &'a World, loaded: &LoadedSettings) -> Self {
         // The notices's messages are for processes that run hooks; here everything is displayed anyway.
         let (notices, _nobody_listens) = HookNotices::new();
         let env = child_env(&world.env, &loaded.settings.shell.env);
@@ -134,7 +134,7 @@ impl<'a> HooksCommand<'a> {
         })
     }
 
-    async fn trust(&self, picked: &Picked, yes: bool, store: &Store) -> Result<()> {
+    async fn trust(&self, picked: &HookSelection, yes: bool, store: &Store) -> Result<()> {
         let mut found = self.all();
         broken(&found.problems)?;
         let wanted = self.untrusted(&self.picked(&found.hooks, picked)?)?;
@@ -214,7 +214,7 @@ impl<'a> HooksCommand<'a> {
     }
 
     /// Revokes trust and returns the names of the hooks that were trusted until now.
-    fn untrust(&self, picked: &Picked) -> Result<Vec<String>> {
+    fn untrust(&self, picked: &HookSelection) -> Result<Vec<String>> {
         let mut found = self.all();
         broken(&found.problems)?;
         let wanted: Vec<HookDef> =
@@ -234,7 +234,7 @@ impl<'a> HooksCommand<'a> {
     }
 
     /// Returns the hooks of these names; errors for an unknown name.
-    fn picked<'b>(&self, hooks: &'b [FoundHook], picked: &Picked) -> Result<Vec<&'b FoundHook>> {
+    fn picked<'b>(&self, hooks: &'b [FoundHook], picked: &HookSelection) -> Result<Vec<&'b FoundHook>> {
         if picked.all {
             return Ok(hooks.iter().filter(|hook| self.is_in_effect(&hook.def)).collect());
         }

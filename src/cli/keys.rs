@@ -9,7 +9,7 @@ use super::table::table;
 use crate::config::{ConfigWarning, Source};
 use crate::stdx::text::count;
 use crate::tui::key::Key;
-use crate::tui::keys::{Bound, Keymap};
+use crate::tui::keys::{BindingRow, Keymap};
 use crate::workspace::{World, load_settings};
 
 pub(super) fn run(what: &Keys, world: &World, flags: Flags) -> Result<()> {
@@ -48,7 +48,7 @@ fn names(keys: &[Key]) -> Vec<String> {
     keys.iter().map(Key::to_string).collect()
 }
 
-fn in_words(row: &Bound) -> [String; 4] {
+fn in_words(row: &BindingRow) -> [String; 4] {
     let keys = if row.keys.is_empty() { "(none)".to_owned() } else { names(&row.keys).join("  ") };
     let set = match &row.source {
         Source::Default => String::new(),
@@ -60,7 +60,7 @@ fn in_words(row: &Bound) -> [String; 4] {
     [keys, row.binding.words(), row.binding.path(), set]
 }
 
-fn as_json(row: &Bound) -> Value {
+fn as_json(row: &BindingRow) -> Value {
     json!({
         "name": row.binding.path(),
         "keys": names(&row.keys),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::args::{Flags, Listing, McpDo};
+use super::args::{Flags, ListCommand, McpAction};
 use super::console;
 use super::error::{CliError, Kind, Result};
 use super::secret::{UNCHANGED, agreed};
@@ -22,13 +22,13 @@ use crate::workspace::{World, agree_to_server, load_settings};
 /// The width of a description in a list, in terminal cells.
 const ABOUT: usize = 70;
 
-pub(super) async fn run(what: Listing<McpDo>, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: ListCommand<McpAction>, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
-    match what.what.unwrap_or(McpDo::List(what.listed)) {
-        McpDo::List(listed) => list(listed.json, &settings),
-        McpDo::Test { name, json } => test(&name, json, world, &settings).await,
-        McpDo::Tools { name, json } => show_tools(&name, json, world, &settings).await,
-        McpDo::Add { name, url, env, never_ask, command } => {
+    match what.what.unwrap_or(McpAction::List(what.listed)) {
+        McpAction::List(listed) => list(listed.json, &settings),
+        McpAction::Test { name, json } => test(&name, json, world, &settings).await,
+        McpAction::Tools { name, json } => show_tools(&name, json, world, &settings).await,
+        McpAction::Add { name, url, env, never_ask, command } => {
             if settings.mcp_servers.get(&name).is_some_and(|one| one.scope == ServerScope::User) {
                 let text = format!("there is a server {} already", sanitize_line(&name));
                 return Err(CliError::usage(text).hint(format!("`co mcp remove {name}` first")));
@@ -53,7 +53,7 @@ pub(super) async fn run(what: Listing<McpDo>, world: &World, flags: Flags) -> Re
             console::note(&format!("co: `co mcp test {name}` connects it and lists its tools"));
             Ok(())
         }
-        McpDo::Remove { name } => {
+        McpAction::Remove { name } => {
             if known(&name, &settings)?.scope != ServerScope::User {
                 let error = CliError::usage(format!("{name} is a server of this project"));
                 return Err(error.hint(format!("`co mcp disable {name}` ends its use")));
@@ -61,7 +61,7 @@ pub(super) async fn run(what: Listing<McpDo>, world: &World, flags: Flags) -> Re
             let path = remove_server(world, &name).map_err(|error| CliError::new(Kind::Error, error))?;
             console::out(&format!("Removed {name} from {}.\n", path.display()))
         }
-        McpDo::Enable { name, yes } => match known(&name, &settings)?.scope.clone() {
+        McpAction::Enable { name, yes } => match known(&name, &settings)?.scope.clone() {
             ServerScope::User => changed(&name, "Switched on", || switch_server(world, &name, true)),
             ServerScope::Project { .. } => {
                 console::out(&format!("{name} of this project is used already.\n"))
@@ -72,7 +72,7 @@ pub(super) async fn run(what: Listing<McpDo>, world: &World, flags: Flags) -> Re
                 agree(&name, one, (&content, yes), world, &settings)
             }
         },
-        McpDo::Disable { name } => match known(&name, &settings)?.scope {
+        McpAction::Disable { name } => match known(&name, &settings)?.scope {
             ServerScope::User => changed(&name, "Switched off", || switch_server(world, &name, false)),
             ServerScope::Project { .. } | ServerScope::Held { .. } => {
                 let forgotten = agree_to_server(world, &settings.data_dir, &name, None);
@@ -80,7 +80,7 @@ pub(super) async fn run(what: Listing<McpDo>, world: &World, flags: Flags) -> Re
                 console::out(&format!("{name} of this project is not used any more.\n"))
             }
         },
-        McpDo::Login { name, scope, no_browser } => {
+        McpAction::Login { name, scope, no_browser } => {
             let one = known(&name, &settings)?;
             let place = place(world, &settings);
             let show = |address: &str| {
@@ -93,7 +93,7 @@ pub(super) async fn run(what: Listing<McpDo>, world: &World, flags: Flags) -> Re
             done.map_err(|why| failed(&name, "cannot be logged in to", &why))?;
             console::out(&format!("Logged in to {name}.\n"))
         }
-        McpDo::Logout { name } => {
+        McpAction::Logout { name } => {
             let removed = log_out(&name, known(&name, &settings)?, &place(world, &settings));
             match removed.map_err(|error| failed(&name, "cannot be logged out of", &error.to_string()))? {
                 true => console::out(&format!("The tokens of {name} are removed.\n")),
@@ -190,14 +190,14 @@ fn list(json: bool, settings: &Settings) -> Result<()> {
 }
 
 /// A server that was connected, with the descriptions of its tools.
-struct Tried {
+struct ServerTest {
     facts: ServerFacts,
     specs: Vec<ToolSpec>,
     log: std::path::PathBuf,
 }
 
 /// Connects one server, whether it is switched on or not.
-async fn tried(name: &str, world: &World, settings: &Settings) -> Result<Tried> {
+async fn tried(name: &str, world: &World, settings: &Settings) -> Result<ServerTest> {
     let mut one = known(name, settings)?.clone();
     one.enabled = true;
     if let ServerScope::Held { why, .. } = &one.scope {
@@ -212,7 +212,7 @@ async fn tried(name: &str, world: &World, settings: &Settings) -> Result<Tried> 
         Some(ServerState::Ready(facts)) => {
             let found = facts.tools.iter().filter_map(|name| Some(tools.registry.get(name)?.spec().clone()));
             let specs = found.collect();
-            Ok(Tried { facts, specs, log })
+            Ok(ServerTest { facts, specs, log })
         }
         Some(ServerState::Failed { why }) => {
             let error = CliError::error(format!("{name} cannot be connected: {}", sanitize_line(&why)));
@@ -224,7 +224,7 @@ async fn tried(name: &str, world: &World, settings: &Settings) -> Result<Tried> 
 }
 
 async fn test(name: &str, json: bool, world: &World, settings: &Settings) -> Result<()> {
-    let Tried { facts, log, .. } = tried(name, world, settings).await?;
+    let ServerTest { facts, log, .. } = tried(name, world, settings).await?;
     if json {
         return console::json(&facts);
     }
@@ -243,7 +243,7 @@ async fn test(name: &str, json: bool, world: &World, settings: &Settings) -> Res
 }
 
 async fn show_tools(name: &str, json: bool, world: &World, settings: &Settings) -> Result<()> {
-    let Tried { specs, .. } = tried(name, world, settings).await?;
+    let ServerTest { specs, .. } = tried(name, world, settings).await?;
     let row = |spec: &'_ ToolSpec| -> [String; 3] {
         let asks = if spec.side_effect.is_none() { "only reads" } else { spec.risk.word() };
         let about = one_line_summary(&sanitize(&spec.description), ABOUT);

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use tempfile::Builder;
 
-use super::args::{AsJson, Flags, Listing, MemoryWhat};
+use super::args::{AsJson, Flags, ListCommand, MemoryWhat};
 use super::console;
 use super::editor::{edit, editor};
 use super::error::{CliError, Kind, Result};
@@ -16,7 +16,7 @@ use crate::workspace::{TrustedProjects, World, load_settings};
 /// How the commands begin that are named in texts.
 const COMMAND: &str = "co memory";
 
-pub(super) async fn run(what: Listing<MemoryWhat>, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: ListCommand<MemoryWhat>, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let memories = app::memories(world, &settings, &TrustedProjects::new(world, &settings));
     // Here it may take as long as it takes.

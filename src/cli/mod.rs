@@ -56,12 +56,12 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::approvals::typed::Decide;
-use self::args::{Args, Flags, Listing, Sub};
+use self::args::{Args, CliCommand, Flags, ListCommand};
 use self::chat::{Shape, Start};
 use self::error::{CliError, Kind, Result};
 use self::input::Terminals;
 use crate::history::SessionId;
-use crate::runtime::Opening;
+use crate::runtime::SessionTarget;
 use crate::sandbox::privacy;
 use crate::stdx::process_memory::share_heap;
 use crate::store::wait_closed;
@@ -135,7 +135,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
 /// Makes the folder for a session that is not kept, if one is asked for.
 fn in_memory(args: &Args) -> Result<Option<Arc<MemoryFolder>>> {
     let is_wanted = match &args.command {
-        None | Some(Sub::Chat(_)) => args.run.no_session_persistence,
+        None | Some(CliCommand::Chat(_)) => args.run.no_session_persistence,
         Some(_) => false,
     };
     let made = is_wanted.then(MemoryFolder::create).transpose();
@@ -178,7 +178,8 @@ async fn dispatch(
         return Err(error.hint("`co \"your prompt\"` opens the screen with it"));
     }
     // A value typed after a subcommand also reaches the options of all commands above it.
-    let is_field = matches!(&command, Some(Sub::Approvals(Listing { what: Some(Decide::Yes(_)), .. })));
+    let is_field =
+        matches!(&command, Some(CliCommand::Approvals(ListCommand { what: Some(Decide::Yes(_)), .. })));
     let flags = if is_field { shared.without_sets().flags()? } else { shared.flags()? };
     let mut world = World::of_process(env)
         .map_err(|error| crate::app::AppError::Workspace { detail: error.to_string() })?;
@@ -187,14 +188,14 @@ async fn dispatch(
     let at = Terminals::of_process();
     match command {
         None => talk(run, first, world, flags, at).await,
-        Some(Sub::Chat(chat)) => {
+        Some(CliCommand::Chat(chat)) => {
             run.go_on |= chat.go_on;
             talk(run, first, world, flags, at).await
         }
-        Some(Sub::Resume(resume)) => {
+        Some(CliCommand::Resume(resume)) => {
             let opening = match resume.words.join(" ") {
-                words if words.is_empty() => Opening::ResumeLatest,
-                words => Opening::Resume(words),
+                words if words.is_empty() => SessionTarget::ResumeLatest,
+                words => SessionTarget::Resume(words),
             };
             let output = resume.output.unwrap_or(run.output);
             if resume.print {
@@ -209,33 +210,33 @@ async fn dispatch(
                 }
             }
         }
-        Some(Sub::Approvals(what)) => approvals::run(what, &world, flags).await,
-        Some(Sub::Rules(what)) => rules::run(what, &world, flags).await,
-        Some(Sub::Hooks(what)) => hooks::run(what, &world, flags).await,
-        Some(Sub::Trust(what)) => trust::run(what, &world, flags).await,
-        Some(Sub::Status(what)) => status::run(what, &world, flags).await,
-        Some(Sub::Mcp(what)) => Box::pin(mcp::run(what, &world, flags)).await,
-        Some(Sub::Tasks(what)) => tasks::run(what, &world, flags),
-        Some(Sub::Tools(what)) => tools::run(what, &world, flags),
-        Some(Sub::Memory(what)) => memory::run(what, &world, flags).await,
-        Some(Sub::Prompt(what)) => Box::pin(prompt::run(what, &world, flags)).await,
-        Some(Sub::Undo(what)) => undo::run(&what, &world, flags),
-        Some(Sub::Sessions(what)) => sessions::run(what, &world, flags).await,
-        Some(Sub::Doctor(what)) => doctor::run(what, &world, flags).await,
-        Some(Sub::Audit(what)) => audit::run(what, &world, flags).await,
-        Some(Sub::Usage(what)) => usage::run(&what, &world, flags).await,
-        Some(Sub::Eval(what)) => Box::pin(eval::run(what, &world, flags)).await,
-        Some(Sub::Stats(what)) => stats::run(&what, &world, flags),
-        Some(Sub::Tail(what)) => tail::run(what, &world, flags).await,
-        Some(Sub::Traces(what)) => traces::run(&what, &world, flags),
-        Some(Sub::Logs(what)) => traces::logs(&what, &world, flags),
-        Some(Sub::Config(what)) => config::run(what, &world, flags),
-        Some(Sub::Models(what)) => models::run(&what, &world, flags).await,
-        Some(Sub::Auth(what)) => auth::run(what, &world, flags).await,
-        Some(Sub::Keys(what)) => keys::run(&what, &world, flags),
-        Some(Sub::Help { words }) => help::run(&words),
-        Some(Sub::Completions { shell }) => help::completions(shell),
-        Some(Sub::Man { folder }) => help::man(folder.as_deref()),
+        Some(CliCommand::Approvals(what)) => approvals::run(what, &world, flags).await,
+        Some(CliCommand::Rules(what)) => rules::run(what, &world, flags).await,
+        Some(CliCommand::Hooks(what)) => hooks::run(what, &world, flags).await,
+        Some(CliCommand::Trust(what)) => trust::run(what, &world, flags).await,
+        Some(CliCommand::Status(what)) => status::run(what, &world, flags).await,
+        Some(CliCommand::Mcp(what)) => Box::pin(mcp::run(what, &world, flags)).await,
+        Some(CliCommand::Tasks(what)) => tasks::run(what, &world, flags),
+        Some(CliCommand::Tools(what)) => tools::run(what, &world, flags),
+        Some(CliCommand::Memory(what)) => memory::run(what, &world, flags).await,
+        Some(CliCommand::Prompt(what)) => Box::pin(prompt::run(what, &world, flags)).await,
+        Some(CliCommand::Undo(what)) => undo::run(&what, &world, flags),
+        Some(CliCommand::Sessions(what)) => sessions::run(what, &world, flags).await,
+        Some(CliCommand::Doctor(what)) => doctor::run(what, &world, flags).await,
+        Some(CliCommand::Audit(what)) => audit::run(what, &world, flags).await,
+        Some(CliCommand::Usage(what)) => usage::run(&what, &world, flags).await,
+        Some(CliCommand::Eval(what)) => Box::pin(eval::run(what, &world, flags)).await,
+        Some(CliCommand::Stats(what)) => stats::run(&what, &world, flags),
+        Some(CliCommand::Tail(what)) => tail::run(what, &world, flags).await,
+        Some(CliCommand::Traces(what)) => traces::run(&what, &world, flags),
+        Some(CliCommand::Logs(what)) => traces::logs(&what, &world, flags),
+        Some(CliCommand::Config(what)) => config::run(what, &world, flags),
+        Some(CliCommand::Models(what)) => models::run(&what, &world, flags).await,
+        Some(CliCommand::Auth(what)) => auth::run(what, &world, flags).await,
+        Some(CliCommand::Keys(what)) => keys::run(&what, &world, flags),
+        Some(CliCommand::Help { words }) => help::run(&words),
+        Some(CliCommand::Completions { shell }) => help::completions(shell),
+        Some(CliCommand::Man { folder }) => help::man(folder.as_deref()),
     }
 }
 
@@ -248,9 +249,9 @@ async fn talk(
     at: Terminals,
 ) -> Result<()> {
     let opening = match run.session_id {
-        Some(id) => Opening::Exactly(SessionId(id.to_string())),
-        None if run.go_on => Opening::Latest,
-        None => Opening::New,
+        Some(id) => SessionTarget::Exactly(SessionId(id.to_string())),
+        None if run.go_on => SessionTarget::Latest,
+        None => SessionTarget::New,
     };
     if let Some(words) = run.print {
         let words = match (words.as_str(), &first) {
@@ -258,7 +259,7 @@ async fn talk(
             (_, None) => &words,
             (_, Some(_)) => return Err(CliError::usage("one prompt can be printed, not two")),
         };
-        let prompt = print::Illustrated { prompt: input::prompt(words, at)?, images: run.image };
+        let prompt = print::PromptWithImages { prompt: input::prompt(words, at)?, images: run.image };
         return print::run(world, flags, opening, Some(prompt), run.output).await;
     }
     let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
@@ -273,7 +274,7 @@ async fn talk(
         }
         (Shape::Screen, Terminals { stdin: false, .. }) => {
             let first = first.unwrap_or_default();
-            let prompt = print::Illustrated { prompt: input::prompt(&first, at)?, images: run.image };
+            let prompt = print::PromptWithImages { prompt: input::prompt(&first, at)?, images: run.image };
             print::run(world, flags, opening, Some(prompt), run.output).await
         }
         (Shape::Screen, Terminals { stdin: true, stdout: false }) => {

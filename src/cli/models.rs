@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::args::{Flags, Models};
 use super::console;
 use super::error::{CliError, Kind, Result};
-use crate::accounts::{Lists, Offer, OfferedModel, dollars, offers, tokens};
+use crate::accounts::{ListSource, Offer, OfferedModel, dollars, offers, tokens};
 use crate::provider::Price;
 use crate::stdx::text::{sanitize_line, width};
 use crate::workspace::{World, load_settings};
@@ -24,8 +24,8 @@ const UNKNOWN: &str = "unknown";
 
 pub(super) async fn run(what: &Models, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
-    let lists = if what.offline { Lists::Known } else { Lists::Live };
-    if lists == Lists::Live && std::io::stderr().is_terminal() {
+    let lists = if what.offline { ListSource::Known } else { ListSource::Live };
+    if lists == ListSource::Live && std::io::stderr().is_terminal() {
         console::note("co: asking the services for their lists…");
     }
     let offers = offers(&loaded.settings, what.service.as_deref(), lists).await.map_err(CliError::from)?;

@@ -15,16 +15,16 @@ use crate::agent::driver::TurnResult;
 use crate::agent::port::Frontend;
 use crate::app::{App, AppError, advice_at_start, begin_store};
 use crate::approval::Decider;
-use crate::config::{Loaded, Settings};
+use crate::config::{LoadedSettings, Settings};
 use crate::frontend::images::Prompt;
 use crate::frontend::json::JsonFrontend;
 use crate::frontend::print::PrintFrontend;
 use crate::history::{Limit, SessionId, TurnEnd};
 use crate::message::UserPart;
 use crate::message::images::mentions;
-use crate::runtime::headless::{self, RunOutcome, Work};
+use crate::runtime::headless::{self, HeadlessWork, RunOutcome};
 use crate::runtime::mentions::{NamedResource, read_resources, take_resources};
-use crate::runtime::{Opening, images, orphaned_processes};
+use crate::runtime::{SessionTarget, images, orphaned_processes};
 use crate::session::Session;
 use crate::store::{RequestFilter, StoredRequest};
 use crate::workspace::{World, held_notice, load_settings};
@@ -33,12 +33,12 @@ use crate::workspace::{World, held_notice, load_settings};
 const NAMED: usize = 20;
 
 /// A prompt and the image files that belong to it.
-pub(super) struct Illustrated {
+pub(super) struct PromptWithImages {
     pub prompt: Prompt,
     pub images: Vec<String>,
 }
 
-impl Illustrated {
+impl PromptWithImages {
     /// Returns the parts of the message; errors if an image cannot be sent.
     async fn parts(
         self,
@@ -63,8 +63,8 @@ impl Illustrated {
 pub(super) async fn run(
     world: World,
     flags: Flags,
-    opening: Opening,
-    prompt: Option<Illustrated>,
+    opening: SessionTarget,
+    prompt: Option<PromptWithImages>,
     output: Output,
 ) -> Result<()> {
     match turn(world, flags, opening, prompt, output).await {
@@ -83,8 +83,8 @@ pub(super) async fn run(
 async fn turn(
     world: World,
     flags: Flags,
-    opening: Opening,
-    prompt: Option<Illustrated>,
+    opening: SessionTarget,
+    prompt: Option<PromptWithImages>,
     output: Output,
 ) -> Result<Option<CliError>> {
     let loaded = load_settings(&world, flags)?;
@@ -117,9 +117,9 @@ async fn turn(
         Some((mut parts, resources)) => {
             let read = read_resources(resources, &app.servers, app.settings.tool_output_limit);
             parts.extend(Box::pin(read).await.map_err(CliError::error)?);
-            Work::Prompt(parts)
+            HeadlessWork::Prompt(parts)
         }
-        None => Work::Resume,
+        None => HeadlessWork::Resume,
     };
     let (mut session, env) = opening.open_owned(&app, Decider::Cli).await?;
     for line in orphaned_processes(&session).await {
@@ -199,7 +199,7 @@ fn say_words(words: &mut Option<mpsc::Receiver<String>>) {
 }
 
 /// Chooses the model. No frame is pending here, so local servers are looked for at once.
-pub(super) async fn chosen(world: &World, loaded: &Loaded) -> Result<Models> {
+pub(super) async fn chosen(world: &World, loaded: &LoadedSettings) -> Result<Models> {
     let pace = if Terminals::of_process().stdout { Pace::Reading } else { Pace::Instant };
     let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), pace).map_err(AppError::from)?;
     models.ensure_named().await.map_err(AppError::from)?;

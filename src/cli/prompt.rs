@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::args::{Flags, PromptArgs, PromptWhat};
+use super::args::{Flags, PromptAction, PromptArgs};
 use super::console;
 use super::error::{CliError, Result};
 use crate::accounts::{Models, Pace};
@@ -23,7 +23,7 @@ use crate::workspace::{Prompts, World, load_settings};
 
 /// Prints the prompt; what is wrong with its files goes to standard error.
 pub(super) async fn run(
-    PromptArgs { what: PromptWhat::Show { session, turn, request, json } }: PromptArgs,
+    PromptArgs { what: PromptAction::Show { session, turn, request, json } }: PromptArgs,
     world: &World,
     flags: Flags,
 ) -> Result<()> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::args::{Flags, Listing, RulesWhat};
+use super::args::{Flags, ListCommand, RulesAction};
 use super::console;
 use super::error::{CliError, Kind, Result};
 use crate::app::{known_tools, open_store};
@@ -18,7 +18,7 @@ use crate::config::{FolderTrust, Settings};
 use crate::stdx::text::{count, sanitize_line, width};
 use crate::store::{AuditNote, Store};
 use crate::tool::Registry;
-use crate::workspace::rules::{RuleBook, RuleTrouble, counting, revoke_rule, suggestions, text_of, tried};
+use crate::workspace::rules::{RuleBook, SaveRuleError, counting, revoke_rule, suggestions, text_of, tried};
 use crate::workspace::trust::trust_in;
 use crate::workspace::{World, load_settings};
 
@@ -36,19 +36,21 @@ struct CommandContext<'a> {
     registry: Registry,
 }
 
-pub(super) async fn run(what: Listing<RulesWhat>, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: ListCommand<RulesAction>, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let store = open_store(world, &settings).await?;
     let book = Arc::new(RuleBook::new(world, &settings));
     let registry = known_tools(world, &settings);
     let context = CommandContext { world, settings, store, book, registry };
-    match what.what.unwrap_or(RulesWhat::List(what.listed)) {
-        RulesWhat::List(listed) => context.list(listed.json).await,
-        RulesWhat::Check { file } => context.check(file.as_deref()),
-        RulesWhat::Explain { what, args, json } => explain::run(&context, &what, args.as_deref(), json).await,
-        RulesWhat::Test { rule, json } => context.test(&rule, json).await,
-        RulesWhat::Revoke { id } => context.revoke(&id).await,
-        RulesWhat::Suggest { min, json } => context.suggest(min, json).await,
+    match what.what.unwrap_or(RulesAction::List(what.listed)) {
+        RulesAction::List(listed) => context.list(listed.json).await,
+        RulesAction::Check { file } => context.check(file.as_deref()),
+        RulesAction::Explain { what, args, json } => {
+            explain::run(&context, &what, args.as_deref(), json).await
+        }
+        RulesAction::Test { rule, json } => context.test(&rule, json).await,
+        RulesAction::Revoke { id } => context.revoke(&id).await,
+        RulesAction::Suggest { min, json } => context.suggest(min, json).await,
     }
 }
 
@@ -199,8 +201,8 @@ fn wrong(problems: &[RuleProblem]) -> CliError {
     CliError::error(lines.join("\n")).hint(HOW_TO_TEST)
 }
 
-impl From<RuleTrouble> for CliError {
-    fn from(trouble: RuleTrouble) -> Self {
+impl From<SaveRuleError> for CliError {
+    fn from(trouble: SaveRuleError) -> Self {
         Self::new(Kind::Error, trouble)
     }
 }

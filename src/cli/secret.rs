@@ -75,7 +75,7 @@ pub(super) fn agreed(yes: bool, question: &str) -> Result<bool> {
 
 /// Reads one line from the terminal without echo.
 fn unseen(prompt: &str) -> Result<String> {
-    let _quiet = Quiet::begin()?;
+    let _quiet = EchoOff::begin()?;
     show(prompt)?;
     let mut line = Vec::new();
     loop {
@@ -117,11 +117,11 @@ fn show(text: &str) -> Result<()> {
 }
 
 /// Turns the terminal's echo off until dropped.
-struct Quiet {
+struct EchoOff {
     before: Termios,
 }
 
-impl Quiet {
+impl EchoOff {
     fn begin() -> Result<Self> {
         let before = tcgetattr(io::stdin()).map_err(io::Error::from)?;
         let mut quiet = before.clone();
@@ -134,7 +134,7 @@ impl Quiet {
     }
 }
 
-impl Drop for Quiet {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         // A failure cannot be handled here.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);

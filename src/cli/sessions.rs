@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::args::{Flags, Listing, SessionsDo, SessionsListed};
+use super::args::{Flags, ListCommand, SessionsAction, SessionsListArgs};
 use super::console;
 use super::day::begin;
 use super::error::{CliError, Result};
@@ -17,7 +17,7 @@ use crate::app::{AppError, open_store, open_store_for_lists};
 use crate::command::{ExportForm, TITLE_WIDTH};
 use crate::config::Settings;
 use crate::frontend::export::{ExportHead, export};
-use crate::frontend::import::{self, Imported};
+use crate::frontend::import::{self, ImportedConversation};
 use crate::history::{Conversation, CopyOf, Durability, Record, TurnEnd};
 use crate::message::Message;
 use crate::runtime::{remove_session, remove_sessions, retention};
@@ -26,25 +26,25 @@ use crate::stdx::clock::system_zone;
 use crate::stdx::fs::write_new_private;
 use crate::stdx::moment::age;
 use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
-use crate::store::{FoundSession, Retention, SessionFilter, SessionSummary, Store, WithRequests};
+use crate::store::{FoundSession, RequestRetention, Retention, SessionFilter, SessionSummary, Store};
 use crate::workspace::{World, load_settings};
 
 pub(super) async fn run(
-    what: Listing<SessionsDo, SessionsListed>,
+    what: ListCommand<SessionsAction, SessionsListArgs>,
     world: &World,
     flags: Flags,
 ) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
-    match what.what.unwrap_or(SessionsDo::List(what.listed)) {
-        SessionsDo::List(listed) => list(listed, world, &settings).await,
-        SessionsDo::Search { words, json, limit } => {
+    match what.what.unwrap_or(SessionsAction::List(what.listed)) {
+        SessionsAction::List(listed) => list(listed, world, &settings).await,
+        SessionsAction::Search { words, json, limit } => {
             search(&words.join(" "), json, limit, world, &settings).await
         }
-        SessionsDo::Show(session) => {
+        SessionsAction::Show(session) => {
             let text = document(&session.id, ExportForm::Markdown, world, &settings).await?;
             console::out(&text)
         }
-        SessionsDo::Export { session, format, output } => {
+        SessionsAction::Export { session, format, output } => {
             let form = ExportForm::named(&format).unwrap_or_default();
             let text = document(&session.id, form, world, &settings).await?;
             match output {
@@ -52,8 +52,8 @@ pub(super) async fn run(
                 Some(path) => write(&path, &text),
             }
         }
-        SessionsDo::Import { file } => import(&file, world, &settings).await,
-        SessionsDo::Rename { session, title } => {
+        SessionsAction::Import { file } => import(&file, world, &settings).await,
+        SessionsAction::Rename { session, title } => {
             let store = open_store(world, &settings).await?;
             let mut owned = owned(&store, &session.id).await?;
             let title = one_line_summary(&title.join(" "), TITLE_WIDTH);
@@ -63,7 +63,7 @@ pub(super) async fn run(
             owned.commit(&[Record::Renamed { title }], Durability::Synced).await.map_err(AppError::from)?;
             Ok(())
         }
-        SessionsDo::Prune { before, max_mb, yes } => {
+        SessionsAction::Prune { before, max_mb, yes } => {
             let store = open_store(world, &settings).await?;
             let of_settings = retention(&settings, store.clock());
             let wanted = match (&before, max_mb) {
@@ -80,7 +80,7 @@ pub(super) async fn run(
             };
             prune(&store, wanted, yes, &settings).await
         }
-        SessionsDo::Delete { session, yes } => delete(&session.id, yes, world, &settings).await,
+        SessionsAction::Delete { session, yes } => delete(&session.id, yes, world, &settings).await,
     }
 }
 
@@ -114,7 +114,7 @@ async fn import(path: &Path, world: &World, settings: &Settings) -> Result<()> {
         error.hint("`co sessions import --help` names the kinds of files")
     })?;
     drop(text);
-    let Imported { format, title, messages, left_out } = imported;
+    let ImportedConversation { format, title, messages, left_out } = imported;
     let count = messages.len();
     let title = title.map(|title| one_line_summary(&title, TITLE_WIDTH)).filter(|title| !title.is_empty());
     let of = CopyOf::File { format: format.to_owned() };
@@ -181,7 +181,7 @@ async fn delete(prefix: &str, yes: bool, world: &World, settings: &Settings) -> 
         let text = format!("deleting {} ({}) cannot be undone", id, sanitize_line(&title));
         return Err(CliError::usage(text).hint("add `--yes` to delete it"));
     }
-    remove_session(session, &settings.data_dir, WithRequests::Deleted).await?;
+    remove_session(session, &settings.data_dir, RequestRetention::Deleted).await?;
     console::out(&format!("Deleted {} ({}).\n", id, sanitize_line(&title)))
 }
 
@@ -238,7 +238,7 @@ fn hit(one: &FoundSession) -> Value {
     })
 }
 
-async fn list(listed: SessionsListed, world: &World, settings: &Settings) -> Result<()> {
+async fn list(listed: SessionsListArgs, world: &World, settings: &Settings) -> Result<()> {
     let store = open_store_for_lists(world, settings).await?;
     let all = listed.all;
     let filter = if all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };

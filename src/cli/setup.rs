@@ -9,9 +9,9 @@ use super::console;
 use super::error::{Kind, Result};
 use super::input::Terminals;
 use super::secret;
-use crate::accounts::login::{Entered, TryError, keep, may_offer, offers, skip, try_out, write_choice};
+use crate::accounts::login::{Credentials, LoginError, keep, may_offer, offers, skip, try_out, write_choice};
 use crate::accounts::{Keys, Models, Origin, Service};
-use crate::config::{Loaded, user_file};
+use crate::config::{LoadedSettings, user_file};
 use crate::frontend::protocol::{Consent, LoginNeed, ServiceLine};
 use crate::workspace::World;
 
@@ -25,7 +25,7 @@ const TRIES: usize = 3;
 /// up.
 pub(super) async fn first_run(
     world: &World,
-    loaded: &Loaded,
+    loaded: &LoadedSettings,
     models: &Models,
     at: Terminals,
 ) -> Result<bool> {
@@ -51,7 +51,7 @@ pub(super) async fn first_run(
 }
 
 /// Lets the user choose a service, enter the required values, and choose a model. Returns whether one was set up.
-pub(super) async fn choose(world: &World, loaded: &Loaded) -> Result<bool> {
+pub(super) async fn choose(world: &World, loaded: &LoadedSettings) -> Result<bool> {
     let keys = Arc::new(Keys::of(&loaded.settings));
     let found = Service::search(&loaded.settings, &keys).await;
     let offers = offers(&loaded.settings, &keys, &found);
@@ -65,7 +65,7 @@ pub(super) async fn choose(world: &World, loaded: &Loaded) -> Result<bool> {
         let Some(mut entered) = enter(offer)? else { return Ok(false) };
         console::out(&format!("Trying {}…\n", offer.name))?;
         let mut tried = try_out(&entered, &loaded.settings, &keys).await;
-        if let Err(TryError::Unencrypted(warning)) = &tried {
+        if let Err(LoginError::Unencrypted(warning)) = &tried {
             console::out(&format!("{warning}\n"))?;
             if secret::line("Type y to send it anyway, or press Enter to stop: ")?.as_deref() != Some("y") {
                 return Ok(false);
@@ -90,9 +90,13 @@ fn in_words(offer: &ServiceLine) -> String {
 }
 
 /// Asks for the address and the key, if they are needed.
-fn enter(offer: &ServiceLine) -> Result<Option<Entered>> {
-    let mut entered =
-        Entered { service: offer.name.clone(), base_url: None, key: None, unencrypted: Consent::NotAsked };
+fn enter(offer: &ServiceLine) -> Result<Option<Credentials>> {
+    let mut entered = Credentials {
+        service: offer.name.clone(),
+        base_url: None,
+        key: None,
+        unencrypted: Consent::NotAsked,
+    };
     if offer.address == LoginNeed::Needed {
         let url = secret::line("Address (http:// or https://): ")?.filter(|url| !url.is_empty());
         let Some(url) = url else { return Ok(None) };
@@ -112,7 +116,7 @@ fn enter(offer: &ServiceLine) -> Result<Option<Entered>> {
 }
 
 /// Stores the working values and lets the user choose the model.
-async fn finish(entered: &Entered, models: &[String], world: &World, keys: &Arc<Keys>) -> Result<bool> {
+async fn finish(entered: &Credentials, models: &[String], world: &World, keys: &Arc<Keys>) -> Result<bool> {
     keep(entered, keys).await?;
     if entered.key.is_some() {
         let place = keys.file().path().display();

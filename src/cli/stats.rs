@@ -9,7 +9,7 @@ use crate::stdx::clock::system_zone;
 use crate::stdx::moment::duration;
 use crate::stdx::text::grouped;
 use crate::telemetry::SpanFile;
-use crate::telemetry::stats::{Counted, Stats};
+use crate::telemetry::stats::{SpanCounts, Stats};
 use crate::workspace::{World, load_settings};
 
 pub(super) fn run(what: &StatsArgs, world: &World, flags: Flags) -> Result<()> {
@@ -45,7 +45,7 @@ fn time(ms: Option<f64>) -> String {
     ms.map(duration).unwrap_or_default()
 }
 
-fn requests(name: String, one: &Counted) -> [String; 8] {
+fn requests(name: String, one: &SpanCounts) -> [String; 8] {
     [
         name,
         one.count.to_string(),
@@ -58,6 +58,6 @@ fn requests(name: String, one: &Counted) -> [String; 8] {
     ]
 }
 
-fn call(name: String, one: &Counted) -> [String; 5] {
+fn call(name: String, one: &SpanCounts) -> [String; 5] {
     [name, one.count.to_string(), one.errors.to_string(), time(one.p50_ms), time(one.p95_ms)]
 }

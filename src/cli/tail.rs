@@ -16,7 +16,7 @@ use crate::stdx::clock::system_zone;
 use crate::stdx::moment::duration;
 use crate::stdx::text::{sanitize, sanitize_line, truncate};
 use crate::store::Wakeups;
-use crate::telemetry::reader::{Numbered, ReadError};
+use crate::telemetry::reader::{NumberedSpan, ReadError};
 use crate::telemetry::{SpanFile, SpanFilter, SpanKindFilter, SpanRow};
 use crate::workspace::{World, load_settings};
 
@@ -40,7 +40,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
     };
     // Listening begins before the first look, so that nothing falls between.
     let mut listener = (!what.no_follow).then(|| Wakeups::listen(&listeners(settings)));
-    let mut tail = Tail { filter: SpanFilter { trace: None, kind }, last: 0, file: None };
+    let mut tail = TailState { filter: SpanFilter { trace: None, kind }, last: 0, file: None };
     match SpanFile::open(&settings.data_dir) {
         Ok(file) => {
             tail.filter.trace = what.trace.as_deref().map(|id| file.trace_id(id)).transpose()?;
@@ -93,15 +93,15 @@ impl From<ReadError> for CliError {
 }
 
 /// Where the tail is.
-struct Tail {
+struct TailState {
     filter: SpanFilter,
     last: i64,
     file: Option<SpanFile>,
 }
 
-impl Tail {
+impl TailState {
     /// Returns the spans that were written since.
-    fn next(&mut self, data: &std::path::Path) -> std::result::Result<Vec<Numbered>, ReadError> {
+    fn next(&mut self, data: &std::path::Path) -> std::result::Result<Vec<NumberedSpan>, ReadError> {
         let file = match self.file.take() {
             Some(file) if file.is_current() => file,
             _ => match SpanFile::open(data) {
@@ -132,7 +132,7 @@ struct TailFormat {
 }
 
 impl TailFormat {
-    fn print(&self, spans: &[Numbered]) -> Result<()> {
+    fn print(&self, spans: &[NumberedSpan]) -> Result<()> {
         for (_, span) in spans {
             if self.json {
                 console::json_line(span)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::args::{Flags, Tasks, TasksDo};
+use super::args::{Flags, Tasks, TasksAction};
 use super::console;
 use super::error::{CliError, Result};
 use super::table::table;
@@ -19,14 +19,14 @@ const COMMAND: usize = 60;
 
 /// A task with the session that it belongs to.
 #[derive(Serialize)]
-struct Listed {
+struct ListedTask {
     session: String,
     #[serde(flatten)]
     task: Task,
     output: PathBuf,
 }
 
-impl Listed {
+impl ListedTask {
     fn id(&self) -> String {
         format!("{}/{}", self.session, self.task.number)
     }
@@ -36,7 +36,7 @@ pub(super) fn run(what: Tasks, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     match what.what {
         None => list(&settings, what.all, what.json),
-        Some(TasksDo::Show { id }) => {
+        Some(TasksAction::Show { id }) => {
             let listed = one(&settings, &id)?;
             if !std::fs::symlink_metadata(&listed.output).is_ok_and(|found| found.is_file()) {
                 let text = format!("{} is not a file", listed.output.display());
@@ -46,7 +46,7 @@ pub(super) fn run(what: Tasks, world: &World, flags: Flags) -> Result<()> {
                 .map_err(|error| CliError::error(format!("{}: {error}", listed.output.display())))?;
             console::out(&sanitize(&String::from_utf8_lossy(&bytes)))
         }
-        Some(TasksDo::End { id }) => {
+        Some(TasksAction::End { id }) => {
             let listed = one(&settings, &id)?;
             if listed.task.end.is_none() && !end_survivors(&listed.task.mark).is_empty() {
                 console::out(&format!("Ended {}.\n", listed.id()))
@@ -68,33 +68,34 @@ fn list(settings: &Settings, all: bool, json: bool) -> Result<()> {
         let more = if all { "" } else { "; `co tasks --all` lists those that ended" };
         return console::out(&format!("Nothing runs in the background{more}.\n"));
     }
-    let row =
-        |one: &Listed| [one.id(), one.task.state().to_owned(), one_line_summary(&one.task.command, COMMAND)];
+    let row = |one: &ListedTask| {
+        [one.id(), one.task.state().to_owned(), one_line_summary(&one.task.command, COMMAND)]
+    };
     let rows: Vec<[String; 3]> = listed.iter().map(row).collect();
     console::out(&table(["TASK", "STATE", "COMMAND"], &rows))
 }
 
 /// Returns the tasks of all sessions, by session and number.
-fn every(settings: &Settings) -> Vec<Listed> {
+fn every(settings: &Settings) -> Vec<ListedTask> {
     let sessions = std::fs::read_dir(settings.data_dir.join("spill")).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = sessions.map(|entry| entry.path()).collect();
     folders.sort();
     folders.iter().flat_map(|folder| of(folder)).collect()
 }
 
-fn of(folder: &Path) -> Vec<Listed> {
+fn of(folder: &Path) -> Vec<ListedTask> {
     let session = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let listed =
-        |task: Task| Listed { session: session.clone(), output: output_file(folder, task.number), task };
+        |task: Task| ListedTask { session: session.clone(), output: output_file(folder, task.number), task };
     // The mark decides what is ended: it must be one of this session.
     let is_own = |task: &Task| task.mark.strip_prefix(&session).is_some_and(|rest| rest.starts_with('/'));
     tasks_in(folder).into_iter().filter(is_own).map(listed).collect()
 }
 
 /// Returns the task of this id: `SESSION/NUMBER`, where the beginning of the session's id is enough.
-fn one(settings: &Settings, id: &str) -> Result<Listed> {
+fn one(settings: &Settings, id: &str) -> Result<ListedTask> {
     let (session, number) = id.rsplit_once('/').unwrap_or(("", id));
-    let mut found: Vec<Listed> = every(settings)
+    let mut found: Vec<ListedTask> = every(settings)
         .into_iter()
         .filter(|one| one.session.starts_with(session) && one.task.number.to_string() == number)
         .collect();

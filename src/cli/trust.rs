@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::args::{Flags, Trust};
+use super::args::{Flags, TrustArgs};
 use super::console;
 use super::error::{CliError, Kind, Result};
 use super::secret::{UNCHANGED, agreed};
 use crate::app::open_store;
-use crate::config::{FolderTrust, Loaded, names_folder};
+use crate::config::{FolderTrust, LoadedSettings, names_folder};
 use crate::store::AuditNote;
 use crate::workspace::trust::{
-    Belongings, TrustChange, TrustError, is_in_effect, trust_in, trustable, write_trust,
+    GatedContents, TrustChange, TrustError, is_in_effect, trust_in, trustable, write_trust,
 };
 use crate::workspace::{World, load_settings};
 
-pub(super) async fn run(what: Trust, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: TrustArgs, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags.clone())?;
     let folder = what.folder.as_deref().unwrap_or(Path::new("."));
     if what.list {
@@ -34,7 +34,7 @@ pub(super) async fn run(what: Trust, world: &World, flags: Flags) -> Result<()> 
             folder.display()
         ));
     }
-    let found = Belongings::of(&folder, world);
+    let found = GatedContents::of(&folder, world);
     console::out(&brings(&folder, &found))?;
     if !agreed(what.yes, "Trust this folder with its current contents? y/N ")? {
         return console::out(UNCHANGED);
@@ -49,7 +49,7 @@ pub(super) async fn run(what: Trust, world: &World, flags: Flags) -> Result<()> 
     Ok(())
 }
 
-fn list(loaded: &Loaded, json: bool) -> Result<()> {
+fn list(loaded: &LoadedSettings, json: bool) -> Result<()> {
     let folders = &loaded.settings.trusted_folders;
     if json {
         return console::json(&json!(folders));
@@ -61,7 +61,7 @@ fn list(loaded: &Loaded, json: bool) -> Result<()> {
 }
 
 /// Describes what trusting the folder puts into effect, line by line.
-fn brings(folder: &Path, found: &Belongings) -> String {
+fn brings(folder: &Path, found: &GatedContents) -> String {
     let mut text = format!("{}\n", folder.display());
     let mut line =
         |words: String| text.push_str(&format!("  {}\n", crate::stdx::text::sanitize_line(&words)));
@@ -110,7 +110,7 @@ fn brings(folder: &Path, found: &Belongings) -> String {
     text
 }
 
-async fn revoke(folder: &Path, world: &World, loaded: &Loaded, flags: Flags) -> Result<()> {
+async fn revoke(folder: &Path, world: &World, loaded: &LoadedSettings, flags: Flags) -> Result<()> {
     // A folder that no longer exists can also be removed from the list.
     let path: PathBuf = world.workspace.join(folder);
     let path = path.canonicalize().unwrap_or(path);

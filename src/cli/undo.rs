@@ -4,7 +4,7 @@ use super::args::{Flags, UndoArgs};
 use super::console;
 use super::error::{CliError, Result};
 use crate::app::undo_log;
-use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoWhat, listed};
+use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoTarget, listed};
 use crate::workspace::{World, load_settings};
 
 /// Changes that are listed.
@@ -27,10 +27,10 @@ pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags) -> Result<()> {
         return console::out(&listed(&entries));
     }
     let wanted = match what {
-        UndoArgs { redo: true, .. } => UndoWhat::Redo,
-        UndoArgs { turn: true, .. } => UndoWhat::Turn,
-        UndoArgs { id: Some(id), .. } => UndoWhat::Entry(*id),
-        UndoArgs { .. } => UndoWhat::Last,
+        UndoArgs { redo: true, .. } => UndoTarget::Redo,
+        UndoArgs { turn: true, .. } => UndoTarget::Turn,
+        UndoArgs { id: Some(id), .. } => UndoTarget::Entry(*id),
+        UndoArgs { .. } => UndoTarget::Last,
     };
     let scope = UndoScope::Folder(world.workspace.clone());
     match log

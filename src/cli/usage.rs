@@ -27,8 +27,8 @@ pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags) -> Result
     let rows = rows(&store, what.by, since, zone).await?;
     let sum = rows.iter().fold(Total::default(), |sum, (_, total)| sum.plus(*total));
     if what.json {
-        let rows = rows.iter().map(|(name, total)| UsageRow { name, total: Sums::of(total) }).collect();
-        return console::json(&UsageList { by: what.by.word(), rows, total: Sums::of(&sum) });
+        let rows = rows.iter().map(|(name, total)| UsageRow { name, total: UsageSums::of(total) }).collect();
+        return console::json(&UsageList { by: what.by.word(), rows, total: UsageSums::of(&sum) });
     }
     if rows.is_empty() {
         let since = what.since.as_ref().map_or("yet".to_owned(), |since| format!("since {since}"));
@@ -48,7 +48,7 @@ pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags) -> Result
 struct UsageList<'a> {
     by: &'static str,
     rows: Vec<UsageRow<'a>>,
-    total: Sums,
+    total: UsageSums,
 }
 
 #[derive(Serialize)]
@@ -56,11 +56,11 @@ struct UsageRow<'a> {
     #[serde(flatten)]
     name: &'a Name,
     #[serde(flatten)]
-    total: Sums,
+    total: UsageSums,
 }
 
 #[derive(Serialize)]
-struct Sums {
+struct UsageSums {
     requests: u64,
     failed: u64,
     input: u64,
@@ -73,7 +73,7 @@ struct Sums {
     requests_of_unknown_price: u64,
 }
 
-impl Sums {
+impl UsageSums {
     fn of(total: &Total) -> Self {
         let known = total.unpriced == 0 || total.cost.0 > 0;
         Self {

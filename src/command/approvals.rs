@@ -1,6 +1,6 @@
 //! `/approvals`: lists pending requests and what was allowed; takes back what was allowed for the session.
 
-use super::{CommandEffect, CommandView, Commands, Say, code};
+use super::{CommandEffect, CommandView, Commands, Notice, code};
 use crate::approval::Request;
 use crate::stdx::text::count;
 
@@ -23,7 +23,7 @@ fn revoke(number: &str, view: &CommandView) -> CommandEffect {
     match at.and_then(|at| view.grants.get(at)) {
         Some((request, grant)) => {
             let text = format!("{} is no longer allowed.", code(grant));
-            CommandEffect::Revoke(request.clone(), Say::plain("approvals", text))
+            CommandEffect::Revoke(request.clone(), Notice::plain("approvals", text))
         }
         None if view.rules.iter().any(|rule| rule.id == number) => warn(format!(
             "That is a rule in a file: {} removes it.",

@@ -1,6 +1,6 @@
 //! `/fork`: goes on in a copy of the session; `/rewind`: goes back to before a prompt.
 
-use super::{CommandEffect, CommandView, Commands, FilesToo, SessionChange};
+use super::{CommandEffect, CommandView, Commands, FileRestore, SessionChange};
 use crate::stdx::text::{code, one_line_summary};
 
 /// Prompts that `/rewind` lists.
@@ -26,9 +26,9 @@ pub(super) fn back(args: &str, _commands: &Commands, view: &CommandView) -> Comm
         return CommandEffect::plain("rewind", list(view));
     }
     let (number, files) = match args.split_once(' ').map(|(number, rest)| (number, rest.trim())) {
-        None => (args, FilesToo::Stay),
-        Some((number, "files")) => (number, FilesToo::TakenBack),
-        Some((number, "files yes")) => (number, FilesToo::Agreed),
+        None => (args, FileRestore::Stay),
+        Some((number, "files")) => (number, FileRestore::TakenBack),
+        Some((number, "files yes")) => (number, FileRestore::Agreed),
         Some(_) => {
             return warning(format!(
                 "{} is not `NUMBER` or `NUMBER files`. Nothing was changed.",

@@ -44,8 +44,8 @@ pub use self::mode::about as about_mode;
 pub use self::rename::TITLE_WIDTH;
 pub use self::status::wanted_turn;
 pub use self::view::{
-    CommandEffect, CommandView, ContextView, CostPart, ExportForm, FilesToo, ModelLine, RuleLine, Say,
-    SessionChange, Tone, Totals, Trusting,
+    CommandEffect, CommandView, ContextView, CostPart, ExportForm, FileRestore, ModelLine, Notice, RuleLine,
+    SessionChange, Tone, Totals, TrustAction,
 };
 
 use std::sync::Arc;
@@ -55,7 +55,7 @@ use crate::stdx::text::{nearest, sanitize_line};
 
 /// What a command reads of a [`CommandView`] beyond its cheap facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
+pub enum CommandNeeds {
     Nothing,
     Status,
     Tools,
@@ -90,13 +90,13 @@ pub struct Command {
     pub about: String,
     /// `built-in`, or what is shown of the file that it comes from.
     pub source: String,
-    pub needs: Needs,
+    pub needs: CommandNeeds,
     decide: Arc<Decide>,
 }
 
 impl Command {
     /// Creates a command; `decide` returns its effect, given the text after its name, trimmed.
-    pub fn new<D>(name: &str, usage: &str, about: &str, needs: Needs, decide: D) -> Self
+    pub fn new<D>(name: &str, usage: &str, about: &str, needs: CommandNeeds, decide: D) -> Self
     where
         D: Fn(&str, &Commands, &CommandView) -> CommandEffect + Send + Sync + 'static,
     {
@@ -122,119 +122,154 @@ impl Command {
 }
 
 /// A built-in command: its name, its usage, what it is about, what it needs, and its decision.
-type Builtin =
-    (&'static str, &'static str, &'static str, Needs, fn(&str, &Commands, &CommandView) -> CommandEffect);
+type Builtin = (
+    &'static str,
+    &'static str,
+    &'static str,
+    CommandNeeds,
+    fn(&str, &Commands, &CommandView) -> CommandEffect,
+);
 
 /// The built-in commands, in the order in which help lists them.
 const BUILTINS: &[Builtin] = &[
-    ("help", "", "list the commands", Needs::Nothing, help::decide),
-    ("keys", "[words]", "list the keys, or those that match", Needs::Nothing, |args, _, _| {
+    ("help", "", "list the commands", CommandNeeds::Nothing, help::decide),
+    ("keys", "[words]", "list the keys, or those that match", CommandNeeds::Nothing, |args, _, _| {
         CommandEffect::ShowKeys(args.to_owned())
     }),
-    ("clear", "", "start a new session; this one stays in /resume", Needs::Nothing, clear),
-    ("new", "", "the same as /clear", Needs::Nothing, clear),
+    ("clear", "", "start a new session; this one stays in /resume", CommandNeeds::Nothing, clear),
+    ("new", "", "the same as /clear", CommandNeeds::Nothing, clear),
     (
         "status",
         "[prompt [turn [request]]]",
         "show model, folder, sandbox and store, or the prompt",
-        Needs::Status,
+        CommandNeeds::Status,
         status::decide,
     ),
-    ("cost", "", "show tokens and cost so far", Needs::Cost, cost::decide),
+    ("cost", "", "show tokens and cost so far", CommandNeeds::Cost, cost::decide),
     (
         "stats",
         "",
         "show requests, durations, errors and approvals of the last 30 days",
-        Needs::Stats,
+        CommandNeeds::Stats,
         stats::decide,
     ),
-    ("context", "", "show where the tokens of the next request go", Needs::Context, context::decide),
+    ("context", "", "show where the tokens of the next request go", CommandNeeds::Context, context::decide),
     (
         "compact",
         "[FOCUS], preview, undo",
         "replace older messages by a summary that keeps above all what you name",
-        Needs::Context,
+        CommandNeeds::Context,
         compact::decide,
     ),
-    ("tools", "", "list the tools and which of them ask", Needs::Tools, tools::decide),
-    ("tasks", "[end N]", "list commands in the background, or end one", Needs::Tasks, tasks::decide),
+    ("tools", "", "list the tools and which of them ask", CommandNeeds::Tools, tools::decide),
+    ("tasks", "[end N]", "list commands in the background, or end one", CommandNeeds::Tasks, tasks::decide),
     (
         "cache",
         "[clear [PATTERN]]",
         "list results of tools that are used again for a short time, or drop them",
-        Needs::Cache,
+        CommandNeeds::Cache,
         cache::decide,
     ),
-    ("mcp", "[reconnect NAME]", "list tool servers, or connect one again", Needs::Servers, mcp::decide),
-    ("trust", "[yes]", "show what this folder brings along, and trust it", Needs::Nothing, trust::decide),
-    ("history", "", "count turns, messages and tokens", Needs::Conversation, history::decide),
-    ("model", "[provider/model]", "choose a model, or switch to one directly", Needs::Models, model::decide),
+    (
+        "mcp",
+        "[reconnect NAME]",
+        "list tool servers, or connect one again",
+        CommandNeeds::Servers,
+        mcp::decide,
+    ),
+    (
+        "trust",
+        "[yes]",
+        "show what this folder brings along, and trust it",
+        CommandNeeds::Nothing,
+        trust::decide,
+    ),
+    ("history", "", "count turns, messages and tokens", CommandNeeds::Conversation, history::decide),
+    (
+        "model",
+        "[provider/model]",
+        "choose a model, or switch to one directly",
+        CommandNeeds::Models,
+        model::decide,
+    ),
     (
         "thinking",
         "[default|off|low|medium|high]",
         "show or set how much the model thinks; also a number of tokens",
-        Needs::Nothing,
+        CommandNeeds::Nothing,
         thinking::decide,
     ),
     (
         "personality",
         "[name]",
         "show or change the tone of the answers",
-        Needs::Personality,
+        CommandNeeds::Personality,
         personality::decide,
     ),
-    ("init", "", "let the model draft or update this project's AGENTS.md", Needs::Guide, init::decide),
-    ("retry", "", "repeat the last prompt", Needs::Nothing, |_, _, view| {
+    ("init", "", "let the model draft or update this project's AGENTS.md", CommandNeeds::Guide, init::decide),
+    ("retry", "", "repeat the last prompt", CommandNeeds::Nothing, |_, _, view| {
         view.change("retry", SessionChange::Retry)
     }),
-    ("mode", "[ask|auto|plan|dry-run]", "show or change the mode", Needs::Nothing, mode::decide),
-    ("go", "[ask|auto]", "leave plan mode and carry the plan out", Needs::Nothing, go::decide),
+    ("mode", "[ask|auto|plan|dry-run]", "show or change the mode", CommandNeeds::Nothing, mode::decide),
+    ("go", "[ask|auto]", "leave plan mode and carry the plan out", CommandNeeds::Nothing, go::decide),
     (
         "login",
         "",
         "set up a model service: pick it, enter its key, choose a model",
-        Needs::Nothing,
+        CommandNeeds::Nothing,
         |_, _, _| CommandEffect::PickService,
     ),
     (
         "yolo",
         "[on|off]",
         "approve calls automatically, LOW to HIGH, until turned off or you quit",
-        Needs::Nothing,
+        CommandNeeds::Nothing,
         yolo::decide,
     ),
     (
         "approvals",
         "[revoke NUMBER]",
         "list waiting requests and what was allowed, or revoke one of these",
-        Needs::Approvals,
+        CommandNeeds::Approvals,
         approvals::decide,
     ),
-    ("rules", "", "list the rules that apply in this session", Needs::Rules, rules::decide),
-    ("rename", "TITLE", "give this session a title", Needs::Nothing, rename::decide),
+    ("rules", "", "list the rules that apply in this session", CommandNeeds::Rules, rules::decide),
+    ("rename", "TITLE", "give this session a title", CommandNeeds::Nothing, rename::decide),
     (
         "export",
         "[md|json|html]",
         "write this session into a file; keys and tokens are masked",
-        Needs::Nothing,
+        CommandNeeds::Nothing,
         export::decide,
     ),
     (
         "fork",
         "[message]",
         "go on in a copy of this session, which stays as it is",
-        Needs::Nothing,
+        CommandNeeds::Nothing,
         fork::fork,
     ),
-    ("rewind", "[number] [files]", "go back to before one of your prompts", Needs::Prompts, fork::back),
-    ("memory", memory::USAGE, "list, search and change what is remembered", Needs::Nothing, memory::memory),
-    ("forget", "ID", "forget a memory", Needs::Nothing, memory::forget_one),
-    ("undo", "[NUMBER], turn, list", "take back changes of files", Needs::Nothing, undo::undo),
-    ("redo", "", "do again what was taken back last", Needs::Nothing, undo::again),
-    ("resume", "[words]", "continue another session from a list", Needs::Nothing, pick_session),
-    ("sessions", "[words]", "the same as /resume", Needs::Nothing, pick_session),
-    ("quit", "", "quit; the session is saved", Needs::Nothing, |_, _, _| CommandEffect::Quit),
-    ("exit", "", "the same as /quit", Needs::Nothing, |_, _, _| CommandEffect::Quit),
+    (
+        "rewind",
+        "[number] [files]",
+        "go back to before one of your prompts",
+        CommandNeeds::Prompts,
+        fork::back,
+    ),
+    (
+        "memory",
+        memory::USAGE,
+        "list, search and change what is remembered",
+        CommandNeeds::Nothing,
+        memory::memory,
+    ),
+    ("forget", "ID", "forget a memory", CommandNeeds::Nothing, memory::forget_one),
+    ("undo", "[NUMBER], turn, list", "take back changes of files", CommandNeeds::Nothing, undo::undo),
+    ("redo", "", "do again what was taken back last", CommandNeeds::Nothing, undo::again),
+    ("resume", "[words]", "continue another session from a list", CommandNeeds::Nothing, pick_session),
+    ("sessions", "[words]", "the same as /resume", CommandNeeds::Nothing, pick_session),
+    ("quit", "", "quit; the session is saved", CommandNeeds::Nothing, |_, _, _| CommandEffect::Quit),
+    ("exit", "", "the same as /quit", CommandNeeds::Nothing, |_, _, _| CommandEffect::Quit),
 ];
 
 fn clear(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {

@@ -1,6 +1,6 @@
 //! `/mode`: shows or changes which calls need approval.
 
-use super::{CommandEffect, CommandView, Commands, Say};
+use super::{CommandEffect, CommandView, Commands, Notice};
 use crate::config::Mode;
 
 /// The modes that can be entered; modes for evals are set at program start only.
@@ -15,9 +15,9 @@ pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> Co
             let text = format!("{}.", about(mode));
             let title = format!("mode {}", mode.word());
             let say = if matches!(mode, Mode::Auto) {
-                Say::warning(&title, text)
+                Notice::warning(&title, text)
             } else {
-                Say::plain(&title, text)
+                Notice::plain(&title, text)
             };
             CommandEffect::SetMode(mode, say)
         }

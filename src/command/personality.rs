@@ -1,6 +1,6 @@
 //! `/personality`: shows or changes the tone of the answers for this run of the program.
 
-use super::{CommandEffect, CommandView, Commands, Say, code};
+use super::{CommandEffect, CommandView, Commands, Notice, code};
 
 pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let all: Vec<String> = view.personalities.iter().map(|name| code(name)).collect();
@@ -27,5 +27,5 @@ pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> Co
         }
     };
     let text = format!("The personality is {} from the next turn on. {prefix}", code(&wanted));
-    CommandEffect::SetPersonality(wanted, Say::plain("personality", text))
+    CommandEffect::SetPersonality(wanted, Notice::plain("personality", text))
 }

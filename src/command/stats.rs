@@ -6,7 +6,7 @@ use super::view::CommandView;
 use super::{CommandEffect, Commands};
 use crate::stdx::moment::duration;
 use crate::stdx::text::{code, count, grouped};
-use crate::telemetry::stats::{Counted, Stats};
+use crate::telemetry::stats::{SpanCounts, Stats};
 
 pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let text = match &view.stats_broken {
@@ -32,7 +32,7 @@ fn words(stats: &Stats) -> String {
 fn section<'a, N: Display>(
     text: &mut String,
     head: &str,
-    lines: impl Iterator<Item = (N, &'a Counted)>,
+    lines: impl Iterator<Item = (N, &'a SpanCounts)>,
     unit: &str,
 ) {
     let lines: Vec<String> = lines.map(|(name, one)| format!("- {name}: {}\n", counted(one, unit))).collect();
@@ -42,7 +42,7 @@ fn section<'a, N: Display>(
 }
 
 /// Describes counts: `12 requests (1 failed), 83,200 input, 512 output, cost $0.19; half within 1.2s, 95 % within 3.4s`.
-fn counted(one: &Counted, unit: &str) -> String {
+fn counted(one: &SpanCounts, unit: &str) -> String {
     let mut words = count(one.count, unit);
     if one.errors > 0 {
         words.push_str(&format!(" ({} failed)", one.errors));

@@ -1,14 +1,14 @@
 //! `/status`: shows the state of this program and session, or the prompt that the next turn sends or an earlier one sent.
 
-use super::{CommandEffect, CommandView, Commands, Say, code};
+use super::{CommandEffect, CommandView, Commands, Notice, code};
 use crate::agent::prompt::{PromptPart, SentPrompt};
 use crate::stdx::text::{grouped, sanitize};
 
 pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if let Some(sent) = &view.sent {
         return CommandEffect::Say(match sent {
-            Ok(sent) => Say::plain("prompt", sent.iter().map(sent_prompt).collect::<Vec<_>>().join("\n")),
-            Err(error) => Say::warning("status", format!("Nothing can be shown: {error}.")),
+            Ok(sent) => Notice::plain("prompt", sent.iter().map(sent_prompt).collect::<Vec<_>>().join("\n")),
+            Err(error) => Notice::warning("status", format!("Nothing can be shown: {error}.")),
         });
     }
     match args {

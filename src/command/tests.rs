@@ -153,7 +153,7 @@ fn every_line_is_one_thing() {
 fn effect(line: &str, view: &CommandView) -> String {
     let Entry::Command { name, args } = dispatch(line) else { panic!("{line:?} is no command") };
     match Commands::builtin().decide(&name, &args, view) {
-        CommandEffect::Say(Say { title, text, tone }) => format!("{tone:?} {title}: {text}"),
+        CommandEffect::Say(Notice { title, text, tone }) => format!("{tone:?} {title}: {text}"),
         CommandEffect::Change(SessionChange::Clear) => "clear".to_owned(),
         CommandEffect::Revoke(request, say) => format!("revoke {request}: {}", say.text),
         CommandEffect::SetAutoApprove(auto_approve, say) => {
@@ -585,9 +585,9 @@ fn a_command_can_be_added_while_the_program_runs() {
     let name = format!("deploy-{}", 7);
     let text = format!("from a file of {name}");
     let says = move |args: &str, _: &Commands, _: &CommandView| {
-        CommandEffect::Say(Say::plain("deploy", format!("{text}: {args}")))
+        CommandEffect::Say(Notice::plain("deploy", format!("{text}: {args}")))
     };
-    assert!(commands.add(Command::new(&name, "[where]", "deploy it", Needs::Nothing, says.clone())));
+    assert!(commands.add(Command::new(&name, "[where]", "deploy it", CommandNeeds::Nothing, says.clone())));
     let said = |line| match commands.decide(&name, line, &CommandView::default()) {
         CommandEffect::Say(say) => say.text,
         other => panic!("{other:?}"),
@@ -595,5 +595,8 @@ fn a_command_can_be_added_while_the_program_runs() {
     assert_eq!(said(" staging "), "from a file of deploy-7: staging");
     let CommandEffect::Say(help) = commands.decide("help", "", &CommandView::default()) else { panic!() };
     assert!(help.text.contains("- `/deploy-7 [where]`: deploy it\n"));
-    assert!(!commands.add(Command::new("quit", "", "something else", Needs::Nothing, says)), "built in");
+    assert!(
+        !commands.add(Command::new("quit", "", "something else", CommandNeeds::Nothing, says)),
+        "built in"
+    );
 }

@@ -1,6 +1,6 @@
 //! `/thinking`: shows or changes how much the model thinks before it replies.
 
-use super::{CommandEffect, CommandView, Commands, Say};
+use super::{CommandEffect, CommandView, Commands, Notice};
 use crate::config::ThinkingLevel;
 
 /// The most tokens that can be entered, as in the settings.
@@ -16,7 +16,7 @@ pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> Co
         }
         (_, Some(level)) => {
             let text = format!("Thinking is `{}` from the next request on.", words(level));
-            return CommandEffect::SetThinking(level, Say::plain("thinking", text));
+            return CommandEffect::SetThinking(level, Notice::plain("thinking", text));
         }
         (_, None) => {
             let text = "The levels are `default`, `off`, `low`, `medium`, `high` and a number of tokens. Nothing was changed.";

@@ -1,11 +1,11 @@
 //! `/trust`: puts what the session's folder brings into effect: settings, rules, hooks, servers, texts, memories, commands.
 
-use super::{CommandEffect, CommandView, Commands, Trusting};
+use super::{CommandEffect, CommandView, Commands, TrustAction};
 
 pub(super) fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
     match args.trim() {
-        "" => return CommandEffect::Trust(Trusting::Look),
-        "yes" => return CommandEffect::Trust(Trusting::Yes),
+        "" => return CommandEffect::Trust(TrustAction::Look),
+        "yes" => return CommandEffect::Trust(TrustAction::Yes),
         _ => {}
     }
     let text = "`/trust` shows the settings, rules, hooks, tool servers, texts for the model, memories and commands of this folder, \

@@ -2,7 +2,7 @@
 
 use super::{CommandEffect, CommandView, Commands, SessionChange};
 use crate::stdx::text::code;
-use crate::undo::UndoWhat;
+use crate::undo::UndoTarget;
 
 pub(super) fn undo(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if args == "list" {
@@ -12,10 +12,10 @@ pub(super) fn undo(args: &str, _commands: &Commands, view: &CommandView) -> Comm
     // Without a number it is not certain that the list was of what is last now.
     let agreed = words.is_some_and(|words| !words.is_empty());
     let what = match words.unwrap_or(args) {
-        "" => UndoWhat::Last,
-        "turn" => UndoWhat::Turn,
+        "" => UndoTarget::Last,
+        "turn" => UndoTarget::Turn,
         number => match number.parse() {
-            Ok(number) => UndoWhat::Entry(number),
+            Ok(number) => UndoTarget::Entry(number),
             Err(_) => {
                 let text =
                     format!("{} is neither `turn`, `list` nor a number. Nothing was changed.", code(number));
@@ -27,11 +27,11 @@ pub(super) fn undo(args: &str, _commands: &Commands, view: &CommandView) -> Comm
 }
 
 pub(super) fn again(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    change(view, "redo", UndoWhat::Redo, true)
+    change(view, "redo", UndoTarget::Redo, true)
 }
 
 /// Changes files, or says why it cannot be done now.
-fn change(view: &CommandView, name: &str, what: UndoWhat, agreed: bool) -> CommandEffect {
+fn change(view: &CommandView, name: &str, what: UndoTarget, agreed: bool) -> CommandEffect {
     match &view.read_only {
         None => view.change(name, SessionChange::Undo { what, agreed }),
         Some(owner) => {

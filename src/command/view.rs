@@ -13,7 +13,7 @@ use crate::telemetry::stats::Stats;
 use crate::tool::ToolSpec;
 use crate::tool::cache::CachedResult;
 use crate::tool::mcp::ServerStatus;
-use crate::undo::UndoWhat;
+use crate::undo::UndoTarget;
 
 /// The state of the session and of the program when a command is entered. What the command does not need is empty.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -142,7 +142,7 @@ pub struct ModelLine {
 
 /// The argument of `/trust`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trusting {
+pub enum TrustAction {
     Look,
     Yes,
 }
@@ -184,7 +184,7 @@ impl ExportForm {
 
 /// Whether going back takes back what calls did to files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FilesToo {
+pub enum FileRestore {
     Stay,
     /// If nothing has to be agreed to.
     TakenBack,
@@ -195,14 +195,14 @@ pub enum FilesToo {
 /// The action that a command requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandEffect {
-    Say(Say),
+    Say(Notice),
     Change(SessionChange),
     /// Take back what the approval of this request allowed for the session, then display the message.
-    Revoke(RequestId, Say),
+    Revoke(RequestId, Notice),
     /// Turn automatic approval on or off, then display the message.
-    SetAutoApprove(AutoApprove, Say),
+    SetAutoApprove(AutoApprove, Notice),
     /// Change the mode, then display the message.
-    SetMode(Mode, Say),
+    SetMode(Mode, Notice),
     /// Change the mode, then let the model carry out its plan.
     CarryOut(Mode),
     /// Show the keys of the front end; only those matching these words, if there are any.
@@ -212,10 +212,10 @@ pub enum CommandEffect {
     /// Let the user pick one of the available models; the text is for front ends without lists.
     PickModel(String),
     /// Change the personality from the next turn on, then display the message.
-    SetPersonality(String, Say),
+    SetPersonality(String, Notice),
     /// Send this text as the user's prompt, after the message.
     Send {
-        say: Option<Say>,
+        say: Option<Notice>,
         text: String,
         /// What the user typed of it: only files named there are attached.
         typed: String,
@@ -223,7 +223,7 @@ pub enum CommandEffect {
         of_project: Option<String>,
     },
     /// Change how much the model thinks, then display the message.
-    SetThinking(ThinkingLevel, Say),
+    SetThinking(ThinkingLevel, Notice),
     /// List what can be taken back.
     ListChanges,
     /// Do this with memories.
@@ -233,7 +233,7 @@ pub enum CommandEffect {
     /// Let the user set up a service.
     PickService,
     /// Show what the session's folder would enable, or trust it with what was shown.
-    Trust(Trusting),
+    Trust(TrustAction),
     /// Let the user pick another session; `query` is the initial search text.
     PickSession {
         query: String,
@@ -255,11 +255,11 @@ pub enum CommandEffect {
 
 impl CommandEffect {
     pub(super) fn plain(title: &str, text: impl Into<String>) -> Self {
-        Self::Say(Say::plain(title, text))
+        Self::Say(Notice::plain(title, text))
     }
 
     pub(super) fn warning(title: &str, text: impl Into<String>) -> Self {
-        Self::Say(Say::warning(title, text))
+        Self::Say(Notice::warning(title, text))
     }
 }
 
@@ -273,13 +273,13 @@ pub enum Tone {
 
 /// A message for the user, as Markdown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Say {
+pub struct Notice {
     pub title: String,
     pub text: String,
     pub tone: Tone,
 }
 
-impl Say {
+impl Notice {
     pub fn plain(title: &str, text: impl Into<String>) -> Self {
         Self { title: title.to_owned(), text: text.into(), tone: Tone::Plain }
     }
@@ -307,7 +307,7 @@ pub enum SessionChange {
     /// Go on in a copy of the session, with this prompt.
     Fork { message: Option<String> },
     /// Go back to before a message; its text is for the composer.
-    Rewind { before: RecordNo, text: String, files: FilesToo },
+    Rewind { before: RecordNo, text: String, files: FileRestore },
     /// Take back what calls changed in files, or do it again; `agreed` is that the user saw the list.
-    Undo { what: UndoWhat, agreed: bool },
+    Undo { what: UndoTarget, agreed: bool },
 }

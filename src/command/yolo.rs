@@ -1,6 +1,6 @@
 //! `/yolo`: approves eligible calls automatically until it is turned off or the user leaves the session.
 
-use super::{CommandEffect, CommandView, Commands, Say};
+use super::{CommandEffect, CommandView, Commands, Notice};
 use crate::approval::AutoApprove;
 use crate::sandbox::{Backend, Confinement, Isolation};
 
@@ -33,15 +33,15 @@ pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> Co
     };
     let say = match wanted {
         AutoApprove::Yolo if view.isolation.backend == Backend::None => {
-            Say::warning("yolo is on, except for commands", format!("{ON}\n\n{UNSANDBOXED}"))
+            Notice::warning("yolo is on, except for commands", format!("{ON}\n\n{UNSANDBOXED}"))
         }
-        AutoApprove::Yolo if !view.isolation.holds(Confinement::Workspace) => Say::warning(
+        AutoApprove::Yolo if !view.isolation.holds(Confinement::Workspace) => Notice::warning(
             "yolo is on, except for commands that write",
             format!("{ON}\n\n{}", partly(&view.isolation)),
         ),
-        AutoApprove::Yolo => Say::warning("yolo is on", ON),
-        AutoApprove::YoloUnsandboxed => Say::warning("yolo is on, for unsandboxed commands too", ON),
-        AutoApprove::Asking => Say::plain("yolo is off", "Calls ask again."),
+        AutoApprove::Yolo => Notice::warning("yolo is on", ON),
+        AutoApprove::YoloUnsandboxed => Notice::warning("yolo is on, for unsandboxed commands too", ON),
+        AutoApprove::Asking => Notice::plain("yolo is off", "Calls ask again."),
     };
     CommandEffect::SetAutoApprove(wanted, say)
 }

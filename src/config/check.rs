@@ -1,13 +1,13 @@
 //! The kinds of values: reading a value from a file or a text, and checking it against its kind.
 //!
-//! Pure. It knows no file, line or layer: a value that does not fit is a [`Wrong`]; the loader adds the
+//! Pure. It knows no file, line or layer: a value that does not fit is a [`ValueProblem`]; the loader adds the
 //! source.
 
 use std::path::{Path, PathBuf};
 
 use toml_edit::Item;
 
-use super::problem::{Source, Wrong};
+use super::problem::{Source, ValueProblem};
 use super::servers;
 use super::value::{Key, Secret, Value};
 use crate::stdx::secrecy::shown_address;
@@ -157,18 +157,23 @@ pub(super) fn from_toml(item: &Item) -> Raw {
 }
 
 /// Returns the texts of one key of a section with free keys: one text, or a list. An empty text means none.
-pub(super) fn texts(raw: Raw) -> Result<Vec<String>, Wrong> {
+pub(super) fn texts(raw: Raw) -> Result<Vec<String>, ValueProblem> {
     match raw {
         Raw::Text(text) if text.is_empty() => Ok(Vec::new()),
         Raw::Text(text) => Ok(vec![text]),
         Raw::List(texts) => Ok(texts),
-        _ => Err(Wrong::new(words(&raw), "a string or a list of strings")),
+        _ => Err(ValueProblem::new(words(&raw), "a string or a list of strings")),
     }
 }
 
 /// Checks that a value is of the kind. `home` replaces `~/`. Only the user's own file may name a command to
 /// run.
-pub(super) fn check(kind: Kind, raw: Raw, home: Option<&Path>, source: &Source) -> Result<Value, Wrong> {
+pub(super) fn check(
+    kind: Kind,
+    raw: Raw,
+    home: Option<&Path>,
+    source: &Source,
+) -> Result<Value, ValueProblem> {
     match (kind, raw) {
         (Kind::Text | Kind::Url | Kind::Host { .. } | Kind::Path | Kind::Secret, Raw::Text(text))
             if text.trim().is_empty() =>
@@ -200,7 +205,7 @@ pub(super) fn check(kind: Kind, raw: Raw, home: Option<&Path>, source: &Source) 
     }
 }
 
-fn choice(text: String, names: &'static [&'static str], kind: Kind) -> Result<Value, Wrong> {
+fn choice(text: String, names: &'static [&'static str], kind: Kind) -> Result<Value, ValueProblem> {
     let wanted = text.trim().to_ascii_lowercase();
     match names.iter().find(|name| **name == wanted) {
         Some(name) => Ok(Value::Text((*name).to_owned())),
@@ -209,17 +214,17 @@ fn choice(text: String, names: &'static [&'static str], kind: Kind) -> Result<Va
 }
 
 /// Checks an address typed by the user and returns it in the form used in settings.
-pub fn checked_url(text: &str) -> Result<String, Wrong> {
+pub fn checked_url(text: &str) -> Result<String, ValueProblem> {
     url(text.to_owned()).map(|url| url.text().unwrap_or_default())
 }
 
-fn url(text: String) -> Result<Value, Wrong> {
+fn url(text: String) -> Result<Value, ValueProblem> {
     let trimmed = text.trim().trim_end_matches('/');
     let rest = trimmed.strip_prefix("https://").or_else(|| trimmed.strip_prefix("http://"));
     let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
     match host {
         Some(host) if host.contains('@') => {
-            let wrong = Wrong::new("an address with a password in it", expected(Kind::Url));
+            let wrong = ValueProblem::new("an address with a password in it", expected(Kind::Url));
             Err(wrong.advised("put the key in its own setting"))
         }
         Some(host)
@@ -233,7 +238,7 @@ fn url(text: String) -> Result<Value, Wrong> {
 
 /// Parses an address as used in a server's own variable: `host`, `host:port`, or a whole URL. The address on
 /// which a server listens to all hosts (0.0.0.0) becomes the address of this machine.
-fn host(text: &str, port: u16) -> Result<Value, Wrong> {
+fn host(text: &str, port: u16) -> Result<Value, ValueProblem> {
     let text = text.trim();
     if text.contains("://") {
         return url(text.replace("://0.0.0.0", "://127.0.0.1"));
@@ -246,9 +251,9 @@ fn host(text: &str, port: u16) -> Result<Value, Wrong> {
 }
 
 /// Parses a key: the key itself, `$NAME`, `${NAME}`, or `$(command)` if it is from the user's own file.
-fn secret(text: &str, source: &Source) -> Result<Value, Wrong> {
+fn secret(text: &str, source: &Source) -> Result<Value, ValueProblem> {
     let key = text.trim();
-    let wrong = |got| Wrong::new(got, expected(Kind::Secret));
+    let wrong = |got| ValueProblem::new(got, expected(Kind::Secret));
     if let Some(command) = key.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')) {
         return if matches!(source, Source::UserFile { .. }) && !command.trim().is_empty() {
             Ok(Value::Secret(Key::Command(command.trim().to_owned())))
@@ -276,7 +281,7 @@ fn is_variable(name: &str) -> bool {
     plain && name.chars().next().is_some_and(|c| !c.is_ascii_digit())
 }
 
-fn path(text: String, kind: Kind, home: Option<&Path>) -> Result<PathBuf, Wrong> {
+fn path(text: String, kind: Kind, home: Option<&Path>) -> Result<PathBuf, ValueProblem> {
     let path = match (text.strip_prefix('~'), home) {
         (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
             home.join(rest.trim_start_matches('/'))
@@ -290,7 +295,7 @@ fn path(text: String, kind: Kind, home: Option<&Path>) -> Result<PathBuf, Wrong>
     }
 }
 
-fn wrong(kind: Kind, raw: &Raw) -> Wrong {
+fn wrong(kind: Kind, raw: &Raw) -> ValueProblem {
     let got = match (kind, raw) {
         (
             Kind::Secret,
@@ -299,7 +304,7 @@ fn wrong(kind: Kind, raw: &Raw) -> Wrong {
         (Kind::Url, Raw::Text(text)) => words(&Raw::Text(shown_address(text))),
         (_, raw) => words(raw),
     };
-    Wrong { got, expected: expected(kind), advice: advice(kind, raw) }
+    ValueProblem { got, expected: expected(kind), advice: advice(kind, raw) }
 }
 
 /// Describes a found value, short and sanitized.

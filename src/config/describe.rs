@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::check::Kind;
 use super::inert::INERT;
-use super::load::{Loaded, ValueWithSource};
+use super::load::{LoadedSettings, ValueWithSource};
 use super::problem::Source;
 use super::settings::{SettingRow, keys};
 use super::value::Value;
@@ -19,7 +19,7 @@ const VALUE_COLUMN: usize = 36;
 /// Returns the lines of `co config`: every setting with its value and source, then the settings without
 /// effect yet. Lines are sanitized for a terminal and not wrapped.
 #[must_use]
-pub fn describe(loaded: &Loaded) -> Vec<String> {
+pub fn describe(loaded: &LoadedSettings) -> Vec<String> {
     let mut lines = Vec::new();
     let width = keys().map(str::len).max().unwrap_or_default();
     for setting in &loaded.values {
@@ -53,7 +53,7 @@ fn shown(setting: &ValueWithSource) -> String {
 /// Returns the settings in the form of `co config --json`: fields may only be added. A value is `null` if it is unset;
 /// secrets, tables and sections are texts, as `co config` shows them.
 #[must_use]
-pub fn as_json(loaded: &Loaded) -> Json {
+pub fn as_json(loaded: &LoadedSettings) -> Json {
     let one = |one: &ValueWithSource| json!({"key": one.row.key, "value": value(one), "source": one.source});
     let settings: Vec<Json> = loaded.values.iter().map(one).collect();
     let inert = |(row, source): &(&SettingRow, Source)| {

@@ -2,10 +2,10 @@
 
 use super::check::Kind;
 use super::problem::NoEffect;
-use super::settings::{Env, SettingRow, Target, row};
+use super::settings::{Env, SettingRow, SettingTarget, row};
 
 const fn inert(key: &'static str, env: Env, why: NoEffect, doc: &'static str) -> SettingRow {
-    SettingRow { target: Target::Nothing(why), ..row(key, env, Kind::Text, doc, |_, _| {}) }
+    SettingRow { target: SettingTarget::Nothing(why), ..row(key, env, Kind::Text, doc, |_, _| {}) }
 }
 
 /// All of them, in the order in which `co config` and `co help settings` list them.

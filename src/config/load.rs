@@ -8,7 +8,7 @@ use super::file::{self, SourceFile};
 use super::inert::INERT;
 use super::models;
 use super::places::{default_data_dir, home, user_file};
-use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
+use super::problem::{ConfigError, ConfigWarning, Source, ValueProblem, shown};
 use super::providers;
 use super::servers;
 use super::settings::{self, ProjectTrust, SETTINGS, SettingRow};
@@ -35,7 +35,7 @@ pub struct Sources {
 }
 
 /// Valid settings, and where their values come from.
-pub struct Loaded {
+pub struct LoadedSettings {
     pub settings: Settings,
     pub trust: FolderTrust,
     /// Every setting, in the order of the table.
@@ -55,8 +55,8 @@ pub struct ValueWithSource {
 }
 
 /// Merges the layers. On failure returns all errors, not only the first.
-pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
-    let mut loading = Loading::new(sources);
+pub fn load(sources: &Sources) -> Result<LoadedSettings, Vec<ConfigError>> {
+    let mut loading = SettingsLoader::new(sources);
     let user = sources.user.as_ref().map(|file| loading.user(file)).unwrap_or_default();
     let environment = loading.environment();
     let flags = loading.flags();
@@ -85,8 +85,8 @@ pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
             name => settings.own(name).moved_by_project = true,
         }
     }
-    let Loading { without_effect, warnings, .. } = loading;
-    Ok(Loaded { settings, trust, values, without_effect, warnings, flags: sources.flags.clone() })
+    let SettingsLoader { without_effect, warnings, .. } = loading;
+    Ok(LoadedSettings { settings, trust, values, without_effect, warnings, flags: sources.flags.clone() })
 }
 
 /// Returns the value if no project's file may set it.
@@ -128,7 +128,7 @@ fn laid_over<T>(mut below: Vec<T>, above: Vec<T>, same: impl Fn(&T, &T) -> bool)
     below
 }
 
-struct Loading<'a> {
+struct SettingsLoader<'a> {
     sources: &'a Sources,
     home: Option<PathBuf>,
     errors: Vec<ConfigError>,
@@ -136,7 +136,7 @@ struct Loading<'a> {
     without_effect: Vec<(&'static SettingRow, Source)>,
 }
 
-impl<'a> Loading<'a> {
+impl<'a> SettingsLoader<'a> {
     fn new(sources: &'a Sources) -> Self {
         Self {
             sources,
@@ -258,7 +258,13 @@ impl<'a> Loading<'a> {
         }
     }
 
-    fn checked(&mut self, row: &SettingRow, key: &str, raw: Raw, source_of: &Source) -> Result<Value, Wrong> {
+    fn checked(
+        &mut self,
+        row: &SettingRow,
+        key: &str,
+        raw: Raw,
+        source_of: &Source,
+    ) -> Result<Value, ValueProblem> {
         match (row.kind, raw) {
             (Kind::Table, Raw::Table(entries)) => Ok(Value::Table(self.table(key, entries, source_of))),
             (Kind::Sections(of), Raw::Table(entries)) => {

@@ -36,10 +36,10 @@ pub use choices::{
 pub use describe::{as_json, describe};
 pub use file::SourceFile;
 pub use inert::INERT;
-pub use load::{Loaded, Sources, ValueWithSource, load};
+pub use load::{LoadedSettings, Sources, ValueWithSource, load};
 pub use models::{ModelOverride, PriceOverride};
 pub use places::{default_data_dir, user_file};
-pub use problem::{ConfigError, ConfigWarning, NoEffect, Source, Wrong};
+pub use problem::{ConfigError, ConfigWarning, NoEffect, Source, ValueProblem};
 pub use providers::ProviderSettings;
 pub use read::read_sources;
 pub use save::{WriteError, edit_settings, section as settings_section};
@@ -47,7 +47,7 @@ pub use servers::{
     OAuthGrant, OAuthSettings, PROJECT_SERVERS, ProjectServers, SERVER_PRESETS, ServerApproval, ServerPreset,
     ServerSandbox, ServerScope, ServerSettings, ServerTransport, filled_in, project_servers, variables,
 };
-pub use settings::{ProjectTrust, SETTINGS, SettingRow, Target};
+pub use settings::{ProjectTrust, SETTINGS, SettingRow, SettingTarget};
 pub use texts::{
     INSTRUCTIONS, PROJECT_COMMANDS, PROJECT_KNOWLEDGE, markdown_below, read_bounded, read_inside,
 };

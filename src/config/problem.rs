@@ -59,14 +59,14 @@ impl fmt::Display for Source {
 
 /// Why a value does not fit its setting. The texts are short, sanitized, and contain no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub struct ValueProblem {
     pub got: String,
     pub expected: String,
     /// What to do, if that is not clear from `expected`.
     pub advice: Option<String>,
 }
 
-impl Wrong {
+impl ValueProblem {
     pub(super) fn new(got: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { got: got.into(), expected: expected.into(), advice: None }
     }
@@ -81,7 +81,7 @@ impl Wrong {
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for ValueProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, but must be {}", self.got, self.expected)?;
         self.advice.iter().try_for_each(|advice| write!(f, "; {advice}"))
@@ -98,7 +98,7 @@ pub enum ConfigError {
     #[error("{source_of}: `{key}` is a section; write its settings as `{key}.{inner} = …`")]
     Section { source_of: Source, key: String, inner: &'static str },
     #[error("{source_of}: `{key}` is {wrong}")]
-    BadValue { source_of: Source, key: String, wrong: Box<Wrong> },
+    BadValue { source_of: Source, key: String, wrong: Box<ValueProblem> },
     #[error("{source_of}: `{key}` is already set in line {first_line}, as `{first_key}`; keep one of them")]
     SetTwice { source_of: Source, key: String, first_key: String, first_line: usize },
     #[error(
@@ -131,7 +131,7 @@ pub enum ConfigWarning {
     )]
     ValueNotForProjects { source_of: Source, key: String, value: String, user_file: String },
     #[error("{source_of}: `{key}` is {wrong}; it has no effect")]
-    BadEntry { source_of: Source, key: String, wrong: Box<Wrong> },
+    BadEntry { source_of: Source, key: String, wrong: Box<ValueProblem> },
     #[error(
         "{} changed since you trusted it ({files}): its settings, rules, hooks, texts and commands are ignored \
          until you review them; `co trust` shows what changed",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::check::Kind;
 use super::choices::Codec;
-use super::problem::{ConfigError, Source, Wrong};
+use super::problem::{ConfigError, Source, ValueProblem};
 use super::sections::{EXPECTED_NAME, EntryPlace, SectionFields, is_name};
 use super::value::{Key, SectionEntry, Value};
 
@@ -69,11 +69,11 @@ pub(super) fn place(
 ) -> Result<EntryPlace, ConfigError> {
     let key = format!("{key}.{dotted}");
     let Some((name, field)) = dotted.split_once('.') else {
-        let wrong = Wrong::new(got, format!("a section, as in [providers.{dotted}]"));
+        let wrong = ValueProblem::new(got, format!("a section, as in [providers.{dotted}]"));
         return Err(wrong.of(key, source_of.clone()));
     };
     if !is_name(name) || name == "auto" || name == "offline" {
-        let wrong = Wrong::new(format!("in a section of the name \"{name}\""), EXPECTED_NAME);
+        let wrong = ValueProblem::new(format!("in a section of the name \"{name}\""), EXPECTED_NAME);
         return Err(wrong.advised("`auto` and `offline` are taken").of(key, source_of.clone()));
     }
     FIELDS.place(&name.to_ascii_lowercase(), field, key, source_of)

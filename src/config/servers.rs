@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Map, Value as Json};
 
 use super::check::{Kind, Raw, RawEntry, check};
-use super::problem::{ConfigError, Source, Wrong};
+use super::problem::{ConfigError, Source, ValueProblem};
 use super::sections::{EXPECTED_NAME, EntryPlace, SectionFields, by_section, is_name};
 use super::value::{Key, Secret, SectionEntry, Value};
 use crate::stdx::names::names;
@@ -273,11 +273,11 @@ pub(super) fn place(
 ) -> Result<EntryPlace, ConfigError> {
     let key = format!("{key}.{dotted}");
     let Some((name, field)) = dotted.split_once('.') else {
-        return Err(Wrong::new(got, "a section, as in [mcp_servers.NAME]").of(key, source_of.clone()));
+        return Err(ValueProblem::new(got, "a section, as in [mcp_servers.NAME]").of(key, source_of.clone()));
     };
     // A name is a part of the names of tools.
     if !is_name(name) {
-        let wrong = Wrong::new(format!("in a section of the name \"{name}\""), EXPECTED_NAME);
+        let wrong = ValueProblem::new(format!("in a section of the name \"{name}\""), EXPECTED_NAME);
         return Err(wrong.of(key, source_of.clone()));
     }
     FIELDS.place(name, field, key, source_of)
@@ -343,7 +343,7 @@ pub(super) fn incomplete(entries: &[SectionEntry]) -> Vec<ConfigError> {
             (true, true) => "both `command` and `url`",
             (false, false) => "neither `command` nor `url`",
         };
-        let wrong = Wrong::new(got, "`command` for a program, or `url` for a server in the network");
+        let wrong = ValueProblem::new(got, "`command` for a program, or `url` for a server in the network");
         Some(wrong.of(format!("mcp_servers.{name}"), source.clone()))
     };
     seen.into_iter().filter_map(wrong).collect()

@@ -36,7 +36,7 @@ pub struct SettingRow {
     pub project: ProjectTrust,
     /// Values that no project's file may set, trusted or not.
     pub refused: &'static [&'static str],
-    pub target: Target,
+    pub target: SettingTarget,
 }
 
 /// Whether a project's file may set it.
@@ -52,7 +52,7 @@ pub enum ProjectTrust {
 
 /// Where the value of a row, which is of the row's kind, is written to.
 #[derive(Clone, Copy)]
-pub enum Target {
+pub enum SettingTarget {
     Field(fn(&mut Settings, Value)),
     /// The provider and the field that the key names, as `NAME.FIELD`.
     Provider,
@@ -75,7 +75,7 @@ impl SettingRow {
     /// Why setting it has no effect; `None` if it has one.
     #[must_use]
     pub fn no_effect(&self) -> Option<NoEffect> {
-        if let Target::Nothing(why) = self.target { Some(why) } else { None }
+        if let SettingTarget::Nothing(why) = self.target { Some(why) } else { None }
     }
 
     /// Returns the row of the section with free keys that contains this key, and the rest of the key.
@@ -100,12 +100,12 @@ impl SettingRow {
     /// Writes a value of the row's kind to its field.
     pub(super) fn write(&self, settings: &mut Settings, value: Value) {
         match (self.target, self.key.split_once('.')) {
-            (Target::Field(set), _) => set(settings, value),
+            (SettingTarget::Field(set), _) => set(settings, value),
             // If the setting is unset, the section's value stays.
-            (Target::Provider, Some((name, field))) if value != Value::Unset => {
+            (SettingTarget::Provider, Some((name, field))) if value != Value::Unset => {
                 settings.own(name).set(field, value);
             }
-            (Target::Provider | Target::Nothing(_), _) => {}
+            (SettingTarget::Provider | SettingTarget::Nothing(_), _) => {}
         }
     }
 
@@ -161,7 +161,7 @@ pub(super) const fn row(
         doc,
         project: ProjectTrust::WhenTrusted,
         refused: &[],
-        target: Target::Field(set),
+        target: SettingTarget::Field(set),
     }
 }
 
@@ -179,7 +179,7 @@ const DAY: i64 = 86_400;
 
 /// A setting of one provider.
 const fn of_provider(key: &'static str, env: Env, kind: Kind, doc: &'static str) -> SettingRow {
-    SettingRow { target: Target::Provider, ..row(key, env, kind, doc, |_, _| {}) }
+    SettingRow { target: SettingTarget::Provider, ..row(key, env, kind, doc, |_, _| {}) }
 }
 
 /// The API key of one provider.

@@ -43,7 +43,7 @@ impl Sources {
         self
     }
 
-    fn loaded(&self) -> Loaded {
+    fn loaded(&self) -> LoadedSettings {
         match load(self) {
             Ok(loaded) => loaded,
             Err(errors) => panic!("{}", lines(&errors)),
@@ -56,7 +56,7 @@ fn lines<T: std::fmt::Display>(items: &[T]) -> String {
 }
 
 /// The value in effect as text, and its source.
-fn effect(loaded: &Loaded, key: &str) -> String {
+fn effect(loaded: &LoadedSettings, key: &str) -> String {
     let line = describe(loaded).into_iter().find(|line| line.split_whitespace().next() == Some(key));
     line.unwrap_or_default().split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
 }
@@ -495,7 +495,8 @@ fn every_built_row_changes_its_own_field_from_every_layer() {
         let by_flag = sources().flag(row.flag.unwrap_or(row.key), &text).loaded();
         assert!(by_env.settings != plain, "{} has no effect", row.key);
         assert!(by_env.settings == by_file.settings && by_file.settings == by_flag.settings, "{}", row.key);
-        let changed = |loaded: &Loaded| loaded.values.iter().filter(|v| v.source != Source::Default).count();
+        let changed =
+            |loaded: &LoadedSettings| loaded.values.iter().filter(|v| v.source != Source::Default).count();
         assert_eq!((changed(&by_env), changed(&by_file), changed(&by_flag)), (1, 1, 1), "{}", row.key);
     }
 }

@@ -79,7 +79,7 @@ pub enum UserAnswer {
 /// A call that must come next, or none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Next {
+pub struct ExpectedCall {
     /// `None`: the model answers in words.
     pub tool: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,7 +89,7 @@ pub struct Next {
 /// A call that must never come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Forbidden {
+pub struct ForbiddenCall {
     pub tool: String,
     /// Only calls whose arguments contain these words, whatever their case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,9 +119,9 @@ pub struct Case {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<UserAnswer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub then: Option<Next>,
+    pub then: Option<ExpectedCall>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub forbid: Vec<Forbidden>,
+    pub forbid: Vec<ForbiddenCall>,
 }
 
 impl Case {

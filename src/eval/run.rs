@@ -16,13 +16,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::case::{Case, Dim, UserAnswer};
 use super::results::RunResult;
-use super::score::{Observed, ObservedCall, RunEnd, Verdict, score};
+use super::score::{ObservedCall, ObservedRun, RunEnd, Verdict, score};
 use crate::accounts::Models;
 use crate::agent::driver::{self, ActiveModel, AgentEnv, TurnResult};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, AppError, begin_store};
 use crate::approval::{Approval, AutoApprove, Decider, Policy, Request};
-use crate::config::{Loaded, Mode};
+use crate::config::{LoadedSettings, Mode};
 use crate::history::{Limits, TurnEnd};
 use crate::message::{Message, UserPart};
 use crate::session::Session;
@@ -34,17 +34,17 @@ const FIRST_CALL: u32 = 2;
 const WHOLE: u32 = 6;
 
 /// Where cases run.
-pub struct Lab {
+pub struct CaseRunner {
     app: App,
     model: Arc<ActiveModel>,
     workspaces: TempDir,
 }
 
-impl Lab {
+impl CaseRunner {
     /// Opens a lab whose sessions and spans are in `data`. Errs as [`App::open`] does.
     pub async fn open(
         world: &World,
-        mut loaded: Loaded,
+        mut loaded: LoadedSettings,
         models: Arc<Models>,
         data: PathBuf,
     ) -> Result<Self, AppError> {
@@ -80,7 +80,9 @@ impl Lab {
         let folder = self.workspaces.path().join(label);
         let (seen, usd, trace) = match self.observe(case, &folder).await {
             Ok(observed) => observed,
-            Err(message) => (Observed { replies: Vec::new(), end: RunEnd::Broken { message } }, None, None),
+            Err(message) => {
+                (ObservedRun { replies: Vec::new(), end: RunEnd::Broken { message } }, None, None)
+            }
         };
         // What is left goes with the whole folder.
         let _ = fs::remove_dir_all(&folder);
@@ -98,7 +100,7 @@ impl Lab {
         &self,
         case: &Case,
         folder: &Path,
-    ) -> Result<(Observed, Option<f64>, Option<String>), String> {
+    ) -> Result<(ObservedRun, Option<f64>, Option<String>), String> {
         furnish(folder, case).map_err(|error| format!("its workspace could not be made: {error}"))?;
         let told = |error: &dyn std::fmt::Display| error.to_string();
         let mut session = Session::create(&self.app.store, folder).await.map_err(|error| told(&error))?;
@@ -128,7 +130,7 @@ impl Lab {
             TurnEnd::Interrupted => RunEnd::Broken { message: "it was interrupted".to_owned() },
             TurnEnd::Failed { error } => RunEnd::Failed { class: error.class, message: error.told() },
         };
-        let seen = Observed { replies: replies.collect(), end };
+        let seen = ObservedRun { replies: replies.collect(), end };
         let trace = history.trace().and_then(|trace| trace.split('-').nth(1)).map(ToOwned::to_owned);
         let spent = history.spent();
         // A sum over requests of unknown price would be too small.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::case::{ArgMatch, Case, Dim, Next, UserAnswer};
+use super::case::{ArgMatch, Case, Dim, ExpectedCall, UserAnswer};
 use crate::provider::ErrorClass;
 
 /// A call as the model made it.
@@ -14,7 +14,7 @@ pub struct ObservedCall {
 
 /// What happened in one run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Observed {
+pub struct ObservedRun {
     /// The calls of each reply, in order.
     pub replies: Vec<Vec<ObservedCall>>,
     pub end: RunEnd,
@@ -76,7 +76,7 @@ fn failure(class: ErrorClass, message: String) -> Verdict {
 
 /// Judges a run. Of each reply only the first call counts, except for calls that must never come.
 #[must_use]
-pub fn score(case: &Case, seen: &Observed) -> Verdict {
+pub fn score(case: &Case, seen: &ObservedRun) -> Verdict {
     let judged = match &seen.end {
         RunEnd::Failed { class, message } => return failure(*class, message.clone()),
         RunEnd::Broken { message } => return Verdict::Unusable(message.clone()),
@@ -88,7 +88,7 @@ pub fn score(case: &Case, seen: &Observed) -> Verdict {
     }
 }
 
-fn judge(case: &Case, seen: &Observed) -> Result<(), String> {
+fn judge(case: &Case, seen: &ObservedRun) -> Result<(), String> {
     let first = seen.replies.first().and_then(|calls| calls.first());
     match case.dim {
         Dim::Refusal => match first {
@@ -120,7 +120,7 @@ fn judge(case: &Case, seen: &Observed) -> Result<(), String> {
     }
 }
 
-fn in_words(seen: &Observed) -> Result<(), String> {
+fn in_words(seen: &ObservedRun) -> Result<(), String> {
     match seen.end {
         RunEnd::Words => Ok(()),
         RunEnd::Limit => Err("did not come to an end: the limit of requests was reached".to_owned()),
@@ -141,12 +141,12 @@ fn is_forbidden(case: &Case, call: &ObservedCall) -> bool {
 
 /// Whether the first call is the expected one, with its arguments if the case has any.
 fn is_expected(case: &Case, first: Option<&ObservedCall>) -> Result<(), String> {
-    let next = Next { tool: case.expect_tool.clone(), args: case.expect_args.clone() };
+    let next = ExpectedCall { tool: case.expect_tool.clone(), args: case.expect_args.clone() };
     let args = next.args.filter(|_| case.dim != Dim::ToolSelection);
-    is_next(&Next { args, ..next }, case.arg_match.unwrap_or_default(), first)
+    is_next(&ExpectedCall { args, ..next }, case.arg_match.unwrap_or_default(), first)
 }
 
-fn is_next(next: &Next, how: ArgMatch, call: Option<&ObservedCall>) -> Result<(), String> {
+fn is_next(next: &ExpectedCall, how: ArgMatch, call: Option<&ObservedCall>) -> Result<(), String> {
     let Some(wanted) = &next.tool else {
         return call.map_or(Ok(()), |call| Err(format!("called {} instead of answering", call.tool)));
     };
@@ -163,7 +163,7 @@ fn is_next(next: &Next, how: ArgMatch, call: Option<&ObservedCall>) -> Result<()
 }
 
 /// What follows the answer of the user.
-fn after_answer(case: &Case, first: Option<&ObservedCall>, seen: &Observed) -> Result<(), String> {
+fn after_answer(case: &Case, first: Option<&ObservedCall>, seen: &ObservedRun) -> Result<(), String> {
     let later: Vec<&ObservedCall> = seen.replies.iter().skip(1).filter_map(|calls| calls.first()).collect();
     let repeats = |call: &&&ObservedCall| Some(**call) == first;
     if !matches!(case.answer, Some(UserAnswer::Edit(_))) && later.iter().any(|call| repeats(&call)) {
@@ -223,13 +223,13 @@ mod tests {
     }
 
     /// Calls as `tool` or `tool {json}`, those of a reply separated by `+`, replies by `|`.
-    fn seen(replies: &str, end: RunEnd) -> Observed {
+    fn seen(replies: &str, end: RunEnd) -> ObservedRun {
         let call = |text: &str| {
             let (tool, args) = text.trim().split_once(' ').unwrap_or((text.trim(), "{}"));
             ObservedCall { tool: tool.to_owned(), args: serde_json::from_str(args).unwrap() }
         };
         let reply = |text: &str| text.split('+').filter(|one| !one.trim().is_empty()).map(call).collect();
-        Observed { replies: replies.split('|').map(reply).collect(), end }
+        ObservedRun { replies: replies.split('|').map(reply).collect(), end }
     }
 
     #[test]

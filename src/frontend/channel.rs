@@ -27,7 +27,7 @@ pub struct Updates {
 }
 
 struct Queue {
-    state: Mutex<Waiting>,
+    state: Mutex<PendingUpdates>,
     /// Notified when something was queued or the number of senders changed.
     filled: Notify,
     /// Notified when there is room again or the receiver is closed.
@@ -35,7 +35,7 @@ struct Queue {
 }
 
 #[derive(Default)]
-struct Waiting {
+struct PendingUpdates {
     updates: VecDeque<Update>,
     /// The number of live owner's ends.
     owners: usize,
@@ -43,25 +43,25 @@ struct Waiting {
 }
 
 /// Creates both ends: the owner's and the front end's.
-pub fn updates() -> (Updates, FaceUpdates) {
-    let state = Mutex::new(Waiting { owners: 1, ..Waiting::default() });
+pub fn updates() -> (Updates, FrontendUpdates) {
+    let state = Mutex::new(PendingUpdates { owners: 1, ..PendingUpdates::default() });
     let queue = Arc::new(Queue { state, filled: Notify::new(), drained: Notify::new() });
-    (Updates { queue: Arc::clone(&queue) }, FaceUpdates { queue })
+    (Updates { queue: Arc::clone(&queue) }, FrontendUpdates { queue })
 }
 
 /// The front end's end of the updates. Dropping it closes the link for the owner.
-pub struct FaceUpdates {
+pub struct FrontendUpdates {
     queue: Arc<Queue>,
 }
 
-impl FaceUpdates {
+impl FrontendUpdates {
     /// Returns the next update, in order; `None` if none is queued and no owner's end is left. Cancel-safe.
     pub async fn recv(&mut self) -> Option<Update> {
         loop {
             match self.queue.next() {
-                Next::Update(update) => return Some(update),
-                Next::Nothing => self.queue.filled.notified().await,
-                Next::End => return None,
+                QueueState::Update(update) => return Some(update),
+                QueueState::Nothing => self.queue.filled.notified().await,
+                QueueState::End => return None,
             }
         }
     }
@@ -69,19 +69,19 @@ impl FaceUpdates {
     /// Returns the next update, if one is queued.
     pub fn try_recv(&mut self) -> Option<Update> {
         match self.queue.next() {
-            Next::Update(update) => Some(update),
-            Next::Nothing | Next::End => None,
+            QueueState::Update(update) => Some(update),
+            QueueState::Nothing | QueueState::End => None,
         }
     }
 }
 
-impl std::fmt::Debug for FaceUpdates {
+impl std::fmt::Debug for FrontendUpdates {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("FaceUpdates").finish_non_exhaustive()
     }
 }
 
-impl Drop for FaceUpdates {
+impl Drop for FrontendUpdates {
     fn drop(&mut self) {
         self.queue.close();
     }
@@ -89,7 +89,7 @@ impl Drop for FaceUpdates {
 
 /// The state of the queue for the receiver.
 #[expect(clippy::large_enum_variant, reason = "one at a time, on the face's stack")]
-enum Next {
+enum QueueState {
     Update(Update),
     Nothing,
     /// The queue is empty, and no sender is left.
@@ -97,20 +97,20 @@ enum Next {
 }
 
 impl Queue {
-    fn next(&self) -> Next {
+    fn next(&self) -> QueueState {
         let mut waiting = self.lock();
         match waiting.updates.pop_front() {
             Some(update) => {
                 drop(waiting);
                 self.drained.notify_one();
-                Next::Update(update)
+                QueueState::Update(update)
             }
-            None if waiting.owners == 0 => Next::End,
-            None => Next::Nothing,
+            None if waiting.owners == 0 => QueueState::End,
+            None => QueueState::Nothing,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, PendingUpdates> {
         self.state.lock()
     }
 

@@ -21,12 +21,12 @@ pub const GUARD_MS: u64 = 500;
 
 /// The part of a request that was shown, without a gap from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum SeenPart {
     UpTo(usize),
     All,
 }
 
-impl Seen {
+impl SeenPart {
     /// Returns how many of `total` lines were not shown yet.
     pub fn left(self, total: usize) -> usize {
         match self {
@@ -59,7 +59,7 @@ pub struct Dialogue<Subject, Proposal> {
 
 /// The effect of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Yes<Proposal> {
+pub enum ApprovalStep<Proposal> {
     /// It does not count: it came too early.
     TooSoon,
     /// It does not count: not all of the request was shown.
@@ -121,23 +121,29 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
     }
 
     /// Handles an approval that would send `proposal`; `risk` is the highest of its requests.
-    pub fn yes(&mut self, proposal: Proposal, risk: Risk, seen: Seen, now_ms: u64) -> Yes<Proposal> {
+    pub fn yes(
+        &mut self,
+        proposal: Proposal,
+        risk: Risk,
+        seen: SeenPart,
+        now_ms: u64,
+    ) -> ApprovalStep<Proposal> {
         if !self.is_armed(now_ms) {
             self.show_again(now_ms);
-            return Yes::TooSoon;
+            return ApprovalStep::TooSoon;
         }
-        if seen != Seen::All {
-            return Yes::Unseen;
+        if seen != SeenPart::All {
+            return ApprovalStep::Unseen;
         }
         if !self.by_lines {
             self.show_again(now_ms);
         }
         if risk == Risk::High && self.approved_once.as_ref() != Some(&proposal) {
             self.approved_once = Some(proposal);
-            return Yes::Once;
+            return ApprovalStep::Once;
         }
         self.approved_once = None;
-        Yes::Send(proposal)
+        ApprovalStep::Send(proposal)
     }
 
     /// Returns the high-risk proposal that was approved once.
@@ -227,7 +233,7 @@ mod tests {
         args: u8,
         risk: Risk,
         read: Vec<bool>,
-        seen: Seen,
+        seen: SeenPart,
         /// Since when the request is shown; `None` while nothing is.
         shown: Option<u64>,
         /// The last approval that was sent, and the last that came too early or was the first of two.
@@ -248,7 +254,7 @@ mod tests {
             }
             if is_other {
                 (self.request, self.risk, self.args) = (request, risk, 0);
-                (self.read, self.seen) = (vec![false; LINES], Seen::UpTo(0));
+                (self.read, self.seen) = (vec![false; LINES], SeenPart::UpTo(0));
             }
             self.dialogue.show(request, self.now);
         }
@@ -256,18 +262,18 @@ mod tests {
         fn press(&mut self) -> Result<Option<(u8, u8)>, TestCaseError> {
             let proposal = (self.request, self.args);
             match self.dialogue.yes(proposal, self.risk, self.seen, self.now) {
-                Yes::Unseen => Ok(None),
-                Yes::TooSoon => {
+                ApprovalStep::Unseen => Ok(None),
+                ApprovalStep::TooSoon => {
                     self.other = Some(self.now);
                     Ok(None)
                 }
-                Yes::Once => {
+                ApprovalStep::Once => {
                     prop_assert_eq!(self.risk, Risk::High);
                     self.once = Some((proposal, self.now));
                     self.other = Some(self.now);
                     Ok(None)
                 }
-                Yes::Send(sent) => {
+                ApprovalStep::Send(sent) => {
                     prop_assert_eq!(sent, proposal);
                     prop_assert!(self.read.iter().all(|read| *read), "unseen");
                     let shown = self.shown.expect("something was shown");
@@ -332,7 +338,7 @@ mod tests {
                 args: 0,
                 risk: Risk::Low,
                 read: vec![false; LINES],
-                seen: Seen::UpTo(0),
+                seen: SeenPart::UpTo(0),
                 shown: None,
                 sent: None,
                 other: None,
@@ -348,38 +354,38 @@ mod tests {
     fn an_early_yes_starts_the_time_anew() {
         let mut dialogue = Dialogue::default();
         dialogue.show(1, 0);
-        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 400), Yes::TooSoon);
-        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 600), Yes::TooSoon);
-        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::UpTo(3), 1_100), Yes::Unseen);
-        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 1_100), Yes::Send("yes"));
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 400), ApprovalStep::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 600), ApprovalStep::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::UpTo(3), 1_100), ApprovalStep::Unseen);
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 1_100), ApprovalStep::Send("yes"));
         assert_eq!(dialogue.guard_left(1_300), 300);
-        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 1_599), Yes::TooSoon);
-        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 2_098), Yes::TooSoon);
-        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 2_598), Yes::Send("yes"));
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 1_599), ApprovalStep::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 2_098), ApprovalStep::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 2_598), ApprovalStep::Send("yes"));
     }
 
     #[test]
     fn high_wants_the_same_yes_twice() {
         let mut dialogue = Dialogue::of_lines();
         dialogue.show((), 0);
-        assert_eq!(dialogue.yes("a", Risk::High, Seen::All, 500), Yes::Once);
-        assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 600), Yes::Once);
-        assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 700), Yes::Send("b"));
+        assert_eq!(dialogue.yes("a", Risk::High, SeenPart::All, 500), ApprovalStep::Once);
+        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 600), ApprovalStep::Once);
+        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 700), ApprovalStep::Send("b"));
         assert!(!dialogue.is_approved_once());
-        assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 800), Yes::Once);
+        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 800), ApprovalStep::Once);
         assert!(dialogue.withdraw() && !dialogue.withdraw());
-        assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 900), Yes::Once);
+        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 900), ApprovalStep::Once);
     }
 
     #[test]
     fn a_gap_is_not_seen() {
-        let mut seen = Seen::UpTo(0);
+        let mut seen = SeenPart::UpTo(0);
         for (lines, expected) in [
-            (5..9, Seen::UpTo(0)),
-            (0..4, Seen::UpTo(4)),
-            (4..8, Seen::UpTo(8)),
-            (2..6, Seen::UpTo(8)),
-            (6..10, Seen::All),
+            (5..9, SeenPart::UpTo(0)),
+            (0..4, SeenPart::UpTo(4)),
+            (4..8, SeenPart::UpTo(8)),
+            (2..6, SeenPart::UpTo(8)),
+            (6..10, SeenPart::All),
         ] {
             seen.show(&lines, 10);
             assert_eq!(seen, expected);

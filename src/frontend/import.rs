@@ -14,7 +14,7 @@ use crate::message::{CallId, Message, NoteKind, PartKind, Source, ToolName, Trus
 
 /// A conversation that was read from a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Imported {
+pub struct ImportedConversation {
     /// Who wrote the file.
     pub format: &'static str,
     pub title: Option<String>,
@@ -41,7 +41,7 @@ pub enum ImportError {
 }
 
 /// Reads a conversation from the text of a file.
-pub fn import(text: &str) -> Result<Imported, ImportError> {
+pub fn import(text: &str) -> Result<ImportedConversation, ImportError> {
     let text = text.trim_start_matches('\u{feff}').trim();
     let whole: Result<Value, _> = serde_json::from_str(text);
     let mut imported = match whole {
@@ -83,7 +83,7 @@ fn lines(text: &str) -> Option<Vec<Value>> {
     Some(std::iter::once(first).chain(rest).collect())
 }
 
-fn own(document: &serde_json::Map<String, Value>) -> Result<Imported, ImportError> {
+fn own(document: &serde_json::Map<String, Value>) -> Result<ImportedConversation, ImportError> {
     let version = document.get("version").and_then(Value::as_u64).unwrap_or(0);
     if version > u64::from(VERSION) {
         return Err(ImportError::Newer(version));
@@ -96,7 +96,7 @@ fn own(document: &serde_json::Map<String, Value>) -> Result<Imported, ImportErro
     let summaries = before - messages.len();
     distrust(&mut messages);
     let title = document.get("title").and_then(Value::as_str).map(str::to_owned);
-    Ok(Imported { format: "co", title, messages, left_out: vec![("summaries", summaries)] })
+    Ok(ImportedConversation { format: "co", title, messages, left_out: vec![("summaries", summaries)] })
 }
 
 /// Takes nothing on trust that the file says of itself: each call gets an id of its own, each return the tool of its call

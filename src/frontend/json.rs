@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::agent::caps::CapQuestion;
-use crate::agent::context::{Compacted, Summary};
-use crate::agent::port::{Closed, Event, Frontend, Settled};
+use crate::agent::context::{CompactionReport, Summary};
+use crate::agent::port::{Closed, Event, Frontend, Settlement};
 use crate::approval::{Request, RequestId, Taint};
 use crate::config::Unit;
 use crate::history::{Limit, SessionId, TurnEnd, is_unpriced};
@@ -36,14 +36,14 @@ pub struct Outcome {
     pub limit: Option<Limit>,
     /// The figures of the cap that ended the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cap: Option<Capped>,
+    pub cap: Option<ReachedCap>,
     /// The last reply; empty if there was none.
     pub text: String,
     /// The name that the provider sent with its last reply.
     pub model: Option<String>,
     /// Models that were given up, in order; the last `to` is the one that answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub fallbacks: Vec<FellBack>,
+    pub fallbacks: Vec<ModelFailover>,
     /// Where older messages were replaced, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compactions: Vec<Compaction>,
@@ -51,7 +51,7 @@ pub struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
     pub tool_calls: Vec<Call>,
-    pub usage: Spent,
+    pub usage: TurnUsage,
     /// Notices besides the reply, e.g. about a limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -59,7 +59,7 @@ pub struct Outcome {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<UsedMemory>,
     /// Requests that wait for a decision; `co approvals` decides them.
-    pub waiting: Vec<Waits>,
+    pub waiting: Vec<WaitingRequest>,
     pub error: Option<Failure>,
 }
 
@@ -85,7 +85,7 @@ pub struct Call {
 
 /// One model that was given up, and its replacement.
 #[derive(Debug, Clone, Serialize)]
-pub struct FellBack {
+pub struct ModelFailover {
     pub from: String,
     pub to: String,
     pub class: ErrorClass,
@@ -106,7 +106,7 @@ pub struct Compaction {
 
 /// The turn's usage; tokens are absent if no reply reported them.
 #[derive(Debug, Default, Serialize)]
-pub struct Spent {
+pub struct TurnUsage {
     pub requests: u32,
     #[serde(flatten)]
     pub tokens: Usage,
@@ -118,7 +118,7 @@ pub struct Spent {
 
 /// A cap that was reached, in tokens or dollars.
 #[derive(Debug, Clone, Serialize)]
-pub struct Capped {
+pub struct ReachedCap {
     /// The setting.
     pub name: &'static str,
     pub unit: &'static str,
@@ -132,7 +132,7 @@ pub struct Capped {
 
 /// A request that waits.
 #[derive(Debug, Serialize)]
-pub struct Waits {
+pub struct WaitingRequest {
     pub id: RequestId,
     pub tool: String,
     pub arguments: Value,
@@ -189,7 +189,7 @@ impl JsonFrontend {
     }
 }
 
-impl Waits {
+impl WaitingRequest {
     /// Returns a waiting request in the form for programs.
     pub fn of(request: &Request) -> Self {
         Self {
@@ -207,7 +207,7 @@ impl Waits {
     }
 }
 
-impl Capped {
+impl ReachedCap {
     fn of(question: &CapQuestion) -> Self {
         let unit = question.cap.unit();
         let amount = |amount: u64| match unit {
@@ -229,7 +229,7 @@ impl Capped {
 }
 
 impl Compaction {
-    fn of(compacted: Compacted) -> Self {
+    fn of(compacted: CompactionReport) -> Self {
         let messages = compacted.messages;
         match compacted.summary {
             Summary::Written { by, text } => Self { messages, by: Some(by), summary: Some(text), why: None },
@@ -265,12 +265,15 @@ impl Outcome {
             }
             Event::ToolPlanned { call, plan } => self.planned(&call, plan),
             Event::ToolReturn { call, returned } => self.returned(&call, &returned),
-            Event::ApprovalNeeded { request } => self.waiting.push(Waits::of(&request)),
+            Event::ApprovalNeeded { request } => self.waiting.push(WaitingRequest::of(&request)),
             Event::ApprovalSettled { request, settled } => match settled {
-                Settled::Decided { .. } | Settled::Withdrawn | Settled::Superseded | Settled::Expired => {
+                Settlement::Decided { .. }
+                | Settlement::Withdrawn
+                | Settlement::Superseded
+                | Settlement::Expired => {
                     self.waiting.retain(|waits| waits.id != request);
                 }
-                Settled::Detached => {}
+                Settlement::Detached => {}
             },
             Event::Usage { usage, model, cost } => {
                 let spent = &mut self.usage;
@@ -280,10 +283,10 @@ impl Outcome {
                 self.model = Some(model);
             }
             Event::FellBack { from, to, class, why } => {
-                self.fallbacks.push(FellBack { from, to, class, message: why });
+                self.fallbacks.push(ModelFailover { from, to, class, message: why });
             }
             Event::Refused { why } => self.refusal = Some(why),
-            Event::CapReached { question } => self.cap = Some(Capped::of(&question)),
+            Event::CapReached { question } => self.cap = Some(ReachedCap::of(&question)),
             Event::Compacted { compacted } => self.compactions.push(Compaction::of(compacted)),
             Event::Status { text } => self.notes.push(text),
             Event::Prompted { parts } => {

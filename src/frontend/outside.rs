@@ -20,13 +20,13 @@ use crate::sandbox::privacy::give_environment;
 const LAST_WAIT: Duration = Duration::from_millis(300);
 
 /// A running editor, and what its text is for. It receives SIGTERM when dropped, so that editors can keep a copy.
-pub struct Outside<Target> {
+pub struct ExternalEditor<Target> {
     child: Child,
     file: TempPath,
     pub target: Target,
 }
 
-impl<Target> Outside<Target> {
+impl<Target> ExternalEditor<Target> {
     /// Writes a file with this extension and starts `editor` on it. `editor` is parsed as shell words, so `code -w` and
     /// quotes work.
     pub fn start(editor: &str, text: &str, extension: &str, target: Target) -> io::Result<Self> {
@@ -105,14 +105,14 @@ fn refusal(status: ExitStatus) -> String {
     }
 }
 
-impl<Target> Drop for Outside<Target> {
+impl<Target> Drop for ExternalEditor<Target> {
     fn drop(&mut self) {
         self.tell_to_end();
     }
 }
 
 /// Waits for the editor's end; without an editor, forever. Cancel-safe.
-pub async fn ended<Target>(outside: &mut Option<Outside<Target>>) -> io::Result<ExitStatus> {
+pub async fn ended<Target>(outside: &mut Option<ExternalEditor<Target>>) -> io::Result<ExitStatus> {
     match outside {
         Some(outside) => outside.ended().await,
         None => std::future::pending().await,

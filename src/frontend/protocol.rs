@@ -216,12 +216,12 @@ pub enum ServerMessage {
     /// Opens the list of these services.
     PickService {
         services: Vec<ServiceLine>,
-        why: LoginWhy,
+        why: LoginReason,
     },
     /// The result of a login attempt: the service's models, or the error.
     LoginTried {
         service: String,
-        outcome: Result<Vec<ModelLine>, LoginTrouble>,
+        outcome: Result<Vec<ModelLine>, LoginFailure>,
     },
     /// Opens the list of these models; the text is for front ends without lists.
     PickModel {
@@ -415,7 +415,7 @@ pub enum Consent {
 
 /// Why a login attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LoginTrouble {
+pub enum LoginFailure {
     /// It does not work: the problem and what to do.
     Failed(String),
     /// Nothing was sent, because others could read the key on its way: the text to which the user must agree first.
@@ -433,7 +433,7 @@ pub enum LoginNeed {
 
 /// Why services are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoginWhy {
+pub enum LoginReason {
     /// None is configured, and the user was not asked before.
     First,
     Asked,
@@ -556,24 +556,24 @@ pub struct Header {
     /// The use of the model's context window, once a request was counted.
     pub context: Option<ContextUse>,
     /// The cost, once there is one.
-    pub money: Option<Money>,
+    pub money: Option<CostSummary>,
 }
 
 /// The cost of requests so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Money {
+pub struct CostSummary {
     pub session: Usd,
     /// Today, in all sessions.
     pub today: Usd,
     /// The cap of a day.
     pub cap: Option<Usd>,
     /// Whether the price of everything used today is known.
-    pub known: Known,
+    pub known: Completeness,
 }
 
 /// Whether a sum is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum Completeness {
     All,
     /// A lower bound.
     Partly,

@@ -1,7 +1,7 @@
 //! One-line rows for headless front ends. Untrusted text in them is sanitized.
 
-use crate::agent::context::{Compacted, Summary};
-use crate::agent::port::Settled;
+use crate::agent::context::{CompactionReport, Summary};
+use crate::agent::port::Settlement;
 use crate::approval::{Approval, Request};
 use crate::history::Limit;
 use crate::message::ReturnStatus;
@@ -34,7 +34,7 @@ pub(crate) fn compacting(messages: usize) -> String {
 }
 
 /// Describes a compaction in one line.
-pub(crate) fn compacted(compacted: &Compacted) -> String {
+pub(crate) fn compacted(compacted: &CompactionReport) -> String {
     let messages = grouped(compacted.messages);
     match &compacted.summary {
         Summary::Written { by, .. } => {
@@ -59,19 +59,19 @@ pub(super) fn waiting(request: &Request) -> String {
 }
 
 /// Describes how a request was settled.
-pub(super) fn settled(request: Option<&Request>, settled: &Settled) -> String {
+pub(super) fn settled(request: Option<&Request>, settled: &Settlement) -> String {
     match settled {
-        Settled::Decided { approval, by } => {
+        Settlement::Decided { approval, by } => {
             let reason = match approval {
                 Approval::Deny { reason: Some(reason) } => format!(" ({})", one_line_summary(reason, WIDTH)),
                 Approval::Deny { reason: None } | Approval::Approve { .. } | Approval::Later => String::new(),
             };
             format!("{}{reason} {}", sanitize_line(&approval.verdict(request)), by.word())
         }
-        Settled::Withdrawn => "withdrawn: the turn was interrupted".to_owned(),
-        Settled::Detached => "still waiting; the conversation continues without it".to_owned(),
-        Settled::Superseded => "replaced by a new request".to_owned(),
-        Settled::Expired => "expired".to_owned(),
+        Settlement::Withdrawn => "withdrawn: the turn was interrupted".to_owned(),
+        Settlement::Detached => "still waiting; the conversation continues without it".to_owned(),
+        Settlement::Superseded => "replaced by a new request".to_owned(),
+        Settlement::Expired => "expired".to_owned(),
     }
 }
 
@@ -154,15 +154,18 @@ mod tests {
     fn ends_are_named_with_who() {
         let denied = Approval::Deny { reason: Some("no\u{202e}pe".to_owned()) };
         for (end, expected) in [
-            (Settled::Decided { approval: Approval::yes(), by: Decider::Cli }, "approved with co approvals"),
             (
-                Settled::Decided { approval: denied, by: Decider::Tui },
+                Settlement::Decided { approval: Approval::yes(), by: Decider::Cli },
+                "approved with co approvals",
+            ),
+            (
+                Settlement::Decided { approval: denied, by: Decider::Tui },
                 "denied (no<U+202E>pe) in the full screen",
             ),
-            (Settled::Decided { approval: Approval::Later, by: Decider::Script }, "postponed by a script"),
-            (Settled::Withdrawn, "withdrawn: the turn was interrupted"),
-            (Settled::Detached, "still waiting; the conversation continues without it"),
-            (Settled::Superseded, "replaced by a new request"),
+            (Settlement::Decided { approval: Approval::Later, by: Decider::Script }, "postponed by a script"),
+            (Settlement::Withdrawn, "withdrawn: the turn was interrupted"),
+            (Settlement::Detached, "still waiting; the conversation continues without it"),
+            (Settlement::Superseded, "replaced by a new request"),
         ] {
             assert_eq!(settled(None, &end), expected);
         }

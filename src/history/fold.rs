@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::late::{self, Fate, Late, LateCall, OpenCall};
+use super::late::{self, DependencyState, LateCall, LateCalls, OpenCall};
 use super::{Conversation, CopyOf, SessionId};
-use super::{Known, Limit, Limits, Record, RecordNo, TurnEnd, Used};
+use super::{Limit, Limits, Record, RecordNo, RecordedState, TurnEnd, UsageTotals};
 use crate::approval::{Approval, Decider, Grants, Request};
 use crate::message::{
     AssistantMessage, CallId, Message, NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart, images,
 };
 use crate::provider::RequestKind;
 use crate::stdx::text::one_line_summary;
-use crate::tool::{FIND_TOOLS, Seen};
+use crate::tool::{FIND_TOOLS, SeenVersions};
 
 /// The [`Record::State`] key for the file versions that the model has seen.
 pub const SEEN: &str = "seen";
@@ -37,12 +37,12 @@ pub struct History {
     started: BTreeSet<CallId>,
     /// The calls of the last reply, while one of them has no return.
     open: Vec<OpenCall>,
-    late: Late,
+    late: LateCalls,
     turns: u32,
     running: Option<RunningTurn>,
     /// The span of the last turn.
     trace: Option<String>,
-    spent: Used,
+    spent: UsageTotals,
     last_end: Option<TurnEnd>,
     notes: Vec<(NoteKind, String)>,
     queued: Vec<Vec<UserPart>>,
@@ -53,9 +53,9 @@ pub struct History {
     /// The beginning of the first prompt, which names the session until it is renamed.
     first_words: Option<String>,
     last_input: Option<u64>,
-    measured: Option<Measured>,
+    measured: Option<MeasuredRequest>,
     grants: Grants,
-    seen: Arc<Seen>,
+    seen: Arc<SeenVersions>,
     state: BTreeMap<String, Value>,
     damaged: usize,
     /// How calls ended that were decided after their turn had gone on. For people; the model gets a note.
@@ -64,7 +64,7 @@ pub struct History {
 
 /// A request whose size the provider has counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Measured {
+pub struct MeasuredRequest {
     /// The input tokens of the whole request.
     pub tokens: u64,
     /// How many messages of the conversation it had.
@@ -79,7 +79,7 @@ pub struct RunningTurn {
     /// The number of its start record.
     pub since: RecordNo,
     pub limits: Limits,
-    pub used: Used,
+    pub used: UsageTotals,
     /// Attempts so far; the next request is attempt `attempts + 1`.
     pub attempts: u32,
     /// The attempt and text of a reply that was being streamed.
@@ -111,7 +111,7 @@ impl History {
                     number: *turn,
                     since: self.no(),
                     limits: *limits,
-                    used: Used::default(),
+                    used: UsageTotals::default(),
                     attempts: 0,
                     partial: None,
                     trace: trace.clone(),
@@ -123,7 +123,7 @@ impl History {
                 self.title_asked |= *purpose == RequestKind::Title;
                 if let (Some(tokens), RequestKind::Answer) = (usage.and_then(|usage| usage.input), purpose) {
                     self.last_input = Some(tokens);
-                    self.measured = Some(Measured { tokens, messages: self.entries.len() });
+                    self.measured = Some(MeasuredRequest { tokens, messages: self.entries.len() });
                 }
                 if let Some(turn) = &mut self.running {
                     turn.attempts = turn.attempts.max(*attempt);
@@ -135,10 +135,10 @@ impl History {
             Record::Decided { call, approval, by, .. } => self.decided(call, approval, by),
             Record::Judged { judgement, .. } => self.grants.count(&judgement.by),
             Record::Revoked { request } => self.grants.revoke(request),
-            Record::Expired { call, .. } => self.know(call, Known::Expired),
+            Record::Expired { call, .. } => self.know(call, RecordedState::Expired),
             Record::ToolStarted { call } => {
                 self.started.insert(call.clone());
-                self.know(call, Known::MayHaveRun);
+                self.know(call, RecordedState::MayHaveRun);
             }
             Record::ToolFinished { returned } => self.finished(returned),
             Record::Deferred { .. } => {}
@@ -212,12 +212,12 @@ impl History {
     fn asked(&mut self, call: &ToolCall, request: &Request) {
         self.late.watch(request, &self.open);
         if let Some(open) = self.unanswered(&call.id) {
-            open.known = Known::Waiting;
+            open.known = RecordedState::Waiting;
             open.by = None;
             open.later = false;
             open.request = Some(request.clone());
         } else if let Some(detached) = self.late.find(&call.id) {
-            detached.known = Known::Waiting;
+            detached.known = RecordedState::Waiting;
             detached.by = None;
             detached.request = request.clone();
         }
@@ -236,7 +236,7 @@ impl History {
                 }
             }
             Approval::Approve { .. } | Approval::Deny { .. } => {
-                self.know(call, Known::Decided(approval.clone()));
+                self.know(call, RecordedState::Decided(approval.clone()));
                 if let Some(open) = self.unanswered(call) {
                     open.by = Some(by.clone());
                 } else if let Some(one) = self.late.find(call) {
@@ -251,7 +251,7 @@ impl History {
         self.open.iter_mut().find(|open| open.call.id == *call && open.returned.is_none())
     }
 
-    fn know(&mut self, call: &CallId, known: Known) {
+    fn know(&mut self, call: &CallId, known: RecordedState) {
         if let Some(open) = self.unanswered(call) {
             open.known = known;
         } else if let Some(one) = self.late.find(call) {
@@ -264,14 +264,14 @@ impl History {
         if let Some(at) = self.open.iter().position(unanswered) {
             let open = &mut self.open[at];
             let still_wanted = match returned.status {
-                ReturnStatus::Undecided => open.known != Known::Expired,
+                ReturnStatus::Undecided => open.known != RecordedState::Expired,
                 // A call that the user set to later outlives an interrupt too.
-                ReturnStatus::Interrupted => open.later && open.known == Known::Waiting,
+                ReturnStatus::Interrupted => open.later && open.known == RecordedState::Waiting,
                 ReturnStatus::Ok | ReturnStatus::Failed | ReturnStatus::Denied | ReturnStatus::Unknown => {
                     false
                 }
             };
-            let known = std::mem::replace(&mut open.known, Known::Returned);
+            let known = std::mem::replace(&mut open.known, RecordedState::Returned);
             open.returned = Some(returned.clone());
             if still_wanted && let Some(request) = open.request.take() {
                 let one = LateCall {
@@ -283,16 +283,17 @@ impl History {
                     trace: self.trace.clone(),
                 };
                 self.late.add(one, &self.open[at + 1..]);
-                self.late.ended(&returned.call, Fate::Open);
+                self.late.ended(&returned.call, DependencyState::Open);
             } else {
-                self.late.ended(&returned.call, late::final_fate(returned.status));
+                self.late.ended(&returned.call, late::final_state(returned.status));
             }
             self.close_when_answered();
         } else if let Some(at) = self.late.position(&returned.call)
-            && (returned.status != ReturnStatus::Undecided || self.late.calls[at].known == Known::Expired)
+            && (returned.status != ReturnStatus::Undecided
+                || self.late.calls[at].known == RecordedState::Expired)
         {
             let done = self.late.calls.remove(at);
-            self.late.ended(&returned.call, late::final_fate(returned.status));
+            self.late.ended(&returned.call, late::final_state(returned.status));
             let text = late::outcome(&done, returned);
             self.notes.push((NoteKind::LateOutcome { call: done.call.id }, text));
             self.late_returns.insert(returned.call.clone(), returned.clone());
@@ -378,14 +379,14 @@ impl History {
                 Some(request) => self
                     .late
                     .add(LateCall { call, known, by, request, ran: None, trace: self.trace.clone() }, &[]),
-                None => self.late.ended(&call.id, Fate::Badly),
+                None => self.late.ended(&call.id, DependencyState::Failed),
             }
         }
     }
 
     fn keep_state(&mut self, tool: &str, value: &Value) {
         if tool == SEEN
-            && let Ok(more) = serde_json::from_value::<Seen>(value.clone())
+            && let Ok(more) = serde_json::from_value::<SeenVersions>(value.clone())
         {
             Arc::make_mut(&mut self.seen).extend(more);
         } else if let (true, Some(Value::Array(known)), Value::Array(more)) =
@@ -478,7 +479,7 @@ impl History {
     }
 
     /// The last request whose size the provider counted; `None` if messages before it were replaced since.
-    pub fn measured(&self) -> Option<Measured> {
+    pub fn measured(&self) -> Option<MeasuredRequest> {
         self.measured
     }
 
@@ -507,16 +508,23 @@ impl History {
     }
 
     /// Late calls that can be settled now, each with how what it runs after ended; in call order.
-    pub fn settleable_late_calls(&self) -> Vec<(OpenCall, Fate)> {
-        let fates = self.late.calls.iter().map(|one| (one, self.fate_of(&one.request.depends)));
-        fates.filter(|(one, fate)| one.can_settle(*fate)).map(|(one, fate)| (one.as_open(), fate)).collect()
+    pub fn settleable_late_calls(&self) -> Vec<(OpenCall, DependencyState)> {
+        let dependencies =
+            self.late.calls.iter().map(|one| (one, self.dependency_state(&one.request.depends)));
+        dependencies
+            .filter(|(one, dependency)| one.can_settle(*dependency))
+            .map(|(one, dependency)| (one.as_open(), dependency))
+            .collect()
     }
 
-    /// The combined fate of the calls that a request depends on: the worst of them.
-    pub fn fate_of(&self, depends: &[CallId]) -> Fate {
-        let fates: Vec<Fate> = depends.iter().map(|call| self.late.fate(call)).collect();
-        let worst = [Fate::Badly, Fate::Open].into_iter().find(|fate| fates.contains(fate));
-        worst.unwrap_or(Fate::Well)
+    /// The combined state of the calls that a request depends on: the worst of them.
+    pub fn dependency_state(&self, depends: &[CallId]) -> DependencyState {
+        let dependencies: Vec<DependencyState> =
+            depends.iter().map(|call| self.late.dependency(call)).collect();
+        let worst = [DependencyState::Failed, DependencyState::Open]
+            .into_iter()
+            .find(|dependency| dependencies.contains(dependency));
+        worst.unwrap_or(DependencyState::Succeeded)
     }
 
     /// The turn that is running, was cut off, or can be resumed.
@@ -530,7 +538,7 @@ impl History {
     }
 
     /// The usage of all requests to models in this session.
-    pub fn spent(&self) -> Used {
+    pub fn spent(&self) -> UsageTotals {
         self.spent
     }
 
@@ -589,7 +597,7 @@ impl History {
         &self.grants
     }
 
-    pub fn seen(&self) -> &Arc<Seen> {
+    pub fn seen(&self) -> &Arc<SeenVersions> {
         &self.seen
     }
 

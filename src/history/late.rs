@@ -1,11 +1,11 @@
-//! Open calls, late calls (their turn went on without them), and fates of calls that others depend on. Part of the
+//! Open calls, late calls (their turn went on without them), and the states of calls that others depend on. Part of the
 //! fold.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Known;
+use super::RecordedState;
 use crate::approval::{Approval, Decider, Request};
 use crate::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 
@@ -13,7 +13,7 @@ use crate::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenCall {
     pub call: ToolCall,
-    pub known: Known,
+    pub known: RecordedState,
     /// Who decided, once it is decided.
     pub by: Option<Decider>,
     /// The latest request for it; none once it is detached from this turn.
@@ -27,7 +27,7 @@ impl OpenCall {
     pub(super) fn new(call: &ToolCall) -> Self {
         Self {
             call: call.clone(),
-            known: Known::NotStarted,
+            known: RecordedState::NotStarted,
             by: None,
             request: None,
             later: false,
@@ -40,7 +40,7 @@ impl OpenCall {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LateCall {
     pub call: ToolCall,
-    pub known: Known,
+    pub known: RecordedState,
     /// Who decided, once it is decided.
     pub by: Option<Decider>,
     pub request: Request,
@@ -52,15 +52,23 @@ pub struct LateCall {
 
 impl LateCall {
     /// The call as one that is open, where something can be done with it now: it is decided or over, and what it runs
-    /// after has ended, which `fate` says.
-    pub(super) fn can_settle(&self, fate: Fate) -> bool {
-        match (&self.known, fate) {
-            (Known::MayHaveRun | Known::Expired | Known::Decided(Approval::Deny { .. }), _)
-            | (Known::Waiting | Known::Decided(_), Fate::Badly)
-            | (Known::Decided(Approval::Approve { .. }), Fate::Well) => true,
-            (Known::Decided(Approval::Approve { .. }), Fate::Open)
-            | (Known::Decided(Approval::Later) | Known::Waiting, Fate::Open | Fate::Well)
-            | (Known::NotStarted | Known::Returned, _) => false,
+    /// after has ended, as `dependency` says.
+    pub(super) fn can_settle(&self, dependency: DependencyState) -> bool {
+        match (&self.known, dependency) {
+            (
+                RecordedState::MayHaveRun
+                | RecordedState::Expired
+                | RecordedState::Decided(Approval::Deny { .. }),
+                _,
+            )
+            | (RecordedState::Waiting | RecordedState::Decided(_), DependencyState::Failed)
+            | (RecordedState::Decided(Approval::Approve { .. }), DependencyState::Succeeded) => true,
+            (RecordedState::Decided(Approval::Approve { .. }), DependencyState::Open)
+            | (
+                RecordedState::Decided(Approval::Later) | RecordedState::Waiting,
+                DependencyState::Open | DependencyState::Succeeded,
+            )
+            | (RecordedState::NotStarted | RecordedState::Returned, _) => false,
         }
     }
 
@@ -76,8 +84,9 @@ impl LateCall {
     }
 
     /// Updates what is known of the call. When it starts, keeps the replacement chosen by the user.
-    pub(super) fn know(&mut self, known: Known) {
-        if let (Known::MayHaveRun, Known::Decided(Approval::Approve { instead, .. })) = (&known, &self.known)
+    pub(super) fn know(&mut self, known: RecordedState) {
+        if let (RecordedState::MayHaveRun, RecordedState::Decided(Approval::Approve { instead, .. })) =
+            (&known, &self.known)
         {
             self.ran.clone_from(instead);
         }
@@ -87,24 +96,24 @@ impl LateCall {
 
 /// The outcome of a call that others depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum DependencyState {
     /// Not ended yet.
     Open,
     /// It succeeded.
-    Well,
+    Succeeded,
     /// It failed, was denied, or timed out without a decision.
-    Badly,
+    Failed,
 }
 
 /// The detached calls, in the order in which the model made them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Late {
+pub(super) struct LateCalls {
     pub calls: Vec<LateCall>,
-    /// The fate of every call that some request depends on.
-    fates: BTreeMap<CallId, Fate>,
+    /// The state of every call that some request depends on.
+    dependencies: BTreeMap<CallId, DependencyState>,
 }
 
-impl Late {
+impl LateCalls {
     pub fn position(&self, call: &CallId) -> Option<usize> {
         self.calls.iter().position(|one| one.call.id == *call)
     }
@@ -120,49 +129,50 @@ impl Late {
         self.calls.insert(at, one);
     }
 
-    /// Starts to track the fates of the calls that this request depends on.
+    /// Starts to track the state of the calls that this request depends on.
     pub fn watch(&mut self, request: &Request, open: &[OpenCall]) {
         for call in &request.depends {
             let so_far = open.iter().find(|one| one.call.id == *call).and_then(|one| one.returned.as_ref());
-            let fate = so_far.map_or(Fate::Open, |returned| fate_of(returned.status));
-            self.fates.entry(call.clone()).or_insert(fate);
+            let dependency =
+                so_far.map_or(DependencyState::Open, |returned| dependency_state(returned.status));
+            self.dependencies.entry(call.clone()).or_insert(dependency);
         }
     }
 
-    pub fn ended(&mut self, call: &CallId, fate: Fate) {
-        if let Some(known) = self.fates.get_mut(call) {
-            *known = fate;
+    pub fn ended(&mut self, call: &CallId, dependency: DependencyState) {
+        if let Some(known) = self.dependencies.get_mut(call) {
+            *known = dependency;
         }
     }
 
-    /// The fate of a call. One that is not tracked blocks nothing.
-    pub fn fate(&self, call: &CallId) -> Fate {
-        self.fates.get(call).copied().unwrap_or(Fate::Well)
+    /// The state of a call that others may depend on. One that is not tracked blocks nothing.
+    pub fn dependency(&self, call: &CallId) -> DependencyState {
+        self.dependencies.get(call).copied().unwrap_or(DependencyState::Succeeded)
     }
 }
 
-/// The fate after a return. An undecided return leaves it open; the fold handles returns that are final.
-fn fate_of(status: ReturnStatus) -> Fate {
+/// The state after a return. An undecided return leaves it open; the fold handles returns that are final.
+fn dependency_state(status: ReturnStatus) -> DependencyState {
     match status {
-        ReturnStatus::Ok => Fate::Well,
-        ReturnStatus::Undecided => Fate::Open,
+        ReturnStatus::Ok => DependencyState::Succeeded,
+        ReturnStatus::Undecided => DependencyState::Open,
         ReturnStatus::Failed | ReturnStatus::Denied | ReturnStatus::Interrupted | ReturnStatus::Unknown => {
-            Fate::Badly
+            DependencyState::Failed
         }
     }
 }
 
-/// The fate of a call that will not go on, for the calls that depend on it.
-pub(super) fn final_fate(status: ReturnStatus) -> Fate {
-    if status == ReturnStatus::Ok { Fate::Well } else { Fate::Badly }
+/// The state of a call that will not go on, for the calls that depend on it.
+pub(super) fn final_state(status: ReturnStatus) -> DependencyState {
+    if status == ReturnStatus::Ok { DependencyState::Succeeded } else { DependencyState::Failed }
 }
 
 /// The note for the model about the outcome of a detached call.
 pub(super) fn outcome(done: &LateCall, returned: &ToolReturn) -> String {
     let word = match (returned.status, &done.known) {
         (ReturnStatus::Ok, _) => "was approved later and ran",
-        (ReturnStatus::Failed, Known::MayHaveRun) => "was approved later and failed",
-        (ReturnStatus::Failed, Known::Decided(_)) => "was approved later and could not run",
+        (ReturnStatus::Failed, RecordedState::MayHaveRun) => "was approved later and failed",
+        (ReturnStatus::Failed, RecordedState::Decided(_)) => "was approved later and could not run",
         (ReturnStatus::Failed, _) => "will not run",
         (ReturnStatus::Denied, _) => "was denied later",
         (ReturnStatus::Undecided, _) => "was not decided in time",

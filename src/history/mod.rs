@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::copy::{Conversation, CopyOf};
-pub use self::fold::{History, Measured, RunningTurn, SEEN};
-pub use self::late::{Fate, LateCall, OpenCall};
+pub use self::fold::{History, MeasuredRequest, RunningTurn, SEEN};
+pub use self::late::{DependencyState, LateCall, OpenCall};
 pub use self::repair::patch_dangling_tool_calls;
 use crate::approval::{Approval, Decider, DeferredToolRequests, Judgement, Request, RequestId};
 use crate::config::Cap;
@@ -233,7 +233,7 @@ impl Default for Limits {
 
 /// The usage of requests to models, folded from their `RequestEnded` records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct UsageTotals {
     pub requests: u32,
     /// Input and output tokens together.
     pub tokens: u64,
@@ -243,7 +243,7 @@ pub struct Used {
     pub unpriced: u32,
 }
 
-impl Used {
+impl UsageTotals {
     /// Counts one request, including failed ones.
     pub fn count(&mut self, usage: Option<Usage>, cost: Option<Usd>, error: Option<ErrorClass>) {
         self.requests += 1;
@@ -270,7 +270,7 @@ pub fn is_unpriced(usage: Option<Usage>, cost: Option<Usd>, error: Option<ErrorC
 
 /// What the records say about a call of the last reply, or about a detached call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Known {
+pub enum RecordedState {
     Returned,
     Waiting,
     /// Decided by the user, without a result yet.

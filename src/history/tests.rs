@@ -187,16 +187,16 @@ fn message_line(message: &Message) -> String {
     }
 }
 
-fn known_word(known: &Known) -> &'static str {
+fn known_word(known: &RecordedState) -> &'static str {
     match known {
-        Known::Returned => "returned",
-        Known::Waiting => "waiting",
-        Known::Expired => "expired",
-        Known::Decided(Approval::Approve { .. }) => "approved",
-        Known::Decided(Approval::Deny { .. }) => "denied",
-        Known::Decided(Approval::Later) => "decided for later",
-        Known::NotStarted => "not started",
-        Known::MayHaveRun => "may have run",
+        RecordedState::Returned => "returned",
+        RecordedState::Waiting => "waiting",
+        RecordedState::Expired => "expired",
+        RecordedState::Decided(Approval::Approve { .. }) => "approved",
+        RecordedState::Decided(Approval::Deny { .. }) => "denied",
+        RecordedState::Decided(Approval::Later) => "decided for later",
+        RecordedState::NotStarted => "not started",
+        RecordedState::MayHaveRun => "may have run",
     }
 }
 
@@ -409,41 +409,41 @@ fn what_nobody_decided_in_time_goes_on_nowhere() {
     );
 }
 
-/// Each row: what happened to `a` before `b`, which depends on it, was asked; what happened then; its fate.
+/// Each row: what happened to `a` before `b`, which depends on it, was asked; what happened then; its dependency.
 #[test]
 fn the_fate_of_what_others_run_after_is_kept() {
     use ReturnStatus::{Denied, Failed, Interrupted, Ok, Undecided, Unknown};
     let undecided = || vec![asked("a", "r1"), finished("a", Undecided)];
     let later = || decided("a", Approval::Later);
     let yes = || decided("a", Approval::yes());
-    let rows: Vec<(Vec<Record>, Vec<Record>, Fate)> = vec![
-        (vec![], vec![], Fate::Open),
-        (vec![finished("a", Ok)], vec![], Fate::Well),
-        (vec![finished("a", Failed)], vec![], Fate::Badly),
-        (vec![], vec![finished("a", Ok)], Fate::Well),
-        (vec![], vec![finished("a", Denied)], Fate::Badly),
-        (vec![], vec![finished("a", Interrupted)], Fate::Badly),
-        (vec![], vec![asked("a", "r1"), later(), finished("a", Interrupted)], Fate::Open),
-        (vec![], vec![finished("a", Unknown)], Fate::Badly),
-        (undecided(), vec![], Fate::Open),
-        (undecided(), vec![yes()], Fate::Open),
-        (undecided(), vec![yes(), started("a")], Fate::Open),
-        (undecided(), vec![yes(), started("a"), finished("a", Ok)], Fate::Well),
-        (undecided(), vec![yes(), finished("a", Failed)], Fate::Badly),
-        (undecided(), vec![expired("a")], Fate::Open),
-        (undecided(), vec![expired("a"), finished("a", Undecided)], Fate::Badly),
-        (vec![asked("a", "r1"), expired("a")], vec![finished("a", Undecided)], Fate::Badly),
-        (vec![], vec![Record::Cleared], Fate::Badly),
-        (vec![asked("a", "r1")], vec![Record::Cleared], Fate::Open),
+    let rows: Vec<(Vec<Record>, Vec<Record>, DependencyState)> = vec![
+        (vec![], vec![], DependencyState::Open),
+        (vec![finished("a", Ok)], vec![], DependencyState::Succeeded),
+        (vec![finished("a", Failed)], vec![], DependencyState::Failed),
+        (vec![], vec![finished("a", Ok)], DependencyState::Succeeded),
+        (vec![], vec![finished("a", Denied)], DependencyState::Failed),
+        (vec![], vec![finished("a", Interrupted)], DependencyState::Failed),
+        (vec![], vec![asked("a", "r1"), later(), finished("a", Interrupted)], DependencyState::Open),
+        (vec![], vec![finished("a", Unknown)], DependencyState::Failed),
+        (undecided(), vec![], DependencyState::Open),
+        (undecided(), vec![yes()], DependencyState::Open),
+        (undecided(), vec![yes(), started("a")], DependencyState::Open),
+        (undecided(), vec![yes(), started("a"), finished("a", Ok)], DependencyState::Succeeded),
+        (undecided(), vec![yes(), finished("a", Failed)], DependencyState::Failed),
+        (undecided(), vec![expired("a")], DependencyState::Open),
+        (undecided(), vec![expired("a"), finished("a", Undecided)], DependencyState::Failed),
+        (vec![asked("a", "r1"), expired("a")], vec![finished("a", Undecided)], DependencyState::Failed),
+        (vec![], vec![Record::Cleared], DependencyState::Failed),
+        (vec![asked("a", "r1")], vec![Record::Cleared], DependencyState::Open),
     ];
-    for (before, after, fate) in rows {
+    for (before, after, dependency) in rows {
         let mut dependent = request("b", "r9");
         dependent.depends = vec![CallId("a".to_owned())];
         let ask = Record::Asked { call: call("b"), request: Box::new(dependent) };
         let then: Vec<Record> = before.into_iter().chain([ask]).chain(after).collect();
         let history = History::of(&with_calls(&["a", "b"], then.clone()));
-        assert_eq!(history.fate_of(&[CallId("a".to_owned())]), fate, "{then:?}");
-        assert_eq!(history.fate_of(&[]), Fate::Well);
+        assert_eq!(history.dependency_state(&[CallId("a".to_owned())]), dependency, "{then:?}");
+        assert_eq!(history.dependency_state(&[]), DependencyState::Succeeded);
     }
 }
 

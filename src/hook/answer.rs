@@ -1,13 +1,13 @@
 //! Converts a hook's run (exit code and output) into a verdict. Pure.
 //!
-//! On exit code 0 the output is parsed as a decision, exit code 2 denies, and anything else is a [`Trouble`],
+//! On exit code 0 the output is parsed as a decision, exit code 2 denies, and anything else is a [`HookFailure`],
 //! which makes a call ask. Text from hooks is sanitized and shortened here, before it is shown. Called by
 //! `command`.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::process::{MOST_OUTPUT, Ran};
+use super::process::{MOST_OUTPUT, ProcessResult};
 use super::{HookEvent, HookVerdict};
 use crate::sandbox::Exit;
 use crate::stdx::names::names;
@@ -27,7 +27,7 @@ const LONGEST_WORDS: usize = 200;
 
 /// Why a hook gave no valid decision, although it ran or should have run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum HookFailure {
     #[error("cannot be started: {why}")]
     NotStarted { why: String },
     #[error("took more than {seconds} s and was stopped")]
@@ -44,7 +44,7 @@ pub enum Trouble {
     NotHere { word: &'static str, event: HookEvent },
 }
 
-impl Trouble {
+impl HookFailure {
     /// The verdict after a failure. For a planned call the hook's decision is unknown, so the call asks.
     pub fn verdict(&self, name: &str, event: HookEvent) -> HookVerdict {
         event.undecided(format!("hook {name} failed: it {self}"))
@@ -89,32 +89,37 @@ names! {
 }
 
 /// Returns the verdict of the hook `name`, from how its run ended. `seconds` is its time limit.
-pub fn verdict(name: &str, event: HookEvent, seconds: u64, ran: &Ran) -> Result<HookVerdict, Trouble> {
+pub fn verdict(
+    name: &str,
+    event: HookEvent,
+    seconds: u64,
+    ran: &ProcessResult,
+) -> Result<HookVerdict, HookFailure> {
     let said = || line(&String::from_utf8_lossy(&ran.errors.bytes), LONGEST_WORDS);
     match &ran.exit {
-        Err(error) => Err(Trouble::NotStarted { why: line(&error.to_string(), LONGEST_WORDS) }),
-        Ok(Exit::TimedOut) => Err(Trouble::TooSlow { seconds }),
-        Ok(Exit::Signal(signal)) => Err(Trouble::Signal { signal: *signal, said: said() }),
-        Ok(Exit::Code(0)) if ran.output.dropped > 0 => Err(Trouble::TooMuch),
+        Err(error) => Err(HookFailure::NotStarted { why: line(&error.to_string(), LONGEST_WORDS) }),
+        Ok(Exit::TimedOut) => Err(HookFailure::TooSlow { seconds }),
+        Ok(Exit::Signal(signal)) => Err(HookFailure::Signal { signal: *signal, said: said() }),
+        Ok(Exit::Code(0)) if ran.output.dropped > 0 => Err(HookFailure::TooMuch),
         Ok(Exit::Code(0)) => decided(name, event, &ran.output.bytes),
         Ok(Exit::Code(BLOCKS)) => {
             let reason = line(&String::from_utf8_lossy(&ran.errors.bytes), LONGEST_REASON);
             blocked(name, event, &reason)
         }
-        Ok(Exit::Code(code)) => Err(Trouble::Code { code: *code, said: said() }),
+        Ok(Exit::Code(code)) => Err(HookFailure::Code { code: *code, said: said() }),
         // Only a sandbox ends its commands this way.
         Ok(Exit::Cancelled) => Ok(HookVerdict::Pass),
     }
 }
 
-fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, Trouble> {
+fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, HookFailure> {
     let text = std::str::from_utf8(output)
-        .map_err(|_| Trouble::Garbage { why: "its output is not UTF-8 text".to_owned() })?;
+        .map_err(|_| HookFailure::Garbage { why: "its output is not UTF-8 text".to_owned() })?;
     if text.trim().is_empty() {
         return Ok(HookVerdict::Pass);
     }
     let answer: Answer = serde_json::from_str(text)
-        .map_err(|error| Trouble::Garbage { why: line(&error.to_string(), LONGEST_WORDS) })?;
+        .map_err(|error| HookFailure::Garbage { why: line(&error.to_string(), LONGEST_WORDS) })?;
     let Answer { decision, reason, input, note } = answer;
     let reason = line(&reason.unwrap_or_default(), LONGEST_REASON);
     match decision {
@@ -123,7 +128,7 @@ fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, T
         // At an event without a decision, allow has the effect of pass.
         AnswerWord::Allow if event != HookEvent::PreToolUse => Ok(noted(event, note)),
         AnswerWord::Ask | AnswerWord::Defer | AnswerWord::Rewrite if event != HookEvent::PreToolUse => {
-            Err(Trouble::NotHere { word: decision.word(), event })
+            Err(HookFailure::NotHere { word: decision.word(), event })
         }
         AnswerWord::Allow => Ok(HookVerdict::Allow { reason: named(name, &reason) }),
         AnswerWord::Ask => Ok(HookVerdict::Ask { reason: named(name, &reason) }),
@@ -131,16 +136,16 @@ fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, T
         AnswerWord::Rewrite => match input {
             Some(args @ Value::Object(_)) => Ok(HookVerdict::Rewrite { args }),
             Some(_) | None => {
-                Err(Trouble::Garbage { why: "`rewrite` needs an object as `input`".to_owned() })
+                Err(HookFailure::Garbage { why: "`rewrite` needs an object as `input`".to_owned() })
             }
         },
     }
 }
 
-fn blocked(name: &str, event: HookEvent, reason: &str) -> Result<HookVerdict, Trouble> {
+fn blocked(name: &str, event: HookEvent, reason: &str) -> Result<HookVerdict, HookFailure> {
     // These events cannot be stopped.
     if matches!(event, HookEvent::SessionStart | HookEvent::SessionEnd) {
-        return Err(Trouble::NotHere { word: "deny", event });
+        return Err(HookFailure::NotHere { word: "deny", event });
     }
     Ok(HookVerdict::Deny { reason: named(name, reason) })
 }

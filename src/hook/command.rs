@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use tracing::Instrument as _;
 use uuid::Uuid;
 
-use super::answer::{Trouble, verdict};
+use super::answer::{HookFailure, verdict};
 use super::file::{HookCommand, HookDef};
 use super::notices::HookNotices;
-use super::process::{Ran, run};
-use super::trust::{Broken, Whereabouts, content, program};
+use super::process::{ProcessResult, run};
+use super::trust::{BaseFolders, ProgramError, content, program};
 use super::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{ToolCall, ToolName};
 use crate::sandbox::child::Program;
@@ -27,8 +27,8 @@ use crate::stdx::text::sanitize_line;
 /// A [`Hook`] that runs the program of its definition, as long as the trusted content is unchanged.
 pub struct CommandHook {
     def: HookDef,
-    wants: Wants,
-    at: Whereabouts,
+    wants: HookMatcher,
+    at: BaseFolders,
     /// The hash of the trusted content.
     hash: String,
     /// The environment of child processes.
@@ -37,9 +37,9 @@ pub struct CommandHook {
 }
 
 /// How a run went, and its verdict.
-pub struct Tried {
-    pub ran: Ran,
-    pub verdict: Result<HookVerdict, Trouble>,
+pub struct HookRun {
+    pub ran: ProcessResult,
+    pub verdict: Result<HookVerdict, HookFailure>,
 }
 
 impl CommandHook {
@@ -47,16 +47,16 @@ impl CommandHook {
     pub fn new(
         def: HookDef,
         hash: String,
-        at: Whereabouts,
+        at: BaseFolders,
         env: Vec<(String, String)>,
         notices: Arc<HookNotices>,
     ) -> Self {
-        let wants = Wants::of(&def);
+        let wants = HookMatcher::of(&def);
         Self { def, wants, at, hash, env, notices }
     }
 
     /// Runs the hook without checking that its content is still trusted.
-    pub async fn try_out(&self, input: &HookInput) -> Tried {
+    pub async fn try_out(&self, input: &HookInput) -> HookRun {
         let event = input.subject.event();
         let span = tracing::info_span!(
             "run_hook",
@@ -66,7 +66,7 @@ impl CommandHook {
         self.run_once(input).instrument(span).await
     }
 
-    async fn run_once(&self, input: &HookInput) -> Tried {
+    async fn run_once(&self, input: &HookInput) -> HookRun {
         let event = input.subject.event();
         let args = match &self.def.command {
             HookCommand::Program { args, .. } => args.iter().map(OsString::from).collect(),
@@ -89,7 +89,7 @@ impl CommandHook {
         // The task fails only if the runtime shuts down.
         drop(ending.await);
         let verdict = verdict(&self.def.name, event, self.def.timeout.as_secs(), &ran);
-        Tried { ran, verdict }
+        HookRun { ran, verdict }
     }
 
     async fn decided(&self, input: &HookInput) -> HookVerdict {
@@ -111,14 +111,14 @@ impl CommandHook {
     }
 
     /// Why the hook may no longer run; `None` if it may.
-    async fn unfit(&self) -> Option<Unfit> {
+    async fn unfit(&self) -> Option<UnavailableReason> {
         let (def, at) = (self.def.clone(), self.at.clone());
         let looking = tokio::task::spawn_blocking(move || content(&def, &at));
         // The task fails only if the runtime shuts down.
         match looking.await.ok()? {
             Ok(hash) if hash == self.hash => None,
-            Ok(hash) => Some(Unfit::Changed { hash }),
-            Err(broken) => Some(Unfit::Broken(broken)),
+            Ok(hash) => Some(UnavailableReason::Changed { hash }),
+            Err(broken) => Some(UnavailableReason::Broken(broken)),
         }
     }
 }
@@ -138,13 +138,13 @@ impl Hook for CommandHook {
 }
 
 /// The events and tools that a hook handles.
-struct Wants {
+struct HookMatcher {
     events: Vec<HookEvent>,
     /// `None` = every tool.
     tools: Option<GlobSet>,
 }
 
-impl Wants {
+impl HookMatcher {
     fn of(def: &HookDef) -> Self {
         // The patterns were checked when the definition was parsed.
         let globs = def.tools.iter().filter_map(|pattern| Glob::new(pattern).ok());
@@ -161,15 +161,15 @@ impl Wants {
 
 /// Why a trusted hook does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unfit {
+pub enum UnavailableReason {
     /// Its content has changed.
     Changed {
         hash: String,
     },
-    Broken(Broken),
+    Broken(ProgramError),
 }
 
-impl Unfit {
+impl UnavailableReason {
     /// Reports this to the user, once.
     pub fn tell(&self, def: &HookDef, notices: &HookNotices) {
         let name = &def.name;
@@ -197,26 +197,26 @@ impl Unfit {
 }
 
 /// Replaces hooks that should run but cannot: calls that they would have examined ask.
-pub struct Missing {
+pub struct UnavailableHook {
     name: String,
     because: String,
-    wants: Wants,
+    wants: HookMatcher,
 }
 
-impl Missing {
+impl UnavailableHook {
     /// Replaces all hooks of a file that cannot be read; `because` names the file.
     pub fn file(because: &str) -> Self {
-        let wants = Wants { events: vec![HookEvent::PreToolUse], tools: None };
+        let wants = HookMatcher { events: vec![HookEvent::PreToolUse], tools: None };
         Self { name: "hooks.toml".to_owned(), because: sanitize_line(because).into_owned(), wants }
     }
 
     /// Replaces a trusted hook.
-    pub fn hook(def: &HookDef, why: &Unfit) -> Self {
-        Self { name: def.name.clone(), because: why.reason(def), wants: Wants::of(def) }
+    pub fn hook(def: &HookDef, why: &UnavailableReason) -> Self {
+        Self { name: def.name.clone(), because: why.reason(def), wants: HookMatcher::of(def) }
     }
 }
 
-impl Hook for Missing {
+impl Hook for UnavailableHook {
     fn name(&self) -> &str {
         &self.name
     }

@@ -82,7 +82,7 @@ const KEYS: [&str; 5] = ["name", "event", "tool", "command", "timeout"];
 
 /// Parses the hooks of a text, in its order. On failure returns all problems.
 pub fn parse(text: &str, path: &Path, scope: HookScope) -> Result<Vec<HookDef>, Vec<HookProblem>> {
-    let mut reading = Reading { text, path, problems: Vec::new() };
+    let mut reading = HookFileParser { text, path, problems: Vec::new() };
     let document = match Document::parse(text) {
         Ok(document) => document,
         Err(error) => {
@@ -112,13 +112,13 @@ pub fn parse(text: &str, path: &Path, scope: HookScope) -> Result<Vec<HookDef>, 
     if reading.problems.is_empty() { Ok(hooks) } else { Err(reading.problems) }
 }
 
-struct Reading<'a> {
+struct HookFileParser<'a> {
     text: &'a str,
     path: &'a Path,
     problems: Vec<HookProblem>,
 }
 
-impl Reading<'_> {
+impl HookFileParser<'_> {
     fn problem(&mut self, at: usize, what: String) {
         let line = self.line(at);
         self.problems.push(HookProblem { path: self.path.to_owned(), line, what });

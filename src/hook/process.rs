@@ -13,7 +13,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::timeout;
 
 use crate::sandbox::Exit;
-use crate::sandbox::child::{Program, Started, Talk, talk};
+use crate::sandbox::child::{ParentPipes, Program, StartedChild, talk};
 
 /// Maximum bytes of stdout.
 pub const MOST_OUTPUT: usize = 64 * 1024;
@@ -29,23 +29,23 @@ const CHUNK: usize = 64 * 1024;
 
 /// How a run went.
 #[derive(Debug)]
-pub struct Ran {
+pub struct ProcessResult {
     /// An error if the program could not be started.
     pub exit: io::Result<Exit>,
-    pub output: Kept,
-    pub errors: Kept,
+    pub output: BoundedOutput,
+    pub errors: BoundedOutput,
     pub took: Duration,
 }
 
 /// The beginning of an output, and how many bytes after it were dropped.
 #[derive(Debug)]
-pub struct Kept {
+pub struct BoundedOutput {
     pub bytes: Vec<u8>,
     pub dropped: usize,
     most: usize,
 }
 
-impl Kept {
+impl BoundedOutput {
     pub(super) fn at_most(most: usize) -> Self {
         Self { bytes: Vec::new(), dropped: 0, most }
     }
@@ -59,17 +59,22 @@ impl Kept {
 }
 
 /// Runs `program` with `input` on stdin, for at most `limit`. If dropped, kills the program's process group.
-pub async fn run(program: Program, input: &[u8], limit: Duration) -> Ran {
+pub async fn run(program: Program, input: &[u8], limit: Duration) -> ProcessResult {
     let begun = Instant::now();
-    let (mut output, mut errors) = (Kept::at_most(MOST_OUTPUT), Kept::at_most(MOST_ERRORS));
+    let (mut output, mut errors) = (BoundedOutput::at_most(MOST_OUTPUT), BoundedOutput::at_most(MOST_ERRORS));
     let ended = timeout(limit, spoken(program, input, &mut output, &mut errors)).await;
     let exit = ended.unwrap_or(Ok(Exit::TimedOut));
-    Ran { exit, output, errors, took: begun.elapsed() }
+    ProcessResult { exit, output, errors, took: begun.elapsed() }
 }
 
-async fn spoken(program: Program, input: &[u8], output: &mut Kept, errors: &mut Kept) -> io::Result<Exit> {
-    let Started { group, mut exit, pipes } = talk(program).await?;
-    let Talk { input: stdin, output: stdout, errors: stderr } = pipes;
+async fn spoken(
+    program: Program,
+    input: &[u8],
+    output: &mut BoundedOutput,
+    errors: &mut BoundedOutput,
+) -> io::Result<Exit> {
+    let StartedChild { group, mut exit, pipes } = talk(program).await?;
+    let ParentPipes { input: stdin, output: stdout, errors: stderr } = pipes;
     let mut stdin = Sender::from_owned_fd(stdin.into())?;
     let (stdout, stderr) = (Receiver::from_owned_fd(stdout.into())?, Receiver::from_owned_fd(stderr.into())?);
     let feeding = async move {
@@ -91,7 +96,7 @@ async fn spoken(program: Program, input: &[u8], output: &mut Kept, errors: &mut 
 }
 
 /// Reads to the end. Surplus output is read and dropped, so that the program is never blocked.
-async fn read(mut pipe: Receiver, kept: &mut Kept) {
+async fn read(mut pipe: Receiver, kept: &mut BoundedOutput) {
     let mut chunk = vec![0; CHUNK];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
         kept.push(chunk.get(..count).unwrap_or_default());

@@ -10,11 +10,11 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::answer::verdict;
-use super::command::{CommandHook, Missing, Unfit, told};
+use super::command::{CommandHook, UnavailableHook, UnavailableReason, told};
 use super::file::{HookDef, HookScope, parse};
 use super::notices::HookNotices;
-use super::process::{Kept, MOST_OUTPUT, Ran};
-use super::trust::{Broken, ContentState, TrustedContents, Whereabouts, content};
+use super::process::{BoundedOutput, MOST_OUTPUT, ProcessResult};
+use super::trust::{BaseFolders, ContentState, ProgramError, TrustedContents, content};
 use super::*;
 use crate::message::{CallId, ReturnStatus};
 use crate::sandbox::Exit;
@@ -96,14 +96,14 @@ fn files_are_read_whole_or_their_problems_told() {
     assert_eq!(problems[0].to_string(), "/h:1: 101 hooks found; at most 100 can run");
 }
 
-fn ran(exit: io::Result<Exit>, output: &[u8], errors: &[u8]) -> Ran {
-    let mut kept = (Kept::at_most(MOST_OUTPUT), Kept::at_most(4096));
+fn ran(exit: io::Result<Exit>, output: &[u8], errors: &[u8]) -> ProcessResult {
+    let mut kept = (BoundedOutput::at_most(MOST_OUTPUT), BoundedOutput::at_most(4096));
     kept.0.push(output);
     kept.1.push(errors);
-    Ran { exit, output: kept.0, errors: kept.1, took: Duration::ZERO }
+    ProcessResult { exit, output: kept.0, errors: kept.1, took: Duration::ZERO }
 }
 
-fn said(verdict: Result<HookVerdict, super::answer::Trouble>) -> String {
+fn said(verdict: Result<HookVerdict, super::answer::HookFailure>) -> String {
     match verdict {
         Ok(HookVerdict::Pass) => "pass".to_owned(),
         Ok(HookVerdict::Allow { reason }) => format!("allow {reason}"),
@@ -222,8 +222,8 @@ impl Scene {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn at(&self) -> Whereabouts {
-        Whereabouts { workspace: self.dir.path().to_owned(), home: Some(PathBuf::from("/home/u")) }
+    fn at(&self) -> BaseFolders {
+        BaseFolders { workspace: self.dir.path().to_owned(), home: Some(PathBuf::from("/home/u")) }
     }
 
     fn def(&self, rest: &str) -> HookDef {
@@ -443,7 +443,7 @@ fn trust_is_bound_to_the_content() {
 fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
     let scene = Scene::new("exit 0");
     let home = tempfile::tempdir().unwrap();
-    let at = Whereabouts { home: Some(home.path().to_owned()), ..scene.at() };
+    let at = BaseFolders { home: Some(home.path().to_owned()), ..scene.at() };
     let shell = |line: &str| HookDef {
         command: super::file::HookCommand::Shell { line: line.to_owned() },
         ..scene.def("event = 'PreToolUse'")
@@ -459,7 +459,7 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
         let before = content(&def, &at);
         write("2");
         match (before, content(&def, &at)) {
-            (Err(Broken::Unclear { word }), _) => word,
+            (Err(ProgramError::Unclear { word }), _) => word,
             (before, after) if before == after => "same".to_owned(),
             (_, _) => "hashed".to_owned(),
         }
@@ -516,7 +516,7 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
         let before = content(&def, &at);
         scene.write("2");
         match (before, content(&def, &at)) {
-            (Err(Broken::Unclear { word }), _) => word,
+            (Err(ProgramError::Unclear { word }), _) => word,
             (before, after) if before == after => "same".to_owned(),
             (_, _) => "hashed".to_owned(),
         }
@@ -553,11 +553,11 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
 #[tokio::test]
 async fn what_is_missing_asks() {
     let (tool, other) = (ToolName::new("shell"), ToolName::new("list_dir"));
-    let file = Missing::file("/h/hooks.toml:1: bad\u{1b}");
-    let changed = Unfit::Changed { hash: "1".to_owned() };
-    let of_shell = Missing::hook(&Scene::new("").def("event = 'PreToolUse'\ntool = 'sh*'"), &changed);
-    let gone = Unfit::Broken(Broken::NoProgram { path: "/x".into() });
-    let of_stop = Missing::hook(&Scene::new("").def("event = 'Stop'"), &gone);
+    let file = UnavailableHook::file("/h/hooks.toml:1: bad\u{1b}");
+    let changed = UnavailableReason::Changed { hash: "1".to_owned() };
+    let of_shell = UnavailableHook::hook(&Scene::new("").def("event = 'PreToolUse'\ntool = 'sh*'"), &changed);
+    let gone = UnavailableReason::Broken(ProgramError::NoProgram { path: "/x".into() });
+    let of_stop = UnavailableHook::hook(&Scene::new("").def("event = 'Stop'"), &gone);
     for (hook, event, tool, wanted) in [
         (&file, HookEvent::PreToolUse, Some(&other), true),
         (&file, HookEvent::Stop, None, false),

@@ -17,7 +17,7 @@ use super::file::{HookCommand, HookDef, HookScope};
 use super::words::{named, named_by_args};
 use crate::stdx::fs::{create_private_dir, write_private};
 
-pub use super::words::Whereabouts;
+pub use super::words::BaseFolders;
 
 /// Maximum bytes of a file that a command names.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -30,7 +30,7 @@ const FORM: &[u8] = b"co hook 1\n";
 
 /// Why a defined program cannot run at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
+pub enum ProgramError {
     #[error("there is no program {}", path.display())]
     NoProgram { path: PathBuf },
     #[error("{} is not executable; `chmod +x` makes it so", path.display())]
@@ -44,7 +44,7 @@ pub enum Broken {
 }
 
 /// Returns the file to run. Paths are relative to the project's folder, or to that of the user's own file.
-pub fn program(def: &HookDef, at: &Whereabouts) -> PathBuf {
+pub fn program(def: &HookDef, at: &BaseFolders) -> PathBuf {
     match &def.command {
         HookCommand::Shell { .. } => PathBuf::from("/bin/sh"),
         HookCommand::Program { program, .. } if !program.contains('/') => PathBuf::from(program),
@@ -59,7 +59,7 @@ pub fn program(def: &HookDef, at: &Whereabouts) -> PathBuf {
 }
 
 /// Returns the hash of a hook's content, 64 hexadecimal digits: equal for equal definitions and files.
-pub fn content(def: &HookDef, at: &Whereabouts) -> Result<String, Broken> {
+pub fn content(def: &HookDef, at: &BaseFolders) -> Result<String, ProgramError> {
     let mut hash = ContentHash::new(FORM);
     hash.part(def.file.as_os_str().as_encoded_bytes());
     hash.part(def.name.as_bytes());
@@ -85,7 +85,7 @@ pub fn content(def: &HookDef, at: &Whereabouts) -> Result<String, Broken> {
             hash.program(path.as_deref(), program, args, at)?;
         }
         HookCommand::Shell { line } => {
-            hash.files(&named(line, at).map_err(|word| Broken::Unclear { word })?)?;
+            hash.files(&named(line, at).map_err(|word| ProgramError::Unclear { word })?)?;
         }
     }
     Ok(hash.finish())
@@ -114,17 +114,17 @@ impl ContentHash {
         path: Option<&Path>,
         program: &str,
         args: &[String],
-        at: &Whereabouts,
-    ) -> Result<(), Broken> {
+        at: &BaseFolders,
+    ) -> Result<(), ProgramError> {
         if let Some(path) = path {
             is_program(path)?;
             self.file(path)?;
         }
-        self.files(&named_by_args(program, args, at).map_err(|word| Broken::Unclear { word })?)
+        self.files(&named_by_args(program, args, at).map_err(|word| ProgramError::Unclear { word })?)
     }
 
     /// Hashes the files that a text names, as one word or between colons.
-    pub fn named_in(&mut self, text: &str, at: &Whereabouts) -> Result<(), Broken> {
+    pub fn named_in(&mut self, text: &str, at: &BaseFolders) -> Result<(), ProgramError> {
         let words = std::iter::once(text).chain(text.split([':', '=', ',', ' ']));
         let mut paths: Vec<PathBuf> = words.map(|word| at.workspace.join(at.expanded(word))).collect();
         paths.sort();
@@ -132,12 +132,12 @@ impl ContentHash {
         self.files(&paths)
     }
 
-    fn files(&mut self, paths: &[PathBuf]) -> Result<(), Broken> {
+    fn files(&mut self, paths: &[PathBuf]) -> Result<(), ProgramError> {
         let files = paths.iter().filter(|path| path.is_file() && !is_of_the_system(path));
         files.into_iter().try_for_each(|path| self.file(path))
     }
 
-    fn file(&mut self, path: &Path) -> Result<(), Broken> {
+    fn file(&mut self, path: &Path) -> Result<(), ProgramError> {
         self.part(path.as_os_str().as_encoded_bytes());
         self.part(&bytes_of(path)?);
         Ok(())
@@ -155,22 +155,29 @@ fn is_of_the_system(path: &Path) -> bool {
     ["/bin", "/usr/bin", "/usr/local/bin"].iter().any(|folder| path.parent() == Some(Path::new(folder)))
 }
 
-fn is_program(path: &Path) -> Result<(), Broken> {
+fn is_program(path: &Path) -> Result<(), ProgramError> {
     let path = path.to_owned();
     match fs::metadata(&path) {
-        Ok(metadata) if !metadata.is_file() => Err(Broken::NoProgram { path }),
-        Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => Err(Broken::NotExecutable { path }),
+        Ok(metadata) if !metadata.is_file() => Err(ProgramError::NoProgram { path }),
+        Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => {
+            Err(ProgramError::NotExecutable { path })
+        }
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Broken::NoProgram { path }),
-        Err(error) => Err(Broken::Unreadable { path, why: error.to_string() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ProgramError::NoProgram { path }),
+        Err(error) => Err(ProgramError::Unreadable { path, why: error.to_string() }),
     }
 }
 
-fn bytes_of(path: &Path) -> Result<Vec<u8>, Broken> {
-    let unreadable = |error: io::Error| Broken::Unreadable { path: path.to_owned(), why: error.to_string() };
+fn bytes_of(path: &Path) -> Result<Vec<u8>, ProgramError> {
+    let unreadable =
+        |error: io::Error| ProgramError::Unreadable { path: path.to_owned(), why: error.to_string() };
     let mut bytes = Vec::new();
     File::open(path).map_err(unreadable)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > LARGEST { Err(Broken::TooLarge { path: path.to_owned() }) } else { Ok(bytes) }
+    if bytes.len() as u64 > LARGEST {
+        Err(ProgramError::TooLarge { path: path.to_owned() })
+    } else {
+        Ok(bytes)
+    }
 }
 
 /// Whether the content of a definition is trusted.
@@ -186,7 +193,7 @@ pub enum ContentState {
     Changed {
         hash: String,
     },
-    Broken(Broken),
+    Broken(ProgramError),
 }
 
 /// A list of definitions that the user trusts, by content hash.
@@ -224,7 +231,7 @@ impl TrustedContents {
     }
 
     /// Returns the state of a definition with this content.
-    pub fn state(&self, file: &Path, name: &str, content: Result<String, Broken>) -> ContentState {
+    pub fn state(&self, file: &Path, name: &str, content: Result<String, ProgramError>) -> ContentState {
         let hash = match content {
             Ok(hash) => hash,
             Err(broken) => return ContentState::Broken(broken),

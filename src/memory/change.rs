@@ -31,17 +31,17 @@ pub struct NewMemory {
 
 /// What became of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Saved {
+pub struct SaveOutcome {
     pub stored: StoredMemory,
     /// The text that it replaced, and how alike they were.
     pub replaced: Option<(String, u8)>,
     /// What went because there were too many, or would go.
-    pub decay: Option<(DecayConsent, Decayed)>,
+    pub decay: Option<(DecayConsent, DecayResult)>,
 }
 
 /// How many memories went, and by how many they were replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Decayed {
+pub struct DecayResult {
     pub gone: usize,
     pub written: usize,
     /// Files that were changed meanwhile and stayed.
@@ -128,7 +128,7 @@ impl Memories {
     }
 
     /// Saves a memory, or replaces the one that says the same.
-    pub fn save(&self, project: &Path, new: NewMemory) -> Result<Saved, MemoryError> {
+    pub fn save(&self, project: &Path, new: NewMemory) -> Result<SaveOutcome, MemoryError> {
         let new = self.checked(new, project)?;
         let (stored, replaced) = match self.similar(project, new.scope, &new.text)? {
             Some((old, alike)) => {
@@ -138,7 +138,7 @@ impl Memories {
             None => (self.create(project, new, None)?, None),
         };
         let decay = self.after_save(project, stored.id.scope)?;
-        Ok(Saved { stored, replaced, decay })
+        Ok(SaveOutcome { stored, replaced, decay })
     }
 
     fn create(
@@ -297,7 +297,7 @@ impl Memories {
         &self,
         project: &Path,
         scope: MemoryScope,
-    ) -> Result<Option<(DecayConsent, Decayed)>, MemoryError> {
+    ) -> Result<Option<(DecayConsent, DecayResult)>, MemoryError> {
         let (folders, _) = self.ready(project);
         let mut count = 0;
         for folder in folders.iter().filter(|folder| folder.scope == scope) {
@@ -310,7 +310,7 @@ impl Memories {
         let Some(plan) = self.planned(&all) else { return Ok(None) };
         Ok(Some(match self.settings().decay {
             DecayConsent::Propose => {
-                let decayed = Decayed { gone: plan.going.len(), written: plan.summaries.len(), kept: 0 };
+                let decayed = DecayResult { gone: plan.going.len(), written: plan.summaries.len(), kept: 0 };
                 (DecayConsent::Propose, decayed)
             }
             DecayConsent::Allow => (DecayConsent::Allow, self.let_go(project, scope, &all, plan)?),
@@ -323,12 +323,12 @@ impl Memories {
     }
 
     /// Carries out the decay that a review proposes.
-    pub fn decay(&self, project: &Path) -> Result<Decayed, MemoryError> {
-        let mut all_decayed = Decayed::default();
+    pub fn decay(&self, project: &Path) -> Result<DecayResult, MemoryError> {
+        let mut all_decayed = DecayResult::default();
         for scope in [MemoryScope::User, MemoryScope::Project] {
             let all = self.of_scope(project, scope)?;
             if let Some(plan) = self.planned(&all) {
-                let Decayed { gone, written, kept } = self.let_go(project, scope, &all, plan)?;
+                let DecayResult { gone, written, kept } = self.let_go(project, scope, &all, plan)?;
                 all_decayed.gone += gone;
                 all_decayed.written += written;
                 all_decayed.kept += kept;
@@ -344,8 +344,8 @@ impl Memories {
         scope: MemoryScope,
         all: &[StoredMemory],
         plan: DecayPlan,
-    ) -> Result<Decayed, MemoryError> {
-        let mut decayed = Decayed { written: plan.summaries.len(), ..Decayed::default() };
+    ) -> Result<DecayResult, MemoryError> {
+        let mut decayed = DecayResult { written: plan.summaries.len(), ..DecayResult::default() };
         for summary in plan.summaries {
             let (text, tags, authorship) = (summary.text, summary.tags, summary.authorship);
             let new = NewMemory { text, tags, scope, authorship, session: None, call: None };
@@ -379,7 +379,7 @@ pub fn replacement(old: &Memory, new: NewMemory) -> MemoryChange {
     MemoryChange { text, authorship, tags: Some(tags), ..MemoryChange::default() }
 }
 
-impl Decayed {
+impl DecayResult {
     /// Says what went, or with `Propose` what would.
     #[must_use]
     pub fn words(&self, consent: DecayConsent, strategy: DecayStrategy) -> String {

@@ -19,14 +19,14 @@ const UNUSED: usize = 20;
 
 /// A memory that was found, with the words for which it was.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recalled {
+pub struct RecallHit {
     pub found: StoredMemory,
     pub words: Vec<String>,
 }
 
 /// Memories, and what is wrong with files.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Listing {
+pub struct MemoryListing {
     /// Those that were written last, by id.
     pub memories: Vec<StoredMemory>,
     /// How many there are.
@@ -49,19 +49,19 @@ pub struct Review {
 
 impl Memories {
     /// Returns the memories that have words of a query, the best first, at most `limit`. They count as used.
-    pub fn search(&self, project: &Path, query: &str, limit: usize) -> Result<Vec<Recalled>, MemoryError> {
+    pub fn search(&self, project: &Path, query: &str, limit: usize) -> Result<Vec<RecallHit>, MemoryError> {
         let found = self.ranked(project, query, (Prefixes::Count, limit))?;
         self.note_use(&found);
         Ok(found)
     }
 
     /// Returns the memories that apply to a prompt, the best first, at most `limit`; the caller says which it used.
-    pub fn recall(&self, project: &Path, prompt: &str, limit: usize) -> Result<Vec<Recalled>, MemoryError> {
+    pub fn recall(&self, project: &Path, prompt: &str, limit: usize) -> Result<Vec<RecallHit>, MemoryError> {
         self.ranked(project, prompt, (Prefixes::DoNot, limit))
     }
 
     /// Notes that memories were used. What cannot be noted is left out: it only ranks.
-    pub fn note_use(&self, found: &[Recalled]) {
+    pub fn note_use(&self, found: &[RecallHit]) {
         let used: Vec<(&Folder, u64)> =
             found.iter().map(|one| (&one.found.folder, one.found.id.number)).collect();
         if !used.is_empty()
@@ -76,7 +76,7 @@ impl Memories {
         project: &Path,
         query: &str,
         (prefixes, limit): (Prefixes, usize),
-    ) -> Result<Vec<Recalled>, MemoryError> {
+    ) -> Result<Vec<RecallHit>, MemoryError> {
         let words = recall::words(query);
         let (folders, _) = self.ready(project);
         if words.is_empty() || folders.is_empty() {
@@ -96,7 +96,7 @@ impl Memories {
             let Ok(Some(stored)) = self.stored(folder, &one.name) else { continue };
             if !stored.memory.is_expired(self.now()) {
                 let has = one.words.iter().filter_map(|at| words.get(*at).cloned());
-                found.push(Recalled { found: stored, words: has.collect() });
+                found.push(RecallHit { found: stored, words: has.collect() });
             }
         }
         Ok(found)
@@ -174,9 +174,9 @@ impl Memories {
     }
 
     /// Returns the memories that were written last, at most `limit` of each folder.
-    pub fn list(&self, project: &Path, limit: usize) -> Result<Listing, MemoryError> {
+    pub fn list(&self, project: &Path, limit: usize) -> Result<MemoryListing, MemoryError> {
         let (folders, problems) = self.ready(project);
-        let mut listing = Listing { problems, ..Listing::default() };
+        let mut listing = MemoryListing { problems, ..MemoryListing::default() };
         for folder in &folders {
             listing.total += self.0.index.count(folder)?;
             for name in self.0.index.latest(folder, limit)? {
@@ -191,7 +191,7 @@ impl Memories {
     /// Returns what would go, and what was not used for long.
     pub fn review(&self, project: &Path) -> Result<Review, MemoryError> {
         let now = self.now();
-        let Listing { memories, problems, .. } = self.list(project, usize::MAX)?;
+        let MemoryListing { memories, problems, .. } = self.list(project, usize::MAX)?;
         let mut review = Review { problems, ..Review::default() };
         for scope in [MemoryScope::User, MemoryScope::Project] {
             let own: Vec<StoredMemory> =
@@ -224,7 +224,7 @@ impl Memories {
     }
 }
 
-impl Recalled {
+impl RecallHit {
     /// Returns its beginning, on one line of at most `width` cells.
     #[must_use]
     pub fn about(&self, width: usize) -> String {

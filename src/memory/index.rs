@@ -49,7 +49,7 @@ struct OpenIndex {
 
 /// A memory that a search found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ranked {
+pub struct RankedMemory {
     pub folder: String,
     pub name: String,
     /// The words of the query that it has, by their numbers.
@@ -166,7 +166,7 @@ impl Index {
         folders: &[Folder],
         words: &[String],
         (prefixes, now): (Prefixes, Timestamp),
-    ) -> Result<Vec<Ranked>, MemoryError> {
+    ) -> Result<Vec<RankedMemory>, MemoryError> {
         let keys: Vec<String> = folders.iter().map(key).collect();
         self.with(|connection| search(connection, &keys, words, (prefixes, now)))
     }
@@ -361,7 +361,7 @@ fn search(
     keys: &[String],
     words: &[String],
     (prefixes, now): (Prefixes, Timestamp),
-) -> Result<Vec<Ranked>, FileError> {
+) -> Result<Vec<RankedMemory>, FileError> {
     let quoted = |word: &String| format!("\"{word}\"");
     let mut found: BTreeMap<i64, BTreeSet<usize>> = BTreeMap::new();
     let mut hits = Vec::new();
@@ -393,7 +393,7 @@ fn search(
         let (folder, name, one) = candidate(connection, id, has, (words, now))?;
         if prefixes == Prefixes::Count || applies(&one, &hits, corpus) {
             let rank = rank(&one, &weights, corpus);
-            ranked.push(Ranked { folder, name, words: one.words, rank });
+            ranked.push(RankedMemory { folder, name, words: one.words, rank });
         }
     }
     ranked.sort_by(|one, other| other.rank.total_cmp(&one.rank));

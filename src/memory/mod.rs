@@ -21,10 +21,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-pub use self::change::{Decayed, MemoryChange, NewMemory, Saved, replacement};
+pub use self::change::{DecayResult, MemoryChange, NewMemory, SaveOutcome, replacement};
 pub use self::decay::DecayPlan;
 pub use self::entry::{CONSOLIDATED, Memory, time_of};
-pub use self::find::{Listing, Recalled, Review};
+pub use self::find::{MemoryListing, RecallHit, Review};
 pub use self::folder::MemoryScope;
 pub use self::index::FILE;
 pub use self::request::MemoryRequest;

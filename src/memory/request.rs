@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::change::{MemoryChange, NewMemory, Saved};
+use super::change::{MemoryChange, NewMemory, SaveOutcome};
 use super::folder::MemoryScope;
 use super::words::{details, line, listed, reviewed};
 use super::{Memories, MemoryError, MemoryId};
@@ -92,7 +92,7 @@ impl Memories {
 
     /// Says what was saved or replaced, and what decayed or would.
     #[must_use]
-    pub fn said_of(&self, saved: &Saved, command: &str) -> String {
+    pub fn said_of(&self, saved: &SaveOutcome, command: &str) -> String {
         let stored = line(&saved.stored);
         let mut text = match &saved.replaced {
             None => format!("Saved {stored}\n"),

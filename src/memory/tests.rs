@@ -99,11 +99,11 @@ impl Bench {
         NewMemory { text: text.to_owned(), tags: Vec::new(), scope, authorship, session: None, call: None }
     }
 
-    fn save(&self, text: &str) -> Saved {
+    fn save(&self, text: &str) -> SaveOutcome {
         self.memories.save(&self.project(), Self::new_memory(text, MemoryScope::User)).unwrap()
     }
 
-    fn ids(&self, found: &[Recalled]) -> String {
+    fn ids(&self, found: &[RecallHit]) -> String {
         found.iter().map(|one| one.found.id.to_string()).collect::<Vec<_>>().join(" ")
     }
 
@@ -387,7 +387,7 @@ fn too_many_are_proposed_to_go_or_go_and_nothing_is_lost() {
     assert_eq!(summary.text, "- bee bee bee\n- cat cat cat\n- dog dog dog");
     assert!(summary.tags.contains(&CONSOLIDATED.to_owned()));
     assert_eq!((bench.search("cat"), bench.search("ant")), ("12".to_owned(), "1".to_owned()));
-    assert_eq!(bench.memories.decay(&bench.project()).unwrap(), Decayed::default());
+    assert_eq!(bench.memories.decay(&bench.project()).unwrap(), DecayResult::default());
 
     let bench = Bench::new(|settings, _| {
         few(settings);

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::find::{Listing, Review};
+use super::find::{MemoryListing, Review};
 use super::{MemoryId, StoredMemory};
 use crate::config::MemorySettings;
 use crate::stdx::clock::system_zone;
@@ -64,7 +64,7 @@ pub fn details(one: &StoredMemory, now: Timestamp) -> Vec<(&'static str, String)
 
 /// Lists memories, and what is wrong with files.
 #[must_use]
-pub fn listed(listing: &Listing) -> String {
+pub fn listed(listing: &MemoryListing) -> String {
     let mut text: String = listing.memories.iter().map(|one| format!("{}\n", line(one))).collect();
     if listing.total > listing.memories.len() {
         text.push_str(&format!("… the latest {} of {}\n", listing.memories.len(), listing.total));

@@ -9,7 +9,7 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Message, Piece, ReturnPart, UserPart};
+use super::{Message, MessagePiece, ReturnPart, UserPart};
 use crate::stdx::image::{Fault, Size, look};
 
 /// Characters that end a sentence rather than a file name.
@@ -109,18 +109,18 @@ pub fn size_of(data: &str) -> Option<Size> {
 
 /// The known properties of one image of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pictured {
+pub struct PromptImage {
     pub size: Option<Size>,
     /// The file's name, if the text gives it.
     pub name: Option<String>,
 }
 
 /// Returns the images of a prompt, in order.
-pub fn pictured(parts: &[UserPart]) -> Vec<Pictured> {
+pub fn pictured(parts: &[UserPart]) -> Vec<PromptImage> {
     let text = words(parts);
     let mut names = pointed_at(&text, count(parts)).into_iter().map(|one| one.name().to_owned());
     let picture = |part: &UserPart| match part {
-        UserPart::Image { data, .. } => Some(Pictured { size: size_of(data), name: names.next() }),
+        UserPart::Image { data, .. } => Some(PromptImage { size: size_of(data), name: names.next() }),
         UserPart::Text { .. } | UserPart::Note { .. } => None,
     };
     parts.iter().filter_map(picture).collect()
@@ -169,7 +169,7 @@ pub fn left_out(message: &Message) -> Option<Message> {
 /// Returns the message with `words` in place of each image for which `drops` is true, which is asked in order;
 /// `None` without images.
 pub fn without(message: &Message, words: &str, mut drops: impl FnMut() -> bool) -> Option<Message> {
-    message.pieces().find(|piece| matches!(piece, Piece::Image(_)))?;
+    message.pieces().find(|piece| matches!(piece, MessagePiece::Image(_)))?;
     let mut message = message.clone();
     match &mut message {
         Message::User { parts } => {

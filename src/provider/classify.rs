@@ -20,7 +20,7 @@ const LONGEST_MESSAGE: usize = 2_000;
 
 /// The known facts about a failure.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct FailureFacts<'a> {
     /// From the response, or from an error object within a stream.
     pub status: Option<u16>,
     pub code: Option<&'a str>,
@@ -122,7 +122,7 @@ impl ErrorBody {
             None => message,
         };
         let code = self.detail_code.or(self.code);
-        let facts = Facts {
+        let facts = FailureFacts {
             status: status.or(self.status),
             code: code.as_deref(),
             kind: self.kind.as_deref(),
@@ -289,7 +289,7 @@ const BAD_KEYS: &[&str] = &["incorrect api key", "invalid api key", "api key not
 
 /// Returns the class of a failure. A code takes precedence over the status where it is more precise; known
 /// phrases in the message take precedence over less precise codes.
-pub fn class_of(facts: &Facts<'_>) -> ErrorClass {
+pub fn class_of(facts: &FailureFacts<'_>) -> ErrorClass {
     let by_code = by_word(facts.code);
     let by_kind = by_word(facts.kind);
     let told = by_code.or(by_kind);

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::json_fields::{beginning, text_of};
 use super::reply::{MOST_HELD, ReplyBuilder};
-use super::{ErrorClass, ProviderError, RetryHeaders, Seen, StreamDecoder, StreamEvent, classify};
+use super::{ErrorClass, ProviderError, ReplyMetadata, RetryHeaders, StreamDecoder, StreamEvent, classify};
 use crate::message::{Usage, Usd};
 use crate::stdx::json_items::JsonItems;
 use crate::stdx::sse::{SseItem, SseReader};
@@ -75,7 +75,7 @@ pub trait Protocol: Clone + PartialEq + Send + 'static {
     fn reply(&mut self) -> &mut ReplyBuilder;
 
     /// Returns the reply's metadata so far.
-    fn seen(&self) -> Seen;
+    fn seen(&self) -> ReplyMetadata;
 }
 
 /// A decoder for the bodies of one wire.
@@ -292,7 +292,7 @@ impl<P: Protocol> StreamDecoder for Decoder<P> {
         self.collect(out, Self::end)
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> ReplyMetadata {
         self.protocol.seen()
     }
 

@@ -25,12 +25,12 @@ use futures::stream::BoxStream;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio_util::sync::CancellationToken;
 
-use self::connects::Connects;
+use self::connects::ConnectionCount;
 use self::exchange::{Exchange, ExchangePhase, Throughput};
 pub use self::get::get_json;
 pub use self::key::{ApiKey, KeyHeader};
 pub use self::network::Network;
-use self::network::Via;
+use self::network::ProxyRoute;
 use self::secrets::Secrets;
 pub use self::setup_error::SetupError;
 use self::trouble::Destination;
@@ -114,7 +114,7 @@ impl Route {
             headers.insert(name, value);
         }
         let own_headers = own_headers(&endpoint.headers)?;
-        let (via, connects) = (endpoint.network.via(&base_url)?, Connects::default());
+        let (via, connects) = (endpoint.network.via(&base_url)?, ConnectionCount::default());
         let may_use_tls = base_url.scheme() == "https" || via.is_some();
         let client = endpoint.network.client(connect, via.as_ref(), may_use_tls, &connects)?;
         let secrets = secrets(endpoint, via.as_ref());
@@ -160,7 +160,7 @@ pub fn is_unencrypted(url: &str) -> bool {
 }
 
 /// Collects all secrets in this endpoint's requests, which no error may repeat.
-fn secrets(endpoint: &Endpoint, via: Option<&Via>) -> Secrets {
+fn secrets(endpoint: &Endpoint, via: Option<&ProxyRoute>) -> Secrets {
     let mut secrets = Secrets::default();
     if let Some(key) = &endpoint.key {
         key.hide_with(&mut secrets);
@@ -209,5 +209,5 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
 
 /// Creates a client for servers on this machine, which are reached without a proxy and without TLS.
 pub(super) fn local_client(connect: Duration) -> Result<reqwest::Client, SetupError> {
-    Network::default().client(connect, None, false, &Connects::default())
+    Network::default().client(connect, None, false, &ConnectionCount::default())
 }

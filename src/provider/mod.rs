@@ -252,7 +252,7 @@ pub trait StreamDecoder: Send + 'static {
     fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
     /// Returns the reply's metadata so far; also valid after an error, when no `Finished` reports it.
-    fn seen(&self) -> Seen;
+    fn seen(&self) -> ReplyMetadata;
 
     /// Returns how many buffered bytes have not become events yet.
     fn held(&self) -> usize;
@@ -260,7 +260,7 @@ pub trait StreamDecoder: Send + 'static {
 
 /// A reply's metadata so far; also valid after an error, when no `Finished` reports it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Seen {
+pub struct ReplyMetadata {
     pub model: Option<String>,
     pub stop: Option<StopReason>,
     pub usage: Usage,

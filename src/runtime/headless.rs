@@ -17,7 +17,7 @@ use crate::session::Session;
 pub const CLOSING: Duration = Duration::from_millis(800);
 
 /// The work to run.
-pub enum Work {
+pub enum HeadlessWork {
     Prompt(Vec<UserPart>),
     /// Resume the open turn.
     Resume,
@@ -37,7 +37,7 @@ pub enum RunOutcome {
 pub async fn run(
     session: &mut Session,
     env: &AgentEnv,
-    work: Work,
+    work: HeadlessWork,
     frontend: &dyn Frontend,
     stop: CancellationToken,
 ) -> Result<RunOutcome, AppError> {
@@ -59,13 +59,13 @@ pub async fn run(
 async fn submitted(
     session: &mut Session,
     env: &AgentEnv,
-    work: Work,
+    work: HeadlessWork,
     frontend: &dyn Frontend,
     stop: CancellationToken,
 ) -> Result<RunOutcome, AppError> {
     let prompt = match work {
-        Work::Resume => None,
-        Work::Prompt(parts) => {
+        HeadlessWork::Resume => None,
+        HeadlessWork::Prompt(parts) => {
             let (id, folder) = (session.id().to_string(), session.history().workspace().to_owned());
             let looked = tokio::select! {
                 looked = driver::submit(&env.hooks, id, folder, parts) => looked,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::agent::driver::{self, AgentEnv, HooksSaid};
+use crate::agent::driver::{self, AgentEnv, HooksResult};
 use crate::history::Record;
 use crate::hook::{HookInput, HookSubject};
 use crate::message::NoteKind;
@@ -18,7 +18,7 @@ pub(super) fn session_start(session: &Session) -> HookInput {
 }
 
 /// Converts the hooks' notes to records for the next prompt.
-pub(super) fn notes(said: HooksSaid) -> impl Iterator<Item = Record> {
+pub(super) fn notes(said: HooksResult) -> impl Iterator<Item = Record> {
     said.notes.into_iter().map(|text| Record::Noted { kind: NoteKind::Hook, text })
 }
 

@@ -14,7 +14,7 @@ pub mod images;
 pub mod interactive;
 pub mod mentions;
 
-pub use self::opening::{Opened, Opening};
+pub use self::opening::{OpenedSession, SessionTarget};
 pub use self::orphans::{orphaned_processes, own_mark};
 pub use self::removal::{remove_session, remove_sessions, retention};
 pub use self::servers::{NewServer, add_server, remove_server, set_tools, switch_server};

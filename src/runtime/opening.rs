@@ -9,7 +9,7 @@ use crate::store::{SessionFilter, StoreError};
 
 /// The requested session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Opening {
+pub enum SessionTarget {
     New,
     /// The one with this id, which is begun if there is none; `--session-id`.
     Exactly(SessionId),
@@ -23,7 +23,7 @@ pub enum Opening {
 }
 
 /// A session that was found.
-pub enum Opened {
+pub enum OpenedSession {
     Owned(Box<(Session, AgentEnv)>),
     /// Another process owns it: it is read-only, but its requests can be decided.
     Guest {
@@ -33,7 +33,7 @@ pub enum Opened {
     },
 }
 
-impl Opened {
+impl OpenedSession {
     pub fn id(&self) -> &SessionId {
         match self {
             Self::Owned(owned) => owned.0.id(),
@@ -49,7 +49,7 @@ impl Opened {
     }
 }
 
-impl Opening {
+impl SessionTarget {
     /// Whether an open turn is resumed once the session is open.
     pub fn resumes(&self) -> bool {
         !matches!(self, Self::New | Self::Exactly(_) | Self::Latest)
@@ -61,16 +61,16 @@ impl Opening {
     }
 
     /// Opens the session, as its owner or read-only.
-    pub async fn open(&self, app: &App, decider: Decider) -> Result<Opened, AppError> {
+    pub async fn open(&self, app: &App, decider: Decider) -> Result<OpenedSession, AppError> {
         match self.session(app).await {
             Ok(session) => {
                 let env = app.agent_env(&session, decider).await;
-                Ok(Opened::Owned(Box::new((session, env))))
+                Ok(OpenedSession::Owned(Box::new((session, env))))
             }
             Err(AppError::Session(SessionError::Owned { id, owner })) => {
                 let history = Box::new(Session::read(&app.store, &id).await?);
                 let holder = owner.map_or_else(|| "another co".to_owned(), |owner| owner.to_string());
-                Ok(Opened::Guest { id, history, holder })
+                Ok(OpenedSession::Guest { id, history, holder })
             }
             Err(error) => Err(error),
         }

@@ -10,7 +10,7 @@ use crate::sandbox::survivors::end_survivors;
 use crate::sandbox::tasks::tasks_in;
 use crate::session::{Session, SessionError};
 use crate::stdx::clock::Clock;
-use crate::store::{Retention, SessionSummary, Store, StoreError, WithRequests};
+use crate::store::{RequestRetention, Retention, SessionSummary, Store, StoreError};
 use crate::undo::forget;
 
 /// Deletes an owned session, its orphaned tasks and its outputs. Returns whether it was deleted; errs with the folder of
@@ -18,7 +18,7 @@ use crate::undo::forget;
 pub async fn remove_session(
     session: Session,
     sessions: &Path,
-    requests: WithRequests,
+    requests: RequestRetention,
 ) -> Result<bool, StoreError> {
     let id = session.id().clone();
     if !session.store().delete_session(&id, requests).await? {
@@ -77,7 +77,7 @@ pub async fn remove_sessions(
                 continue;
             }
         };
-        if remove_session(session, sessions, WithRequests::Kept).await? {
+        if remove_session(session, sessions, RequestRetention::Kept).await? {
             removed.push(one);
         }
     }

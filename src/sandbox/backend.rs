@@ -26,7 +26,7 @@ pub struct SandboxOptions {
 
 /// A chosen sandbox.
 #[derive(Clone)]
-pub struct Chosen {
+pub struct SandboxSelection {
     pub sandbox: Arc<dyn Sandbox>,
     /// What people are told of the choice: why a better backend is not used, with the remedy. Empty if nothing is amiss.
     pub remarks: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Chosen {
 
 /// Chooses a sandbox. Blocking: without a kept verdict it runs self-tests of at most a second each.
 #[must_use]
-pub fn choose(options: &SandboxOptions) -> Chosen {
+pub fn choose(options: &SandboxOptions) -> SandboxSelection {
     let order: &[Backend] = match options.wanted {
         SandboxChoice::Auto => &[Backend::Bubblewrap, Backend::Landlock],
         SandboxChoice::Bubblewrap => &[Backend::Bubblewrap],
@@ -45,7 +45,7 @@ pub fn choose(options: &SandboxOptions) -> Chosen {
     let mut remarks = Vec::new();
     for backend in order {
         match available(*backend, options) {
-            Ok(sandbox) => return Chosen { sandbox: Arc::new(sandbox), remarks },
+            Ok(sandbox) => return SandboxSelection { sandbox: Arc::new(sandbox), remarks },
             Err(why) => remarks.push(format!("{}: {why}", backend.word())),
         }
     }
@@ -59,7 +59,7 @@ pub fn choose(options: &SandboxOptions) -> Chosen {
             Subprocess::new(Launch::Unavailable(why), Isolation::NONE)
         }
     };
-    Chosen { sandbox: Arc::new(sandbox), remarks }
+    SandboxSelection { sandbox: Arc::new(sandbox), remarks }
 }
 
 #[cfg(not(target_os = "linux"))]

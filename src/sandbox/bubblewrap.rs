@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::mounts::{Guarded, MountPoints};
+use super::mounts::{MountPoints, ProtectedPaths};
 use super::policy::SandboxPolicy;
 
 /// Where this program is mounted.
@@ -24,7 +24,7 @@ pub fn arguments(
     helper: &Path,
     locks: &Path,
 ) -> io::Result<(Vec<OsString>, MountPoints)> {
-    let guarded = Guarded::of(policy)?;
+    let guarded = ProtectedPaths::of(policy)?;
     let points = guarded.make_points(locks)?;
     let mut args = Arguments(Vec::new());
     args.flags(&["--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]);

@@ -26,7 +26,7 @@ use super::Exit;
 pub(super) const SHELL: &str = "/bin/sh";
 
 /// A started child, and this process's ends of its pipes.
-pub struct Started<P> {
+pub struct StartedChild<P> {
     pub group: Group,
     /// How the program itself ended; its group may still be running.
     pub exit: oneshot::Receiver<io::Result<Exit>>,
@@ -49,7 +49,7 @@ pub struct Program {
 }
 
 /// This process's ends of the three pipes.
-pub struct Talk {
+pub struct ParentPipes {
     pub input: PipeWriter,
     pub output: PipeReader,
     pub errors: PipeReader,
@@ -90,7 +90,7 @@ impl Drop for Group {
 /// starts after the caller was dropped is killed. `make` may block; what it returns besides is kept until the child's end.
 pub async fn start<K>(
     make: impl FnOnce() -> io::Result<(Program, K)> + Send + 'static,
-) -> io::Result<Started<PipeReader>> {
+) -> io::Result<StartedChild<PipeReader>> {
     begin(move || {
         let (program, kept) = make()?;
         Ok((silent(&program)?, kept))
@@ -119,7 +119,7 @@ pub fn run_to_end(program: &Program, limit: Duration) -> io::Result<(String, boo
 }
 
 /// Like [`start`], for a program that reads its stdin and whose stdout and stderr are separate.
-pub async fn talk(program: Program) -> io::Result<Started<Talk>> {
+pub async fn talk(program: Program) -> io::Result<StartedChild<ParentPipes>> {
     begin(move || Ok((spoken_with(&program)?, ()))).await
 }
 
@@ -127,7 +127,7 @@ type Forked<P> = io::Result<(std::process::Child, P)>;
 
 async fn begin<P: Send + 'static, K>(
     fork: impl FnOnce() -> io::Result<((std::process::Child, P), K)> + Send + 'static,
-) -> io::Result<Started<P>> {
+) -> io::Result<StartedChild<P>> {
     let (started, starting) = oneshot::channel();
     thread::Builder::new().name("co-child".to_owned()).spawn(move || supervise(fork, started))?;
     starting.await.unwrap_or_else(|_| Err(io::Error::other("the thread that starts commands ended early")))
@@ -136,7 +136,7 @@ async fn begin<P: Send + 'static, K>(
 /// Runs one child from start to reaping, on its own thread.
 fn supervise<P, K>(
     fork: impl FnOnce() -> io::Result<((std::process::Child, P), K)>,
-    started: oneshot::Sender<io::Result<Started<P>>>,
+    started: oneshot::Sender<io::Result<StartedChild<P>>>,
 ) {
     let ((mut child, pipes), kept) = match fork() {
         Ok(forked) => forked,
@@ -149,7 +149,7 @@ fn supervise<P, K>(
     let (ended, exit) = oneshot::channel();
     let (release, released) = oneshot::channel();
     // If the receiver is gone, the group is returned, and dropping it kills the child.
-    drop(started.send(Ok(Started { group: Group { id, _release: release }, exit, pipes })));
+    drop(started.send(Ok(StartedChild { group: Group { id, _release: release }, exit, pipes })));
     let exit = wait_without_reaping(id);
     // Before anyone learns of the end: this process may end next.
     drop(kept);
@@ -181,11 +181,11 @@ fn silent(program: &Program) -> Forked<PipeReader> {
     Ok((command.spawn()?, output))
 }
 
-fn spoken_with(program: &Program) -> Forked<Talk> {
+fn spoken_with(program: &Program) -> Forked<ParentPipes> {
     let ((stdin, input), (output, stdout), (errors, stderr)) = (io::pipe()?, io::pipe()?, io::pipe()?);
     let mut command = command(program)?;
     command.stdin(stdin).stdout(stdout).stderr(stderr);
-    Ok((command.spawn()?, Talk { input, output, errors }))
+    Ok((command.spawn()?, ParentPipes { input, output, errors }))
 }
 
 fn command(program: &Program) -> io::Result<std::process::Command> {

@@ -1,8 +1,8 @@
 //! Confines the current process, for good: no new privileges, no capabilities, limits, Landlock, and a filter of system
 //! calls. What it runs afterwards inherits all of it.
 //!
-//! Two steps, so that between fork and exec nothing is left but system calls: [`Confined::prepare`] opens the paths and
-//! compiles the filter, [`Confined::enter`] applies them. Landlock only grants: what is hidden inside a readable folder is
+//! Two steps, so that between fork and exec nothing is left but system calls: [`PreparedConfinement::prepare`] opens the paths and
+//! compiles the filter, [`PreparedConfinement::enter`] applies them. Landlock only grants: what is hidden inside a readable folder is
 //! left out by granting its neighbours one by one, and nothing can be taken out of a writable folder. Linux only.
 
 use std::collections::BTreeMap;
@@ -41,13 +41,13 @@ pub enum Namespaces {
 }
 
 /// A confinement that is ready to be entered.
-pub struct Confined {
+pub struct PreparedConfinement {
     ruleset: RulesetCreated,
     filters: [BpfProgram; 2],
     policy: SandboxPolicy,
 }
 
-impl Confined {
+impl PreparedConfinement {
     /// Opens what the policy names, and compiles its filter. Errs if the kernel cannot confine as stated.
     pub fn prepare(policy: SandboxPolicy, namespaces: Namespaces) -> io::Result<Self> {
         let filters = filters(&policy, namespaces)?;

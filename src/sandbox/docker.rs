@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use super::Confinement;
 use super::child::{Program, run_to_end};
 use super::confine::{FAMILIES, FORBIDDEN, NEW_NAMESPACES, SOCKET_TYPE, TERMINAL_REQUESTS};
-use super::mounts::{Guarded, MountPoints};
+use super::mounts::{MountPoints, ProtectedPaths};
 use super::policy::{DockerOptions, SandboxPolicy};
 use super::stage::StageRole;
 use crate::config::ContainerNetwork;
@@ -119,7 +119,7 @@ impl Docker {
             std::thread::spawn(move || docker.remove_abandoned());
         }
         let name = format!("co-{}-{}-{number}", boot.get(..8).unwrap_or(&boot), std::process::id());
-        let guarded = Guarded::of(policy)?;
+        let guarded = ProtectedPaths::of(policy)?;
         let points = guarded.make_points(locks)?;
         // Not in the folder for temporary files, which commands may write.
         let profile = locks.join("seccomp.json");
@@ -178,7 +178,7 @@ impl Docker {
         &self,
         policy: &SandboxPolicy,
         readable: &[PathBuf],
-        guarded: &Guarded,
+        guarded: &ProtectedPaths,
     ) -> io::Result<Vec<String>> {
         // Docker's client reads mounts as lines.
         let plain = |path: &Path| path.to_str().is_some_and(|text| !text.contains(['\r', '\n']));

@@ -117,7 +117,7 @@ pub enum ExecEvent {
     /// Processes of the command that had left its group; sent at most once, just before `Exited`.
     Survivors {
         found: Vec<Survivor>,
-        fate: Fate,
+        outcome: SurvivorOutcome,
     },
     Exited(Exit),
 }
@@ -132,7 +132,7 @@ pub struct Survivor {
 
 /// What happened to the survivors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum SurvivorOutcome {
     /// The command ended by itself; they continue to run.
     Running,
     /// The command was cut off, and they were ended with it.

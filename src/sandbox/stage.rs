@@ -70,7 +70,7 @@ mod linux {
 
     use super::{NOT_CONFINED, StageOrder, StageRole};
     use crate::sandbox::child::SHELL;
-    use crate::sandbox::confine::{Confined, Namespaces};
+    use crate::sandbox::confine::{Namespaces, PreparedConfinement};
     use crate::sandbox::survivors::MARKER;
 
     /// The time between SIGTERM and SIGKILL for what is left when the command exits.
@@ -102,7 +102,7 @@ mod linux {
         match order.role {
             StageRole::Inside => {
                 let most = order.policy.limits.processes;
-                Confined::prepare(order.policy, Namespaces::Own)?.enter()?;
+                PreparedConfinement::prepare(order.policy, Namespaces::Own)?.enter()?;
                 run_supervised(shell, most)
             }
             StageRole::Container { parent, client, name, args } => {
@@ -117,7 +117,7 @@ mod linux {
                 end_with(parent)?;
                 rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
                 let most = order.policy.limits.processes;
-                let confined = Confined::prepare(order.policy, Namespaces::Host)?;
+                let confined = PreparedConfinement::prepare(order.policy, Namespaces::Host)?;
                 enter_in_child(&mut shell, confined);
                 run_supervised(shell, most)
             }
@@ -163,7 +163,7 @@ mod linux {
     }
 
     #[expect(unsafe_code, reason = "the command is confined in the child, between fork and exec")]
-    fn enter_in_child(shell: &mut Command, confined: Confined) {
+    fn enter_in_child(shell: &mut Command, confined: PreparedConfinement) {
         // SAFETY: this process has one thread when it forks, so no lock can be held by another one; the closure makes
         // system calls on what was prepared.
         unsafe {

@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 #[cfg(target_os = "linux")]
 use super::bubblewrap;
-use super::child::{Group, Program, SHELL, Started, is_there, start};
+use super::child::{Group, Program, SHELL, StartedChild, is_there, start};
 #[cfg(target_os = "linux")]
 use super::docker::{self, Container, Docker};
 #[cfg(target_os = "linux")]
@@ -38,7 +38,7 @@ use super::policy::{SandboxPaths, SandboxPolicy, closed_settings};
 #[cfg(target_os = "linux")]
 use super::stage::{STAGE, StageOrder, StageRole};
 use super::survivors::{MARKER, end_survivors, survivors};
-use super::{Command, Confinement, ExecEvent, Exit, Fate, Isolation, Sandbox, Survivor};
+use super::{Command, Confinement, ExecEvent, Exit, Isolation, Sandbox, Survivor, SurvivorOutcome};
 use crate::stdx::fs::is_of_dead_process;
 
 /// The time between SIGTERM and SIGKILL for processes left by a command that has ended.
@@ -385,7 +385,7 @@ async fn timed_out(limit: Duration, unlimited: &AtomicBool) {
 
 type Opened = (Group, oneshot::Receiver<io::Result<Exit>>, Pump);
 
-fn open(started: Started<std::io::PipeReader>, events: &Events) -> io::Result<Opened> {
+fn open(started: StartedChild<std::io::PipeReader>, events: &Events) -> io::Result<Opened> {
     let output = pipe::Receiver::from_owned_fd(started.pipes.into())?;
     Ok((started.group, started.exit, Pump { output, events: events.clone() }))
 }
@@ -402,7 +402,7 @@ async fn finish(status: Exit, group: Group, pump: &mut Pump, marker: Option<Stri
     };
     let telling = async {
         let found = look(marker, move |marker| outside(id, survivors(marker))).await;
-        tell(found, Fate::Running, status, events).await;
+        tell(found, SurvivorOutcome::Running, status, events).await;
     };
     tokio::join!(ending, telling);
 }
@@ -434,12 +434,12 @@ async fn cut(
     if !exit.is_terminated() {
         let _ = timeout(CLEANING, exit).await;
     }
-    tell(found, Fate::Ended, status, events).await;
+    tell(found, SurvivorOutcome::Ended, status, events).await;
 }
 
-async fn tell(found: Vec<Survivor>, fate: Fate, status: Exit, events: &Events) {
+async fn tell(found: Vec<Survivor>, outcome: SurvivorOutcome, status: Exit, events: &Events) {
     if !found.is_empty() {
-        let _ = events.send(Ok(ExecEvent::Survivors { found, fate })).await;
+        let _ = events.send(Ok(ExecEvent::Survivors { found, outcome })).await;
     }
     let _ = events.send(Ok(ExecEvent::Exited(status))).await;
 }

@@ -52,7 +52,7 @@ const CLOSING: Duration = Duration::from_millis(1_500);
 pub struct Tasks(Arc<TaskTable>);
 
 struct TaskTable {
-    all: Mutex<Vec<HeldTask>>,
+    all: Mutex<Vec<TaskEntry>>,
     /// Counts the tasks that ended.
     ended: watch::Sender<u64>,
     /// Counts how often what runs was to be moved to the background.
@@ -60,7 +60,7 @@ struct TaskTable {
     clock: Arc<dyn Clock>,
 }
 
-struct HeldTask {
+struct TaskEntry {
     /// The session's folder.
     folder: PathBuf,
     task: Task,
@@ -158,7 +158,7 @@ impl Tasks {
         let task = Task { number, command, mark, started: self.0.clock.now(), end: None };
         describe(folder, &task)?;
         let folder = folder.to_owned();
-        all.push(HeldTask { folder: folder.clone(), task, input, cancel, read: 0, is_reported: false });
+        all.push(TaskEntry { folder: folder.clone(), task, input, cancel, read: 0, is_reported: false });
         drop(all);
         tokio::spawn(self.clone().follow(folder, number, events, output, tokio::fs::File::from_std(file)));
         Ok(number)
@@ -317,7 +317,7 @@ impl Tasks {
     }
 }
 
-impl HeldTask {
+impl TaskEntry {
     fn is(&self, folder: &Path, number: usize) -> bool {
         self.folder == folder && self.task.number == number
     }
@@ -328,7 +328,7 @@ pub const FULL: &str = "16 tasks run already; end one first";
 
 const _: () = assert!(MOST == 16, "the text names the number");
 
-fn running(all: &[HeldTask], folder: &Path) -> usize {
+fn running(all: &[TaskEntry], folder: &Path) -> usize {
     all.iter().filter(|held| held.folder == folder && held.task.end.is_none()).count()
 }
 

@@ -15,7 +15,7 @@ use uuid::{NoContext, Uuid};
 use self::lock::{LockError, SessionLock};
 use crate::approval::{Approval, Decider, RequestId};
 use crate::history::{Conversation, Durability, History, Record, SessionId};
-use crate::store::{DecideOutcome, Listed, Store, StoreError};
+use crate::store::{DecideOutcome, IdKind, Store, StoreError};
 
 pub use self::holders::{end_orphaned_questions, holders};
 pub use self::lock::Owner;
@@ -98,7 +98,7 @@ impl Session {
     pub async fn open(store: &Store, id: &SessionId) -> Result<Self, SessionError> {
         if !id.0.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
             // The id becomes part of a file name; every id created by this program passes this check.
-            return Err(StoreError::NotFound { what: Listed::Session, prefix: id.0.clone() }.into());
+            return Err(StoreError::NotFound { what: IdKind::Session, prefix: id.0.clone() }.into());
         }
         // Locked before it is read, so that nothing can be added in between.
         let lock = lock(store, id).await?;

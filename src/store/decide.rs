@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rusqlite::Row;
 
-use super::encode::{self, Verdict};
+use super::encode::{self, DecisionRow};
 use super::redact::Redactor;
 use super::request_rows::{RequestRow, request_row};
 use super::statements::Statements as _;
@@ -107,7 +107,7 @@ impl Store {
     }
 }
 
-fn decide(write: &Write<'_>, verdict: &Verdict) -> Result<DecideOutcome, StoreError> {
+fn decide(write: &Write<'_>, verdict: &DecisionRow) -> Result<DecideOutcome, StoreError> {
     requests::reopen(write)?;
     let Some(row) = request_row(write, &verdict.request)? else { return Ok(DecideOutcome::Unknown) };
     let state = row.state;
@@ -164,8 +164,8 @@ fn consume(
 }
 
 /// Marks the row as consumed; returns the record for the session.
-pub(super) fn taken(write: &Write<'_>, one: &Untaken) -> Result<Record, StoreError> {
-    let Untaken { request, state, decision, .. } = one;
+pub(super) fn taken(write: &Write<'_>, one: &UntakenRequest) -> Result<Record, StoreError> {
+    let UntakenRequest { request, state, decision, .. } = one;
     // "Later" runs nothing.
     let sound = *state == RequestState::Later || (*state != RequestState::Expired && one.is_as_asked());
     let (request, call) = (request.clone(), one.call.clone());
@@ -188,7 +188,7 @@ pub(super) fn taken(write: &Write<'_>, one: &Untaken) -> Result<Record, StoreErr
     }
 }
 
-pub(super) struct Untaken {
+pub(super) struct UntakenRequest {
     request: RequestId,
     call: CallId,
     state: RequestState,
@@ -202,7 +202,7 @@ pub(super) struct Untaken {
     stored: String,
 }
 
-impl Untaken {
+impl UntakenRequest {
     /// Whether the stored request, and what lists showed of it, are what was asked.
     fn is_as_asked(&self) -> bool {
         let Ok(stored) = parse::<Request>(&self.stored) else { return false };
@@ -214,13 +214,17 @@ impl Untaken {
 }
 
 /// Returns the requests for which an SQL condition about `?1` holds, in the order of their changes.
-pub(super) fn untaken(write: &Write<'_>, condition: &str, of: &str) -> Result<Vec<Untaken>, StoreError> {
+pub(super) fn untaken(
+    write: &Write<'_>,
+    condition: &str,
+    of: &str,
+) -> Result<Vec<UntakenRequest>, StoreError> {
     let select = format!(
         "SELECT id, call, state, decision, decided_by, tool, args_hash, request, summary, risk FROM approvals
          WHERE {condition} ORDER BY seq"
     );
     write.sql.all(&select, [of], |row| {
-        Ok::<_, StoreError>(Untaken {
+        Ok::<_, StoreError>(UntakenRequest {
             request: RequestId(row.get(0)?),
             call: CallId(row.get(1)?),
             state: row.get(2)?,

@@ -58,7 +58,7 @@ pub struct Salvage {
     /// Tables with rows that could not be read.
     pub incomplete: Vec<String>,
     /// The folder the damaged files were moved to.
-    pub aside: PathBuf,
+    pub old_files: PathBuf,
 }
 
 /// The tables, each with its sort key, ordered so that rows refer only to earlier tables.
@@ -155,7 +155,7 @@ fn damaged_records(connection: &Connection) -> Result<Vec<DamagedRecord>, StoreE
         let kind = text(row, 2)?;
         let json = row.get_ref(3)?.as_str().unwrap_or_default();
         let missing = (before + 1).max(no.saturating_sub(records::MOST_MISSING))..no;
-        let broken = matches!(records::read(&kind, json), Err(records::Unreadable::Damaged)).then_some(no);
+        let broken = matches!(records::read(&kind, json), Err(records::RecordError::Damaged)).then_some(no);
         found.extend(
             missing.chain(broken).map(|no| DamagedRecord { session: SessionId(session.clone()), no }),
         );
@@ -165,12 +165,12 @@ fn damaged_records(connection: &Connection) -> Result<Vec<DamagedRecord>, StoreE
 }
 
 /// Exclusive access to the database: while this lives, no other process has it open.
-struct Alone {
+struct ExclusiveAccess {
     _gate: File,
     _users: File,
 }
 
-impl Alone {
+impl ExclusiveAccess {
     fn with(data: &Path) -> Result<Self, StoreError> {
         let io = |error: std::io::Error| StoreError::file(data, &error);
         let locks = data.join("locks");
@@ -186,7 +186,7 @@ impl Alone {
 /// Puts a copy in place of the database. The previous files are moved aside into the returned folder. Fails,
 /// with nothing changed, if the copy is itself damaged or another `co` has the database open.
 pub fn restore(data: &Path, copy: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
-    let _alone = Alone::with(data)?;
+    let _alone = ExclusiveAccess::with(data)?;
     let fresh = fresh_file(data)?;
     let copied = || -> Result<(), StoreError> {
         let connection = schema::open_read_only(copy)?;
@@ -215,7 +215,7 @@ fn fresh_file(data: &Path) -> Result<PathBuf, StoreError> {
 }
 
 /// Creates a new folder for the replaced files.
-fn folder_aside(data: &Path, now: Timestamp) -> std::io::Result<PathBuf> {
+fn folder_of_old_files(data: &Path, now: Timestamp) -> std::io::Result<PathBuf> {
     let moment = now.strftime("%Y%m%dT%H%M%SZ");
     let mut number = 1;
     loop {
@@ -231,24 +231,24 @@ fn folder_aside(data: &Path, now: Timestamp) -> std::io::Result<PathBuf> {
 fn put_in_place(data: &Path, fresh: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let io = |error: std::io::Error| StoreError::file(data, &error);
     File::open(fresh).and_then(|file| file.sync_all()).map_err(io)?;
-    let aside = folder_aside(data, now).map_err(io)?;
+    let old_files = folder_of_old_files(data, now).map_err(io)?;
     // The head and pruning files refer to the audit that is being replaced.
     for name in
         ["co.db-wal", "co.db-shm", "co.db-journal", "co.db-closed", "audit.head", "audit.pruned", "co.db"]
     {
-        match fs::rename(data.join(name), aside.join(name)) {
+        match fs::rename(data.join(name), old_files.join(name)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
             Ok(()) | Err(_) => {}
         }
     }
     fs::rename(fresh, schema::database(data)).map_err(io)?;
-    Ok(aside)
+    Ok(old_files)
 }
 
 /// Salvages the readable part of a damaged database into a new one in its place, table by table and row by
 /// row; the damaged files are moved aside. Fails, with nothing changed, if nothing can be read.
 pub fn salvage(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
-    let _alone = Alone::with(data)?;
+    let _alone = ExclusiveAccess::with(data)?;
     salvage_alone(data, now).map_err(|error| error.located(data))
 }
 
@@ -268,7 +268,7 @@ fn salvage_alone(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
         if !new.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")?.exists([table])? {
             continue;
         }
-        if copy_table(&old, &new, table, order)? == Copied::Partly {
+        if copy_table(&old, &new, table, order)? == CopyResult::Partly {
             saved.incomplete.push((*table).to_owned());
         }
     }
@@ -289,25 +289,30 @@ fn salvage_alone(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
     if saved.rows.values().all(|rows| *rows == 0) {
         return Err(lost());
     }
-    saved.aside = put_in_place(data, &fresh, now)?;
+    saved.old_files = put_in_place(data, &fresh, now)?;
     Ok(saved)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Copied {
+enum CopyResult {
     Whole,
     /// Some rows could not be read.
     Partly,
 }
 
 /// Copies rows from both ends of a table as far as they are readable; records between them one by one.
-fn copy_table(old: &Connection, new: &Connection, table: &str, order: &str) -> Result<Copied, StoreError> {
+fn copy_table(
+    old: &Connection,
+    new: &Connection,
+    table: &str,
+    order: &str,
+) -> Result<CopyResult, StoreError> {
     for direction in ["ASC", "DESC"] {
         let by: Vec<String> = order.split(", ").map(|column| format!("{column} {direction}")).collect();
         let select = format!("SELECT * FROM {table} NOT INDEXED ORDER BY {}", by.join(", "));
         let select = if order == "rowid" { select } else { select.replace(" NOT INDEXED", "") };
-        if copy_rows(old, new, table, &select)? == Copied::Whole {
-            return Ok(Copied::Whole);
+        if copy_rows(old, new, table, &select)? == CopyResult::Whole {
+            return Ok(CopyResult::Whole);
         }
     }
     if table == "records" {
@@ -327,21 +332,26 @@ fn copy_table(old: &Connection, new: &Connection, table: &str, order: &str) -> R
             }
         }
     }
-    Ok(Copied::Partly)
+    Ok(CopyResult::Partly)
 }
 
 /// Copies the rows of a query until it fails. Returns an error only if the new database fails.
-fn copy_rows(old: &Connection, new: &Connection, table: &str, select: &str) -> Result<Copied, StoreError> {
-    let Ok(mut select) = old.prepare(select) else { return Ok(Copied::Partly) };
+fn copy_rows(
+    old: &Connection,
+    new: &Connection,
+    table: &str,
+    select: &str,
+) -> Result<CopyResult, StoreError> {
+    let Ok(mut select) = old.prepare(select) else { return Ok(CopyResult::Partly) };
     let columns = select.column_count();
     let marks = vec!["?"; columns].join(", ");
     let mut insert = new.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES ({marks})"))?;
-    let Ok(mut rows) = select.query([]) else { return Ok(Copied::Partly) };
+    let Ok(mut rows) = select.query([]) else { return Ok(CopyResult::Partly) };
     loop {
         let row = match rows.next() {
             Ok(Some(row)) => row,
-            Ok(None) => return Ok(Copied::Whole),
-            Err(_) => return Ok(Copied::Partly),
+            Ok(None) => return Ok(CopyResult::Whole),
+            Err(_) => return Ok(CopyResult::Partly),
         };
         let values: rusqlite::Result<Vec<Value>> = (0..columns).map(|at| row.get(at)).collect();
         let Ok(values) = values else { continue };

@@ -54,7 +54,7 @@ pub(super) enum Change {
     },
     Spend(Box<Spend>),
     Ask(Box<Ask>),
-    Decide(Verdict),
+    Decide(DecisionRow),
     /// The request timed out without a decision.
     Expire {
         request: RequestId,
@@ -92,7 +92,7 @@ pub(super) struct Ask {
 }
 
 /// The columns of a decision.
-pub(super) struct Verdict {
+pub(super) struct DecisionRow {
     pub request: RequestId,
     /// The state of the row until the session consumes the decision.
     pub state: RequestState,
@@ -212,7 +212,7 @@ pub(super) fn verdict(
     approval: &Approval,
     by: &Decider,
     redactor: &Redactor,
-) -> Result<Verdict, StoreError> {
+) -> Result<DecisionRow, StoreError> {
     let (state, tool) = match approval {
         Approval::Approve { instead: None, .. } => (RequestState::Approved, None),
         // The SQL update changes this to `replaced` if it is another tool.
@@ -220,7 +220,7 @@ pub(super) fn verdict(
         Approval::Deny { .. } => (RequestState::Denied, None),
         Approval::Later => (RequestState::Later, None),
     };
-    Ok(Verdict {
+    Ok(DecisionRow {
         request: request.clone(),
         state,
         tool,

@@ -47,9 +47,9 @@ pub enum StoreError {
     #[error("request {id} is {state} and can no longer be decided")]
     NotDecidable { id: RequestId, state: super::RequestState },
     #[error("no {what} begins with `{prefix}`; {list}", list = what.how_to_list())]
-    NotFound { what: Listed, prefix: String },
+    NotFound { what: IdKind, prefix: String },
     #[error("`{prefix}` matches {}; type more of the id", candidates.join(", "))]
-    Ambiguous { what: Listed, prefix: String, candidates: Vec<String> },
+    Ambiguous { what: IdKind, prefix: String, candidates: Vec<String> },
     #[error(
         "the database {} was deleted, moved away or replaced while co was running: nothing more can be saved, and nothing \
          more runs. Restore it, or start co again",
@@ -66,12 +66,12 @@ pub enum StoreError {
 
 /// An item that the user names by a prefix of its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listed {
+pub enum IdKind {
     Session,
     Request,
 }
 
-impl Listed {
+impl IdKind {
     fn how_to_list(self) -> &'static str {
         match self {
             Self::Session => "`co sessions` lists them",
@@ -80,7 +80,7 @@ impl Listed {
     }
 }
 
-impl std::fmt::Display for Listed {
+impl std::fmt::Display for IdKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Session => "session",

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Params, Row, params};
 
 use super::decide::{decision, parse};
 use super::statements::{Statements as _, signed};
-use super::{Listed, Store, StoreError};
+use super::{IdKind, Store, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::SessionId;
 use crate::message::CallId;
@@ -199,9 +199,9 @@ impl Store {
     pub async fn find_request(&self, prefix: &str) -> Result<StoredRequest, StoreError> {
         let prefix = prefix.to_ascii_lowercase();
         self.read(move |reader| {
-            let id = unique(reader, Listed::Request, &prefix)?;
+            let id = unique(reader, IdKind::Request, &prefix)?;
             let found = select(reader, "WHERE a.id = ?1", [id])?;
-            found.into_iter().next().ok_or(StoreError::NotFound { what: Listed::Request, prefix })
+            found.into_iter().next().ok_or(StoreError::NotFound { what: IdKind::Request, prefix })
         })
         .await
     }
@@ -217,10 +217,10 @@ impl Store {
 }
 
 /// Returns the id that is `prefix`, or the only one that begins with it.
-pub(super) fn unique(reader: &Connection, what: Listed, prefix: &str) -> Result<String, StoreError> {
+pub(super) fn unique(reader: &Connection, what: IdKind, prefix: &str) -> Result<String, StoreError> {
     let table = match what {
-        Listed::Session => "sessions",
-        Listed::Request => "approvals",
+        IdKind::Session => "sessions",
+        IdKind::Request => "approvals",
     };
     let select = format!(
         "SELECT id FROM {table} WHERE substr(id, 1, length(?1)) = ?1 AND ?1 <> '' ORDER BY id LIMIT 9"

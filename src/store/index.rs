@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params};
 use super::inbox::{moment, unique};
 use super::records::MAX_CLOCK_LEAD;
 use super::statements::{Statements as _, signed};
-use super::{Listed, Store, StoreError};
+use super::{IdKind, Store, StoreError};
 use crate::history::{Durability, Record, SessionId, TurnEnd};
 use crate::message::images;
 
@@ -103,7 +103,7 @@ impl Store {
     /// Returns the session whose id is `prefix`, or is the only one that begins with it.
     pub async fn find_session(&self, prefix: &str) -> Result<SessionId, StoreError> {
         let prefix = prefix.to_ascii_lowercase();
-        self.read(move |reader| unique(reader, Listed::Session, &prefix).map(SessionId)).await
+        self.read(move |reader| unique(reader, IdKind::Session, &prefix).map(SessionId)).await
     }
 
     /// Adds a line to the input history; the same line twice in a row is stored once.

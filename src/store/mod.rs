@@ -45,17 +45,17 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 pub use self::audit::{
-    AuditCheck, AuditFilter, AuditFinding, AuditHead, AuditKind, AuditNote, AuditRow, PastCall, PastFate,
-    Pruned,
+    AuditCheck, AuditFilter, AuditFinding, AuditHead, AuditKind, AuditNote, AuditRow, PastCall, PastOutcome,
+    PrunedRange,
 };
 pub use self::decide::DecideOutcome;
-pub use self::error::{Listed, StoreError};
+pub use self::error::{IdKind, StoreError};
 pub use self::health::DatabaseCopy;
 pub use self::inbox::{Attachment, PastDecision, RequestFilter, RequestState, StoredRequest};
 pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
 pub use self::questions::QuestionStatus;
 pub use self::redact::MARK;
-pub use self::retention::{Retention, WithRequests, times_of_use};
+pub use self::retention::{RequestRetention, Retention, times_of_use};
 pub use self::rows::RequestRow;
 pub use self::schema::file_id;
 pub use self::search::FoundSession;

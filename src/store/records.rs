@@ -14,7 +14,7 @@ use super::search::IndexedText;
 use super::statements::Statements as _;
 use super::usage;
 use super::writer::Write;
-use super::{Listed, Store, StoreError};
+use super::{IdKind, Store, StoreError};
 use crate::history::{Durability, Record, SessionId};
 use crate::message::Message;
 
@@ -151,7 +151,7 @@ fn touch(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
 }
 
 /// Why a record cannot be read.
-pub(super) enum Unreadable {
+pub(super) enum RecordError {
     Damaged,
     /// Written by a newer version; the text says what is unknown here.
     Newer(String),
@@ -163,20 +163,20 @@ const SAID: &str = "said";
 /// [`Record::Said`] for the parser, which copies all of a record before it knows which of them it is.
 #[derive(Deserialize)]
 struct SaidRecord {
-    record: Tag,
+    record: RecordTag,
     message: Message,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Tag {
+enum RecordTag {
     Said,
 }
 
 /// Parses a record from its row.
-pub(super) fn read(kind: &str, json: &str) -> Result<Record, Unreadable> {
+pub(super) fn read(kind: &str, json: &str) -> Result<Record, RecordError> {
     if kind == SAID
-        && let Ok(SaidRecord { record: Tag::Said, message }) = serde_json::from_str(json)
+        && let Ok(SaidRecord { record: RecordTag::Said, message }) = serde_json::from_str(json)
     {
         return Ok(Record::Said { message });
     }
@@ -189,9 +189,9 @@ pub(super) fn read(kind: &str, json: &str) -> Result<Record, Unreadable> {
     let named = text.as_ref().and_then(|text| text.get("record")).and_then(serde_json::Value::as_str);
     let is_new = error.to_string().starts_with("unknown variant");
     Err(if named == Some(kind) && is_new {
-        Unreadable::Newer(error.to_string())
+        RecordError::Newer(error.to_string())
     } else {
-        Unreadable::Damaged
+        RecordError::Damaged
     })
 }
 
@@ -212,7 +212,7 @@ struct StoredRow {
 const ROWS_ALONE: usize = 1_000;
 
 /// Parses rows, many of them on several threads: parsing is most of the time of opening a long session.
-fn parsed(rows: &[StoredRow]) -> Vec<Result<Record, Unreadable>> {
+fn parsed(rows: &[StoredRow]) -> Vec<Result<Record, RecordError>> {
     let one = |row: &StoredRow| read(&row.kind, &row.json);
     let threads = thread::available_parallelism().map_or(1, usize::from).min(rows.len() / ROWS_ALONE);
     if threads < 2 {
@@ -231,7 +231,7 @@ pub(super) fn load(reader: &Connection, session: &SessionId) -> Result<Vec<Recor
     let place = "SELECT workspace FROM sessions WHERE id = ?1";
     let workspace: Option<String> = reader.first(place, [&session.0], |row| row.get(0))?;
     let Some(workspace) = workspace else {
-        return Err(StoreError::NotFound { what: Listed::Session, prefix: session.0.clone() });
+        return Err(StoreError::NotFound { what: IdKind::Session, prefix: session.0.clone() });
     };
     let select = "SELECT no, kind, json FROM records WHERE session = ?1 ORDER BY no";
     let rows = reader.all(select, [&session.0], |row| -> rusqlite::Result<_> {
@@ -250,8 +250,8 @@ pub(super) fn load(reader: &Connection, session: &SessionId) -> Result<Vec<Recor
         records.extend(missing.map(|no| Record::Damaged { no }));
         match parsed {
             Ok(record) => records.push(record),
-            Err(Unreadable::Damaged) => records.push(Record::Damaged { no }),
-            Err(Unreadable::Newer(detail)) => {
+            Err(RecordError::Damaged) => records.push(Record::Damaged { no }),
+            Err(RecordError::Newer(detail)) => {
                 return Err(StoreError::NewerRecord {
                     session: session.clone(),
                     no,

@@ -11,13 +11,13 @@ use super::audit::AuditKind;
 use super::audit::chain;
 use super::audit::entry::Entry;
 use super::decide::parse;
-use super::encode::{Ask, Closing, Verdict};
+use super::encode::{Ask, Closing, DecisionRow};
 use super::inbox::moment;
 use super::redact::to_json;
 use super::request_rows::{RequestRow, of_call, request_row, request_rows};
 use super::statements::Statements as _;
 use super::writer::Write;
-use super::{Listed, RequestState, StoreError};
+use super::{IdKind, RequestState, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::SessionId;
 use crate::message::CallId;
@@ -69,10 +69,10 @@ fn insert(write: &Write<'_>, session: &SessionId, ask: &Ask, detached: bool) -> 
 /// Records a decision that the session itself made, without the inbox. Allowed only while the request is
 /// undecided and not expired. Setting an already settled request to later changes nothing and is no error:
 /// the earlier decision is consumed as usual.
-pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreError> {
+pub(super) fn settle(write: &Write<'_>, verdict: &DecisionRow) -> Result<(), StoreError> {
     let id = &verdict.request;
     let row = request_row(write, id)?
-        .ok_or_else(|| StoreError::NotFound { what: Listed::Request, prefix: id.0.clone() })?;
+        .ok_or_else(|| StoreError::NotFound { what: IdKind::Request, prefix: id.0.clone() })?;
     let refused = |state| Err(StoreError::NotDecidable { id: id.clone(), state });
     if !row.state.is_undecided() {
         return if verdict.state == RequestState::Later { Ok(()) } else { refused(row.state) };
@@ -88,9 +88,9 @@ pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreEr
 pub(super) fn write_decision(
     write: &Write<'_>,
     row: &RequestRow,
-    verdict: &Verdict,
+    verdict: &DecisionRow,
 ) -> Result<(), StoreError> {
-    let Verdict { request, state, tool, approval, by } = verdict;
+    let DecisionRow { request, state, tool, approval, by } = verdict;
     let asked = "SELECT request FROM approvals WHERE id = ?1";
     let json: String = write.sql.one(asked, [&request.0], |row| row.get(0))?;
     let seq = write.next_seq()?;
@@ -128,7 +128,7 @@ pub(super) fn take(write: &Write<'_>, request: &RequestId, decided: RequestState
 /// Applies an expiry that the session records. A decision made in the meantime is kept.
 pub(super) fn expire(write: &Write<'_>, request: &RequestId) -> Result<(), StoreError> {
     let row = request_row(write, request)?
-        .ok_or_else(|| StoreError::NotFound { what: Listed::Request, prefix: request.0.clone() })?;
+        .ok_or_else(|| StoreError::NotFound { what: IdKind::Request, prefix: request.0.clone() })?;
     match row.state {
         RequestState::Waiting | RequestState::Later => {
             end_undecided(write, &row)?;

@@ -20,7 +20,7 @@ pub struct Retention {
 
 /// What is deleted with a session that waits for its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WithRequests {
+pub enum RequestRetention {
     /// Its requests go with it.
     Deleted,
     /// Nothing is deleted while a request is undecided, or a decision is not taken.
@@ -50,13 +50,13 @@ impl Store {
     pub async fn delete_session(
         &self,
         session: &SessionId,
-        requests: WithRequests,
+        requests: RequestRetention,
     ) -> Result<bool, StoreError> {
         let session = session.clone();
         self.transact(Durability::Synced, move |write| {
             let open = format!("SELECT count(*) FROM approvals WHERE session = ?1 AND {OPEN}");
             let open: i64 = write.sql.query_row(&open, [&session.0], |row| row.get(0))?;
-            if open > 0 && requests == WithRequests::Kept {
+            if open > 0 && requests == RequestRetention::Kept {
                 return Ok(false);
             }
             search::forget(&write.sql, &session)?;

@@ -48,7 +48,7 @@ impl<C: Context + 'static> DbThread<C> {
     {
         let (jobs, inbox) = mpsc::channel(CAPACITY);
         // Counted before it runs: the program may end at once.
-        let running = Running::begin();
+        let running = RunningThread::begin();
         let run = move || {
             let _running = running;
             serve(open(), inbox);
@@ -79,16 +79,16 @@ impl<C: Context + 'static> DbThread<C> {
 static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// Counts a database thread as running while it lives.
-struct Running;
+struct RunningThread;
 
-impl Running {
+impl RunningThread {
     fn begin() -> Self {
         *RUNNING.0.lock() += 1;
         Self
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningThread {
     fn drop(&mut self) {
         *RUNNING.0.lock() -= 1;
         RUNNING.1.notify_all();

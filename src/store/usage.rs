@@ -12,7 +12,7 @@ use super::records::MAX_CLOCK_LEAD;
 use super::statements::{Statements as _, signed};
 use super::writer::Write;
 use super::{Store, StoreError};
-use crate::history::{SessionId, Used, is_unpriced};
+use crate::history::{SessionId, UsageTotals, is_unpriced};
 use crate::message::{Usage, Usd};
 use crate::provider::ErrorClass;
 
@@ -109,7 +109,7 @@ const SUMS: &str = "count(*), count(error), coalesce(sum(input), 0), coalesce(su
 
 impl Store {
     /// Returns the usage of all sessions from this moment on, for caps. Reads only an index.
-    pub async fn used_since(&self, since: Timestamp) -> Result<Used, StoreError> {
+    pub async fn used_since(&self, since: Timestamp) -> Result<UsageTotals, StoreError> {
         // What a clock that was far ahead counted is of no day.
         let until = self.inner.clock.now().as_millisecond().saturating_add(MAX_CLOCK_LEAD);
         self.read(move |reader| {
@@ -118,7 +118,7 @@ impl Store {
                      coalesce(sum(unpriced), 0) FROM usage WHERE at >= ?1 AND at <= ?2";
             let used = |row: &Row<'_>| {
                 let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-                Ok(Used {
+                Ok(UsageTotals {
                     requests: small(row.get(0)?),
                     tokens: row.get(1)?,
                     usd: Usd(row.get(2)?),

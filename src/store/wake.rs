@@ -85,16 +85,16 @@ async fn heard(changes: &mut watch::Receiver<u64>) {
 pub(super) struct ChangeNotifier {
     changes: watch::Sender<u64>,
     /// `None` if no socket could be bound: then other processes cannot wake this one; all else works.
-    socket: Option<Bound>,
+    socket: Option<WakeSocket>,
 }
 
-struct Bound {
+struct WakeSocket {
     socket: UnixDatagram,
     folder: PathBuf,
     path: PathBuf,
 }
 
-impl Drop for Bound {
+impl Drop for WakeSocket {
     fn drop(&mut self) {
         // If this fails, the next process that notifies removes the file.
         let _ = fs::remove_file(&self.path);
@@ -132,7 +132,7 @@ impl ChangeNotifier {
     }
 }
 
-fn bind(runtime: &Path) -> io::Result<Bound> {
+fn bind(runtime: &Path) -> io::Result<WakeSocket> {
     let folder = socket_folder(runtime);
     create_private_dir(&folder)?;
     check_private(&folder)?;
@@ -141,7 +141,7 @@ fn bind(runtime: &Path) -> io::Result<Bound> {
     let random: String = unique.chars().skip(24).collect();
     let path = folder.join(format!("{}-{random}.{SUFFIX}", std::process::id()));
     let socket = UnixDatagram::bind(&path)?;
-    Ok(Bound { socket, folder, path })
+    Ok(WakeSocket { socket, folder, path })
 }
 
 /// Returns the folder for the sockets of `runtime`: `runtime` itself, or, if the path is too long, a short

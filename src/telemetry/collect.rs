@@ -50,31 +50,31 @@ pub struct TelemetryOptions {
 
 /// The spans of this process. Clones share everything; without [`Telemetry::start`] spans go nowhere.
 #[derive(Clone, Default)]
-pub struct Telemetry(Arc<Collecting>);
+pub struct Telemetry(Arc<CollectorState>);
 
 #[derive(Default)]
-struct Collecting {
+struct CollectorState {
     places: OnceLock<Vec<Queue>>,
     resource: OnceLock<Resource>,
-    trouble: Mutex<Trouble>,
+    trouble: Mutex<LossReport>,
 }
 
 #[derive(Default)]
-struct Trouble {
+struct LossReport {
     lost: usize,
     /// Why, for the first of them.
     why: Option<String>,
 }
 
 struct Queue {
-    waiting: Arc<Waiting>,
+    waiting: Arc<WaitingJobs>,
     /// How long the end of the process waits for it.
     patience: Duration,
 }
 
 /// What waits for the thread of a place.
 #[derive(Default)]
-struct Waiting {
+struct WaitingJobs {
     jobs: Mutex<Jobs>,
     /// Signalled when there is a first span, a batch of them, or someone who waits.
     ready: Condvar,
@@ -91,7 +91,7 @@ struct Jobs {
     is_over: bool,
 }
 
-impl Waiting {
+impl WaitingJobs {
     /// Adds a span. Errs, with the reason, if it is lost.
     fn add(&self, span: SpanData) -> Result<(), &'static str> {
         let mut jobs = self.jobs.lock();
@@ -192,7 +192,7 @@ impl Telemetry {
         open: impl FnOnce() -> S + Send + 'static,
     ) -> Option<Queue> {
         let shared = Arc::clone(&self.0);
-        let waiting: Arc<Waiting> = Arc::default();
+        let waiting: Arc<WaitingJobs> = Arc::default();
         let served = Arc::clone(&waiting);
         let run = move || serve(&served, &mut open(), &shared);
         match std::thread::Builder::new().name(name.to_owned()).spawn(run) {
@@ -240,7 +240,7 @@ impl Telemetry {
     }
 }
 
-impl Trouble {
+impl LossReport {
     fn sentence(&self) -> Option<String> {
         let why = self.why.as_ref()?;
         Some(match self.lost {
@@ -251,7 +251,7 @@ impl Trouble {
     }
 }
 
-impl Collecting {
+impl CollectorState {
     fn lose(&self, spans: usize, why: String) {
         let mut trouble = self.trouble.lock();
         trouble.lost += spans;
@@ -260,9 +260,9 @@ impl Collecting {
 }
 
 /// Tells those who wait that the thread has ended.
-struct Serving<'a>(&'a Waiting);
+struct WaiterGuard<'a>(&'a WaitingJobs);
 
-impl Drop for Serving<'_> {
+impl Drop for WaiterGuard<'_> {
     fn drop(&mut self) {
         let mut jobs = self.0.jobs.lock();
         jobs.is_over = true;
@@ -270,8 +270,8 @@ impl Drop for Serving<'_> {
     }
 }
 
-fn serve(waiting: &Waiting, sink: &mut impl Sink, shared: &Collecting) {
-    let _serving = Serving(waiting);
+fn serve(waiting: &WaitingJobs, sink: &mut impl Sink, shared: &CollectorState) {
+    let _serving = WaiterGuard(waiting);
     sink.maintain();
     loop {
         let (batch, flushes) = waiting.next();
@@ -294,7 +294,7 @@ fn serve(waiting: &Waiting, sink: &mut impl Sink, shared: &Collecting) {
 }
 
 /// Passes spans on as they end.
-struct Processor(Arc<Collecting>);
+struct Processor(Arc<CollectorState>);
 
 impl fmt::Debug for Processor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

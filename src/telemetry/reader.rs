@@ -59,7 +59,7 @@ impl SpanKindFilter {
 }
 
 /// A span and the number under which it was written.
-pub type Numbered = (i64, SpanRow);
+pub type NumberedSpan = (i64, SpanRow);
 
 /// The open file.
 pub struct SpanFile {
@@ -99,7 +99,7 @@ impl SpanFile {
     }
 
     /// Returns the last `count` spans, in the order in which they were written.
-    pub fn last(&self, count: usize, filter: &SpanFilter) -> Result<Vec<Numbered>, ReadError> {
+    pub fn last(&self, count: usize, filter: &SpanFilter) -> Result<Vec<NumberedSpan>, ReadError> {
         let tail = format!("AND {} ORDER BY rowid DESC LIMIT ?2", filter.kind.sql());
         let mut found = self.select(&tail, filter, i64::try_from(count).unwrap_or(i64::MAX))?;
         found.reverse();
@@ -107,12 +107,12 @@ impl SpanFile {
     }
 
     /// Returns spans that were written after this number, oldest first; a bounded number of them.
-    pub fn since(&self, number: i64, filter: &SpanFilter) -> Result<Vec<Numbered>, ReadError> {
+    pub fn since(&self, number: i64, filter: &SpanFilter) -> Result<Vec<NumberedSpan>, ReadError> {
         let tail = format!("AND {} AND rowid > ?2 ORDER BY rowid LIMIT 1000", filter.kind.sql());
         self.select(&tail, filter, number)
     }
 
-    fn select(&self, tail: &str, filter: &SpanFilter, number: i64) -> Result<Vec<Numbered>, ReadError> {
+    fn select(&self, tail: &str, filter: &SpanFilter, number: i64) -> Result<Vec<NumberedSpan>, ReadError> {
         // Only a plain comparison uses the index.
         let of_trace = if filter.trace.is_some() { "trace_id = ?1" } else { "?1 IS NULL" };
         let sql = format!("SELECT {COLUMNS} FROM spans WHERE {of_trace} {tail}");
@@ -182,7 +182,7 @@ impl SpanFile {
 }
 
 /// Reads a row; what another program wrote in an unknown form is empty.
-fn numbered(row: &Row<'_>) -> rusqlite::Result<Numbered> {
+fn numbered(row: &Row<'_>) -> rusqlite::Result<NumberedSpan> {
     let json = |column: &str| -> rusqlite::Result<Value> {
         let text: Option<String> = row.get(column)?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null))

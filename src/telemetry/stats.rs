@@ -17,7 +17,7 @@ const QUERY: &str = include_str!("stats.sql");
 
 /// Counts of some spans.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Counted {
+pub struct SpanCounts {
     /// Requests to models, or calls of tools.
     pub count: u64,
     pub errors: u64,
@@ -58,14 +58,14 @@ impl Approvals {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Stats {
     /// By day, oldest first: model requests.
-    pub days: BTreeMap<Date, Counted>,
+    pub days: BTreeMap<Date, SpanCounts>,
     /// By `provider/model`.
-    pub models: BTreeMap<String, Counted>,
-    pub tools: BTreeMap<String, Counted>,
+    pub models: BTreeMap<String, SpanCounts>,
+    pub tools: BTreeMap<String, SpanCounts>,
     pub approvals: Approvals,
 }
 
-impl Counted {
+impl SpanCounts {
     /// The cost, for people.
     #[must_use]
     pub fn cost(&self) -> String {
@@ -116,7 +116,7 @@ impl Stats {
             Ok(stats)
         })?;
         let groups = stats.days.values_mut().chain(stats.models.values_mut()).chain(stats.tools.values_mut());
-        groups.for_each(Counted::finish);
+        groups.for_each(SpanCounts::finish);
         Ok(stats)
     }
 

@@ -29,7 +29,7 @@ pub struct ResultCache(Arc<CacheState>);
 
 struct CacheState {
     /// Made for the first result: making it costs more than a short turn should.
-    kept: OnceLock<Cache<Key, Arc<KeptResult>>>,
+    kept: OnceLock<Cache<Key, Arc<CacheEntry>>>,
     /// Counts what may have changed files.
     changes: AtomicU64,
     /// How many calls and commands that may change files are under way.
@@ -52,7 +52,7 @@ pub struct Key {
     changes: Option<u64>,
 }
 
-struct KeptResult {
+struct CacheEntry {
     output: ToolOutput,
     since: Instant,
     lasts: Duration,
@@ -71,10 +71,10 @@ pub struct CachedResult {
     pub bytes: u32,
 }
 
-struct OwnTime;
+struct PerEntryExpiry;
 
-impl Expiry<Key, Arc<KeptResult>> for OwnTime {
-    fn expire_after_create(&self, _: &Key, kept: &Arc<KeptResult>, _: StdInstant) -> Option<Duration> {
+impl Expiry<Key, Arc<CacheEntry>> for PerEntryExpiry {
+    fn expire_after_create(&self, _: &Key, kept: &Arc<CacheEntry>, _: StdInstant) -> Option<Duration> {
         Some(kept.lasts)
     }
 }
@@ -142,11 +142,11 @@ impl ResultCache {
             ReturnPart::Image { data, .. } => data.len(),
         });
         let bytes = u32::try_from(bytes.sum::<usize>()).unwrap_or(u32::MAX);
-        let kept = KeptResult { output: output.clone(), since: Instant::now(), lasts, bytes };
+        let kept = CacheEntry { output: output.clone(), since: Instant::now(), lasts, bytes };
         let make = || {
-            let weight = |_: &Key, kept: &Arc<KeptResult>| kept.bytes;
+            let weight = |_: &Key, kept: &Arc<CacheEntry>| kept.bytes;
             let made = Cache::builder().eviction_policy(EvictionPolicy::lru()).max_capacity(LARGEST);
-            made.weigher(weight).expire_after(OwnTime).build()
+            made.weigher(weight).expire_after(PerEntryExpiry).build()
         };
         self.0.kept.get_or_init(make).insert(key, Arc::new(kept));
     }

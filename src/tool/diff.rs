@@ -15,18 +15,18 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The number of bytes at either end known to be unchanged. The diff reports no change there, even if a
 /// change could be expressed in several ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Untouched {
+pub struct UnchangedEnds {
     pub head: usize,
     pub tail: usize,
 }
 
 /// Returns the changes from `old` to `new`, in hunks. Empty if the texts are equal.
 pub fn diff(old: &str, new: &str) -> Vec<DiffLine> {
-    diff_inside(old, new, Untouched::default())
+    diff_inside(old, new, UnchangedEnds::default())
 }
 
 /// Like [`diff`], with changes only in lines that are not entirely in the `untouched` parts.
-pub fn diff_inside(old: &str, new: &str, untouched: Untouched) -> Vec<DiffLine> {
+pub fn diff_inside(old: &str, new: &str, untouched: UnchangedEnds) -> Vec<DiffLine> {
     let (old, new) = (split_lines(old), split_lines(new));
     let head = whole_lines(old.iter(), untouched.head);
     let tail = whole_lines(old.iter().rev(), untouched.tail).min(old.len() - head);
@@ -160,8 +160,9 @@ mod tests {
 
     #[test]
     fn what_is_untouched_has_no_change() {
-        let inside =
-            |head, tail| as_text(&diff_inside("a\nx\nx\nb\n", "a\nx\nx\nx\nb\n", Untouched { head, tail }));
+        let inside = |head, tail| {
+            as_text(&diff_inside("a\nx\nx\nb\n", "a\nx\nx\nx\nb\n", UnchangedEnds { head, tail }))
+        };
         assert_eq!(inside(2, 4), "@@ -1,4 +1,5 @@\n a\n x\n+x\n x\n b");
         assert_eq!(inside(2, 6), "@@ -1,4 +1,5 @@\n a\n+x\n x\n x\n b");
         assert_eq!(inside(0, 0), as_text(&diff("a\nx\nx\nb\n", "a\nx\nx\nx\nb\n")));

@@ -389,7 +389,7 @@ impl Question {
 }
 
 /// Versions of resources as last seen by the model, including those the program wrote.
-pub type Seen = BTreeMap<Resource, Version>;
+pub type SeenVersions = BTreeMap<Resource, Version>;
 
 /// The information available to `plan`.
 #[derive(Debug, Clone)]
@@ -400,7 +400,7 @@ pub struct PlanContext {
     pub spill: PathBuf,
     /// Folders of `co` itself: settings, rules, hooks, keys, data. Absolute, links resolved where they exist.
     pub own: Arc<[PathBuf]>,
-    pub seen: Arc<Seen>,
+    pub seen: Arc<SeenVersions>,
 }
 
 /// The information and channels available to `run`.
@@ -411,7 +411,7 @@ pub struct ToolContext {
     pub spill: PathBuf,
     /// As in [`PlanContext`].
     pub own: Arc<[PathBuf]>,
-    pub seen: Arc<Seen>,
+    pub seen: Arc<SeenVersions>,
     /// What the tool kept in this session last ([`ToolOutput::state`]).
     pub state: Option<Value>,
     /// The tools of now that no rule hides.

@@ -2,7 +2,7 @@
 //! dependencies between rows. Keys are handled by `update::batch`, drawing by `cells::batch`.
 
 use super::cards::{Card, CardStage, Cards};
-use super::list::{Mark, RequestList};
+use super::list::{RequestList, RowMark};
 use crate::agent::calls::conflict;
 use crate::approval::RequestId;
 use crate::config::Cap;
@@ -32,13 +32,13 @@ pub enum Question {
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchRow<'a> {
     pub card: &'a Card,
-    pub mark: Mark,
-    pub after: Vec<After>,
+    pub mark: RowMark,
+    pub after: Vec<Dependency>,
 }
 
 /// A call that runs first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum After {
+pub enum Dependency {
     /// The row with this index.
     Row(usize),
     /// A call outside the list, by the label of its model.
@@ -50,13 +50,13 @@ pub fn rows<'a>(cards: &'a Cards, list: &RequestList) -> Vec<BatchRow<'a>> {
     let shown: Vec<&Card> = cards.shown().collect();
     let after = |card: &Card| {
         let needed = |(_, other): &(usize, &&Card)| is_needed(other, card);
-        let mut after: Vec<After> =
-            shown.iter().enumerate().filter(needed).map(|(index, _)| After::Row(index)).collect();
+        let mut after: Vec<Dependency> =
+            shown.iter().enumerate().filter(needed).map(|(index, _)| Dependency::Row(index)).collect();
         let is_no_row = |label: &&String| !shown.iter().any(|other| is_called(other, label, card));
-        after.extend(card.request.after.iter().filter(is_no_row).cloned().map(After::Label));
+        after.extend(card.request.after.iter().filter(is_no_row).cloned().map(Dependency::Label));
         after
     };
-    let mark = |card: &Card| if card.is_decided() { Mark::Decided } else { list.mark(&card.request.id) };
+    let mark = |card: &Card| if card.is_decided() { RowMark::Decided } else { list.mark(&card.request.id) };
     shown.iter().map(|card| BatchRow { card, mark: mark(card), after: after(card) }).collect()
 }
 
@@ -100,7 +100,7 @@ pub fn dropped(rows: &[BatchRow<'_>], denied: &[usize]) -> Vec<usize> {
     let mut gone: Vec<usize> = denied.to_vec();
     loop {
         let lost = |row: &BatchRow<'_>| {
-            row.after.iter().any(|after| matches!(after, After::Row(at) if gone.contains(at)))
+            row.after.iter().any(|after| matches!(after, Dependency::Row(at) if gone.contains(at)))
         };
         match (0..rows.len()).find(|index| !gone.contains(index) && lost(&rows[*index])) {
             Some(index) => gone.push(index),
@@ -120,12 +120,12 @@ pub fn numbers(indices: &[usize]) -> String {
 /// Describes the effect of dependencies on a decision, one line each.
 pub fn notes(rows: &[BatchRow<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
-    for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.mark == Mark::On) {
+    for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.mark == RowMark::On) {
         let missing: Vec<usize> = row
             .after
             .iter()
-            .filter_map(|after| if let After::Row(at) = after { Some(*at) } else { None })
-            .filter(|at| rows[*at].mark == Mark::Off)
+            .filter_map(|after| if let Dependency::Row(at) = after { Some(*at) } else { None })
+            .filter(|at| rows[*at].mark == RowMark::Off)
             .collect();
         if !missing.is_empty() {
             let (row, missing) = (index + 1, numbers(&missing));

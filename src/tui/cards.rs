@@ -1,5 +1,5 @@
 //! The pending requests and their state on the screen. Plain data: keys are handled by `update::card`, drawing by
-//! `cells::card`. A request that is put aside still counts.
+//! `cells::card`. A postponed request still counts.
 
 mod body;
 
@@ -10,14 +10,14 @@ pub use self::body::{Body, BodyBasis, BodyForm, DEPTH};
 use super::cells::Fold;
 use super::composer::Editor;
 use super::form::Form;
-use super::hunks::{Hunks, Kept, Sides};
+use super::hunks::{Hunks, RemainingChange, Sides};
 use super::list::OpenRequest;
 use super::markdown::Language;
 use super::rule::{RuleForm, RuleStanding};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
-use crate::frontend::dialogue::Seen;
+use crate::frontend::dialogue::SeenPart;
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::{Preview, Risk, ToolSpec};
 
@@ -45,14 +45,14 @@ pub struct Card {
     pub request: Request,
     pub stage: CardStage,
     /// Postponed: counted, and shown again on demand.
-    pub aside: bool,
-    /// Whether it was put aside before. What is new stands before it and is asked first.
+    pub is_postponed: bool,
+    /// Whether it was postponed before. What is new stands before it and is asked first.
     pub was_postponed: bool,
     /// `w`: every reason on its own line.
     pub why: Fold,
     /// First line of the body that is shown.
     pub scroll: usize,
-    pub seen: Seen,
+    pub seen: SeenPart,
     /// Whether its top was on the screen.
     pub is_shown: bool,
     /// Whether the user was told which key approves it unread.
@@ -105,11 +105,11 @@ impl Card {
             reason: Editor::default(),
             request,
             stage: CardStage::Asking,
-            aside: false,
+            is_postponed: false,
             was_postponed: false,
             why: Fold::Folded,
             scroll: 0,
-            seen: Seen::UpTo(0),
+            seen: SeenPart::UpTo(0),
             is_shown: false,
             is_offered_unread: false,
             seen_width: 0,
@@ -133,7 +133,7 @@ impl Card {
 
     /// Whether it may be approved: all of it was shown.
     pub fn is_seen(&self) -> bool {
-        self.seen == Seen::All
+        self.seen == SeenPart::All
     }
 
     /// Whether it may be approved before all of it was on the screen; its top must have been.
@@ -162,8 +162,8 @@ impl Card {
     }
 
     /// Postpones the request and ends its current stage.
-    fn put_aside(&mut self) {
-        self.aside = true;
+    fn postpone(&mut self) {
+        self.is_postponed = true;
         self.was_postponed = true;
         self.rest();
         self.stage = CardStage::Asking;
@@ -179,7 +179,7 @@ impl Card {
         }
         if self.seen_width != width && !self.is_seen() {
             // At another width lines contain other words.
-            self.seen = Seen::UpTo(0);
+            self.seen = SeenPart::UpTo(0);
         }
         self.seen_width = width;
         self.seen.show(&lines, total);
@@ -187,8 +187,8 @@ impl Card {
 
     /// Resets what was seen after a change of layout, unless that was everything.
     pub fn unsee_partly(&mut self) {
-        if self.seen != Seen::All {
-            self.seen = Seen::UpTo(0);
+        if self.seen != SeenPart::All {
+            self.seen = SeenPart::UpTo(0);
             self.scroll = 0;
         }
     }
@@ -207,8 +207,8 @@ impl Card {
         let form = self.form.take().unwrap_or_else(|| {
             let asked = &self.request.args;
             let now = match self.hunks.kept(asked) {
-                Kept::Some(args) => args,
-                Kept::All | Kept::Nothing => asked.clone(),
+                RemainingChange::Some(args) => args,
+                RemainingChange::All | RemainingChange::Nothing => asked.clone(),
             };
             let known = || spec.map(|spec| spec.parameters.clone());
             Box::new(Form::new(self.request.schema(known), asked, &now))
@@ -275,7 +275,7 @@ impl Card {
     /// Records that the editor showed all of it. A request renewed meanwhile has other content and does not count.
     pub fn saw_outside(&mut self) {
         if self.is_read_outside {
-            self.seen = Seen::All;
+            self.seen = SeenPart::All;
         }
     }
 
@@ -290,9 +290,9 @@ impl Card {
             return Some(Approval::to(self.request.tool.clone(), args));
         }
         match self.hunks.kept(&self.request.args) {
-            Kept::All => Some(Approval::yes()),
-            Kept::Some(args) => Some(Approval::to(self.request.tool.clone(), args)),
-            Kept::Nothing => None,
+            RemainingChange::All => Some(Approval::yes()),
+            RemainingChange::Some(args) => Some(Approval::to(self.request.tool.clone(), args)),
+            RemainingChange::Nothing => None,
         }
     }
 
@@ -323,7 +323,7 @@ impl Card {
         }
         self.rest();
         *self = Self {
-            aside: self.aside,
+            is_postponed: self.is_postponed,
             was_postponed: self.was_postponed,
             reason: std::mem::take(&mut self.reason),
             ..Self::new(request)
@@ -341,7 +341,7 @@ impl Cards {
         self.list.is_empty()
     }
 
-    /// Returns all cards including those put aside, the oldest first.
+    /// Returns all cards including postponed ones, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Card> {
         self.list.iter()
     }
@@ -428,11 +428,11 @@ impl Cards {
     }
 
     pub fn shown(&self) -> impl Iterator<Item = &Card> {
-        self.list.iter().filter(|card| !card.aside)
+        self.list.iter().filter(|card| !card.is_postponed)
     }
 
     pub fn shown_mut(&mut self) -> impl Iterator<Item = &mut Card> {
-        self.list.iter_mut().filter(|card| !card.aside)
+        self.list.iter_mut().filter(|card| !card.is_postponed)
     }
 
     /// Returns the index of the current card among those that are shown.
@@ -450,7 +450,7 @@ impl Cards {
         self.list.iter_mut()
     }
 
-    /// Returns the card of a request, shown or put aside.
+    /// Returns the card of a request, shown or postponed.
     pub fn find_mut(&mut self, id: &RequestId) -> Option<&mut Card> {
         self.list.iter_mut().find(|card| card.request.id == *id)
     }
@@ -490,33 +490,33 @@ impl Cards {
         self.at = self.at.saturating_sub(1);
     }
 
-    /// Puts the current card aside.
-    pub fn put_aside(&mut self) {
+    /// Postpones the current card.
+    pub fn postpone_current(&mut self) {
         if let Some(card) = self.current_mut() {
-            card.put_aside();
+            card.postpone();
         }
     }
 
-    /// Puts aside every card without a sent decision.
-    pub fn put_all_aside(&mut self) {
+    /// Postpones every card without a sent decision.
+    pub fn postpone_all(&mut self) {
         for card in &mut self.list {
             if !card.is_decided() {
-                card.put_aside();
+                card.postpone();
             }
         }
     }
 
     /// Handles a request that was postponed, here or elsewhere.
-    pub fn put_off(&mut self, id: &RequestId) {
+    pub fn postpone(&mut self, id: &RequestId) {
         let Some(index) = self.list.iter().position(|card| card.request.id == *id) else { return };
         self.leave(index);
-        self.list[index].put_aside();
+        self.list[index].postpone();
     }
 
     /// Keeps the current card when another one leaves the screen.
     fn leave(&mut self, index: usize) {
-        let shown_before = self.list.iter().take(index).filter(|card| !card.aside).count();
-        if !self.list[index].aside && shown_before < self.at {
+        let shown_before = self.list.iter().take(index).filter(|card| !card.is_postponed).count();
+        if !self.list[index].is_postponed && shown_before < self.at {
             self.at -= 1;
         }
     }
@@ -535,12 +535,12 @@ impl Cards {
         }
     }
 
-    /// Shows the cards that were put aside again, after the others.
+    /// Shows the postponed cards again, after the others.
     pub fn bring_back(&mut self) {
         let current = self.current().map(|card| card.request.id.clone());
-        self.list.sort_by_key(|card| card.aside);
+        self.list.sort_by_key(|card| card.is_postponed);
         for card in &mut self.list {
-            card.aside = false;
+            card.is_postponed = false;
         }
         self.go_to(current.as_ref());
     }

@@ -9,8 +9,8 @@ mod word;
 
 pub use self::area::{Area, ROOMY, window};
 pub use self::template::OpenPlace;
-pub use self::word::{Place, Word, word};
-use super::fuzzy::{Like, Query};
+pub use self::word::{CompletionWord, Place, word};
+use super::fuzzy::{MatchMode, Query};
 use crate::command::about_mode;
 use crate::config::Mode;
 use crate::frontend::protocol::{CommandLine, SessionLine};
@@ -19,17 +19,17 @@ use crate::tool::ToolSpec;
 
 /// The owner's slash commands, and the tools whose arguments can be edited.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Known {
+pub struct CompletionSources {
     pub commands: Vec<CommandLine>,
     pub tools: Vec<ToolSpec>,
     /// Other sessions, the latest first.
     pub sessions: Vec<SessionLine>,
-    pub suggested: Option<Suggested>,
+    pub suggested: Option<ArgumentSuggestions>,
 }
 
 /// What a tool server suggests for an argument of its prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suggested {
+pub struct ArgumentSuggestions {
     /// Without the slash.
     pub command: String,
     pub argument: String,
@@ -37,7 +37,7 @@ pub struct Suggested {
     pub words: Vec<String>,
 }
 
-impl Suggested {
+impl ArgumentSuggestions {
     /// Whether it is about what is being typed.
     pub fn is_for(&self, command: &str, typed: &str) -> bool {
         let argument = typed.split_once('=').map(|(argument, _)| argument);
@@ -57,11 +57,11 @@ pub struct Completion {
     pub popup: Option<Popup>,
     pub files: Files,
     /// The word at which it was closed; it stays closed until the word changes.
-    dismissed: Option<Word>,
+    dismissed: Option<CompletionWord>,
     /// The revision of the composer's text at the last lookup.
     pub seen: u64,
     /// The files that matched the last word; the matches of a longer word are among them.
-    matched: Option<Matched>,
+    matched: Option<FileMatches>,
     /// When the list of sessions was last requested.
     pub sessions_asked_ms: Option<u64>,
     /// The number of files compared with a word so far.
@@ -70,7 +70,7 @@ pub struct Completion {
 
 /// The files that match a word.
 #[derive(Debug, Clone, PartialEq)]
-struct Matched {
+struct FileMatches {
     typed: String,
     /// Their indices, in order.
     found: Vec<usize>,
@@ -79,7 +79,7 @@ struct Matched {
 /// The popup while it is open.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Popup {
-    pub word: Word,
+    pub word: CompletionWord,
     /// Best first, at most `MOST_ROWS`.
     pub rows: Vec<Row>,
     /// The total number of matches.
@@ -110,12 +110,12 @@ pub struct Row {
     pub source: String,
     /// Enter runs it: no argument is required or known. Otherwise Enter completes it, so that `/y` and Enter turns nothing on.
     pub runs: bool,
-    pub does: Does,
+    pub does: RowAction,
 }
 
 /// What choosing a row does.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Does {
+pub enum RowAction {
     /// Writes its label.
     #[default]
     Writes,
@@ -146,7 +146,7 @@ impl Completion {
     }
 
     /// Keeps it closed while the word is this one.
-    pub fn dismiss_at(&mut self, word: Word) {
+    pub fn dismiss_at(&mut self, word: CompletionWord) {
         self.popup = None;
         self.dismissed = Some(word);
     }
@@ -157,7 +157,7 @@ impl Completion {
         self.dismissed = None;
     }
 
-    pub fn is_dismissed(&self, word: &Word) -> bool {
+    pub fn is_dismissed(&self, word: &CompletionWord) -> bool {
         self.dismissed.as_ref() == Some(word)
     }
 
@@ -179,7 +179,7 @@ impl Completion {
     }
 
     /// Looks up completions for `word`; closes the popup if there are none.
-    pub fn look_up(&mut self, word: Word, known: &Known) {
+    pub fn look_up(&mut self, word: CompletionWord, known: &CompletionSources) {
         self.dismissed = None;
         let (rows, found) = match &word.place {
             Place::Command => palette_rows(&word.text, known),
@@ -240,7 +240,7 @@ impl Popup {
 }
 
 /// Returns commands, sessions, models and modes as one list; labels that begin with the word come first.
-fn palette_rows(typed: &str, known: &Known) -> (Vec<Row>, usize) {
+fn palette_rows(typed: &str, known: &CompletionSources) -> (Vec<Row>, usize) {
     let lower = typed.to_lowercase();
     let mut rows = command_rows(&lower, &known.commands);
     rows.extend(rows_of(&lower, &known.sessions, |one| &one.title, session_row));
@@ -255,7 +255,7 @@ fn palette_rows(typed: &str, known: &Known) -> (Vec<Row>, usize) {
         |_| Row {
             about: "switch to this model".to_owned(),
             source: "model".to_owned(),
-            does: Does::SwitchesModel,
+            does: RowAction::SwitchesModel,
             ..Row::default()
         },
     ));
@@ -268,7 +268,7 @@ fn palette_rows(typed: &str, known: &Known) -> (Vec<Row>, usize) {
 
 /// Returns rows for the matching ones of `all`; `row` gives all but the label and its marks.
 fn rows_of<T>(typed: &str, all: &[T], label: fn(&T) -> &String, row: impl Fn(&T) -> Row) -> Vec<Row> {
-    let mut query = Query::new(typed, Like::Name);
+    let mut query = Query::new(typed, MatchMode::Name);
     let mut found = query.best(all.iter().map(|one| label(one).as_str()));
     if typed.chars().count() < FUZZY_FROM {
         let words = |at: &usize| label(&all[*at]).to_lowercase();
@@ -285,7 +285,12 @@ fn rows_of<T>(typed: &str, all: &[T], label: fn(&T) -> &String, row: impl Fn(&T)
 fn session_row(one: &SessionLine) -> Row {
     let waiting = if one.waiting > 0 { format!(", {} waiting", one.waiting) } else { String::new() };
     let about = format!("{}{waiting}", one.when);
-    Row { about, source: "session".to_owned(), does: Does::OpensSession(one.id.clone()), ..Row::default() }
+    Row {
+        about,
+        source: "session".to_owned(),
+        does: RowAction::OpensSession(one.id.clone()),
+        ..Row::default()
+    }
 }
 
 fn mode_row(name: &str) -> Row {
@@ -293,13 +298,13 @@ fn mode_row(name: &str) -> Row {
     Row {
         about: about_mode(mode).to_owned(),
         source: "mode".to_owned(),
-        does: Does::SetsMode(mode),
+        does: RowAction::SetsMode(mode),
         ..Row::default()
     }
 }
 
 fn command_rows(typed: &str, commands: &[CommandLine]) -> Vec<Row> {
-    let mut query = Query::new(typed, Like::Name);
+    let mut query = Query::new(typed, MatchMode::Name);
     let found = query.best(commands.iter().map(|command| command.name.as_str()));
     let row = |at: &usize| {
         let command = &commands[*at];
@@ -310,13 +315,13 @@ fn command_rows(typed: &str, commands: &[CommandLine]) -> Vec<Row> {
             about: command.about.clone(),
             source: command.source.clone(),
             runs: !command.usage.starts_with('<') && command.args.is_empty(),
-            does: Does::Writes,
+            does: RowAction::Writes,
         }
     };
     found.iter().map(row).collect()
 }
 
-fn argument_rows(typed: &str, command: &str, known: &Known) -> (Vec<Row>, usize) {
+fn argument_rows(typed: &str, command: &str, known: &CompletionSources) -> (Vec<Row>, usize) {
     let suggested = known.suggested.as_ref().filter(|one| one.is_for(command, typed));
     let args = match suggested {
         Some(suggested) => suggested.words.as_slice(),
@@ -325,7 +330,7 @@ fn argument_rows(typed: &str, command: &str, known: &Known) -> (Vec<Row>, usize)
             command.map_or(&[][..], |one| &one.args)
         }
     };
-    let mut query = Query::new(typed, Like::Path);
+    let mut query = Query::new(typed, MatchMode::Path);
     let found = query.best(args.iter().map(String::as_str));
     let rows = found.iter().take(MOST_ROWS).map(|at| plain_row(&args[*at], &mut query, 0));
     (rows.collect(), found.len())
@@ -366,14 +371,14 @@ impl Completion {
             Some(before) => before.found,
             None => (0..paths.len()).filter(is_offered).collect(),
         };
-        let mut query = Query::new(typed.split_at(skip).1, Like::Path);
+        let mut query = Query::new(typed.split_at(skip).1, MatchMode::Path);
         let best = query.best(candidates.iter().map(|at| paths[*at].split_at(skip).1));
         let rows = best.iter().take(MOST_ROWS).map(|at| plain_row(&paths[candidates[*at]], &mut query, skip));
         let rows = rows.collect();
         self.compared += candidates.len();
         let mut found: Vec<usize> = best.iter().map(|at| candidates[*at]).collect();
         found.sort_unstable();
-        self.matched = Some(Matched { typed: typed.to_owned(), found });
+        self.matched = Some(FileMatches { typed: typed.to_owned(), found });
         (rows, best.len())
     }
 }
@@ -424,8 +429,9 @@ mod tests {
             turns: 1,
             waiting: 0,
         }];
-        let known = Known { commands: commands.to_vec(), sessions, ..Known::default() };
-        completion.look_up(Word { place, from: 0, to: 0, text: text.to_owned() }, &known);
+        let known =
+            CompletionSources { commands: commands.to_vec(), sessions, ..CompletionSources::default() };
+        completion.look_up(CompletionWord { place, from: 0, to: 0, text: text.to_owned() }, &known);
         completion
             .popup
             .map(|popup| popup.rows)
@@ -444,8 +450,8 @@ mod tests {
             .chain(["src/".to_owned(), "main.md".to_owned()])
             .collect();
         let look_up = |completion: &mut Completion, text: &str| {
-            let word = Word { place: Place::Mention, from: 0, to: 0, text: text.to_owned() };
-            completion.look_up(word, &Known::default());
+            let word = CompletionWord { place: Place::Mention, from: 0, to: 0, text: text.to_owned() };
+            completion.look_up(word, &CompletionSources::default());
             completion.popup.as_ref().map(|popup| (popup.rows.clone(), popup.found))
         };
         let words =

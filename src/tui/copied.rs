@@ -6,16 +6,16 @@
 
 use std::ops::Range;
 
-use super::line::{Exact, Join, Line};
+use super::line::{Join, Line, SourceLine};
 
 /// A line and its selected cells; the end may be beyond the line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Marked<'a> {
+pub struct SelectedLine<'a> {
     pub line: &'a Line,
     pub columns: Range<usize>,
 }
 
-impl Marked<'_> {
+impl SelectedLine<'_> {
     /// Returns the cells drawn as selected: none of a margin or a remark, all of a row that is copied whole.
     pub fn drawn(&self) -> Range<usize> {
         let copied = &self.line.copied;
@@ -62,9 +62,10 @@ impl Marked<'_> {
 
 /// Returns the text of selected lines of one cell. `after` is the line after the last one; it shows whether
 /// the last line was cut.
-pub fn text(marked: &[Marked<'_>], after: Option<&Line>) -> String {
+pub fn text(marked: &[SelectedLine<'_>], after: Option<&Line>) -> String {
     let mut out: Vec<String> = Vec::new();
-    let shown: Vec<&Marked<'_>> = marked.iter().filter(|one| one.line.copied.join != Join::Ours).collect();
+    let shown: Vec<&SelectedLine<'_>> =
+        marked.iter().filter(|one| one.line.copied.join != Join::Ours).collect();
     let mut rest = shown.as_slice();
     while let Some((first, others)) = rest.split_first() {
         let more = others.iter().take_while(|one| one.line.copied.join != Join::Start).count();
@@ -83,7 +84,7 @@ pub fn text(marked: &[Marked<'_>], after: Option<&Line>) -> String {
     out.join("\n")
 }
 
-fn takes_exact(exact: &Exact, logical: &[&Marked<'_>], ends: bool) -> bool {
+fn takes_exact(exact: &SourceLine, logical: &[&SelectedLine<'_>], ends: bool) -> bool {
     let Some(first) = logical.first() else { return false };
     if exact.columns().is_empty() {
         return ends && first.has_start() && first.line.copied.join == Join::Start;
@@ -91,7 +92,7 @@ fn takes_exact(exact: &Exact, logical: &[&Marked<'_>], ends: bool) -> bool {
     logical.len() > 1 || !exact.is_within_a_column(&first.within())
 }
 
-fn pieces(logical: &[&Marked<'_>]) -> String {
+fn pieces(logical: &[&SelectedLine<'_>]) -> String {
     let mut out = String::new();
     for (index, piece) in logical.iter().enumerate() {
         match &piece.line.copied.join {
@@ -110,7 +111,7 @@ pub fn exactly(mut lines: Vec<Line>, source: &str) -> Vec<Line> {
     if source.contains('\t')
         && let Some(first) = lines.first_mut()
     {
-        first.copied.exact = Some(Exact::new(source, Vec::new()));
+        first.copied.exact = Some(SourceLine::new(source, Vec::new()));
     }
     lines
 }
@@ -118,18 +119,18 @@ pub fn exactly(mut lines: Vec<Line>, source: &str) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::line::{Copied, Margin, Span, wrap_exact, wrap_spans};
+    use crate::tui::line::{CopyRules, Margin, Span, wrap_exact, wrap_spans};
     use crate::tui::theme::Role;
 
     fn marked(lines: &[Line], from: (usize, usize), to: (usize, usize)) -> String {
-        let all: Vec<Marked<'_>> = lines
+        let all: Vec<SelectedLine<'_>> = lines
             .iter()
             .enumerate()
             .filter(|(at, _)| (from.0..=to.0).contains(at))
             .map(|(at, line)| {
                 let start = if at == from.0 { from.1 } else { 0 };
                 let end = if at == to.0 { to.1 + 1 } else { usize::MAX };
-                Marked { line, columns: start..end }
+                SelectedLine { line, columns: start..end }
             })
             .collect();
         text(&all, lines.get(to.0 + 1))
@@ -174,10 +175,10 @@ mod tests {
     #[test]
     fn a_mark_across_columns_takes_the_row() {
         let mut line = Line::of(" │ ab │ c  │", Role::Text);
-        line.copied = Copied {
+        line.copied = CopyRules {
             margin: 1,
-            exact: Some(Exact::new("| ab | c |", vec![3..5, 8..10])),
-            ..Copied::default()
+            exact: Some(SourceLine::new("| ab | c |", vec![3..5, 8..10])),
+            ..CopyRules::default()
         };
         let lines = [line];
         assert_eq!(marked(&lines, (0, 3), (0, 4)), "ab");

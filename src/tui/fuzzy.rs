@@ -8,11 +8,11 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::line::{Ink, Line, Span};
+use super::line::{Line, Span, TextStyle};
 
 /// How a query is matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Like {
+pub enum MatchMode {
     /// Its letters, in order.
     Name,
     /// Its letters, in order; text after a `/` counts as a beginning.
@@ -29,14 +29,14 @@ pub struct Query {
 }
 
 impl Query {
-    pub fn new(text: &str, like: Like) -> Self {
+    pub fn new(text: &str, like: MatchMode) -> Self {
         let kind = match like {
-            Like::Name | Like::Path => AtomKind::Fuzzy,
-            Like::Text => AtomKind::Substring,
+            MatchMode::Name | MatchMode::Path => AtomKind::Fuzzy,
+            MatchMode::Text => AtomKind::Substring,
         };
         let config = match like {
-            Like::Name | Like::Text => Config::DEFAULT,
-            Like::Path => Config::DEFAULT.match_paths(),
+            MatchMode::Name | MatchMode::Text => Config::DEFAULT,
+            MatchMode::Path => Config::DEFAULT.match_paths(),
         };
         Self {
             pattern: Pattern::new(text, CaseMatching::Smart, Normalization::Smart, kind),
@@ -77,12 +77,12 @@ fn ended(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns a text with the marked graphemes emphasised.
-pub fn marked(text: &str, marks: &[usize], ink: Ink) -> Line {
+pub fn marked(text: &str, marks: &[usize], style: TextStyle) -> Line {
     let mut line = Line::new();
-    let stands_out = Ink { bold: true, underline: true, ..ink };
+    let stands_out = TextStyle { bold: true, underline: true, ..style };
     for (at, grapheme) in text.graphemes(true).enumerate() {
-        let ink = if marks.binary_search(&at).is_ok() { stands_out } else { ink };
-        line.push(Span::inked(grapheme, ink));
+        let style = if marks.binary_search(&at).is_ok() { stands_out } else { style };
+        line.push(Span::styled(grapheme, style));
     }
     line
 }
@@ -93,21 +93,21 @@ mod tests {
 
     #[test]
     fn the_best_come_first_and_equals_keep_their_order() {
-        let cases: &[(&str, Like, &[&str], &[&str])] = &[
-            ("", Like::Name, &["b", "a"], &["b", "a"]),
-            ("mod", Like::Name, &["commode", "model", "clear"], &["model", "commode"]),
-            ("mdl", Like::Name, &["model"], &["model"]),
-            ("main", Like::Path, &["domain.rs", "src/main.rs"], &["src/main.rs", "domain.rs"]),
-            ("README", Like::Path, &["readme.md", "README.md"], &["README.md"]),
-            ("readme", Like::Path, &["readme.md", "README.md"], &["readme.md", "README.md"]),
-            ("po 44", Like::Text, &["the PO is 4471", "44 po", "4 4 p o"], &["the PO is 4471", "44 po"]),
-            ("word", Like::Text, &["caf\u{e9} word", "caf\u{e9} wort"], &["caf\u{e9} word"]),
-            ("uber", Like::Name, &["Über"], &["Über"]),
-            ("日", Like::Name, &["日本"], &["日本"]),
+        let cases: &[(&str, MatchMode, &[&str], &[&str])] = &[
+            ("", MatchMode::Name, &["b", "a"], &["b", "a"]),
+            ("mod", MatchMode::Name, &["commode", "model", "clear"], &["model", "commode"]),
+            ("mdl", MatchMode::Name, &["model"], &["model"]),
+            ("main", MatchMode::Path, &["domain.rs", "src/main.rs"], &["src/main.rs", "domain.rs"]),
+            ("README", MatchMode::Path, &["readme.md", "README.md"], &["README.md"]),
+            ("readme", MatchMode::Path, &["readme.md", "README.md"], &["readme.md", "README.md"]),
+            ("po 44", MatchMode::Text, &["the PO is 4471", "44 po", "4 4 p o"], &["the PO is 4471", "44 po"]),
+            ("word", MatchMode::Text, &["caf\u{e9} word", "caf\u{e9} wort"], &["caf\u{e9} word"]),
+            ("uber", MatchMode::Name, &["Über"], &["Über"]),
+            ("日", MatchMode::Name, &["日本"], &["日本"]),
         ];
         for (query, like, texts, expected) in cases {
             let mut found = Query::new(query, *like).best(texts.iter().copied());
-            if *like == Like::Text {
+            if *like == MatchMode::Text {
                 found.sort_unstable();
             }
             let found: Vec<&str> = found.into_iter().map(|at| texts[at]).collect();
@@ -119,12 +119,16 @@ mod tests {
     fn what_matches_stands_out_and_stays_harmless() {
         let show =
             |query: &str, text: &str| {
-                let marks = Query::new(query, Like::Name).marks(text);
-                let line = marked(text, &marks, Ink::default());
+                let marks = Query::new(query, MatchMode::Name).marks(text);
+                let line = marked(text, &marks, TextStyle::default());
                 line.spans
                     .iter()
                     .map(|span| {
-                        if span.ink.underline { format!("[{}]", span.text()) } else { span.text().to_owned() }
+                        if span.style.underline {
+                            format!("[{}]", span.text())
+                        } else {
+                            span.text().to_owned()
+                        }
                     })
                     .collect::<String>()
             };

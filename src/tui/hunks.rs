@@ -35,7 +35,7 @@ pub enum Sides {
 
 /// The remainder of a change without skipped hunks.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kept {
+pub enum RemainingChange {
     All,
     Nothing,
     /// The arguments for the remainder.
@@ -98,12 +98,12 @@ impl Hunks {
         if skipped { self.skipped.remove(&hunk) } else { self.skipped.insert(hunk) }
     }
 
-    pub fn kept(&self, args: &Value) -> Kept {
+    pub fn kept(&self, args: &Value) -> RemainingChange {
         match &self.parts {
-            None => Kept::All,
-            Some(_) if self.skipped.is_empty() => Kept::All,
-            Some(parts) if self.skipped.len() == parts.count() => Kept::Nothing,
-            Some(parts) => Kept::Some(parts.without(&self.skipped, args)),
+            None => RemainingChange::All,
+            Some(_) if self.skipped.is_empty() => RemainingChange::All,
+            Some(parts) if self.skipped.len() == parts.count() => RemainingChange::Nothing,
+            Some(parts) => RemainingChange::Some(parts.without(&self.skipped, args)),
         }
     }
 }

@@ -11,18 +11,18 @@ use std::ops::Range;
 
 use unicode_segmentation::{GraphemeIndices, UnicodeSegmentation as _};
 
-pub use self::copied::{Copied, Exact, Join};
+pub use self::copied::{CopyRules, Join, SourceLine};
 pub use self::wrap::{Margin, wrap_exact, wrap_pieces, wrap_spans};
 use super::link::Link;
-pub use super::theme::Ink;
-use super::theme::{Ground, Role};
+pub use super::theme::TextStyle;
+use super::theme::{BackgroundRole, Role};
 use crate::stdx::text::{sanitize_line, width};
 
 /// A piece of one line with a single style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     text: String,
-    pub ink: Ink,
+    pub style: TextStyle,
     /// The link of the text.
     link: Option<Link>,
 }
@@ -30,11 +30,11 @@ pub struct Span {
 impl Span {
     /// Creates a span of one line; control characters, including newlines, are made visible.
     pub fn new(text: impl AsRef<str>, role: Role) -> Self {
-        Self::inked(text, Ink::of(role))
+        Self::styled(text, TextStyle::of(role))
     }
 
-    pub fn inked(text: impl AsRef<str>, ink: Ink) -> Self {
-        Self { text: sanitize_line(text.as_ref()).into_owned(), ink, link: None }
+    pub fn styled(text: impl AsRef<str>, style: TextStyle) -> Self {
+        Self { text: sanitize_line(text.as_ref()).into_owned(), style, link: None }
     }
 
     /// Returns the same text with this link.
@@ -45,26 +45,26 @@ impl Span {
 
     /// Returns a forced line break for spans that are to be wrapped.
     pub fn line_break() -> Self {
-        Self::harmless("\n", Ink::default())
+        Self::harmless("\n", TextStyle::default())
     }
 
     /// Creates a span of text that is known to be sanitized.
-    fn harmless(text: impl Into<String>, ink: Ink) -> Self {
-        Self { text: text.into(), ink, link: None }
+    fn harmless(text: impl Into<String>, style: TextStyle) -> Self {
+        Self { text: text.into(), style, link: None }
     }
 
-    /// Splits the span at `cuts`, each with its own ink: byte offsets where a piece ends, in order; text
-    /// after the last one keeps the span's ink. A cut within a grapheme moves to its start, so that no width
+    /// Splits the span at `cuts`, each with its own style: byte offsets where a piece ends, in order; text
+    /// after the last one keeps the span's style. A cut within a grapheme moves to its start, so that no width
     /// changes.
-    pub fn in_pieces(&self, cuts: &[(usize, Ink)]) -> Vec<Self> {
-        let mut starts = Starts::of(&self.text);
+    pub fn in_pieces(&self, cuts: &[(usize, TextStyle)]) -> Vec<Self> {
+        let mut starts = GraphemeStarts::of(&self.text);
         let mut pieces = Vec::new();
         let mut from = 0;
-        let last = (self.text.len(), self.ink);
-        for (end, ink) in cuts.iter().chain([&last]) {
+        let last = (self.text.len(), self.style);
+        for (end, style) in cuts.iter().chain([&last]) {
             let end = starts.at_or_before(*end);
             if let Some(text) = self.text.get(from..end).filter(|text| !text.is_empty()) {
-                pieces.push(Self { text: text.to_owned(), ink: *ink, link: self.link.clone() });
+                pieces.push(Self { text: text.to_owned(), style: *style, link: self.link.clone() });
                 from = end;
             }
         }
@@ -73,7 +73,7 @@ impl Span {
 
     /// Whether `other` has the same style and the same link.
     fn continues_as(&self, other: &Self) -> bool {
-        self.ink == other.ink && self.link == other.link
+        self.style == other.style && self.link == other.link
     }
 
     /// Appends `other` if it has the same style and link; otherwise returns it.
@@ -91,7 +91,7 @@ impl Span {
 
     /// Returns another piece of text with the same style and link.
     fn alike(&self, text: impl Into<String>) -> Self {
-        Self { text: text.into(), ink: self.ink, link: self.link.clone() }
+        Self { text: text.into(), style: self.style, link: self.link.clone() }
     }
 
     pub fn text(&self) -> &str {
@@ -111,7 +111,7 @@ impl Span {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Line {
     pub spans: Vec<Span>,
-    pub copied: Copied,
+    pub copied: CopyRules,
 }
 
 impl Line {
@@ -120,7 +120,7 @@ impl Line {
     }
 
     pub fn of(text: impl AsRef<str>, role: Role) -> Self {
-        Self { spans: vec![Span::new(text, role)], copied: Copied::default() }
+        Self { spans: vec![Span::new(text, role)], copied: CopyRules::default() }
     }
 
     #[must_use]
@@ -159,15 +159,15 @@ impl Line {
     pub fn pad_to(&mut self, width: usize) {
         let missing = width.saturating_sub(self.width());
         if missing > 0 {
-            self.push(Span::harmless(" ".repeat(missing), Ink::default()));
+            self.push(Span::harmless(" ".repeat(missing), TextStyle::default()));
         }
     }
 
     /// Returns this line with its background continued up to `width` cells.
     #[must_use]
-    pub fn filled_to(mut self, width: usize, ground: Ground) -> Self {
+    pub fn filled_to(mut self, width: usize, background: BackgroundRole) -> Self {
         let missing = width.saturating_sub(self.width());
-        self.push(Span::harmless(" ".repeat(missing), Ink::default().on(ground)));
+        self.push(Span::harmless(" ".repeat(missing), TextStyle::default().on(background)));
         self.copied.padding = missing;
         self
     }
@@ -235,15 +235,15 @@ impl Line {
         })
     }
 
-    /// Returns this line with the ink of these cells changed.
+    /// Returns this line with the style of these cells changed.
     #[must_use]
-    pub fn painted(&self, columns: &Range<usize>, paint: impl Fn(Ink) -> Ink) -> Self {
+    pub fn painted(&self, columns: &Range<usize>, paint: impl Fn(TextStyle) -> TextStyle) -> Self {
         let mut line = Self { spans: Vec::new(), copied: self.copied.clone() };
         for (at, grapheme, index) in self.graphemes() {
             let mut span = self.spans[index].clone();
             grapheme.clone_into(&mut span.text);
             if columns.contains(&at) {
-                span.ink = paint(span.ink);
+                span.style = paint(span.style);
             }
             line.push(span);
         }
@@ -281,7 +281,7 @@ pub fn cells(text: &str) -> usize {
 
 /// The starts of a text's graphemes, looked up from left to right in one pass.
 #[expect(clippy::large_enum_variant, reason = "there is one, on the stack")]
-enum Starts<'a> {
+enum GraphemeStarts<'a> {
     /// Every byte is a start.
     Ascii {
         end: usize,
@@ -293,7 +293,7 @@ enum Starts<'a> {
     },
 }
 
-impl<'a> Starts<'a> {
+impl<'a> GraphemeStarts<'a> {
     fn of(text: &'a str) -> Self {
         let end = text.len();
         if text.is_ascii() {
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn pieces_keep_the_text_and_its_graphemes() {
-        let dim = Ink::of(Role::Dim);
+        let dim = TextStyle::of(Role::Dim);
         let span = Span::new("ab👩\u{200d}👩c", Role::Text);
         for cut in 0..20 {
             let pieces = span.in_pieces(&[(cut, dim)]);

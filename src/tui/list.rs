@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::composer::Editor;
 use super::keys::{Action, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
 use crate::approval::{Approval, RequestId};
-use crate::frontend::dialogue::{Dialogue, Seen, Yes, no};
+use crate::frontend::dialogue::{ApprovalStep, Dialogue, SeenPart, no};
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::Risk;
 
@@ -41,7 +41,7 @@ pub enum ListStage {
 
 /// The box at the left of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub enum RowMark {
     On,
     Off,
     /// A decision was sent.
@@ -53,7 +53,7 @@ pub enum Mark {
 pub struct OpenRequest {
     pub id: RequestId,
     pub risk: Risk,
-    pub seen: Seen,
+    pub seen: SeenPart,
     /// Whether arguments have untrusted text.
     pub is_tainted: bool,
 }
@@ -81,20 +81,20 @@ pub fn approve<Subject: PartialEq>(
     now_ms: u64,
 ) -> ApprovalOutcome {
     let Some(risk) = these.iter().map(|one| one.risk).max() else { return ApprovalOutcome::Nothing };
-    if let Some(unseen) = these.iter().find(|one| one.seen != Seen::All) {
+    if let Some(unseen) = these.iter().find(|one| one.seen != SeenPart::All) {
         return ApprovalOutcome::Unseen(unseen.id.clone());
     }
     let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
-    match ask(&ids).map(|asked| dialogue.yes(asked, risk, Seen::All, now_ms)) {
-        Ok(Yes::Send(asked)) => ApprovalOutcome::Sent(ids, asked),
-        Ok(Yes::TooSoon | Yes::Unseen | Yes::Once) => ApprovalOutcome::Nothing,
+    match ask(&ids).map(|asked| dialogue.yes(asked, risk, SeenPart::All, now_ms)) {
+        Ok(ApprovalStep::Send(asked)) => ApprovalOutcome::Sent(ids, asked),
+        Ok(ApprovalStep::TooSoon | ApprovalStep::Unseen | ApprovalStep::Once) => ApprovalOutcome::Nothing,
         Err(id) => ApprovalOutcome::Empty(id),
     }
 }
 
 impl RequestList {
-    pub fn mark(&self, id: &RequestId) -> Mark {
-        if self.marks.contains(id) { Mark::On } else { Mark::Off }
+    pub fn mark(&self, id: &RequestId) -> RowMark {
+        if self.marks.contains(id) { RowMark::On } else { RowMark::Off }
     }
 
     pub fn unmark(&mut self, id: &RequestId) {
@@ -104,7 +104,7 @@ impl RequestList {
     /// Marks or unmarks a request. A HIGH one is marked only once all of it was shown; else sets advice.
     pub fn turn_mark(&mut self, chosen: Option<OpenRequest>, keymap: &Keymap) {
         let Some(one) = chosen else { return };
-        if one.risk == Risk::High && one.seen != Seen::All {
+        if one.risk == Risk::High && one.seen != SeenPart::All {
             self.advice = Some(keymap.told("HIGH is marked once all of it was shown", &SHOWS_MORE));
         } else if !self.marks.remove(&one.id) {
             self.marks.insert(one.id);

@@ -9,9 +9,9 @@ use super::auto_focus::{AutoFocus, IDLE_MS};
 use super::batch::{Batch, Question};
 use super::cap::CapCard;
 use super::cards::{Card, CardStage, Cards};
-use super::cells::card::{ListView, Wait};
-use super::cells::{Fold, Look, LookKeys, Motion};
-use super::completion::{Area, Completion, Known, Popup};
+use super::cells::card::{CardDelay, ListView};
+use super::cells::{DisplayKeys, DisplaySettings, Fold, Motion};
+use super::completion::{Area, Completion, CompletionSources, Popup};
 use super::composer::Composer;
 use super::find::{Find, FindStage};
 use super::keys::{Action, Context, Keymap};
@@ -25,7 +25,7 @@ use super::theme::Glyphs;
 use super::transcript::Transcript;
 use crate::frontend::dialogue::{Dialogue, GUARD_MS};
 use crate::frontend::protocol::{ClientRequest, Header, SessionLine};
-use crate::history::Used;
+use crate::history::UsageTotals;
 use crate::provider::ErrorClass;
 
 /// The smallest screen that is drawn.
@@ -107,7 +107,7 @@ pub struct Model {
     pub hides_side_panel: bool,
     pub mouse: MouseMode,
     /// Commands and tools, sent once by the owner, and the latest list of sessions.
-    pub known: Known,
+    pub known: CompletionSources,
     pub code: Code,
     pub details: Fold,
     pub thinking: Fold,
@@ -129,7 +129,7 @@ pub struct Model {
     pub rewind_until: Option<u64>,
     /// When the user stopped what ran last.
     pub stopped_ms: Option<u64>,
-    pub life: Life,
+    pub life: Lifecycle,
     /// The text of the last answer of this run.
     pub last_answer: Option<String>,
     pub goodbye: Vec<String>,
@@ -182,7 +182,7 @@ pub struct Turn {
     /// The fallback model that answers in place of the header's, as `provider/model`.
     pub stand_in: Option<String>,
     /// The total usage of its requests.
-    pub used: Used,
+    pub used: UsageTotals,
     /// Whether calls were shown only, in plan mode.
     pub has_plan: bool,
     /// When something last arrived.
@@ -234,7 +234,7 @@ impl Retry {
 
 /// Whether the screen is closing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Life {
+pub enum Lifecycle {
     #[default]
     Open,
     /// The owner was notified and has until then to answer.
@@ -406,10 +406,10 @@ impl Model {
         }
     }
 
-    pub fn look(&self) -> Look {
+    pub fn look(&self) -> DisplaySettings {
         // Beside a panel a blank cell stays before its edge.
         let beside = usize::from(self.pane_columns() < usize::from(self.columns));
-        Look {
+        DisplaySettings {
             width: (self.pane_columns() - beside).min(WIDEST_TEXT),
             rows: usize::from(self.rows),
             glyphs: self.glyphs,
@@ -418,7 +418,7 @@ impl Model {
             now_ms: self.now_ms,
             motion: self.motion,
             languages: self.code.ready,
-            keys: LookKeys {
+            keys: DisplayKeys {
                 details: self.keymap.first(Context::Global, Action::FoldDetails),
                 stop: self.keymap.first(Context::Global, Action::Interrupt),
             },
@@ -471,8 +471,8 @@ impl Model {
         };
         let moves = self.is_busy() || self.retry_counts();
         let closing = match self.life {
-            Life::Closing { until_ms } => Some(until_ms),
-            Life::Open | Life::Over => None,
+            Lifecycle::Closing { until_ms } => Some(until_ms),
+            Lifecycle::Open | Lifecycle::Over => None,
         };
         [
             moves.then(|| (self.now_ms / frame + 1) * frame),
@@ -491,7 +491,7 @@ impl Model {
 
     /// Returns the time at which the shown requests take the keys by themselves; `None` if they do not.
     pub fn takes_keys_at(&self) -> Option<u64> {
-        let is_free = self.life == Life::Open
+        let is_free = self.life == Lifecycle::Open
             && self.focus == Focus::Composer
             && self.composer.is_empty()
             && self.panel.is_none()
@@ -520,22 +520,23 @@ impl Model {
     }
 
     /// Returns why the card that has the keys does not answer at once.
-    pub fn wait(&self) -> Wait {
+    pub fn wait(&self) -> CardDelay {
         if self.focus != Focus::Card || self.panel.is_some() {
-            return Wait::Nothing;
+            return CardDelay::Nothing;
         }
         if let Some(c) = self.presses.deferred().and_then(|deferred| deferred.key.typed()) {
-            return Wait::Key(c);
+            return CardDelay::Key(c);
         }
         match self.dialogue.guard_left(self.now_ms) {
-            0 => Wait::Nothing,
-            left => Wait::Guard((GUARD_MS - left.min(GUARD_MS)) * 100 / GUARD_MS),
+            0 => CardDelay::Nothing,
+            left => CardDelay::Guard((GUARD_MS - left.min(GUARD_MS)) * 100 / GUARD_MS),
         }
     }
 
     /// Returns the time of the next frame of the bar that shows the guard time.
     fn next_guard_frame(&self) -> Option<u64> {
-        matches!(self.wait(), Wait::Guard(_)).then(|| (self.now_ms / GUARD_FRAME_MS + 1) * GUARD_FRAME_MS)
+        matches!(self.wait(), CardDelay::Guard(_))
+            .then(|| (self.now_ms / GUARD_FRAME_MS + 1) * GUARD_FRAME_MS)
     }
 
     fn retry_counts(&self) -> bool {
@@ -568,21 +569,21 @@ impl Model {
     /// Notifies the owner, once, that the screen closes; a second call with `GOODBYE_MS` leaves at once.
     pub fn close(&mut self, within_ms: u64, cmds: &mut Vec<Cmd>) {
         match self.life {
-            Life::Open => {
+            Lifecycle::Open => {
                 self.save_draft(cmds);
                 cmds.push(Cmd::Send(ClientRequest::Close));
-                self.life = Life::Closing { until_ms: self.now_ms + within_ms };
+                self.life = Lifecycle::Closing { until_ms: self.now_ms + within_ms };
             }
-            Life::Closing { .. } if within_ms == GOODBYE_MS => self.leave(cmds),
-            Life::Closing { until_ms } => {
-                self.life = Life::Closing { until_ms: until_ms.min(self.now_ms + within_ms) };
+            Lifecycle::Closing { .. } if within_ms == GOODBYE_MS => self.leave(cmds),
+            Lifecycle::Closing { until_ms } => {
+                self.life = Lifecycle::Closing { until_ms: until_ms.min(self.now_ms + within_ms) };
             }
-            Life::Over => {}
+            Lifecycle::Over => {}
         }
     }
 
     pub fn leave(&mut self, cmds: &mut Vec<Cmd>) {
-        self.life = Life::Over;
+        self.life = Lifecycle::Over;
         cmds.push(Cmd::Exit);
     }
 }

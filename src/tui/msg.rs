@@ -34,9 +34,9 @@ pub enum Input {
         images: Result<Vec<SeenImage>, ImageError>,
     },
     /// The content of the clipboard, or why it cannot be read.
-    Clipboard(Result<Clip, String>),
+    Clipboard(Result<ClipboardItem, String>),
     /// A text from the user's editor.
-    Edited(Edited),
+    Edited(EditedText),
     Update(Box<Update>),
     /// The owner's answer to a query.
     Answer(Box<(ClientQuery, QueryAnswer)>),
@@ -74,13 +74,13 @@ pub enum Window {
 /// A mouse event, in cells from the screen's upper left corner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mouse {
-    pub what: MouseWhat,
+    pub what: MouseAction,
     pub column: u16,
     pub row: u16,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MouseWhat {
+pub enum MouseAction {
     WheelUp,
     WheelDown,
     /// The left button.
@@ -91,7 +91,7 @@ pub enum MouseWhat {
 
 /// The content of the clipboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Clip {
+pub enum ClipboardItem {
     /// An image, already stored in a file.
     Image(SeenImage),
     Text(String),
@@ -99,15 +99,15 @@ pub enum Clip {
 
 /// A text from the user's editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edited {
-    pub target: Target,
+pub struct EditedText {
+    pub target: EditTarget,
     /// The text as saved, or why there is none.
     pub text: Result<String, String>,
 }
 
 /// The target of an edited text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum EditTarget {
     Composer,
     /// The arguments of this request, as JSON.
     Arguments(RequestId),
@@ -121,7 +121,7 @@ pub enum Target {
     Reading(RequestId),
 }
 
-impl Target {
+impl EditTarget {
     /// Returns the extension of the file, by which editors detect the format.
     pub fn extension(&self) -> &'static str {
         match self {
@@ -162,7 +162,7 @@ pub enum Cmd {
     /// Open this text in the user's editor; the answer is [`Input::Edited`].
     Edit {
         text: String,
-        target: Target,
+        target: EditTarget,
     },
     /// Copy this text to the terminal's clipboard; the result arrives as [`Input::Word`].
     Copy {

@@ -18,12 +18,12 @@ pub struct Presses {
     last: Option<(Key, u64)>,
     /// The last key that approved, and the time of its last event.
     approved: Option<(Key, u64)>,
-    deferred: Option<Deferred>,
+    deferred: Option<DeferredKey>,
 }
 
 /// A key that is executed only if no other key follows within [`PAUSE_MS`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Deferred {
+pub struct DeferredKey {
     pub key: Key,
     /// The number of its events.
     pub events: usize,
@@ -38,7 +38,7 @@ pub struct Deferred {
     due_ms: u64,
 }
 
-impl Deferred {
+impl DeferredKey {
     /// Whether it is the repetition of a held key.
     pub fn is_held(&self) -> bool {
         self.may_be_held && self.events > 1
@@ -77,23 +77,23 @@ impl Presses {
         let may_be_held = self.may_be_held(key, now_ms);
         let due_ms = now_ms + PAUSE_MS;
         self.deferred =
-            Some(Deferred { key, events: 1, question, is_armed, may_be_text, may_be_held, due_ms });
+            Some(DeferredKey { key, events: 1, question, is_armed, may_be_text, may_be_held, due_ms });
     }
 
-    pub fn deferred(&self) -> Option<&Deferred> {
+    pub fn deferred(&self) -> Option<&DeferredKey> {
         self.deferred.as_ref()
     }
 
     /// Extends the deferred key if this event belongs to the same press; otherwise returns it.
-    pub fn follow(&mut self, key: Key, again: bool, now_ms: u64) -> Followed {
+    pub fn follow(&mut self, key: Key, again: bool, now_ms: u64) -> DeferredKeyOutcome {
         match self.deferred.take() {
-            None => Followed::Nothing,
+            None => DeferredKeyOutcome::Nothing,
             Some(deferred) if deferred.key == key && again => {
                 let (events, due_ms) = (deferred.events + 1, now_ms + PAUSE_MS);
-                self.deferred = Some(Deferred { events, due_ms, ..deferred });
-                Followed::Repeated
+                self.deferred = Some(DeferredKey { events, due_ms, ..deferred });
+                DeferredKeyOutcome::Repeated
             }
-            Some(deferred) => Followed::Other(deferred),
+            Some(deferred) => DeferredKeyOutcome::Other(deferred),
         }
     }
 
@@ -103,20 +103,20 @@ impl Presses {
     }
 
     /// Takes the deferred key if no other followed in time.
-    pub fn take_due(&mut self, now_ms: u64) -> Option<Deferred> {
+    pub fn take_due(&mut self, now_ms: u64) -> Option<DeferredKey> {
         self.deferred.take_if(|deferred| deferred.due_ms <= now_ms)
     }
 }
 
 /// What a key event means to the deferred key.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Followed {
+pub enum DeferredKeyOutcome {
     /// No key was deferred.
     Nothing,
     /// It is the deferred key's repetition.
     Repeated,
     /// Another key followed the deferred one.
-    Other(Deferred),
+    Other(DeferredKey),
 }
 
 #[cfg(test)]
@@ -135,12 +135,12 @@ mod tests {
             for now in (0..60).map(|at| delay + 30 * at) {
                 let again = presses.note(y, now);
                 match presses.follow(y, again, now) {
-                    Followed::Nothing if !again => {
+                    DeferredKeyOutcome::Nothing if !again => {
                         assert!(presses.may_be_held(y, now), "{delay}");
                         presses.defer(y, Question::Nothing, true, false, now);
                     }
-                    Followed::Nothing | Followed::Repeated => {}
-                    Followed::Other(_) => panic!("no other key is pressed"),
+                    DeferredKeyOutcome::Nothing | DeferredKeyOutcome::Repeated => {}
+                    DeferredKeyOutcome::Other(_) => panic!("no other key is pressed"),
                 }
                 counted += presses.take_due(now).map_or(0, |due| usize::from(!due.is_held()));
             }

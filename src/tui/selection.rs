@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 
-use super::transcript::{Spot, columns};
+use super::transcript::{TextPosition, columns};
 
 /// The selected part, and the block that has the keyboard focus.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Selection {
     /// The cell that keys act on while the transcript has the focus.
     pub at: usize,
-    pub mark: Option<Mark>,
+    pub mark: Option<SelectedRange>,
     /// The press while the button is down.
     pub press: Option<Press>,
     /// The last press, to detect double clicks.
@@ -21,17 +21,17 @@ pub struct Selection {
 
 /// A selected range; both ends are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
-    pub anchor: Spot,
-    pub head: Spot,
-    pub grain: Grain,
+pub struct SelectedRange {
+    pub anchor: TextPosition,
+    pub head: TextPosition,
+    pub grain: SelectionUnit,
     /// The transcript's shape when the selection was made.
     pub shape: u64,
 }
 
 /// The unit of a selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grain {
+pub enum SelectionUnit {
     /// Cells of the screen, with the mouse.
     Cells,
     /// Whole lines, with the keys.
@@ -41,25 +41,27 @@ pub enum Grain {
 /// The place where the button was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Press {
-    pub spot: Spot,
+    pub spot: TextPosition,
     pub moved: bool,
 }
 
 /// Presses at one place in quick succession.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clicks {
-    pub spot: Spot,
+    pub spot: TextPosition,
     pub at_ms: u64,
     pub count: usize,
 }
 
-impl Mark {
+impl SelectedRange {
     /// Returns the first and last place.
-    pub fn span(&self) -> (Spot, Spot) {
+    pub fn span(&self) -> (TextPosition, TextPosition) {
         let (from, to) = (self.anchor.min(self.head), self.anchor.max(self.head));
         match self.grain {
-            Grain::Cells => (from, to),
-            Grain::Lines => (Spot { column: 0, ..from }, Spot { column: usize::MAX - 1, ..to }),
+            SelectionUnit::Cells => (from, to),
+            SelectionUnit::Lines => {
+                (TextPosition { column: 0, ..from }, TextPosition { column: usize::MAX - 1, ..to })
+            }
         }
     }
 

@@ -22,21 +22,21 @@ use self::canvas::{Canvas, Pane};
 use self::hangup::Line;
 pub use self::host::{Call, Host};
 use self::links::{LinkTable, LinkingBackend, Links};
-use self::out::Out;
+use self::out::FrameWriter;
 use self::screen::Screen;
-use self::signals::Heard;
-use self::terminal_input::{Said, TerminalInput};
+use self::signals::SignalTable;
+use self::terminal_input::{TerminalEvent, TerminalInput};
 use self::watch::PanicWatch;
 use super::exit::ExitLines;
 use super::keys::Keymap;
-use super::model::{Life, Model, Setup};
-use super::msg::{Input, MouseMode, Msg, Target};
+use super::model::{Lifecycle, Model, Setup};
+use super::msg::{EditTarget, Input, MouseMode, Msg};
 use super::theme::{Glyphs, SandboxPaths, Theme};
 use super::view::paint;
 use super::{Fold, Motion, update};
 use crate::config::ThemeChoice;
-use crate::frontend::channel::FaceUpdates;
-use crate::frontend::outside::{self, Outside};
+use crate::frontend::channel::FrontendUpdates;
+use crate::frontend::outside::{self, ExternalEditor};
 use crate::frontend::protocol::{ClientRequest, OpenQueries, ServerMessage, Update};
 use crate::stdx::clock::{Clock as _, SystemClock, system_zone};
 
@@ -70,7 +70,7 @@ const BATCH: usize = 256;
 /// The screen's ends of the link to the session's owner.
 #[derive(Debug)]
 pub struct TuiLink {
-    pub updates: FaceUpdates,
+    pub updates: FrontendUpdates,
     pub asks: mpsc::Sender<ClientRequest>,
 }
 
@@ -114,7 +114,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
     if !screen::is_terminal() {
         return Err(TuiError::NoTerminal);
     }
-    let heard = Heard::listen()?;
+    let heard = SignalTable::listen()?;
     let (columns, rows) = screen::size()?;
     let setup = Setup {
         columns,
@@ -126,7 +126,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
     };
     let screen = Screen::enter(options.surroundings.is_modern(), options.mouse)?;
     let watch = PanicWatch::install(&screen);
-    let out = Out::default();
+    let out = FrameWriter::default();
     let told = if options.surroundings.is_modern() { Links::Told } else { Links::Unreported };
     let links = LinkTable::new(told);
     let mut shell = Shell {
@@ -148,12 +148,12 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         back_since: None,
         titled: None,
         started: Instant::now(),
-        dirty: Dirty::Now,
+        dirty: NextFrame::Now,
         drawn: None,
         sight: TerminalState::Present,
         outbox: VecDeque::new(),
         queries: OpenQueries::default(),
-        continues: Continues::Unasked,
+        continues: SigcontOrigin::Unasked,
         ended_by: None,
     };
     let ended = match shell.draw() {
@@ -167,7 +167,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
 
 /// When the next frame is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Dirty {
+enum NextFrame {
     No,
     /// With the next frame.
     Soon,
@@ -186,7 +186,7 @@ enum TerminalState {
 
 /// Whether the next SIGCONT follows our own stop, after which the screen is already restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Continues {
+enum SigcontOrigin {
     Unasked,
     Own,
 }
@@ -207,7 +207,7 @@ impl Flow {
 
 struct Shell {
     terminal: Canvas<LinkingBackend>,
-    out: Out,
+    out: FrameWriter,
     links: LinkTable,
     jobs: BackgroundJobs,
     screen: Screen,
@@ -216,25 +216,25 @@ struct Shell {
     model: Model,
     options: TuiOptions,
     input: TerminalInput,
-    outside: Option<Outside<Target>>,
+    outside: Option<ExternalEditor<EditTarget>>,
     /// When the user's editor last gave the terminal back.
     back_since: Option<Instant>,
     /// The window title as last set.
     titled: Option<String>,
     started: Instant,
-    dirty: Dirty,
+    dirty: NextFrame,
     drawn: Option<Instant>,
     sight: TerminalState,
     /// Requests that did not fit into the channel.
     outbox: VecDeque<ClientRequest>,
     queries: OpenQueries,
-    continues: Continues,
+    continues: SigcontOrigin,
     /// The signal that ended the screen; a lost terminal counts as SIGHUP.
     ended_by: Option<Signal>,
 }
 
 impl Shell {
-    async fn live(&mut self, link: TuiLink, heard: Heard) -> Result<(), TuiError> {
+    async fn live(&mut self, link: TuiLink, heard: SignalTable) -> Result<(), TuiError> {
         self.input.open();
         self.ask_background();
         let line = Line::open();
@@ -249,18 +249,18 @@ impl Shell {
         ended
     }
 
-    async fn listen(&mut self, link: TuiLink, mut heard: Heard, line: &Line) -> Result<(), TuiError> {
+    async fn listen(&mut self, link: TuiLink, mut heard: SignalTable, line: &Line) -> Result<(), TuiError> {
         let TuiLink { mut updates, asks } = link;
         loop {
             let wake = self.wake();
             let mut flow = Flow::On;
             tokio::select! {
                 biased;
-                signal = Heard::either(&mut heard.terms) => {
+                signal = SignalTable::either(&mut heard.terms) => {
                     self.ended_by.get_or_insert(signal);
-                    flow = self.take(Input::Hangup, Dirty::Now);
+                    flow = self.take(Input::Hangup, NextFrame::Now);
                 }
-                signal = Heard::either(&mut heard.keys) => flow = self.told_to_end(signal),
+                signal = SignalTable::either(&mut heard.keys) => flow = self.told_to_end(signal),
                 () = line.lost(), if self.sight != TerminalState::Gone => flow = self.lost(),
                 _ = heard.stop.recv() => flow = self.suspend(),
                 _ = heard.cont.recv() => flow = self.resumed(),
@@ -274,17 +274,17 @@ impl Shell {
                 },
                 // Between frames updates stay in the queue, so that a fast model does not wake this task for
                 // each chunk.
-                update = updates.recv(), if self.dirty == Dirty::No || self.sight != TerminalState::Present => {
+                update = updates.recv(), if self.dirty == NextFrame::No || self.sight != TerminalState::Present => {
                     let Some(update) = update else { return self.abandoned() };
                     flow = self.take_updates(update, &mut updates);
                 }
-                text = self.watch.trouble() => flow = self.take(Input::Trouble { text }, Dirty::Now),
+                text = self.watch.trouble() => flow = self.take(Input::Trouble { text }, NextFrame::Now),
                 answer = self.jobs.done() => {
-                    let dirty = if let Input::Loaded(_) = answer { Dirty::Soon } else { Dirty::Now };
+                    let dirty = if let Input::Loaded(_) = answer { NextFrame::Soon } else { NextFrame::Now };
                     flow = self.take(answer, dirty);
                 }
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {
-                    flow = self.take(Input::Tick, Dirty::Soon);
+                    flow = self.take(Input::Tick, NextFrame::Soon);
                     if let Some(update) = updates.try_recv() {
                         flow = flow.or(self.take_updates(update, &mut updates));
                     }
@@ -308,8 +308,8 @@ impl Shell {
     /// Handles the loss of the owner: expected while closing, else an error.
     fn abandoned(&self) -> Result<(), TuiError> {
         match self.model.life {
-            Life::Closing { .. } | Life::Over => Ok(()),
-            Life::Open => Err(TuiError::OwnerGone),
+            Lifecycle::Closing { .. } | Lifecycle::Over => Ok(()),
+            Lifecycle::Open => Err(TuiError::OwnerGone),
         }
     }
 
@@ -321,8 +321,8 @@ impl Shell {
     fn wake(&self) -> Option<Instant> {
         let model = self.model.wake_at().map(|at| self.started + Duration::from_millis(at));
         let frame = match self.dirty {
-            Dirty::No => None,
-            Dirty::Soon | Dirty::Now => Some(self.frame_due()),
+            NextFrame::No => None,
+            NextFrame::Soon | NextFrame::Now => Some(self.frame_due()),
         };
         model.into_iter().chain(frame).min()
     }
@@ -331,7 +331,7 @@ impl Shell {
         self.drawn.map_or(self.started, |drawn| drawn + FRAME)
     }
 
-    fn take(&mut self, input: Input, dirty: Dirty) -> Flow {
+    fn take(&mut self, input: Input, dirty: NextFrame) -> Flow {
         let resized = matches!(input, Input::Resize { .. });
         let msg = Msg::new(self.now_ms(), input);
         let cmds = self.watch.guarding(|| update(&mut self.model, msg));
@@ -342,7 +342,7 @@ impl Shell {
         self.carry_out(cmds)
     }
 
-    fn take_updates(&mut self, first: Update, more: &mut FaceUpdates) -> Flow {
+    fn take_updates(&mut self, first: Update, more: &mut FrontendUpdates) -> Flow {
         let mut flow = self.take_update(first);
         for _ in 0..BATCH {
             if flow == Flow::Exit {
@@ -358,28 +358,28 @@ impl Shell {
     fn take_update(&mut self, update: Update) -> Flow {
         match update {
             Update::Message(ServerMessage::Answer { id, answer }) => match self.queries.answered(id) {
-                Some(query) => self.take(Input::Answer(Box::new((query, answer))), Dirty::Now),
+                Some(query) => self.take(Input::Answer(Box::new((query, answer))), NextFrame::Now),
                 None => Flow::On,
             },
             Update::Message(ServerMessage::Entered) => {
                 self.queries.forget();
-                self.take(Input::Update(Box::new(update)), Dirty::Now)
+                self.take(Input::Update(Box::new(update)), NextFrame::Now)
             }
-            Update::Message(_) => self.take(Input::Update(Box::new(update)), Dirty::Now),
-            Update::Event(_) => self.take(Input::Update(Box::new(update)), Dirty::Soon),
+            Update::Message(_) => self.take(Input::Update(Box::new(update)), NextFrame::Now),
+            Update::Event(_) => self.take(Input::Update(Box::new(update)), NextFrame::Soon),
         }
     }
 
-    fn heard(&mut self, said: Said) -> Flow {
+    fn heard(&mut self, said: TerminalEvent) -> Flow {
         match said {
-            Said::Input(input) => self.take(input, Dirty::Now),
-            Said::Background(background) => {
+            TerminalEvent::Input(input) => self.take(input, NextFrame::Now),
+            TerminalEvent::Background(background) => {
                 self.options.surroundings.background = Some(background);
                 self.theme = Theme::choose(self.options.theme, &self.options.surroundings);
-                self.dirty = Dirty::Now;
+                self.dirty = NextFrame::Now;
                 Flow::On
             }
-            Said::Gone => self.lost(),
+            TerminalEvent::Gone => self.lost(),
         }
     }
 
@@ -391,7 +391,7 @@ impl Shell {
         if self.sight != TerminalState::Present || (columns, rows) == known {
             return Flow::On;
         }
-        self.take(Input::Resize { columns, rows }, Dirty::Now)
+        self.take(Input::Resize { columns, rows }, NextFrame::Now)
     }
 
     /// Handles SIGINT or SIGQUIT: ends the program, unless a key sent the signal to the user's editor.
@@ -403,7 +403,7 @@ impl Shell {
             TerminalState::Present if late => Flow::On,
             TerminalState::Present | TerminalState::Gone => {
                 self.ended_by.get_or_insert(signal);
-                self.take(Input::Hangup, Dirty::Now)
+                self.take(Input::Hangup, NextFrame::Now)
             }
         }
     }
@@ -412,21 +412,21 @@ impl Shell {
     fn lost(&mut self) -> Flow {
         self.sight = TerminalState::Gone;
         self.ended_by.get_or_insert(Signal::HUP);
-        self.take(Input::Hangup, Dirty::No)
+        self.take(Input::Hangup, NextFrame::No)
     }
 
     fn draw_if_due(&mut self) -> Flow {
         match self.dirty {
-            Dirty::Now => self.draw(),
-            Dirty::Soon if Instant::now() >= self.frame_due() => self.draw(),
-            Dirty::Soon | Dirty::No => Flow::On,
+            NextFrame::Now => self.draw(),
+            NextFrame::Soon if Instant::now() >= self.frame_due() => self.draw(),
+            NextFrame::Soon | NextFrame::No => Flow::On,
         }
     }
 
     /// Draws one frame. If the terminal does not take it, the terminal is lost: the session is informed and
     /// saved.
     fn draw(&mut self) -> Flow {
-        self.dirty = Dirty::No;
+        self.dirty = NextFrame::No;
         if self.sight != TerminalState::Present {
             return Flow::On;
         }
@@ -477,6 +477,6 @@ impl Shell {
     }
 }
 
-fn canvas(out: &Out, links: &LinkTable, columns: u16, rows: u16) -> Canvas<LinkingBackend> {
+fn canvas(out: &FrameWriter, links: &LinkTable, columns: u16, rows: u16) -> Canvas<LinkingBackend> {
     Canvas::new(LinkingBackend::new(out, links), columns, rows)
 }

@@ -4,11 +4,11 @@
 //! word, so that no information depends on colour alone. Called by the views; chosen once, from
 //! [`SandboxPaths`].
 
-mod ground;
+mod background;
 
 use ratatui::style::{Color, Modifier, Style};
 
-pub use self::ground::{Ground, Shade};
+pub use self::background::{BackgroundRole, Shade};
 use crate::config::ThemeChoice;
 
 /// The role of a piece of text.
@@ -52,7 +52,7 @@ pub enum Role {
 
 /// The style of a piece of text: its role, plus emphasis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ink {
+pub struct TextStyle {
     pub role: Role,
     pub bold: bool,
     pub italic: bool,
@@ -60,12 +60,12 @@ pub struct Ink {
     pub strike: bool,
     /// Foreground and background swapped, for marked text and search matches.
     pub reversed: bool,
-    pub ground: Ground,
+    pub background: BackgroundRole,
     /// A colour that takes the place of the role's: a command's own.
     pub shade: Option<Shade>,
 }
 
-impl Ink {
+impl TextStyle {
     pub const fn of(role: Role) -> Self {
         Self {
             role,
@@ -74,7 +74,7 @@ impl Ink {
             underline: false,
             strike: false,
             reversed: false,
-            ground: Ground::None,
+            background: BackgroundRole::None,
             shade: None,
         }
     }
@@ -85,8 +85,8 @@ impl Ink {
     }
 
     #[must_use]
-    pub const fn on(self, ground: Ground) -> Self {
-        Self { ground, ..self }
+    pub const fn on(self, background: BackgroundRole) -> Self {
+        Self { background, ..self }
     }
 }
 
@@ -186,26 +186,29 @@ impl Theme {
             && Self::choose(choice, &on(Background::Dark)) != Self::choose(choice, &on(Background::Light))
     }
 
-    /// Returns the style of `ink`.
-    pub fn style(&self, ink: Ink) -> Style {
-        let has_grounds = matches!(self.palette, Palette::Dark | Palette::Light);
-        let role = ink.ground.role().filter(|_| !has_grounds).unwrap_or(ink.role);
-        let [dark, light, ansi] = ink.ground.colours();
+    /// Returns the style of `text_style`.
+    pub fn style(&self, text_style: TextStyle) -> Style {
+        let has_backgrounds = matches!(self.palette, Palette::Dark | Palette::Light);
+        let role = text_style.background.role().filter(|_| !has_backgrounds).unwrap_or(text_style.role);
+        let [dark, light, ansi] = text_style.background.colours();
         let (fore, back) = match self.palette {
             Palette::Dark => (column(role).0, dark),
             Palette::Light => (column(role).1, light),
             Palette::Ansi16 => (column(role).2, ansi),
             Palette::Plain => (None, None),
         };
-        let own = ink.shade.filter(|_| self.palette != Palette::Plain).map(Shade::colour);
+        let own = text_style.shade.filter(|_| self.palette != Palette::Plain).map(Shade::colour);
         let mut style = Style { fg: own.or(fore), bg: back, ..Style::new() };
         style = style.add_modifier(self.weight(role));
         for (on, modifier) in [
-            (ink.bold, Modifier::BOLD),
-            (ink.italic, Modifier::ITALIC),
-            (ink.underline || (ink.ground.is_of_words() && !has_grounds), Modifier::UNDERLINED),
-            (ink.strike, Modifier::CROSSED_OUT),
-            (ink.reversed, Modifier::REVERSED),
+            (text_style.bold, Modifier::BOLD),
+            (text_style.italic, Modifier::ITALIC),
+            (
+                text_style.underline || (text_style.background.is_of_words() && !has_backgrounds),
+                Modifier::UNDERLINED,
+            ),
+            (text_style.strike, Modifier::CROSSED_OUT),
+            (text_style.reversed, Modifier::REVERSED),
         ] {
             if on {
                 style = style.add_modifier(modifier);
@@ -417,7 +420,7 @@ mod tests {
     #[test]
     fn no_color_means_none() {
         let plain = Theme { palette: Palette::Plain };
-        let style = plain.style(Ink::of(Role::High));
+        let style = plain.style(TextStyle::of(Role::High));
         assert_eq!((style.fg, style.bg), (None, None));
         assert!(style.add_modifier.contains(Modifier::BOLD));
     }

@@ -8,8 +8,8 @@
 mod place;
 mod turn;
 
-pub use self::place::{Bookmark, Hit, Spot, columns};
-use super::cells::{Cell, Look};
+pub use self::place::{Bookmark, Hit, TextPosition, columns};
+use super::cells::{Cell, DisplaySettings};
 use super::line::Line;
 use super::markdown::Languages;
 use super::theme::Glyphs;
@@ -35,7 +35,7 @@ pub struct Transcript {
     grown: usize,
     /// Lines drawn after the last cell: the card.
     card: Vec<Line>,
-    visible: Vec<Visible>,
+    visible: Vec<VisibleBlock>,
     /// The range of cells that may hold lines.
     cached: (usize, usize),
     /// The width of the last layout.
@@ -54,19 +54,19 @@ enum Scroll {
     #[default]
     Follow,
     /// This place is at the top.
-    At(Place),
+    At(BlockLine),
 }
 
 /// A line of a block: a cell with the gap before it. The card is the block after the last cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct BlockLine {
     block: usize,
     line: usize,
 }
 
 /// A block on the screen: its first visible line, and the number of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Visible {
+struct VisibleBlock {
     block: usize,
     from: usize,
     count: usize,
@@ -106,7 +106,7 @@ impl Transcript {
     }
 
     /// Determines the content of `rows` rows, with `card` after the last cell.
-    pub fn layout(&mut self, look: &Look, rows: usize, card: Vec<Line>) {
+    pub fn layout(&mut self, look: &DisplaySettings, rows: usize, card: Vec<Line>) {
         self.card = card;
         self.keep_place(look);
         self.visible = match self.scroll {
@@ -118,7 +118,7 @@ impl Transcript {
     }
 
     /// Counts the lines below those that were seen. Each cell is laid out for it once; only the last one may grow.
-    fn count_unseen(&mut self, look: &Look) {
+    fn count_unseen(&mut self, look: &DisplaySettings) {
         let Some(last) = self.cells.len().checked_sub(1) else { return };
         self.count_grown(look);
         if self.follows() {
@@ -132,13 +132,13 @@ impl Transcript {
     }
 
     /// Counts the lines of the reply's last part that were added out of sight, above what is counted as unseen.
-    fn count_grown(&mut self, look: &Look) {
+    fn count_grown(&mut self, look: &DisplaySettings) {
         let newest = (self.fresh..self.cells.len()).rev().find(|at| self.cells[*at].kind.is_of_reply());
         let Some(at) = newest.or(self.part.map(|(at, _)| at)).filter(|at| *at < self.cells.len()) else {
             return;
         };
         let lines = self.known_lines(at, look);
-        let ends = |it: &Visible| it.block == at && it.from + it.count >= lines + self.gap(at);
+        let ends = |it: &VisibleBlock| it.block == at && it.from + it.count >= lines + self.gap(at);
         let is_counted = !self.follows() && at >= self.seen_to.0;
         let seen = match self.part {
             Some((known, seen)) if known == at && !is_counted && !self.visible.iter().any(ends) => seen,
@@ -148,12 +148,12 @@ impl Transcript {
         self.grown = lines.saturating_sub(seen);
     }
 
-    fn known_lines(&mut self, cell: usize, look: &Look) -> usize {
+    fn known_lines(&mut self, cell: usize, look: &DisplaySettings) -> usize {
         self.cells[cell].known_height().unwrap_or_else(|| self.lines_of(cell, look))
     }
 
     /// After a change of width, keeps the cell at the top and roughly the same part of it.
-    fn keep_place(&mut self, look: &Look) {
+    fn keep_place(&mut self, look: &DisplaySettings) {
         if self.width != look.width {
             // Its lines are others now.
             self.part = None;
@@ -165,14 +165,14 @@ impl Transcript {
             let before = cell.lines_from(0).count() + self.gap(place.block);
             let now = self.height(place.block, look);
             if let Some(line) = (place.line * now).checked_div(before) {
-                self.scroll = Scroll::At(Place { block: place.block, line });
+                self.scroll = Scroll::At(BlockLine { block: place.block, line });
             }
         }
         self.width = look.width;
     }
 
     /// Returns the current height of a block.
-    fn height(&mut self, block: usize, look: &Look) -> usize {
+    fn height(&mut self, block: usize, look: &DisplaySettings) -> usize {
         let gap = self.gap(block);
         if block < self.cells.len() {
             let (from, to) = self.cached;
@@ -194,13 +194,13 @@ impl Transcript {
         self.cells.len() + usize::from(!self.card.is_empty())
     }
 
-    fn at_bottom(&mut self, look: &Look, rows: usize) -> Vec<Visible> {
+    fn at_bottom(&mut self, look: &DisplaySettings, rows: usize) -> Vec<VisibleBlock> {
         let mut room = rows;
         let mut visible = Vec::new();
         for block in (0..self.blocks()).rev() {
             let height = self.height(block, look);
             let count = height.min(room);
-            visible.push(Visible { block, from: height - count, count });
+            visible.push(VisibleBlock { block, from: height - count, count });
             room -= count;
             if room == 0 {
                 break;
@@ -210,14 +210,14 @@ impl Transcript {
         visible
     }
 
-    fn at_place(&mut self, look: &Look, rows: usize, place: Place) -> Vec<Visible> {
+    fn at_place(&mut self, look: &DisplaySettings, rows: usize, place: BlockLine) -> Vec<VisibleBlock> {
         let mut room = rows;
         let mut visible = Vec::new();
         for block in place.block..self.blocks() {
             let height = self.height(block, look);
             let from = if block == place.block { place.line.min(height.saturating_sub(1)) } else { 0 };
             let count = (height - from.min(height)).min(room);
-            visible.push(Visible { block, from, count });
+            visible.push(VisibleBlock { block, from, count });
             room -= count;
             if room == 0 {
                 break;
@@ -254,7 +254,7 @@ impl Transcript {
     }
 
     /// Scrolls to what the notice tells of, in a pane of `rows` rows.
-    pub fn to_new(&mut self, look: &Look, rows: usize) {
+    pub fn to_new(&mut self, look: &DisplaySettings, rows: usize) {
         if let (Scroll::Follow, 1.., Some((at, _))) = (self.scroll, self.grown, self.part) {
             let lines = self.lines_of(at, look);
             return self.reveal(at, lines.saturating_sub(1), look, rows);
@@ -263,30 +263,30 @@ impl Transcript {
     }
 
     pub fn to_top(&mut self) {
-        self.scroll = Scroll::At(Place { block: 0, line: 0 });
+        self.scroll = Scroll::At(BlockLine { block: 0, line: 0 });
     }
 
     /// Scrolls up by `by` lines.
-    pub fn up(&mut self, by: usize, look: &Look) {
+    pub fn up(&mut self, by: usize, look: &DisplaySettings) {
         if let Some(top) = self.top() {
             self.scroll = Scroll::At(self.above(top, by, look));
         }
     }
 
     /// Returns the place `by` lines above another one, or the start.
-    fn above(&mut self, mut place: Place, by: usize, look: &Look) -> Place {
+    fn above(&mut self, mut place: BlockLine, by: usize, look: &DisplaySettings) -> BlockLine {
         let mut left = by;
         while left > place.line {
-            let Some(block) = place.block.checked_sub(1) else { return Place { block: 0, line: 0 } };
+            let Some(block) = place.block.checked_sub(1) else { return BlockLine { block: 0, line: 0 } };
             left -= place.line;
-            place = Place { block, line: self.height(block, look) };
+            place = BlockLine { block, line: self.height(block, look) };
         }
         place.line -= left;
         place
     }
 
     /// Scrolls down by `by` lines; the layout determines whether that is the end.
-    pub fn down(&mut self, by: usize, look: &Look) {
+    pub fn down(&mut self, by: usize, look: &DisplaySettings) {
         if self.follows() {
             return;
         }
@@ -298,18 +298,18 @@ impl Transcript {
                 break;
             }
             left -= rest;
-            place = Place { block: place.block + 1, line: 0 };
+            place = BlockLine { block: place.block + 1, line: 0 };
         }
         place.line += if place.block < self.blocks() { left } else { 0 };
         self.scroll = Scroll::At(place);
     }
 
     /// Returns the place at the top, or the one of the next frame.
-    fn top(&self) -> Option<Place> {
+    fn top(&self) -> Option<BlockLine> {
         if let Scroll::At(place) = self.scroll {
             return Some(place);
         }
-        self.visible.first().map(|visible| Place { block: visible.block, line: visible.from })
+        self.visible.first().map(|visible| BlockLine { block: visible.block, line: visible.from })
     }
 
     fn forget_far(&mut self) {
@@ -352,8 +352,8 @@ mod tests {
     use super::*;
     use crate::tui::cells::{CellKind, Fold, Motion};
 
-    fn look(width: usize) -> Look {
-        Look {
+    fn look(width: usize) -> DisplaySettings {
+        DisplaySettings {
             width,
             rows: 24,
             glyphs: &Glyphs::UNICODE,
@@ -362,7 +362,7 @@ mod tests {
             now_ms: 0,
             motion: Motion::Full,
             languages: Languages::NONE,
-            keys: crate::tui::cells::LookKeys::default(),
+            keys: crate::tui::cells::DisplayKeys::default(),
         }
     }
 

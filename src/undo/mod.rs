@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 pub use self::deed::Deed;
 pub use self::file::{EntryFilter, FILE, UndoEntry};
 pub use self::recording::Recording;
-pub use self::request::{UndoOutcome, UndoScope, UndoWhat};
+pub use self::request::{UndoOutcome, UndoScope, UndoTarget};
 pub use self::restore::{Direction, Restoration};
 pub use self::state::{FileState, UndoPlace};
 pub use self::words::listed;
@@ -67,7 +67,7 @@ pub enum UndoError {
 
 /// Whether a change destroys contents, or only moves them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum SnapshotScope {
     Contents,
     Places,
 }
@@ -88,7 +88,7 @@ struct OpenLog {
     file: UndoFile,
     /// Why nothing is kept for a while, and since when.
     broken: Mutex<Option<(Instant, String)>>,
-    fits: Mutex<Option<snapshot::Fits>>,
+    fits: Mutex<Option<snapshot::SizeCheck>>,
 }
 
 impl UndoLog {
@@ -107,7 +107,7 @@ impl UndoLog {
 
     /// Whether a change of these paths, which are absolute, can be taken back exactly. Reads no contents.
     #[must_use]
-    pub fn covers(&self, place: &UndoPlace, paths: &[&Path], keep: Keep) -> bool {
+    pub fn covers(&self, place: &UndoPlace, paths: &[&Path], keep: SnapshotScope) -> bool {
         self.usable().is_some() && paths.iter().all(|path| can_keep(place, path, keep))
     }
 
@@ -188,7 +188,7 @@ impl OpenLog {
     }
 }
 
-fn can_keep(place: &UndoPlace, path: &Path, keep: Keep) -> bool {
+fn can_keep(place: &UndoPlace, path: &Path, keep: SnapshotScope) -> bool {
     let Ok(relative) = path.strip_prefix(&place.workspace) else { return false };
     if place.is_protected(relative) {
         return false;
@@ -198,9 +198,9 @@ fn can_keep(place: &UndoPlace, path: &Path, keep: Keep) -> bool {
     let Some(stat) = stat else { return true };
     let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
     match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
-        rustix::fs::FileType::RegularFile => keep == Keep::Places || place.may_copy(relative, size),
+        rustix::fs::FileType::RegularFile => keep == SnapshotScope::Places || place.may_copy(relative, size),
         rustix::fs::FileType::Directory => {
-            keep == Keep::Contents || matches!(below(&base, place, relative), Ok(Some(_)))
+            keep == SnapshotScope::Contents || matches!(below(&base, place, relative), Ok(Some(_)))
         }
         rustix::fs::FileType::Symlink => true,
         _ => false,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::file::{self, FileChange};
 use super::state::{Content, FileState, FileStates, Identify, UndoPlace, below, look};
-use super::{Deed, Keep, OpenLog, UndoError, UndoLog};
+use super::{Deed, OpenLog, SnapshotScope, UndoError, UndoLog};
 use crate::stdx::beneath::BaseFolder;
 use crate::store::beside::FileError;
 
@@ -30,7 +30,12 @@ enum RecordedScope {
 impl UndoLog {
     /// Keeps what a call is about to change at these paths, which are absolute. `None` if it cannot be taken back. Errs if
     /// the file of changes fails; nothing is kept for a while then.
-    pub fn begin(&self, deed: &Deed, paths: &[&Path], keep: Keep) -> Result<Option<Recording>, UndoError> {
+    pub fn begin(
+        &self,
+        deed: &Deed,
+        paths: &[&Path],
+        keep: SnapshotScope,
+    ) -> Result<Option<Recording>, UndoError> {
         if !self.covers(&deed.place, paths, keep) {
             return Ok(None);
         }
@@ -98,7 +103,7 @@ impl Recording {
             match &scope {
                 RecordedScope::Paths { entry, roots } => {
                     let known = before.values().filter_map(FileState::content).cloned().collect();
-                    let after = tree(&place.open()?, place, roots, (&known, Keep::Places))?.0;
+                    let after = tree(&place.open()?, place, roots, (&known, SnapshotScope::Places))?.0;
                     file::end(connection, *entry, &differences(&before, &after), inner.now())?;
                 }
                 RecordedScope::Workspace => {
@@ -186,7 +191,7 @@ fn tree(
     base: &BaseFolder,
     place: &UndoPlace,
     roots: &[PathBuf],
-    (known, keep): (&HashSet<Content>, Keep),
+    (known, keep): (&HashSet<Content>, SnapshotScope),
 ) -> std::io::Result<(FileStates, Contents)> {
     let (mut states, mut contents) = (FileStates::new(), Contents::new());
     let mut read = 0;
@@ -204,7 +209,7 @@ fn tree(
             let identify = if read < MOST_READ { Identify::IfCopied } else { Identify::ByInode };
             let (state, bytes) = look(base, place, &path, identify)?;
             read += bytes.as_ref().map_or(0, Vec::len);
-            if let (Some(hash), Some(bytes), Keep::Contents) = (state.hash(), bytes, keep) {
+            if let (Some(hash), Some(bytes), SnapshotScope::Contents) = (state.hash(), bytes, keep) {
                 contents.push((hash.to_owned(), bytes));
             }
             states.insert(path, state);

@@ -8,7 +8,7 @@ use super::{UndoError, UndoLog, words};
 
 /// What is to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UndoWhat {
+pub enum UndoTarget {
     /// The last change.
     Last,
     /// All changes of the last turn that changed something.
@@ -45,11 +45,11 @@ impl UndoLog {
     pub fn carry_out(
         &self,
         scope: &UndoScope,
-        what: &UndoWhat,
+        what: &UndoTarget,
         agreed: bool,
         own: &Arc<[PathBuf]>,
     ) -> Result<UndoOutcome, UndoError> {
-        let id = if let UndoWhat::Entry(id) = what { Some(*id) } else { None };
+        let id = if let UndoTarget::Entry(id) = what { Some(*id) } else { None };
         let filter = match scope {
             UndoScope::Session(session) => {
                 EntryFilter { session: Some(session.clone()), id, ..EntryFilter::default() }
@@ -61,11 +61,11 @@ impl UndoLog {
         let all = self.entries(&filter)?;
         let chosen = match chosen(&all, what) {
             Ok(chosen) => chosen,
-            Err(why) if matches!(what, UndoWhat::Calls(_)) => return Ok(UndoOutcome::Done(why)),
+            Err(why) if matches!(what, UndoTarget::Calls(_)) => return Ok(UndoOutcome::Done(why)),
             Err(why) => return Ok(UndoOutcome::Refused(self.with_reason(why))),
         };
         let restoration =
-            if *what == UndoWhat::Redo { self.redo(&chosen, own)? } else { self.undo(&chosen, own)? };
+            if *what == UndoTarget::Redo { self.redo(&chosen, own)? } else { self.undo(&chosen, own)? };
         if let Some(refusal) = restoration.refusal() {
             return Ok(UndoOutcome::Refused(refusal));
         }
@@ -74,7 +74,7 @@ impl UndoLog {
         }
         restoration.apply(&words::told(&restoration))?;
         let mut text = words::done(&restoration);
-        if let (UndoWhat::Last, Some(last)) = (what, restoration.entries.first()) {
+        if let (UndoTarget::Last, Some(last)) = (what, restoration.entries.first()) {
             let more = all
                 .iter()
                 .filter(|one| one.undone.is_none() && one.id != last.id && one.turn() == last.turn());
@@ -92,28 +92,28 @@ impl UndoLog {
 }
 
 /// Returns the numbers of the changes that are meant; errs with a sentence.
-fn chosen(all: &[UndoEntry], what: &UndoWhat) -> Result<Vec<i64>, String> {
+fn chosen(all: &[UndoEntry], what: &UndoTarget) -> Result<Vec<i64>, String> {
     let ids = |wanted: &dyn Fn(&&UndoEntry) -> bool| -> Vec<i64> {
         all.iter().filter(|one| one.undone.is_none()).filter(wanted).map(|one| one.id).collect()
     };
     let last = all.iter().find(|one| one.undone.is_none());
     let (found, missing) = match what {
-        UndoWhat::Last => {
+        UndoTarget::Last => {
             (last.map(|last| vec![last.id]).unwrap_or_default(), "There is nothing to take back.".to_owned())
         }
-        UndoWhat::Turn => {
+        UndoTarget::Turn => {
             let turn = last.map(UndoEntry::turn);
             (ids(&|one| Some(one.turn()) == turn), "There is nothing to take back.".to_owned())
         }
-        UndoWhat::Entry(id) => match all.first() {
+        UndoTarget::Entry(id) => match all.first() {
             Some(one) if one.undone.is_some() => (Vec::new(), format!("Change {id} was taken back already.")),
             Some(_) => (vec![*id], String::new()),
             None => (Vec::new(), format!("There is no change {id} here. `/undo list` shows them.")),
         },
-        UndoWhat::Calls(calls) => {
+        UndoTarget::Calls(calls) => {
             (ids(&|one| calls.contains(&one.call)), "Nothing changed files since then.".to_owned())
         }
-        UndoWhat::Redo => {
+        UndoTarget::Redo => {
             let latest = all.iter().filter_map(|one| one.undone).max();
             let mut again: Vec<i64> = all
                 .iter()

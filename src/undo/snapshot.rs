@@ -21,7 +21,7 @@ const FITS_FOR: Duration = Duration::from_secs(3);
 const SETTLED: Duration = Duration::from_millis(50);
 
 /// Whether a workspace is small enough, as it was found a moment ago.
-pub struct Fits {
+pub struct SizeCheck {
     workspace: PathBuf,
     at: Instant,
     fits: bool,
@@ -40,7 +40,7 @@ impl UndoLog {
             return known.fits;
         }
         let fits = inner.options.snapshot_mb > 0 && paths(place, inner.options.snapshot_mb).is_some();
-        *known = Some(Fits { workspace: place.workspace.clone(), at: Instant::now(), fits });
+        *known = Some(SizeCheck { workspace: place.workspace.clone(), at: Instant::now(), fits });
         fits
     }
 }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use super::World;
 use crate::config::{FolderTrust, PROJECT_FILES, Settings, read_bounded};
 use crate::hook::Hook;
-use crate::hook::command::{CommandHook, Missing, Unfit};
+use crate::hook::command::{CommandHook, UnavailableHook, UnavailableReason};
 use crate::hook::file::{HookDef, HookProblem, HookScope, parse};
 use crate::hook::notices::HookNotices;
-use crate::hook::trust::{ContentState, TrustedContents, Whereabouts, content};
+use crate::hook::trust::{BaseFolders, ContentState, TrustedContents, content};
 
 /// A project's hooks, below its folder.
 pub(super) const PROJECT_HOOKS: &str = PROJECT_FILES[2];
@@ -71,8 +71,8 @@ impl HookFiles {
     }
 
     /// Returns the base folders of words in commands.
-    pub fn whereabouts(&self, folder: &Path) -> Whereabouts {
-        Whereabouts { workspace: folder.to_owned(), home: self.home.clone() }
+    pub fn whereabouts(&self, folder: &Path) -> BaseFolders {
+        BaseFolders { workspace: folder.to_owned(), home: self.home.clone() }
     }
 
     /// Returns all hooks defined for a folder, in effect or not; for an untrusted folder only the user's own. Blocking.
@@ -105,7 +105,7 @@ impl HookFiles {
         let FoundHooks { hooks: found, problems, trusted } = self.find(folder, trust);
         let mut hooks: Vec<Arc<dyn Hook>> = Vec::new();
         if let Some(first) = problems.first() {
-            hooks.push(Arc::new(Missing::file(first)));
+            hooks.push(Arc::new(UnavailableHook::file(first)));
         }
         for problem in problems {
             self.notices.tell(problem.clone(), format!("{problem}; every call asks until this is fixed"));
@@ -122,12 +122,12 @@ impl HookFiles {
                     self.notices.tell(format!("{hash} new"), text);
                     continue;
                 }
-                ContentState::Changed { hash } => Unfit::Changed { hash },
-                ContentState::Broken(broken) => Unfit::Broken(broken),
+                ContentState::Changed { hash } => UnavailableReason::Changed { hash },
+                ContentState::Broken(broken) => UnavailableReason::Broken(broken),
             };
             unfit.tell(&def, &self.notices);
             if trusted.knows(&def.file, &def.name) {
-                hooks.push(Arc::new(Missing::hook(&def, &unfit)));
+                hooks.push(Arc::new(UnavailableHook::hook(&def, &unfit)));
             }
         }
         hooks

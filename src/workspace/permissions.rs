@@ -14,13 +14,13 @@ use super::hooks::HookFiles;
 use super::project_memories::TrustedProjects;
 use super::rules::{RuleBook, counting};
 use super::told::is_new;
-use super::trust::{Belongings, TOLD, TrustChange, TrustError, has_belongings, trustable, write_trust};
+use super::trust::{GatedContents, TOLD, TrustChange, TrustError, has_belongings, trustable, write_trust};
 use crate::agent::driver::AgentEnv;
 use crate::approval::rules::{RuleSet, RulesHealth};
 use crate::approval::{AutoApprove, Policy};
 use crate::config::{Contents, FolderTrust, Mode, Settings};
 use crate::hook::Hook;
-use crate::hook::command::Missing;
+use crate::hook::command::UnavailableHook;
 use crate::hook::notices::HookNotices;
 use crate::store::{AuditNote, Store};
 
@@ -34,7 +34,7 @@ pub struct Permissions {
     data_dir: PathBuf,
     policy: watch::Sender<Policy>,
     pub rules: Arc<RuleBook>,
-    looks: Looks,
+    order: ReadOrder,
     hooks: HookFiles,
     /// Messages of hooks for the user, until a front end takes them.
     hook_messages: Mutex<Option<mpsc::Receiver<String>>>,
@@ -45,19 +45,19 @@ pub struct Permissions {
 /// The order of reads of the files, so that a slow one does not undo a later one. Not a lock: a read may be suspended
 /// while the same task begins another.
 #[derive(Default)]
-pub(super) struct Looks {
+pub(super) struct ReadOrder {
     begun: AtomicU64,
     counts: AtomicU64,
 }
 
-impl Looks {
+impl ReadOrder {
     fn begin(&self) -> u64 {
         self.begun.fetch_add(1, Ordering::SeqCst) + 1
     }
 
     /// Whether no later read has completed; if so, this one becomes the newest.
-    fn is_newest(&self, look: u64) -> bool {
-        self.counts.fetch_max(look, Ordering::SeqCst) <= look
+    fn is_newest(&self, read: u64) -> bool {
+        self.counts.fetch_max(read, Ordering::SeqCst) <= read
     }
 }
 
@@ -75,7 +75,7 @@ impl Permissions {
             data_dir: settings.data_dir.clone(),
             policy: watch::Sender::new(Policy { mode: settings.mode, ..Policy::default() }),
             rules: Arc::new(RuleBook::new(world, settings)),
-            looks: Looks::default(),
+            order: ReadOrder::default(),
             hooks: HookFiles::new(world, settings, child_env.to_vec(), Arc::new(notices)),
             hook_messages: Mutex::new(Some(messages)),
             trusted,
@@ -111,7 +111,9 @@ impl Permissions {
         let (files, trusted, folder) = (self.hooks.clone(), self.trusted.clone(), folder.to_owned());
         let load = move || files.load(&folder, trusted.trust_of(&folder));
         let loaded = tokio::task::spawn_blocking(load).await;
-        loaded.unwrap_or_else(|_| vec![Arc::new(Missing::file("hooks cannot be read; this is a bug in co"))])
+        loaded.unwrap_or_else(|_| {
+            vec![Arc::new(UnavailableHook::file("hooks cannot be read; this is a bug in co"))]
+        })
     }
 
     /// Updates the trust and the hooks of a session's folder.
@@ -122,14 +124,14 @@ impl Permissions {
 
     /// Reads the files of rules again; changes apply from the next decision on.
     pub async fn refresh_rules(&self, folder: &Path) {
-        self.look_again(folder, &self.policy, &self.looks).await;
+        self.read_again(folder, &self.policy, &self.order).await;
     }
 
-    async fn look_again(&self, folder: &Path, policy: &watch::Sender<Policy>, looks: &Looks) {
-        let look = looks.begin();
+    async fn read_again(&self, folder: &Path, policy: &watch::Sender<Policy>, order: &ReadOrder) {
+        let read = order.begin();
         let set = self.rules_in(folder).await;
         policy.send_if_modified(|policy| {
-            let changed = looks.is_newest(look) && *policy.rules != set;
+            let changed = order.is_newest(read) && *policy.rules != set;
             if changed {
                 policy.rules = Arc::new(set);
             }
@@ -153,15 +155,15 @@ impl Permissions {
     /// Keeps the rules up to date while a turn runs: other processes may save one, and one may expire. Never resolves;
     /// cancel-safe.
     pub async fn keep_rules(&self, folder: &Path) -> Infallible {
-        self.keep(folder, &self.policy, &self.looks).await
+        self.keep(folder, &self.policy, &self.order).await
     }
 
     /// The same for a session with a separate policy.
     pub async fn keep_rules_of(&self, folder: &Path, policy: &watch::Sender<Policy>) -> Infallible {
-        self.keep(folder, policy, &Looks::default()).await
+        self.keep(folder, policy, &ReadOrder::default()).await
     }
 
-    async fn keep(&self, folder: &Path, policy: &watch::Sender<Policy>, looks: &Looks) -> Infallible {
+    async fn keep(&self, folder: &Path, policy: &watch::Sender<Policy>, order: &ReadOrder) -> Infallible {
         let mut wakeups = self.store.wakeups();
         loop {
             let next = policy.borrow().rules.next_expiry();
@@ -173,7 +175,7 @@ impl Permissions {
                 () = wakeups.changed() => {}
                 () = tokio::time::sleep(wait) => {}
             }
-            self.look_again(folder, policy, looks).await;
+            self.read_again(folder, policy, order).await;
         }
     }
 
@@ -207,7 +209,7 @@ impl Permissions {
         let (world, folder) = (self.world.clone(), folder.to_owned());
         let told = self.data_dir.join(TOLD);
         let notice = tokio::task::spawn_blocking(move || {
-            let found = Belongings::of(&folder, &world);
+            let found = GatedContents::of(&folder, &world);
             let news = !found.is_empty() && is_new(&told, &folder, &found.fingerprint());
             let words = found.in_words();
             news.then(|| {
@@ -226,11 +228,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slow_look_does_not_undo_a_later_one() {
-        let looks = Looks::default();
-        let (slow, quick) = (looks.begin(), looks.begin());
-        assert!(looks.is_newest(quick));
-        assert!(!looks.is_newest(slow));
-        assert!(looks.is_newest(looks.begin()));
+    fn a_slow_read_does_not_undo_a_later_one() {
+        let order = ReadOrder::default();
+        let (slow, quick) = (order.begin(), order.begin());
+        assert!(order.is_newest(quick));
+        assert!(!order.is_newest(slow));
+        assert!(order.is_newest(order.begin()));
     }
 }

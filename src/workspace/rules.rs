@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-pub use self::save::{RuleTrouble, SavedRule, one_rule, revoke_rule, save_rule};
+pub use self::save::{SaveRuleError, SavedRule, one_rule, revoke_rule, save_rule};
 pub use self::tried::{Suggestion, suggestions, tried};
 
 use super::World;

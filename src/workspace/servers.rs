@@ -9,10 +9,10 @@ use super::told::is_new;
 use super::world::World;
 use crate::command::code;
 use crate::config::{
-    self, ConfigError, ConfigWarning, FolderTrust, Loaded, PROJECT_SERVERS, ProjectServers, ServerScope,
-    ServerSettings, ServerTransport, Settings, Source, filled_in, project_servers, read_bounded,
+    self, ConfigError, ConfigWarning, FolderTrust, LoadedSettings, PROJECT_SERVERS, ProjectServers,
+    ServerScope, ServerSettings, ServerTransport, Settings, Source, filled_in, project_servers, read_bounded,
 };
-use crate::hook::trust::{Broken, ContentHash, ContentState, TrustedContents, Whereabouts};
+use crate::hook::trust::{BaseFolders, ContentHash, ContentState, ProgramError, TrustedContents};
 use crate::tool::mcp::shown;
 
 /// The setting of the user's own servers. Its variable replaces all servers.
@@ -29,15 +29,18 @@ const FORM: &[u8] = b"co server 1\n";
 
 /// Reads the settings of this run: from the files that exist, the environment, and `flags` as pairs of name and text. The
 /// servers of a trusted project are among them.
-pub fn load_settings(world: &World, flags: Vec<(String, String)>) -> Result<Loaded, Vec<ConfigError>> {
+pub fn load_settings(
+    world: &World,
+    flags: Vec<(String, String)>,
+) -> Result<LoadedSettings, Vec<ConfigError>> {
     let mut loaded = config::load(&config::read_sources(&world.workspace, world.env.clone(), flags)?)?;
     add_project_servers(&mut loaded, world);
     Ok(loaded)
 }
 
-fn add_project_servers(loaded: &mut Loaded, world: &World) {
+fn add_project_servers(loaded: &mut LoadedSettings, world: &World) {
     let file = world.workspace.join(PROJECT_SERVERS);
-    let warn = |loaded: &mut Loaded, why: String| {
+    let warn = |loaded: &mut LoadedSettings, why: String| {
         loaded.warnings.push(ConfigWarning::ProjectError { why: format!("{}: {why}", file.display()) });
     };
     let are_replaced = loaded
@@ -120,15 +123,16 @@ pub fn check_content(world: &World, name: &str, settings: &ServerSettings) -> Re
 }
 
 /// Returns the hash of what the user agrees to: what is written, and the files that it names.
-fn content(name: &str, settings: &ServerSettings, world: &World) -> Result<String, Broken> {
+fn content(name: &str, settings: &ServerSettings, world: &World) -> Result<String, ProgramError> {
     let mut hash = ContentHash::new(FORM);
     hash.part(name.as_bytes());
     settings.written().iter().for_each(|line| hash.part(line.as_bytes()));
     if let ServerTransport::Program { command, args, env, .. } = &settings.how {
-        let at = Whereabouts { workspace: world.workspace.clone(), home: world.home() };
+        let at = BaseFolders { workspace: world.workspace.clone(), home: world.home() };
         let path = command.contains('/').then(|| world.workspace.join(command));
-        let filled =
-            |text: &str| filled_in(text, &world.env).map_err(|_| Broken::Unclear { word: text.to_owned() });
+        let filled = |text: &str| {
+            filled_in(text, &world.env).map_err(|_| ProgramError::Unclear { word: text.to_owned() })
+        };
         let args = args.iter().map(|arg| filled(arg)).collect::<Result<Vec<_>, _>>()?;
         hash.program(path.as_deref(), command, &args, &at)?;
         for value in env.values() {

@@ -73,7 +73,7 @@ pub enum TrustChange {
 
 /// The parts of a folder that are in effect only if it is trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Belongings {
+pub struct GatedContents {
     /// Keys of settings.
     pub settings: Vec<String>,
     pub rules: usize,
@@ -99,7 +99,7 @@ pub struct Belongings {
     pub contents: Contents,
 }
 
-impl Belongings {
+impl GatedContents {
     /// Reads the files of a folder. Blocking.
     pub fn of(folder: &Path, world: &World) -> Self {
         let (contents, problems) = contents_of(folder);

@@ -46,7 +46,7 @@ pub enum KeyFileError {
 
 /// Whether a key was new or replaced another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
+pub enum KeyChange {
     New,
     Replaced,
 }
@@ -75,10 +75,14 @@ impl KeyFile {
     }
 
     /// Stores a key.
-    pub fn put(&self, name: &str, key: &Secret) -> Result<Put, KeyFileError> {
+    pub fn put(&self, name: &str, key: &Secret) -> Result<KeyChange, KeyFileError> {
         let _locked = self.lock()?;
         let mut keys = self.read()?;
-        let put = if keys.insert(name.to_owned(), key.clone()).is_some() { Put::Replaced } else { Put::New };
+        let put = if keys.insert(name.to_owned(), key.clone()).is_some() {
+            KeyChange::Replaced
+        } else {
+            KeyChange::New
+        };
         self.write(&keys)?;
         Ok(put)
     }
@@ -183,9 +187,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = KeyFile::of(dir.path());
         assert!(file.read().unwrap().is_empty());
-        assert_eq!(file.put("groq", &key("gsk-1")), Ok(Put::New));
-        assert_eq!(file.put("groq", &key("gsk-\"2\\")), Ok(Put::Replaced));
-        assert_eq!(file.put("openai", &key("sk-3")), Ok(Put::New));
+        assert_eq!(file.put("groq", &key("gsk-1")), Ok(KeyChange::New));
+        assert_eq!(file.put("groq", &key("gsk-\"2\\")), Ok(KeyChange::Replaced));
+        assert_eq!(file.put("openai", &key("sk-3")), Ok(KeyChange::New));
         assert_eq!((mode(file.path()), mode(file.folder())), (0o600, 0o700));
         let read: Vec<(String, String)> =
             file.read().unwrap().into_iter().map(|(name, key)| (name, key.expose().to_owned())).collect();

@@ -7,7 +7,7 @@ use futures::stream::FuturesUnordered;
 use super::{ModelChoice, Models, noted, why};
 use crate::accounts::choice::{Origin, split};
 use crate::accounts::error::ModelError;
-use crate::accounts::services::{Service, Target};
+use crate::accounts::services::{Service, ServiceTarget};
 use crate::accounts::{offers, profiles};
 use crate::command::ModelLine;
 use crate::provider::ProviderError;
@@ -16,7 +16,7 @@ use crate::stdx::text::nearest;
 
 /// The result of checking a name that is not known.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Checked {
+pub enum ModelCheck {
     /// Its service has it.
     Found,
     /// Its service has no list to check it against, or did not answer.
@@ -104,7 +104,7 @@ impl Models {
     }
 
     /// Asks a service for its list, and keeps it.
-    async fn ask_list(&self, target: &Target) -> Result<Vec<String>, ProviderError> {
+    async fn ask_list(&self, target: &ServiceTarget) -> Result<Vec<String>, ProviderError> {
         let wiring = self.wiring();
         let listed = offers::listed(target, &wiring.settings, &wiring.keys).await?;
         let names: Vec<String> = listed.iter().map(|one| one.name.clone()).collect();
@@ -128,22 +128,24 @@ impl Models {
     }
 
     /// Asks the service whether it has this model. Errs, with the nearest name, if it does not.
-    pub async fn check(&self, name: &str) -> Result<Checked, ModelError> {
-        let (service, Some(model)) = self.named_model(name)? else { return Ok(Checked::Found) };
+    pub async fn check(&self, name: &str) -> Result<ModelCheck, ModelError> {
+        let (service, Some(model)) = self.named_model(name)? else { return Ok(ModelCheck::Found) };
         let listed = match service.target() {
             None => service.models(),
             // Its models have names that its owner gave them.
-            Some(target) if target.preset.name == AZURE_OPENAI.name => return Ok(Checked::Unchecked(None)),
+            Some(target) if target.preset.name == AZURE_OPENAI.name => {
+                return Ok(ModelCheck::Unchecked(None));
+            }
             Some(target) => match self.ask_list(target).await {
                 Ok(listed) => listed,
-                Err(error) => return Ok(Checked::Unchecked(Some(error))),
+                Err(error) => return Ok(ModelCheck::Unchecked(Some(error))),
             },
         };
         if listed.is_empty() {
-            return Ok(Checked::Unchecked(None));
+            return Ok(ModelCheck::Unchecked(None));
         }
         if is_listed(&model, &listed) {
-            return Ok(Checked::Found);
+            return Ok(ModelCheck::Found);
         }
         let provider = service.name().to_owned();
         let nearest = self.nearest_model(&provider, &model);

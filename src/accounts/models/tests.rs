@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::accounts::KeyFile;
 use crate::accounts::keys::KeyFileError;
-use crate::accounts::services::Target;
+use crate::accounts::services::ServiceTarget;
 use crate::config::{Codec, Key};
 use crate::frontend::protocol::Consent;
 use crate::provider::catalog::PRESETS;
@@ -176,7 +176,7 @@ fn a_section_changes_its_preset() {
     let target = |change: Change, name: &str| {
         let mut settings = Settings::default();
         change(&mut settings);
-        let target = Target::named(name, &settings, &Keys::of(&settings)).unwrap();
+        let target = ServiceTarget::named(name, &settings, &Keys::of(&settings)).unwrap();
         (target.codec.title(), target.base_url)
     };
     let cases: &[(Change, &str, (&str, &str))] = &[
@@ -263,7 +263,7 @@ fn stored_keys_count_after_those_of_the_settings() {
     let counts = |set: Option<Key>| {
         let mut settings = Settings { data_dir: dir.path().to_path_buf(), ..Settings::default() };
         settings.own("anthropic").api_key = set;
-        let target = Target::named("anthropic", &settings, &Keys::of(&settings)).unwrap();
+        let target = ServiceTarget::named("anthropic", &settings, &Keys::of(&settings)).unwrap();
         target.key.and_then(|key| key.secret().map(|key| key.expose().to_owned()))
     };
     assert_eq!(counts(None).as_deref(), Some("from-file"));
@@ -369,9 +369,9 @@ fn switching_is_at_once_and_takes_no_key_along() {
 }
 
 /// Returns the data entered for a service at this address.
-fn entered(service: &str, base_url: Option<String>, unencrypted: Consent) -> Entered {
+fn entered(service: &str, base_url: Option<String>, unencrypted: Consent) -> Credentials {
     let key = Some(crate::config::Secret::new("sk-hunter2".to_owned()));
-    Entered { service: service.to_owned(), base_url, key, unencrypted }
+    Credentials { service: service.to_owned(), base_url, key, unencrypted }
 }
 
 fn page(path: &str, body: &str) -> Page {
@@ -390,7 +390,7 @@ async fn a_key_is_not_sent_in_the_open_unasked() {
     .unwrap();
     let url = text("http://models.test/v1?key=hunter2");
     let tried = models.set_up(entered("vllm", url.clone(), Consent::NotAsked), None).await;
-    let Err(TryError::Unencrypted(words)) = tried else { panic!("{tried:?}") };
+    let Err(LoginError::Unencrypted(words)) = tried else { panic!("{tried:?}") };
     assert!(words.contains("unencrypted") && !words.contains("hunter2"), "{words}");
     tokio::select! {
         tried = models.set_up(entered("vllm", url, Consent::Given), None) => panic!("{tried:?}"),
@@ -465,10 +465,10 @@ async fn a_name_is_checked_with_its_service() {
     })
     .unwrap();
     assert!(models.knows("openai/gpt-5") && models.knows("vllm") && !models.knows("gpt-5"));
-    assert_eq!(models.check("gpt-5").await, Ok(Checked::Found));
+    assert_eq!(models.check("gpt-5").await, Ok(ModelCheck::Found));
     assert!(models.knows("gpt-5"), "its list is kept");
-    assert_eq!(models.check("vllm/qwen3-8b").await, Ok(Checked::Found), "without its date");
-    assert_eq!(models.check("gpt-5:free").await, Ok(Checked::Found), "a variant");
+    assert_eq!(models.check("vllm/qwen3-8b").await, Ok(ModelCheck::Found), "without its date");
+    assert_eq!(models.check("gpt-5:free").await, Ok(ModelCheck::Found), "a variant");
     let wrong = |provider: &str, model: &str, nearest: &str| {
         let (provider, model) = (provider.to_owned(), model.to_owned());
         Err(ModelError::NoSuchModel { provider, model, nearest: text(nearest) })
@@ -476,8 +476,8 @@ async fn a_name_is_checked_with_its_service() {
     assert_eq!(models.check("vllm/gpt-6").await, wrong("vllm", "gpt-6", "vllm/gpt-5"));
     assert_eq!(models.check("gpt-5-mini").await, wrong("vllm", "gpt-5-mini", "openai/gpt-5-mini"));
     assert_eq!(models.check("offline/tuor").await, wrong("offline", "tuor", "offline/tour"));
-    assert!(matches!(models.check("litellm/x").await, Ok(Checked::Unchecked(Some(_)))), "nobody to ask");
-    assert!(matches!(models.check("grok/x").await, Ok(Checked::Unchecked(_)) | Err(_)));
+    assert!(matches!(models.check("litellm/x").await, Ok(ModelCheck::Unchecked(Some(_)))), "nobody to ask");
+    assert!(matches!(models.check("grok/x").await, Ok(ModelCheck::Unchecked(_)) | Err(_)));
 }
 
 #[tokio::test]

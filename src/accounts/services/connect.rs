@@ -9,7 +9,7 @@ use futures::stream::{self, BoxStream};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use super::{Service, Target, Wiring};
+use super::{ConnectionContext, Service, ServiceTarget};
 use crate::accounts::error::ModelError;
 use crate::accounts::keys::{KeyCommandError, Keys};
 use crate::config::{Codec, Key, Settings};
@@ -24,7 +24,10 @@ use crate::provider::{ErrorClass, ModelRequest, Provider, ProviderError, StreamE
 
 impl Service {
     /// Prepares connections; nothing is sent and nothing is run.
-    pub(in crate::accounts) fn connect(&self, wiring: &Wiring) -> Result<Arc<dyn Provider>, ModelError> {
+    pub(in crate::accounts) fn connect(
+        &self,
+        wiring: &ConnectionContext,
+    ) -> Result<Arc<dyn Provider>, ModelError> {
         match self {
             Self::Offline => Ok(Arc::new(Offline::new(wiring.pace))),
             Self::Http(target) => match target.plain_endpoint(&wiring.settings) {
@@ -32,14 +35,14 @@ impl Service {
                 None => {
                     let (target, wiring) = ((**target).clone(), wiring.clone());
                     // The inner one is for its streams, which outlive this call.
-                    Ok(Arc::new(Arc::new(Later { target, wiring, made: OnceCell::new() })))
+                    Ok(Arc::new(Arc::new(LazyProvider { target, wiring, made: OnceCell::new() })))
                 }
             },
         }
     }
 }
 
-impl Target {
+impl ServiceTarget {
     /// Returns the endpoint, if no command has to be run for it.
     pub fn plain_endpoint(&self, settings: &Settings) -> Option<Endpoint> {
         let header =
@@ -88,7 +91,11 @@ impl Target {
     }
 }
 
-fn wire(target: &Target, endpoint: &Endpoint, wiring: &Wiring) -> Result<Arc<dyn Provider>, ModelError> {
+fn wire(
+    target: &ServiceTarget,
+    endpoint: &Endpoint,
+    wiring: &ConnectionContext,
+) -> Result<Arc<dyn Provider>, ModelError> {
     let clock = Arc::clone(&wiring.clock);
     Ok(match target.codec {
         Codec::Anthropic => Arc::new(HttpProvider::new(Anthropic, endpoint, clock)?),
@@ -100,13 +107,13 @@ fn wire(target: &Target, endpoint: &Endpoint, wiring: &Wiring) -> Result<Arc<dyn
 }
 
 /// A provider whose key must be obtained first.
-struct Later {
-    target: Target,
-    wiring: Wiring,
+struct LazyProvider {
+    target: ServiceTarget,
+    wiring: ConnectionContext,
     made: OnceCell<Arc<dyn Provider>>,
 }
 
-impl Later {
+impl LazyProvider {
     async fn made(&self) -> Result<Arc<dyn Provider>, ProviderError> {
         let Self { target, wiring, made } = self;
         let make = async || {
@@ -119,7 +126,7 @@ impl Later {
     }
 }
 
-impl Provider for Arc<Later> {
+impl Provider for Arc<LazyProvider> {
     fn name(&self) -> &str {
         &self.target.name
     }

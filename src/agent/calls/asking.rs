@@ -6,7 +6,7 @@ use super::texts::{EXPIRED, denial, denied_by};
 use super::{Calls, ChangedBy, Consent, Purpose, Rules, Stage, State, preview};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
-use crate::agent::port::{Event, Settled};
+use crate::agent::port::{Event, Settlement};
 use crate::approval::{Approval, Decider, RequestId, Verdict};
 use crate::history::{Durability, Record};
 use crate::message::ReturnStatus;
@@ -73,7 +73,7 @@ impl Calls {
                 approval: approval.clone(),
                 by: by.clone(),
             });
-            batch.show(Event::ApprovalSettled { request: id, settled: Settled::Decided { approval, by } });
+            batch.show(Event::ApprovalSettled { request: id, settled: Settlement::Decided { approval, by } });
         }
     }
 
@@ -91,7 +91,7 @@ impl Calls {
         batch.records.push(Record::Asked { call: one.call.clone(), request: Box::new(request.clone()) });
         batch.records.push(Record::ToolFinished { returned: returned.clone() });
         batch.show(Event::ApprovalNeeded { request });
-        batch.show(Event::ApprovalSettled { request: id, settled: Settled::Detached });
+        batch.show(Event::ApprovalSettled { request: id, settled: Settlement::Detached });
         batch.show(Event::ToolReturn { call: one.effective(), returned: returned.clone() });
         one.previewed = true;
         one.state = State::Done(returned);
@@ -102,7 +102,7 @@ impl Calls {
         self.calls[at].consent = Consent::NotGiven;
         let mut batch = Batch::default();
         if let Some(request) = old {
-            batch.show(Event::ApprovalSettled { request, settled: Settled::Superseded });
+            batch.show(Event::ApprovalSettled { request, settled: Settlement::Superseded });
         }
         self.ask(at, Some(because), rules, &mut batch);
         batch.push_to(out);
@@ -112,7 +112,7 @@ impl Calls {
     pub(super) fn withdraw(&mut self, at: usize, out: &mut Vec<Effect>) {
         if let (State::Waiting, Some(request)) = (&self.calls[at].state, &self.calls[at].request) {
             let request = request.id.clone();
-            out.push(Effect::Show(Event::ApprovalSettled { request, settled: Settled::Withdrawn }));
+            out.push(Effect::Show(Event::ApprovalSettled { request, settled: Settlement::Withdrawn }));
         }
     }
 
@@ -126,7 +126,7 @@ impl Calls {
         out: &mut Vec<Effect>,
     ) {
         let Some(at) = self.waiting(request) else { return };
-        let settled = Settled::Decided { approval: approval.clone(), by: by.clone() };
+        let settled = Settlement::Decided { approval: approval.clone(), by: by.clone() };
         out.push(Effect::Show(Event::ApprovalSettled { request: request.clone(), settled }));
         self.apply_approval(at, approval, Some(by), rules, out);
     }
@@ -140,7 +140,7 @@ impl Calls {
 
     pub(super) fn end_expired(&mut self, at: usize, out: &mut Vec<Effect>) {
         if let Some(request) = self.calls[at].request.as_ref().map(|request| request.id.clone()) {
-            out.push(Effect::Show(Event::ApprovalSettled { request, settled: Settled::Expired }));
+            out.push(Effect::Show(Event::ApprovalSettled { request, settled: Settlement::Expired }));
         }
         self.finish_unless_done(at, ReturnStatus::Undecided, EXPIRED.to_owned(), out);
     }

@@ -3,7 +3,7 @@
 //! An approval settles an ask, never a denial. What was settled without a user is recorded for the audit.
 
 use super::texts::{MOVED, OVERRULED, REWRITTEN, denied_by, denied_by_policy};
-use super::{Calls, ChangedBy, Consent, Purpose, Rules, State, Tracked, permitted};
+use super::{Calls, ChangedBy, Consent, Purpose, Rules, State, TrackedCall, permitted};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
 use crate::agent::port::Event;
@@ -194,7 +194,7 @@ impl Calls {
 }
 
 /// Returns what is known about a planned call by itself.
-fn facts<'a>(one: &'a Tracked, rules: &'a Rules) -> Option<CallFacts<'a>> {
+fn facts<'a>(one: &'a TrackedCall, rules: &'a Rules) -> Option<CallFacts<'a>> {
     let plan = one.plan.as_ref()?;
     let is_named = match &plan.access {
         Access::Web { url: Some(url), .. } => rules.heard.names(url),

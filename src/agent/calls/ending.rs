@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::texts::person_note;
-use super::{Calls, ChangedBy, Stage, State, Tracked};
+use super::{Calls, ChangedBy, Stage, State, TrackedCall};
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::history::{Durability, Record, SEEN};
-use crate::message::{CallId, Done, ReturnPart, ReturnStatus, ToolCall, ToolReturn};
-use crate::tool::{DiffLine, Preview, Resource, Seen, Version, hunks};
+use crate::message::{CallId, CallReport, ReturnPart, ReturnStatus, ToolCall, ToolReturn};
+use crate::tool::{DiffLine, Preview, Resource, SeenVersions, Version, hunks};
 
 impl Calls {
     /// Handles the end of a tool; `seen` are the versions that its output showed or its run wrote, `state` is what the
@@ -30,7 +30,7 @@ impl Calls {
             self.own_writes.extend(seen.iter().cloned());
         }
         if !seen.is_empty() {
-            let seen: Seen = seen.into_iter().collect();
+            let seen: SeenVersions = seen.into_iter().collect();
             if let Ok(value) = serde_json::to_value(seen) {
                 records.push(Record::State { tool: SEEN.to_owned(), value });
             }
@@ -67,7 +67,7 @@ impl Calls {
     ) {
         let id = self.calls[at].call.id.clone();
         let returned = ToolReturn::program(id, ReturnStatus::Denied, text);
-        self.finish_as(at, ToolReturn { done: Done::said(words), ..returned }, judged, out);
+        self.finish_as(at, ToolReturn { done: CallReport::said(words), ..returned }, judged, out);
     }
 
     /// Ends a call that plan mode only shows.
@@ -81,7 +81,7 @@ impl Calls {
         let one = &self.calls[at];
         let change = planned_change(one).unwrap_or_default().to_vec();
         let returned = ToolReturn::program(one.call.id.clone(), ReturnStatus::Denied, text);
-        let done = Some(Box::new(Done { change, is_planned: true, ..Done::default() }));
+        let done = Some(Box::new(CallReport { change, is_planned: true, ..CallReport::default() }));
         self.finish_as(at, ToolReturn { done, ..returned }, judged, out);
     }
 
@@ -169,7 +169,7 @@ impl Calls {
 }
 
 /// Returns what people are shown of a call that ran: the change as planned just before the run.
-fn done(one: &Tracked, returned: &mut ToolReturn) -> Option<Box<Done>> {
+fn done(one: &TrackedCall, returned: &mut ToolReturn) -> Option<Box<CallReport>> {
     let mut done = returned.done.take().unwrap_or_default();
     if returned.status == ReturnStatus::Ok
         && let Some(lines) = planned_change(one)
@@ -178,11 +178,11 @@ fn done(one: &Tracked, returned: &mut ToolReturn) -> Option<Box<Done>> {
         done.hunks_asked = one.request.as_ref().and_then(|asked| hunks::asked(&asked.plan.preview, lines));
     }
     done.ran = one.changed_by.map(|_| (one.tool.clone(), one.args.clone()));
-    (*done != Done::default()).then_some(done)
+    (*done != CallReport::default()).then_some(done)
 }
 
 /// Returns the lines of the planned change; `None` if the plan is no diff.
-fn planned_change(one: &Tracked) -> Option<&[DiffLine]> {
+fn planned_change(one: &TrackedCall) -> Option<&[DiffLine]> {
     match &one.plan.as_ref()?.preview {
         Preview::Diff { lines, .. } => Some(lines),
         Preview::None | Preview::Text { .. } | Preview::Fields { .. } => None,

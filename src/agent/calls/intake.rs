@@ -1,6 +1,6 @@
 //! How calls are accepted: `label` and `after` are removed; unknown tools and bad links end immediately.
 
-use super::{Calls, Consent, MOST_CALLS, Rules, Stage, State, Tracked};
+use super::{Calls, Consent, MOST_CALLS, Rules, Stage, State, TrackedCall};
 use crate::agent::effect::Effect;
 use crate::agent::links::{label, strip};
 use crate::agent::port::Event;
@@ -43,7 +43,7 @@ impl Calls {
         );
         let (mut records, mut shows) = (Vec::new(), Vec::new());
         // Calls that came early may be running, or done.
-        let is_over = |one: &Tracked| matches!(one.state, State::Running | State::Done(_));
+        let is_over = |one: &TrackedCall| matches!(one.state, State::Running | State::Done(_));
         for one in surplus.iter_mut().filter(|one| !is_over(one)) {
             let returned = ToolReturn::program(one.call.id.clone(), ReturnStatus::Failed, text.clone());
             records.push(Record::ToolFinished { returned: returned.clone() });
@@ -58,7 +58,7 @@ impl Calls {
         let (args, after_labels) = strip(&call.args);
         let spec = rules.specs.get(&call.name).cloned();
         let after_early = usize::from(!after_labels.is_empty());
-        self.calls.push(Tracked {
+        self.calls.push(TrackedCall {
             tool: call.name.clone(),
             args,
             // Until links are known, a call with `after` depends on itself, so that it cannot start early.

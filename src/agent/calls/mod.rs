@@ -31,7 +31,7 @@ use crate::history::Record;
 use crate::hook::HookVerdict;
 use crate::message::{ToolCall, ToolName, ToolReturn};
 use crate::sandbox::Isolation;
-use crate::tool::{Access, CallPlan, Seen, ToolSpec};
+use crate::tool::{Access, CallPlan, SeenVersions, ToolSpec};
 
 /// Calls of one reply that are accepted; the model is asked to send the rest again.
 const MOST_CALLS: usize = 200;
@@ -91,10 +91,10 @@ impl Rules {
 /// All calls of one reply.
 #[derive(Debug, Clone, Default)]
 pub struct Calls {
-    calls: Vec<Tracked>,
+    calls: Vec<TrackedCall>,
     stage: Stage,
     /// Versions that this turn's own calls have written: they do not invalidate an approval by themselves.
-    own_writes: Seen,
+    own_writes: SeenVersions,
     /// Counts ends and decisions; a plan older than the last one is checked again before its call runs.
     moves: u64,
     /// Wrong arguments so far in this turn, by tool.
@@ -118,7 +118,7 @@ enum Stage {
 
 /// One call and its state.
 #[derive(Debug, Clone)]
-struct Tracked {
+struct TrackedCall {
     /// As the model wrote it.
     call: ToolCall,
     /// What would run: without `label` and `after`, edited or rewritten.
@@ -197,7 +197,7 @@ enum ChangedBy {
     Hook,
 }
 
-impl Tracked {
+impl TrackedCall {
     fn is_done(&self) -> bool {
         matches!(self.state, State::Done(_))
     }
@@ -223,7 +223,7 @@ impl Calls {
     }
 
     pub fn all_done(&self) -> bool {
-        self.calls.iter().all(Tracked::is_done)
+        self.calls.iter().all(TrackedCall::is_done)
     }
 
     /// Whether a tool runs now.

@@ -7,9 +7,9 @@ use super::{Calls, ChangedBy, Rules, Stage, State};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
 use crate::agent::loop_guard::RepeatDetector;
-use crate::agent::port::{Event, Settled};
+use crate::agent::port::{Event, Settlement};
 use crate::approval::{Approval, Decider, Decision, Request, RequestId, Verdict};
-use crate::history::{Durability, Fate, Known, OpenCall, Record};
+use crate::history::{DependencyState, Durability, OpenCall, Record, RecordedState};
 use crate::message::{ReturnStatus, ToolReturn};
 use crate::tool::Origin;
 
@@ -78,28 +78,31 @@ impl Calls {
     /// Takes over late calls that can be settled, with how their dependencies ended. Must be empty before.
     pub(in crate::agent) fn take_late(
         &mut self,
-        late: &[(OpenCall, Fate)],
+        late: &[(OpenCall, DependencyState)],
         rules: &Rules,
         out: &mut Vec<Effect>,
     ) {
         self.stage = Stage::Late;
-        for (one, fate) in late {
+        for (one, dependency) in late {
             let at = self.add(one.call.clone(), rules);
-            // The calls that it runs after have ended; `fate` says how.
+            // The calls that it runs after have ended; `dependency` says how.
             self.calls[at].after.clear();
             self.calls[at].after_labels.clear();
             self.restore(at, one, rules);
-            match (fate, &one.known) {
+            match (dependency, &one.known) {
                 (
-                    Fate::Badly,
-                    Known::Waiting | Known::Decided(Approval::Approve { .. } | Approval::Later),
+                    DependencyState::Failed,
+                    RecordedState::Waiting
+                    | RecordedState::Decided(Approval::Approve { .. } | Approval::Later),
                 ) => {
-                    if one.known == Known::Waiting {
+                    if one.known == RecordedState::Waiting {
                         self.withdraw(at, out);
                     }
                     self.fail_dependency(at, out);
                 }
-                (Fate::Badly | Fate::Open | Fate::Well, _) => self.take_up(at, one, rules, out),
+                (DependencyState::Failed | DependencyState::Open | DependencyState::Succeeded, _) => {
+                    self.take_up(at, one, rules, out)
+                }
             }
         }
     }
@@ -137,16 +140,18 @@ impl Calls {
             && one.returned.as_ref().is_some_and(|returned| returned.status == ReturnStatus::Undecided);
         match (&one.known, &one.returned) {
             (_, Some(returned)) => tracked.state = State::Done(returned.clone()),
-            (Known::Waiting | Known::Expired | Known::Decided(_), None) if tracked.request.is_some() => {
+            (RecordedState::Waiting | RecordedState::Expired | RecordedState::Decided(_), None)
+                if tracked.request.is_some() =>
+            {
                 tracked.state = State::Waiting;
             }
             (
-                Known::Returned
-                | Known::NotStarted
-                | Known::MayHaveRun
-                | Known::Waiting
-                | Known::Expired
-                | Known::Decided(_),
+                RecordedState::Returned
+                | RecordedState::NotStarted
+                | RecordedState::MayHaveRun
+                | RecordedState::Waiting
+                | RecordedState::Expired
+                | RecordedState::Decided(_),
                 None,
             ) => {}
         }
@@ -157,17 +162,19 @@ impl Calls {
             return;
         }
         match &one.known {
-            Known::Waiting => {
+            RecordedState::Waiting => {
                 if let Some(request) = self.calls[at].request.clone() {
                     out.push(Effect::Show(Event::ApprovalNeeded { request }));
                 }
             }
-            Known::Decided(approval) => self.apply_approval(at, approval, one.by.as_ref(), rules, out),
-            Known::Expired => self.end_expired(at, out),
-            Known::MayHaveRun => {
+            RecordedState::Decided(approval) => {
+                self.apply_approval(at, approval, one.by.as_ref(), rules, out)
+            }
+            RecordedState::Expired => self.end_expired(at, out),
+            RecordedState::MayHaveRun => {
                 self.finish_unless_done(at, ReturnStatus::Unknown, OUTCOME_UNKNOWN.to_owned(), out);
             }
-            Known::NotStarted | Known::Returned => {}
+            RecordedState::NotStarted | RecordedState::Returned => {}
         }
     }
 
@@ -197,12 +204,12 @@ impl Calls {
             if one.is_done() {
                 continue;
             }
-            let put_off = one.later && matches!(one.state, State::Waiting);
+            let is_postponed = one.later && matches!(one.state, State::Waiting);
             if let (State::Waiting, Some(request)) = (&one.state, &one.request) {
-                let settled = if put_off { Settled::Detached } else { Settled::Withdrawn };
+                let settled = if is_postponed { Settlement::Detached } else { Settlement::Withdrawn };
                 shows.push(Event::ApprovalSettled { request: request.id.clone(), settled });
             }
-            let returned = if put_off {
+            let returned = if is_postponed {
                 ToolReturn::program(one.call.id.clone(), ReturnStatus::Undecided, STILL_WAITING)
             } else {
                 ToolReturn::program(one.call.id.clone(), ReturnStatus::Interrupted, NOT_RUN)
@@ -225,10 +232,12 @@ pub fn close_open(open: &[OpenCall]) -> Vec<ToolReturn> {
         .filter(|one| one.returned.is_none())
         .map(|one| {
             let (status, text) = match one.known {
-                Known::Waiting | Known::Decided(_) => (ReturnStatus::Undecided, STILL_WAITING),
-                Known::Expired => (ReturnStatus::Undecided, EXPIRED),
-                Known::MayHaveRun => (ReturnStatus::Unknown, OUTCOME_UNKNOWN),
-                Known::NotStarted | Known::Returned => (ReturnStatus::Interrupted, NOT_RUN),
+                RecordedState::Waiting | RecordedState::Decided(_) => {
+                    (ReturnStatus::Undecided, STILL_WAITING)
+                }
+                RecordedState::Expired => (ReturnStatus::Undecided, EXPIRED),
+                RecordedState::MayHaveRun => (ReturnStatus::Unknown, OUTCOME_UNKNOWN),
+                RecordedState::NotStarted | RecordedState::Returned => (ReturnStatus::Interrupted, NOT_RUN),
             };
             ToolReturn::program(one.call.id.clone(), status, text)
         })

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use super::{State, Tracked};
+use super::{State, TrackedCall};
 use crate::message::ReturnStatus;
 use crate::tool::Access;
 
@@ -31,7 +31,7 @@ pub(super) enum Dependencies {
     Failed,
 }
 
-pub(super) fn dependencies(calls: &[Tracked], at: usize, by_person: &[bool]) -> Dependencies {
+pub(super) fn dependencies(calls: &[TrackedCall], at: usize, by_person: &[bool]) -> Dependencies {
     let mut state = Dependencies::Met;
     for &dep in &calls[at].after {
         match &calls[dep].state {
@@ -62,8 +62,8 @@ pub(super) fn dependencies(calls: &[Tracked], at: usize, by_person: &[bool]) -> 
 
 /// Returns the calls in schedule order: call order, except that the calls one runs after come before it.
 /// Dependencies and conflicts both point backwards in this order, so no call can wait for itself.
-pub(super) fn order(calls: &[Tracked]) -> Vec<usize> {
-    fn place(calls: &[Tracked], at: usize, placed: &mut [bool], order: &mut Vec<usize>) {
+pub(super) fn order(calls: &[TrackedCall]) -> Vec<usize> {
+    fn place(calls: &[TrackedCall], at: usize, placed: &mut [bool], order: &mut Vec<usize>) {
         if std::mem::replace(&mut placed[at], true) {
             return;
         }
@@ -81,7 +81,7 @@ pub(super) fn order(calls: &[Tracked]) -> Vec<usize> {
 }
 
 /// Returns whether each call is held until the user decides.
-pub(super) fn held_by_person(calls: &[Tracked]) -> Vec<bool> {
+pub(super) fn held_by_person(calls: &[TrackedCall]) -> Vec<bool> {
     let mut walk = ScheduleWalk::over(calls);
     for at in order(calls) {
         walk.pass(calls, at);
@@ -122,12 +122,12 @@ struct AccessSummary {
 
 impl ScheduleWalk {
     /// Starts a walk; no call has been passed.
-    pub fn over(calls: &[Tracked]) -> Self {
+    pub fn over(calls: &[TrackedCall]) -> Self {
         Self { held: vec![false; calls.len()], waiting: ByKind::default(), moving: ByKind::default() }
     }
 
     /// Passes a call in its current state.
-    pub fn pass(&mut self, calls: &[Tracked], at: usize) {
+    pub fn pass(&mut self, calls: &[TrackedCall], at: usize) {
         let one = &calls[at];
         self.held[at] = match &one.state {
             State::Undecided | State::Waiting => true,
@@ -146,13 +146,13 @@ impl ScheduleWalk {
     }
 
     /// Whether an unfinished call that was passed prevents this one from starting.
-    pub fn blocks(&self, then: &Tracked) -> bool {
+    pub fn blocks(&self, then: &TrackedCall) -> bool {
         self.waits_behind_a_person(then) || self.moving.blocks(then)
     }
 
     /// Whether a call that waits for the user holds this one back. It holds back only those reads that are
     /// known to conflict with it; a waiting command holds back no read unless the read's `after` names it.
-    fn waits_behind_a_person(&self, then: &Tracked) -> bool {
+    fn waits_behind_a_person(&self, then: &TrackedCall) -> bool {
         match then.is_read() {
             true => self.waiting.others.paths_block(then.access()),
             false => self.waiting.blocks(then),
@@ -162,7 +162,7 @@ impl ScheduleWalk {
 
 impl ByKind {
     /// Two reads never conflict.
-    fn blocks(&self, then: &Tracked) -> bool {
+    fn blocks(&self, then: &TrackedCall) -> bool {
         self.others.blocks(then.access()) || (!then.is_read() && self.reads.blocks(then.access()))
     }
 }

@@ -120,7 +120,7 @@ impl CompactionPlan {
 
 /// A compaction that was done, for front ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compacted {
+pub struct CompactionReport {
     /// Number of messages that were replaced.
     pub messages: usize,
     pub summary: Summary,

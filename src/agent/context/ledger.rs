@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::approval::Approval;
-use crate::history::{History, Known, RecordNo};
-use crate::message::{CallId, Message, Piece, ReturnStatus, ToolCall, ToolReturn, images};
+use crate::history::{History, RecordNo, RecordedState};
+use crate::message::{CallId, Message, MessagePiece, ReturnStatus, ToolCall, ToolReturn, images};
 use crate::stdx::text::{head_tail, one_line_summary};
 
 /// Maximum bytes of one prompt.
@@ -62,9 +62,9 @@ fn calls<'a>(messages: &[&'a Arc<Message>]) -> impl Iterator<Item = (&'a ToolCal
         .flatten()
         .map(|one| (&one.call, one))
         .collect();
-    let pieces: Vec<Piece<'_>> = messages.iter().flat_map(|message| message.pieces()).collect();
+    let pieces: Vec<MessagePiece<'_>> = messages.iter().flat_map(|message| message.pieces()).collect();
     pieces.into_iter().filter_map(move |piece| {
-        let Piece::Call(call) = piece else { return None };
+        let MessagePiece::Call(call) = piece else { return None };
         Some((call, returns.get(&call.id).copied()))
     })
 }
@@ -122,7 +122,9 @@ fn denied(messages: &[&Arc<Message>]) -> Vec<String> {
 }
 
 fn waiting(history: &History) -> Vec<String> {
-    let waits = |known: &Known| matches!(known, Known::Waiting | Known::Decided(Approval::Later));
+    let waits = |known: &RecordedState| {
+        matches!(known, RecordedState::Waiting | RecordedState::Decided(Approval::Later))
+    };
     let late = history.late_calls().iter().filter(|one| waits(&one.known)).map(|one| &one.call);
     let open = history.open_calls().iter().filter(|one| waits(&one.known)).map(|one| &one.call);
     late.chain(open).map(line).collect()

@@ -18,13 +18,13 @@ use std::io;
 
 use serde_json::Value;
 
-pub use self::compaction::{Compacted, CompactionPlan, Summary};
+pub use self::compaction::{CompactionPlan, CompactionReport, Summary};
 pub use self::ledger::{calls_since, changed_since};
 pub use self::parts::{ContextPart, parts};
 pub use self::tool_budget::{OmittedTools, ToolBudget, fit_tools};
-pub use self::view::{LeftOut, ViewLimits, ViewSettings, view};
+pub use self::view::{Omission, ViewLimits, ViewSettings, view};
 use crate::history::History;
-use crate::message::{Message, Piece};
+use crate::message::{Message, MessagePiece};
 use crate::provider::{ModelRequest, ToolSchema};
 
 /// Bytes of text that count as one token; a rough mean over languages and code.
@@ -130,11 +130,11 @@ fn preamble_bytes(system: &str, tools: &[ToolSchema]) -> usize {
 /// Returns the bytes of text, or the equivalent for other content.
 fn text_bytes(message: &Message) -> usize {
     let bytes = message.pieces().map(|piece| match piece {
-        Piece::Prompt(text) | Piece::Note(_, text) | Piece::Output(text) => text.len(),
-        Piece::Answer(text) | Piece::Thought(text) => text.len(),
-        Piece::Call(call) => json_bytes(&call.args),
-        Piece::Image(_) => BYTES_PER_IMAGE,
-        Piece::Native => 0,
+        MessagePiece::Prompt(text) | MessagePiece::Note(_, text) | MessagePiece::Output(text) => text.len(),
+        MessagePiece::Answer(text) | MessagePiece::Thought(text) => text.len(),
+        MessagePiece::Call(call) => json_bytes(&call.args),
+        MessagePiece::Image(_) => BYTES_PER_IMAGE,
+        MessagePiece::Native => 0,
     });
     bytes.sum()
 }

@@ -1,7 +1,7 @@
 //! Where the tokens of a request go, by part. Pure.
 
 use super::{BYTES_PER_IMAGE, BYTES_PER_TOKEN, json_bytes, preamble_bytes};
-use crate::message::{Message, NoteKind, Piece};
+use crate::message::{Message, MessagePiece, NoteKind};
 use crate::provider::ModelRequest;
 
 /// One part of a request.
@@ -30,14 +30,14 @@ pub fn parts(request: &ModelRequest) -> Vec<ContextPart> {
     let [mut summary, mut prompts, mut notes, mut answers, mut calls, mut outputs, mut images] = [0; 7];
     for piece in request.conversation().flat_map(Message::pieces) {
         match piece {
-            Piece::Prompt(text) => prompts += text.len(),
-            Piece::Note(NoteKind::Summary, text) => summary += text.len(),
-            Piece::Note(_, text) => notes += text.len(),
-            Piece::Answer(text) | Piece::Thought(text) => answers += text.len(),
-            Piece::Call(call) => calls += json_bytes(&call.args),
-            Piece::Output(text) => outputs += text.len(),
-            Piece::Image(_) => images += BYTES_PER_IMAGE,
-            Piece::Native => {}
+            MessagePiece::Prompt(text) => prompts += text.len(),
+            MessagePiece::Note(NoteKind::Summary, text) => summary += text.len(),
+            MessagePiece::Note(_, text) => notes += text.len(),
+            MessagePiece::Answer(text) | MessagePiece::Thought(text) => answers += text.len(),
+            MessagePiece::Call(call) => calls += json_bytes(&call.args),
+            MessagePiece::Output(text) => outputs += text.len(),
+            MessagePiece::Image(_) => images += BYTES_PER_IMAGE,
+            MessagePiece::Native => {}
         }
     }
     let system = request.system.len();

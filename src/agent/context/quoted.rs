@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::history::History;
-use crate::message::{Message, Piece, ReturnPart, ToolReturn};
+use crate::message::{Message, MessagePiece, ReturnPart, ToolReturn};
 use crate::stdx::text::head_tail;
 
 /// Maximum bytes of one text of a user or a model.
@@ -31,15 +31,15 @@ pub(super) fn quoted(history: &History, kept: usize, most: usize) -> String {
         }
         for piece in message.pieces() {
             match piece {
-                Piece::Prompt(said) => quote(&mut text, number, "user", said, SAID),
-                Piece::Note(_, said) => quote(&mut text, number, "the program", said, SAID * 2),
-                Piece::Image(_) => quote(&mut text, number, "user", "[an image]", SAID),
-                Piece::Answer(said) => quote(&mut text, number, "assistant", said, SAID),
-                Piece::Call(call) => {
+                MessagePiece::Prompt(said) => quote(&mut text, number, "user", said, SAID),
+                MessagePiece::Note(_, said) => quote(&mut text, number, "the program", said, SAID * 2),
+                MessagePiece::Image(_) => quote(&mut text, number, "user", "[an image]", SAID),
+                MessagePiece::Answer(said) => quote(&mut text, number, "assistant", said, SAID),
+                MessagePiece::Call(call) => {
                     let said = format!("{} {}", call.name, call.args);
                     quote(&mut text, number, "assistant calls", &said, OUTPUT);
                 }
-                Piece::Thought(_) | Piece::Native | Piece::Output(_) => {}
+                MessagePiece::Thought(_) | MessagePiece::Native | MessagePiece::Output(_) => {}
             }
         }
     }

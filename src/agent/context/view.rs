@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Message, NoteKind, Piece, ReturnPart, images};
+use crate::message::{Message, MessagePiece, NoteKind, ReturnPart, images};
 use crate::stdx::text::{grouped, head_tail};
 
 /// The newest messages whose tool outputs are never trimmed.
@@ -67,7 +67,7 @@ impl ViewLimits {
 
 /// What of a conversation the model does not see as it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum Omission {
     /// The middle of old tool outputs.
     OldOutputs,
     /// Messages between the first exchange and the newest ones.
@@ -80,16 +80,16 @@ pub enum LeftOut {
 
 /// Returns the messages that the model sees, and what is left out. A call is never separated from its return.
 #[must_use]
-pub fn view(messages: &[Arc<Message>], limits: ViewLimits) -> (Vec<Arc<Message>>, Vec<LeftOut>) {
+pub fn view(messages: &[Arc<Message>], limits: ViewLimits) -> (Vec<Arc<Message>>, Vec<Omission>) {
     let trimmed = trimmed(messages, limits.tool_output);
     let windowed = windowed(trimmed.clone(), limits.messages);
     let unrepeated = without_repeats(&windowed);
     let seen = without_old_images(unrepeated.clone());
     let steps = [
-        (LeftOut::OldOutputs, are_same(messages, &trimmed)),
-        (LeftOut::OldMessages, are_same(&trimmed, &windowed)),
-        (LeftOut::RepeatedOutputs, are_same(&windowed, &unrepeated)),
-        (LeftOut::OldImages, are_same(&unrepeated, &seen)),
+        (Omission::OldOutputs, are_same(messages, &trimmed)),
+        (Omission::OldMessages, are_same(&trimmed, &windowed)),
+        (Omission::RepeatedOutputs, are_same(&windowed, &unrepeated)),
+        (Omission::OldImages, are_same(&unrepeated, &seen)),
     ];
     let left_out = steps.into_iter().filter(|(_, are_same)| !are_same).map(|(step, _)| step).collect();
     (seen, left_out)
@@ -194,7 +194,7 @@ fn without_old_images(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
 const DROPPED: &str = "[an older image is left out]";
 
 fn count_images(message: &Message) -> usize {
-    message.pieces().filter(|piece| matches!(piece, Piece::Image(_))).count()
+    message.pieces().filter(|piece| matches!(piece, MessagePiece::Image(_))).count()
 }
 
 #[cfg(test)]
@@ -239,9 +239,10 @@ mod tests {
 
     fn bytes(message: &Message) -> usize {
         let texts = message.pieces().map(|piece| match piece {
-            Piece::Prompt(text) | Piece::Note(_, text) | Piece::Answer(text) | Piece::Output(text) => {
-                text.len()
-            }
+            MessagePiece::Prompt(text)
+            | MessagePiece::Note(_, text)
+            | MessagePiece::Answer(text)
+            | MessagePiece::Output(text) => text.len(),
             _ => 0,
         });
         texts.sum()
@@ -306,7 +307,7 @@ mod tests {
             messages.push(Arc::new(returned(id, content)));
         }
         let (shown, left_out) = view(&messages, ViewLimits::default());
-        assert_eq!(left_out, [LeftOut::RepeatedOutputs]);
+        assert_eq!(left_out, [Omission::RepeatedOutputs]);
         let changed: Vec<usize> =
             (0..messages.len()).filter(|at| !Arc::ptr_eq(&shown[*at], &messages[*at])).collect();
         assert_eq!(changed, [6]);
@@ -324,7 +325,7 @@ mod tests {
                 messages.push(Arc::new(returned(&id, vec![image()])));
             }
             let (shown, left_out) = view(&messages, ViewLimits::default());
-            assert_eq!(left_out.contains(&LeftOut::OldImages), sent < count);
+            assert_eq!(left_out.contains(&Omission::OldImages), sent < count);
             let images: Vec<usize> = shown.iter().map(|message| count_images(message)).collect();
             assert_eq!(images.iter().sum::<usize>(), sent, "{count} images");
             assert_eq!(images.last(), Some(&1), "the newest is sent");

@@ -12,7 +12,7 @@ use crate::agent::caps::{CapQuestion, Caps};
 use crate::agent::context::ViewSettings;
 use crate::agent::port::Op;
 use crate::agent::prompt::PromptBook;
-use crate::agent::turn::Patience;
+use crate::agent::turn::RetryBudget;
 use crate::approval::{Decider, Place, Policy};
 use crate::config::{SpanContent, ThinkingLevel};
 use crate::history::{Limits, TurnEnd};
@@ -170,11 +170,13 @@ impl FallbackModel {
     }
 
     /// Returns how often the next turn may retry `first`.
-    pub(super) fn patience(&self, first: &ActiveModel) -> Patience {
+    pub(super) fn patience(&self, first: &ActiveModel) -> RetryBudget {
         let given_up = self.given_up.lock();
         match given_up.as_ref() {
-            Some((name, since)) if *name == first.full_name() && since.elapsed() < GRUDGE => Patience::Short,
-            Some(_) | None => Patience::Usual,
+            Some((name, since)) if *name == first.full_name() && since.elapsed() < GRUDGE => {
+                RetryBudget::Short
+            }
+            Some(_) | None => RetryBudget::Usual,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! turn's final reply, when a prompt is entered, when a session begins and ends.
 //!
 //! They run in the order of their files, within their own time limits; an interrupt drops them. Hooks on
-//! calls are in `looking`. Called by the loop, by the running of tools, and by the owners of sessions.
+//! calls are in `checks`. Called by the loop, by the running of tools, and by the owners of sessions.
 
 use std::future::pending;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::session::Session;
 
 /// The combined result of the hooks for one event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HooksSaid {
+pub struct HooksResult {
     /// The reason of the hook that denied it, if one did.
     pub denied: Option<String>,
     /// Notes for the model.
@@ -33,9 +33,9 @@ pub fn any_hook_wants(hooks: &[Arc<dyn Hook>], event: HookEvent) -> bool {
 
 /// Runs the hooks for an event that is not about a call; stops at the first denial. Cancel-safe: dropping it
 /// ends the running hook.
-pub async fn hooks_say(hooks: &[Arc<dyn Hook>], input: &HookInput) -> HooksSaid {
+pub async fn hooks_say(hooks: &[Arc<dyn Hook>], input: &HookInput) -> HooksResult {
     let event = input.subject.event();
-    let mut said = HooksSaid::default();
+    let mut said = HooksResult::default();
     for hook in hooks.iter().filter(|hook| hook.wants(event, None)) {
         match hook.fire(input).await {
             HookVerdict::Deny { reason } => {
@@ -72,13 +72,13 @@ pub async fn submit(
 
 /// The hooks that run after a call.
 #[derive(Default)]
-pub(super) struct After {
+pub(super) struct PostToolHooks {
     hooks: Vec<Arc<dyn Hook>>,
     session: String,
     workspace: PathBuf,
 }
 
-impl After {
+impl PostToolHooks {
     pub(super) fn new(env: &AgentEnv, session: &Session) -> Self {
         let workspace = session.history().workspace().to_owned();
         Self { hooks: env.hooks.clone(), session: session.id().to_string(), workspace }
@@ -123,7 +123,7 @@ impl After {
 
 /// A question to hooks, answered concurrently with the loop.
 #[derive(Default)]
-pub(super) struct HookQuestion(Option<BoxFuture<'static, HooksSaid>>);
+pub(super) struct HookQuestion(Option<BoxFuture<'static, HooksResult>>);
 
 impl HookQuestion {
     pub(super) fn ask(&mut self, env: &AgentEnv, session: &Session, subject: HookSubject) {
@@ -132,7 +132,7 @@ impl HookQuestion {
     }
 
     /// Returns their result; never resolves if none were asked. Cancel-safe.
-    pub(super) async fn said(&mut self) -> HooksSaid {
+    pub(super) async fn said(&mut self) -> HooksResult {
         let Some(saying) = &mut self.0 else { return pending().await };
         let said = saying.as_mut().await;
         self.0 = None;

@@ -5,10 +5,10 @@
 //!
 //! [`Op`]: super::port::Op
 
-mod due;
+mod checks;
 mod env;
+mod expiry;
 mod hooks;
-mod looking;
 mod news;
 mod recalling;
 mod run;
@@ -21,13 +21,13 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 pub use self::env::{ActiveModel, AgentEnv, EnteredFolders, FallbackModel, TraceSettings, TurnResult};
-pub use self::hooks::{HooksSaid, any_hook_wants, hook_input, hooks_say, submit};
+pub use self::hooks::{HooksResult, any_hook_wants, hook_input, hooks_say, submit};
 use self::spans::{TurnSpans, TurnStart};
 pub use self::title::title_request;
 use super::effect::Effect;
 use super::port::{Event, Frontend, Op};
 use super::{calls, turn};
-use crate::history::{Durability, History, Known, Limit, Record, TurnEnd};
+use crate::history::{Durability, History, Limit, Record, RecordedState, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart};
 use crate::session::Session;
 use crate::store::StoreError;
@@ -161,10 +161,10 @@ pub fn can_resume(session: &Session) -> bool {
     let history = session.history();
     let open = history.open_calls();
     let rests = match history.last_end() {
-        Some(TurnEnd::Deferred) => open.iter().all(|one| one.known != Known::Waiting),
-        None => {
-            open.iter().all(|one| matches!(one.known, Known::Decided(_) | Known::Returned | Known::Expired))
-        }
+        Some(TurnEnd::Deferred) => open.iter().all(|one| one.known != RecordedState::Waiting),
+        None => open.iter().all(|one| {
+            matches!(one.known, RecordedState::Decided(_) | RecordedState::Returned | RecordedState::Expired)
+        }),
         Some(_) => false,
     };
     history.running().is_some() && !open.is_empty() && rests

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::AgentEnv;
-use crate::memory::{MemoryScope, Recalled};
+use crate::memory::{MemoryScope, RecallHit};
 use crate::message::{Authorship, Message, NoteKind, Trust, UsedMemory, UserPart, images};
 use crate::session::Session;
 use crate::stdx::text::one_line_summary;
@@ -46,7 +46,7 @@ pub(super) async fn recalled(session: &Session, env: &AgentEnv, prompt: &[UserPa
     let (memories, project) = (env.memories.clone(), env.place.folder.clone());
     // Of a large folder, changes by others are found for the next turn.
     drop(tokio::task::spawn_blocking(move || memories.scan(&project)));
-    let (external, rest): (Vec<Recalled>, Vec<Recalled>) =
+    let (external, rest): (Vec<RecallHit>, Vec<RecallHit>) =
         found.into_iter().partition(|one| one.found.memory.authorship == Authorship::External);
     // Those of a project are text of files.
     let (own, of_project) = rest.into_iter().partition(|one| one.found.id.scope == MemoryScope::User);
@@ -55,7 +55,7 @@ pub(super) async fn recalled(session: &Session, env: &AgentEnv, prompt: &[UserPa
 }
 
 /// The id and the version of a memory.
-fn key(one: &Recalled) -> (String, String) {
+fn key(one: &RecallHit) -> (String, String) {
     (one.found.id.to_string(), one.found.version.clone())
 }
 
@@ -73,7 +73,7 @@ fn known(session: &Session) -> HashSet<(String, String)> {
 }
 
 /// Takes the best ones that fit in so many estimated tokens.
-fn within(found: impl Iterator<Item = Recalled>, budget: usize) -> Vec<Recalled> {
+fn within(found: impl Iterator<Item = RecallHit>, budget: usize) -> Vec<RecallHit> {
     let mut room = budget.saturating_mul(4).saturating_sub(HEAD.len());
     let mut taken = Vec::new();
     for one in found {
@@ -86,7 +86,7 @@ fn within(found: impl Iterator<Item = Recalled>, budget: usize) -> Vec<Recalled>
     taken
 }
 
-fn note((memories, trust): (Vec<Recalled>, Trust)) -> Option<UserPart> {
+fn note((memories, trust): (Vec<RecallHit>, Trust)) -> Option<UserPart> {
     if memories.is_empty() {
         return None;
     }
@@ -102,7 +102,7 @@ fn note((memories, trust): (Vec<Recalled>, Trust)) -> Option<UserPart> {
 }
 
 /// Quotes a memory, each line marked, so that nothing in it looks like the end of the note.
-fn quoted(one: &Recalled) -> String {
+fn quoted(one: &RecallHit) -> String {
     let memory = &one.found.memory;
     let mut text =
         format!("#{} ({}, {})\n", one.found.id, one.found.source(), memory.touched().strftime("%Y-%m-%d"));

@@ -15,21 +15,23 @@ use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::due::{Due, elapsed, timer};
-use super::hooks::{self, HookQuestion, HooksSaid};
-use super::looking::Looking;
+use super::checks::Checks;
+use super::expiry::{ExpiryTimer, elapsed, timer};
+use super::hooks::{self, HookQuestion, HooksResult};
 use super::spans::TurnSpans;
-use super::tools::{Happened, Running};
+use super::tools::{RunEvent, RunningTools};
 use super::{ActiveModel, AgentEnv, TurnResult, news};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapQuestion, Estimate, Figures};
 use crate::agent::context::{self, CompactionPlan, ViewLimits};
-use crate::agent::effect::{Effect, Fit, Input, ModelRole, Overfull, Weighing, with_joined_commits};
+use crate::agent::effect::{
+    CompactionReason, Effect, Fit, Input, Measurement, ModelRole, with_joined_commits,
+};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt::{self, Preamble};
-use crate::agent::turn::{Asked, Audience, Patience, Setup, StopHooks, Turn, TurnKind};
+use crate::agent::turn::{Audience, CurrentModel, RetryBudget, Setup, StopHooks, Turn, TurnKind};
 use crate::approval::{Policy, Provenance};
-use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, Used};
+use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, UsageTotals};
 use crate::hook::{HookEvent, HookSubject, HookVerdict};
 use crate::message::{Message, NoteKind, ToolName};
 use crate::provider::{ErrorClass, ModelRequest, ProviderError, StreamEvent, ToolChoice};
@@ -79,7 +81,7 @@ pub(super) fn setup(
         overload_wait: env.overload_wait,
         patience: match &env.fallback {
             Some(fallback) => fallback.patience(&env.model.borrow()),
-            None => Patience::Usual,
+            None => RetryBudget::Usual,
         },
         audience: if frontend.can_approve() { Audience::Present } else { Audience::Absent },
         stop_hooks: match hooks::any_hook_wants(&env.hooks, HookEvent::Stop) {
@@ -123,21 +125,21 @@ pub(super) struct Driver<'a> {
     /// For the tools of servers.
     room: context::ToolBudget,
     stream: Option<ModelStream>,
-    looking: Looking,
+    checks: Checks,
     last_word: HookQuestion,
     /// Asked before a compaction.
     compacting: HookQuestion,
     /// Why, and for which model.
-    overfull: (Overfull, ModelRole),
+    overfull: (CompactionReason, ModelRole),
     /// What the user wants a summary to keep.
     focus: Option<String>,
-    running: Running,
+    running: RunningTools,
     wakeups: Wakeups,
     policy: watch::Receiver<Policy>,
     backoff: Option<Pin<Box<Sleep>>>,
     /// The time left for a plan before further events of the reply are handled.
     planning: Option<Pin<Box<Sleep>>>,
-    due: Due,
+    due: ExpiryTimer,
     /// The last message that was passed to the turn.
     heard_to: RecordNo,
     /// The model to which the recorded prefix belongs; `None` until this preamble is recorded.
@@ -160,7 +162,7 @@ pub(super) struct Driver<'a> {
 }
 
 /// The event that woke the loop.
-enum Woken {
+enum LoopEvent {
     Input(Input),
     /// The next event of the reply; `None` if the stream broke off.
     Reply(Option<Result<StreamEvent, ProviderError>>),
@@ -170,9 +172,9 @@ enum Woken {
     Due,
     Policy(Policy),
     /// The result of the hooks on the turn's final reply.
-    Hooks(HooksSaid),
+    Hooks(HooksResult),
     /// The result of the hooks before messages are left out.
-    Compacting(HooksSaid),
+    Compacting(HooksResult),
     Progress(crate::tool::Progress),
     /// No other event is ready.
     Quiet,
@@ -203,17 +205,17 @@ impl<'a> Driver<'a> {
             toolset,
             room,
             stream: None,
-            looking: Looking::default(),
+            checks: Checks::default(),
             last_word: HookQuestion::default(),
             compacting: HookQuestion::default(),
-            overfull: (Overfull::Estimated, ModelRole::Primary),
+            overfull: (CompactionReason::Estimated, ModelRole::Primary),
             focus,
-            running: Running::new(),
+            running: RunningTools::new(),
             wakeups,
             policy: env.policy.clone(),
             backoff: None,
             planning: None,
-            due: Due::default(),
+            due: ExpiryTimer::default(),
             heard_to,
             recorded_for: None,
             checkpoint: None,
@@ -259,29 +261,29 @@ impl<'a> Driver<'a> {
                 return Ok(TurnResult { end, text, capped, unheard });
             }
             end = match self.next().await {
-                Woken::Input(input) => self.feed(input).await?,
-                Woken::Reply(event) => self.on_reply(event).await?,
-                Woken::Op(op) => self.on_op(op).await?,
-                Woken::Approvals => self.take_decisions().await?,
-                Woken::Due => {
+                LoopEvent::Input(input) => self.feed(input).await?,
+                LoopEvent::Reply(event) => self.on_reply(event).await?,
+                LoopEvent::Op(op) => self.on_op(op).await?,
+                LoopEvent::Approvals => self.take_decisions().await?,
+                LoopEvent::Due => {
                     self.session.store().expire_due().await?;
                     self.take_decisions().await?
                 }
-                Woken::Policy(policy) => match self.feed(Input::Policy(policy)).await? {
+                LoopEvent::Policy(policy) => match self.feed(Input::Policy(policy)).await? {
                     Some(end) => Some(end),
                     None => self.settle_covered().await?,
                 },
-                Woken::Hooks(said) => self.on_last_word(said).await?,
-                Woken::Compacting(said) => self.on_compaction_hooked(said).await?,
-                Woken::Progress(progress) => {
+                LoopEvent::Hooks(said) => self.on_last_word(said).await?,
+                LoopEvent::Compacting(said) => self.on_compaction_hooked(said).await?,
+                LoopEvent::Progress(progress) => {
                     self.show(Event::ToolProgress { progress }).await;
                     None
                 }
-                Woken::Quiet => {
+                LoopEvent::Quiet => {
                     self.show_delta().await;
                     None
                 }
-                Woken::Closed => self.feed(Input::Close).await?,
+                LoopEvent::Closed => self.feed(Input::Close).await?,
             };
         }
     }
@@ -289,7 +291,7 @@ impl<'a> Driver<'a> {
     /// Handles a failure of the store: cancels and awaits what runs, and tells the user what is unrecorded.
     async fn abandon(&mut self, error: &StoreError) {
         self.stream = None;
-        self.looking.drop_all();
+        self.checks.drop_all();
         let unrecorded = self.running.cancel_and_wait().await;
         let mut text = format!("{error}.");
         if !unrecorded.is_empty() {
@@ -301,13 +303,13 @@ impl<'a> Driver<'a> {
         self.show(Event::Status { text }).await;
     }
 
-    async fn next(&mut self) -> Woken {
+    async fn next(&mut self) -> LoopEvent {
         if let Some(op) = self.heard.pop_front() {
-            return Woken::Op(op);
+            return LoopEvent::Op(op);
         }
         let (open, is_planning) = (self.is_open, self.planning.is_some());
         self.due.look(self.session);
-        if !self.running.is_idle() || !self.looking.is_idle() {
+        if !self.running.is_idle() || !self.checks.is_idle() {
             // Tasks that were just started are polled once before the loop waits again, so that short calls
             // end in the order in which they began.
             tokio::task::yield_now().await;
@@ -316,36 +318,36 @@ impl<'a> Driver<'a> {
             biased;
             () = self.cancel.cancelled(), if open => {
                 self.is_open = false;
-                Woken::Closed
+                LoopEvent::Closed
             }
-            op = self.frontend.next_op(), if open => Woken::Op(op),
-            () = self.wakeups.changed() => Woken::Approvals,
-            policy = changed(&mut self.policy) => Woken::Policy(policy),
+            op = self.frontend.next_op(), if open => LoopEvent::Op(op),
+            () = self.wakeups.changed() => LoopEvent::Approvals,
+            policy = changed(&mut self.policy) => LoopEvent::Policy(policy),
             happened = self.running.next() => match happened {
-                Happened::Ended(input) => Woken::Input(input),
-                Happened::Progress(progress) => Woken::Progress(progress),
+                RunEvent::Ended(input) => LoopEvent::Input(input),
+                RunEvent::Progress(progress) => LoopEvent::Progress(progress),
             },
-            input = self.looking.answered() => {
+            input = self.checks.answered() => {
                 self.planning = None;
-                Woken::Input(input)
+                LoopEvent::Input(input)
             }
-            () = self.due.reached(&*self.env.clock) => Woken::Due,
-            said = self.last_word.said() => Woken::Hooks(said),
-            said = self.compacting.said() => Woken::Compacting(said),
+            () = self.due.reached(&*self.env.clock) => LoopEvent::Due,
+            said = self.last_word.said() => LoopEvent::Hooks(said),
+            said = self.compacting.said() => LoopEvent::Compacting(said),
             () = elapsed(&mut self.backoff) => {
                 self.backoff = None;
-                Woken::Input(Input::BackoffElapsed)
+                LoopEvent::Input(Input::BackoffElapsed)
             }
             () = elapsed(&mut self.checkpoint) => {
                 self.checkpoint = Some(timer(CHECKPOINT));
-                Woken::Input(Input::Checkpoint)
+                LoopEvent::Input(Input::Checkpoint)
             }
             () = elapsed(&mut self.planning) => {
                 self.planning = None;
-                Woken::Quiet
+                LoopEvent::Quiet
             }
-            event = next_event(&mut self.stream), if !is_planning => Woken::Reply(event),
-            () = std::future::ready(()), if self.delta.is_some() => Woken::Quiet,
+            event = next_event(&mut self.stream), if !is_planning => LoopEvent::Reply(event),
+            () = std::future::ready(()), if self.delta.is_some() => LoopEvent::Quiet,
         }
     }
 
@@ -360,7 +362,7 @@ impl<'a> Driver<'a> {
             let checked = self.checked(event);
             let end = self.feed(Input::Stream(checked)).await?;
             // Early calls must be able to make progress while the reply still streams.
-            let is_alone = self.heard.is_empty() && self.running.is_idle() && self.looking.is_idle();
+            let is_alone = self.heard.is_empty() && self.running.is_idle() && self.checks.is_idle();
             if end.is_some() || !is_delta || !is_alone {
                 return Ok(end);
             }
@@ -414,10 +416,10 @@ impl<'a> Driver<'a> {
                 }
                 Effect::Plan { call, round } => {
                     let tool = self.offered_tool(&call.name);
-                    self.looking.plan((call, round), tool, self.env, self.session);
+                    self.checks.plan((call, round), tool, self.env, self.session);
                     self.planning = self.stream.as_ref().map(|_| timer(PLANNING));
                 }
-                Effect::Hook { call, round } => self.looking.hook(call, round, self.env, self.session),
+                Effect::Hook { call, round } => self.checks.hook(call, round, self.env, self.session),
                 Effect::HookStop => {
                     let subject = HookSubject::Stop { answer: self.text.clone() };
                     self.last_word.ask(self.env, self.session, subject);
@@ -427,7 +429,7 @@ impl<'a> Driver<'a> {
                     self.running.start((call, basis), tool, self.env, self.session);
                 }
                 Effect::CancelTools => {
-                    self.looking.drop_all();
+                    self.checks.drop_all();
                     self.running.cancel();
                 }
                 Effect::Wait(wait) => self.backoff = Some(timer(wait)),
@@ -463,12 +465,12 @@ impl<'a> Driver<'a> {
                     }
                     let fit = self.fit(who);
                     let figures = match what {
-                        Weighing::SizeAndUsage => {
+                        Measurement::SizeAndUsage => {
                             let midnight = day_start(self.env.clock.now(), &system_zone());
                             let day = self.session.store().used_since(midnight).await?;
                             Some(self.figures(who, day))
                         }
-                        Weighing::Size => None,
+                        Measurement::Size => None,
                     };
                     let effects = self.turn.handle(Input::Weighed { fit, figures });
                     return Box::pin(self.carry_out(effects)).await;
@@ -622,7 +624,7 @@ impl<'a> Driver<'a> {
         if who != ModelRole::Summarizer {
             self.first = Some(self.env.model.borrow().full_name());
         }
-        self.turn.asks(Asked {
+        self.turn.asks(CurrentModel {
             who,
             provider: model.provider.name().to_owned(),
             model: model.name.clone(),
@@ -642,7 +644,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Returns what is used so far, what all processes used today, and the estimate for the next request.
-    fn figures(&self, who: ModelRole, day: Used) -> Figures {
+    fn figures(&self, who: ModelRole, day: UsageTotals) -> Figures {
         let (_, model, _) = self.answering(who);
         let request = self.request(&model, ToolChoice::Auto);
         let next = Estimate::of(&request, model.profile.price.as_ref());
@@ -673,7 +675,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Plans a compaction for the model that answers.
-    fn plan_compaction(&self, why: Overfull, who: ModelRole) -> Option<CompactionPlan> {
+    fn plan_compaction(&self, why: CompactionReason, who: ModelRole) -> Option<CompactionPlan> {
         let (_, model, _) = self.answering(who);
         let preamble = self.preamble.estimated(&model);
         let room = self.room(&model, preamble).map(|room| room.saturating_sub(preamble));
@@ -684,8 +686,8 @@ impl<'a> Driver<'a> {
             (room, other) => room.or(other),
         };
         match why {
-            Overfull::Estimated => CompactionPlan::of(self.session.history(), room, window),
-            Overfull::Refused | Overfull::Asked => {
+            CompactionReason::Estimated => CompactionPlan::of(self.session.history(), room, window),
+            CompactionReason::Refused | CompactionReason::Asked => {
                 CompactionPlan::asked(self.session.history(), room, window, preamble)
             }
         }
@@ -697,15 +699,15 @@ impl<'a> Driver<'a> {
     }
 
     /// Handles the hooks' result before a compaction. They cannot prevent it if the provider refused the conversation.
-    async fn on_compaction_hooked(&mut self, said: HooksSaid) -> Result<Option<TurnEnd>, StoreError> {
+    async fn on_compaction_hooked(&mut self, said: HooksResult) -> Result<Option<TurnEnd>, StoreError> {
         let (why, who) = self.overfull;
-        let denied = said.denied.filter(|_| why != Overfull::Refused);
+        let denied = said.denied.filter(|_| why != CompactionReason::Refused);
         let plan = if denied.is_some() { None } else { self.plan_compaction(why, who) };
         self.feed(self.planned(plan, denied)).await
     }
 
     /// Handles the hooks' result. Notes that accompany a verdict are for the next prompt.
-    async fn on_last_word(&mut self, said: HooksSaid) -> Result<Option<TurnEnd>, StoreError> {
+    async fn on_last_word(&mut self, said: HooksResult) -> Result<Option<TurnEnd>, StoreError> {
         let note = |text| Record::Noted { kind: NoteKind::Hook, text };
         let notes: Vec<Record> = said.notes.into_iter().map(note).collect();
         if !notes.is_empty() {

@@ -13,7 +13,7 @@ use super::{ActiveModel, AgentEnv, TraceSettings};
 use crate::agent::effect::ModelRole;
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::config::SpanContent;
-use crate::history::{Known, OpenCall, Record, TurnEnd};
+use crate::history::{OpenCall, Record, RecordedState, TurnEnd};
 use crate::message::{Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolReturn, Usage, Usd};
 use crate::provider::{ErrorClass, ModelRequest, StreamEvent};
 use crate::session::Session;
@@ -243,8 +243,10 @@ impl TurnSpans {
     pub fn was_answered(&mut self, open: &OpenCall, times: Option<Times>) {
         let Some(request) = &open.request else { return };
         match (&open.known, &open.by) {
-            (Known::Decided(approval), Some(by)) => self.waited(&request.id, Some((approval, by)), times),
-            (Known::Expired, _) => self.waited(&request.id, None, times),
+            (RecordedState::Decided(approval), Some(by)) => {
+                self.waited(&request.id, Some((approval, by)), times)
+            }
+            (RecordedState::Expired, _) => self.waited(&request.id, None, times),
             _ => {}
         }
     }

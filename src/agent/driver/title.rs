@@ -11,7 +11,7 @@ use super::env::{ActiveModel, AgentEnv};
 use crate::agent::assemble::{Assembler, Step};
 use crate::agent::caps::{Estimate, Figures};
 use crate::agent::{context, prompt};
-use crate::history::{History, Record, TurnEnd, Used};
+use crate::history::{History, Record, TurnEnd, UsageTotals};
 use crate::message::{StopKind, StopReason, Usage};
 use crate::provider::{ErrorClass, ModelRequest, Price, RequestKind};
 use crate::session::Session;
@@ -49,7 +49,7 @@ pub async fn title_request(session: &Session, env: &AgentEnv) -> Option<TitleReq
         model: request.model.clone(),
     };
     let mut caps = env.caps.borrow().clone();
-    let is_free = caps.judge(&Used::default(), &figures, &BTreeSet::new()).question.is_none();
+    let is_free = caps.judge(&UsageTotals::default(), &figures, &BTreeSet::new()).question.is_none();
     is_free.then_some(TitleRequest { model, request })
 }
 

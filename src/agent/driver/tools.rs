@@ -13,14 +13,14 @@ use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::due::{elapsed, timer};
-use super::hooks::After;
+use super::expiry::{elapsed, timer};
+use super::hooks::PostToolHooks;
 use super::{AgentEnv, spans};
 use crate::agent::effect::Input;
 use crate::approval::Provenance;
 use crate::config::SpanContent;
 use crate::message::{
-    Authorship, CallId, Done, Message, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust,
+    Authorship, CallId, CallReport, Message, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust,
 };
 use crate::session::Session;
 use crate::tool::cache::ResultCache;
@@ -38,17 +38,17 @@ const PAUSES: [Duration; 3] =
     [Duration::from_millis(200), Duration::from_millis(600), Duration::from_millis(1800)];
 
 /// The running tools.
-pub(super) struct Running {
+pub(super) struct RunningTools {
     /// Each ends with [`Input::ToolDone`].
     tasks: JoinSet<Input>,
-    calls: HashMap<Id, Started>,
+    calls: HashMap<Id, StartedRun>,
     cancel: CancellationToken,
     progress_in: mpsc::Sender<Progress>,
     progress_out: mpsc::Receiver<Progress>,
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
-struct Started {
+struct StartedRun {
     call: CallId,
     name: String,
     side_effect: SideEffect,
@@ -59,7 +59,7 @@ struct Started {
 #[derive(Default)]
 struct RunSettings {
     /// The hooks that follow it.
-    after: After,
+    after: PostToolHooks,
     /// What its span holds.
     content: SpanContent,
     registry: Registry,
@@ -69,12 +69,12 @@ struct RunSettings {
 }
 
 /// How one run ended, before it becomes a return.
-enum Ended {
+enum RunExit {
     Output(Result<ToolOutput, ToolError>),
     TimedOut(Duration),
 }
 
-impl Running {
+impl RunningTools {
     pub(super) fn new() -> Self {
         let (progress_in, progress_out) = mpsc::channel(PROGRESS_QUEUE);
         Self {
@@ -97,7 +97,7 @@ impl Running {
     ) {
         let context = context(&call, env, session, self.cancel.clone(), self.progress_in.clone());
         let settings = RunSettings {
-            after: After::new(env, session),
+            after: PostToolHooks::new(env, session),
             content: env.trace.content,
             registry: env.registry.clone(),
             cache: env.cache.clone(),
@@ -127,7 +127,7 @@ impl Running {
                 (SideEffect::None { cache_for: None }, self.tasks.spawn(async { without_output(failed) }))
             }
         };
-        self.calls.insert(abort.id(), Started { call: id, name, side_effect, abort });
+        self.calls.insert(abort.id(), StartedRun { call: id, name, side_effect, abort });
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -151,12 +151,12 @@ impl Running {
     }
 
     /// Returns the next event: an end, or live output. Cancel-safe; never resolves while nothing runs.
-    pub(super) async fn next(&mut self) -> Happened {
+    pub(super) async fn next(&mut self) -> RunEvent {
         loop {
             let idle = self.calls.is_empty();
             let joined = tokio::select! {
                 biased;
-                Some(progress) = self.progress_out.recv() => return Happened::Progress(progress),
+                Some(progress) = self.progress_out.recv() => return RunEvent::Progress(progress),
                 joined = self.tasks.join_next_with_id(), if !idle => joined,
                 () = elapsed(&mut self.deadline) => {
                     self.deadline = None;
@@ -174,7 +174,7 @@ impl Running {
                 self.cancel = CancellationToken::new();
                 self.deadline = None;
             }
-            return Happened::Ended(match joined {
+            return RunEvent::Ended(match joined {
                 Ok((_, done)) => done,
                 Err(error) => broken(&started, &error),
             });
@@ -184,7 +184,7 @@ impl Running {
 
 /// An event of the running tools.
 #[expect(clippy::large_enum_variant, reason = "one at a time, on the driver's stack")]
-pub(super) enum Happened {
+pub(super) enum RunEvent {
     Ended(Input),
     Progress(Progress),
 }
@@ -244,16 +244,16 @@ async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, set
     let _changing = (!spec.side_effect.is_none()).then(|| settings.cache.changing_files());
     let mut span = spans::RunningCall::new(tracing::Span::current());
     let (ended, age) = run_or_repeat(tool.as_ref(), &call.args, &context, &settings).await;
-    if let Ended::Output(Err(ToolError::Unavailable { .. })) = ended {
+    if let RunExit::Output(Err(ToolError::Unavailable { .. })) = ended {
         settings.registry.remove(&spec.name);
     }
     let was_cancelled = context.cancel.is_cancelled();
     let (mut returned, seen, state) = returned(&call.id, spec.side_effect, ended, was_cancelled);
-    returned.done = Some(Box::new(Done {
+    returned.done = Some(Box::new(CallReport {
         words: tool.outcome(returned.status, &returned.text()),
         took_ms: Some(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)),
         cached_age: age.map(|age| age.as_secs()),
-        ..Done::default()
+        ..CallReport::default()
     }));
     settings.after.look(call, &mut returned, &context.cancel).await;
     span.returned(&returned, settings.content);
@@ -266,7 +266,7 @@ async fn run_or_repeat(
     args: &Value,
     context: &ToolContext,
     settings: &RunSettings,
-) -> (Ended, Option<Duration>) {
+) -> (RunExit, Option<Duration>) {
     let (spec, cache) = (tool.spec(), &settings.cache);
     let question = cache.question(
         spec,
@@ -275,14 +275,14 @@ async fn run_or_repeat(
         settings.basis.clone(),
     );
     if let Some((output, age)) = question.as_ref().and_then(|(key, _)| cache.get(key)) {
-        return (Ended::Output(Ok(output)), Some(age));
+        return (RunExit::Output(Ok(output)), Some(age));
     }
     let limit = spec.timeout;
     let ended = match tokio::time::timeout(limit, attempts(tool, args, context)).await {
-        Ok(result) => Ended::Output(result),
-        Err(_) => Ended::TimedOut(limit),
+        Ok(result) => RunExit::Output(result),
+        Err(_) => RunExit::TimedOut(limit),
     };
-    if let (Some(question), Ended::Output(Ok(output))) = (question, &ended) {
+    if let (Some(question), RunExit::Output(Ok(output))) = (question, &ended) {
         cache.put(question, output);
     }
     (ended, None)
@@ -305,16 +305,16 @@ async fn attempts(tool: &dyn Tool, args: &Value, context: &ToolContext) -> Resul
 fn returned(
     call: &CallId,
     side_effect: SideEffect,
-    ended: Ended,
+    ended: RunExit,
     was_cancelled: bool,
 ) -> (ToolReturn, Vec<(Resource, Version)>, Option<Value>) {
     let failed = match ended {
-        Ended::Output(Ok(output)) => {
+        RunExit::Output(Ok(output)) => {
             let ToolOutput { content, source, trust, seen, state } = output;
             let (call, status) = (call.clone(), ReturnStatus::Ok);
             return (ToolReturn { call, status, content, source, trust, done: None }, seen, state);
         }
-        Ended::Output(Err(error)) => {
+        RunExit::Output(Err(error)) => {
             let status = match error {
                 ToolError::Unknown { .. } => ReturnStatus::Unknown,
                 _ if was_cancelled => ReturnStatus::Interrupted,
@@ -330,7 +330,7 @@ fn returned(
             let (source, trust) = (Source::Program, Trust::Untrusted);
             ToolReturn { call: call.clone(), status, content, source, trust, done: None }
         }
-        Ended::TimedOut(limit) => {
+        RunExit::TimedOut(limit) => {
             let (status, text) = if side_effect.is_none() {
                 (ReturnStatus::Failed, format!("It took longer than {} s and was stopped.", limit.as_secs()))
             } else {
@@ -347,7 +347,7 @@ fn returned(
 }
 
 /// Builds the end of a run that was dropped because it ignored its cancel, or that panicked.
-fn broken(started: &Started, error: &tokio::task::JoinError) -> Input {
+fn broken(started: &StartedRun, error: &tokio::task::JoinError) -> Input {
     let why = if error.is_cancelled() { "it ignored the interrupt and was dropped" } else { "it broke" };
     let (status, text) = match (started.side_effect, error.is_cancelled()) {
         (SideEffect::None { .. }, true) => (ReturnStatus::Interrupted, format!("Interrupted: {why}.")),
@@ -376,7 +376,7 @@ mod tests {
     use crate::message::ToolName;
     use crate::tool::{CallPlan, Origin, PlanContext, Risk, ToolSpec};
 
-    fn context_of(id: &CallId, running: &Running) -> ToolContext {
+    fn context_of(id: &CallId, running: &RunningTools) -> ToolContext {
         ToolContext {
             call: id.clone(),
             workspace: "/w".into(),
@@ -437,7 +437,7 @@ mod tests {
             (none, 4, "1 left", 2600),
             (SideEffect::External, 1, "1 left", 0),
         ] {
-            let running = Running::new();
+            let running = RunningTools::new();
             let spec = ToolSpec {
                 name: ToolName::new("flaky"),
                 description: String::new(),
@@ -468,7 +468,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_call_of_a_tool_that_has_vanished_fails() {
-        let mut running = Running::new();
+        let mut running = RunningTools::new();
         let id = CallId("s/1.1.0".to_owned());
         let call = ToolCall {
             id: id.clone(),
@@ -479,7 +479,7 @@ mod tests {
         let context = context_of(&id, &running);
         running.spawn(None, call, context, RunSettings::default());
         let ended = tokio::time::timeout(Duration::from_secs(1), running.next()).await;
-        let Ok(Happened::Ended(Input::ToolDone { returned, seen, .. })) = ended else {
+        let Ok(RunEvent::Ended(Input::ToolDone { returned, seen, .. })) = ended else {
             panic!("the call does not end");
         };
         assert_eq!((returned.call.clone(), returned.status, seen), (id, ReturnStatus::Failed, Vec::new()));

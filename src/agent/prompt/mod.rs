@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::context::{
-    LeftOut, OmittedTools, ToolBudget, ViewLimits, ViewSettings, fit_tools, preamble_tokens, view,
+    Omission, OmittedTools, ToolBudget, ViewLimits, ViewSettings, fit_tools, preamble_tokens, view,
 };
 use super::driver::{ActiveModel, AgentEnv};
 use crate::approval::{AutoApprove, Policy};
@@ -111,11 +111,11 @@ fn conversation(
     history: &History,
     images: Option<bool>,
     limits: ViewLimits,
-) -> (Vec<Arc<Message>>, Vec<LeftOut>) {
+) -> (Vec<Arc<Message>>, Vec<Omission>) {
     let said: Vec<_> = history.entries().iter().map(|(_, message)| visible(message, images)).collect();
     let (seen, mut left_out) = view(&said, limits);
     if history.entries().iter().zip(&said).any(|((_, kept), said)| !Arc::ptr_eq(kept, said)) {
-        left_out.push(LeftOut::Images);
+        left_out.push(Omission::Images);
     }
     (patch_dangling_tool_calls(&seen), left_out)
 }
@@ -130,16 +130,21 @@ pub fn view_limits(set: ViewSettings, context_tokens: Option<u32>, model: &Activ
 /// Builds the request for a summary of quoted messages; `focus` is what the user wants it to keep.
 pub fn summary_request(model: &ActiveModel, quoted: &str, focus: Option<&str>) -> ModelRequest {
     let focus = focus.map(|focus| format!("Keep above all, in detail: {focus}\n\n")).unwrap_or_default();
-    aside(model, RequestKind::Summary, SUMMARY, format!("{focus}Summarise this conversation:\n\n{quoted}"))
+    side_request(
+        model,
+        RequestKind::Summary,
+        SUMMARY,
+        format!("{focus}Summarise this conversation:\n\n{quoted}"),
+    )
 }
 
 /// Builds the request for a title of a conversation that begins with these quoted messages.
 pub fn title_request(model: &ActiveModel, quoted: &str) -> ModelRequest {
-    aside(model, RequestKind::Title, TITLE, format!("Name this conversation:\n\n{quoted}"))
+    side_request(model, RequestKind::Title, TITLE, format!("Name this conversation:\n\n{quoted}"))
 }
 
 /// Builds a request beside the conversation, without tools.
-fn aside(model: &ActiveModel, purpose: RequestKind, system: &str, text: String) -> ModelRequest {
+fn side_request(model: &ActiveModel, purpose: RequestKind, system: &str, text: String) -> ModelRequest {
     ModelRequest {
         system: system.trim().to_owned(),
         max_output_tokens: model.max_output_tokens,

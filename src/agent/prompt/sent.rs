@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Preamble;
 use super::shown::{PromptPart, PromptPlace, prefix};
-use crate::agent::context::{LeftOut, TOKENS_PER_IMAGE, ViewLimits};
+use crate::agent::context::{Omission, TOKENS_PER_IMAGE, ViewLimits};
 use crate::agent::driver::ActiveModel;
 use crate::history::{History, Record};
-use crate::message::{Message, NoteKind, Piece, UserPart};
+use crate::message::{Message, MessagePiece, NoteKind, UserPart};
 use crate::provider::RequestKind;
 
 /// The [`Record::State`] key for what precedes the conversation in the requests that follow.
@@ -151,22 +151,22 @@ fn is_answer(record: &Record) -> bool {
     matches!(record, Record::RequestEnded { purpose: RequestKind::Answer, .. })
 }
 
-fn reason(left_out: LeftOut, limits: ViewLimits) -> String {
+fn reason(left_out: Omission, limits: ViewLimits) -> String {
     let ViewLimits { tool_output, messages } = limits;
     match left_out {
-        LeftOut::OldOutputs => format!(
+        Omission::OldOutputs => format!(
             "Old tool outputs were cut to {tool_output} bytes each, by `history.trim_tool_output` or because the window \
              of the model was unknown."
         ),
-        LeftOut::OldMessages => format!(
+        Omission::OldMessages => format!(
             "Of the messages the first exchange and at most {messages} of the newest were sent, by `history.max_messages` or because \
              the window of the model was unknown."
         ),
-        LeftOut::RepeatedOutputs => {
+        Omission::RepeatedOutputs => {
             "Tool outputs that stand in the conversation already were not repeated.".to_owned()
         }
-        LeftOut::Images => "Images were left out: the model takes none.".to_owned(),
-        LeftOut::OldImages => {
+        Omission::Images => "Images were left out: the model takes none.".to_owned(),
+        Omission::OldImages => {
             "The oldest images were left out: services refuse requests with many.".to_owned()
         }
     }
@@ -178,14 +178,14 @@ fn said(number: usize, message: &Message) -> Vec<PromptPart> {
         PromptPart::new(name, PromptPlace::Conversation, format!("message {number}"), text)
     };
     let pieces = message.pieces().map(|piece| match piece {
-        Piece::Prompt(said) => text("user", said.to_owned()),
-        Piece::Note(kind, said) => part((kind, said)),
-        Piece::Answer(said) => text("assistant", said.to_owned()),
-        Piece::Thought(thought) => text("thinking", thought.to_owned()),
-        Piece::Call(call) => text("call", format!("{} {}", call.name, call.args)),
-        Piece::Native => text("native", "[in a form of the provider's own]".to_owned()),
-        Piece::Output(output) => text("tool output", output.to_owned()),
-        Piece::Image(media_type) => {
+        MessagePiece::Prompt(said) => text("user", said.to_owned()),
+        MessagePiece::Note(kind, said) => part((kind, said)),
+        MessagePiece::Answer(said) => text("assistant", said.to_owned()),
+        MessagePiece::Thought(thought) => text("thinking", thought.to_owned()),
+        MessagePiece::Call(call) => text("call", format!("{} {}", call.name, call.args)),
+        MessagePiece::Native => text("native", "[in a form of the provider's own]".to_owned()),
+        MessagePiece::Output(output) => text("tool output", output.to_owned()),
+        MessagePiece::Image(media_type) => {
             PromptPart { tokens: TOKENS_PER_IMAGE as u64, ..text("image", format!("[image: {media_type}]")) }
         }
     });

@@ -4,11 +4,11 @@
 //! interrupted, and follows the table of failures; after three failures the messages are left out without a
 //! summary. The records of the request and of the compaction are one commit.
 
-use super::{Next, Overflow, Phase, Turn, TurnKind};
+use super::{NextStep, Overflow, Phase, Turn, TurnKind};
 use crate::agent::assemble::{Assembler, Step};
 use crate::agent::budget::Allowance;
-use crate::agent::context::{Compacted, CompactionPlan, Summary};
-use crate::agent::effect::{Effect, ModelRole, Overfull};
+use crate::agent::context::{CompactionPlan, CompactionReport, Summary};
+use crate::agent::effect::{CompactionReason, Effect, ModelRole};
 use crate::agent::port::Event;
 use crate::history::{Durability, Record, TurnEnd};
 use crate::message::{StopKind, StopReason, Usage};
@@ -19,7 +19,7 @@ const MOST_FAILURES: u32 = 3;
 
 /// A compaction in progress.
 #[derive(Debug)]
-pub(super) struct Compacting {
+pub(super) struct RunningCompaction {
     why: Overflow,
     plan: Box<CompactionPlan>,
     failures: u32,
@@ -31,9 +31,9 @@ impl Turn {
     /// Begins a compaction: the driver plans it.
     pub(super) fn compact(&mut self, why: Overflow, out: &mut Vec<Effect>) {
         let overfull = match why {
-            Overflow::Refused(_) | Overflow::Cut => Overfull::Refused,
-            Overflow::Estimated => Overfull::Estimated,
-            Overflow::Asked => Overfull::Asked,
+            Overflow::Refused(_) | Overflow::Cut => CompactionReason::Refused,
+            Overflow::Estimated => CompactionReason::Estimated,
+            Overflow::Asked => CompactionReason::Asked,
         };
         self.phase = Phase::PlanningCompaction(why);
         out.push(Effect::PlanCompaction { why: overfull, who: self.who });
@@ -57,7 +57,7 @@ impl Turn {
         };
         let who = if summarizer { ModelRole::Summarizer } else { self.who };
         self.failures = 0;
-        let compacting = Compacting { why, plan, failures: 0, who };
+        let compacting = RunningCompaction { why, plan, failures: 0, who };
         // A summary that did not make the conversation fit is not summarised again for the same request.
         let again = self.compactions > 0;
         self.compactions += 1;
@@ -71,7 +71,7 @@ impl Turn {
     }
 
     /// Asks a model for the summary.
-    pub(super) fn summarize(&mut self, compacting: Compacting, out: &mut Vec<Effect>) {
+    pub(super) fn summarize(&mut self, compacting: RunningCompaction, out: &mut Vec<Effect>) {
         self.attempt += 1;
         out.push(Effect::Summarize { who: compacting.who, quoted: compacting.plan.quoted.clone() });
         let assembler = Assembler::new(String::new(), std::collections::BTreeSet::new());
@@ -130,7 +130,7 @@ impl Turn {
         match accepted {
             Ok(record) => {
                 let summary = Summary::Written { by, text: text.trim().to_owned() };
-                let compacted = Compacted { messages: compacting.plan.messages, summary };
+                let compacted = CompactionReport { messages: compacting.plan.messages, summary };
                 out.push(Effect::Commit(vec![ended, record], Durability::Written));
                 out.push(Effect::Show(Event::Compacted { compacted }));
                 self.after_compaction(&compacting.why, out);
@@ -164,19 +164,19 @@ impl Turn {
         out.push(Effect::Commit(vec![ended], Durability::Written));
         let next = match error.recovery() {
             // The same request would fail again, and there is no other.
-            Recovery::Compact | Recovery::Reflect => Next::End(TurnEnd::Completed),
+            Recovery::Compact | Recovery::Reflect => NextStep::End(TurnEnd::Completed),
             Recovery::Abort | Recovery::Once | Recovery::Backoff(_) => self.after_failure(error, out),
         };
         match next {
-            Next::Wait(wait) => {
+            NextStep::Wait(wait) => {
                 self.phase = Phase::BackingOff(Some(compacting));
                 out.push(Effect::Wait(wait));
             }
-            Next::Request => {
+            NextStep::Request => {
                 compacting.who = self.who;
                 self.summarize(*compacting, out);
             }
-            Next::Compact(_) | Next::Complete | Next::End(_) => {
+            NextStep::Compact(_) | NextStep::Complete | NextStep::End(_) => {
                 self.without_summary(*compacting, why, Vec::new(), out);
             }
         }
@@ -185,7 +185,7 @@ impl Turn {
     /// After the last failure of a model: the model in use writes the summary, unless it was that one.
     fn without_summary(
         &mut self,
-        compacting: Compacting,
+        compacting: RunningCompaction,
         why: String,
         records: Vec<Record>,
         out: &mut Vec<Effect>,
@@ -197,18 +197,18 @@ impl Turn {
         let text = format!("{why}; the model in use writes the summary");
         out.push(Effect::Show(Event::Status { text }));
         self.failures = 0;
-        self.summarize(Compacting { who: self.who, failures: 0, ..compacting }, out);
+        self.summarize(RunningCompaction { who: self.who, failures: 0, ..compacting }, out);
     }
 
     /// Leaves the messages out without a summary.
     fn leave_out(
         &mut self,
-        compacting: Compacting,
+        compacting: RunningCompaction,
         without: Option<String>,
         mut records: Vec<Record>,
         out: &mut Vec<Effect>,
     ) {
-        let Compacting { why, plan, .. } = compacting;
+        let RunningCompaction { why, plan, .. } = compacting;
         // The user asked for a summary: without one, nothing is left out.
         if why == Overflow::Asked {
             commit(records, out);
@@ -217,7 +217,7 @@ impl Turn {
             out.push(Effect::Show(Event::Status { text }));
             return self.end(TurnEnd::Completed, out);
         }
-        let compacted = Compacted { messages: plan.messages, summary: Summary::None { why: without } };
+        let compacted = CompactionReport { messages: plan.messages, summary: Summary::None { why: without } };
         records.push(plan.trimmed());
         out.push(Effect::Commit(records, Durability::Written));
         out.push(Effect::Show(Event::Compacted { compacted }));

@@ -1,6 +1,6 @@
 //! How a turn ends: completed, deferred, interrupted, closed.
 
-use super::{Next, Phase, Stopping, Turn, TurnKind};
+use super::{NextStep, Phase, StopState, Turn, TurnKind};
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::approval::DeferredToolRequests;
@@ -12,8 +12,8 @@ const ABORT: &str =
 
 impl Turn {
     /// Stops the turn, by the user's wish or because the front end closed; it ends once no call runs.
-    pub(super) fn stop(&mut self, how: Stopping, out: &mut Vec<Effect>) {
-        if how == Stopping::Defer {
+    pub(super) fn stop(&mut self, how: StopState, out: &mut Vec<Effect>) {
+        if how == StopState::Defer {
             // A late call that waits again holds up nothing of this turn.
             if !self.calls.any_waiting() || self.calls.are_late() {
                 return;
@@ -25,7 +25,7 @@ impl Turn {
             Phase::Streaming(_) => self.stop_streaming(how, out),
             Phase::Draining(_) => {
                 self.stopping = how;
-                self.phase = Phase::Draining(Next::End(TurnEnd::Interrupted));
+                self.phase = Phase::Draining(NextStep::End(TurnEnd::Interrupted));
             }
             Phase::Summarizing(assembler, _) => {
                 let told = assembler.usage().filter(|usage| *usage != Usage::default());
@@ -61,14 +61,14 @@ impl Turn {
     }
 
     /// Keeps the partial text, but not the calls that were not committed.
-    fn stop_streaming(&mut self, how: Stopping, out: &mut Vec<Effect>) {
+    fn stop_streaming(&mut self, how: StopState, out: &mut Vec<Effect>) {
         let phase = std::mem::replace(&mut self.phase, Phase::Working);
         let Phase::Streaming(assembler) = phase else { return };
         self.stopping = how;
         out.push(Effect::CancelModel);
         let told = assembler.usage().filter(|usage| *usage != Usage::default());
         self.count_request(told, None, out);
-        if how == Stopping::Close {
+        if how == StopState::Close {
             // A resumed turn repeats the request; a new prompt keeps the partial text.
             let mut assembler = assembler;
             let partial = assembler.fresh_text().map(|text| Record::Partial { attempt: self.attempt, text });
@@ -79,13 +79,14 @@ impl Turn {
             let said = Record::Said { message: Message::Assistant(message) };
             out.push(Effect::Commit(vec![said], Durability::Written));
         }
-        self.drain(Next::End(TurnEnd::Interrupted), out);
+        self.drain(NextStep::End(TurnEnd::Interrupted), out);
     }
 
-    fn stop_working(&mut self, how: Stopping, out: &mut Vec<Effect>) {
+    fn stop_working(&mut self, how: StopState, out: &mut Vec<Effect>) {
         // If only the user can move the calls, an interrupt puts them off instead of voiding them.
-        if how == Stopping::Interrupt && self.calls.only_persons_can_move() && self.stopping == Stopping::No {
-            self.stopping = Stopping::Defer;
+        if how == StopState::Interrupt && self.calls.only_persons_can_move() && self.stopping == StopState::No
+        {
+            self.stopping = StopState::Defer;
             return self.go_on(out);
         }
         self.stopping = how;
@@ -102,7 +103,7 @@ impl Turn {
             return;
         }
         self.calls.forget_late();
-        if self.stopping == Stopping::Close && self.calls.any_waiting() {
+        if self.stopping == StopState::Close && self.calls.any_waiting() {
             return self.end_deferred(out);
         }
         self.calls.interrupt(out);
@@ -129,7 +130,7 @@ impl Turn {
         records.push(Record::TurnEnded { end: end.clone() });
         self.phase = Phase::Ended;
         // The user did not end a turn whose front end closed: it stays open and can be resumed.
-        if end != TurnEnd::Interrupted || self.stopping != Stopping::Close {
+        if end != TurnEnd::Interrupted || self.stopping != StopState::Close {
             out.push(Effect::Commit(records, Durability::Written));
         }
         out.push(Effect::Show(Event::TurnEnded { end: end.clone() }));
@@ -137,7 +138,7 @@ impl Turn {
     }
 }
 
-impl Stopping {
+impl StopState {
     /// Combines two ways to stop: a weaker one never replaces a stronger one.
     fn max_with(self, wish: Self) -> Self {
         match self {

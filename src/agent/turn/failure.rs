@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{Next, Overflow, Patience, Phase, Turn};
+use super::{NextStep, Overflow, Phase, RetryBudget, Turn};
 use crate::agent::budget::{backoff, retries_within};
 use crate::agent::effect::{Effect, ModelRole};
 use crate::agent::port::Event;
@@ -28,12 +28,12 @@ impl Turn {
         self.drain(next, out);
     }
 
-    pub(super) fn after_failure(&mut self, error: &ProviderError, out: &mut Vec<Effect>) -> Next {
+    pub(super) fn after_failure(&mut self, error: &ProviderError, out: &mut Vec<Effect>) -> NextStep {
         match error.recovery() {
             Recovery::Abort => self.give_up(error, out),
             Recovery::Compact if !self.compacted_after_refusal => {
                 self.compacted_after_refusal = true;
-                Next::Compact(Overflow::Refused(error.clone()))
+                NextStep::Compact(Overflow::Refused(error.clone()))
             }
             Recovery::Compact => self.give_up(error, out),
             Recovery::Reflect if self.failures >= self.retries(error) => self.give_up(error, out),
@@ -41,7 +41,7 @@ impl Turn {
                 self.failures += 1;
                 let text = format!("The provider refused the last request: {}", error.message);
                 self.say(Message::note(NoteKind::Reflection, text), out);
-                Next::Request
+                NextStep::Request
             }
             Recovery::Once => self.wait_and_retry(error, error.retry_after, out),
             Recovery::Backoff(wait) => self.wait_and_retry(error, wait, out),
@@ -53,7 +53,7 @@ impl Turn {
         error: &ProviderError,
         wait: Option<Duration>,
         out: &mut Vec<Effect>,
-    ) -> Next {
+    ) -> NextStep {
         let of = self.retries(error);
         let wait = wait.unwrap_or_else(|| backoff(self.failures + 1, self.setup.seed));
         let too_long = self.falls_back_from(error) && wait > LONGEST_WAIT_BEFORE_FALLBACK;
@@ -70,7 +70,7 @@ impl Turn {
             of,
             then,
         }));
-        Next::Wait(wait)
+        NextStep::Wait(wait)
     }
 
     /// Returns how often a request that failed in this way is sent again.
@@ -85,9 +85,9 @@ impl Turn {
             return if outlasts { set.max(self.retries_of_overload(error)) } else { set };
         }
         match (self.setup.patience, error.fallback()) {
-            (Patience::Short, _) => 0,
-            (Patience::Usual, Fallback::AfterOneRetry) => set.min(1),
-            (Patience::Usual, Fallback::AfterRetries | Fallback::Never) => set,
+            (RetryBudget::Short, _) => 0,
+            (RetryBudget::Usual, Fallback::AfterOneRetry) => set.min(1),
+            (RetryBudget::Usual, Fallback::AfterRetries | Fallback::Never) => set,
         }
     }
 
@@ -102,16 +102,16 @@ impl Turn {
     }
 
     /// Gives the model up: the other model takes over, or the turn ends.
-    fn give_up(&mut self, error: &ProviderError, out: &mut Vec<Effect>) -> Next {
+    fn give_up(&mut self, error: &ProviderError, out: &mut Vec<Effect>) -> NextStep {
         let Some(to) = self.asked.fallback.take().filter(|_| error.fallback() != Fallback::Never) else {
-            return Next::End(TurnEnd::Failed { error: self.with_the_first(error) });
+            return NextStep::End(TurnEnd::Failed { error: self.with_the_first(error) });
         };
         let from = self.asked.name();
         self.given_up = Some(format!("{from}: {error}"));
         self.who = ModelRole::Fallback;
         self.failures = 0;
         out.push(Effect::Show(Event::FellBack { from, to, class: error.class, why: error.told() }));
-        Next::Request
+        NextStep::Request
     }
 
     /// Returns the error that ends the turn; if two models failed, it names both.

@@ -49,7 +49,7 @@ pub struct Setup {
     /// How long an overloaded service is asked again, in all, if no other model can take over.
     pub overload_wait: Duration,
     pub audience: Audience,
-    pub patience: Patience,
+    pub patience: RetryBudget,
     pub stop_hooks: StopHooks,
     /// For the jitter of waits.
     pub seed: u64,
@@ -59,7 +59,7 @@ pub struct Setup {
 
 /// How long the first model is tried before another takes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum RetryBudget {
     /// As often as configured.
     Usual,
     /// It was given up recently: its first failure is final, if another model can take over.
@@ -86,7 +86,7 @@ pub struct Turn {
     compacted_after_refusal: bool,
     phase: Phase,
     kind: TurnKind,
-    stopping: Stopping,
+    stopping: StopState,
     calls: Calls,
     queued: Vec<Vec<UserPart>>,
     wire_ids: BTreeSet<String>,
@@ -94,7 +94,7 @@ pub struct Turn {
     who: ModelRole,
     /// The name and error of the model that was given up.
     given_up: Option<String>,
-    asked: Asked,
+    asked: CurrentModel,
     model: String,
     /// The provider's notice that was shown last.
     noticed: Option<String>,
@@ -117,7 +117,7 @@ pub enum TurnKind {
 
 /// The model that was asked last; its requests are recorded and priced with this.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct CurrentModel {
     pub who: ModelRole,
     pub provider: String,
     /// The name that the provider uses.
@@ -127,14 +127,14 @@ pub struct Asked {
     pub fallback: Option<String>,
 }
 
-impl Default for Asked {
+impl Default for CurrentModel {
     fn default() -> Self {
         let (provider, model) = (String::new(), String::new());
         Self { who: ModelRole::Primary, provider, model, price: None, fallback: None }
     }
 }
 
-impl Asked {
+impl CurrentModel {
     /// Returns `provider/model`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
@@ -146,19 +146,19 @@ enum Phase {
     /// A request runs.
     Streaming(Box<Assembler>),
     /// The attempt is void; its early calls must end before the next step.
-    Draining(Next),
+    Draining(NextStep),
     /// Waiting before the request is repeated: of the summary, if one is being written.
-    BackingOff(Option<Box<compact::Compacting>>),
+    BackingOff(Option<Box<compact::RunningCompaction>>),
     /// What can be compacted is being looked up.
     PlanningCompaction(Overflow),
     /// The request for a summary runs.
-    Summarizing(Box<Assembler>, Box<compact::Compacting>),
+    Summarizing(Box<Assembler>, Box<compact::RunningCompaction>),
     /// Late calls are being looked up.
     TakingLate,
     /// The usage is being looked up.
     Weighing,
     /// At a cap: the user is asked.
-    Capped(Box<spend::Capped>),
+    Capped(Box<spend::PendingCap>),
     /// The reply is committed and its calls are in progress.
     Working,
     /// The final reply is committed, and hooks check it.
@@ -168,7 +168,7 @@ enum Phase {
 
 /// The next step once the early calls of a void attempt have ended.
 #[derive(Debug, Clone, PartialEq)]
-enum Next {
+enum NextStep {
     Request,
     Wait(Duration),
     Compact(Overflow),
@@ -192,7 +192,7 @@ enum Overflow {
 
 /// Whether and how the turn is stopping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stopping {
+enum StopState {
     No,
     /// Waiting calls are put off: the turn ends once nothing else moves.
     Defer,
@@ -285,13 +285,13 @@ impl Turn {
             compacted_after_refusal: false,
             phase: Phase::Working,
             kind: TurnKind::Prompt,
-            stopping: Stopping::No,
+            stopping: StopState::No,
             calls: Calls::default(),
             queued: history.queued().to_vec(),
             wire_ids: wire_ids(history),
             who: ModelRole::Primary,
             given_up: None,
-            asked: Asked::default(),
+            asked: CurrentModel::default(),
             model: String::new(),
             noticed: None,
             compactions: 0,
@@ -301,7 +301,7 @@ impl Turn {
 
     /// Reports the model that gets the request of [`Effect::CallModel`]; called before any of its events. It
     /// may be the first model instead of the fallback, if the user has chosen another one meanwhile.
-    pub fn asks(&mut self, asked: Asked) {
+    pub fn asks(&mut self, asked: CurrentModel) {
         match asked.who {
             ModelRole::Primary | ModelRole::Fallback => self.who = asked.who,
             // Only for the summary.
@@ -382,9 +382,9 @@ impl Turn {
             Input::Late { calls } => self.on_late(&calls, &mut out),
             Input::Checkpoint => self.on_checkpoint(&mut out),
             Input::Policy(policy) => self.setup.rules.policy = policy,
-            Input::Defer => self.stop(Stopping::Defer, &mut out),
-            Input::Interrupt => self.stop(Stopping::Interrupt, &mut out),
-            Input::Close => self.stop(Stopping::Close, &mut out),
+            Input::Defer => self.stop(StopState::Defer, &mut out),
+            Input::Interrupt => self.stop(StopState::Interrupt, &mut out),
+            Input::Close => self.stop(StopState::Close, &mut out),
         }
         out
     }
@@ -438,7 +438,7 @@ impl Turn {
         let record = Record::Queued { prompts: self.queued.clone() };
         out.push(Effect::Commit(vec![record], Durability::Written));
         if matches!(self.phase, Phase::Working) && self.calls.only_persons_can_move() {
-            self.stop(Stopping::Defer, out);
+            self.stop(StopState::Defer, out);
         }
     }
 }

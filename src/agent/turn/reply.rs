@@ -1,6 +1,6 @@
 //! One reply: its events as they stream, and the consequences of its end.
 
-use super::{Next, Overflow, Phase, Turn};
+use super::{NextStep, Overflow, Phase, Turn};
 use crate::agent::assemble::Step;
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
@@ -76,7 +76,7 @@ impl Turn {
             if shown {
                 out.push(Effect::Show(Event::PartialReset));
             }
-            return self.drain(Next::Compact(Overflow::Cut), out);
+            return self.drain(NextStep::Compact(Overflow::Cut), out);
         }
         self.commit_reply(message, usage, out);
         if calls.is_empty() {
@@ -97,19 +97,19 @@ impl Turn {
     /// Handles a committed reply without calls: the turn ends, or the same request goes on.
     fn on_last_word(&mut self, stop: &StopReason, out: &mut Vec<Effect>) {
         let end = match stop.kind {
-            StopKind::PauseTurn => Next::Request,
+            StopKind::PauseTurn => NextStep::Request,
             StopKind::MaxTokens => {
                 let full = "The conversation fills the context window, which cut the answer off.";
                 let cut = "The answer was cut off at the model's output limit.";
                 self.status(if window_was_full(stop) { full } else { cut }, out);
-                Next::End(TurnEnd::LimitReached { limit: Limit::Output })
+                NextStep::End(TurnEnd::LimitReached { limit: Limit::Output })
             }
             StopKind::Refusal => self.refused(stop, out),
             StopKind::EndTurn
             | StopKind::ToolUse
             | StopKind::StopSequence
             | StopKind::Interrupted
-            | StopKind::Other => Next::Complete,
+            | StopKind::Other => NextStep::Complete,
         };
         // Calls of a refusal came early and are dropped; those that run must end first.
         self.drain(end, out);
@@ -119,30 +119,30 @@ impl Turn {
     fn on_empty(&mut self, stop: &StopReason, usage: Usage, out: &mut Vec<Effect>) {
         self.count_request(Some(usage), None, out);
         let next = match stop.kind {
-            StopKind::MaxTokens if self.retries_after_window(stop) => Next::Compact(Overflow::Cut),
+            StopKind::MaxTokens if self.retries_after_window(stop) => NextStep::Compact(Overflow::Cut),
             StopKind::MaxTokens => {
                 let full = "The conversation fills the context window, which left no room for an answer.";
                 let cut = "The model reached its output limit before it answered.";
                 self.status(if window_was_full(stop) { full } else { cut }, out);
-                Next::End(TurnEnd::LimitReached { limit: Limit::Output })
+                NextStep::End(TurnEnd::LimitReached { limit: Limit::Output })
             }
             StopKind::Refusal => self.refused(stop, out),
-            StopKind::PauseTurn => Next::Request,
+            StopKind::PauseTurn => NextStep::Request,
             StopKind::EndTurn
             | StopKind::ToolUse
             | StopKind::StopSequence
             | StopKind::Interrupted
             | StopKind::Other => {
                 self.status("The model returned an empty answer.", out);
-                Next::End(TurnEnd::Completed)
+                NextStep::End(TurnEnd::Completed)
             }
         };
         self.drain(next, out);
     }
 
-    fn refused(&mut self, stop: &StopReason, out: &mut Vec<Effect>) -> Next {
+    fn refused(&mut self, stop: &StopReason, out: &mut Vec<Effect>) -> NextStep {
         out.push(Effect::Show(Event::Refused { why: refusal(stop) }));
-        Next::End(TurnEnd::Completed)
+        NextStep::End(TurnEnd::Completed)
     }
 
     /// Whether the request is repeated with fewer messages because the window was full; once per turn.

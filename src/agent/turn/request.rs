@@ -1,12 +1,12 @@
 //! Requests of a turn: when one is sent, and how each is recorded.
 
-use super::{Next, Phase, Stopping, Turn, TurnKind};
+use super::{NextStep, Phase, StopState, Turn, TurnKind};
 use crate::agent::assemble::Assembler;
 use crate::agent::budget::Allowance;
 use crate::agent::effect::Effect;
 use crate::agent::loop_guard;
 use crate::agent::port::Event;
-use crate::history::{Durability, Fate, Limit, OpenCall, Record, TurnEnd};
+use crate::history::{DependencyState, Durability, Limit, OpenCall, Record, TurnEnd};
 use crate::message::{Message, NoteKind, Usage, Usd};
 use crate::provider::{ErrorClass, Price, RequestKind, ToolChoice};
 
@@ -20,7 +20,7 @@ impl Turn {
 
     /// Runs late calls. Without any, sends queued prompts and the request if the budget and the caps allow
     /// it.
-    pub(super) fn on_late(&mut self, late: &[(OpenCall, Fate)], out: &mut Vec<Effect>) {
+    pub(super) fn on_late(&mut self, late: &[(OpenCall, DependencyState)], out: &mut Vec<Effect>) {
         let Phase::TakingLate = self.phase else { return };
         if !late.is_empty() {
             self.phase = Phase::Working;
@@ -123,7 +123,7 @@ impl Turn {
     }
 
     /// Lets the early calls of a void attempt end, then goes on with `next`. None of their results is kept.
-    pub(super) fn drain(&mut self, next: Next, out: &mut Vec<Effect>) {
+    pub(super) fn drain(&mut self, next: NextStep, out: &mut Vec<Effect>) {
         self.calls.stop_planning();
         if self.calls.any_running() {
             out.push(Effect::CancelTools);
@@ -134,17 +134,17 @@ impl Turn {
     }
 
     /// Goes on after the early calls have ended.
-    pub(super) fn proceed(&mut self, next: Next, out: &mut Vec<Effect>) {
+    pub(super) fn proceed(&mut self, next: NextStep, out: &mut Vec<Effect>) {
         self.calls.next_reply();
         match next {
-            Next::Request => self.request(out),
-            Next::Wait(wait) => {
+            NextStep::Request => self.request(out),
+            NextStep::Wait(wait) => {
                 self.phase = Phase::BackingOff(None);
                 out.push(Effect::Wait(wait));
             }
-            Next::Compact(overflow) => self.compact(overflow, out),
-            Next::Complete => self.complete(out),
-            Next::End(end) => self.end(end, out),
+            NextStep::Compact(overflow) => self.compact(overflow, out),
+            NextStep::Complete => self.complete(out),
+            NextStep::End(end) => self.end(end, out),
         }
     }
 
@@ -172,8 +172,8 @@ impl Turn {
 
     fn work(&mut self, out: &mut Vec<Effect>) {
         match self.stopping {
-            Stopping::Interrupt | Stopping::Close => return self.end_when_quiet(out),
-            Stopping::No | Stopping::Defer => self.calls.advance(&mut self.setup.rules, out),
+            StopState::Interrupt | StopState::Close => return self.end_when_quiet(out),
+            StopState::No | StopState::Defer => self.calls.advance(&mut self.setup.rules, out),
         }
         if self.calls.all_done() && !self.calls.are_late() && self.calls.repeats_itself() {
             self.say(Message::note(NoteKind::Repetition, loop_guard::STOPPED), out);
@@ -187,7 +187,7 @@ impl Turn {
             super::Audience::Absent => true,
             super::Audience::Present => self.calls.all_waiting_later(),
         };
-        if (nobody || self.stopping == Stopping::Defer) && self.calls.only_persons_can_move() {
+        if (nobody || self.stopping == StopState::Defer) && self.calls.only_persons_can_move() {
             self.end_deferred(out);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Audience, Overflow, Phase, Turn, TurnKind};
 use crate::agent::caps::{CapAnswer, CapQuestion, Figures};
-use crate::agent::effect::{Effect, Fit, Weighing};
+use crate::agent::effect::{Effect, Fit, Measurement};
 use crate::agent::port::Event;
 use crate::config::Cap;
 use crate::history::{Limit, TurnEnd};
@@ -12,7 +12,7 @@ const MOST_ROUNDS: u32 = 8;
 
 /// A request that waits for the user's answer about a cap.
 #[derive(Debug)]
-pub(super) struct Capped {
+pub(super) struct PendingCap {
     question: CapQuestion,
 }
 
@@ -24,7 +24,7 @@ impl Turn {
             TurnKind::LateCalls | TurnKind::Compaction => {}
         }
         self.phase = Phase::Weighing;
-        let what = if self.setup.caps.is_empty() { Weighing::Size } else { Weighing::SizeAndUsage };
+        let what = if self.setup.caps.is_empty() { Measurement::Size } else { Measurement::SizeAndUsage };
         out.push(Effect::Weigh { who: self.who, what });
     }
 
@@ -56,7 +56,7 @@ impl Turn {
         out.push(Effect::Show(Event::CapReached { question: question.clone() }));
         match self.setup.audience {
             Audience::Absent => self.end(TurnEnd::LimitReached { limit }, out),
-            Audience::Present => self.phase = Phase::Capped(Box::new(Capped { question })),
+            Audience::Present => self.phase = Phase::Capped(Box::new(PendingCap { question })),
         }
         true
     }
@@ -86,7 +86,7 @@ impl Turn {
     }
 }
 
-impl Capped {
+impl PendingCap {
     /// Returns how the turn ends if the request is not sent.
     pub(super) fn end(&self) -> TurnEnd {
         TurnEnd::LimitReached { limit: Limit::Cap(self.question.cap) }

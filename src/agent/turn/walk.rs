@@ -11,18 +11,20 @@ use std::time::Duration;
 use serde_json::json;
 
 use self::dice::Dice;
-use super::{Asked, Audience, Patience, Setup, StopHooks, Turn, TurnKind};
+use super::{Audience, CurrentModel, RetryBudget, Setup, StopHooks, Turn, TurnKind};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
 use crate::agent::context::CompactionPlan;
-use crate::agent::effect::{Effect, Fit, Input, ModelRole, Weighing};
+use crate::agent::effect::{Effect, Fit, Input, Measurement, ModelRole};
 use crate::agent::port::Event;
 use crate::approval::rules::{Rule, RuleEffect, RuleSet, RuleSource};
 use crate::approval::{
     Approval, AutoApprove, Decider, Grants, Place, Policy, Provenance, RequestId, Verdict,
 };
 use crate::config::{Cap, Mode};
-use crate::history::{History, Limit, Limits, Record, SessionId, TurnEnd, Used, patch_dangling_tool_calls};
+use crate::history::{
+    History, Limit, Limits, Record, SessionId, TurnEnd, UsageTotals, patch_dangling_tool_calls,
+};
 use crate::hook::HookVerdict;
 use crate::message::{
     CallId, Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolName, ToolReturn, Usage, Usd, UserPart,
@@ -64,7 +66,7 @@ struct Walk {
     asked: Option<ModelRole>,
     fell_back: bool,
     takes_late: bool,
-    weighs: Option<Weighing>,
+    weighs: Option<Measurement>,
     /// The cap that the user is asked about.
     capped: Option<Cap>,
     /// Hooks check the final reply; how often they did in this turn is in `stopped`.
@@ -145,7 +147,7 @@ fn setup(dice: &mut Dice, policy: Policy, grants: Grants) -> Setup {
         retries: 2,
         overload_wait: Duration::ZERO,
         audience: if dice.one_in(4) { Audience::Absent } else { Audience::Present },
-        patience: if dice.one_in(4) { Patience::Short } else { Patience::Usual },
+        patience: if dice.one_in(4) { RetryBudget::Short } else { RetryBudget::Usual },
         stop_hooks: if dice.one_in(3) { StopHooks::Present } else { StopHooks::Absent },
         seed: 7,
         trace: None,
@@ -315,7 +317,11 @@ impl Walk {
                 Effect::PlanCompaction { .. } => self.compacts = true,
                 Effect::Summarize { who, .. } => {
                     if who == ModelRole::Summarizer {
-                        self.turn.asks(Asked { who, model: "short".to_owned(), ..Asked::default() });
+                        self.turn.asks(CurrentModel {
+                            who,
+                            model: "short".to_owned(),
+                            ..CurrentModel::default()
+                        });
                     } else {
                         self.ask(who);
                     }
@@ -356,7 +362,7 @@ impl Walk {
         assert_eq!(who, expected, "the wrong model is asked");
         let model = if who == ModelRole::Primary { "first" } else { "spare" };
         self.asked = Some(who);
-        self.turn.asks(Asked {
+        self.turn.asks(CurrentModel {
             who,
             provider: "p".to_owned(),
             model: model.to_owned(),
@@ -663,16 +669,16 @@ impl Walk {
     fn weighed(&mut self) -> Input {
         let what = self.weighs.take();
         let fit = if self.dice.one_in(6) { Fit::TooLong } else { Fit::Fits };
-        let mut used = |most| Used {
+        let mut used = |most| UsageTotals {
             tokens: self.dice.roll(most) as u64,
             usd: Usd(self.dice.roll(most) as u64),
-            ..Used::default()
+            ..UsageTotals::default()
         };
         let (session, day) = (used(120), used(120));
         let usd = (!self.dice.one_in(4)).then_some(Usd(10));
         let next = Estimate { tokens: 10, usd };
         let figures = Figures { session, day, next, model: "m".to_owned() };
-        Input::Weighed { fit, figures: (what == Some(Weighing::SizeAndUsage)).then_some(figures) }
+        Input::Weighed { fit, figures: (what == Some(Measurement::SizeAndUsage)).then_some(figures) }
     }
 
     fn cap_answered(&mut self) -> Input {

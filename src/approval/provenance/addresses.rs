@@ -3,7 +3,7 @@
 //! A name counts as a host by its last label, because names of files and in code contain dots too. Hosts
 //! missed by that rule still count if written with `://` or `@`.
 
-use super::spelling::{Spelled, spelled};
+use super::spelling::{DecodedChar, spelled};
 
 /// Minimum characters of an address; shorter ones are shared by chance.
 const SHORTEST: usize = 8;
@@ -79,7 +79,7 @@ pub(super) enum Shape {
 
 /// Passes every address of a text to `found`, in order; for a URL, the whole URL and its host.
 pub(super) fn addresses(text: &str, mut found: impl FnMut(Address)) {
-    let mut word: Vec<Spelled> = Vec::new();
+    let mut word: Vec<DecodedChar> = Vec::new();
     for one in spelled(text) {
         if parts(one.c) {
             in_word(&word, &mut found);
@@ -108,7 +108,7 @@ pub(super) fn is_invisible(c: char) -> bool {
         | '\u{2066}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e01ef}')
 }
 
-fn in_word(word: &[Spelled], found: &mut impl FnMut(Address)) {
+fn in_word(word: &[DecodedChar], found: &mut impl FnMut(Address)) {
     if word.len() < SHORTEST {
         return;
     }
@@ -121,7 +121,7 @@ fn in_word(word: &[Spelled], found: &mut impl FnMut(Address)) {
 }
 
 /// For each `://`: the start of the scheme before it, and the index after it.
-fn schemes(word: &[Spelled]) -> Vec<(usize, usize)> {
+fn schemes(word: &[DecodedChar]) -> Vec<(usize, usize)> {
     let marks = word.windows(3).enumerate();
     let marks = marks.filter(|(_, three)| three[0].c == ':' && three[1].c == '/' && three[2].c == '/');
     marks
@@ -132,7 +132,7 @@ fn schemes(word: &[Spelled]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-fn urls(word: &[Spelled], schemes: &[(usize, usize)], found: &mut impl FnMut(Address)) {
+fn urls(word: &[DecodedChar], schemes: &[(usize, usize)], found: &mut impl FnMut(Address)) {
     for (at, (begin, behind)) in schemes.iter().copied().enumerate() {
         let next = schemes.get(at + 1).map_or(word.len(), |(begin, _)| *begin).max(behind);
         give(&word[begin..next], Shape::Full, found);
@@ -144,14 +144,14 @@ fn urls(word: &[Spelled], schemes: &[(usize, usize)], found: &mut impl FnMut(Add
     }
 }
 
-fn mail(word: &[Spelled], at: usize, found: &mut impl FnMut(Address)) {
+fn mail(word: &[DecodedChar], at: usize, found: &mut impl FnMut(Address)) {
     let name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '%' | '+' | '-');
     let before = word[..at].iter().rev().take_while(|one| name(one.c)).count();
     let behind = word[at + 1..].iter().take_while(|one| name(one.c)).count();
     give(&word[at - before..at + 1 + behind], Shape::Full, found);
 }
 
-fn hosts(word: &[Spelled], found: &mut impl FnMut(Address)) {
+fn hosts(word: &[DecodedChar], found: &mut impl FnMut(Address)) {
     let in_path = word.iter().any(|one| one.c == '/');
     let shape = if in_path { Shape::InPath } else { Shape::Host };
     for host in word.split(|one| !(one.c.is_alphanumeric() || matches!(one.c, '.' | '-'))) {
@@ -161,7 +161,7 @@ fn hosts(word: &[Spelled], found: &mut impl FnMut(Address)) {
     }
 }
 
-fn is_host(name: &[Spelled]) -> bool {
+fn is_host(name: &[DecodedChar]) -> bool {
     let mut labels: Vec<String> = Vec::new();
     for label in name.split(|one| one.c == '.') {
         labels.push(label.iter().map(|one| one.c).collect());
@@ -179,14 +179,14 @@ fn is_host(name: &[Spelled]) -> bool {
 }
 
 /// Removes punctuation and quotes around a word.
-fn trimmed(word: &[Spelled]) -> &[Spelled] {
-    let outer = |one: &&Spelled| !one.c.is_alphanumeric() && one.c != '@';
+fn trimmed(word: &[DecodedChar]) -> &[DecodedChar] {
+    let outer = |one: &&DecodedChar| !one.c.is_alphanumeric() && one.c != '@';
     let begin = word.iter().take_while(outer).count();
     let end = word.len() - word.iter().rev().take_while(outer).count();
     word.get(begin..end).unwrap_or_default()
 }
 
-fn give(word: &[Spelled], shape: Shape, found: &mut impl FnMut(Address)) {
+fn give(word: &[DecodedChar], shape: Shape, found: &mut impl FnMut(Address)) {
     let word = trimmed(word);
     if let [first, .., last] = word
         && word.len() >= SHORTEST

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::spelling::{Spelled, each_letter, letters};
+use super::spelling::{DecodedChar, each_letter, letters};
 
 /// Minimum number of letters and digits that texts must share without a gap before they are compared. Shorter
 /// runs are shared by chance, and almost every span that counts is longer.
@@ -15,7 +15,7 @@ pub(super) const SEED: usize = 16;
 
 /// The letters of all arguments, and the runs among them.
 pub(super) struct Grams {
-    letters: Vec<Spelled>,
+    letters: Vec<DecodedChar>,
     /// The end of each argument's letters, as an index into `letters`.
     ends: Vec<usize>,
     /// For each letter, the run that begins there, as an index into `runs`.
@@ -31,12 +31,12 @@ struct Run {
     hash: u64,
     /// The index of its first letter, at its first occurrence.
     first: usize,
-    heard: Heard,
+    heard: RunSource,
 }
 
 /// The source of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum RunSource {
     Nowhere,
     /// A source whose text is not tainted.
     Excused,
@@ -46,7 +46,7 @@ pub(super) enum Heard {
 
 /// Consecutive letters of one argument that untrusted voices contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct LetterRun {
     /// Index of the argument.
     pub arg: usize,
     /// Byte range in the argument.
@@ -79,7 +79,7 @@ impl Grams {
     fn fill(&mut self) {
         let mut from = 0;
         for to in self.ends.clone() {
-            let mut roll = Roll::new();
+            let mut roll = RollingHash::new();
             for at in from..to {
                 let Some(hash) = roll.push(self.letters[at].c) else { continue };
                 let first = at + 1 - SEED;
@@ -97,7 +97,7 @@ impl Grams {
             }
             slot = (slot + 1) % self.slots.len();
         }
-        self.runs.push(Run { hash, first, heard: Heard::Nowhere });
+        self.runs.push(Run { hash, first, heard: RunSource::Nowhere });
         self.slots[slot] = self.runs.len();
         let (word, bit) = self.bit(hash);
         self.filter[word] |= bit;
@@ -124,11 +124,11 @@ impl Grams {
     }
 
     /// Marks the runs of the arguments that a text contains, unless an earlier text contained them.
-    pub(super) fn hear(&mut self, text: &str, by: Heard) {
+    pub(super) fn hear(&mut self, text: &str, by: RunSource) {
         if self.is_empty() {
             return;
         }
-        let mut roll = Roll::new();
+        let mut roll = RollingHash::new();
         each_letter(text, |c| {
             if let Some(hash) = roll.push(c) {
                 self.mark(hash, &roll, by);
@@ -136,7 +136,7 @@ impl Grams {
         });
     }
 
-    fn mark(&mut self, hash: u64, roll: &Roll, by: Heard) {
+    fn mark(&mut self, hash: u64, roll: &RollingHash, by: RunSource) {
         let (word, bit) = self.bit(hash);
         if self.filter[word] & bit == 0 {
             return;
@@ -144,8 +144,8 @@ impl Grams {
         let mut slot = self.slot(hash);
         while let Some(known) = self.slots[slot].checked_sub(1) {
             let Run { hash: its, first, heard } = self.runs[known];
-            if its == hash && (heard != Heard::Nowhere || self.run(first).eq(roll.held())) {
-                if heard == Heard::Nowhere {
+            if its == hash && (heard != RunSource::Nowhere || self.run(first).eq(roll.held())) {
+                if heard == RunSource::Nowhere {
                     self.runs[known].heard = by;
                 }
                 return;
@@ -155,7 +155,7 @@ impl Grams {
     }
 
     /// The stretches that untrusted voices contain and no excused source does, in the order of the arguments.
-    pub(super) fn stretches(&self) -> Vec<Stretch> {
+    pub(super) fn stretches(&self) -> Vec<LetterRun> {
         let mut found = Vec::new();
         let (mut heard_to, mut excused_to, mut voice) = (0, 0, 0);
         let mut from = 0;
@@ -163,9 +163,9 @@ impl Grams {
             let mut open: Option<Open> = None;
             for at in from..to {
                 match self.begins[at].map(|run| self.runs[run].heard) {
-                    Some(Heard::By(by)) => (heard_to, voice) = (at + SEED, by),
-                    Some(Heard::Excused) => excused_to = at + SEED,
-                    Some(Heard::Nowhere) | None => {}
+                    Some(RunSource::By(by)) => (heard_to, voice) = (at + SEED, by),
+                    Some(RunSource::Excused) => excused_to = at + SEED,
+                    Some(RunSource::Nowhere) | None => {}
                 }
                 if at < heard_to && at >= excused_to {
                     open.get_or_insert_with(|| Open::at(at)).hear(voice);
@@ -179,9 +179,9 @@ impl Grams {
         found
     }
 
-    fn close(&self, arg: usize, open: &Open, end: usize) -> Stretch {
+    fn close(&self, arg: usize, open: &Open, end: usize) -> LetterRun {
         let (first, last) = (self.letters[open.first], self.letters[end - 1]);
-        Stretch { arg, start: first.start, end: last.end, voice: open.most() }
+        LetterRun { arg, start: first.start, end: last.end, voice: open.most() }
     }
 }
 
@@ -209,7 +209,7 @@ impl Open {
 }
 
 /// The rolling hash of the latest [`SEED`] letters.
-struct Roll {
+struct RollingHash {
     ring: [char; SEED],
     seen: usize,
     hash: u64,
@@ -221,7 +221,7 @@ const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The factor of a letter when it leaves the window: `BASE` to the power of [`SEED`].
 const LEAVES: u64 = BASE.wrapping_pow(SEED as u32);
 
-impl Roll {
+impl RollingHash {
     fn new() -> Self {
         Self { ring: ['\0'; SEED], seen: 0, hash: 0 }
     }

@@ -22,21 +22,21 @@ const TOLD: usize = 200;
 
 /// One text in the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece<'a> {
+pub(super) struct ArgumentText<'a> {
     /// JSON pointer.
     pub pointer: String,
     pub text: &'a str,
 }
 
 /// Returns every text in the arguments, field names included, in order.
-pub(super) fn pieces(args: &Value) -> Vec<Piece<'_>> {
+pub(super) fn pieces(args: &Value) -> Vec<ArgumentText<'_>> {
     let mut found = Vec::new();
     // Iterative, because arguments may be deeply nested.
     let mut open = vec![(String::new(), args)];
     while let Some((pointer, value)) = open.pop() {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
-            Value::String(text) => found.push(Piece { pointer, text }),
+            Value::String(text) => found.push(ArgumentText { pointer, text }),
             Value::Array(items) => {
                 let items = items.iter().enumerate().rev();
                 open.extend(items.map(|(index, item)| (format!("{pointer}/{index}"), item)));
@@ -45,7 +45,7 @@ pub(super) fn pieces(args: &Value) -> Vec<Piece<'_>> {
                 let below = |name: &str| format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
                 open.extend(fields.iter().rev().map(|(name, value)| (below(name), value)));
                 let names = fields.keys().filter(|name| !name.is_empty());
-                found.extend(names.map(|name| Piece { pointer: below(name), text: name }));
+                found.extend(names.map(|name| ArgumentText { pointer: below(name), text: name }));
             }
         }
     }

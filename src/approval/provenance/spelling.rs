@@ -4,7 +4,7 @@
 
 /// One decoded character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spelled {
+pub(super) struct DecodedChar {
     pub c: char,
     /// The range of bytes that encode it.
     pub start: usize,
@@ -12,12 +12,12 @@ pub(super) struct Spelled {
 }
 
 /// Returns the characters of a text, with escapes decoded and case folded.
-pub(super) fn spelled(text: &str) -> Spelling<'_> {
-    Spelling { text, at: 0, from: 0, folded: None }
+pub(super) fn spelled(text: &str) -> CharDecoder<'_> {
+    CharDecoder { text, at: 0, from: 0, folded: None }
 }
 
 /// Returns only letters and digits: white space, quotes, markup and invisible characters are left out.
-pub(super) fn letters(text: &str) -> impl Iterator<Item = Spelled> {
+pub(super) fn letters(text: &str) -> impl Iterator<Item = DecodedChar> {
     spelled(text).filter(|one| one.c.is_alphanumeric())
 }
 
@@ -29,7 +29,7 @@ pub(super) fn each_letter(text: &str, mut give: impl FnMut(char)) {
     while let Some(byte) = bytes.get(at) {
         match PLAIN[usize::from(*byte)] {
             0 => {
-                let mut slow = Spelling { text, at, from: at, folded: None };
+                let mut slow = CharDecoder { text, at, from: at, folded: None };
                 let first = slow.next();
                 let rest = slow.folded.take().into_iter().flatten();
                 at = slow.at.max(at + 1);
@@ -62,7 +62,7 @@ const fn plain() -> [u8; 256] {
     table
 }
 
-pub(super) struct Spelling<'a> {
+pub(super) struct CharDecoder<'a> {
     text: &'a str,
     at: usize,
     /// The start of the bytes that `folded` was decoded from.
@@ -74,26 +74,26 @@ pub(super) struct Spelling<'a> {
 type Folded =
     std::iter::FlatMap<std::char::ToUppercase, std::char::ToLowercase, fn(char) -> std::char::ToLowercase>;
 
-impl Iterator for Spelling<'_> {
-    type Item = Spelled;
+impl Iterator for CharDecoder<'_> {
+    type Item = DecodedChar;
 
-    fn next(&mut self) -> Option<Spelled> {
+    fn next(&mut self) -> Option<DecodedChar> {
         let start = self.at;
         if self.folded.is_none()
             && let Some(byte) = self.text.as_bytes().get(start)
             && PLAIN[usize::from(*byte)] != 0
         {
             self.at += 1;
-            return Some(Spelled { c: char::from(PLAIN[usize::from(*byte)]), start, end: self.at });
+            return Some(DecodedChar { c: char::from(PLAIN[usize::from(*byte)]), start, end: self.at });
         }
         self.slowly()
     }
 }
 
-impl Spelling<'_> {
-    fn slowly(&mut self) -> Option<Spelled> {
+impl CharDecoder<'_> {
+    fn slowly(&mut self) -> Option<DecodedChar> {
         if let Some(c) = self.folded.as_mut().and_then(Iterator::next) {
-            return Some(Spelled { c, start: self.from, end: self.at });
+            return Some(DecodedChar { c, start: self.from, end: self.at });
         }
         self.folded = None;
         let bytes = self.text.as_bytes();
@@ -111,13 +111,13 @@ impl Spelling<'_> {
         };
         self.at += length;
         if c.is_ascii() {
-            return Some(Spelled { c: c.to_ascii_lowercase(), start, end: self.at });
+            return Some(DecodedChar { c: c.to_ascii_lowercase(), start, end: self.at });
         }
         // Upper case first: some lower-case letters have two forms and one capital.
         let mut folded: Folded = c.to_uppercase().flat_map(char::to_lowercase);
         let c = folded.next().unwrap_or(c);
         (self.from, self.folded) = (start, Some(folded));
-        Some(Spelled { c, start, end: self.at })
+        Some(DecodedChar { c, start, end: self.at })
     }
 }
 

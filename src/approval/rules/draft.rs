@@ -55,12 +55,12 @@ impl std::fmt::Display for Draft {
 /// Drafts the rule for this call. `folder` is its session's folder.
 #[must_use]
 pub fn draft(tool: &ToolName, args: &Value, access: &Access, folder: &Path) -> Draft {
-    DraftPlace { folder, access, breadth: Breadth::Similar }.draft(tool, args)
+    DraftPlace { folder, access, breadth: DraftScope::Similar }.draft(tool, args)
 }
 
 /// How much a draft covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Breadth {
+pub(super) enum DraftScope {
     /// Calls like this one: a command with the same words, files of the same type in the same folder.
     Similar,
     /// This command, or these files.
@@ -74,7 +74,7 @@ pub(super) enum Breadth {
 pub(super) struct DraftPlace<'a> {
     pub folder: &'a Path,
     pub access: &'a Access,
-    pub breadth: Breadth,
+    pub breadth: DraftScope,
 }
 
 impl DraftPlace<'_> {
@@ -153,11 +153,11 @@ impl DraftPlace<'_> {
     /// A test for a command by its words if they say what it does, otherwise for its exact text.
     fn command(&self, script: &str) -> String {
         let named = match self.breadth {
-            Breadth::Call => None,
-            Breadth::Similar | Breadth::Near => prefixes(script).map(|all| {
+            DraftScope::Call => None,
+            DraftScope::Similar | DraftScope::Near => prefixes(script).map(|all| {
                 all.into_iter().map(|one| one.words.iter().map(|word| escape(word)).collect()).collect()
             }),
-            Breadth::Wide => reading(script),
+            DraftScope::Wide => reading(script),
         };
         named.map_or_else(|| quoted(script), |named| words(&named))
     }
@@ -166,10 +166,10 @@ impl DraftPlace<'_> {
     fn near(&self, path: &Path, value: &Value) -> String {
         let shown = |path: &Path| quoted(&display_relative(self.folder, path));
         match (self.breadth, path.parent()) {
-            (Breadth::Call, _) => return quoted(value.as_str().unwrap_or_default()),
-            (Breadth::Near, Some(parent)) => return format!("{{ inside = {} }}", shown(parent)),
-            (Breadth::Wide, _) | (Breadth::Near, None) => return "{ inside = \".\" }".to_owned(),
-            (Breadth::Similar, _) => {}
+            (DraftScope::Call, _) => return quoted(value.as_str().unwrap_or_default()),
+            (DraftScope::Near, Some(parent)) => return format!("{{ inside = {} }}", shown(parent)),
+            (DraftScope::Wide, _) | (DraftScope::Near, None) => return "{ inside = \".\" }".to_owned(),
+            (DraftScope::Similar, _) => {}
         }
         let writes = self.access.paths().is_some_and(|(_, writes)| writes.iter().any(|write| write == path));
         let extension = path.extension().and_then(|extension| extension.to_str());

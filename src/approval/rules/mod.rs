@@ -28,7 +28,7 @@ pub use self::pattern::{Glob, Regex};
 pub use self::predicate::{ArgTest, Predicate, Subject, Truth};
 pub use self::width::{RuleWidth, widths};
 
-use self::predicate::Need;
+use self::predicate::MatchQuantifier;
 use crate::message::ToolName;
 use crate::stdx::names::names;
 use crate::tool::{Access, Origin, Risk, ToolSpec};
@@ -72,10 +72,10 @@ names! { RuleEffect, all { Allow = "allow", Ask = "ask", Deny = "deny", } }
 
 impl RuleEffect {
     /// How many of several values must match.
-    fn need(self) -> Need {
+    fn need(self) -> MatchQuantifier {
         match self {
-            Self::Allow => Need::All,
-            Self::Ask | Self::Deny => Need::One,
+            Self::Allow => MatchQuantifier::All,
+            Self::Ask | Self::Deny => MatchQuantifier::One,
         }
     }
 }
@@ -185,8 +185,8 @@ impl Rule {
         }
         match (doubt, need) {
             (None, _) => Fit::Applies,
-            (Some(doubt), Need::One) => Fit::AppliesInDoubt(doubt),
-            (Some(doubt), Need::All) => Fit::Not(doubt),
+            (Some(doubt), MatchQuantifier::One) => Fit::AppliesInDoubt(doubt),
+            (Some(doubt), MatchQuantifier::All) => Fit::Not(doubt),
         }
     }
 

@@ -40,19 +40,19 @@ pub(super) fn rules(
     source: &RuleSource,
     home: Option<&Path>,
 ) -> Result<Vec<Rule>, Vec<RuleProblem>> {
-    let mut reading = Reading { text, source, home, problems: Vec::new() };
+    let mut reading = RuleParser { text, source, home, problems: Vec::new() };
     let rules = reading.document();
     if reading.problems.is_empty() { Ok(rules) } else { Err(reading.problems) }
 }
 
-struct Reading<'a> {
+struct RuleParser<'a> {
     text: &'a str,
     source: &'a RuleSource,
     home: Option<&'a Path>,
     problems: Vec<RuleProblem>,
 }
 
-impl Reading<'_> {
+impl RuleParser<'_> {
     fn document(&mut self) -> Vec<Rule> {
         if self.text.len() > LONGEST {
             let what = format!("it has {} bytes, the limit is {LONGEST}; remove rules", self.text.len());

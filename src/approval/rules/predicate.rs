@@ -37,14 +37,14 @@ pub enum Truth {
 
 /// How many of several values must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum MatchQuantifier {
     /// To allow, all must match.
     All,
     /// To ask or deny, one is enough.
     One,
 }
 
-impl Need {
+impl MatchQuantifier {
     fn of(self, truths: impl Iterator<Item = Truth>) -> Truth {
         match self {
             Self::All => truths.min().unwrap_or(Truth::Unknown),
@@ -96,7 +96,7 @@ impl ArgTest {
         )
     }
 
-    pub(super) fn truth(&self, subject: &Subject<'_>, need: Need) -> Truth {
+    pub(super) fn truth(&self, subject: &Subject<'_>, need: MatchQuantifier) -> Truth {
         let mut found = Vec::new();
         let is_everywhere = reach(subject.args, &self.path, &mut found);
         match (&self.predicate, is_everywhere) {
@@ -154,7 +154,7 @@ pub(super) const PATHS: &[&str] = &["dir", "directory", "file", "file_path", "fi
 struct Argument<'a> {
     name: &'a str,
     subject: &'a Subject<'a>,
-    need: Need,
+    need: MatchQuantifier,
 }
 
 impl Argument<'_> {
@@ -188,12 +188,14 @@ impl Argument<'_> {
         };
         let touched = self.touched();
         match self.need {
-            Need::One => said(test(text) || named(path) || touched.iter().any(|path| named(path))),
+            MatchQuantifier::One => said(test(text) || named(path) || touched.iter().any(|path| named(path))),
             // A link leads elsewhere.
-            Need::All if !touched.is_empty() && !touched.iter().any(|touched| *touched == path) => {
+            MatchQuantifier::All
+                if !touched.is_empty() && !touched.iter().any(|touched| *touched == path) =>
+            {
                 Truth::Unknown
             }
-            Need::All => said(named(path)),
+            MatchQuantifier::All => said(named(path)),
         }
     }
 
@@ -209,7 +211,7 @@ impl Argument<'_> {
         if says_more(script) || substitutes {
             return Truth::Unknown;
         }
-        Need::All.of(invocations.iter().map(|one| said(test(&written(one)))))
+        MatchQuantifier::All.of(invocations.iter().map(|one| said(test(&written(one)))))
     }
 
     fn of_text(&self, text: &str, test: impl Fn(&str) -> bool, whole: impl Fn(&str) -> bool) -> Truth {
@@ -219,10 +221,10 @@ impl Argument<'_> {
         // A path may leave the folder that its text seems to name.
         let climbs = text.split('/').any(|part| part == "..");
         match self.need {
-            Need::All if COMMANDS.contains(&self.name) => self.of_commands(text, whole),
-            Need::One if test(text) => Truth::Holds,
-            Need::All | Need::One if climbs => Truth::Unknown,
-            Need::All | Need::One => said(test(text)),
+            MatchQuantifier::All if COMMANDS.contains(&self.name) => self.of_commands(text, whole),
+            MatchQuantifier::One if test(text) => Truth::Holds,
+            MatchQuantifier::All | MatchQuantifier::One if climbs => Truth::Unknown,
+            MatchQuantifier::All | MatchQuantifier::One => said(test(text)),
         }
     }
 }
@@ -309,10 +311,10 @@ fn inside(folder: &Path, text: &str, argument: &Argument<'_>) -> Truth {
     let written = path.starts_with(&folder);
     let touched = argument.touched();
     match argument.need {
-        Need::One => said(written || touched.iter().any(|touched| touched.starts_with(&folder))),
+        MatchQuantifier::One => said(written || touched.iter().any(|touched| touched.starts_with(&folder))),
         // A link leads elsewhere.
-        Need::All if written && !touched.is_empty() && !touched.contains(&&path) => Truth::Unknown,
-        Need::All => said(written),
+        MatchQuantifier::All if written && !touched.is_empty() && !touched.contains(&&path) => Truth::Unknown,
+        MatchQuantifier::All => said(written),
     }
 }
 
@@ -336,22 +338,24 @@ pub(super) fn host(text: &str) -> Option<String> {
     (!host.is_empty()).then_some(host)
 }
 
-fn words(choices: &[Vec<Vec<Glob>>], script: &str, need: Need) -> Truth {
+fn words(choices: &[Vec<Vec<Glob>>], script: &str, need: MatchQuantifier) -> Truth {
     let Some(invocations) = bash::invocations(script) else { return Truth::Unknown };
-    if need == Need::All && says_more(script) {
+    if need == MatchQuantifier::All && says_more(script) {
         return Truth::Unknown;
     }
     let one = |invocation: &Invocation| {
         let begins = |choice: &Vec<Vec<Glob>>| match (begins(choice, invocation, need), need) {
-            (Truth::Holds, Need::All) if !follows_harmlessly(invocation, choice.len(), &invocations) => {
+            (Truth::Holds, MatchQuantifier::All)
+                if !follows_harmlessly(invocation, choice.len(), &invocations) =>
+            {
                 Truth::Unknown
             }
             (truth, _) => truth,
         };
-        Need::One.of(choices.iter().map(begins))
+        MatchQuantifier::One.of(choices.iter().map(begins))
     };
     // To ask or deny: text that runs from elsewhere may contain the words too.
-    let elsewhere = need == Need::One && invocations.iter().any(bash::runs_other_text);
+    let elsewhere = need == MatchQuantifier::One && invocations.iter().any(bash::runs_other_text);
     match need.of(invocations.iter().map(one)) {
         Truth::Fails if elsewhere => Truth::Unknown,
         truth => truth,
@@ -360,10 +364,12 @@ fn words(choices: &[Vec<Vec<Glob>>], script: &str, need: Need) -> Truth {
 
 /// Whether a program is called with these first words. To ask or deny, flags before the subcommand of `git`
 /// are skipped.
-fn begins(choice: &[Vec<Glob>], invocation: &Invocation, need: Need) -> Truth {
+fn begins(choice: &[Vec<Glob>], invocation: &Invocation, need: MatchQuantifier) -> Truth {
     let as_said = begin_with(choice, &invocation.words, need);
     match (as_said, need) {
-        (Truth::Fails, Need::One) => begin_with(choice, &without_git_flags(&invocation.words), need),
+        (Truth::Fails, MatchQuantifier::One) => {
+            begin_with(choice, &without_git_flags(&invocation.words), need)
+        }
         (truth, _) => truth,
     }
 }
@@ -383,17 +389,17 @@ fn without_git_flags(words: &[Option<String>]) -> Vec<Option<String>> {
     words.iter().take(1).chain(words.get(at..).unwrap_or_default()).cloned().collect()
 }
 
-fn begin_with(choice: &[Vec<Glob>], words: &[Option<String>], need: Need) -> Truth {
+fn begin_with(choice: &[Vec<Glob>], words: &[Option<String>], need: MatchQuantifier) -> Truth {
     let said_at = |(at, globs): (usize, &Vec<Glob>)| match words.get(at) {
         None => Truth::Fails,
         Some(None) => Truth::Unknown,
         Some(Some(word)) => said(globs.iter().any(|glob| {
             // `/bin/rm` counts as `rm` to ask or deny, but not to allow.
             let base = word.rsplit('/').next().unwrap_or(word);
-            glob.matches(word) || (at == 0 && need == Need::One && glob.matches(base))
+            glob.matches(word) || (at == 0 && need == MatchQuantifier::One && glob.matches(base))
         })),
     };
-    Need::All.of(choice.iter().enumerate().map(said_at))
+    MatchQuantifier::All.of(choice.iter().enumerate().map(said_at))
 }
 
 impl std::fmt::Display for ArgTest {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::draft::{Breadth, DraftPlace, prefixes, quoted, reader};
+use super::draft::{DraftPlace, DraftScope, prefixes, quoted, reader};
 use super::predicate::COMMANDS;
 use super::{RuleSet, RuleSource};
 use crate::message::ToolName;
@@ -30,21 +30,22 @@ pub struct RuleWidth {
 #[must_use]
 pub fn widths(tool: &ToolName, args: &Value, access: &Access, risk: Risk, folder: &Path) -> Vec<RuleWidth> {
     let place = |breadth| DraftPlace { folder, access, breadth };
-    let paths = place(Breadth::Call).paths(args);
+    let paths = place(DraftScope::Call).paths(args);
     let command = COMMANDS.iter().find_map(|name| args.get(name)?.as_str());
     let is_plain = |path: &PathBuf| {
         path.starts_with(folder) && path != folder && !may_hold_secrets(&display_relative(folder, path))
     };
-    let mut offered = vec![(Breadth::Call, this(paths.len(), command, access).to_owned())];
+    let mut offered = vec![(DraftScope::Call, this(paths.len(), command, access).to_owned())];
     match command {
         _ if risk == Risk::High => {}
         Some(script) => {
             offered.extend(prefixes(script).map(|all| {
                 let all: Vec<String> = all.iter().map(|one| format!("`{}`", one.words.join(" "))).collect();
-                (Breadth::Near, format!("{} with harmless flags", all.join(", ")))
+                (DraftScope::Near, format!("{} with harmless flags", all.join(", ")))
             }));
             offered.extend(
-                reader(script).map(|program| (Breadth::Wide, format!("{program}'s read-only subcommands"))),
+                reader(script)
+                    .map(|program| (DraftScope::Wide, format!("{program}'s read-only subcommands"))),
             );
         }
         None if paths.is_empty() || !paths.iter().all(is_plain) => {}
@@ -54,12 +55,12 @@ pub fn widths(tool: &ToolName, args: &Value, access: &Access, risk: Risk, folder
             if folders.iter().all(|inner| *inner != folder) {
                 let shown = folders.iter().map(|inner| format!("{}/", display_relative(folder, inner)));
                 let shown: Vec<String> = shown.collect();
-                offered.push((Breadth::Near, format!("any file in {}", shown.join(" and "))));
+                offered.push((DraftScope::Near, format!("any file in {}", shown.join(" and "))));
             }
-            offered.push((Breadth::Wide, "any file here".to_owned()));
+            offered.push((DraftScope::Wide, "any file here".to_owned()));
         }
     }
-    let width = |(breadth, words): (Breadth, &str)| {
+    let width = |(breadth, words): (DraftScope, &str)| {
         let draft = place(breadth).draft(tool, args);
         let words = if words.is_empty() { tested(&draft.rule) } else { words.to_owned() };
         let words = sanitize_line(&words).into_owned();

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::reading::Shown;
+use super::reading::ReadingOutcome;
 use super::typed::Yes;
-use super::{CommandContext, around, reading, words};
+use super::{CommandContext, context, reading, words};
 use crate::app::{planned, schema_of};
 use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
 use crate::cli::console;
@@ -41,7 +41,7 @@ pub(super) async fn all(
     approval: &Approval,
     json: bool,
 ) -> Result<()> {
-    let mut done = Done::default();
+    let mut done = DecisionResults::default();
     for id in ids {
         match context.store.find_request(id).await {
             Ok(one) => done.decide(context, one, approval.clone()).await?,
@@ -56,7 +56,7 @@ pub(super) async fn yes(context: &CommandContext<'_>, yes: Yes) -> Result<()> {
         let error = CliError::usage("`--set` changes the arguments of one request");
         return Err(error.hint("name one id, or leave out `--set`"));
     }
-    let mut done = Done::default();
+    let mut done = DecisionResults::default();
     if let Some(session) = &yes.all_low {
         let session = context.store.find_session(session).await?;
         for id in low_ones(context, &session).await? {
@@ -133,14 +133,14 @@ async fn named(
 
 /// The results of all decisions.
 #[derive(Default)]
-pub(super) struct Done {
+pub(super) struct DecisionResults {
     decided: Vec<(StoredRequest, Approval)>,
     /// The id as typed, and why it failed.
     failed: Vec<(String, String)>,
     seen: BTreeSet<RequestId>,
 }
 
-impl Done {
+impl DecisionResults {
     /// Whether anything could not be decided.
     pub(super) fn failed(&self) -> bool {
         !self.failed.is_empty()
@@ -159,12 +159,14 @@ impl Done {
             return self.decide(context, one, approval(yes, instead)).await;
         }
         match reading::show(context, &one, yes).await? {
-            Shown::All | Shown::NotNeeded => self.decide(context, one, approval(yes, instead)).await,
-            Shown::Declined => {
+            ReadingOutcome::All | ReadingOutcome::NotNeeded => {
+                self.decide(context, one, approval(yes, instead)).await
+            }
+            ReadingOutcome::Declined => {
                 console::note(&format!("Not approved; request {} still waits.", one.id()));
                 Ok(())
             }
-            Shown::Not(why) => {
+            ReadingOutcome::Not(why) => {
                 self.failed.push((id.to_owned(), why));
                 Ok(())
             }
@@ -228,7 +230,7 @@ impl Done {
         let mut rows = Vec::new();
         let holders = holders(&context.store).await;
         for (one, approval) in &self.decided {
-            let held_up = around::held_up(&context.store, one).await?;
+            let held_up = context::held_up(&context.store, one).await?;
             let open_in = holders.get(&one.session).map(|owner| owner.pid);
             rows.push(json!({
                 "id": one.id(),
@@ -254,7 +256,7 @@ impl Done {
             }
         }
         for (one, _) in self.decided.iter().filter(|(_, approval)| is_yes(approval)) {
-            for held_up in around::held_up(&context.store, one).await? {
+            for held_up in context::held_up(&context.store, one).await? {
                 console::note(&format!("co: {}", sanitize_line(&held_up)));
             }
         }

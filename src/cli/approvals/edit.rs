@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tempfile::{Builder, NamedTempFile};
 
-use super::decide::Done;
+use super::decide::DecisionResults;
 use super::{CommandContext, words};
 use crate::app::schema_of;
 use crate::cli::console;
@@ -34,7 +34,7 @@ pub(super) async fn run(context: &CommandContext<'_>, id: &str, note: Option<Str
     };
     let note = note.filter(|note| !note.trim().is_empty());
     let approval = yes_to(&one.request, args, note);
-    let mut done = Done::default();
+    let mut done = DecisionResults::default();
     done.decide(context, one, approval).await?;
     let lost = done.failed();
     let told = done.tell(context, false).await;

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::CommandContext;
-use super::around::Around;
+use super::context::ApprovalContext;
 use super::show::{body::effect, facts};
 use super::typed::Yes;
 use crate::approval::Request;
@@ -31,7 +31,7 @@ const COLUMNS: usize = 80;
 const WHAT: usize = 60;
 
 /// Whether a request was shown.
-pub(super) enum Shown {
+pub(super) enum ReadingOutcome {
     All,
     /// It may be approved unread, and the user said so.
     NotNeeded,
@@ -42,7 +42,11 @@ pub(super) enum Shown {
 }
 
 /// Shows the effect of a request, and asks if it is long.
-pub(super) async fn show(context: &CommandContext<'_>, one: &StoredRequest, yes: &Yes) -> Result<Shown> {
+pub(super) async fn show(
+    context: &CommandContext<'_>,
+    one: &StoredRequest,
+    yes: &Yes,
+) -> Result<ReadingOutcome> {
     let request = &one.request;
     let effect = effect(request);
     let rows = rows(&effect);
@@ -50,21 +54,21 @@ pub(super) async fn show(context: &CommandContext<'_>, one: &StoredRequest, yes:
         if rows > 0 {
             console::note(effect.trim_end());
         }
-        return Ok(Shown::All);
+        return Ok(ReadingOutcome::All);
     }
     if yes.unread && request.may_be_unread() {
-        return Ok(Shown::NotNeeded);
+        return Ok(ReadingOutcome::NotNeeded);
     }
     if !Terminals::of_process().interactive() {
-        return Ok(Shown::Not(unseen(request, rows, yes)));
+        return Ok(ReadingOutcome::Not(unseen(request, rows, yes)));
     }
-    let around = Around::of(&context.store, one).await?;
+    let around = ApprovalContext::of(&context.store, one).await?;
     page(context, &format!("{}\n{effect}", facts(one, &around))).await?;
     let what = one_line_summary(&request.plan.summary, WHAT);
     let answer = line(&format!("Approve {} ({}): {what}? y/N ", request.id, request.risk.word()))?;
     Ok(match answer.as_deref() {
-        Some("y" | "Y" | "yes") => Shown::All,
-        Some(_) | None => Shown::Declined,
+        Some("y" | "Y" | "yes") => ReadingOutcome::All,
+        Some(_) | None => ReadingOutcome::Declined,
     })
 }
 

@@ -7,7 +7,7 @@ pub(super) mod body;
 
 use serde_json::json;
 
-use super::around::Around;
+use super::context::ApprovalContext;
 use super::{CommandContext, listed, words};
 use crate::approval::{Approval, Grants, RequestId};
 use crate::cli::console;
@@ -27,7 +27,7 @@ pub(super) async fn run(context: &CommandContext<'_>, id: Option<String>, json: 
         None => only_one(context).await?.0,
     };
     let one = context.store.find_request(&id).await?;
-    let around = Around::of(&context.store, &one).await?;
+    let around = ApprovalContext::of(&context.store, &one).await?;
     if !json {
         return console::out(&in_words(&one, &around));
     }
@@ -63,19 +63,19 @@ async fn only_one(context: &CommandContext<'_>) -> Result<RequestId> {
 }
 
 /// Formats everything, line by line; the console sanitizes it.
-fn in_words(one: &StoredRequest, around: &Around) -> String {
+fn in_words(one: &StoredRequest, around: &ApprovalContext) -> String {
     facts(one, around) + &body::of(one)
 }
 
 /// Formats everything but the arguments and the preview.
-pub(super) fn facts(one: &StoredRequest, around: &Around) -> String {
+pub(super) fn facts(one: &StoredRequest, around: &ApprovalContext) -> String {
     let line = |(name, value): (&str, String)| format!("{name:8} {}\n", sanitize_line(value.trim()));
     rows(one, around).into_iter().map(line).collect()
 }
 
 type Rows = Vec<(&'static str, String)>;
 
-fn rows(one: &StoredRequest, around: &Around) -> Rows {
+fn rows(one: &StoredRequest, around: &ApprovalContext) -> Rows {
     let request = &one.request;
     let mut rows: Rows = vec![
         ("request", request.id.to_string()),

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::io::Interest;
 use tokio::net::unix::pipe::Sender;
 
-use super::around::Calls;
+use super::context::Calls;
 use super::words::{self, CallProgress};
 use super::{CommandContext, listed};
 use crate::approval::RequestId;
@@ -29,7 +29,7 @@ pub(super) async fn run(context: &CommandContext<'_>, json: bool) -> Result<()> 
     let stop = Stop::on_signals()?;
     let mut wakeups = context.store.wakeups();
     let mut watch =
-        Watch { store: &context.store, json, seq: 0, known: HashMap::new(), running: HashMap::new() };
+        ApprovalWatch { store: &context.store, json, seq: 0, known: HashMap::new(), running: HashMap::new() };
     watch.begin().await?;
     loop {
         let expiry = watch.next_expiry();
@@ -65,7 +65,7 @@ async fn unread() {
     std::future::pending::<()>().await;
 }
 
-struct Watch<'a> {
+struct ApprovalWatch<'a> {
     store: &'a Store,
     json: bool,
     /// The last change that was printed.
@@ -81,7 +81,7 @@ struct WatchedRequest {
     expires: Option<jiff::Timestamp>,
 }
 
-impl Watch<'_> {
+impl ApprovalWatch<'_> {
     async fn begin(&mut self) -> Result<()> {
         // Read before listing: changes during the listing are then printed with their new state.
         self.seq = self.store.latest_change().await?;

@@ -3,11 +3,11 @@
 #[derive(Debug, clap::Args)]
 pub struct PromptArgs {
     #[command(subcommand)]
-    pub what: PromptWhat,
+    pub what: PromptAction,
 }
 
 #[derive(Debug, clap::Subcommand)]
-pub enum PromptWhat {
+pub enum PromptAction {
     /// Print the prompt that the next turn here would send, or that a turn sent, each part with its source and tokens
     Show {
         /// The id of a session, or the beginning of one; the last session of this folder if left out

@@ -6,7 +6,7 @@ use clap::Subcommand;
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Tasks {
     #[command(subcommand)]
-    pub what: Option<TasksDo>,
+    pub what: Option<TasksAction>,
     /// Tasks that ended, too
     #[arg(long, short)]
     pub all: bool,
@@ -16,7 +16,7 @@ pub struct Tasks {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum TasksDo {
+pub enum TasksAction {
     /// Print what a task has printed
     Show {
         /// SESSION/NUMBER, or the number alone

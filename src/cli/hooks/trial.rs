@@ -6,7 +6,7 @@ use super::super::args::HookTest;
 use super::super::console;
 use super::super::error::{CliError, Result};
 use super::{HooksCommand, broken, unknown};
-use crate::hook::command::{Tried, told};
+use crate::hook::command::{HookRun, told};
 use crate::hook::file::HookDef;
 use crate::hook::trust::ContentState;
 use crate::hook::{Hook as _, HookEvent, HookInput, HookSubject, HookVerdict};
@@ -125,7 +125,7 @@ fn sample(event: HookEvent, call: ToolCall, context: &HooksCommand<'_>) -> HookI
     HookInput { session: "test".to_owned(), workspace: context.world.workspace.clone(), subject }
 }
 
-fn in_words(def: &HookDef, event: HookEvent, tried: &Tried) -> String {
+fn in_words(def: &HookDef, event: HookEvent, tried: &HookRun) -> String {
     let (word, more) = said(def, event, tried);
     let mut rows = vec![("verdict", word.to_owned())];
     if let Some(more) = more {
@@ -140,7 +140,7 @@ fn in_words(def: &HookDef, event: HookEvent, tried: &Tried) -> String {
     std::iter::once(head).chain(rows).chain(errors).collect()
 }
 
-fn as_json(def: &HookDef, input: &HookInput, tried: &Tried) -> Value {
+fn as_json(def: &HookDef, input: &HookInput, tried: &HookRun) -> Value {
     let event = input.subject.event();
     let (word, more) = said(def, event, tried);
     json!({
@@ -157,7 +157,7 @@ fn as_json(def: &HookDef, input: &HookInput, tried: &Tried) -> Value {
 }
 
 /// Returns the verdict's word and its accompanying text.
-fn said(def: &HookDef, event: HookEvent, tried: &Tried) -> (&'static str, Option<String>) {
+fn said(def: &HookDef, event: HookEvent, tried: &HookRun) -> (&'static str, Option<String>) {
     match &tried.verdict {
         Err(trouble) => {
             let word = if matches!(trouble.verdict(&def.name, event), HookVerdict::Ask { .. }) {
@@ -177,7 +177,7 @@ fn said(def: &HookDef, event: HookEvent, tried: &Tried) -> (&'static str, Option
     }
 }
 
-fn exit(tried: &Tried) -> String {
+fn exit(tried: &HookRun) -> String {
     match &tried.ran.exit {
         Err(_) => "not started".to_owned(),
         Ok(Exit::Code(code)) => code.to_string(),

@@ -9,7 +9,8 @@ use super::CommandContext;
 use crate::app::{plan_context, tools};
 use crate::approval::rules::RuleSet;
 use crate::approval::{
-    AutoApprove, CallFacts, Decision, Found, Grants, Place, Policy, Repetition, Request, Step, Taint, Verdict,
+    AutoApprove, CallFacts, Decision, Grants, Place, Policy, Repetition, Request, StageOutcome, Step, Taint,
+    Verdict,
 };
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
@@ -58,7 +59,7 @@ pub(super) async fn run(
     };
     let plan = plan(context, &call).await?;
     let (_, rules) = context.rules(&call.folder).await;
-    let explained = Explained::new(context, &call, &plan, rules);
+    let explained = Explanation::new(context, &call, &plan, rules);
     if json { console::json(&explained.as_json()) } else { console::out(&explained.in_words()) }?;
     context.tell_state(&call.folder);
     Ok(())
@@ -93,7 +94,7 @@ async fn plan(context: &CommandContext<'_>, call: &Call) -> Result<CallPlan> {
 }
 
 /// The explanation of a call.
-struct Explained<'a> {
+struct Explanation<'a> {
     call: &'a Call,
     plan: &'a CallPlan,
     place: Place,
@@ -103,7 +104,7 @@ struct Explained<'a> {
     modes: Vec<(&'static str, Decision)>,
 }
 
-impl<'a> Explained<'a> {
+impl<'a> Explanation<'a> {
     fn new(context: &CommandContext<'_>, call: &'a Call, plan: &'a CallPlan, rules: RuleSet) -> Self {
         let trust = context.trust_of(&call.folder);
         let place = Place { folder: call.folder.clone(), kind: context.world.kind_of(&call.folder), trust };
@@ -149,8 +150,10 @@ impl<'a> Explained<'a> {
         out.push('\n');
         for step in &self.steps {
             let line = match &step.found {
-                Found::Passed(why) => format!("  {}{why}", padded(step.stage.word())),
-                Found::Decided(decision) => format!("→ {}{}", padded(step.stage.word()), verdict(decision)),
+                StageOutcome::Passed(why) => format!("  {}{why}", padded(step.stage.word())),
+                StageOutcome::Decided(decision) => {
+                    format!("→ {}{}", padded(step.stage.word()), verdict(decision))
+                }
             };
             out.push_str(&format!("{}\n", sanitize_line(&line)));
         }
@@ -166,8 +169,10 @@ impl<'a> Explained<'a> {
             .steps
             .iter()
             .map(|step| match &step.found {
-                Found::Passed(why) => json!({"stage": step.stage.word(), "passed": why}),
-                Found::Decided(decision) => json!({"stage": step.stage.word(), "decided": as_json(decision)}),
+                StageOutcome::Passed(why) => json!({"stage": step.stage.word(), "passed": why}),
+                StageOutcome::Decided(decision) => {
+                    json!({"stage": step.stage.word(), "decided": as_json(decision)})
+                }
             })
             .collect();
         let modes: serde_json::Map<String, Value> =

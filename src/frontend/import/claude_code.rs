@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::lists::Builder;
-use super::{ImportError, Imported};
+use super::{ImportError, ImportedConversation};
 
 /// Whether a line is one of such a file.
 pub(super) fn is_line(line: &Value) -> bool {
@@ -15,7 +15,7 @@ pub(super) fn is_line(line: &Value) -> bool {
         || (line.get("type").and_then(Value::as_str) == Some("summary") && line.get("leafUuid").is_some())
 }
 
-pub(super) fn read(lines: &[Value]) -> Result<Imported, ImportError> {
+pub(super) fn read(lines: &[Value]) -> Result<ImportedConversation, ImportError> {
     let word = |line: &Value, key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
     let summary = lines.iter().rfind(|line| word(line, "type").as_deref() == Some("summary"));
     let title = summary.and_then(|line| word(line, "summary"));

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{ImportError, Imported};
+use super::{ImportError, ImportedConversation};
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, PartKind, ReturnPart, ReturnStatus, Source, StopKind,
     StopReason, ToolCall, ToolName, ToolReturn, Trust, UserPart,
@@ -19,7 +19,7 @@ pub(super) struct Builder {
     unknown: usize,
 }
 
-pub(super) fn read(list: &Value) -> Result<Imported, ImportError> {
+pub(super) fn read(list: &Value) -> Result<ImportedConversation, ImportError> {
     let Value::Array(list) = list else { return Err(ImportError::Unknown) };
     if !list.is_empty() && !list.iter().any(|message| message.get("role").is_some()) {
         return Err(ImportError::Unknown);
@@ -31,9 +31,9 @@ pub(super) fn read(list: &Value) -> Result<Imported, ImportError> {
 }
 
 impl Builder {
-    pub(super) fn end(self, format: &'static str, title: Option<String>) -> Imported {
+    pub(super) fn end(self, format: &'static str, title: Option<String>) -> ImportedConversation {
         let left_out = vec![("system prompts", self.system), ("parts of an unknown kind", self.unknown)];
-        Imported { format, title, messages: self.messages, left_out }
+        ImportedConversation { format, title, messages: self.messages, left_out }
     }
 
     /// Takes one message.

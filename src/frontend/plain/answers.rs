@@ -5,13 +5,13 @@
 
 use super::approvals::{MOST_HASTY, OpenQuestion, Origin, PAGE, QuestionStage, State};
 use super::edit;
-use super::page::At;
-use super::state::{Awaiting, Plain, Source};
+use super::page::LinePosition;
+use super::state::{Plain, Source, WaitTarget};
 use super::words;
 use crate::agent::port::Op;
 use crate::approval::Approval;
 use crate::command::{Entry, dispatch};
-use crate::frontend::dialogue::{self, Dialogue, Seen, Yes};
+use crate::frontend::dialogue::{self, ApprovalStep, Dialogue, SeenPart};
 use crate::frontend::protocol::{ClientRequest, Header};
 use crate::stdx::text::one_line_summary;
 
@@ -72,7 +72,7 @@ impl Plain {
         let Some(text) = self.answers_cap(text) else { return };
         if self.setup.echoes
             && self.cap.is_none()
-            && written_at == At::Prompt
+            && written_at == LinePosition::Prompt
             && let Entry::Prompt { text } = dispatch(&text)
         {
             self.echoed = Some(text);
@@ -263,7 +263,7 @@ impl Plain {
         let word = text.trim().to_lowercase();
         match open.stage {
             QuestionStage::Choice if text.trim() == "Y" => match open.request.may_be_unread() {
-                true => self.yes_having(Seen::All, Approval::yes()),
+                true => self.yes_having(SeenPart::All, Approval::yes()),
                 false => self.page.line(words::UNREAD),
             },
             QuestionStage::Choice => self.choose(&word),
@@ -364,14 +364,14 @@ impl Plain {
     }
 
     /// Takes an approval after this much was seen, or need not be.
-    fn yes_having(&mut self, seen: Seen, approval: Approval) {
+    fn yes_having(&mut self, seen: SeenPart, approval: Approval) {
         let now = self.now_ms;
         let Some(open) = &mut self.approvals.open else { return };
         match open.dialogue.yes(approval, open.request.risk, seen, now) {
-            Yes::Send(approval) => self.decide(approval),
-            Yes::Once => self.stage_anew(QuestionStage::Confirm),
-            Yes::Unseen => self.page.line(&words::unseen(&open.request)),
-            Yes::TooSoon => self.hasty(),
+            ApprovalStep::Send(approval) => self.decide(approval),
+            ApprovalStep::Once => self.stage_anew(QuestionStage::Confirm),
+            ApprovalStep::Unseen => self.page.line(&words::unseen(&open.request)),
+            ApprovalStep::TooSoon => self.hasty(),
         }
     }
 
@@ -382,12 +382,12 @@ impl Plain {
         let id = open.request.id;
         if self.approvals.get(&id).is_some_and(|entry| entry.origin != Origin::Own) {
             self.approvals.remove(&id);
-            self.awaiting = Awaiting::Answer;
+            self.awaiting = WaitTarget::Answer;
             return self.send(ClientRequest::DecideAll { requests: vec![id], approval });
         }
         match approval {
             Approval::Later => {
-                self.approvals.mark(&id, State::Aside);
+                self.approvals.mark(&id, State::Postponed);
                 // Between turns it is in the inbox already.
                 if !self.turn_runs {
                     return;
@@ -402,20 +402,20 @@ impl Plain {
     }
 
     /// Returns what follows the decision just sent: after the last one, a deferred turn resumes by itself.
-    fn awaits_decision(&self) -> Awaiting {
+    fn awaits_decision(&self) -> WaitTarget {
         let guest = self.header.as_ref().is_some_and(|header| header.read_only.is_some());
         if self.turn_runs {
             self.awaiting
-        } else if guest || self.approvals.asks() || self.approvals.count(State::Aside) > 0 {
-            Awaiting::Answer
+        } else if guest || self.approvals.asks() || self.approvals.count(State::Postponed) > 0 {
+            WaitTarget::Answer
         } else {
-            Awaiting::Idle
+            WaitTarget::Idle
         }
     }
 
     fn all_later(&mut self) {
         self.page.line("All approvals postponed.");
-        self.approvals.put_all_off();
+        self.approvals.postpone_all();
         if self.turn_runs {
             self.send(ClientRequest::Op(Op::Defer));
         }

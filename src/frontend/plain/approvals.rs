@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::approval::{Approval, Request, RequestId};
-use crate::frontend::dialogue::{Dialogue, Seen};
+use crate::frontend::dialogue::{Dialogue, SeenPart};
 
 /// Early lines after which the question is given up.
 pub(super) const MOST_HASTY: usize = 10;
@@ -48,7 +48,7 @@ pub(super) enum State {
     /// Not asked yet.
     New,
     /// Postponed: asked again on demand.
-    Aside,
+    Postponed,
     /// Answered; the owner reports the settlement.
     Sent,
 }
@@ -96,8 +96,8 @@ pub(super) enum QuestionStage {
 
 impl OpenQuestion {
     /// Returns how much of the effect was printed.
-    pub(super) fn seen(&self) -> Seen {
-        if self.printed >= self.body { Seen::All } else { Seen::UpTo(self.printed) }
+    pub(super) fn seen(&self) -> SeenPart {
+        if self.printed >= self.body { SeenPart::All } else { SeenPart::UpTo(self.printed) }
     }
 
     /// Whether a line may be an answer now.
@@ -165,7 +165,7 @@ impl Approvals {
     /// Asks a postponed request again.
     pub(super) fn bring_back_one(&mut self, id: &RequestId) {
         if let Some(entry) = self.list.iter_mut().find(|entry| entry.request.id == *id)
-            && entry.state == State::Aside
+            && entry.state == State::Postponed
         {
             self.round += 1;
             (entry.state, entry.number) = (State::New, self.round);
@@ -185,7 +185,12 @@ impl Approvals {
         }
         for request in requests {
             if self.get(&request.id).is_none() {
-                self.list.push(AskedRequest { request, number: 0, state: State::Aside, origin: Origin::Own });
+                self.list.push(AskedRequest {
+                    request,
+                    number: 0,
+                    state: State::Postponed,
+                    origin: Origin::Own,
+                });
             }
         }
         numbers
@@ -199,16 +204,16 @@ impl Approvals {
     }
 
     /// Postpones a request and closes its question.
-    pub(super) fn put_off(&mut self, id: &RequestId) {
+    pub(super) fn postpone(&mut self, id: &RequestId) {
         self.withdraw(id);
-        self.mark(id, State::Aside);
+        self.mark(id, State::Postponed);
     }
 
-    pub(super) fn put_all_off(&mut self) {
+    pub(super) fn postpone_all(&mut self) {
         self.open = None;
         self.list.retain(|entry| entry.origin == Origin::Own);
         for entry in &mut self.list {
-            entry.state = State::Aside;
+            entry.state = State::Postponed;
         }
     }
 
@@ -227,7 +232,7 @@ impl Approvals {
     /// Starts a round with all postponed requests; returns their number.
     pub(super) fn bring_back(&mut self) -> usize {
         let mut count = 0;
-        for entry in self.list.iter_mut().filter(|entry| entry.state == State::Aside) {
+        for entry in self.list.iter_mut().filter(|entry| entry.state == State::Postponed) {
             count += 1;
             self.round += 1;
             (entry.state, entry.number) = (State::New, self.round);
@@ -239,7 +244,7 @@ impl Approvals {
     pub(super) fn undecide(&mut self) -> Vec<usize> {
         let sent = self.list.iter_mut().filter(|entry| entry.state == State::Sent);
         sent.map(|entry| {
-            entry.state = State::Aside;
+            entry.state = State::Postponed;
             entry.number
         })
         .collect()

@@ -3,7 +3,7 @@
 //! It is no approval: an empty line, a line from before the question, and an early one do not release the cap. Any
 //! other line is a prompt, which is queued.
 
-use super::page::At;
+use super::page::LinePosition;
 use super::state::{OpenCap, Plain};
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
@@ -30,7 +30,7 @@ impl Plain {
 
     /// Repeats its last line after other output.
     pub(super) fn ask_cap_again(&mut self) {
-        if self.page.at() != At::Prompt {
+        if self.page.at() != LinePosition::Prompt {
             self.prompt_cap();
         }
     }

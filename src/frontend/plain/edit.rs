@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::approvals::{PAGE, QuestionStage};
 use super::state::Plain;
 use super::words;
-use crate::frontend::dialogue::{Seen, yes_to};
+use crate::frontend::dialogue::{SeenPart, yes_to};
 use crate::frontend::fields;
 use crate::message::ToolName;
 
@@ -25,7 +25,7 @@ impl Plain {
     /// Begins to change the arguments.
     pub(super) fn edit(&mut self) {
         let Some(open) = &mut self.approvals.open else { return };
-        if open.seen() != Seen::All {
+        if open.seen() != SeenPart::All {
             return self.page.line(&words::unseen(&open.request));
         }
         if self.setup.has_editor {

@@ -6,7 +6,7 @@ use super::approvals::State;
 use super::state::{GATHER_MS, Plain};
 use super::words;
 use crate::agent::context::Summary;
-use crate::agent::port::{Event, Settled};
+use crate::agent::port::{Event, Settlement};
 use crate::approval::{Decider, RequestId};
 use crate::frontend::rows;
 use crate::history::TurnEnd;
@@ -156,20 +156,20 @@ impl Plain {
         self.has_plan |= returned.done.as_ref().is_some_and(|done| done.is_planned);
     }
 
-    fn settled(&mut self, id: &RequestId, settled: &Settled) {
+    fn settled(&mut self, id: &RequestId, settled: &Settlement) {
         let Some(entry) = self.approvals.get(id) else { return };
         let (number, sent) = (entry.number, entry.state == State::Sent);
         let told = words::settled(&entry.request, settled, number.max(1));
         let was_open = self.approvals.open.as_ref().is_some_and(|open| open.request.id == *id);
-        let stays = settled.is_put_off();
-        let put_off_already = stays && entry.state == State::Aside;
+        let stays = settled.is_postponed();
+        let was_postponed = stays && entry.state == State::Postponed;
         if stays {
-            self.approvals.put_off(id);
+            self.approvals.postpone(id);
         } else {
             self.approvals.remove(id);
         }
-        let ours = sent && matches!(settled, Settled::Decided { by: Decider::Plain, .. });
-        if ours || put_off_already {
+        let ours = sent && matches!(settled, Settlement::Decided { by: Decider::Plain, .. });
+        if ours || was_postponed {
             return;
         }
         if let Some(text) = told {
@@ -188,7 +188,7 @@ impl Plain {
         self.cap = None;
         if *end == TurnEnd::Deferred {
             // The line below says it.
-            self.told_waiting = self.approvals.count(State::Aside) + self.approvals.count(State::Sent);
+            self.told_waiting = self.approvals.count(State::Postponed) + self.approvals.count(State::Sent);
         }
         let closes_pipe = self.input_ended && *end == TurnEnd::Deferred;
         if closes_pipe {

@@ -1,7 +1,7 @@
 //! The inbox as numbered lines, and requests of other sessions as questions. Numbers refer to the last printed list.
 
 use super::approvals::Origin;
-use super::state::{Awaiting, Plain};
+use super::state::{Plain, WaitTarget};
 use super::words;
 use crate::approval::AutoApprove;
 use crate::frontend::protocol::{ClientQuery, InboxLine};
@@ -21,7 +21,7 @@ impl Plain {
     /// Requests the list, filtered by these words.
     pub(super) fn want_inbox(&mut self, words: &str) {
         self.inbox_words = words.trim().to_lowercase();
-        self.awaiting = Awaiting::Answer;
+        self.awaiting = WaitTarget::Answer;
         self.query(ClientQuery::Inbox);
     }
 
@@ -62,7 +62,7 @@ impl Plain {
         let at = number.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let Some(line) = at.and_then(|at| self.listed_requests.get(at)) else { return self.page.line(WHICH) };
         let request = line.id.clone();
-        self.awaiting = Awaiting::Answer;
+        self.awaiting = WaitTarget::Answer;
         self.query(ClientQuery::Request { request });
     }
 

@@ -42,7 +42,7 @@ enum InputState {
 
 /// The next result of reading standard input.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Read {
+pub(super) enum StdinEvent {
     Line(String),
     /// A line that began before the last question.
     Torn(String),
@@ -55,7 +55,7 @@ pub(super) enum Read {
 
 /// Input that was already available.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Drained {
+pub(super) struct BufferedInput {
     pub(super) lines: Vec<String>,
     /// The beginning of a line, on a terminal: it has been removed there.
     pub(super) begun: String,
@@ -70,26 +70,30 @@ impl Stdin {
     }
 
     /// Returns the next line, or the end. Cancel-safe: a partly read line is kept.
-    pub(super) async fn next(&mut self) -> Read {
+    pub(super) async fn next(&mut self) -> StdinEvent {
         loop {
             if let Some(line) = self.line() {
-                return if std::mem::take(&mut self.torn) { Read::Torn(line) } else { Read::Line(line) };
+                return if std::mem::take(&mut self.torn) {
+                    StdinEvent::Torn(line)
+                } else {
+                    StdinEvent::Line(line)
+                };
             }
             if self.buffer.len() > LONGEST {
-                return Read::Flood;
+                return StdinEvent::Flood;
             }
             match self.state {
                 InputState::Open => {}
-                InputState::Ended if self.buffer.is_empty() => return Read::End,
+                InputState::Ended if self.buffer.is_empty() => return StdinEvent::End,
                 // The last line of a file may lack its line break.
                 InputState::Ended => self.buffer.push(b'\n'),
-                InputState::Lost => return Read::Lost,
+                InputState::Lost => return StdinEvent::Lost,
             }
             if self.state != InputState::Open {
                 continue;
             }
             if let Some(watched) = &self.watched {
-                let Ok(mut ready) = watched.readable().await else { return Read::Lost };
+                let Ok(mut ready) = watched.readable().await else { return StdinEvent::Lost };
                 if !has_more(&self.fd) {
                     ready.clear_ready();
                     continue;
@@ -126,15 +130,15 @@ impl Stdin {
     }
 
     /// Takes everything that is already available, without waiting.
-    pub(super) fn drain(&mut self) -> Drained {
-        let mut drained = Drained::default();
+    pub(super) fn drain(&mut self) -> BufferedInput {
+        let mut drained = BufferedInput::default();
         let mut bytes = self.buffer.len();
         while self.state == InputState::Open && self.has_more() {
             let before = self.buffer.len();
             self.read();
             bytes += self.buffer.len() - before;
             if bytes > MOST_BEFORE {
-                return Drained { flood: true, ..Drained::default() };
+                return BufferedInput { flood: true, ..BufferedInput::default() };
             }
         }
         drained.lines = self.lines();

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::state::{Awaiting, Life, Plain};
+use super::state::{Lifecycle, Plain, WaitTarget};
 use super::words;
 use crate::frontend::protocol::{
-    Header, LoginWhy, NEW_SESSION, Privacy, QueryAnswer, QueryId, ServerMessage, Tone,
+    Header, LoginReason, NEW_SESSION, Privacy, QueryAnswer, QueryId, ServerMessage, Tone,
 };
 use crate::message::{Message, UserPart};
 use crate::stdx::text::one_line_summary;
@@ -17,7 +17,7 @@ impl Plain {
             ServerMessage::Transcript { messages, decided: _ } => self.transcript(&messages),
             ServerMessage::Draft { text } => {
                 self.answered();
-                self.awaiting = Awaiting::Nothing;
+                self.awaiting = WaitTarget::Nothing;
                 let text = one_line_summary(&text, 300);
                 self.page.line(&format!("Typed earlier and not sent: {text}"));
             }
@@ -36,12 +36,13 @@ impl Plain {
             ServerMessage::Known { tools, .. } | ServerMessage::Offered { tools, .. } => self.tools = tools,
             ServerMessage::Elsewhere { count } => self.elsewhere(count),
             ServerMessage::Answer { id, answer } => self.on_answer(id, answer),
-            ServerMessage::PickService { why: LoginWhy::Asked, .. } => {
+            ServerMessage::PickService { why: LoginReason::Asked, .. } => {
                 self.answered();
                 self.said_by_co("services", words::LOGIN);
             }
             // The program asks on its first run, before this front end starts.
-            ServerMessage::PickService { why: LoginWhy::First, .. } | ServerMessage::LoginTried { .. } => {}
+            ServerMessage::PickService { why: LoginReason::First, .. } | ServerMessage::LoginTried { .. } => {
+            }
             ServerMessage::PickModel { text, models: _ } => {
                 self.answered();
                 self.local("models", &text, Tone::Plain);
@@ -75,7 +76,7 @@ impl Plain {
             ServerMessage::ShellOutput { text } => self.page.flow(&text),
             ServerMessage::ShellEnded { outcome, took } => {
                 self.shell_runs = false;
-                self.awaiting = Awaiting::Nothing;
+                self.awaiting = WaitTarget::Nothing;
                 self.page.line(&format!("Command ended: {outcome}, after {}.", words::seconds(took)));
             }
             ServerMessage::Waiting { requests } => {
@@ -87,7 +88,7 @@ impl Plain {
             ServerMessage::Goodbye { lines } => {
                 self.page.end_line();
                 lines.iter().for_each(|line| self.page.line(&line.replace(" · ", ", ")));
-                self.life = Life::Over;
+                self.life = Lifecycle::Over;
             }
         }
     }
@@ -115,15 +116,15 @@ impl Plain {
     /// Records that the owner answered a line of a pipe that was no prompt.
     pub(super) fn answered(&mut self) {
         match self.awaiting {
-            Awaiting::Answer => self.awaiting = Awaiting::Nothing,
-            Awaiting::Shell if !self.shell_runs => self.awaiting = Awaiting::Nothing,
-            Awaiting::Nothing | Awaiting::Idle | Awaiting::Shell => {}
+            WaitTarget::Answer => self.awaiting = WaitTarget::Nothing,
+            WaitTarget::Shell if !self.shell_runs => self.awaiting = WaitTarget::Nothing,
+            WaitTarget::Nothing | WaitTarget::Idle | WaitTarget::Shell => {}
         }
     }
 
     fn idle(&mut self) {
         self.turn_runs = false;
-        self.awaiting = Awaiting::Nothing;
+        self.awaiting = WaitTarget::Nothing;
         self.echoed = None;
         for number in self.approvals.undecide() {
             self.page
@@ -185,7 +186,7 @@ impl Plain {
         };
         // The last line has no further consequence to wait for.
         if !self.turn_runs {
-            self.awaiting = Awaiting::Nothing;
+            self.awaiting = WaitTarget::Nothing;
         }
         self.said_by_co(&format!("{word}, {title}"), text);
     }

@@ -23,4 +23,4 @@ mod state;
 mod words;
 
 pub use self::run::{PlainError, PlainOptions, run};
-pub use self::state::{Input, Plain, Setup, Source, Turned};
+pub use self::state::{Input, Plain, PlainOutput, Setup, Source};

@@ -15,7 +15,7 @@ const QUOTED: &str = "> ";
 #[derive(Debug, Default)]
 pub(super) struct Page {
     out: String,
-    at: At,
+    at: LinePosition,
     /// Streamed text that waits for the end of its sentence or line.
     pending: String,
     fence: Fence,
@@ -23,7 +23,7 @@ pub(super) struct Page {
 
 /// The position of the next character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum At {
+pub(super) enum LinePosition {
     #[default]
     Start,
     /// After a prompt that waits for the user's line.
@@ -40,7 +40,7 @@ enum Fence {
 }
 
 impl Page {
-    pub(super) fn at(&self) -> At {
+    pub(super) fn at(&self) -> LinePosition {
         self.at
     }
 
@@ -67,28 +67,28 @@ impl Page {
     pub(super) fn prompt(&mut self, text: &str) {
         self.end_line();
         self.out.push_str(&sanitize_line(text));
-        self.at = At::Prompt;
+        self.at = LinePosition::Prompt;
     }
 
     /// Notes that the user's line ended the prompt's line; a terminal shows it already.
     pub(super) fn entered(&mut self) {
-        self.at = At::Start;
+        self.at = LinePosition::Start;
     }
 
     /// Prints the user's line after the prompt, for input that no terminal shows.
     pub(super) fn entered_unseen(&mut self, text: &str) {
-        if self.at == At::Prompt {
+        if self.at == LinePosition::Prompt {
             self.out.push_str(&sanitize_line(text));
             self.out.push('\n');
-            self.at = At::Start;
+            self.at = LinePosition::Start;
         }
     }
 
     pub(super) fn end_line(&mut self) {
         self.flow_end();
-        if self.at != At::Start {
+        if self.at != LinePosition::Start {
             self.out.push('\n');
-            self.at = At::Start;
+            self.at = LinePosition::Start;
         }
     }
 
@@ -113,29 +113,29 @@ impl Page {
         let rest = std::mem::take(&mut self.pending);
         self.emit(&rest);
         self.fence = Fence::Outside;
-        if self.at == At::Middle {
+        if self.at == LinePosition::Middle {
             self.out.push('\n');
-            self.at = At::Start;
+            self.at = LinePosition::Start;
         }
     }
 
     fn emit(&mut self, text: &str) {
         for piece in text.split_inclusive('\n') {
-            if self.at == At::Prompt {
+            if self.at == LinePosition::Prompt {
                 self.out.push('\n');
-                self.at = At::Start;
+                self.at = LinePosition::Start;
             }
             let (line, ends) = piece.strip_suffix('\n').map_or((piece, false), |line| (line, true));
             let shown = match self.at {
-                At::Start => self.begun(line),
-                At::Prompt | At::Middle => Some(line.to_owned()),
+                LinePosition::Start => self.begun(line),
+                LinePosition::Prompt | LinePosition::Middle => Some(line.to_owned()),
             };
             let Some(shown) = shown else { continue };
             self.out.push_str(&sanitize(&shown));
-            self.at = At::Middle;
+            self.at = LinePosition::Middle;
             if ends {
                 self.out.push('\n');
-                self.at = At::Start;
+                self.at = LinePosition::Start;
             }
         }
     }

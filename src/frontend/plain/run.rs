@@ -12,11 +12,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::input::{Drained, Read, Stdin};
-use super::state::{Input, Plain, Setup, Turned};
-use crate::frontend::channel::FaceUpdates;
+use super::input::{BufferedInput, Stdin, StdinEvent};
+use super::state::{Input, Plain, PlainOutput, Setup};
+use crate::frontend::channel::FrontendUpdates;
 use crate::frontend::images::Prompt;
-use crate::frontend::outside::{self, Outside};
+use crate::frontend::outside::{self, ExternalEditor};
 use crate::frontend::protocol::{ClientRequest, Update};
 
 /// Updates handled at once before something is printed.
@@ -28,7 +28,7 @@ const STUCK: Duration = Duration::from_millis(200);
 /// This front end's ends of the link to the session's owner, and its initial settings.
 #[derive(Debug)]
 pub struct PlainOptions {
-    pub updates: FaceUpdates,
+    pub updates: FrontendUpdates,
     pub asks: mpsc::Sender<ClientRequest>,
     pub setup: Setup,
     /// The first prompt.
@@ -52,7 +52,7 @@ pub enum PlainError {
 /// the number of the signal that ended it, if one did.
 pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
     let PlainOptions { updates, asks, setup, first, editor, preface } = options;
-    let face = Face {
+    let face = PlainFrontend {
         plain: Plain::new(setup).asking(first),
         stdin: Stdin::open(setup.source)?,
         signals: Signals::listen()?,
@@ -96,7 +96,7 @@ impl Signals {
 /// The pause after which a line belongs to no paste: a program types without any, a person with longer ones.
 const PASTE_GAP: Duration = Duration::from_millis(30);
 
-struct Face {
+struct PlainFrontend {
     plain: Plain,
     stdin: Stdin,
     signals: Signals,
@@ -109,14 +109,14 @@ struct Face {
     outbox: VecDeque<ClientRequest>,
     editor: String,
     /// The running editor: it has the terminal, so nothing is printed or read.
-    outside: Option<Outside<()>>,
+    outside: Option<ExternalEditor<()>>,
     ended_by: Option<u8>,
 }
 
-impl Face {
+impl PlainFrontend {
     async fn live(
         mut self,
-        mut updates: FaceUpdates,
+        mut updates: FrontendUpdates,
         asks: mpsc::Sender<ClientRequest>,
         preface: Option<String>,
     ) -> Result<Option<u8>, PlainError> {
@@ -164,14 +164,16 @@ impl Face {
     }
 
     /// Returns the input of what was read. On a terminal, lines that follow at once belong to it.
-    async fn gathered(&mut self, read: Read) -> Input {
-        let Read::Line(first) = read else { return heard(read) };
+    async fn gathered(&mut self, read: StdinEvent) -> Input {
+        let StdinEvent::Line(first) = read else { return heard(read) };
         let mut lines = vec![first];
         while self.plain.takes_pastes() {
             match tokio::time::timeout(PASTE_GAP, self.stdin.next()).await {
-                Ok(Read::Line(line)) => lines.push(line),
+                Ok(StdinEvent::Line(line)) => lines.push(line),
                 // Nothing is lost: the end of input is reported again.
-                Ok(Read::Torn(_) | Read::End | Read::Flood | Read::Lost) | Err(_) => break,
+                Ok(StdinEvent::Torn(_) | StdinEvent::End | StdinEvent::Flood | StdinEvent::Lost) | Err(_) => {
+                    break;
+                }
             }
         }
         match lines.as_mut_slice() {
@@ -190,7 +192,7 @@ impl Face {
         self.plain.take(now, input);
     }
 
-    fn take_all(&mut self, first: Update, more: &mut FaceUpdates) {
+    fn take_all(&mut self, first: Update, more: &mut FrontendUpdates) {
         self.take(Input::Update(Box::new(first)));
         for _ in 0..BATCH {
             let Some(update) = more.try_recv() else { return };
@@ -201,9 +203,9 @@ impl Face {
     /// Prints and sends what is due. Before a question input is drained, so that it does not answer it.
     async fn turn(&mut self) -> ControlFlow<()> {
         loop {
-            let Turned { text, asks, question, to_edit, over } = self.plain.turned();
+            let PlainOutput { text, asks, question, to_edit, over } = self.plain.turned();
             self.outbox.extend(asks);
-            let mut before = Drained::default();
+            let mut before = BufferedInput::default();
             if question {
                 before = self.stdin.drain();
                 if !before.begun.is_empty() {
@@ -239,7 +241,7 @@ impl Face {
 
     /// Gives the terminal to the editor.
     fn open_editor(&mut self, text: &str) -> Result<(), String> {
-        let outside = Outside::start(&self.editor, text, "json", ());
+        let outside = ExternalEditor::start(&self.editor, text, "json", ());
         self.outside = Some(outside.map_err(|error| format!("the editor could not be started: {error}"))?);
         Ok(())
     }
@@ -269,12 +271,12 @@ impl Face {
     }
 }
 
-fn heard(read: Read) -> Input {
+fn heard(read: StdinEvent) -> Input {
     match read {
-        Read::Line(line) => Input::Line(line),
-        Read::Torn(line) => Input::Asked { before: vec![line], begun: String::new() },
-        Read::End => Input::End,
-        Read::Flood => Input::Flood,
-        Read::Lost => Input::Hangup,
+        StdinEvent::Line(line) => Input::Line(line),
+        StdinEvent::Torn(line) => Input::Asked { before: vec![line], begun: String::new() },
+        StdinEvent::End => Input::End,
+        StdinEvent::Flood => Input::Flood,
+        StdinEvent::Lost => Input::Hangup,
     }
 }

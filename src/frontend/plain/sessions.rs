@@ -3,7 +3,7 @@
 //! Numbers refer to the last printed list; a list alone opens nothing. Called by the state and its commands.
 
 use super::approvals::Approvals;
-use super::state::{Awaiting, Plain};
+use super::state::{Plain, WaitTarget};
 use super::words;
 use crate::frontend::protocol::{ClientRequest, SessionLine};
 use crate::stdx::text::{count, one_line_summary};
@@ -55,7 +55,7 @@ impl Plain {
         }
         let (session, title) = (one.id.clone(), one.title.clone());
         self.page.line(&format!("Opening {}.", one_line_summary(&title, TITLE)));
-        self.awaiting = Awaiting::Answer;
+        self.awaiting = WaitTarget::Answer;
         self.send(ClientRequest::Open { session });
     }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::approvals::{Approvals, State};
 use super::arguments::StreamedArguments;
-use super::page::{At, Page};
+use super::page::{LinePosition, Page};
 use super::words;
 use crate::agent::caps::CapQuestion;
 use crate::agent::port::{Event, Op};
@@ -98,7 +98,7 @@ pub enum Input {
 
 /// The output of the state.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Turned {
+pub struct PlainOutput {
     /// To be printed as it is.
     pub text: String,
     pub asks: Vec<ClientRequest>,
@@ -111,7 +111,7 @@ pub struct Turned {
 
 /// What the user's last line waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Awaiting {
+pub(super) enum WaitTarget {
     #[default]
     Nothing,
     /// The end of its turn and of everything that follows.
@@ -122,7 +122,7 @@ pub(super) enum Awaiting {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Life {
+pub(super) enum Lifecycle {
     #[default]
     Open,
     Closing {
@@ -167,10 +167,10 @@ pub struct Plain {
     pub(super) begun: String,
     /// Lines kept until no question is open.
     pub(super) ahead: VecDeque<String>,
-    pub(super) awaiting: Awaiting,
+    pub(super) awaiting: WaitTarget,
     pub(super) input_ended: bool,
     armed_until: u64,
-    pub(super) life: Life,
+    pub(super) life: Lifecycle,
     pub(super) messages: usize,
     pub(super) told_waiting: usize,
     pub(super) queries: OpenQueries,
@@ -208,10 +208,10 @@ impl Plain {
             | Input::End
             | Input::Flood
             | Input::Interrupt
-                if self.life != Life::Open =>
+                if self.life != Lifecycle::Open =>
             {
                 if input == Input::Interrupt {
-                    self.life = Life::Over;
+                    self.life = Lifecycle::Over;
                 }
             }
             Input::Line(text) => self.hear(&text),
@@ -227,31 +227,31 @@ impl Plain {
     }
 
     /// Returns the output after all available inputs were handled.
-    pub fn turned(&mut self) -> Turned {
+    pub fn turned(&mut self) -> PlainOutput {
         self.settle();
-        Turned {
+        PlainOutput {
             text: self.page.take(),
             asks: std::mem::take(&mut self.asks),
             question: std::mem::take(&mut self.asked),
             to_edit: self.to_edit.take(),
-            over: self.life == Life::Over,
+            over: self.life == Lifecycle::Over,
         }
     }
 
     /// Returns when an [`Input::Tick`] is needed; `None` for never.
     pub fn wake_at(&self) -> Option<u64> {
         match self.life {
-            Life::Closing { until_ms } => Some(until_ms),
-            Life::Open if self.approvals.open.is_none() && self.approvals.count(State::New) > 0 => {
+            Lifecycle::Closing { until_ms } => Some(until_ms),
+            Lifecycle::Open if self.approvals.open.is_none() && self.approvals.count(State::New) > 0 => {
                 Some(self.ask_at)
             }
-            Life::Open | Life::Over => None,
+            Lifecycle::Open | Lifecycle::Over => None,
         }
     }
 
     /// Whether the user's next line is to be read now.
     pub fn listens(&self) -> bool {
-        let open = !self.input_ended && self.life == Life::Open;
+        let open = !self.input_ended && self.life == Lifecycle::Open;
         match self.setup.source {
             Source::Terminal => open,
             Source::Pipe => {
@@ -269,12 +269,12 @@ impl Plain {
 
     /// Whether the owner sent its goodbye or was asked to.
     pub fn is_closing(&self) -> bool {
-        self.life != Life::Open
+        self.life != Lifecycle::Open
     }
 
     /// Whether nothing runs, no question is open, and the last line is answered.
     fn is_free(&self) -> bool {
-        !self.turn_runs && !self.shell_runs && self.awaiting == Awaiting::Nothing && !self.approvals.asks()
+        !self.turn_runs && !self.shell_runs && self.awaiting == WaitTarget::Nothing && !self.approvals.asks()
     }
 
     pub(super) fn send(&mut self, ask: ClientRequest) {
@@ -289,11 +289,11 @@ impl Plain {
     /// Advances the state after an input.
     fn settle(&mut self) {
         match self.life {
-            Life::Closing { until_ms } if until_ms <= self.now_ms => self.life = Life::Over,
-            Life::Open => self.go_on(),
-            Life::Closing { .. } | Life::Over => {}
+            Lifecycle::Closing { until_ms } if until_ms <= self.now_ms => self.life = Lifecycle::Over,
+            Lifecycle::Open => self.go_on(),
+            Lifecycle::Closing { .. } | Lifecycle::Over => {}
         }
-        if self.life == Life::Over {
+        if self.life == Lifecycle::Over {
             self.page.end_line();
         }
     }
@@ -306,8 +306,8 @@ impl Plain {
             self.nobody_answers();
         }
         if self.approvals.open.is_some() {
-            let answering = matches!(self.awaiting, Awaiting::Answer | Awaiting::Shell);
-            if self.page.at() != At::Prompt && !self.shell_runs && !answering {
+            let answering = matches!(self.awaiting, WaitTarget::Answer | WaitTarget::Shell);
+            if self.page.at() != LinePosition::Prompt && !self.shell_runs && !answering {
                 self.ask_again();
             }
             return;
@@ -324,7 +324,7 @@ impl Plain {
         if self.is_free()
             && let Some(first) = self.first.take()
         {
-            self.awaiting = Awaiting::Idle;
+            self.awaiting = WaitTarget::Idle;
             return self.send(ClientRequest::Prompt(first));
         }
         self.say_ahead();
@@ -351,14 +351,14 @@ impl Plain {
 
     /// Reports pending requests, once, and prints the prompt when nothing runs.
     fn tell_idle(&mut self) {
-        let waiting = self.approvals.count(State::Aside);
+        let waiting = self.approvals.count(State::Postponed);
         if waiting != self.told_waiting && waiting > 0 {
             let waiting = words::approvals(waiting);
             self.page.line(&format!("{waiting}. Type /decide to decide here."));
         }
         self.told_waiting = waiting;
         self.tell_elsewhere();
-        if self.setup.echoes && self.begun.is_empty() && self.page.at() != At::Prompt {
+        if self.setup.echoes && self.begun.is_empty() && self.page.at() != LinePosition::Prompt {
             let words = self.prompt_words();
             self.page.prompt(&words);
         }
@@ -373,7 +373,7 @@ impl Plain {
             let line = line.clone();
             self.ahead.pop_front();
             self.say(line);
-            if self.life != Life::Open || self.approvals.asks() {
+            if self.life != Lifecycle::Open || self.approvals.asks() {
                 return;
             }
         }
@@ -385,12 +385,12 @@ impl Plain {
         let awaiting = match &entry {
             Entry::Nothing => return,
             Entry::Quit => return self.close(GOODBYE_MS),
-            Entry::Prompt { .. } => Awaiting::Idle,
-            Entry::Command { .. } => Awaiting::Answer,
-            Entry::Shell { .. } => Awaiting::Shell,
+            Entry::Prompt { .. } => WaitTarget::Idle,
+            Entry::Command { .. } => WaitTarget::Answer,
+            Entry::Shell { .. } => WaitTarget::Shell,
         };
         // A turn about to begin is not reported yet; a shorter wait must not hide it.
-        if self.awaiting != Awaiting::Idle || self.turn_runs {
+        if self.awaiting != WaitTarget::Idle || self.turn_runs {
             self.awaiting = awaiting;
         }
         match &entry {
@@ -408,16 +408,16 @@ impl Plain {
     fn close(&mut self, within_ms: u64) {
         let until_ms = self.now_ms + within_ms;
         match self.life {
-            Life::Open => {
-                self.approvals.put_all_off();
+            Lifecycle::Open => {
+                self.approvals.postpone_all();
                 self.page.end_line();
                 self.send(ClientRequest::Close);
-                self.life = Life::Closing { until_ms };
+                self.life = Lifecycle::Closing { until_ms };
             }
-            Life::Closing { until_ms: before } => {
-                self.life = Life::Closing { until_ms: before.min(until_ms) };
+            Lifecycle::Closing { until_ms: before } => {
+                self.life = Lifecycle::Closing { until_ms: before.min(until_ms) };
             }
-            Life::Over => {}
+            Lifecycle::Over => {}
         }
     }
 
@@ -446,7 +446,7 @@ impl Plain {
         if self.turn_runs {
             self.send(ClientRequest::Op(Op::Defer));
         }
-        self.approvals.put_all_off();
+        self.approvals.postpone_all();
     }
 
     fn interrupt(&mut self) {
@@ -461,7 +461,7 @@ impl Plain {
             return;
         }
         if self.approvals.asks() {
-            self.approvals.put_all_off();
+            self.approvals.postpone_all();
             self.page.line("Postponed.");
         } else {
             self.page.line("Nothing is running. Ctrl+C again within 2 seconds quits.");
@@ -471,7 +471,7 @@ impl Plain {
     /// Stops what runs, and reports it. Returns whether anything ran.
     pub(super) fn stop(&mut self) -> bool {
         if self.turn_runs && self.header.is_some() {
-            self.approvals.put_all_off();
+            self.approvals.postpone_all();
             self.page.line("Stopping.");
             self.send(ClientRequest::Op(Op::Interrupt));
         } else if self.shell_runs {

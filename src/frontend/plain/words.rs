@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::agent::port::Settled;
+use crate::agent::port::Settlement;
 use crate::approval::{Approval, Request};
 use crate::frontend::fields;
 use crate::frontend::protocol::Header;
 use crate::frontend::rows;
 use crate::history::TurnEnd;
-use crate::message::images::Pictured;
+use crate::message::images::PromptImage;
 use crate::message::{NoteKind, ReturnStatus, ToolReturn, UsedMemory};
 use crate::provider::ErrorClass;
 use crate::stdx::ansi::bare;
@@ -180,20 +180,20 @@ fn put_row(rows: &mut Vec<String>, line: &str) {
 }
 
 /// Describes a settlement elsewhere; `None` if there is nothing to report.
-pub(super) fn settled(request: &Request, settled: &Settled, number: usize) -> Option<String> {
+pub(super) fn settled(request: &Request, settled: &Settlement, number: usize) -> Option<String> {
     match settled {
-        Settled::Decided { approval: Approval::Later, .. } => {
+        Settlement::Decided { approval: Approval::Later, .. } => {
             Some(format!("Approval {number} was postponed elsewhere."))
         }
-        Settled::Decided { approval, .. } => {
+        Settlement::Decided { approval, .. } => {
             Some(format!("Approval {number} was decided elsewhere: {}.", approval.verdict(Some(request))))
         }
-        Settled::Withdrawn => Some(format!("Approval {number} was withdrawn: the turn was stopped.")),
-        Settled::Detached => {
+        Settlement::Withdrawn => Some(format!("Approval {number} was withdrawn: the turn was stopped.")),
+        Settlement::Detached => {
             Some(format!("Approval {number} is still waiting; the conversation continues without it."))
         }
-        Settled::Superseded => None,
-        Settled::Expired => Some("Expired".to_owned()),
+        Settlement::Superseded => None,
+        Settlement::Expired => Some("Expired".to_owned()),
     }
 }
 
@@ -300,7 +300,7 @@ pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
 }
 
 /// Returns `Image 1: x.png, 1280 by 800.`
-pub(super) fn picture(number: usize, picture: &Pictured) -> String {
+pub(super) fn picture(number: usize, picture: &PromptImage) -> String {
     let name = picture.name.clone();
     let size = picture.size.map(|size| format!("{} by {}", size.width, size.height));
     let facts: Vec<String> = name.into_iter().chain(size).collect();

@@ -13,7 +13,7 @@ use crate::message::{StopKind, StopReason, Usage};
 use crate::provider::decoder::{MESSAGES, Protocol, is_error, malformed, refuse_other_wires, truncated};
 use crate::provider::json_fields::{field, string};
 use crate::provider::reply::ReplyBuilder;
-use crate::provider::{ProviderError, Seen, classify};
+use crate::provider::{ProviderError, ReplyMetadata, classify};
 
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,8 +193,8 @@ impl Protocol for MessagesProtocol {
         &mut self.reply
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> ReplyMetadata {
         let stop = self.stop.reason.is_some().then(|| self.stop_reason());
-        Seen { model: self.reply.model(), stop, usage: self.total() }
+        ReplyMetadata { model: self.reply.model(), stop, usage: self.total() }
     }
 }

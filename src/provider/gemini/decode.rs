@@ -8,14 +8,14 @@
 use serde_json::{Map, Value};
 
 use super::WIRE;
-use super::ending::{self, Ending};
+use super::ending::{self, GeminiEnd};
 use super::partial_call::PartialCall;
 use super::signatures::{SIGNATURE, SignedText};
 use crate::message::Usage;
 use crate::provider::decoder::{JsonBody, Protocol, is_error, malformed, refuse_other_wires, truncated};
 use crate::provider::json_fields::{json_text, text_of};
 use crate::provider::reply::{ReplyBuilder, TextKind};
-use crate::provider::{ProviderError, Seen, classify};
+use crate::provider::{ProviderError, ReplyMetadata, classify};
 
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ pub struct GenerateProtocol {
     /// where given.
     calls: Vec<(usize, Map<String, Value>)>,
     partial: Option<PartialCall>,
-    ending: Option<Ending>,
+    ending: Option<GeminiEnd>,
     usage: Option<Usage>,
     /// Whether a chunk without content arrived.
     foreign: bool,
@@ -37,7 +37,7 @@ impl GenerateProtocol {
     fn chunk(&mut self, chunk: &Value) -> Result<(), ProviderError> {
         let candidate = first_candidate(chunk);
         let model = chunk.get("modelVersion").and_then(Value::as_str).filter(|model| !model.is_empty());
-        let blocked = Ending::of_prompt(chunk);
+        let blocked = GeminiEnd::of_prompt(chunk);
         let told = chunk.get("usageMetadata");
         if candidate.is_none() && model.is_none() && blocked.is_none() && told.is_none() {
             self.foreign = true;
@@ -49,7 +49,7 @@ impl GenerateProtocol {
             for part in parts.and_then(Value::as_array).into_iter().flatten() {
                 self.part(part)?;
             }
-            self.ending = Ending::of_candidate(candidate).or(self.ending.take());
+            self.ending = GeminiEnd::of_candidate(candidate).or(self.ending.take());
         }
         // A blocked prompt has no candidate; feedback together with a candidate does not end the reply.
         if candidate.is_none() && blocked.is_some() {
@@ -152,7 +152,7 @@ impl GenerateProtocol {
     }
 
     /// Ends the reply: closes what is open and emits the stop reason.
-    fn complete(&mut self, ending: &Ending) -> Result<(), ProviderError> {
+    fn complete(&mut self, ending: &GeminiEnd) -> Result<(), ProviderError> {
         // The calls of a failed reply stay open, because they are not valid.
         if let Some(error) = ending.failure() {
             return Err(error);
@@ -215,9 +215,9 @@ impl Protocol for GenerateProtocol {
         &mut self.reply
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> ReplyMetadata {
         let stop = self.ending.as_ref().map(|ending| ending.reason(self.calls.len()));
-        Seen { model: self.reply.model(), stop, usage: self.usage.unwrap_or_default() }
+        ReplyMetadata { model: self.reply.model(), stop, usage: self.usage.unwrap_or_default() }
     }
 }
 

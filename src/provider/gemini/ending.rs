@@ -44,13 +44,13 @@ const FILTERS: [&str; 7] =
 
 /// The reported end of a reply.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ending {
+pub struct GeminiEnd {
     raw: String,
     message: Option<String>,
     kind: StopKind,
 }
 
-impl Ending {
+impl GeminiEnd {
     /// Reads the end from a candidate, if it has a finish reason.
     pub fn of_candidate(candidate: &Value) -> Option<Self> {
         let raw = match candidate.get("finishReason")? {

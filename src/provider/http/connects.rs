@@ -10,30 +10,30 @@ use tower_service::Service;
 
 /// The number of connections begun so far, shared with the client that opens them.
 #[derive(Clone, Default)]
-pub(super) struct Connects(Arc<AtomicUsize>);
+pub(super) struct ConnectionCount(Arc<AtomicUsize>);
 
-impl Connects {
+impl ConnectionCount {
     pub fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
 }
 
-impl<S> Layer<S> for Connects {
-    type Service = Counted<S>;
+impl<S> Layer<S> for ConnectionCount {
+    type Service = CountedConnector<S>;
 
-    fn layer(&self, inner: S) -> Counted<S> {
-        Counted { inner, connects: self.clone() }
+    fn layer(&self, inner: S) -> CountedConnector<S> {
+        CountedConnector { inner, connects: self.clone() }
     }
 }
 
 /// A connector whose calls are counted.
 #[derive(Clone)]
-pub(super) struct Counted<S> {
+pub(super) struct CountedConnector<S> {
     inner: S,
-    connects: Connects,
+    connects: ConnectionCount,
 }
 
-impl<S: Service<R>, R> Service<R> for Counted<S> {
+impl<S: Service<R>, R> Service<R> for CountedConnector<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;

@@ -16,7 +16,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::address;
-use super::connects::Connects;
+use super::connects::ConnectionCount;
 use super::secrets::Secrets;
 use super::setup_error::{SetupError, deepest};
 
@@ -31,13 +31,13 @@ pub struct Network {
 }
 
 /// The proxy through which a server is reached.
-pub(super) struct Via {
+pub(super) struct ProxyRoute {
     intercept: Intercept,
     /// `host:port`.
     pub shown: String,
 }
 
-impl Via {
+impl ProxyRoute {
     /// Whether the proxy has a name and a password configured.
     pub fn has_credentials(&self) -> bool {
         self.intercept.basic_auth().is_some()
@@ -67,7 +67,7 @@ impl Network {
     }
 
     /// Returns the proxy for this address; `None` where it is reached directly.
-    pub(super) fn via(&self, url: &Url) -> Result<Option<Via>, SetupError> {
+    pub(super) fn via(&self, url: &Url) -> Result<Option<ProxyRoute>, SetupError> {
         if address::is_loopback(url) {
             return Ok(None);
         }
@@ -84,7 +84,7 @@ impl Network {
         }
         let host = uri.host().unwrap_or_default();
         let shown = uri.port_u16().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        Ok(Some(Via { intercept, shown }))
+        Ok(Some(ProxyRoute { intercept, shown }))
     }
 
     /// Creates a client for any addresses, reached directly, whose hosts `resolver` finds. It follows no redirect and keeps
@@ -105,9 +105,9 @@ impl Network {
     pub(super) fn client(
         &self,
         connect: Duration,
-        via: Option<&Via>,
+        via: Option<&ProxyRoute>,
         may_use_tls: bool,
-        connects: &Connects,
+        connects: &ConnectionCount,
     ) -> Result<reqwest::Client, SetupError> {
         let mut builder = builder(connect).connector_layer(connects.clone());
         if let Some(via) = via {
@@ -225,7 +225,7 @@ mod tests {
                 std::fs::write(&path, contents).unwrap();
             }
             let network = Network { proxy: None, ca_file: Some(path.clone()) };
-            let made = network.client(Duration::from_secs(1), None, true, &Connects::default());
+            let made = network.client(Duration::from_secs(1), None, true, &ConnectionCount::default());
             made.err().map(|error| error.to_string()).unwrap_or_default()
         };
         for (contents, words) in [

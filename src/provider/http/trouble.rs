@@ -12,8 +12,8 @@ use reqwest::{Response, Url};
 use rustls::CertificateError;
 
 use super::address;
-use super::connects::Connects;
-use super::network::Via;
+use super::connects::ConnectionCount;
+use super::network::ProxyRoute;
 use super::secrets::Secrets;
 use super::setup_error::{causes, deepest};
 use crate::provider::decoder::web_page;
@@ -35,21 +35,21 @@ pub(super) struct Destination {
     shown: String,
     /// The port, where the server is on this machine.
     local_port: Option<u16>,
-    proxy: Option<Via>,
+    proxy: Option<ProxyRoute>,
     /// A proxy opens a tunnel for these requests; others it passes on.
     is_https: bool,
     connect: Duration,
     pub secrets: Secrets,
-    pub connects: Connects,
+    pub connects: ConnectionCount,
 }
 
 impl Destination {
     pub fn new(
         base: &Url,
-        proxy: Option<Via>,
+        proxy: Option<ProxyRoute>,
         connect: Duration,
         secrets: Secrets,
-        connects: Connects,
+        connects: ConnectionCount,
     ) -> Self {
         let local_port = address::is_loopback(base).then(|| base.port_or_known_default()).flatten();
         let (shown, is_https) = (address::host_and_port(base), base.scheme() == "https");

@@ -10,7 +10,7 @@ use crate::message::{StopKind, StopReason, Usage};
 use crate::provider::decoder::{JsonBody, Protocol, is_error, refuse_other_wires};
 use crate::provider::json_fields::{json_text, text_of};
 use crate::provider::reply::{ReplyBuilder, TextKind};
-use crate::provider::{ProviderError, RetryHeaders, Seen, classify};
+use crate::provider::{ProviderError, ReplyMetadata, RetryHeaders, classify};
 
 /// The field for thinking, in replies and in requests.
 pub(super) const THINKING: &str = "thinking";
@@ -96,9 +96,9 @@ impl Protocol for OllamaProtocol {
         &mut self.reply
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> ReplyMetadata {
         let stop = self.reply.is_finished().then(|| self.stop_reason());
-        Seen { model: self.reply.model(), stop, usage: self.usage }
+        ReplyMetadata { model: self.reply.model(), stop, usage: self.usage }
     }
 }
 

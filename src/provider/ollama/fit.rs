@@ -4,7 +4,7 @@
 //! input tokens reveals it. A notice must never be wrong, so a conversation's size is estimated as the fewest
 //! tokens possible.
 
-use crate::message::{Message, Piece, Usage};
+use crate::message::{Message, MessagePiece, Usage};
 use crate::provider::ModelRequest;
 
 /// The most bytes of text per token, on average over a whole conversation: prose has about 4. Runs of one
@@ -40,10 +40,11 @@ fn least_tokens(request: &ModelRequest) -> u64 {
 
 fn text_bytes(message: &Message) -> usize {
     let bytes = message.pieces().map(|piece| match piece {
-        Piece::Prompt(text) | Piece::Note(_, text) | Piece::Answer(text) | Piece::Output(text) => {
-            distinct(text)
-        }
-        Piece::Thought(_) | Piece::Call(_) | Piece::Native | Piece::Image(_) => 0,
+        MessagePiece::Prompt(text)
+        | MessagePiece::Note(_, text)
+        | MessagePiece::Answer(text)
+        | MessagePiece::Output(text) => distinct(text),
+        MessagePiece::Thought(_) | MessagePiece::Call(_) | MessagePiece::Native | MessagePiece::Image(_) => 0,
     });
     bytes.sum()
 }

@@ -13,7 +13,7 @@ use super::totals::{stop_reason, usage};
 use crate::message::Usage;
 use crate::provider::decoder::{CHAT, Protocol, is_error, malformed, refuse_other_wires, truncated};
 use crate::provider::reply::{ReplyBuilder, TextKind};
-use crate::provider::{ErrorClass, ProviderError, Seen, classify};
+use crate::provider::{ErrorClass, ProviderError, ReplyMetadata, classify};
 
 /// Fields that carry reasoning, in order of preference: some hosts send two copies.
 const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
@@ -183,9 +183,9 @@ impl Protocol for ChatProtocol {
         &mut self.reply
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> ReplyMetadata {
         let stop = self.stop.as_deref().map(|raw| stop_reason(Some(raw), &self.calls, &self.refusal));
-        Seen { model: self.reply.model(), stop, usage: self.usage.unwrap_or_default() }
+        ReplyMetadata { model: self.reply.model(), stop, usage: self.usage.unwrap_or_default() }
     }
 }
 

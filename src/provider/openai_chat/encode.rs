@@ -11,7 +11,7 @@ use super::{
     CacheMarks, MaxTokensField, OptionalField, Quirks, StoreField, StrictSchemas, ToolsField, UsageOption,
     reasoning, strict,
 };
-use crate::message::{Message, Piece};
+use crate::message::{Message, MessagePiece};
 use crate::provider::wire_text::{Body, FunctionTool};
 use crate::provider::{ModelRequest, ProviderError, ToolChoice, ToolSchema};
 
@@ -48,7 +48,8 @@ pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderE
 fn set_tools(body: &mut Body, request: &ModelRequest, quirks: Quirks) {
     if request.tools.is_empty() {
         let mut pieces = request.conversation().flat_map(Message::pieces);
-        if quirks.tools == ToolsField::EmptyAfterCalls && pieces.any(|piece| matches!(piece, Piece::Call(_)))
+        if quirks.tools == ToolsField::EmptyAfterCalls
+            && pieces.any(|piece| matches!(piece, MessagePiece::Call(_)))
         {
             body.set("tools", json!([]));
         }

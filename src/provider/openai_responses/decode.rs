@@ -16,7 +16,7 @@ use crate::provider::decoder::{
 };
 use crate::provider::json_fields::{string, text_of};
 use crate::provider::reply::ReplyBuilder;
-use crate::provider::{ProviderError, Seen, classify};
+use crate::provider::{ProviderError, ReplyMetadata, classify};
 
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,9 +127,9 @@ impl Protocol for ResponsesProtocol {
         &mut self.output.reply
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> ReplyMetadata {
         let stop = self.end.as_ref().map(|end| self.stop_reason(end));
-        Seen { model: self.output.reply.model(), stop, usage: self.usage }
+        ReplyMetadata { model: self.output.reply.model(), stop, usage: self.usage }
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::command::Say;
+use crate::command::Notice;
 use crate::history::SessionId;
 use crate::runtime::headless::CLOSING;
 use crate::store::{Store, Wakeups};
@@ -20,7 +20,7 @@ pub(super) const BESIDE: usize = 2;
 pub(super) struct BackgroundSessions {
     pub(super) store: Store,
     pub(super) wakeups: Wakeups,
-    pub(super) work: JoinSet<Say>,
+    pub(super) work: JoinSet<Notice>,
     /// The sessions among the work, by task.
     pub(super) going: HashMap<Id, SessionId>,
     pub(super) stop: CancellationToken,
@@ -39,13 +39,13 @@ pub(super) enum Expiry {
 }
 
 /// An event outside the current session.
-pub(super) enum Happened {
+pub(super) enum BackgroundEvent {
     /// Approvals may have changed, here or in another process.
     Changed,
     /// A request of some session expires now.
     Due,
     /// Work is done, with its message; an empty text is not shown.
-    Done(Say),
+    Done(Notice),
 }
 
 impl BackgroundSessions {
@@ -62,29 +62,29 @@ impl BackgroundSessions {
     }
 
     /// Returns the next event. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Happened {
+    pub(super) async fn next(&mut self) -> BackgroundEvent {
         if let Expiry::Unknown = self.expiry {
             self.expiry = next_expiry(&self.store).await;
         }
         tokio::select! {
             () = self.wakeups.changed() => {
                 self.expiry = Expiry::Unknown;
-                Happened::Changed
+                BackgroundEvent::Changed
             }
             () = reached(&mut self.expiry) => {
                 self.expiry = Expiry::Unknown;
-                Happened::Due
+                BackgroundEvent::Due
             }
             Some(done) = self.work.join_next_with_id(), if !self.work.is_empty() => {
                 let (id, say) = match done {
                     Ok(done) => done,
                     Err(error) => {
                         let text = "This is a bug in co; running calls may not have finished.";
-                        (error.id(), Say::error("beside", text))
+                        (error.id(), Notice::error("beside", text))
                     }
                 };
                 self.going.remove(&id);
-                Happened::Done(say)
+                BackgroundEvent::Done(say)
             }
         }
     }
@@ -186,13 +186,13 @@ mod tests {
         for (id, after) in [("1", 20), ("2", 40)] {
             let expires = start + jiff::SignedDuration::from_millis(after);
             session.commit(&[asked(id, expires)], Durability::Written).await.unwrap();
-            assert!(matches!(in_time(&mut background).await, Happened::Changed));
+            assert!(matches!(in_time(&mut background).await, BackgroundEvent::Changed));
         }
         for left in [1, 0] {
-            assert!(matches!(in_time(&mut background).await, Happened::Due));
+            assert!(matches!(in_time(&mut background).await, BackgroundEvent::Due));
             clock.advance(Duration::from_millis(20));
             assert_eq!(store.expire_due().await.unwrap(), 1);
-            assert!(matches!(in_time(&mut background).await, Happened::Changed));
+            assert!(matches!(in_time(&mut background).await, BackgroundEvent::Changed));
             assert_eq!(store.undecided_rows(10).await.unwrap().len(), left);
         }
         // No request expires any more, so there is no further event.

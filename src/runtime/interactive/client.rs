@@ -11,17 +11,17 @@ use tokio::sync::{mpsc, watch};
 
 use super::background::BackgroundSessions;
 use super::files::Files;
-use super::pending::Pending;
+use super::pending::PendingHooks;
 use super::questions::Questions;
 use super::server_list::{prompt_lines, server_list};
 use super::shell::{Shell, ShellEvent, UserCommand};
-use crate::accounts::login::Entered;
+use crate::accounts::login::Credentials;
 use crate::accounts::{ModelChoice, Origin};
 use crate::agent::port::{Event, Op};
 use crate::app::App;
 use crate::approval::{AutoApprove, Decider};
 use crate::command::{
-    Command, CommandEffect, CommandFile, Commands, Entry, Privacy, Say, SessionChange, UNSANDBOXED, code,
+    Command, CommandEffect, CommandFile, Commands, Entry, Notice, Privacy, SessionChange, UNSANDBOXED, code,
     dispatch,
 };
 use crate::config::{Contents, Mode};
@@ -61,7 +61,7 @@ pub(super) struct ClientHandler {
     /// The session's folder, which may differ from the one `co` was started in.
     pub(super) folder: PathBuf,
     pub(super) files: Files,
-    pub(super) pending: Pending,
+    pub(super) pending: PendingHooks,
     /// What tool servers ask the user.
     pub(super) questions: Questions,
     /// Work beside the current session.
@@ -145,7 +145,7 @@ impl ClientHandler {
             session: SessionId(String::new()),
             folder: PathBuf::new(),
             files: Files::default(),
-            pending: Pending::new(hook_messages),
+            pending: PendingHooks::new(hook_messages),
             questions,
             read_only: None,
             commands: Commands::builtin(),
@@ -207,7 +207,7 @@ impl ClientHandler {
         let _ = self.updates.send(Update::Event(event)).await;
     }
 
-    pub(super) async fn say(&self, told: Say) {
+    pub(super) async fn say(&self, told: Notice) {
         say(&self.updates, told).await;
     }
 
@@ -216,7 +216,7 @@ impl ClientHandler {
         match done.map_err(|error| format!("{error}.")) {
             Ok(done) => Some(done),
             Err(text) => {
-                self.say(Say::error(title, text)).await;
+                self.say(Notice::error(title, text)).await;
                 None
             }
         }
@@ -246,7 +246,7 @@ impl ClientHandler {
             ClientRequest::Query { id, query } => Box::pin(self.query(id, query)).await,
             ClientRequest::Login { service, base_url, key, unencrypted } => {
                 let key = key.map(|key| key.secret().clone());
-                self.try_service(Entered { service, base_url, key, unencrypted });
+                self.try_service(Credentials { service, base_url, key, unencrypted });
             }
             ClientRequest::SkipLogin => self.skip_login(),
             ClientRequest::PickModel => {
@@ -338,7 +338,7 @@ impl ClientHandler {
             }
             if let Err(error) = store.remember_input(&folder, &text).await {
                 let text = format!("This line was not saved to the history: {error}.");
-                say(&updates, Say::warning("history", text)).await;
+                say(&updates, Notice::warning("history", text)).await;
             }
         }));
     }
@@ -412,7 +412,7 @@ impl ClientHandler {
             }
             CommandEffect::Rename(title) => {
                 self.notes.push(Record::Renamed { title: title.clone() });
-                self.say(Say::plain("rename", format!("This session is {} now.", code(&title)))).await;
+                self.say(Notice::plain("rename", format!("This session is {} now.", code(&title)))).await;
             }
             CommandEffect::Export(form) => self.export(form, known).await,
             CommandEffect::EndTask(number) => self.end_task(number).await,
@@ -460,7 +460,7 @@ impl ClientHandler {
     pub(super) async fn model_is(&mut self, choice: &ModelChoice) {
         if let Origin::Found { server } = &choice.origin {
             let text = format!("Found {server} on this machine: using {}.", code(&choice.name()));
-            self.say(Say::plain("model", text)).await;
+            self.say(Notice::plain("model", text)).await;
         }
     }
 
@@ -473,16 +473,16 @@ impl ClientHandler {
         }
         self.told_server = Some(server.clone());
         let text = format!("Using {server} on this machine ({}).", code(&choice.name()));
-        self.say(Say::plain("model", text)).await;
+        self.say(Notice::plain("model", text)).await;
     }
 
     /// Runs the user's shell command, without model and approval.
     async fn run_shell(&mut self, command: String, privacy: Privacy, confinement: Confinement) {
         if command.is_empty() {
-            self.say(Say::warning("shell", "Type a command after `!`, e.g. `!ls`.")).await;
+            self.say(Notice::warning("shell", "Type a command after `!`, e.g. `!ls`.")).await;
         } else if let Some(running) = self.shell.command() {
             let text = format!("{} is still running; stop it first.", code(running));
-            self.say(Say::warning("shell", text)).await;
+            self.say(Notice::warning("shell", text)).await;
         } else {
             // The row says where it runs.
             let shown = match confinement {
@@ -500,7 +500,7 @@ impl ClientHandler {
     pub(super) async fn on_shell(&mut self, event: ShellEvent) {
         match event {
             ShellEvent::Output(text) => self.tell(ServerMessage::ShellOutput { text }).await,
-            ShellEvent::Said(text) => self.say(Say::warning("shell", text)).await,
+            ShellEvent::Said(text) => self.say(Notice::warning("shell", text)).await,
             ShellEvent::Ended { outcome, took, note } => {
                 self.changing = None;
                 if let Some(text) = note {
@@ -511,7 +511,7 @@ impl ClientHandler {
             ShellEvent::TaskEnded(task) => {
                 let text = format!("Task {} ({}) ended: {}.", task.number, code(&task.command), task.state());
                 self.notes.push(Record::Noted { kind: NoteKind::CommandOutput, text: text.clone() });
-                self.say(Say::plain("tasks", text)).await;
+                self.say(Notice::plain("tasks", text)).await;
             }
         }
     }
@@ -523,17 +523,17 @@ impl ClientHandler {
             1 => "1 task was ended with its session.".to_owned(),
             many => format!("{many} tasks were ended with their session."),
         };
-        self.say(Say::plain("tasks", ended)).await;
+        self.say(Notice::plain("tasks", ended)).await;
     }
 
     /// Drops kept results of tools.
     async fn clear_cache(&mut self, pattern: Option<&str>) {
         self.say(match self.app.cache.clear(pattern) {
-            Ok(0) => Say::plain("cache", "No kept result matches."),
-            Ok(1) => Say::plain("cache", "1 kept result was dropped."),
-            Ok(many) => Say::plain("cache", format!("{many} kept results were dropped.")),
+            Ok(0) => Notice::plain("cache", "No kept result matches."),
+            Ok(1) => Notice::plain("cache", "1 kept result was dropped."),
+            Ok(many) => Notice::plain("cache", format!("{many} kept results were dropped.")),
             Err(why) => {
-                Say::warning("cache", format!("The pattern cannot be used: {why}. Nothing was dropped."))
+                Notice::warning("cache", format!("The pattern cannot be used: {why}. Nothing was dropped."))
             }
         })
         .await;
@@ -542,7 +542,7 @@ impl ClientHandler {
     async fn end_task(&mut self, number: usize) {
         let folder = self.app.spill(&self.session);
         if let Err(error) = self.app.tasks.end(&folder, number) {
-            self.say(Say::warning("tasks", format!("{error}."))).await;
+            self.say(Notice::warning("tasks", format!("{error}."))).await;
         }
     }
 
@@ -611,7 +611,7 @@ impl ClientHandler {
             }
             Err(error) => {
                 let text = format!("The history could not be read: {error}.");
-                self.say(Say::warning("history", text)).await;
+                self.say(Notice::warning("history", text)).await;
             }
         }
     }
@@ -626,7 +626,7 @@ impl ClientHandler {
 }
 
 /// Shows a message; the front end may be gone.
-pub(super) async fn say(updates: &Updates, Say { title, text, tone }: Say) {
+pub(super) async fn say(updates: &Updates, Notice { title, text, tone }: Notice) {
     let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::client::{ClientHandler, SessionView};
-use crate::command::{ExportForm, Say, code};
+use crate::command::{ExportForm, Notice, code};
 use crate::frontend::export::{ExportHead, export};
 use crate::frontend::protocol::NEW_SESSION;
 use crate::message::Message;
@@ -25,13 +25,13 @@ impl ClientHandler {
             write_new_private(&path, export(form, &head, &messages).as_bytes())
         });
         let say = match written.await {
-            Ok(Ok(())) => Say::plain("export", format!("The session is in {shown}.")),
+            Ok(Ok(())) => Notice::plain("export", format!("The session is in {shown}.")),
             Ok(Err(error)) => {
                 let text =
                     format!("{shown} cannot be written: {error}. `co sessions export` writes elsewhere.");
-                Say::error("export", text)
+                Notice::error("export", text)
             }
-            Err(_) => Say::error("export", "This is a bug in co; nothing was written."),
+            Err(_) => Notice::error("export", "This is a bug in co; nothing was written."),
         };
         self.say(say).await;
     }

@@ -12,16 +12,16 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio_util::sync::CancellationToken;
 
-use super::background::{BESIDE, Expiry, Happened};
+use super::background::{BESIDE, BackgroundEvent, Expiry};
 use super::client::ClientHandler;
 use super::view::title;
 use crate::agent::port::{Closed, Event, Frontend};
 use crate::app::{App, AppError};
 use crate::approval::{Approval, Decider, RequestId};
-use crate::command::Say;
+use crate::command::Notice;
 use crate::frontend::protocol::{Holder, InboxLine, ServerMessage};
 use crate::history::{SessionId, TurnEnd};
-use crate::runtime::headless::{self, RunOutcome, Work};
+use crate::runtime::headless::{self, HeadlessWork, RunOutcome};
 use crate::session::{Owner, Session, SessionError, end_orphaned_questions, holders};
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::{age, deadline};
@@ -34,11 +34,11 @@ const LISTED: usize = 10_000;
 const TITLE: usize = 60;
 
 impl ClientHandler {
-    pub(super) async fn on_beside(&mut self, happened: Happened) {
+    pub(super) async fn on_beside(&mut self, happened: BackgroundEvent) {
         match happened {
-            Happened::Changed => self.tell_changes().await,
-            Happened::Due => self.expire().await,
-            Happened::Done(say) => {
+            BackgroundEvent::Changed => self.tell_changes().await,
+            BackgroundEvent::Due => self.expire().await,
+            BackgroundEvent::Done(say) => {
                 if !say.text.is_empty() {
                     self.say(say).await;
                 }
@@ -132,11 +132,11 @@ impl ClientHandler {
                     Err(error) => {
                         let done = outcomes.len();
                         let text = format!("{error}. Of {} requests {done} were processed.", requests.len());
-                        return Say::error("approvals", text);
+                        return Notice::error("approvals", text);
                     }
                 }
             }
-            Say::warning("approvals", losses(&outcomes))
+            Notice::warning("approvals", losses(&outcomes))
         });
     }
 
@@ -151,7 +151,7 @@ impl ClientHandler {
         } else {
             return self.begin_beside(session).await;
         };
-        self.say(Say::warning("resume", text)).await;
+        self.say(Notice::warning("resume", text)).await;
     }
 
     async fn begin_beside(&mut self, id: SessionId) {
@@ -160,12 +160,12 @@ impl ClientHandler {
             Err(SessionError::Owned { owner, .. }) => {
                 let who = owner.map_or_else(|| "it has just started".to_owned(), |owner| owner.to_string());
                 let text = format!("It is open in another co ({who}) and continues there.");
-                return self.say(Say::warning("resume", text)).await;
+                return self.say(Notice::warning("resume", text)).await;
             }
-            Err(error) => return self.say(Say::error("resume", format!("{error}."))).await,
+            Err(error) => return self.say(Notice::error("resume", format!("{error}."))).await,
         };
         let name = title(session.history());
-        self.say(Say::plain("resume", format!("“{name}” continues in the background."))).await;
+        self.say(Notice::plain("resume", format!("“{name}” continues in the background."))).await;
         let (app, stop) = (Arc::clone(&self.app), self.background.stop.child_token());
         let task = self.background.work.spawn(go_on(app, self.decider.clone(), session, name, stop));
         self.background.going.insert(task.id(), id);
@@ -198,21 +198,21 @@ async fn go_on(
     mut session: Session,
     name: String,
     stop: CancellationToken,
-) -> Say {
+) -> Notice {
     let folder = session.history().workspace().to_owned();
     let (env, policy) = app.env_beside(&session, decider).await;
-    let face = Unwatched::default();
+    let face = UnattendedFrontend::default();
     let went = tokio::select! {
-        went = headless::run(&mut session, &env, Work::Resume, &face, stop) => went,
+        went = headless::run(&mut session, &env, HeadlessWork::Resume, &face, stop) => went,
         never = app.permissions.keep_rules_of(&folder, &policy) => match never {},
     };
     app.tasks.end_all(&app.spill(session.id())).await;
     outcome(&name, went, face.returned.load(Ordering::Relaxed))
 }
 
-fn outcome(name: &str, went: Result<RunOutcome, AppError>, returned: usize) -> Say {
-    let plain = |text: &str| Say::plain("resume", format!("“{name}” {text}"));
-    let warning = |text: &str| Say::warning("resume", format!("“{name}” {text}"));
+fn outcome(name: &str, went: Result<RunOutcome, AppError>, returned: usize) -> Notice {
+    let plain = |text: &str| Notice::plain("resume", format!("“{name}” {text}"));
+    let warning = |text: &str| Notice::warning("resume", format!("“{name}” {text}"));
     match went {
         Ok(RunOutcome::Ended(result)) => match result.end {
             TurnEnd::Completed => plain("continued and is done."),
@@ -226,17 +226,17 @@ fn outcome(name: &str, went: Result<RunOutcome, AppError>, returned: usize) -> S
         Ok(RunOutcome::NothingToResume) if returned > 0 => plain("carried out your decision."),
         Ok(RunOutcome::NothingToResume) => warning("has nothing to continue yet."),
         Ok(RunOutcome::CutOff) => warning("was cut off; its committed work is saved."),
-        Err(error) => Say::error("resume", format!("“{name}”: {error}.")),
+        Err(error) => Notice::error("resume", format!("“{name}”: {error}.")),
     }
 }
 
 /// The front end of an unattended turn: receives no operations and approves nothing.
 #[derive(Default)]
-struct Unwatched {
+struct UnattendedFrontend {
     returned: AtomicUsize,
 }
 
-impl Frontend for Unwatched {
+impl Frontend for UnattendedFrontend {
     fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
         if let Event::ToolReturn { .. } = event {
             self.returned.fetch_add(1, Ordering::Relaxed);

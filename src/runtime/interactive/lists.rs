@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::client::ClientHandler;
-use crate::command::Say;
+use crate::command::Notice;
 use crate::frontend::protocol::{EarlierLine, ServerMessage, SessionHit, SessionLine};
 use crate::history::History;
 use crate::history::SessionId;
 use crate::message::{AssistantMessage, Message, PartKind, UserPart, images};
-use crate::runtime::{Opened, Opening};
+use crate::runtime::{OpenedSession, SessionTarget};
 use crate::session::Session;
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::ago;
@@ -65,41 +65,41 @@ impl ClientHandler {
             Ok(typed) => Some(each_once(typed, &self.app.world.workspace)),
             Err(error) => {
                 let text = format!("The history could not be read: {error}.");
-                self.say(Say::warning("history", text)).await;
+                self.say(Notice::warning("history", text)).await;
                 None
             }
         }
     }
 
     /// Opens another session; on failure reports why and returns `None`.
-    pub(super) async fn get(&self, session: &SessionId) -> Option<Opened> {
+    pub(super) async fn get(&self, session: &SessionId) -> Option<OpenedSession> {
         if *session == self.session {
             return None;
         }
         if self.background.has(session) {
             let text = "It is running in the background; open it when it stops.";
-            self.say(Say::warning("resume", text)).await;
+            self.say(Notice::warning("resume", text)).await;
             return None;
         }
-        self.open(Opening::Resume(session.0.clone()), "resume").await
+        self.open(SessionTarget::Resume(session.0.clone()), "resume").await
     }
 
     /// Opens a new session; on failure reports why and returns `None`.
-    pub(super) async fn fresh(&self) -> Option<Opened> {
-        self.open(Opening::New, "clear").await
+    pub(super) async fn fresh(&self) -> Option<OpenedSession> {
+        self.open(SessionTarget::New, "clear").await
     }
 
     /// Copies the session and opens the copy; on failure reports why and returns `None`.
-    pub(super) async fn fork(&mut self, history: &History, message: Option<String>) -> Option<Opened> {
+    pub(super) async fn fork(&mut self, history: &History, message: Option<String>) -> Option<OpenedSession> {
         let conversation = history.conversation(self.session.clone());
         let copied = Session::copy(&self.app.store, conversation).await;
         let id = self.or_say("fork", copied.map(|session| session.id().clone())).await?;
-        let opened = self.open(Opening::Resume(id.0), "fork").await;
+        let opened = self.open(SessionTarget::Resume(id.0), "fork").await;
         self.after_fork = message.filter(|_| opened.is_some());
         opened
     }
 
-    async fn open(&self, opening: Opening, title: &str) -> Option<Opened> {
+    async fn open(&self, opening: SessionTarget, title: &str) -> Option<OpenedSession> {
         let opened = opening.open(&self.app, self.decider.clone()).await;
         self.or_say(title, opened).await
     }

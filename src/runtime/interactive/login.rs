@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use super::client::{ClientHandler, say};
-use crate::accounts::login::{Entered, may_offer, offers, skip, write_choice};
+use crate::accounts::login::{Credentials, may_offer, offers, skip, write_choice};
 use crate::accounts::{Models, Origin};
-use crate::command::{Say, code};
+use crate::command::{Notice, code};
 use crate::config::user_file;
-use crate::frontend::protocol::{LoginTrouble, LoginWhy, ModelLine, ServerMessage};
+use crate::frontend::protocol::{LoginFailure, LoginReason, ModelLine, ServerMessage};
 
 impl ClientHandler {
     /// Looks for a model server on this machine in the background, if no model was chosen, and for data about the model
@@ -25,7 +25,7 @@ impl ClientHandler {
             models.learn().await;
             if offer && models.current().origin == Origin::Offline {
                 // The front end may be gone.
-                let _ = updates.notice(services(&models, LoginWhy::First)).await;
+                let _ = updates.notice(services(&models, LoginReason::First)).await;
             }
         });
     }
@@ -33,17 +33,17 @@ impl ClientHandler {
     /// Sends the services that can be set up, servers on this machine first.
     pub(super) async fn offer_services(&self) {
         self.app.models.search().await;
-        self.tell(services(&self.app.models, LoginWhy::Asked)).await;
+        self.tell(services(&self.app.models, LoginReason::Asked)).await;
     }
 
     /// Tries the input in the background; stores it if it works.
-    pub(super) fn try_service(&mut self, entered: Entered) {
+    pub(super) fn try_service(&mut self, entered: Credentials) {
         let (models, updates) = (Arc::clone(&self.app.models), self.updates.clone());
         let file = user_file(&self.app.world.env);
         let task = tokio::spawn(async move {
             let service = entered.service.clone();
             let replaces = entered.key.is_some() && models.has_set_key(&service);
-            let outcome = models.set_up(entered, file.as_deref()).await.map_err(LoginTrouble::from);
+            let outcome = models.set_up(entered, file.as_deref()).await.map_err(LoginFailure::from);
             let line = |model: String| ModelLine {
                 name: format!("{service}/{model}"),
                 note: String::new(),
@@ -55,7 +55,7 @@ impl ClientHandler {
                     "The key in the environment or in your settings goes before this one at the next start: \
                             remove it there. `co auth list` shows which counts."
                         .to_owned();
-                say(&updates, Say::warning("login", text)).await;
+                say(&updates, Notice::warning("login", text)).await;
             }
             let _ = updates.notice(ServerMessage::LoginTried { service: service.clone(), outcome }).await;
         });
@@ -84,9 +84,9 @@ impl ClientHandler {
         let say = match written {
             Ok(path) => {
                 let path = code(&path.display().to_string());
-                Say::plain("model", format!("{answers} and after a restart (saved in {path})."))
+                Notice::plain("model", format!("{answers} and after a restart (saved in {path})."))
             }
-            Err(error) => Say::warning("model", format!("{answers}, but not after a restart: {error}.")),
+            Err(error) => Notice::warning("model", format!("{answers}, but not after a restart: {error}.")),
         };
         self.say(say).await;
         self.warn_of_model().await;
@@ -95,12 +95,12 @@ impl ClientHandler {
     /// Warns about the model in use before anything is sent.
     pub(super) async fn warn_of_model(&self) {
         if let Some(warning) = self.app.models.warning() {
-            self.say(Say::warning("model", warning)).await;
+            self.say(Notice::warning("model", warning)).await;
         }
     }
 }
 
-fn services(models: &Models, why: LoginWhy) -> ServerMessage {
+fn services(models: &Models, why: LoginReason) -> ServerMessage {
     let services = models.with_found(offers);
     ServerMessage::PickService { services, why }
 }

@@ -1,7 +1,7 @@
 //! `/memory`: carried out beside the session, also while a turn runs.
 
 use super::client::ClientHandler;
-use crate::command::Say;
+use crate::command::Notice;
 use crate::frontend::protocol::ServerMessage;
 use crate::memory::{Memories, MemoryError, MemoryId, MemoryRequest};
 
@@ -16,7 +16,7 @@ impl ClientHandler {
         if let Some(text) = done {
             // Each line stands for itself, and what a memory says is no Markdown of ours.
             let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
-            self.say(Say::plain(TITLE, lines.join("\n"))).await;
+            self.say(Notice::plain(TITLE, lines.join("\n"))).await;
         }
     }
 
@@ -36,9 +36,9 @@ impl ClientHandler {
         let memories = self.app.memories.clone();
         let say = match tokio::task::spawn_blocking(move || work(&memories)).await {
             Ok(Ok(done)) => return Some(done),
-            Ok(Err(error)) => Say::warning(TITLE, format!("{error}.")),
+            Ok(Err(error)) => Notice::warning(TITLE, format!("{error}.")),
             Err(_) => {
-                Say::error(TITLE, "This is a bug in co; look at the files of memories before you go on.")
+                Notice::error(TITLE, "This is a bug in co; look at the files of memories before you go on.")
             }
         };
         self.say(say).await;

@@ -46,15 +46,15 @@ use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
 use crate::app::{App, AppError, advice_at_start};
 use crate::approval::{Approval, AutoApprove, Decider, RequestId};
-use crate::command::{Say, SessionChange, Tone, code};
-use crate::config::Loaded;
+use crate::command::{Notice, SessionChange, Tone, code};
+use crate::config::LoadedSettings;
 use crate::frontend::channel::Updates;
 use crate::frontend::images::Prompt;
 use crate::frontend::protocol::{ClientRequest, ServerMessage};
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
 use crate::runtime::hooks::session_ended;
-use crate::runtime::{Opened, Opening, orphaned_processes, remove_sessions, retention};
+use crate::runtime::{OpenedSession, SessionTarget, orphaned_processes, remove_sessions, retention};
 use crate::session::{Session, end_orphaned_questions};
 use crate::stdx::process_memory::give_back_code;
 use crate::store::{DecideOutcome, Store, StoreError, Wakeups};
@@ -63,10 +63,10 @@ use crate::workspace::World;
 /// The parts of an interactive run. The front end is already open.
 pub struct Interactive {
     pub world: World,
-    pub loaded: Loaded,
+    pub loaded: LoadedSettings,
     pub models: Arc<Models>,
     pub store: Store,
-    pub opening: Opening,
+    pub opening: SessionTarget,
     pub asks: mpsc::Receiver<ClientRequest>,
     pub face: Updates,
     /// The decider recorded for decisions at this front end.
@@ -139,7 +139,7 @@ fn give_back_code_after(time: Duration) {
 /// Runs one session after the other until the front end closes; returns the lines for the normal screen.
 async fn live(
     client: &mut ClientHandler,
-    opening: Opening,
+    opening: SessionTarget,
     warnings: Vec<String>,
 ) -> Result<Vec<String>, AppError> {
     let mut opened = opening.open(&client.app, client.decider.clone()).await?;
@@ -147,13 +147,15 @@ async fn live(
     client.offer().await;
     client.recall().await;
     for warning in warnings {
-        client.say(Say { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
+        client.say(Notice { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
     }
     if let Some(text) = client.app.store.network_warning() {
-        client.say(Say::warning("data", text)).await;
+        client.say(Notice::warning("data", text)).await;
     }
     if client.app.world.private.is_some() {
-        client.say(Say { title: "session".to_owned(), text: NOT_KEPT.to_owned(), tone: Tone::Warning }).await;
+        client
+            .say(Notice { title: "session".to_owned(), text: NOT_KEPT.to_owned(), tone: Tone::Warning })
+            .await;
     }
     if opening.goes_on() {
         client.go_on_with_model(opened.history()).await;
@@ -161,24 +163,24 @@ async fn live(
     client.warn_of_model().await;
     loop {
         client.enter(opened.id().clone(), opened.history().workspace().to_owned());
-        let is_owned = matches!(opened, Opened::Owned(_));
+        let is_owned = matches!(opened, OpenedSession::Owned(_));
         client.questions.enter(is_owned.then(|| opened.id().clone())).await;
         client.refresh_rules().await;
         client.refresh_commands().await;
         let left = match opened {
-            Opened::Owned(owned) => {
+            OpenedSession::Owned(owned) => {
                 let (session, env) = *owned;
                 Box::pin(SessionRuntime::new(client, session, env).run(goes_on)).await?
             }
-            Opened::Guest { history, holder, .. } => reader::run(client, *history, holder).await?,
+            OpenedSession::Guest { history, holder, .. } => reader::run(client, *history, holder).await?,
         };
         match left {
-            Left::Closed(lines) => {
+            SessionExit::Closed(lines) => {
                 client.background.ended().await;
                 client.questions.enter(None).await;
                 return Ok(lines);
             }
-            Left::For(next) => opened = *next,
+            SessionExit::For(next) => opened = *next,
         }
         goes_on = false;
         // The approval mode of the previous session does not apply to the next one.
@@ -188,10 +190,10 @@ async fn live(
 }
 
 /// Why a session was left.
-enum Left {
+enum SessionExit {
     /// The front end closes; lines for the normal screen.
     Closed(Vec<String>),
-    For(Box<Opened>),
+    For(Box<OpenedSession>),
 }
 
 /// The age of an open session at which the database is copied if due, so that the start is not delayed.
@@ -237,7 +239,7 @@ enum StoreState {
 }
 
 /// Work that starts without the user.
-enum Work {
+enum StartedWork {
     Prompt(Vec<UserPart>),
     Resume,
     LateCalls,
@@ -245,16 +247,16 @@ enum Work {
 }
 
 /// Whether the loop continues.
-enum Going {
-    On,
-    Closing,
-    To(Box<Opened>),
+enum LoopControl {
+    Continue,
+    Close,
+    SwitchTo(Box<OpenedSession>),
 }
 
-impl Going {
-    /// To the session that was opened, if one was.
-    fn to(opened: Option<Opened>) -> Self {
-        opened.map_or(Self::On, |opened| Self::To(Box::new(opened)))
+impl LoopControl {
+    /// Switches to the session that was opened, if one was.
+    fn switch(opened: Option<OpenedSession>) -> Self {
+        opened.map_or(Self::Continue, |opened| Self::SwitchTo(Box::new(opened)))
     }
 }
 
@@ -281,10 +283,11 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Runs until the front end closes or another session is opened.
-    async fn run(mut self, goes_on: bool) -> Result<Left, AppError> {
+    async fn run(mut self, goes_on: bool) -> Result<SessionExit, AppError> {
         self.greet().await;
         self.client.session_started(&self.session, &self.env);
-        let mut first = (goes_on && self.session.history().running().is_some()).then_some(Work::Resume);
+        let mut first =
+            (goes_on && self.session.history().running().is_some()).then_some(StartedWork::Resume);
         if first.is_none() {
             self.session.consume_decisions().await?;
         }
@@ -306,7 +309,7 @@ impl<'a> SessionRuntime<'a> {
                 Err(AppError::Store(error)) if error.is_temporary() => {
                     self.recover_from(&error).await;
                     if self.closing {
-                        return self.close("quit").await.map(Left::Closed);
+                        return self.close("quit").await.map(SessionExit::Closed);
                     }
                     continue;
                 }
@@ -317,14 +320,14 @@ impl<'a> SessionRuntime<'a> {
                 self.store = StoreState::Takes;
             }
             match going {
-                Going::On => {}
-                Going::Closing => return self.close("quit").await.map(Left::Closed),
-                Going::To(next) => match self.keep_left().await {
+                LoopControl::Continue => {}
+                LoopControl::Close => return self.close("quit").await.map(SessionExit::Closed),
+                LoopControl::SwitchTo(next) => match self.keep_left().await {
                     Err(AppError::Store(error)) if error.is_temporary() => self.recover_from(&error).await,
                     kept => {
                         kept?;
                         self.close("switched").await?;
-                        return Ok(Left::For(next));
+                        return Ok(SessionExit::For(next));
                     }
                 },
             }
@@ -351,7 +354,7 @@ impl<'a> SessionRuntime<'a> {
                 ),
             };
             let text = format!("{text} Run `co doctor` for details.");
-            self.client.say(Say::warning("damaged", text)).await;
+            self.client.say(Notice::warning("damaged", text)).await;
         }
         let unfinished = history.running().and_then(|_| match history.last_end() {
             None => Some(("cut off", "was cut off. `/retry` continues it".to_owned())),
@@ -365,10 +368,10 @@ impl<'a> SessionRuntime<'a> {
         });
         if let Some((title, what)) = unfinished {
             let text = format!("The last turn {what}; a new prompt goes on without it.");
-            self.client.say(Say::warning(title, text)).await;
+            self.client.say(Notice::warning(title, text)).await;
         }
         for text in orphaned_processes(&self.session).await {
-            self.client.say(Say::warning("left behind", text)).await;
+            self.client.say(Notice::warning("left behind", text)).await;
         }
         self.client.waiting().await;
         self.client.tell_of_folder().await;
@@ -379,22 +382,22 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Returns the next automatic work: a turn that can be resumed, then late approvals, then the queue.
-    fn ready(&self) -> Option<Work> {
+    fn ready(&self) -> Option<StartedWork> {
         let history = self.session.history();
         if matches!(self.store, StoreState::Refuses(_)) {
             return None;
         }
         if driver::can_resume(&self.session) {
-            return Some(Work::Resume);
+            return Some(StartedWork::Resume);
         }
         if !self.holds_late && driver::can_settle_late(&self.session) {
-            return Some(Work::LateCalls);
+            return Some(StartedWork::LateCalls);
         }
-        history.queued().first().filter(|_| !self.holds_queue).cloned().map(Work::Prompt)
+        history.queued().first().filter(|_| !self.holds_queue).cloned().map(StartedWork::Prompt)
     }
 
     /// Waits for the next event between turns, and handles it.
-    async fn idle(&mut self) -> Result<Going, AppError> {
+    async fn idle(&mut self) -> Result<LoopControl, AppError> {
         if let Some(message) = self.client.after_fork.take() {
             let heard = self.client.prompt(Prompt::written(message)).await;
             return self.act(heard).await;
@@ -411,7 +414,7 @@ impl<'a> SessionRuntime<'a> {
                     return self.act(heard).await;
                 }
                 let going = self.act(heard).await?;
-                if let Going::On = going {
+                if let LoopControl::Continue = going {
                     self.take_decisions().await?;
                 }
                 return Ok(going);
@@ -425,8 +428,8 @@ impl<'a> SessionRuntime<'a> {
                 self.keep_notes().await?;
             }
             named = titled(&mut self.title) => self.take_title(named).await?,
-            looked = self.client.pending.next() => {
-                let heard = self.client.looked(looked).await;
+            event = self.client.pending.next() => {
+                let heard = self.client.on_pending(event).await;
                 return self.act(heard).await;
             }
             happened = self.client.background.next() => {
@@ -454,31 +457,31 @@ impl<'a> SessionRuntime<'a> {
                 self.client.header(self.session.history()).await;
             }
         }
-        Ok(Going::On)
+        Ok(LoopControl::Continue)
     }
 
     /// Executes an action between turns.
-    async fn act(&mut self, heard: OwnerAction) -> Result<Going, AppError> {
+    async fn act(&mut self, heard: OwnerAction) -> Result<LoopControl, AppError> {
         match heard {
             OwnerAction::Answered => {
                 self.keep_notes().await?;
                 self.client.header(self.session.history()).await;
-                Ok(Going::On)
+                Ok(LoopControl::Continue)
             }
             OwnerAction::Change(change) => self.change(change).await,
-            OwnerAction::Open(session) => Ok(Going::to(self.client.get(&session).await)),
+            OwnerAction::Open(session) => Ok(LoopControl::switch(self.client.get(&session).await)),
             OwnerAction::Op(op) => self.op(op).await,
         }
     }
 
-    async fn change(&mut self, change: SessionChange) -> Result<Going, AppError> {
+    async fn change(&mut self, change: SessionChange) -> Result<LoopControl, AppError> {
         match change {
             SessionChange::Clear => Ok(self.clear().await),
             SessionChange::Retry => self.retry().await,
-            SessionChange::Compact { focus } => self.turn(Work::Compaction { focus }).await,
+            SessionChange::Compact { focus } => self.turn(StartedWork::Compaction { focus }).await,
             SessionChange::UndoCompaction => self.undo_compaction().await,
             SessionChange::Fork { message } => {
-                Ok(Going::to(self.client.fork(self.session.history(), message).await))
+                Ok(LoopControl::switch(self.client.fork(self.session.history(), message).await))
             }
             SessionChange::Rewind { before, text, files } => self.rewind(before, text, files).await,
             SessionChange::Undo { what, agreed } => self.undo(what, agreed).await,
@@ -486,16 +489,16 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Brings the messages back that the last compaction replaced.
-    async fn undo_compaction(&mut self) -> Result<Going, AppError> {
+    async fn undo_compaction(&mut self) -> Result<LoopControl, AppError> {
         self.session.commit(&[Record::Uncompacted], Durability::Written).await?;
         let text = "The model sees the replaced messages again. If they are too long for it, they are summarised before the next request.";
-        self.client.say(Say::plain("compact", text)).await;
+        self.client.say(Notice::plain("compact", text)).await;
         self.client.header(self.session.history()).await;
-        Ok(Going::On)
+        Ok(LoopControl::Continue)
     }
 
     /// Handles an operation while no turn runs.
-    async fn op(&mut self, op: Op) -> Result<Going, AppError> {
+    async fn op(&mut self, op: Op) -> Result<LoopControl, AppError> {
         match op {
             Op::Decide { request, approval } => self.decide(&request, approval).await?,
             Op::Steer { parts } => return self.prompt(parts).await,
@@ -507,9 +510,9 @@ impl<'a> SessionRuntime<'a> {
             Op::Noted { text } => self.note(text).await?,
             Op::Interrupt => self.client.pending.stop(),
             Op::Defer | Op::RetryNow | Op::Cap { .. } => {}
-            Op::Close => return Ok(Going::Closing),
+            Op::Close => return Ok(LoopControl::Close),
         }
-        Ok(Going::On)
+        Ok(LoopControl::Continue)
     }
 
     /// Handles a failed write: nothing is lost, automatic work waits for the next try, and prompts are returned to the
@@ -522,7 +525,7 @@ impl<'a> SessionRuntime<'a> {
         };
         if !is_told || !self.unsaved.is_empty() {
             let again = "The conversation is unchanged since the last save. Fix the problem, then send the message again.";
-            self.client.say(Say::error("not saved", format!("{why}. {again}"))).await;
+            self.client.say(Notice::error("not saved", format!("{why}. {again}"))).await;
         }
         let is_read = self.session.reread().await.is_ok();
         for prompt in std::mem::take(&mut self.unsaved) {
@@ -547,7 +550,7 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Starts a turn with a prompt, after queued ones.
-    async fn prompt(&mut self, parts: Vec<UserPart>) -> Result<Going, AppError> {
+    async fn prompt(&mut self, parts: Vec<UserPart>) -> Result<LoopControl, AppError> {
         (self.holds_queue, self.holds_late) = (false, false);
         self.store = StoreState::Takes;
         if self.unsaved.is_empty() {
@@ -557,10 +560,10 @@ impl<'a> SessionRuntime<'a> {
             self.session.reread().await?;
         }
         if self.session.history().queued().is_empty() {
-            return self.turn(Work::Prompt(parts)).await;
+            return self.turn(StartedWork::Prompt(parts)).await;
         }
         self.enqueue(parts).await?;
-        Ok(Going::On)
+        Ok(LoopControl::Continue)
     }
 
     /// Adds a prompt to the queue.
@@ -570,27 +573,27 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Repeats the last prompt: the request of a turn that can go on, or else the prompt as a new turn.
-    async fn retry(&mut self) -> Result<Going, AppError> {
+    async fn retry(&mut self) -> Result<LoopControl, AppError> {
         let history = self.session.history();
         if history.running().is_some() && !matches!(history.last_end(), Some(TurnEnd::Deferred)) {
             (self.holds_queue, self.store) = (false, StoreState::Takes);
-            return self.turn(Work::Resume).await;
+            return self.turn(StartedWork::Resume).await;
         }
         if let Some(parts) = history.prompts().last().and_then(|(_, parts)| images::asked(parts)) {
             return self.prompt(parts).await;
         }
-        self.client.say(Say::warning("retry", "Nothing was asked yet.")).await;
-        Ok(Going::On)
+        self.client.say(Notice::warning("retry", "Nothing was asked yet.")).await;
+        Ok(LoopControl::Continue)
     }
 
     /// Handles operations that the last turn did not process; prompts are queued.
-    async fn take_unheard(&mut self, unheard: Vec<Op>) -> Result<Going, AppError> {
-        let mut going = Going::On;
+    async fn take_unheard(&mut self, unheard: Vec<Op>) -> Result<LoopControl, AppError> {
+        let mut going = LoopControl::Continue;
         for op in unheard {
             if let Op::Steer { parts } = op {
                 self.enqueue(parts).await?;
-            } else if let Going::Closing = Box::pin(self.op(op)).await? {
-                going = Going::Closing;
+            } else if let LoopControl::Close = Box::pin(self.op(op)).await? {
+                going = LoopControl::Close;
             }
         }
         Ok(going)
@@ -604,7 +607,7 @@ impl<'a> SessionRuntime<'a> {
         let Some(at) = prompts.iter().rposition(|queued| images::words(queued) == images::words(parts))
         else {
             let text = "That prompt has gone to the model already.";
-            self.client.say(Say::warning("queue", text)).await;
+            self.client.say(Notice::warning("queue", text)).await;
             return Ok(());
         };
         prompts.remove(at);
@@ -624,14 +627,14 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Starts a new session; one in which nothing was asked yet is still new.
-    async fn clear(&mut self) -> Going {
+    async fn clear(&mut self) -> LoopControl {
         if self.session.history().turns() > 0 {
-            return Going::to(self.client.fresh().await);
+            return LoopControl::switch(self.client.fresh().await);
         }
         self.client.tell(ServerMessage::Transcript { messages: Vec::new(), decided: Vec::new() }).await;
         self.client.header(self.session.history()).await;
         self.client.recent().await;
-        Going::On
+        LoopControl::Continue
     }
 
     /// Decides a pending request between turns: in the store first, the first answer wins.
@@ -641,7 +644,7 @@ impl<'a> SessionRuntime<'a> {
         let by = self.client.decider.clone();
         let (outcome, records) = self.session.decide(request, approval, by).await?;
         if outcome != DecideOutcome::Recorded {
-            self.client.say(Say::warning("approvals", outcome.to_string())).await;
+            self.client.say(Notice::warning("approvals", outcome.to_string())).await;
         }
         self.show_decisions(&records).await;
         Ok(())

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 
 use super::client::{ClientHandler, say};
-use crate::accounts::{Checked, Models};
-use crate::command::{Say, code};
+use crate::accounts::{ModelCheck, Models};
+use crate::command::{Notice, code};
 use crate::frontend::channel::Updates;
 use crate::frontend::protocol::{ModelLine, ServerMessage};
 use crate::history::History;
@@ -54,9 +54,9 @@ impl ClientHandler {
             Ok(choice) => {
                 let learning = Arc::clone(models);
                 tokio::spawn(async move { learning.learn().await });
-                Say::plain("model", format!("Going on with {}, as before.", code(&choice.name())))
+                Notice::plain("model", format!("Going on with {}, as before.", code(&choice.name())))
             }
-            Err(error) => Say::warning("model", format!("This session used {}: {error}.", code(name))),
+            Err(error) => Notice::warning("model", format!("This session used {}: {error}.", code(name))),
         };
         self.say(said).await;
     }
@@ -71,32 +71,32 @@ impl ClientHandler {
         tokio::spawn(async move {
             match models.check(&name).await {
                 Ok(checked) => take(&models, &updates, &name, Some(checked)).await,
-                Err(error) => say(&updates, Say::error("model", format!("{error}."))).await,
+                Err(error) => say(&updates, Notice::error("model", format!("{error}."))).await,
             }
         });
     }
 }
 
 /// Switches to the model, and says so with what could not be checked.
-async fn take(models: &Arc<Models>, updates: &Updates, name: &str, checked: Option<Checked>) {
+async fn take(models: &Arc<Models>, updates: &Updates, name: &str, checked: Option<ModelCheck>) {
     let choice = match models.switch(name) {
         Ok(choice) => choice,
-        Err(error) => return say(updates, Say::error("model", format!("{error}."))).await,
+        Err(error) => return say(updates, Notice::error("model", format!("{error}."))).await,
     };
     let text = format!("{} answers from the next request on.", code(&choice.name()));
     let told = match checked {
-        None | Some(Checked::Found) => Say::plain("model", text),
-        Some(Checked::Unchecked(None)) => Say::warning(
+        None | Some(ModelCheck::Found) => Notice::plain("model", text),
+        Some(ModelCheck::Unchecked(None)) => Notice::warning(
             "model",
             format!("{text} {} lists no models, so the name was not checked.", choice.provider),
         ),
-        Some(Checked::Unchecked(Some(error))) => {
-            Say::warning("model", format!("{text} The name was not checked: {}.", error.told()))
+        Some(ModelCheck::Unchecked(Some(error))) => {
+            Notice::warning("model", format!("{text} The name was not checked: {}.", error.told()))
         }
     };
     say(updates, told).await;
     if let Some(warning) = models.warning() {
-        say(updates, Say::warning("model", warning)).await;
+        say(updates, Notice::warning("model", warning)).await;
     }
     let models = Arc::clone(models);
     tokio::spawn(async move { models.learn().await });

@@ -7,14 +7,14 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::questions::QuestionEvent;
-use crate::agent::driver::HooksSaid;
+use crate::agent::driver::HooksResult;
 use crate::message::UserPart;
 
 /// Why a prompt is returned whose hooks were cancelled.
 const STOPPED: &str = "it was stopped before the hooks had looked at it";
 
 /// The running hooks, the oldest first, and their messages for the user.
-pub(super) struct Pending {
+pub(super) struct PendingHooks {
     pub(super) queue: VecDeque<RunningHooks>,
     words: Option<mpsc::Receiver<String>>,
     questions: Option<mpsc::Receiver<QuestionEvent>>,
@@ -24,15 +24,15 @@ pub(super) struct Pending {
 pub(super) struct RunningHooks {
     /// The text of the prompt that they look at; `None` at the start of a session.
     pub(super) prompt: Option<String>,
-    pub(super) task: AbortOnDropHandle<Looked>,
+    pub(super) task: AbortOnDropHandle<PendingEvent>,
 }
 
 /// The result of the oldest, or a message for the user.
-pub(super) enum Looked {
-    Word(String),
+pub(super) enum PendingEvent {
+    Warning(String),
     /// A tool server asks the user, or does not any more.
     Question(QuestionEvent),
-    Start(HooksSaid),
+    Start(HooksResult),
     Sent(Vec<UserPart>),
     Refused {
         text: String,
@@ -40,7 +40,7 @@ pub(super) enum Looked {
     },
 }
 
-impl Pending {
+impl PendingHooks {
     pub(super) fn new(words: Option<mpsc::Receiver<String>>) -> Self {
         Self { queue: VecDeque::new(), words, questions: None }
     }
@@ -76,14 +76,14 @@ impl Pending {
     }
 
     /// Returns the next result. Cancel-safe; never resolves while no hook runs and nothing arrives.
-    pub(super) async fn next(&mut self) -> Looked {
-        let looked = tokio::select! {
-            word = received(&mut self.words) => return Looked::Word(word),
-            question = received(&mut self.questions) => return Looked::Question(question),
-            looked = next_looked(self.queue.front_mut()) => looked,
+    pub(super) async fn next(&mut self) -> PendingEvent {
+        let event = tokio::select! {
+            word = received(&mut self.words) => return PendingEvent::Warning(word),
+            question = received(&mut self.questions) => return PendingEvent::Question(question),
+            event = oldest_result(self.queue.front_mut()) => event,
         };
         self.queue.pop_front();
-        looked
+        event
     }
 }
 
@@ -96,10 +96,10 @@ async fn received<T>(from: &mut Option<mpsc::Receiver<T>>) -> T {
     }
 }
 
-async fn next_looked(oldest: Option<&mut RunningHooks>) -> Looked {
+async fn oldest_result(oldest: Option<&mut RunningHooks>) -> PendingEvent {
     let Some(RunningHooks { prompt, task }) = oldest else { return pending().await };
     task.await.unwrap_or_else(|_stopped| match prompt {
-        Some(text) => Looked::Refused { text: text.clone(), reason: STOPPED.to_owned() },
-        None => Looked::Start(HooksSaid::default()),
+        Some(text) => PendingEvent::Refused { text: text.clone(), reason: STOPPED.to_owned() },
+        None => PendingEvent::Start(HooksResult::default()),
     })
 }

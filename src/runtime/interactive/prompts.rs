@@ -6,7 +6,7 @@ use super::client::ClientHandler;
 use crate::agent::context::ToolBudget;
 use crate::agent::driver::ActiveModel;
 use crate::agent::prompt::{self, Preamble, PromptPart};
-use crate::command::{Commands, Say};
+use crate::command::{Commands, Notice};
 use crate::config::INSTRUCTIONS;
 use crate::history::History;
 use crate::stdx::text::sanitize_line;
@@ -19,7 +19,7 @@ impl ClientHandler {
     /// Says what is new about the prompt's files.
     pub(super) async fn tell_of_prompt(&self) {
         for text in self.app.prompts.take_news() {
-            self.say(Say::plain("prompt", text)).await;
+            self.say(Notice::plain("prompt", text)).await;
         }
     }
 
@@ -67,7 +67,7 @@ impl ClientHandler {
         }
         if !new.is_empty() {
             let list: Vec<String> = new.iter().map(|remark| format!("- {remark}")).collect();
-            self.say(Say::warning("commands", list.join("\n"))).await;
+            self.say(Notice::warning("commands", list.join("\n"))).await;
         }
         if self.command_files != files {
             self.command_files = files;

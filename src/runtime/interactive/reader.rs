@@ -1,9 +1,9 @@
 //! A session that another process owns: read-only, except that its requests can be decided.
 
 use super::client::{ClientHandler, OwnerAction, SessionView};
-use super::{AppError, Left};
+use super::{AppError, SessionExit};
 use crate::agent::port::Op;
-use crate::command::{Say, SessionChange};
+use crate::command::{Notice, SessionChange};
 use crate::frontend::protocol::{ClientRequest, ServerMessage};
 use crate::history::History;
 use crate::message::images;
@@ -15,13 +15,13 @@ pub(super) async fn run(
     client: &mut ClientHandler,
     history: History,
     holder: String,
-) -> Result<Left, AppError> {
+) -> Result<SessionExit, AppError> {
     client.read_only = Some(holder.clone());
     let mut history = history;
     show(client, &history).await;
     let text =
         format!("This session is open in another co ({holder}). You can read it and decide its requests.");
-    client.say(Say::warning("read only", text)).await;
+    client.say(Notice::warning("read only", text)).await;
     let mut wakeups = client.app.store.wakeups();
     let left = loop {
         client.tell_idle().await;
@@ -29,14 +29,14 @@ pub(super) async fn run(
             ask = client.asks.recv() => {
                 let heard = client.handle(ask.unwrap_or(ClientRequest::Close), SessionView::Here(&history)).await;
                 let opened = match heard {
-                    OwnerAction::Op(Op::Close) => break Left::Closed(Vec::new()),
+                    OwnerAction::Op(Op::Close) => break SessionExit::Closed(Vec::new()),
                     OwnerAction::Open(session) => client.get(&session).await,
                     OwnerAction::Change(SessionChange::Fork { message }) => client.fork(&history, message).await,
                     OwnerAction::Change(SessionChange::Clear) => client.fresh().await,
                     OwnerAction::Op(Op::Decide { request, approval }) => {
                         let outcome = client.app.store.decide(&request, approval, client.decider.clone()).await?;
                         if outcome != DecideOutcome::Recorded {
-                            client.say(Say::warning("approvals", outcome.to_string())).await;
+                            client.say(Notice::warning("approvals", outcome.to_string())).await;
                         }
                         client.waiting().await;
                         None
@@ -44,7 +44,7 @@ pub(super) async fn run(
                     OwnerAction::Change(_)
                     | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. } | Op::Revoke { .. }) => {
                         let text = format!("Only {holder} can continue it. `co` without `-c` starts a new session.");
-                        client.say(Say::warning("read only", text)).await;
+                        client.say(Notice::warning("read only", text)).await;
                         if let OwnerAction::Op(Op::Steer { parts }) = heard {
                             // The text goes back to the composer.
                             client.tell(ServerMessage::Draft { text: images::words(&parts) }).await;
@@ -61,7 +61,7 @@ pub(super) async fn run(
                     ) => None,
                 };
                 if let Some(opened) = opened {
-                    break Left::For(Box::new(opened));
+                    break SessionExit::For(Box::new(opened));
                 }
             }
             () = wakeups.changed() => {

@@ -7,7 +7,7 @@ use super::client::{ClientHandler, OwnerAction};
 use crate::agent::port::Op;
 use crate::approval::rules::{Fit, RuleEffect, RuleScope, RuleSet, RuleSource, RuleWidth, Subject, widths};
 use crate::approval::{Approval, Remember, RequestId};
-use crate::command::{Say, code};
+use crate::command::{Notice, code};
 use crate::frontend::protocol::{OfferedRule, PastCalls, RuleCheck, ServerMessage};
 use crate::store::{AuditNote, StoredRequest};
 use crate::tool::Origin;
@@ -21,7 +21,7 @@ impl ClientHandler {
     pub(super) async fn refresh_rules(&self) {
         self.app.permissions.refresh_rules(&self.folder).await;
         for text in self.app.permissions.rules.take_news() {
-            self.say(Say::warning("rules", text)).await;
+            self.say(Notice::warning("rules", text)).await;
         }
     }
 
@@ -61,7 +61,7 @@ impl ClientHandler {
         if saved.rule.effect != RuleEffect::Allow {
             self.refresh_rules().await;
             let text = format!("{} is saved. It approves nothing.", code(&saved.rule.id));
-            self.say(Say::plain("rules", text)).await;
+            self.say(Notice::plain("rules", text)).await;
             self.tell(ServerMessage::RuleAllowsNothing { request }).await;
             return OwnerAction::Answered;
         }

@@ -10,7 +10,7 @@ use super::questions::QuestionEvent;
 use super::server_list::{prompt_lines, server_list};
 use crate::app::App;
 use crate::approval::{Approval, RequestId};
-use crate::command::{Say, code};
+use crate::command::{Notice, code};
 use crate::config::{SERVER_PRESETS, ServerScope};
 use crate::frontend::channel::Updates;
 use crate::frontend::protocol::{ServerChange, ServerMessage};
@@ -65,7 +65,7 @@ impl ClientHandler {
                 self.submit_with(vec![UserPart::Text { text }], filled.boxed()).await
             }
             Err(why) => {
-                self.say(Say::warning(TITLE, format!("{why}."))).await;
+                self.say(Notice::warning(TITLE, format!("{why}."))).await;
                 OwnerAction::Answered
             }
         }
@@ -92,7 +92,7 @@ impl ClientHandler {
                 let done = tokio::task::spawn_blocking(move || write(&app, &change)).await;
                 let done = done.unwrap_or_else(|error| Err(format!("this is a bug in co: {error}")));
                 if let Err(why) = done {
-                    self.say(Say::error(TITLE, format!("{why}."))).await;
+                    self.say(Notice::error(TITLE, format!("{why}."))).await;
                 }
                 // A server that never asks has a rule.
                 self.refresh_rules().await;
@@ -105,7 +105,7 @@ impl ClientHandler {
     /// Takes a change of the questions of servers.
     pub(super) async fn on_question(&mut self, event: QuestionEvent) {
         if let Some(text) = event.said {
-            self.say(Say::plain(TITLE, text)).await;
+            self.say(Notice::plain(TITLE, text)).await;
         }
         self.waiting().await;
     }
@@ -114,8 +114,8 @@ impl ClientHandler {
     pub(super) async fn answer(&mut self, id: &RequestId, approval: Approval) {
         match self.app.store.decide(id, approval, self.decider.clone()).await {
             Ok(DecideOutcome::Recorded) => {}
-            Ok(outcome) => self.say(Say::warning("approvals", outcome.to_string())).await,
-            Err(error) => self.say(Say::error("approvals", format!("{error}."))).await,
+            Ok(outcome) => self.say(Notice::warning("approvals", outcome.to_string())).await,
+            Err(error) => self.say(Notice::error("approvals", format!("{error}."))).await,
         }
         self.waiting().await;
     }
@@ -127,7 +127,7 @@ impl ClientHandler {
             app.servers.reconnect(&name);
             let state = app.servers.settled(&name).await;
             let state = state.map_or_else(|| "off".to_owned(), |state| state.words());
-            say(&updates, Say::plain(TITLE, format!("{}: {}", code(&name), sanitize_line(&state)))).await;
+            say(&updates, Notice::plain(TITLE, format!("{}: {}", code(&name), sanitize_line(&state)))).await;
         });
     }
 
@@ -138,18 +138,18 @@ impl ClientHandler {
         tokio::spawn(async move {
             let show = |address: &str| {
                 let text = format!("Log in to {} at this address: {}", code(&name), sanitize_line(address));
-                let (updates, said) = (updates.clone(), Say::plain(TITLE, text));
+                let (updates, said) = (updates.clone(), Notice::plain(TITLE, text));
                 tokio::spawn(async move { say(&updates, said).await });
                 app.world.open_address(address);
             };
             let said = match log_in(&name, &settings, app.servers.place(), &[], show).await {
                 Ok(()) => {
                     app.servers.reconnect(&name);
-                    Say::plain(TITLE, format!("Logged in to {}.", code(&name)))
+                    Notice::plain(TITLE, format!("Logged in to {}.", code(&name)))
                 }
                 Err(why) => {
                     let text = format!("{} cannot be logged in to: {}", code(&name), sanitize_line(&why));
-                    Say::error(TITLE, text)
+                    Notice::error(TITLE, text)
                 }
             };
             say(&updates, said).await;

@@ -19,12 +19,12 @@ use crate::runtime::orphans::named;
 use crate::runtime::own_mark;
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::{FULL, StartedCommand, Task, Tasks};
-use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, looks_held};
+use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, SurvivorOutcome, looks_held};
 use crate::tool::builtin::whole_characters;
 
 /// The user's command, if one runs, and the ends of what runs in the background.
 pub(super) struct Shell {
-    running: Option<Running>,
+    running: Option<RunningCommand>,
     tasks: Tasks,
     /// The folder of the session whose tasks are told of.
     session: PathBuf,
@@ -39,7 +39,7 @@ pub(super) struct UserCommand {
     pub(super) confinement: Confinement,
 }
 
-struct Running {
+struct RunningCommand {
     command: String,
     folder: PathBuf,
     /// The mark of its processes.
@@ -54,7 +54,7 @@ struct Running {
     started: Instant,
     /// The first bytes of an incomplete character.
     torn: Vec<u8>,
-    kept: Kept,
+    kept: OutputEnds,
 }
 
 /// An event of the running command.
@@ -129,7 +129,7 @@ impl Shell {
             unlimited: Arc::clone(&unlimited),
         };
         let stream = app.sandbox.spawn(spawned, cancel.clone());
-        self.running = Some(Running {
+        self.running = Some(RunningCommand {
             command,
             folder: folder.to_owned(),
             mark,
@@ -141,7 +141,7 @@ impl Shell {
             cancel,
             started: Instant::now(),
             torn: Vec::new(),
-            kept: Kept::new(app.settings.tool_output_limit),
+            kept: OutputEnds::new(app.settings.tool_output_limit),
         });
     }
 
@@ -177,11 +177,11 @@ impl Shell {
                         return ShellEvent::Output(text);
                     }
                 }
-                Some(Ok(ExecEvent::Survivors { found, fate })) => {
+                Some(Ok(ExecEvent::Survivors { found, outcome })) => {
                     let list = named(&found);
-                    return ShellEvent::Said(match fate {
-                        Fate::Running => format!("Still running in the background: {list}."),
-                        Fate::Ended => format!("Detached processes were ended with it: {list}."),
+                    return ShellEvent::Said(match outcome {
+                        SurvivorOutcome::Running => format!("Still running in the background: {list}."),
+                        SurvivorOutcome::Ended => format!("Detached processes were ended with it: {list}."),
                     });
                 }
                 Some(Ok(ExecEvent::Exited(exit))) => {
@@ -209,7 +209,7 @@ impl Shell {
     }
 }
 
-impl Running {
+impl RunningCommand {
     /// Returns the complete characters received.
     fn text(&mut self, bytes: &[u8]) -> String {
         let text = whole_characters(&mut self.torn, bytes);
@@ -225,14 +225,14 @@ impl Running {
 }
 
 /// The beginning and end of an output, bounded while it is received.
-struct Kept {
+struct OutputEnds {
     head: String,
     tail: String,
     half: usize,
     dropped: usize,
 }
 
-impl Kept {
+impl OutputEnds {
     fn new(limit: usize) -> Self {
         Self { head: String::new(), tail: String::new(), half: limit / 2, dropped: 0 }
     }
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn both_ends_are_kept_and_the_gap_is_counted() {
         let kept = |limit, parts: &[&str]| {
-            let mut kept = Kept::new(limit);
+            let mut kept = OutputEnds::new(limit);
             parts.iter().for_each(|part| kept.push(part));
             kept.text()
         };

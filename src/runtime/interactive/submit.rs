@@ -8,10 +8,10 @@ use futures::future::BoxFuture;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::client::{ClientHandler, OwnerAction};
-use super::pending::{Looked, RunningHooks};
+use super::pending::{PendingEvent, RunningHooks};
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::Op;
-use crate::command::Say;
+use crate::command::Notice;
 use crate::frontend::protocol::ServerMessage;
 use crate::hook::{Hook, HookEvent};
 use crate::message::{UserPart, images};
@@ -28,7 +28,7 @@ impl ClientHandler {
             return;
         }
         let (hooks, input) = (env.hooks.clone(), session_start(session));
-        let task = tokio::spawn(async move { Looked::Start(driver::hooks_say(&hooks, &input).await) });
+        let task = tokio::spawn(async move { PendingEvent::Start(driver::hooks_say(&hooks, &input).await) });
         self.pending.queue.push_back(RunningHooks { prompt: None, task: AbortOnDropHandle::new(task) });
     }
 
@@ -67,7 +67,7 @@ impl ClientHandler {
                 parts.extend(more.await?);
                 driver::submit(&hooks, session, folder, parts).await
             };
-            sent.await.map_or_else(|reason| Looked::Refused { text, reason }, Looked::Sent)
+            sent.await.map_or_else(|reason| PendingEvent::Refused { text, reason }, PendingEvent::Sent)
         });
         self.pending.queue.push_back(RunningHooks { prompt, task: AbortOnDropHandle::new(task) });
         self.tell_at_work().await;
@@ -75,13 +75,13 @@ impl ClientHandler {
     }
 
     /// Handles a result of the hooks.
-    pub(super) async fn looked(&mut self, looked: Looked) -> OwnerAction {
-        match looked {
-            Looked::Word(word) => self.say(Say::warning("hooks", word)).await,
-            Looked::Question(event) => self.on_question(event).await,
-            Looked::Start(said) => self.notes.extend(notes(said)),
-            Looked::Sent(parts) => return OwnerAction::Op(Op::Steer { parts }),
-            Looked::Refused { text, reason } => {
+    pub(super) async fn on_pending(&mut self, event: PendingEvent) -> OwnerAction {
+        match event {
+            PendingEvent::Warning(word) => self.say(Notice::warning("hooks", word)).await,
+            PendingEvent::Question(event) => self.on_question(event).await,
+            PendingEvent::Start(said) => self.notes.extend(notes(said)),
+            PendingEvent::Sent(parts) => return OwnerAction::Op(Op::Steer { parts }),
+            PendingEvent::Refused { text, reason } => {
                 // The front end adds the full stop.
                 let reason = reason.trim_end_matches('.').to_owned();
                 self.tell(ServerMessage::Refused { text, reason }).await;

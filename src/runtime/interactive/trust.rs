@@ -3,46 +3,46 @@
 use std::sync::Arc;
 
 use super::client::ClientHandler;
-use crate::command::{Say, Trusting, code};
+use crate::command::{Notice, TrustAction, code};
 use crate::config::FolderTrust;
 use crate::workspace::held_notice;
-use crate::workspace::trust::Belongings;
+use crate::workspace::trust::GatedContents;
 
 impl ClientHandler {
     /// Reports, once, which contents of the session's folder are ignored.
     pub(super) async fn tell_of_folder(&self) {
         if let Some(text) = self.app.permissions.untrusted_notice(&self.folder).await {
-            self.say(Say::warning("not trusted", text)).await;
+            self.say(Notice::warning("not trusted", text)).await;
         }
         let app = Arc::clone(&self.app);
         let held = tokio::task::spawn_blocking(move || held_notice(&app.world, &app.settings)).await;
         if let Ok(Some(text)) = held {
-            self.say(Say::warning("tool servers", text)).await;
+            self.say(Notice::warning("tool servers", text)).await;
         }
     }
 
     /// Shows the contents of the session's folder, or trusts them as shown: all but settings and servers count from the
     /// next turn on.
-    pub(super) async fn trust(&mut self, trusting: Trusting) {
+    pub(super) async fn trust(&mut self, trusting: TrustAction) {
         if self.app.permissions.trusted.trust_of(&self.folder) == FolderTrust::Trusted {
             let text = "This folder is already trusted with its current contents.";
-            return self.say(Say::plain("trust", text)).await;
+            return self.say(Notice::plain("trust", text)).await;
         }
         let (folder, world) = (self.folder.clone(), self.app.world.clone());
-        let found = tokio::task::spawn_blocking(move || Belongings::of(&folder, &world)).await;
+        let found = tokio::task::spawn_blocking(move || GatedContents::of(&folder, &world)).await;
         let found = found.unwrap_or_default();
         match trusting {
-            Trusting::Yes if self.shown_of_folder.as_ref() == Some(&found.contents) => {
+            TrustAction::Yes if self.shown_of_folder.as_ref() == Some(&found.contents) => {
                 self.trust_now(found).await;
             }
-            Trusting::Yes | Trusting::Look => {
-                self.say(Say::plain("trust", self.belongings_in_words(&found))).await;
+            TrustAction::Yes | TrustAction::Look => {
+                self.say(Notice::plain("trust", self.belongings_in_words(&found))).await;
                 self.shown_of_folder = Some(found.contents);
             }
         }
     }
 
-    fn belongings_in_words(&self, found: &Belongings) -> String {
+    fn belongings_in_words(&self, found: &GatedContents) -> String {
         let mut text = format!("In {}: {}.", code(&self.folder.display().to_string()), found.in_words());
         for key in &found.keys {
             text.push_str(&format!("\n- {}", code(key)));
@@ -66,7 +66,7 @@ impl ClientHandler {
         text
     }
 
-    async fn trust_now(&mut self, found: Belongings) {
+    async fn trust_now(&mut self, found: GatedContents) {
         match self.app.permissions.trust_folder(&self.folder, found.contents.clone()).await {
             Ok(file) => {
                 let mut text = format!(
@@ -82,10 +82,10 @@ impl ClientHandler {
                 if !found.servers.is_empty() {
                     text.push_str(" Each tool server is used after `/mcp` or `co mcp enable`.");
                 }
-                self.say(Say::plain("trust", text)).await;
+                self.say(Notice::plain("trust", text)).await;
             }
             Err(error) => {
-                self.say(Say::error("trust", format!("{error}. Trust is unchanged."))).await;
+                self.say(Notice::error("trust", format!("{error}. Trust is unchanged."))).await;
             }
         }
     }

@@ -8,10 +8,12 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{ClientHandler, OwnerAction, SessionView};
-use super::{AppError, Going, SessionRuntime, TURN_SETTLED, UnsavedPrompt, Work, give_back_code_after};
+use super::{
+    AppError, LoopControl, SessionRuntime, StartedWork, TURN_SETTLED, UnsavedPrompt, give_back_code_after,
+};
 use crate::agent::driver::{self, FallbackModel};
 use crate::agent::port::{Frontend, Op};
-use crate::command::Say;
+use crate::command::Notice;
 use crate::frontend::channel::ChannelFrontend;
 use crate::frontend::protocol::ClientRequest;
 use crate::history::{Limit, TurnEnd};
@@ -24,7 +26,7 @@ const OPS: usize = 64;
 
 impl SessionRuntime<'_> {
     /// Runs the work while handling the user's requests.
-    pub(super) async fn turn(&mut self, work: Work) -> Result<Going, AppError> {
+    pub(super) async fn turn(&mut self, work: StartedWork) -> Result<LoopControl, AppError> {
         self.give_up_title();
         self.keep_notes().await?;
         self.client.refresh_rules().await;
@@ -32,7 +34,7 @@ impl SessionRuntime<'_> {
         app.permissions.refresh(&mut self.env).await;
         app.refresh_prompt(&mut self.env).await;
         self.client.tell_of_prompt().await;
-        if let Work::Prompt(prompt) = &work {
+        if let StartedWork::Prompt(prompt) = &work {
             self.client.name_found_server().await;
             self.client.header_with(self.session.history(), prompt).await;
         }
@@ -46,8 +48,8 @@ impl SessionRuntime<'_> {
         let mut outbox = VecDeque::new();
         let frontend = ChannelFrontend::new(self.client.updates.clone(), ops, Arc::clone(&self.client.spent));
         let cancel = CancellationToken::new();
-        let is_late = matches!(work, Work::LateCalls);
-        let mut going = Going::On;
+        let is_late = matches!(work, StartedWork::LateCalls);
+        let mut going = LoopControl::Continue;
         let messages = self.session.history().whole().count();
         let end = {
             let mut keeping = Box::pin(app.permissions.keep_rules(&folder));
@@ -73,16 +75,16 @@ impl SessionRuntime<'_> {
                             }
                             _ => {}
                         }
-                        if let Going::Closing = self.client.pass_on(heard, &words, &mut outbox).await {
-                            going = Going::Closing;
+                        if let LoopControl::Close = self.client.pass_on(heard, &words, &mut outbox).await {
+                            going = LoopControl::Close;
                             self.closing = true;
                             cancel.cancel();
                             // At the timeout it is dropped: what it committed is safe, and nothing more can be recorded.
                             break tokio::time::timeout(CLOSING, &mut turn).await.ok().transpose()?;
                         }
                     }
-                    looked = self.client.pending.next() => {
-                        let heard = self.client.looked(looked).await;
+                    event = self.client.pending.next() => {
+                        let heard = self.client.on_pending(event).await;
                         if let OwnerAction::Op(Op::Steer { parts }) = &heard {
                             self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
                         }
@@ -98,7 +100,7 @@ impl SessionRuntime<'_> {
                 }
             }
         };
-        let Some((end, mut unheard)) = end else { return Ok(Going::Closing) };
+        let Some((end, mut unheard)) = end else { return Ok(LoopControl::Close) };
         if let Some(TurnEnd::Failed { .. } | TurnEnd::LimitReached { limit: Limit::Cap(_) }) = end {
             self.holds_queue = true;
         }
@@ -112,10 +114,10 @@ impl SessionRuntime<'_> {
         if interrupted {
             self.holds_late = true;
             let text = "Stopped. Calls approved in the meantime run with your next prompt or decision.";
-            self.client.say(Say::warning("stopped", text)).await;
+            self.client.say(Notice::warning("stopped", text)).await;
         }
-        if let Going::Closing = self.take_unheard(unheard).await? {
-            going = Going::Closing;
+        if let LoopControl::Close = self.take_unheard(unheard).await? {
+            going = LoopControl::Close;
         }
         self.after_turn().await?;
         Ok(going)
@@ -138,16 +140,16 @@ async fn drive(
     session: &mut crate::session::Session,
     env: &driver::AgentEnv,
     frontend: &dyn Frontend,
-    work: Work,
+    work: StartedWork,
     cancel: CancellationToken,
 ) -> Result<(Option<TurnEnd>, Vec<Op>), StoreError> {
     let result = match work {
-        Work::Prompt(parts) => Some(driver::run_turn(session, parts, env, frontend, cancel).await?),
-        Work::Resume => driver::resume_turn(session, env, frontend, cancel).await?,
-        Work::Compaction { focus } => {
+        StartedWork::Prompt(parts) => Some(driver::run_turn(session, parts, env, frontend, cancel).await?),
+        StartedWork::Resume => driver::resume_turn(session, env, frontend, cancel).await?,
+        StartedWork::Compaction { focus } => {
             return Ok((None, driver::compact(session, focus, env, frontend, cancel).await?));
         }
-        Work::LateCalls => {
+        StartedWork::LateCalls => {
             return Ok((None, driver::run_late_calls(session, env, frontend, cancel).await?));
         }
     };
@@ -161,24 +163,24 @@ impl ClientHandler {
         heard: OwnerAction,
         words: &mpsc::Sender<Op>,
         outbox: &mut VecDeque<Op>,
-    ) -> Going {
+    ) -> LoopControl {
         let op = match heard {
-            OwnerAction::Answered => return Going::On,
+            OwnerAction::Answered => return LoopControl::Continue,
             OwnerAction::Op(Op::Draft { text }) => {
                 if words.try_send(Op::Draft { text: text.clone() }).is_err() {
                     self.draft = Some(text);
                 }
-                return Going::On;
+                return LoopControl::Continue;
             }
             OwnerAction::Change(_) | OwnerAction::Open(_) => {
                 let title = if let OwnerAction::Open(_) = heard { "resume" } else { "turn" };
                 let text = "A turn is running. Stop it with Ctrl+C first. Nothing was changed.";
-                self.say(Say::warning(title, text)).await;
-                return Going::On;
+                self.say(Notice::warning(title, text)).await;
+                return LoopControl::Continue;
             }
-            OwnerAction::Op(Op::Close) => return Going::Closing,
+            OwnerAction::Op(Op::Close) => return LoopControl::Close,
             OwnerAction::Op(Op::TakeBack { parts }) if self.pending.take_back(&images::words(&parts)) => {
-                return Going::On;
+                return LoopControl::Continue;
             }
             OwnerAction::Op(op) => {
                 if op == Op::Interrupt {
@@ -194,6 +196,6 @@ impl ClientHandler {
                 break;
             }
         }
-        Going::On
+        LoopControl::Continue
     }
 }

@@ -1,50 +1,52 @@
 //! Going back: to before a prompt, and to files as they were before calls changed them.
 
 use super::client::ClientHandler;
-use super::{AppError, Going, SessionRuntime};
+use super::{AppError, LoopControl, SessionRuntime};
 use crate::agent::context;
-use crate::command::{FilesToo, Say};
+use crate::command::{FileRestore, Notice};
 use crate::frontend::protocol::ServerMessage;
 use crate::history::{Durability, Record, RecordNo};
 use crate::message::NoteKind;
-use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoWhat, listed};
+use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoTarget, listed};
 
 /// Changes that `/undo list` shows.
 const LISTED: usize = 30;
 
 impl SessionRuntime<'_> {
     /// Takes back what calls changed in files, or does it again.
-    pub(super) async fn undo(&mut self, what: UndoWhat, agreed: bool) -> Result<Going, AppError> {
+    pub(super) async fn undo(&mut self, what: UndoTarget, agreed: bool) -> Result<LoopControl, AppError> {
         let asked = match &what {
-            UndoWhat::Turn => "/undo turn yes".to_owned(),
-            UndoWhat::Entry(id) => format!("/undo {id} yes"),
-            UndoWhat::Last | UndoWhat::Calls(_) | UndoWhat::Redo => "/undo".to_owned(),
+            UndoTarget::Turn => "/undo turn yes".to_owned(),
+            UndoTarget::Entry(id) => format!("/undo {id} yes"),
+            UndoTarget::Last | UndoTarget::Calls(_) | UndoTarget::Redo => "/undo".to_owned(),
         };
-        let title = if what == UndoWhat::Redo { "redo" } else { "undo" };
+        let title = if what == UndoTarget::Redo { "redo" } else { "undo" };
         self.files_back(what, agreed, (title, &asked)).await;
-        Ok(Going::On)
+        Ok(LoopControl::Continue)
     }
 
     /// Changes the files and says what became of it; returns whether it was done.
-    async fn files_back(&mut self, what: UndoWhat, agreed: bool, (title, again): (&str, &str)) -> bool {
+    async fn files_back(&mut self, what: UndoTarget, agreed: bool, (title, again): (&str, &str)) -> bool {
         let app = std::sync::Arc::clone(&self.client.app);
         let (log, own) = (app.undo.clone(), app.world.own_folders(&app.settings));
         let scope = UndoScope::Session(self.session.id().to_string());
         let done = tokio::task::spawn_blocking(move || log.carry_out(&scope, &what, agreed, &own)).await;
         app.cache.files_changed();
         let (say, is_done) = match done {
-            Ok(Ok(UndoOutcome::Done(text))) => (Say::plain(title, text), true),
-            Ok(Ok(UndoOutcome::Refused(text))) => (Say::warning(title, text), false),
+            Ok(Ok(UndoOutcome::Done(text))) => (Notice::plain(title, text), true),
+            Ok(Ok(UndoOutcome::Refused(text))) => (Notice::warning(title, text), false),
             Ok(Ok(UndoOutcome::Asks { text, ids })) => {
                 // What is agreed to is what was listed, whatever happens until then.
                 let again = match ids.as_slice() {
                     [id] if title == "undo" => format!("/undo {id} yes"),
                     _ => again.to_owned(),
                 };
-                (Say::warning(title, format!("{text}\n\n`{again}` takes them back.")), false)
+                (Notice::warning(title, format!("{text}\n\n`{again}` takes them back.")), false)
             }
-            Ok(Err(error)) => (Say::error(title, sentence(&error)), false),
-            Err(_) => (Say::error(title, "This is a bug in co; look at the files before you go on."), false),
+            Ok(Err(error)) => (Notice::error(title, sentence(&error)), false),
+            Err(_) => {
+                (Notice::error(title, "This is a bug in co; look at the files before you go on."), false)
+            }
         };
         self.client.say(say).await;
         is_done
@@ -55,19 +57,21 @@ impl SessionRuntime<'_> {
         &mut self,
         before: RecordNo,
         text: String,
-        files: FilesToo,
-    ) -> Result<Going, AppError> {
+        files: FileRestore,
+    ) -> Result<LoopControl, AppError> {
         let calls = context::calls_since(self.session.history(), before);
-        let agreed = files == FilesToo::Agreed;
-        if files != FilesToo::Stay
-            && !self.files_back(UndoWhat::Calls(calls), agreed, ("rewind", "/rewind NUMBER files yes")).await
+        let agreed = files == FileRestore::Agreed;
+        if files != FileRestore::Stay
+            && !self
+                .files_back(UndoTarget::Calls(calls), agreed, ("rewind", "/rewind NUMBER files yes"))
+                .await
         {
-            return Ok(Going::On);
+            return Ok(LoopControl::Continue);
         }
         let changed = context::changed_since(self.session.history(), before);
         let beyond = match files {
-            FilesToo::Stay => "What was done after it is not undone",
-            FilesToo::TakenBack | FilesToo::Agreed => {
+            FileRestore::Stay => "What was done after it is not undone",
+            FileRestore::TakenBack | FileRestore::Agreed => {
                 "Of what was done after it, changes of files were taken back, and nothing else"
             }
         };
@@ -82,14 +86,14 @@ impl SessionRuntime<'_> {
         let mut said = "The conversation is as it was before that prompt.".to_owned();
         if !changed.is_empty() {
             said.push_str(&format!(" {beyond}:\n\n{changed}"));
-            if files == FilesToo::Stay {
+            if files == FileRestore::Stay {
                 said.push_str("\n\n`/undo list` shows the changes of files that can be taken back.");
             }
         }
-        self.client.say(Say::plain("rewind", said)).await;
+        self.client.say(Notice::plain("rewind", said)).await;
         self.client.header(self.session.history()).await;
         self.client.waiting().await;
-        Ok(Going::On)
+        Ok(LoopControl::Continue)
     }
 }
 
@@ -101,14 +105,14 @@ impl ClientHandler {
         let found = tokio::task::spawn_blocking(move || log.entries(&filter)).await;
         let say = match found {
             Ok(Ok(entries)) if entries.is_empty() => {
-                Say::plain("undo", "Nothing that can be taken back was changed.")
+                Notice::plain("undo", "Nothing that can be taken back was changed.")
             }
             Ok(Ok(entries)) => {
                 let text = format!("{}\n`/undo NUMBER` takes one back.", listed(&entries));
-                Say::plain("undo", text)
+                Notice::plain("undo", text)
             }
-            Ok(Err(error)) => Say::error("undo", sentence(&error)),
-            Err(_) => Say::error("undo", "This is a bug in co."),
+            Ok(Err(error)) => Notice::error("undo", sentence(&error)),
+            Err(_) => Notice::error("undo", "This is a bug in co."),
         };
         self.say(say).await;
     }

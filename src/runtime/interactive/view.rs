@@ -7,9 +7,9 @@ use super::client::{ClientHandler, SessionView};
 use crate::agent::context::{self, CompactionPlan};
 use crate::agent::prompt::{self, PromptBook, Steering};
 use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
-use crate::command::{CommandView, ContextView, CostPart, Needs, RuleLine, Totals, wanted_turn};
+use crate::command::{CommandNeeds, CommandView, ContextView, CostPart, RuleLine, Totals, wanted_turn};
 use crate::config::Cap;
-use crate::frontend::protocol::{ContextUse, Header, Known, Money, NEW_SESSION, ServerMessage};
+use crate::frontend::protocol::{Completeness, ContextUse, CostSummary, Header, NEW_SESSION, ServerMessage};
 use crate::history::History;
 use crate::message::{Message, Usage, Usd, UserPart, images};
 use crate::provider::ToolChoice;
@@ -41,9 +41,9 @@ impl ClientHandler {
             thinking: app.models.thinking(),
             ..CommandView::default()
         };
-        match self.commands.named(name).map_or(Needs::Nothing, |command| command.needs) {
-            Needs::Nothing => {}
-            Needs::Status => {
+        match self.commands.named(name).map_or(CommandNeeds::Nothing, |command| command.needs) {
+            CommandNeeds::Nothing => {}
+            CommandNeeds::Status => {
                 let status = Status::of(
                     &app.world,
                     &app.settings,
@@ -66,29 +66,29 @@ impl ClientHandler {
                 }
                 view.prompt = self.prompt_parts(&*self.known(known).await).await;
             }
-            Needs::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
-            Needs::Servers => view.servers = app.servers.status(),
-            Needs::Tasks => {
+            CommandNeeds::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
+            CommandNeeds::Servers => view.servers = app.servers.status(),
+            CommandNeeds::Tasks => {
                 let folder = app.spill(&self.session);
                 let file = |number| output_file(&folder, number).display().to_string();
                 let tasks = app.tasks.of(&folder).into_iter();
                 view.tasks = tasks.map(|task| (task.clone(), file(task.number))).collect();
             }
-            Needs::Cache => view.cache = app.cache.list(),
-            Needs::Models => view.models = app.models.lines(&self.used_models().await),
-            Needs::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
-            Needs::Cost => view.cost = cost(self, &*self.known(known).await).await,
-            Needs::Stats => match stats(self).await {
+            CommandNeeds::Cache => view.cache = app.cache.list(),
+            CommandNeeds::Models => view.models = app.models.lines(&self.used_models().await),
+            CommandNeeds::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
+            CommandNeeds::Cost => view.cost = cost(self, &*self.known(known).await).await,
+            CommandNeeds::Stats => match stats(self).await {
                 Ok(stats) => view.stats = stats,
                 Err(why) => view.stats_broken = Some(why),
             },
-            Needs::Context => view.context = context(self, &*self.known(known).await).await,
-            Needs::Prompts => {
+            CommandNeeds::Context => view.context = context(self, &*self.known(known).await).await,
+            CommandNeeds::Prompts => {
                 let history = self.known(known).await;
                 let prompts = history.prompts();
                 view.prompts = prompts.map(|(no, parts)| (no, images::words(parts))).collect();
             }
-            Needs::Approvals => {
+            CommandNeeds::Approvals => {
                 // If the store cannot be read, `/status` reports it.
                 let filter = RequestFilter::UndecidedOf(self.session.clone());
                 let waiting: Vec<_> = app.store.requests(filter, LISTED).await.unwrap_or_default();
@@ -101,7 +101,7 @@ impl ClientHandler {
                     |rule: &Rule| RuleLine { text: format!("{rule}, {}", rule.source), ..rule_line(rule) };
                 view.rules = allowing.map(sourced).collect();
             }
-            Needs::Personality => {
+            CommandNeeds::Personality => {
                 view.personality = app.prompts.personality();
                 view.personalities = app.prompts.names();
                 let model = app.models.active().borrow().clone();
@@ -109,8 +109,8 @@ impl ClientHandler {
                 view.without_personality =
                     (!PromptBook::has_personality(steering)).then(|| model.full_name());
             }
-            Needs::Guide => view.guide = self.guide(),
-            Needs::Rules => {
+            CommandNeeds::Guide => view.guide = self.guide(),
+            CommandNeeds::Rules => {
                 let history = self.known(known).await;
                 let rules = policy.rules.rules.iter().chain(history.grants().rules());
                 view.rules = rules.map(rule_line).collect();
@@ -275,14 +275,14 @@ async fn header(client: &ClientHandler, history: &History) -> Header {
 }
 
 /// Returns the cost; `None` if there is none or the store cannot be read.
-async fn money(client: &ClientHandler, history: &History) -> Option<Money> {
+async fn money(client: &ClientHandler, history: &History) -> Option<CostSummary> {
     let midnight = day_start(client.app.store.clock().now(), &system_zone());
     let today = client.app.store.used_since(midnight).await.ok()?;
     let session = history.spent().usd;
-    let known = if today.unpriced > 0 { Known::Partly } else { Known::All };
+    let known = if today.unpriced > 0 { Completeness::Partly } else { Completeness::All };
     let paid = today.usd.plus(session) > Usd(0);
     let cap = client.app.settings.caps.get(&Cap::DayUsd).copied().map(Usd);
-    paid.then_some(Money { session, today: today.usd, cap, known })
+    paid.then_some(CostSummary { session, today: today.usd, cap, known })
 }
 
 /// Returns the session's title, shortened for the header.

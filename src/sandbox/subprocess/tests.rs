@@ -16,7 +16,7 @@ const _: () = assert!(GRACE.as_millis() + 2 * DRAIN.as_millis() < 1000);
 
 struct Run {
     output: Vec<u8>,
-    survivors: Vec<(String, Fate)>,
+    survivors: Vec<(String, SurvivorOutcome)>,
     exit: Exit,
 }
 
@@ -42,8 +42,8 @@ async fn collect(mut events: BoxStream<'static, io::Result<ExecEvent>>) -> io::R
         assert_eq!(exits, 0, "something follows the exit");
         match event? {
             ExecEvent::Output(bytes) => run.output.extend(bytes),
-            ExecEvent::Survivors { found, fate } => {
-                run.survivors.extend(found.into_iter().map(|survivor| (survivor.command, fate)));
+            ExecEvent::Survivors { found, outcome } => {
+                run.survivors.extend(found.into_iter().map(|survivor| (survivor.command, outcome)));
             }
             ExecEvent::Exited(exit) => {
                 run.exit = exit;
@@ -219,7 +219,10 @@ async fn check_end(script: &str, escapes: bool, how: How) {
     };
     line.assert_dies().await;
     assert_eq!(run.exit, expected, "{script}");
-    let named = run.survivors.iter().any(|(name, fate)| name.contains("sleep 1000") && *fate == Fate::Ended);
+    let named = run
+        .survivors
+        .iter()
+        .any(|(name, outcome)| name.contains("sleep 1000") && *outcome == SurvivorOutcome::Ended);
     assert_eq!(named, escapes, "{script}: {:?}", run.survivors);
 }
 
@@ -242,7 +245,10 @@ async fn the_exit_of_the_shell_ends_its_group_and_names_who_left_it() {
         tokio::task::spawn_blocking(|| std::fs::write(gate, "go\n")).await.unwrap().unwrap();
         let run = collect(events).await.unwrap();
         assert_eq!(run.exit, Exit::Code(7), "{script}");
-        let named = run.survivors.iter().any(|(name, fate)| name.contains("sleep") && *fate == Fate::Running);
+        let named = run
+            .survivors
+            .iter()
+            .any(|(name, outcome)| name.contains("sleep") && *outcome == SurvivorOutcome::Running);
         assert_eq!(named, escapes, "{script}: {:?}", run.survivors);
         if escapes {
             line.assert_alive();

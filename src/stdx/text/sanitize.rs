@@ -29,7 +29,7 @@ enum Form {
 }
 
 /// How one character is displayed.
-enum Shown {
+enum CharDisplay {
     Itself,
     Instead(char),
     Code,
@@ -37,19 +37,19 @@ enum Shown {
 
 fn rewrite(text: &str, form: Form) -> Cow<'_, str> {
     let mut out: Option<String> = None;
-    let mut before = Before::default();
+    let mut before = PrecedingChars::default();
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let shown = shown(c, &before, chars.peek().map(|(_, next)| *next), form);
         before.see(c);
-        if let (Shown::Itself, None) = (&shown, &out) {
+        if let (CharDisplay::Itself, None) = (&shown, &out) {
             continue;
         }
         let out = out.get_or_insert_with(|| text.split_at(at).0.to_owned());
         match shown {
-            Shown::Itself => out.push(c),
-            Shown::Instead(picture) => out.push(picture),
-            Shown::Code => {
+            CharDisplay::Itself => out.push(c),
+            CharDisplay::Instead(picture) => out.push(picture),
+            CharDisplay::Code => {
                 write!(out, "<U+{:04X}>", u32::from(c)).expect("writing to a string cannot fail");
             }
         }
@@ -59,13 +59,13 @@ fn rewrite(text: &str, form: Form) -> Cow<'_, str> {
 
 /// The preceding characters, which decide whether the current one may stay as it is.
 #[derive(Default)]
-struct Before {
+struct PrecedingChars {
     last: Option<char>,
     /// The last character that is neither a variation selector nor a skin tone.
     base: Option<char>,
 }
 
-impl Before {
+impl PrecedingChars {
     fn see(&mut self, c: char) {
         self.last = Some(c);
         if !is_variation_selector(c) && !is_skin_tone(c) {
@@ -74,21 +74,21 @@ impl Before {
     }
 }
 
-fn shown(c: char, before: &Before, next: Option<char>, form: Form) -> Shown {
+fn shown(c: char, before: &PrecedingChars, next: Option<char>, form: Form) -> CharDisplay {
     match c {
-        '\n' | '\t' if matches!(form, Form::Block) => Shown::Itself,
-        '\t' => Shown::Instead(' '),
-        '\0'..='\u{1F}' => {
-            Shown::Instead(char::from_u32(0x2400 + u32::from(c)).expect("every C0 control has a picture"))
-        }
-        '\u{7F}' => Shown::Instead('\u{2421}'),
-        '\u{200D}' if before.base.is_some_and(is_emoji) && next.is_some_and(is_emoji) => Shown::Itself,
+        '\n' | '\t' if matches!(form, Form::Block) => CharDisplay::Itself,
+        '\t' => CharDisplay::Instead(' '),
+        '\0'..='\u{1F}' => CharDisplay::Instead(
+            char::from_u32(0x2400 + u32::from(c)).expect("every C0 control has a picture"),
+        ),
+        '\u{7F}' => CharDisplay::Instead('\u{2421}'),
+        '\u{200D}' if before.base.is_some_and(is_emoji) && next.is_some_and(is_emoji) => CharDisplay::Itself,
         _ if is_variation_selector(c) => match before.last {
-            Some(last) if !is_variation_selector(last) && !is_hidden(last) => Shown::Itself,
-            Some(_) | None => Shown::Code,
+            Some(last) if !is_variation_selector(last) && !is_hidden(last) => CharDisplay::Itself,
+            Some(_) | None => CharDisplay::Code,
         },
-        _ if is_hidden(c) => Shown::Code,
-        _ => Shown::Itself,
+        _ if is_hidden(c) => CharDisplay::Code,
+        _ => CharDisplay::Itself,
     }
 }
 

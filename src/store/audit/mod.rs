@@ -22,8 +22,8 @@ use serde_json::json;
 pub use self::head::AuditHead;
 pub use self::kind::AuditKind;
 pub use self::list::{AuditFilter, AuditRow};
-pub use self::past::{PastCall, PastFate};
-pub use self::prune::Pruned;
+pub use self::past::{PastCall, PastOutcome};
+pub use self::prune::PrunedRange;
 pub use self::verify::{AuditCheck, AuditFinding};
 
 use std::path::Path;
@@ -47,7 +47,7 @@ pub(super) fn is_known(data: &Path) -> bool {
 pub(super) fn witness_pruning(connection: &Connection, data: &Path) -> Result<(), StoreError> {
     let last = "SELECT details FROM audit WHERE kind = 'pruned' ORDER BY no DESC LIMIT 1";
     let details: Option<String> = connection.first(last, [], |row| row.get(0))?;
-    let Some(Pruned { to, hash, .. }) = details.and_then(|details| serde_json::from_str(&details).ok())
+    let Some(PrunedRange { to, hash, .. }) = details.and_then(|details| serde_json::from_str(&details).ok())
     else {
         return Ok(());
     };

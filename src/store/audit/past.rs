@@ -21,13 +21,13 @@ pub struct PastCall {
     /// The arguments that were decided on.
     pub args: Value,
     pub workspace: std::path::PathBuf,
-    pub fate: PastFate,
+    pub outcome: PastOutcome,
     pub at: Timestamp,
 }
 
 /// How a past call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PastFate {
+pub enum PastOutcome {
     /// The user approved it.
     Approved,
     /// The user denied it.
@@ -70,7 +70,7 @@ impl Store {
                 let details: Details = parse(&row.get::<_, String>(5)?)?;
                 let decider: Option<String> = row.get(4)?;
                 let decider = decider.map(|json| parse(&json)).transpose()?;
-                let Some(fate) = fate(row.get(3)?, decider.as_ref(), &details) else { continue };
+                let Some(outcome) = outcome(row.get(3)?, decider.as_ref(), &details) else { continue };
                 if known.insert((row.get(0)?, row.get(1)?)) {
                     let asked: Option<String> = row.get(8)?;
                     let asked = asked.map(|json| parse(&json)).transpose()?;
@@ -78,7 +78,7 @@ impl Store {
                         tool: ToolName(row.get(2)?),
                         args: details.args.or(asked).unwrap_or_default(),
                         workspace: row.get::<_, String>(7)?.into(),
-                        fate,
+                        outcome,
                         at: moment(row.get(6)?),
                     });
                 }
@@ -101,22 +101,22 @@ impl Store {
 }
 
 /// The outcome a row states for its call; `None` if the row is not final.
-fn fate(kind: AuditKind, decider: Option<&Decider>, details: &Details) -> Option<PastFate> {
+fn outcome(kind: AuditKind, decider: Option<&Decider>, details: &Details) -> Option<PastOutcome> {
     let person = decider.is_some_and(Decider::is_person);
     match kind {
         AuditKind::Judged => match details.verdict? {
-            Verdict::Allow => Some(PastFate::Allowed),
-            Verdict::Deny => Some(PastFate::Refused),
+            Verdict::Allow => Some(PastOutcome::Allowed),
+            Verdict::Deny => Some(PastOutcome::Refused),
             Verdict::Ask | Verdict::Later | Verdict::Preview => None,
         },
         AuditKind::Decided => match (details.answer.as_deref()?, person) {
-            ("approved" | "edited" | "replaced", true) => Some(PastFate::Approved),
-            ("approved" | "edited" | "replaced", false) => Some(PastFate::Allowed),
-            ("denied", true) => Some(PastFate::Denied),
-            ("denied", false) => Some(PastFate::Refused),
+            ("approved" | "edited" | "replaced", true) => Some(PastOutcome::Approved),
+            ("approved" | "edited" | "replaced", false) => Some(PastOutcome::Allowed),
+            ("denied", true) => Some(PastOutcome::Denied),
+            ("denied", false) => Some(PastOutcome::Refused),
             (_, _) => None,
         },
-        AuditKind::Expired | AuditKind::Withdrawn => Some(PastFate::Undecided),
+        AuditKind::Expired | AuditKind::Withdrawn => Some(PastOutcome::Undecided),
         AuditKind::Asked
         | AuditKind::Superseded
         | AuditKind::Started

@@ -12,7 +12,7 @@ use super::chain::{Columns, NOTHING};
 use super::{TRIGGERS, head};
 use crate::stdx::clock::{Clock, ManualClock};
 use crate::store::schema::database;
-use crate::store::{AuditFinding, AuditNote, Pruned, Store, StoreOptions};
+use crate::store::{AuditFinding, AuditNote, PrunedRange, Store, StoreOptions};
 
 struct Place {
     dir: tempfile::TempDir,
@@ -59,7 +59,7 @@ impl Place {
 
     async fn prune(&self, before: &str) -> Option<(u64, u64)> {
         let before = format!("{before}T00:00:00Z").parse().unwrap();
-        self.store.prune_audit(before).await.unwrap().map(|Pruned { from, to, .. }| (from, to))
+        self.store.prune_audit(before).await.unwrap().map(|PrunedRange { from, to, .. }| (from, to))
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::statements::Statements as _;
 use super::super::{Store, StoreError};
 use super::chain::{Columns, NOTHING};
 use super::head::{self, AuditHead};
-use super::{AuditKind, Pruned, TRIGGERS};
+use super::{AuditKind, PrunedRange, TRIGGERS};
 
 /// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -102,7 +102,7 @@ struct Walk {
     first: Option<(u64, String)>,
     last: Option<AuditHead>,
     rows: u64,
-    prunings: Vec<Pruned>,
+    prunings: Vec<PrunedRange>,
     finding: Option<AuditFinding>,
 }
 
@@ -151,7 +151,7 @@ impl Walk {
             return Ok(Some(AuditFinding::Replaced { no }));
         }
         if columns.kind == AuditKind::Pruned.word() {
-            self.prunings.extend(serde_json::from_str::<Pruned>(columns.details));
+            self.prunings.extend(serde_json::from_str::<PrunedRange>(columns.details));
         }
         if self.expected.as_ref().is_some_and(|expected| hash.starts_with(expected.as_str())) {
             self.expected = None;

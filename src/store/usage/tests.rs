@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use super::super::schema::{APPLICATION_ID, MIGRATIONS, database};
 use super::super::{Store, StoreOptions};
 use super::{Total, UsageOf, UsedModel};
-use crate::history::{Durability, Limits, Record, SessionId, Used};
+use crate::history::{Durability, Limits, Record, SessionId, UsageTotals};
 use crate::message::{Usage, Usd};
 use crate::provider::{ErrorClass, RequestKind};
 use crate::stdx::clock::{Clock, ManualClock};
@@ -169,7 +169,7 @@ async fn sums_begin_where_they_are_told() {
         ("2026-03-28T23:30:00.001Z", 2, 11),
         ("2026-03-29T01:30:01Z", 0, 0),
     ] {
-        let used = Used { requests, tokens: u64::from(requests) * 110, usd: Usd(usd), unpriced: 0 };
+        let used = UsageTotals { requests, tokens: u64::from(requests) * 110, usd: Usd(usd), unpriced: 0 };
         assert_eq!(store.used_since(at(since)).await.unwrap(), used, "{since}");
     }
     // The sums of a day are in an index: no row of the table is read.

@@ -17,7 +17,7 @@ use super::shell::{Shell, ShellArgs};
 use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
 use crate::message::ReturnStatus;
-use crate::tool::{CallPlan, Category, Risk, Seen, SideEffect, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, Risk, SeenVersions, SideEffect, ToolError, ToolOutput};
 
 /// What one of the tools does.
 pub trait Action: DeserializeOwned + JsonSchema + Send + 'static {
@@ -68,7 +68,7 @@ impl<A: Action> TypedTool for ActionTool<A> {
         self.shell.timeout()
     }
 
-    fn plan(&self, args: A, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: A, place: &ToolPath, seen: &SeenVersions) -> Result<CallPlan, ToolError> {
         let plan = self.shell.plan(shell_args(&args, &place.workspace)?, place, seen)?;
         Ok(CallPlan { risk: plan.risk.max(A::RISK), ..plan })
     }

@@ -16,9 +16,9 @@ use super::typed::{RunContext, TypedTool};
 use super::work::{interrupted, misuse, terminal};
 use crate::tool::diff::{as_text, counts, diff};
 use crate::tool::{
-    CallPlan, Category, DiffKind, DiffLine, Preview, Risk, Seen, SideEffect, ToolError, ToolOutput,
+    CallPlan, Category, DiffKind, DiffLine, Preview, Risk, SeenVersions, SideEffect, ToolError, ToolOutput,
 };
-use crate::undo::Keep;
+use crate::undo::SnapshotScope;
 
 mod fit;
 mod parse;
@@ -81,7 +81,12 @@ impl TypedTool for ApplyPatch {
 
     type Args = ApplyPatchArgs;
 
-    fn plan(&self, args: ApplyPatchArgs, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(
+        &self,
+        args: ApplyPatchArgs,
+        place: &ToolPath,
+        seen: &SeenVersions,
+    ) -> Result<CallPlan, ToolError> {
         let files = patched(&args.patch, place, seen)?;
         let mut lines = Vec::new();
         let (mut added, mut removed) = (0, 0);
@@ -104,7 +109,7 @@ impl TypedTool for ApplyPatch {
         Ok(CallPlan {
             preview: Preview::Diff { path: named, lines },
             basis: files.iter().map(|file| (resource(&file.path), file.old.version())).collect(),
-            ..change_plan(place, (summary, least), (&[], &paths), Keep::Contents)
+            ..change_plan(place, (summary, least), (&[], &paths), SnapshotScope::Contents)
         })
     }
 
@@ -117,7 +122,9 @@ impl TypedTool for ApplyPatch {
             let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
             let shown: Vec<&str> = files.iter().map(|file| file.shown.as_str()).collect();
             let label = format!("patched {}", shown.join(", "));
-            cx.recorded((Self::NAME, &label), (&paths, Keep::Contents), || write_all(&files, &cx.place))?;
+            cx.recorded((Self::NAME, &label), (&paths, SnapshotScope::Contents), || {
+                write_all(&files, &cx.place)
+            })?;
             let reports = files
                 .iter()
                 .map(|file| format!("{} {}\n{}", file.verb(), file.shown, as_text(&file.lines())));
@@ -168,7 +175,7 @@ pub fn patched_files(patch: &str) -> Option<String> {
 }
 
 /// Returns all files as they will be. Errs with every fault of the patch.
-fn patched(patch: &str, place: &ToolPath, seen: &Seen) -> Result<Vec<PatchedFile>, ToolError> {
+fn patched(patch: &str, place: &ToolPath, seen: &SeenVersions) -> Result<Vec<PatchedFile>, ToolError> {
     let parsed = parse::parse(patch).map_err(misuse)?;
     let (mut files, mut faults, mut named) = (Vec::new(), Vec::new(), BTreeSet::new());
     for one in &parsed {
@@ -195,7 +202,11 @@ fn patched(patch: &str, place: &ToolPath, seen: &Seen) -> Result<Vec<PatchedFile
     }
 }
 
-fn patched_one(one: &FilePatch, place: &ToolPath, seen: &Seen) -> Result<Vec<PatchedFile>, ToolError> {
+fn patched_one(
+    one: &FilePatch,
+    place: &ToolPath,
+    seen: &SeenVersions,
+) -> Result<Vec<PatchedFile>, ToolError> {
     let path = place.writable(&one.path)?;
     let shown = place.shown(&path);
     let old = present(place, &path)?;

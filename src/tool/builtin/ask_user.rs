@@ -11,7 +11,7 @@ use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access};
 use crate::message::{ReturnStatus, Source};
 use crate::stdx::text::one_line_summary;
-use crate::tool::{CallPlan, Category, Question, Risk, Seen, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, Question, Risk, SeenVersions, ToolError, ToolOutput};
 
 /// The most options: each has a key.
 const MOST: usize = 9;
@@ -51,7 +51,7 @@ impl TypedTool for AskUser {
 
     type Args = AskUserArgs;
 
-    fn plan(&self, args: AskUserArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: AskUserArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         if args.question.trim().is_empty() {
             return Err(misuse("`question` is empty"));
         }

@@ -9,9 +9,9 @@ use super::text_file::{Encoding, decode};
 use super::typed::RunContext;
 use super::work::{interrupted, misuse, terminal};
 use crate::stdx::text::count;
-use crate::tool::diff::{Untouched, counts, diff_inside};
+use crate::tool::diff::{UnchangedEnds, counts, diff_inside};
 use crate::tool::{Access, CallPlan, DiffLine, Preview, Risk, ToolError, ToolOutput};
-use crate::undo::Keep;
+use crate::undo::SnapshotScope;
 
 /// What a file is to hold: a text, and its bytes in the encoding of the file.
 pub struct NewText {
@@ -58,7 +58,7 @@ pub struct Change {
     pub old: Present,
     pub new: NewText,
     /// The parts of the old content that certainly stay unchanged.
-    pub untouched: Untouched,
+    pub untouched: UnchangedEnds,
 }
 
 impl Change {
@@ -77,7 +77,7 @@ impl Change {
         CallPlan {
             preview: Preview::Diff { path: shown.clone(), lines },
             basis: vec![(resource(&self.path), self.old.version())],
-            ..change_plan(place, (summary, Risk::Medium), (&[], &[&self.path]), Keep::Contents)
+            ..change_plan(place, (summary, Risk::Medium), (&[], &[&self.path]), SnapshotScope::Contents)
         }
     }
 
@@ -90,7 +90,7 @@ impl Change {
         let failed = |error| terminal(format!("{} was not written: {error}", self.shown));
         let verb = if self.old == Present::Absent { "created" } else { "changed" };
         let label = format!("{verb} {}", self.shown);
-        cx.recorded((tool, &label), (&[&self.path], Keep::Contents), || {
+        cx.recorded((tool, &label), (&[&self.path], SnapshotScope::Contents), || {
             cx.place.write(&self.path, &self.new.bytes).map_err(failed)
         })?;
         let version = version(&self.new.bytes);
@@ -103,7 +103,7 @@ pub fn change_plan(
     place: &ToolPath,
     (summary, least): (String, Risk),
     (reads, writes): (&[&Path], &[&Path]),
-    keep: Keep,
+    keep: SnapshotScope,
 ) -> CallPlan {
     let owned = |paths: &[&Path]| paths.iter().map(|path| path.to_path_buf()).collect();
     let guards: Vec<_> = writes.iter().map(|path| guard(place, path)).collect();

@@ -12,7 +12,7 @@ use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
 use crate::tool::diff::as_text;
-use crate::tool::{CallPlan, Category, Seen, SideEffect, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, SeenVersions, SideEffect, ToolError, ToolOutput};
 
 mod replace;
 
@@ -43,7 +43,7 @@ impl TypedTool for EditFile {
 
     type Args = EditFileArgs;
 
-    fn plan(&self, args: EditFileArgs, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: EditFileArgs, place: &ToolPath, seen: &SeenVersions) -> Result<CallPlan, ToolError> {
         Ok(change(&args, place, seen)?.plan(place))
     }
 
@@ -56,7 +56,7 @@ impl TypedTool for EditFile {
     }
 }
 
-fn change(args: &EditFileArgs, place: &ToolPath, seen: &Seen) -> Result<Change, ToolError> {
+fn change(args: &EditFileArgs, place: &ToolPath, seen: &SeenVersions) -> Result<Change, ToolError> {
     let path = place.writable(&args.path)?;
     let shown = place.shown(&path);
     let old = present(place, &path)?;

@@ -12,7 +12,7 @@ use super::place::ToolPath;
 use super::work::{misuse, terminal};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::text::{nearest, sanitize_line};
-use crate::tool::{Resource, Seen, ToolError, Version};
+use crate::tool::{Resource, SeenVersions, ToolError, Version};
 
 /// The largest file, in bytes, that is held in memory to be changed.
 pub const MAX_CHANGED: u64 = 8 * 1024 * 1024;
@@ -74,7 +74,7 @@ pub fn check_regular(metadata: &Metadata, shown: &str) -> Result<(), ToolError> 
 }
 
 /// Checks that the model saw the file's current version. A nonexistent file passes.
-pub fn check_seen(seen: &Seen, path: &Path, present: &Present, shown: &str) -> Result<(), ToolError> {
+pub fn check_seen(seen: &SeenVersions, path: &Path, present: &Present, shown: &str) -> Result<(), ToolError> {
     let Present::File { version, .. } = present else { return Ok(()) };
     match seen.get(&resource(path)) {
         Some(known) if known == version => Ok(()),

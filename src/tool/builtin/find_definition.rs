@@ -13,7 +13,7 @@ use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, read_plan};
 use crate::message::ReturnStatus;
-use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, SeenVersions, ToolError, ToolOutput};
 
 /// A language: the endings of its files, and what begins a definition of `NAME`.
 const LANGUAGES: &[(&[&str], &str)] = &[
@@ -71,7 +71,12 @@ impl TypedTool for FindDefinition {
 
     type Args = FindDefinitionArgs;
 
-    fn plan(&self, args: FindDefinitionArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(
+        &self,
+        args: FindDefinitionArgs,
+        place: &ToolPath,
+        _: &SeenVersions,
+    ) -> Result<CallPlan, ToolError> {
         check(&args.name)?;
         let path = place.readable_or_all(args.path.as_deref())?;
         let summary = format!("find the definition of {} in {}", args.name, place.shown(&path));

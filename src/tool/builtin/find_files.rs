@@ -13,7 +13,7 @@ use super::typed::{RunContext, TypedTool};
 use super::walk::{checked_glob, glob, walker};
 use super::work::{interrupted, look_plan};
 use crate::message::ReturnStatus;
-use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, SeenVersions, ToolError, ToolOutput};
 
 /// The maximum number of files to list; further ones are only counted.
 const MAX_FILES: usize = 1000;
@@ -42,7 +42,7 @@ impl TypedTool for FindFiles {
 
     type Args = FindFilesArgs;
 
-    fn plan(&self, args: FindFilesArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: FindFilesArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         checked_glob(&args.pattern)?;
         let path = place.readable_or_all(args.path.as_deref())?;
         Ok(look_plan(format!("find {} in {}", args.pattern, place.shown(&path)), path))

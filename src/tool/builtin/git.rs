@@ -20,7 +20,9 @@ use crate::message::Source;
 use crate::sandbox::{Command, Confinement, ExecEvent, Exit, Sandbox};
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::stdx::text::one_line_summary;
-use crate::tool::{CallPlan, Category, Resource, Risk, Seen, SideEffect, ToolError, ToolOutput, Version};
+use crate::tool::{
+    CallPlan, Category, Resource, Risk, SeenVersions, SideEffect, ToolError, ToolOutput, Version,
+};
 
 /// How long one command of git may run.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -209,7 +211,7 @@ impl<Q: GitQuestion> TypedTool for GitTool<Q> {
         TIMEOUT * 2 + Duration::from_secs(5)
     }
 
-    fn plan(&self, args: Q, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: Q, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let words = args.words()?;
         for path in args.paths() {
             place.readable(path)?;

@@ -82,7 +82,7 @@ pub fn search<'a>(
             continue;
         }
         let mut sink = Matches { shown: place.shown(path), lines: &mut lines };
-        let reader = place.open(path).map(|file| Watched { file, cancel });
+        let reader = place.open(path).map(|file| CancellableFile { file, cancel });
         let searched = reader.and_then(|reader| searcher.search_reader(matcher, reader, &mut sink));
         if cancel.is_cancelled() {
             return Err(interrupted());
@@ -121,12 +121,12 @@ fn name_within<'a>(root: &Path, path: &'a Path) -> &'a Path {
 }
 
 /// A file whose reads fail once the call is cancelled.
-struct Watched<'a> {
+struct CancellableFile<'a> {
     file: File,
     cancel: &'a CancellationToken,
 }
 
-impl Read for Watched<'_> {
+impl Read for CancellableFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_cancelled() {
             return Err(io::Error::other("cancelled"));

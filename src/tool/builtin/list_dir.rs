@@ -17,7 +17,7 @@ use super::walk::walker;
 use super::work::{interrupted, look_plan, misuse};
 use crate::message::ReturnStatus;
 use crate::stdx::text::{count, sanitize_line};
-use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, SeenVersions, ToolError, ToolOutput};
 
 /// The maximum number of hidden entries to name; of the others only the number is reported.
 const NAMED: usize = 5;
@@ -40,7 +40,7 @@ impl TypedTool for ListDir {
 
     type Args = ListDirArgs;
 
-    fn plan(&self, args: ListDirArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: ListDirArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let path = place.readable_or_all(args.path.as_deref())?;
         Ok(look_plan(format!("list {}", place.shown(&path)), path))
     }

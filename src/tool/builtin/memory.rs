@@ -14,14 +14,14 @@ use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access, terminal};
 use crate::config::PROJECT_MEMORIES;
 use crate::memory::{
-    Listing, Memories, Memory, MemoryChange, MemoryError, MemoryId, MemoryScope, NewMemory, Recalled,
+    Memories, Memory, MemoryChange, MemoryError, MemoryId, MemoryListing, MemoryScope, NewMemory, RecallHit,
     StoredMemory, line, listed, replacement, time_of,
 };
 use crate::message::{Authorship, ReturnStatus, Source, Trust};
 use crate::stdx::text::one_line_summary;
 use crate::tool::diff::diff;
 use crate::tool::{
-    CallPlan, Category, Preview, Resource, Risk, Seen, SideEffect, ToolError, ToolOutput, Version,
+    CallPlan, Category, Preview, Resource, Risk, SeenVersions, SideEffect, ToolError, ToolOutput, Version,
 };
 
 /// The width of a memory in a summary, in terminal cells.
@@ -172,7 +172,7 @@ impl TypedTool for SaveMemory {
 
     type Args = SaveArgs;
 
-    fn plan(&self, args: SaveArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: SaveArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let new = self.0.checked(args.kept(Authorship::Inferred), &place.workspace)?;
         let similar = self.0.similar(&place.workspace, new.scope, &new.text)?;
         if let Some((old, alike)) = similar {
@@ -233,7 +233,7 @@ impl TypedTool for RecallMemory {
 
     type Args = RecallArgs;
 
-    fn plan(&self, args: RecallArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: RecallArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         if args.query.trim().is_empty() {
             return Err(misuse("`query` is empty; list_memories lists all"));
         }
@@ -263,9 +263,9 @@ impl TypedTool for RecallMemory {
     }
 }
 
-fn told(found: &[Recalled]) -> String {
+fn told(found: &[RecallHit]) -> String {
     let mut text = String::new();
-    for Recalled { found, words } in found {
+    for RecallHit { found, words } in found {
         let memory = &found.memory;
         let tags =
             if memory.tags.is_empty() { String::new() } else { format!("; tags {}", memory.tags.join(", ")) };
@@ -294,14 +294,14 @@ impl TypedTool for ListMemories {
 
     type Args = ListArgs;
 
-    fn plan(&self, _: ListArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, _: ListArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         Ok(plan_without_access("list memories".to_owned(), Risk::Low))
     }
 
     async fn run(&self, _: ListArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
         let memories = self.0.clone();
         cx.read(move |cx| {
-            let listing: Listing = memories.list(&cx.place.workspace, LISTED)?;
+            let listing: MemoryListing = memories.list(&cx.place.workspace, LISTED)?;
             Ok(output(cap(listed(&listing), cx.output_limit, &cx.spill), &listing.memories))
         })
         .await
@@ -342,7 +342,7 @@ impl TypedTool for UpdateMemory {
 
     type Args = UpdateArgs;
 
-    fn plan(&self, args: UpdateArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: UpdateArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let old = found(&self.0, &place.workspace, &args.id)?;
         let change = self.0.checked_change(args.change(Authorship::Inferred)?)?;
         let after = self.0.changed(&old.memory, change);
@@ -373,7 +373,7 @@ impl TypedTool for ForgetMemory {
 
     type Args = ForgetArgs;
 
-    fn plan(&self, args: ForgetArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: ForgetArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let old = found(&self.0, &place.workspace, &args.id)?;
         Ok(change_plan(&format!("forget memory #{}", old.id), &old, None))
     }

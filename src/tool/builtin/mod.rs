@@ -69,7 +69,7 @@ pub use apply_patch::patched_files;
 pub use edit_file::EditFile;
 pub use output::{Spill, cap, whole_characters};
 pub use place::ToolPath;
-pub use typed::{RunContext, Typed, TypedTool};
+pub use typed::{RunContext, ToolAdapter, TypedTool};
 pub use web::{AnyHost, ClientResolver, Domains, Engine, HostResolver, PublicHosts, domain};
 pub use write_file::WriteFile;
 
@@ -133,12 +133,12 @@ impl WebOptions {
         if self.fetch != WebAccess::Deny {
             let client = client(Arc::clone(&self.hosts));
             let fetch = WebFetch { client, domains: self.domains.clone(), asks: asks(self.fetch) };
-            tools.push(Arc::new(Typed::new(fetch, limit)));
+            tools.push(Arc::new(ToolAdapter::new(fetch, limit)));
         }
         if let Some(engine) = self.engine.clone().filter(|_| self.search != WebAccess::Deny) {
             let hosts = engine.hosts(&self.hosts);
             let search = WebSearch { client: client(hosts), engine, asks: asks(self.search) };
-            tools.push(Arc::new(Typed::new(search, limit)));
+            tools.push(Arc::new(ToolAdapter::new(search, limit)));
         }
         tools
     }
@@ -152,40 +152,40 @@ pub fn all(sandbox: Arc<dyn Sandbox>, tasks: &Tasks, options: BuiltinOptions) ->
     let git = Git { sandbox: Arc::clone(&sandbox), env: options.env.clone() };
     let shell = Arc::new(Shell::new(sandbox, tasks.clone(), options));
     let mut all: Vec<Arc<dyn Tool>> = vec![
-        Arc::new(Typed::new(ReadFile::new(&git), limit)),
-        Arc::new(Typed::new(ListDir, limit)),
-        Arc::new(Typed::new(FindFiles, limit)),
-        Arc::new(Typed::new(SearchText, limit)),
-        Arc::new(Typed::new(FindDefinition, limit)),
-        Arc::new(Typed::new(WriteFile, limit).undoable(&undo)),
-        Arc::new(Typed::new(EditFile, limit).undoable(&undo)),
-        Arc::new(Typed::new(ApplyPatch, limit).undoable(&undo)),
-        Arc::new(Typed::new(MoveFile, limit).undoable(&undo)),
-        Arc::new(Typed::new(CopyFile, limit).undoable(&undo)),
-        Arc::new(Typed::new(DeleteFile, limit).undoable(&undo)),
-        Arc::new(Typed::new(CreateDir, limit).undoable(&undo)),
-        Arc::new(Typed::new(GitTool::<git::Status>::new(&git), limit)),
-        Arc::new(Typed::new(GitTool::<git::Diff>::new(&git), limit)),
-        Arc::new(Typed::new(GitTool::<git::Log>::new(&git), limit)),
-        Arc::new(Typed::new(GitTool::<git::Show>::new(&git), limit)),
-        Arc::new(Typed::new(GitTool::<git::Branch>::new(&git), limit)),
-        Arc::new(Typed::new(ActionTool::<action::Add>::new(&shell), limit).undoable(&undo)),
-        Arc::new(Typed::new(ActionTool::<action::Commit>::new(&shell), limit).undoable(&undo)),
-        Arc::new(Typed::new(ActionTool::<action::Checkout>::new(&shell), limit).undoable(&undo)),
-        Arc::new(Typed::new(ActionTool::<action::Push>::new(&shell), limit).undoable(&undo)),
-        Arc::new(Typed::new(ActionTool::<action::Pull>::new(&shell), limit).undoable(&undo)),
-        Arc::new(Typed::new(ActionTool::<action::Tests>::new(&shell), limit).undoable(&undo)),
-        Arc::new(Typed::shared(shell, limit).undoable(&undo)),
-        Arc::new(Typed::new(ReadTask(tasks.clone()), limit)),
-        Arc::new(Typed::new(WriteTask(tasks.clone()), limit)),
-        Arc::new(Typed::new(EndTask(tasks.clone()), limit)),
-        Arc::new(Typed::new(SaveMemory(memories.clone()), limit)),
-        Arc::new(Typed::new(RecallMemory(memories.clone()), limit)),
-        Arc::new(Typed::new(ListMemories(memories.clone()), limit)),
-        Arc::new(Typed::new(UpdateMemory(memories.clone()), limit)),
-        Arc::new(Typed::new(ForgetMemory(memories), limit)),
-        Arc::new(Typed::new(AskUser, limit)),
-        Arc::new(Typed::new(Todo, limit)),
+        Arc::new(ToolAdapter::new(ReadFile::new(&git), limit)),
+        Arc::new(ToolAdapter::new(ListDir, limit)),
+        Arc::new(ToolAdapter::new(FindFiles, limit)),
+        Arc::new(ToolAdapter::new(SearchText, limit)),
+        Arc::new(ToolAdapter::new(FindDefinition, limit)),
+        Arc::new(ToolAdapter::new(WriteFile, limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(EditFile, limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(ApplyPatch, limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(MoveFile, limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(CopyFile, limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(DeleteFile, limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(CreateDir, limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(GitTool::<git::Status>::new(&git), limit)),
+        Arc::new(ToolAdapter::new(GitTool::<git::Diff>::new(&git), limit)),
+        Arc::new(ToolAdapter::new(GitTool::<git::Log>::new(&git), limit)),
+        Arc::new(ToolAdapter::new(GitTool::<git::Show>::new(&git), limit)),
+        Arc::new(ToolAdapter::new(GitTool::<git::Branch>::new(&git), limit)),
+        Arc::new(ToolAdapter::new(ActionTool::<action::Add>::new(&shell), limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(ActionTool::<action::Commit>::new(&shell), limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(ActionTool::<action::Checkout>::new(&shell), limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(ActionTool::<action::Push>::new(&shell), limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(ActionTool::<action::Pull>::new(&shell), limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(ActionTool::<action::Tests>::new(&shell), limit).undoable(&undo)),
+        Arc::new(ToolAdapter::shared(shell, limit).undoable(&undo)),
+        Arc::new(ToolAdapter::new(ReadTask(tasks.clone()), limit)),
+        Arc::new(ToolAdapter::new(WriteTask(tasks.clone()), limit)),
+        Arc::new(ToolAdapter::new(EndTask(tasks.clone()), limit)),
+        Arc::new(ToolAdapter::new(SaveMemory(memories.clone()), limit)),
+        Arc::new(ToolAdapter::new(RecallMemory(memories.clone()), limit)),
+        Arc::new(ToolAdapter::new(ListMemories(memories.clone()), limit)),
+        Arc::new(ToolAdapter::new(UpdateMemory(memories.clone()), limit)),
+        Arc::new(ToolAdapter::new(ForgetMemory(memories), limit)),
+        Arc::new(ToolAdapter::new(AskUser, limit)),
+        Arc::new(ToolAdapter::new(Todo, limit)),
     ];
     all.extend(web.tools(limit));
     all

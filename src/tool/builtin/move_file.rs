@@ -18,13 +18,13 @@ use crate::stdx::beneath::BaseFolder;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::diff::diff;
 use crate::tool::{
-    CallPlan, Category, Preview, Resource, Risk, Seen, SideEffect, ToolError, ToolOutput, Version,
+    CallPlan, Category, Preview, Resource, Risk, SeenVersions, SideEffect, ToolError, ToolOutput, Version,
 };
-use crate::undo::Keep;
+use crate::undo::SnapshotScope;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct FromTo {
+pub struct MoveFileArgs {
     /// Path of what there is, relative to the workspace.
     from: String,
     /// The whole new path; nothing may be there. Missing folders are made.
@@ -132,7 +132,7 @@ fn plan(
     place: &ToolPath,
     told: (String, Risk),
     (reads, writes): (&[&PathEntry], &[&PathEntry]),
-    keep: Keep,
+    keep: SnapshotScope,
 ) -> CallPlan {
     let basis = reads.iter().chain(writes).map(|entry| entry.basis()).collect();
     let [reads, writes] =
@@ -145,7 +145,7 @@ fn hides_secrets(from: &PathEntry, to: &PathEntry) -> bool {
     may_hold_secrets(&from.shown) && !may_hold_secrets(&to.shown)
 }
 
-fn pair(args: &FromTo, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
+fn pair(args: &MoveFileArgs, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
     let (from, to) = (PathEntry::existing(place, &args.from)?, PathEntry::vacant(place, &args.to)?);
     from.check_movable()?;
     if to.path.starts_with(&from.path) {
@@ -170,23 +170,23 @@ impl TypedTool for MoveFile {
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
     const RISK: Risk = Risk::High;
 
-    type Args = FromTo;
+    type Args = MoveFileArgs;
 
-    fn plan(&self, args: FromTo, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: MoveFileArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let (from, to) = pair(&args, place)?;
         let folder = if from.is_folder() { "folder " } else { "" };
         let secret = if hides_secrets(&from, &to) { " (may hold secrets)" } else { "" };
         let summary = format!("move {folder}{} to {}{secret}", from.shown, to.shown);
-        let plan = plan(place, (summary, Risk::High), (&[], &[&from, &to]), Keep::Places);
+        let plan = plan(place, (summary, Risk::High), (&[], &[&from, &to]), SnapshotScope::Places);
         Ok(CallPlan { preview: both(&from, &to), ..plan })
     }
 
-    async fn run(&self, args: FromTo, cx: RunContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, args: MoveFileArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
         cx.change(move |cx| {
             let (from, to) = pair(&args, &cx.place)?;
             let label = format!("moved {} to {}", from.shown, to.shown);
             let paths: [&Path; 2] = [&from.path, &to.path];
-            cx.changing((Self::NAME, &label), (&paths, Keep::Places), |base| {
+            cx.changing((Self::NAME, &label), (&paths, SnapshotScope::Places), |base| {
                 base.rename(cx.place.relative(&from.path), cx.place.relative(&to.path))
             })?;
             let output = cx.output_from(&to.path, label.clone());
@@ -210,24 +210,24 @@ impl TypedTool for CopyFile {
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
 
-    type Args = FromTo;
+    type Args = MoveFileArgs;
 
-    fn plan(&self, args: FromTo, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: MoveFileArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let (from, to) = copied(&args, place)?;
         let (secret, risk) = match hides_secrets(&from, &to) {
             true => (" (may hold secrets)", Risk::High),
             false => ("", Risk::Medium),
         };
         let summary = format!("copy {} to {}{secret}", from.shown, to.shown);
-        let plan = plan(place, (summary, risk), (&[&from], &[&to]), Keep::Contents);
+        let plan = plan(place, (summary, risk), (&[&from], &[&to]), SnapshotScope::Contents);
         Ok(CallPlan { preview: both(&from, &to), ..plan })
     }
 
-    async fn run(&self, args: FromTo, cx: RunContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, args: MoveFileArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
         cx.change(move |cx| {
             let (from, to) = copied(&args, &cx.place)?;
             let label = format!("copied {} to {}", from.shown, to.shown);
-            cx.changing((Self::NAME, &label), (&[&to.path], Keep::Contents), |base| {
+            cx.changing((Self::NAME, &label), (&[&to.path], SnapshotScope::Contents), |base| {
                 base.copy(cx.place.relative(&from.path), cx.place.relative(&to.path))
             })?;
             Ok(cx.output_from(&to.path, label.clone()))
@@ -236,7 +236,7 @@ impl TypedTool for CopyFile {
     }
 }
 
-fn copied(args: &FromTo, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
+fn copied(args: &MoveFileArgs, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
     let (from, to) = pair(args, place)?;
     match from.kind {
         Some(FileType::RegularFile) => Ok((from, to)),
@@ -259,7 +259,7 @@ impl TypedTool for DeleteFile {
 
     type Args = OnePath;
 
-    fn plan(&self, args: OnePath, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: OnePath, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let entry = deleted(&args, place)?;
         let what = match entry.kind {
             Some(FileType::Directory) => "empty folder ",
@@ -267,7 +267,7 @@ impl TypedTool for DeleteFile {
             _ => "",
         };
         let summary = format!("delete {what}{}", entry.shown);
-        let mut plan = plan(place, (summary, Risk::High), (&[], &[&entry]), Keep::Contents);
+        let mut plan = plan(place, (summary, Risk::High), (&[], &[&entry]), SnapshotScope::Contents);
         // Text is shown as it goes; a secret is not.
         if entry.kind == Some(FileType::RegularFile) && !may_hold_secrets(&entry.shown) {
             plan.preview = match text_of(place, &entry) {
@@ -282,7 +282,7 @@ impl TypedTool for DeleteFile {
         cx.change(move |cx| {
             let entry = deleted(&args, &cx.place)?;
             let label = format!("deleted {}", entry.shown);
-            cx.changing((Self::NAME, &label), (&[&entry.path], Keep::Contents), |base| {
+            cx.changing((Self::NAME, &label), (&[&entry.path], SnapshotScope::Contents), |base| {
                 let path = cx.place.relative(&entry.path);
                 if entry.is_folder() { base.remove_folder(path) } else { base.remove_file(path) }
             })?;
@@ -334,18 +334,21 @@ impl TypedTool for CreateDir {
 
     type Args = OnePath;
 
-    fn plan(&self, args: OnePath, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: OnePath, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let entry = created(&args, place)?;
         let summary = format!("make folder {}", entry.shown);
         let preview = Preview::Fields { fields: vec![("folder".to_owned(), entry.shown.clone())] };
-        Ok(CallPlan { preview, ..plan(place, (summary, Risk::Medium), (&[], &[&entry]), Keep::Contents) })
+        Ok(CallPlan {
+            preview,
+            ..plan(place, (summary, Risk::Medium), (&[], &[&entry]), SnapshotScope::Contents)
+        })
     }
 
     async fn run(&self, args: OnePath, cx: RunContext) -> Result<ToolOutput, ToolError> {
         cx.change(move |cx| {
             let entry = created(&args, &cx.place)?;
             let label = format!("made folder {}", entry.shown);
-            cx.changing((Self::NAME, &label), (&[&entry.path], Keep::Contents), |base| {
+            cx.changing((Self::NAME, &label), (&[&entry.path], SnapshotScope::Contents), |base| {
                 base.make_folder(cx.place.relative(&entry.path))
             })?;
             Ok(cx.output_from(&entry.path, label.clone()))
@@ -368,7 +371,7 @@ impl RunContext {
     fn changing(
         &self,
         named: (&str, &str),
-        kept: (&[&Path], Keep),
+        kept: (&[&Path], SnapshotScope),
         change: impl FnOnce(&BaseFolder) -> io::Result<()>,
     ) -> Result<(), ToolError> {
         if self.cancel.is_cancelled() {

@@ -93,28 +93,28 @@ pub fn cap(text: String, limit: usize, spill: &Spill) -> String {
     }
     let kept = spill.create().and_then(|mut file| file.write_all(text.as_bytes()));
     let whereabouts = match kept {
-        Ok(()) => Whereabouts::Whole(spill.path()),
-        Err(error) => Whereabouts::Lost(error.to_string()),
+        Ok(()) => SpillPlace::Whole(spill.path()),
+        Err(error) => SpillPlace::Lost(error.to_string()),
     };
     joined(cut.head, cut.dropped_lines, cut.dropped_bytes, &whereabouts, cut.tail)
 }
 
 /// Where the bytes between head and tail are.
 #[derive(Debug)]
-enum Whereabouts {
+enum SpillPlace {
     Whole(PathBuf),
     /// Only the first [`MAX_SPILL`] bytes of the output.
     Beginning(PathBuf),
     Lost(String),
 }
 
-fn joined(head: &str, lines: usize, bytes: usize, whereabouts: &Whereabouts, tail: &str) -> String {
+fn joined(head: &str, lines: usize, bytes: usize, whereabouts: &SpillPlace, tail: &str) -> String {
     let rest = match whereabouts {
-        Whereabouts::Whole(path) => format!("all of it is in {}; read it with read_file", path.display()),
-        Whereabouts::Beginning(path) => {
+        SpillPlace::Whole(path) => format!("all of it is in {}; read it with read_file", path.display()),
+        SpillPlace::Beginning(path) => {
             format!("its first {MAX_SPILL} bytes are in {}; read them with read_file", path.display())
         }
-        Whereabouts::Lost(error) => format!("it could not be kept: {error}"),
+        SpillPlace::Lost(error) => format!("it could not be kept: {error}"),
     };
     let newline = if head.ends_with('\n') || head.is_empty() { "" } else { "\n" };
     format!("{head}{newline}[{lines} lines ({bytes} bytes) left out here; {rest}]\n{tail}")
@@ -198,12 +198,12 @@ impl Capture {
         }
         let whereabouts = match &mut self.file {
             SpillFile::Open { file, .. } => match file.flush().await {
-                Ok(()) => Whereabouts::Whole(self.spill.path()),
-                Err(error) => Whereabouts::Lost(error.to_string()),
+                Ok(()) => SpillPlace::Whole(self.spill.path()),
+                Err(error) => SpillPlace::Lost(error.to_string()),
             },
-            SpillFile::Full => Whereabouts::Beginning(self.spill.path()),
-            SpillFile::NotNeeded => Whereabouts::Lost("no file was opened".to_owned()),
-            SpillFile::Failed(error) => Whereabouts::Lost(error.clone()),
+            SpillFile::Full => SpillPlace::Beginning(self.spill.path()),
+            SpillFile::NotNeeded => SpillPlace::Lost("no file was opened".to_owned()),
+            SpillFile::Failed(error) => SpillPlace::Lost(error.clone()),
         };
         let half = self.limit / 2;
         self.head.truncate(half);

@@ -20,7 +20,7 @@ use super::typed::{RunContext, TypedTool};
 use super::work::{interrupted, read_plan};
 use crate::message::{ReturnPart, ReturnStatus, Source};
 use crate::stdx::fs::Fingerprinter;
-use crate::tool::{CallPlan, Category, Resource, Seen, ToolError, ToolOutput, Version};
+use crate::tool::{CallPlan, Category, Resource, SeenVersions, ToolError, ToolOutput, Version};
 
 mod kind;
 mod lines;
@@ -28,7 +28,7 @@ mod notebook;
 mod pdf;
 mod whole;
 
-use lines::{Lines, Wanted};
+use lines::{LineRange, Lines};
 use pdf::{PdfReader, PdfText};
 use whole::{FileContent, IMAGE, NO_TEXT, not_shown, numbered};
 
@@ -55,9 +55,9 @@ pub struct ReadFileArgs {
 }
 
 impl ReadFileArgs {
-    fn wanted(&self, room: usize) -> Wanted {
+    fn wanted(&self, room: usize) -> LineRange {
         let first = self.offset.unwrap_or(1);
-        Wanted { first, last: first.saturating_add(self.limit.unwrap_or(DEFAULT_LINES) - 1), room }
+        LineRange { first, last: first.saturating_add(self.limit.unwrap_or(DEFAULT_LINES) - 1), room }
     }
 
     fn summary(&self, shown: &str) -> String {
@@ -89,7 +89,7 @@ impl ReadFile {
         &self,
         mut file: File,
         (shown, bytes): (&str, u64),
-        wanted: Wanted,
+        wanted: LineRange,
         cx: &RunContext,
     ) -> Result<String, ToolError> {
         let what = not_shown(shown, kind::PDF, bytes);
@@ -122,7 +122,7 @@ impl TypedTool for ReadFile {
 
     type Args = ReadFileArgs;
 
-    fn plan(&self, args: ReadFileArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: ReadFileArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let path = place.readable(&args.path)?;
         Ok(read_plan(place, args.summary(&place.shown(&path)), path))
     }
@@ -172,7 +172,7 @@ struct FoundFile {
 fn find(
     place: &ToolPath,
     path: &Path,
-    wanted: Wanted,
+    wanted: LineRange,
     cancel: &CancellationToken,
 ) -> Result<FoundFile, ToolError> {
     let shown = place.shown(path);
@@ -210,7 +210,7 @@ enum Extent {
     AsAsked,
 }
 
-struct Scanned {
+struct FileScan {
     /// The kind of data if it is not text.
     binary: Option<&'static str>,
     lines: Lines,
@@ -218,7 +218,7 @@ struct Scanned {
     version: Version,
 }
 
-impl Scanned {
+impl FileScan {
     /// Returns what is shown of it, and its version if it was read to its end.
     fn content(
         self,
@@ -239,10 +239,10 @@ impl Scanned {
 /// Reads chunk by chunk; `None` if it was cancelled.
 fn scan(
     file: &mut File,
-    wanted: Wanted,
+    wanted: LineRange,
     extent: Extent,
     cancel: &CancellationToken,
-) -> io::Result<Option<Scanned>> {
+) -> io::Result<Option<FileScan>> {
     let mut lines = Lines::new(wanted);
     let mut version = Fingerprinter::default();
     let mut binary = None;
@@ -265,5 +265,5 @@ fn scan(
             lines.feed(bytes);
         }
     }
-    Ok(Some(Scanned { binary, lines, version: Version(version.finish()) }))
+    Ok(Some(FileScan { binary, lines, version: Version(version.finish()) }))
 }

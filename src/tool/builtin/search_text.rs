@@ -15,7 +15,7 @@ use super::walk::glob;
 use super::work::{misuse, read_plan};
 use crate::message::ReturnStatus;
 use crate::stdx::text::one_line_summary;
-use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, SeenVersions, ToolError, ToolOutput};
 
 /// The maximum length of a pattern, in bytes: preparing a longer one takes longer than searching with it.
 const MAX_PATTERN: usize = 4 * 1024;
@@ -83,7 +83,7 @@ impl TypedTool for SearchText {
 
     type Args = SearchTextArgs;
 
-    fn plan(&self, args: SearchTextArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: SearchTextArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         args.check()?;
         args.glob.as_deref().map(glob).transpose()?;
         let path = place.readable_or_all(args.path.as_deref())?;

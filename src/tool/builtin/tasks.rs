@@ -12,7 +12,7 @@ use super::work::{misuse, off_thread, plan_without_access, terminal};
 use crate::message::Source;
 use crate::sandbox::tasks::{TaskOutput, Tasks};
 use crate::stdx::text::one_line_summary;
-use crate::tool::{CallPlan, Category, Preview, Risk, Seen, SideEffect, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, Preview, Risk, SeenVersions, SideEffect, ToolError, ToolOutput};
 
 /// The longest time that one call waits for the end of a task, in seconds.
 const LONGEST_WAIT: u64 = 600;
@@ -73,7 +73,7 @@ impl TypedTool for ReadTask {
         Duration::from_secs(LONGEST_WAIT + 10)
     }
 
-    fn plan(&self, args: ReadTaskArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: ReadTaskArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         if args.wait.is_some_and(|seconds| seconds > LONGEST_WAIT) {
             return Err(misuse(format!("`wait` is at most {LONGEST_WAIT} seconds; call again")));
         }
@@ -103,7 +103,7 @@ impl TypedTool for WriteTask {
 
     type Args = WriteTaskArgs;
 
-    fn plan(&self, args: WriteTaskArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: WriteTaskArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         if args.text.is_empty() || args.text.len() > LONGEST_TEXT {
             return Err(misuse(format!("`text` has 1 to {LONGEST_TEXT} bytes; write more in parts")));
         }
@@ -135,7 +135,7 @@ impl TypedTool for EndTask {
 
     type Args = EndTaskArgs;
 
-    fn plan(&self, args: EndTaskArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: EndTaskArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         Ok(plan_without_access(format!("end task {}", args.task), Risk::Low))
     }
 

@@ -15,8 +15,8 @@ use crate::sandbox::subprocess::Subprocess;
 use crate::sandbox::tasks::Tasks;
 use crate::stdx::clock::SystemClock;
 use crate::tool::{
-    Access, CallPlan, Effect, PlanContext, Preview, Progress, Registry, Resource, Risk, Seen, ToolContext,
-    ToolError, ToolOutput, Version,
+    Access, CallPlan, Effect, PlanContext, Preview, Progress, Registry, Resource, Risk, SeenVersions,
+    ToolContext, ToolError, ToolOutput, Version,
 };
 use crate::undo::UndoOptions;
 
@@ -39,7 +39,7 @@ struct Bench {
     base: PathBuf,
     tools: Registry,
     undo: UndoLog,
-    seen: Seen,
+    seen: SeenVersions,
     calls: usize,
     cancel: CancellationToken,
     progress: mpsc::Sender<Progress>,

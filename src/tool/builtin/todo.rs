@@ -12,7 +12,7 @@ use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access, terminal};
 use crate::message::{ReturnStatus, Source};
 use crate::stdx::text::{one_line_summary, sanitize_line};
-use crate::tool::{CallPlan, Category, Risk, Seen, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, Risk, SeenVersions, ToolError, ToolOutput};
 
 /// The most items.
 const MOST: usize = 50;
@@ -57,7 +57,7 @@ impl TypedTool for Todo {
 
     type Args = TodoArgs;
 
-    fn plan(&self, args: TodoArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: TodoArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let summary = match &args.items {
             None => "look at the list of steps".to_owned(),
             Some(items) => {

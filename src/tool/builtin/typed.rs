@@ -17,15 +17,15 @@ use super::place::ToolPath;
 use super::work::{interrupted, off_thread};
 use crate::message::{Authorship, CallId, ReturnStatus, Source, ToolName};
 use crate::tool::{
-    CallPlan, Category, Origin, PlanContext, Progress, Risk, Seen, SideEffect, Tool, ToolContext, ToolError,
-    ToolOutput, ToolSpec, Toolset,
+    CallPlan, Category, Origin, PlanContext, Progress, Risk, SeenVersions, SideEffect, Tool, ToolContext,
+    ToolError, ToolOutput, ToolSpec, Toolset,
 };
 use crate::undo::UndoLog;
 
 /// Longer than any read of a healthy disk takes.
 const DISK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A tool with typed arguments; [`Typed`] makes a [`Tool`] of it.
+/// A tool with typed arguments; [`ToolAdapter`] makes a [`Tool`] of it.
 pub trait TypedTool: Send + Sync + 'static {
     const NAME: &'static str;
     /// What the model reads about it, unless [`Self::description`] says more.
@@ -48,7 +48,7 @@ pub trait TypedTool: Send + Sync + 'static {
     }
 
     /// Plans a call, without side effects, with what the model has `seen`. Blocking.
-    fn plan(&self, args: Self::Args, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError>;
+    fn plan(&self, args: Self::Args, place: &ToolPath, seen: &SeenVersions) -> Result<CallPlan, ToolError>;
 
     /// Runs a call with arguments that `plan` accepted. Returns soon after `cx.cancel` fires.
     fn run(
@@ -68,7 +68,7 @@ pub trait TypedTool: Send + Sync + 'static {
 pub struct RunContext {
     pub call: CallId,
     pub place: ToolPath,
-    pub seen: Arc<Seen>,
+    pub seen: Arc<SeenVersions>,
     /// As in [`ToolContext`].
     pub state: Option<Value>,
     pub cancel: CancellationToken,
@@ -113,13 +113,13 @@ impl RunContext {
 }
 
 /// The [`Tool`] of a tool with typed arguments.
-pub struct Typed<T> {
+pub struct ToolAdapter<T> {
     tool: Arc<T>,
     spec: ToolSpec,
     undo: UndoLog,
 }
 
-impl<T: TypedTool> Typed<T> {
+impl<T: TypedTool> ToolAdapter<T> {
     /// Creates a tool whose output for the model has at most `output_limit` bytes per call.
     pub fn new(tool: T, output_limit: usize) -> Self {
         Self::shared(Arc::new(tool), output_limit)
@@ -168,7 +168,7 @@ fn run_context(cx: &ToolContext, undo: UndoLog, output_limit: usize) -> RunConte
     }
 }
 
-impl<T: TypedTool> Tool for Typed<T> {
+impl<T: TypedTool> Tool for ToolAdapter<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

@@ -7,7 +7,7 @@ use super::place::ToolPath;
 use super::typed::RunContext;
 use super::work::terminal;
 use crate::tool::{ToolError, Undo};
-use crate::undo::{Deed, Keep, Recording, UndoError, UndoPlace};
+use crate::undo::{Deed, Recording, SnapshotScope, UndoError, UndoPlace};
 
 impl ToolPath {
     fn undo_place(&self) -> UndoPlace {
@@ -15,7 +15,7 @@ impl ToolPath {
     }
 
     /// Whether changes of these paths can be taken back.
-    pub fn undo_of(&self, paths: &[&Path], keep: Keep) -> Undo {
+    pub fn undo_of(&self, paths: &[&Path], keep: SnapshotScope) -> Undo {
         match self.undo.covers(&self.undo_place(), paths, keep) {
             true => Undo::Exact,
             false => Undo::None,
@@ -41,7 +41,7 @@ impl RunContext {
     pub fn recorded<T>(
         &self,
         (tool, label): (&str, &str),
-        (paths, keep): (&[&Path], Keep),
+        (paths, keep): (&[&Path], SnapshotScope),
         change: impl FnOnce() -> Result<T, ToolError>,
     ) -> Result<T, ToolError> {
         let recording =

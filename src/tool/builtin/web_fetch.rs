@@ -9,11 +9,13 @@ use serde::Deserialize;
 use super::output::{amount, cap, counted_lines, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::web::{Domains, Fetched, PageText, WebClient, page, parse, raw, source};
+use super::web::{Domains, FetchedBody, PageText, WebClient, page, parse, raw, source};
 use super::work::{interrupted, plan_without_access};
 use crate::message::ReturnStatus;
 use crate::stdx::text::{one_line_summary, sanitize_line};
-use crate::tool::{Access, CallPlan, Category, Preview, Risk, Seen, SideEffect, ToolError, ToolOutput};
+use crate::tool::{
+    Access, CallPlan, Category, Preview, Risk, SeenVersions, SideEffect, ToolError, ToolOutput,
+};
 
 /// How long a page is kept.
 const CACHE_FOR: Duration = Duration::from_secs(60);
@@ -53,7 +55,7 @@ impl TypedTool for WebFetch {
         Duration::from_secs(150)
     }
 
-    fn plan(&self, args: WebFetchArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: WebFetchArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let url = parse(&args.url)?;
         self.domains.check(&url)?;
         let host = url.host_str().unwrap_or_default().to_owned();
@@ -88,7 +90,7 @@ impl TypedTool for WebFetch {
     }
 }
 
-fn text(fetched: &Fetched, read: &PageText) -> String {
+fn text(fetched: &FetchedBody, read: &PageText) -> String {
     let mut out = format!("[{}]\n", sanitize_line(fetched.url.as_str()));
     if !read.title.is_empty() {
         out.push_str(&format!("# {}\n", read.title));

@@ -13,7 +13,9 @@ use super::web::{Engine, SearchResult, WebClient, domain, source};
 use super::work::{interrupted, misuse, plan_without_access};
 use crate::message::ReturnStatus;
 use crate::stdx::text::one_line_summary;
-use crate::tool::{Access, CallPlan, Category, Preview, Risk, Seen, SideEffect, ToolError, ToolOutput};
+use crate::tool::{
+    Access, CallPlan, Category, Preview, Risk, SeenVersions, SideEffect, ToolError, ToolOutput,
+};
 
 /// How long results are kept.
 const CACHE_FOR: Duration = Duration::from_secs(60);
@@ -81,7 +83,7 @@ impl TypedTool for WebSearch {
         Duration::from_secs(150)
     }
 
-    fn plan(&self, args: WebSearchArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: WebSearchArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         args.check()?;
         let host = self.engine.address().host_str().unwrap_or_default().to_owned();
         let mut fields = vec![("service".to_owned(), host.clone()), ("query".to_owned(), args.query.clone())];

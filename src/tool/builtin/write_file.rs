@@ -13,8 +13,8 @@ use super::text_file::{Encoding, decode, with_ends_of};
 use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
 use crate::stdx::text::count;
-use crate::tool::diff::Untouched;
-use crate::tool::{CallPlan, Category, Seen, SideEffect, ToolError, ToolOutput};
+use crate::tool::diff::UnchangedEnds;
+use crate::tool::{CallPlan, Category, SeenVersions, SideEffect, ToolError, ToolOutput};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +37,12 @@ impl TypedTool for WriteFile {
 
     type Args = WriteFileArgs;
 
-    fn plan(&self, args: WriteFileArgs, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(
+        &self,
+        args: WriteFileArgs,
+        place: &ToolPath,
+        seen: &SeenVersions,
+    ) -> Result<CallPlan, ToolError> {
         Ok(change(args, place, seen)?.plan(place))
     }
 
@@ -55,7 +60,7 @@ impl TypedTool for WriteFile {
     }
 }
 
-fn change(args: WriteFileArgs, place: &ToolPath, seen: &Seen) -> Result<Change, ToolError> {
+fn change(args: WriteFileArgs, place: &ToolPath, seen: &SeenVersions) -> Result<Change, ToolError> {
     let path = place.writable(&args.path)?;
     let shown = place.shown(&path);
     if args.content.len() as u64 > MAX_CHANGED {
@@ -67,7 +72,7 @@ fn change(args: WriteFileArgs, place: &ToolPath, seen: &Seen) -> Result<Change, 
     if matches!(&old, Present::File { bytes, .. } if *bytes == new.bytes) {
         return Err(misuse(format!("{shown} already has exactly this content; nothing to write")));
     }
-    Ok(Change { path, shown, old, new, untouched: Untouched::default() })
+    Ok(Change { path, shown, old, new, untouched: UnchangedEnds::default() })
 }
 
 /// Returns the content in the form of the file that it replaces; what is no text has none.

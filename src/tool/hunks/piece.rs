@@ -29,7 +29,7 @@ pub fn steps(lines: &[DiffLine], old: &str, new: &str) -> Option<Vec<HunkStep>> 
     }
     let pieces = Pieces { old: split(old), new: split(new) };
     let blocks = blocks(lines);
-    let shown = Shown::of(lines, &blocks);
+    let shown = PreviewLines::of(lines, &blocks);
     let first = blocks.first()?;
     let lowest = first.old_at.saturating_sub(pieces.old.len()).max(1);
     let mut places = (lowest..=first.old_at).filter(|at| fits(&pieces, &blocks, &shown, *at));
@@ -55,12 +55,12 @@ fn bare(line: &str) -> &str {
 }
 
 /// Lines of the old and of the new text that the preview shows, by number.
-struct Shown<'a> {
+struct PreviewLines<'a> {
     old: BTreeMap<usize, &'a str>,
     new: BTreeMap<usize, &'a str>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> PreviewLines<'a> {
     fn of(lines: &'a [DiffLine], blocks: &[Block<'a>]) -> Self {
         let mut shown = Self { old: BTreeMap::new(), new: BTreeMap::new() };
         for block in blocks {
@@ -85,7 +85,7 @@ fn old_number(blocks: &[Block<'_>], new: usize) -> usize {
 }
 
 /// Whether the pieces may begin at line `at` of both texts.
-fn fits(pieces: &Pieces<'_>, blocks: &[Block<'_>], shown: &Shown<'_>, at: usize) -> bool {
+fn fits(pieces: &Pieces<'_>, blocks: &[Block<'_>], shown: &PreviewLines<'_>, at: usize) -> bool {
     let inside = |from: usize, count: usize, lines: &[&str]| from >= at && from + count <= at + lines.len();
     let all_inside = blocks.iter().all(|block| {
         inside(block.old_at, block.old.len(), &pieces.old)

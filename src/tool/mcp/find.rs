@@ -12,7 +12,8 @@ use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
 use crate::stdx::text::count;
 use crate::tool::builtin::{RunContext, ToolPath, TypedTool};
 use crate::tool::{
-    Access, CallPlan, Category, FIND_TOOLS, Origin, Risk, Seen, ToolError, ToolOutput, ToolSpec, Toolset,
+    Access, CallPlan, Category, FIND_TOOLS, Origin, Risk, SeenVersions, ToolError, ToolOutput, ToolSpec,
+    Toolset,
 };
 
 /// The most tools that one call finds.
@@ -43,7 +44,7 @@ impl TypedTool for FindTools {
             .to_owned()
     }
 
-    fn plan(&self, args: FindToolsArgs, _: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: FindToolsArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         if args.names.is_empty() && args.words.trim().is_empty() {
             return Err(ToolError::Misuse { hint: "give `names` or `words`".to_owned() });
         }

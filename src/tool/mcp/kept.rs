@@ -13,7 +13,7 @@ use crate::stdx::fs::{fingerprint, lock_private, write_private};
 
 /// The file of one server.
 #[derive(Clone)]
-pub struct KeptFile(PathBuf);
+pub struct KnownToolsFile(PathBuf);
 
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownTools {
@@ -70,7 +70,7 @@ fn from_difference(one: &str, other: &str) -> (String, String) {
     (cut(one), cut(other))
 }
 
-impl KeptFile {
+impl KnownToolsFile {
     pub fn new(folder: &Path, server: &str) -> Self {
         Self(folder.join(format!("{server}.tools.json")))
     }

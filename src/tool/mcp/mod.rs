@@ -36,7 +36,7 @@ use crate::config::{ServerScope, ServerSettings};
 use crate::message::ToolName;
 use crate::sandbox::Sandbox;
 use crate::stdx::text::count;
-use crate::tool::builtin::Typed;
+use crate::tool::builtin::ToolAdapter;
 use crate::tool::{FIND_TOOLS, Registry};
 
 /// Whether a server, by its name, may be started as it is now.
@@ -69,13 +69,13 @@ pub struct ServerPlace {
 pub struct Servers {
     place: Arc<ServerPlace>,
     registry: Registry,
-    servers: Arc<Mutex<Configured>>,
+    servers: Arc<Mutex<ConfiguredServers>>,
     /// Counts the changes of states.
     changes: watch::Sender<u64>,
 }
 
 #[derive(Default)]
-struct Configured {
+struct ConfiguredServers {
     settings: BTreeMap<String, ServerSettings>,
     /// Those in use.
     used: BTreeMap<String, Arc<Server>>,
@@ -83,7 +83,7 @@ struct Configured {
     connecting: Option<Option<Elicitor>>,
 }
 
-impl Drop for Configured {
+impl Drop for ConfiguredServers {
     fn drop(&mut self) {
         self.used.values().for_each(|server| server.stop());
     }
@@ -295,11 +295,11 @@ impl Servers {
     }
 
     /// Offers the tool that finds tools as long as there are servers.
-    fn offer_to_find(&self, servers: &Configured) {
+    fn offer_to_find(&self, servers: &ConfiguredServers) {
         let Self { place, registry, .. } = self;
         let name = ToolName::new(FIND_TOOLS);
         match (servers.used.is_empty(), registry.get(&name).is_some()) {
-            (false, false) => registry.add(Arc::new(Typed::new(FindTools, place.output_limit))),
+            (false, false) => registry.add(Arc::new(ToolAdapter::new(FindTools, place.output_limit))),
             (true, true) => registry.remove(&name),
             (true, false) | (false, true) => {}
         }

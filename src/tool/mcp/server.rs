@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{Elicitor, Handlers};
 use super::connect::{Connection, connect};
-use super::kept::{Definition, KeptFile, KnownTools, about};
+use super::kept::{Definition, KnownTools, KnownToolsFile, about};
 use super::offers::Offers;
 use super::tool::ServerTool;
 use super::{ListedTool, ServerFacts, ServerPlace, ServerState, names};
@@ -59,12 +59,12 @@ pub fn used_servers(settings: &BTreeMap<String, ServerSettings>) -> BTreeMap<Str
 
 /// The tools that the setting `tools` switches on: those that one of its globs names, or all; without those that a glob
 /// after `!` names.
-struct Allowed {
+struct ToolFilter {
     named: Option<GlobSet>,
     off: GlobSet,
 }
 
-impl Allowed {
+impl ToolFilter {
     fn of(tools: &[String]) -> Self {
         // What is no glob names no tool.
         let set = |texts: &mut dyn Iterator<Item = &str>| {
@@ -85,7 +85,7 @@ pub struct Server {
     pub(super) name: String,
     pub(super) settings: ServerSettings,
     pub(super) place: Arc<ServerPlace>,
-    allowed: Mutex<Allowed>,
+    allowed: Mutex<ToolFilter>,
     state: watch::Sender<State>,
     /// Counts the changes of all servers.
     changes: watch::Sender<u64>,
@@ -110,7 +110,7 @@ pub struct Server {
 #[derive(Clone)]
 enum State {
     Connecting,
-    Ready(Arc<Ready>),
+    Ready(Arc<ConnectedServer>),
     Failed {
         why: String,
         /// Before that a call does not connect it again.
@@ -120,7 +120,7 @@ enum State {
 
 /// A connected server.
 #[derive(Clone)]
-struct Ready {
+struct ConnectedServer {
     peer: Peer<RoleClient>,
     about: ServerFacts,
     offers: Offers,
@@ -136,7 +136,7 @@ pub fn tools_with(tools: &[String], tool: &str, on: bool) -> Vec<String> {
         // The last one stays: no name at all would mean all tools.
         changed.retain(|text| *text != named);
     }
-    if Allowed::of(&changed).has(tool) != on {
+    if ToolFilter::of(&changed).has(tool) != on {
         changed.push(if on { named } else { off });
     }
     changed
@@ -152,7 +152,7 @@ impl Server {
         let ServerConfig { settings, rivals } = config;
         Self {
             name,
-            allowed: Mutex::new(Allowed::of(&settings.tools)),
+            allowed: Mutex::new(ToolFilter::of(&settings.tools)),
             settings,
             place,
             state: watch::Sender::new(State::Connecting),
@@ -200,7 +200,7 @@ impl Server {
 
     /// Offers the tools that these settings switch on.
     pub fn allow(self: &Arc<Self>, tools: &[String], registry: &Registry) {
-        *self.allowed.lock() = Allowed::of(tools);
+        *self.allowed.lock() = ToolFilter::of(tools);
         self.offer_again(registry);
     }
 
@@ -297,7 +297,7 @@ impl Server {
         let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let about = ServerFacts { title, protocol, took_ms, ..offered };
         let peer = connection.peer().clone();
-        self.set(State::Ready(Arc::new(Ready { peer, about, offers: Offers::default() })));
+        self.set(State::Ready(Arc::new(ConnectedServer { peer, about, offers: Offers::default() })));
         Ok(connection)
     }
 
@@ -325,7 +325,7 @@ impl Server {
     }
 
     /// Changes what is known of it, if it is connected.
-    fn change_ready(&self, change: impl FnOnce(&mut Ready)) {
+    fn change_ready(&self, change: impl FnOnce(&mut ConnectedServer)) {
         self.state.send_modify(|state| {
             if let State::Ready(ready) = state {
                 change(Arc::make_mut(ready));
@@ -400,13 +400,13 @@ impl Server {
         }
     }
 
-    fn kept_file(&self) -> KeptFile {
+    fn kept_file(&self) -> KnownToolsFile {
         match &self.settings.scope {
-            ServerScope::User | ServerScope::Held { .. } => KeptFile::new(&self.place.kept, &self.name),
+            ServerScope::User | ServerScope::Held { .. } => KnownToolsFile::new(&self.place.kept, &self.name),
             // Another project may have a server of this name.
             ServerScope::Project { .. } => {
                 let folder = fingerprint(self.place.workspace.as_os_str().as_encoded_bytes());
-                KeptFile::new(&self.place.kept, &format!("{}.{folder}", self.name))
+                KnownToolsFile::new(&self.place.kept, &format!("{}.{folder}", self.name))
             }
         }
     }
@@ -564,7 +564,7 @@ mod tests {
             let changed = tools_with(&written, tool, on);
             assert_eq!(changed, expected, "{tools:?} {tool} {on}");
             let is_hopeless = tools == ["!*"];
-            assert_eq!(Allowed::of(&changed).has(tool), on && !is_hopeless, "{tools:?} {tool} {on}");
+            assert_eq!(ToolFilter::of(&changed).has(tool), on && !is_hopeless, "{tools:?} {tool} {on}");
         }
     }
 }

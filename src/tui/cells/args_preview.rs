@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 use memchr::memchr;
 use serde_json::Value;
 
-use super::Look;
+use super::DisplaySettings;
 use super::diff::{Side, code_lines};
 use crate::stdx::json_stream::StringReader;
 use crate::stdx::text::{count, expand_tabs, width};
-use crate::tui::line::{Ink, Line, Margin, Span};
+use crate::tui::line::{Line, Margin, Span, TextStyle};
 use crate::tui::markdown::{Highlighter, Language, Languages};
 use crate::tui::theme::Role;
 
@@ -102,7 +102,7 @@ impl ArgsPreview {
     }
 
     /// Lays out the last rows, with the number of lines above them.
-    pub fn lines(&mut self, look: &Look, margin: &Margin) -> Vec<Line> {
+    pub fn lines(&mut self, look: &DisplaySettings, margin: &Margin) -> Vec<Line> {
         for at in 0..self.texts.len() {
             let language = self.language(self.texts[at].kind).filter(|one| look.languages.has(*one));
             self.texts[at].advance(&self.reader, language, look.languages);
@@ -204,38 +204,38 @@ impl GrowingText {
     }
 
     /// Whether it is shown: a command is not if the call's row has room for it.
-    fn is_shown(&self, value: &str, look: &Look) -> bool {
+    fn is_shown(&self, value: &str, look: &DisplaySettings) -> bool {
         let room = look.width * ROOM_FOR_COMMAND / 10;
         self.kind != ArgKind::Command || self.ended > 0 || value.len() > LONGEST_LINE || width(value) > room
     }
 }
 
-/// A sanitized line and the inks of its pieces.
+/// A sanitized line and the styles of its pieces.
 #[derive(Debug, Clone, PartialEq)]
 struct CodeLine {
     span: Span,
-    inks: Vec<(usize, Ink)>,
+    styles: Vec<(usize, TextStyle)>,
 }
 
 impl CodeLine {
     fn new(text: &str, kind: ArgKind, code: &mut Highlighter) -> Self {
-        let [ground, _] = kind.side().grounds();
-        let span = Span::inked(expand_tabs(&end_of(text)), Ink::of(Role::CodeText).on(ground));
-        let mut line = Self { span, inks: Vec::new() };
+        let [background, _] = kind.side().backgrounds();
+        let span = Span::styled(expand_tabs(&end_of(text)), TextStyle::of(Role::CodeText).on(background));
+        let mut line = Self { span, styles: Vec::new() };
         line.colour(code);
         line
     }
 
     fn colour(&mut self, code: &mut Highlighter) {
-        let ground = self.span.ink.ground;
+        let background = self.span.style.background;
         let roles = code.line(self.span.text()).into_iter();
-        self.inks = roles.map(|(end, role)| (end, Ink::of(role).on(ground))).collect();
+        self.styles = roles.map(|(end, role)| (end, TextStyle::of(role).on(background))).collect();
     }
 
     fn rows(&self, kind: ArgKind, number: usize, width: usize) -> Vec<Line> {
         let number =
             if matches!(kind, ArgKind::File) { format!("{number:>DIGITS$} ") } else { String::new() };
-        code_lines(self.span.in_pieces(&self.inks), &number, kind.side(), width)
+        code_lines(self.span.in_pieces(&self.styles), &number, kind.side(), width)
     }
 }
 

@@ -4,23 +4,23 @@
 use std::ops::Range;
 
 use super::card::{
-    BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, Sheet, WIDEST, decide, facts, fitting, keys_line, more,
-    sources,
+    BODY, CardFocus, CardLayout, Frame, LOW, ListView, NARROW, Sheet, WIDEST, decide, facts, fitting,
+    keys_line, more, sources,
 };
 use super::list::{
-    BESIDE, Columns, Foot, ListRow, beside, decision_hints, detail, heading, reason_keys, split,
+    BESIDE, CardFooter, Columns, ListRow, beside, decision_hints, detail, heading, reason_keys, split,
 };
 use super::{call, diff};
 use crate::config::Mode;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{Preview, Undo};
-use crate::tui::batch::{After, BatchRow, dropped, notes, numbers};
+use crate::tui::batch::{BatchRow, Dependency, dropped, notes, numbers};
 use crate::tui::boxed::column;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::completion::window;
 use crate::tui::keys::{Action, Context, Hint, ListKey};
 use crate::tui::line::Line;
-use crate::tui::list::{Mark, RequestList};
+use crate::tui::list::{RequestList, RowMark};
 use crate::tui::theme::{Glyphs, Role};
 
 /// The widest column of dependencies and undo, in cells.
@@ -44,13 +44,13 @@ impl BatchView<'_> {
     }
 
     fn marked(&self) -> usize {
-        self.rows.iter().filter(|row| row.mark == Mark::On).count()
+        self.rows.iter().filter(|row| row.mark == RowMark::On).count()
     }
 }
 
-pub fn draw(list: &BatchView<'_>, frame: &Frame<'_>) -> Drawn {
+pub fn draw(list: &BatchView<'_>, frame: &Frame<'_>) -> CardLayout {
     if list.rows.is_empty() {
-        return Drawn::default();
+        return CardLayout::default();
     }
     let shape = BatchShape::of(frame);
     let mut sheet = Sheet::new(frame, shape.width);
@@ -282,18 +282,18 @@ fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
     let mut line = Line::of(undo, Role::Dim);
     for after in &row.after {
         let name = match after {
-            After::Row(index) => (index + 1).to_string(),
-            After::Label(label) => one_line_summary(label, 8),
+            Dependency::Row(index) => (index + 1).to_string(),
+            Dependency::Label(label) => one_line_summary(label, 8),
         };
         line = line.with(format!(" {} after {name}", frame.look.glyphs.dot), Role::Waiting);
     }
     line
 }
 
-fn foot(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Foot {
+fn foot(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> CardFooter {
     let open = || list.rows.iter().filter_map(|row| row.card.open()).collect();
     let due = frame.approved_once.then(|| (open(), list.card().open()));
-    Foot::of(list.list, due, &denied(list), list.card().advice.as_ref(), frame.keymap, width)
+    CardFooter::of(list.list, due, &denied(list), list.card().advice.as_ref(), frame.keymap, width)
 }
 
 /// Names the rows to be denied, and those that cannot run without them.
@@ -309,7 +309,7 @@ fn denied(list: &BatchView<'_>) -> String {
 
 fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> Line {
     let (keymap, dot) = (frame.keymap, frame.look.glyphs.dot);
-    if frame.holds == Holds::Nothing {
+    if frame.holds == CardFocus::Nothing {
         return keys_line(&decide(keymap), dot);
     }
     if list.list.is_refusing() {
@@ -318,7 +318,7 @@ fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> L
     let on = |key, words| (Context::Batch, Action::List(key), words);
     let mut shown = decision_hints(&format!(" to {}", list.cursor + 1), list.marked(), keymap);
     shown.extend(keymap.hints(&[on(ListKey::Whole, "view all")]));
-    if frame.holds == Holds::KeysByItself {
+    if frame.holds == CardFocus::KeysByItself {
         let more =
             [(Context::Global, Action::ToggleFocus, "more keys"), (Context::Global, Action::Escape, "later")];
         shown.extend(keymap.hints(&more));

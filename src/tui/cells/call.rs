@@ -11,15 +11,15 @@ use serde_json::Value;
 use super::args_preview::ArgsPreview;
 use super::diff::{self, DiffCode};
 use super::sgr::Sgr;
-use super::{Fold, Look};
+use super::{DisplaySettings, Fold};
 use crate::frontend::protocol::Tone;
-use crate::message::{CallId, DiffKind, Done, ReturnStatus, ToolCall, ToolName, ToolReturn};
+use crate::message::{CallId, CallReport, DiffKind, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::stdx::ansi::bare;
 use crate::stdx::text::{count, one_line_summary, width};
 use crate::tool::builtin::patched_files;
 use crate::tool::diff::as_text;
 use crate::tui::copied::exactly;
-use crate::tui::line::{Exact, Line, Margin, Span, wrap_pieces, wrap_spans};
+use crate::tui::line::{Line, Margin, SourceLine, Span, wrap_pieces, wrap_spans};
 use crate::tui::markdown::{Language, Languages};
 use crate::tui::steps::TODO;
 use crate::tui::theme::Role;
@@ -76,7 +76,7 @@ pub struct CallRow {
     live: String,
     live_bytes: usize,
     returned: String,
-    done: Done,
+    done: CallReport,
     /// The language of the file it changed.
     language: Option<Language>,
     /// Whether the text for the model is shown below a change.
@@ -233,7 +233,7 @@ impl CallRow {
         self.for_model = Fold::Folded;
     }
 
-    pub(super) fn lines(&mut self, look: &Look) -> Vec<Line> {
+    pub(super) fn lines(&mut self, look: &DisplaySettings) -> Vec<Line> {
         let mark = match (self.state, &self.decision) {
             (CallState::Waiting, _) => (look.glyphs.waiting, Role::Waiting),
             (_, Some(_)) => (look.glyphs.waiting, Role::Tool),
@@ -249,7 +249,7 @@ impl CallRow {
         lines
     }
 
-    fn result(&self, look: &Look) -> Line {
+    fn result(&self, look: &DisplaySettings) -> Line {
         let glyphs = look.glyphs;
         let (mark, role, words) = match self.state {
             CallState::Planned => match self.decided(look) {
@@ -311,14 +311,14 @@ impl CallRow {
     }
 
     /// Returns the decision if it fits into the row, beside the outcome.
-    fn decided(&self, look: &Look) -> Option<&str> {
+    fn decided(&self, look: &DisplaySettings) -> Option<&str> {
         let beside =
             if matches!(self.state, CallState::Done(ReturnStatus::Ok)) { width(&self.amount()) } else { 0 };
         self.decision.as_deref().filter(|words| width(words) + beside <= look.width / 2 - 10)
     }
 
     /// Whether the row itself states the decision.
-    fn says_decision(&self, look: &Look) -> bool {
+    fn says_decision(&self, look: &DisplaySettings) -> bool {
         match self.state {
             CallState::Planned | CallState::Done(ReturnStatus::Ok | ReturnStatus::Denied) => {
                 self.decided(look).is_some()
@@ -335,7 +335,7 @@ impl CallRow {
     }
 
     /// Adds the lines under the row.
-    fn below(&self, look: &Look, lines: &mut Vec<Line>) {
+    fn below(&self, look: &DisplaySettings, lines: &mut Vec<Line>) {
         let margin = below_row(look);
         if let Some(decision) = self.decision.as_ref().filter(|_| !self.says_decision(look)) {
             let span = [Span::new(decision, Role::Dim)];
@@ -376,7 +376,7 @@ impl CallRow {
 
 impl CallRow {
     /// Adds the change it made, and the text for the model if it was asked for.
-    fn change(&self, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
+    fn change(&self, look: &DisplaySettings, margin: &Margin, lines: &mut Vec<Line>) {
         let code = DiffCode { language: self.language, languages: look.languages };
         let width = look.width.saturating_sub(margin.rest.width());
         let most = if look.details == Fold::Open { MOST_CHANGE } else { FOLDED };
@@ -406,7 +406,7 @@ fn remark(text: &str, margin: &Margin) -> Line {
 }
 
 /// Adds the last lines of an output, each cut at the edge, with the number of those before them.
-fn tail(text: &str, most: usize, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
+fn tail(text: &str, most: usize, look: &DisplaySettings, margin: &Margin, lines: &mut Vec<Line>) {
     let all: Vec<&str> = text.lines().collect();
     let from = all.len().saturating_sub(most);
     if from > 0 && most == FOLDED {
@@ -419,7 +419,7 @@ fn tail(text: &str, most: usize, look: &Look, margin: &Margin, lines: &mut Vec<L
     }
 }
 
-fn whole(text: &str, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
+fn whole(text: &str, look: &DisplaySettings, margin: &Margin, lines: &mut Vec<Line>) {
     let (shown, rest) = text.split_at(text.floor_char_boundary(MOST_BYTES));
     let mut hidden = rest.lines().count();
     let mut colours = Sgr::new(Role::Dim);
@@ -436,7 +436,7 @@ fn whole(text: &str, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
 }
 
 /// Returns one line for a request that has no row here: a settled card.
-pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, look: &Look) -> Line {
+pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, look: &DisplaySettings) -> Line {
     let (mark, role) = match tone {
         Tone::Plain => (look.glyphs.ok, Role::Ok),
         Tone::Warning => (look.glyphs.waiting, Role::Waiting),
@@ -447,12 +447,12 @@ pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, look
 }
 
 /// Returns the margin of the lines below a row.
-pub(super) fn below_row(look: &Look) -> Margin {
+pub(super) fn below_row(look: &DisplaySettings) -> Margin {
     Margin::even(look.barred(look.glyphs.side, Role::Dim).rest.with("  ", Role::Text))
 }
 
 pub(super) fn columns(
-    look: &Look,
+    look: &DisplaySettings,
     mark: (&str, Role),
     name: &str,
     subject: &str,
@@ -478,7 +478,7 @@ pub(super) fn columns(
     }
     let subject_to = left.width().min(look.width.saturating_sub(right.width() + 1));
     left.copied.margin = MARGIN;
-    left.copied.exact = Some(Exact::new(&said.join("  "), vec![MARGIN..named - 1, named..subject_to]));
+    left.copied.exact = Some(SourceLine::new(&said.join("  "), vec![MARGIN..named - 1, named..subject_to]));
     Line::spread(left, right, look.width)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It looks like a card but is not one: it approves no call. Called by the layout.
 
-use super::card::{Drawn, Frame, Holds, LOW, Sheet, WIDEST, decide, fitting, keys_line};
+use super::card::{CardFocus, CardLayout, Frame, LOW, Sheet, WIDEST, decide, fitting, keys_line};
 use crate::agent::caps::CapAnswer;
 use crate::tui::cap::CapCard;
 use crate::tui::keys::{Action, Context};
@@ -12,7 +12,7 @@ use crate::tui::theme::Role;
 /// The width of the labels of the figures, in cells.
 const NAMES: usize = 6;
 
-pub fn draw(cap: &CapCard, frame: &Frame<'_>) -> Drawn {
+pub fn draw(cap: &CapCard, frame: &Frame<'_>) -> CardLayout {
     let width = frame.look.width.min(WIDEST);
     let mut sheet = Sheet::new(frame, width);
     let question = &cap.question;
@@ -74,7 +74,7 @@ fn short_figures(cap: &CapCard) -> Vec<(&'static str, String)> {
 
 fn keys(frame: &Frame<'_>, room: usize) -> Line {
     let (keymap, dot) = (frame.keymap, frame.look.glyphs.dot);
-    if frame.holds == Holds::Nothing {
+    if frame.holds == CardFocus::Nothing {
         return keys_line(&decide(keymap), dot);
     }
     let hints = |go_on, raise, stop, back| {

@@ -15,8 +15,8 @@ pub use self::body::{lay_out, prepare_detail};
 pub use self::facts::facts;
 pub use self::keys::{decide, fitting, keys_line, more};
 pub use self::sheet::{
-    BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, OutOfSight, Room, Sheet, WIDEST, Wait, advice, hint,
-    inner, taint_mark,
+    BODY, CardDelay, CardFocus, CardLayout, Frame, HiddenLines, LOW, ListView, NARROW, Room, Sheet, WIDEST,
+    advice, hint, inner, taint_mark,
 };
 pub use self::words::{argument_of, sources};
 use super::{Fold, call, diff, form, rule};
@@ -27,7 +27,7 @@ use crate::tui::keys::{Action, CardKey, Context};
 use crate::tui::line::Line;
 use crate::tui::theme::{Glyphs, Role};
 
-pub fn draw(card: &Card, frame: &Frame<'_>) -> Drawn {
+pub fn draw(card: &Card, frame: &Frame<'_>) -> CardLayout {
     match &card.stage {
         CardStage::Editing(form) => form::draw(card, form, frame),
         CardStage::Rule(written) => rule::draw(card, written, frame),
@@ -84,7 +84,7 @@ impl Sheet<'_> {
         }
         if clipped {
             let keys = more(self.frame.keymap, Context::Card, Action::Card(CardKey::Whole));
-            let out = OutOfSight { above: from, below: body.len() - from - room, bytes: card.body.more() };
+            let out = HiddenLines { above: from, below: body.len() - from - room, bytes: card.body.more() };
             self.put(hint(&out, &keys, self.inner));
         }
         self.drawn.body_width = self.inner;

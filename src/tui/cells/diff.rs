@@ -8,9 +8,9 @@ use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffKind, DiffLine, diff};
 use crate::tui::copied::exactly;
 use crate::tui::hunks::{Hunks, Sides};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_pieces};
+use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_exact, wrap_pieces};
 use crate::tui::markdown::{Highlighter, Language, Languages};
-use crate::tui::theme::{Glyphs, Ground, Role};
+use crate::tui::theme::{BackgroundRole, Glyphs, Role};
 
 /// Old and new are side by side by default from `WIDE` columns on, and never below `LEAST_SPLIT`.
 const WIDE: usize = 120;
@@ -143,11 +143,11 @@ pub(super) enum Side {
 
 impl Side {
     /// Returns the background of a line, and that of words in it that differ.
-    pub(super) fn grounds(self) -> [Ground; 2] {
+    pub(super) fn backgrounds(self) -> [BackgroundRole; 2] {
         match self {
-            Self::Old => [Ground::Removed, Ground::RemovedWord],
-            Self::New => [Ground::Added, Ground::AddedWord],
-            Self::Both => [Ground::None, Ground::None],
+            Self::Old => [BackgroundRole::Removed, BackgroundRole::RemovedWord],
+            Self::New => [BackgroundRole::Added, BackgroundRole::AddedWord],
+            Self::Both => [BackgroundRole::None, BackgroundRole::None],
         }
     }
 
@@ -167,25 +167,25 @@ pub(super) fn code_lines(pieces: Vec<Span>, number: &str, side: Side, width: usi
         Side::New => Role::Added,
         Side::Both => Role::Text,
     };
-    let [ground, _] = side.grounds();
-    lines_behind(pieces, (number, side.sign()), (role, ground), width)
+    let [background, _] = side.backgrounds();
+    lines_behind(pieces, (number, side.sign()), (role, background), width)
 }
 
 fn lines_behind(
     pieces: Vec<Span>,
     (number, sign): (&str, &str),
-    (role, ground): (Role, Ground),
+    (role, background): (Role, BackgroundRole),
     width: usize,
 ) -> Vec<Line> {
     let mut first = Line::new();
-    first.push(Span::inked(number, Ink::of(Role::Dim).on(ground)));
-    first.push(Span::inked(sign, Ink::of(role).on(ground)));
+    first.push(Span::styled(number, TextStyle::of(Role::Dim).on(background)));
+    first.push(Span::styled(sign, TextStyle::of(role).on(background)));
     let mut rest = Line::new();
-    rest.push(Span::inked(" ".repeat(first.width()), Ink::of(Role::Dim).on(ground)));
+    rest.push(Span::styled(" ".repeat(first.width()), TextStyle::of(Role::Dim).on(background)));
     let lines = wrap_pieces(pieces, width, &Margin::new(first, rest)).into_iter();
-    match ground {
-        Ground::None => lines.collect(),
-        ground => lines.map(|line| line.filled_to(width, ground)).collect(),
+    match background {
+        BackgroundRole::None => lines.collect(),
+        background => lines.map(|line| line.filled_to(width, background)).collect(),
     }
 }
 
@@ -198,7 +198,7 @@ pub(super) struct DiffRow<'a> {
     within: Side,
     /// Whether its hunk is skipped: it changes nothing.
     is_skipped: bool,
-    words: Vec<Word>,
+    words: Vec<DiffWord>,
 }
 
 impl<'a> DiffRow<'a> {
@@ -211,7 +211,7 @@ impl<'a> DiffRow<'a> {
         Self { number, within, ..self }
     }
 
-    fn of(line: &'a DiffLine, side: Side, is_skipped: bool, words: Vec<Word>) -> Self {
+    fn of(line: &'a DiffLine, side: Side, is_skipped: bool, words: Vec<DiffWord>) -> Self {
         Self { line, number: line.number, side, within: side, is_skipped, words }
     }
 }
@@ -223,7 +223,7 @@ pub(super) fn changed<'a>(
     is_skipped: bool,
 ) -> (Vec<DiffRow<'a>>, Vec<DiffRow<'a>>) {
     let (old_words, new_words) = compared(old, new);
-    let rows = |lines: &[&'a DiffLine], words: Vec<Vec<Word>>, side| {
+    let rows = |lines: &[&'a DiffLine], words: Vec<Vec<DiffWord>>, side| {
         lines.iter().zip(words).map(|(line, words)| DiffRow::of(line, side, is_skipped, words)).collect()
     };
     (rows(old, old_words, Side::Old), rows(new, new_words, Side::New))
@@ -258,12 +258,12 @@ impl Painter {
         let text: String = words.iter().map(|word| word.text.as_str()).collect();
         if row.is_skipped {
             let pieces = vec![Span::new(text, Role::Dim)];
-            return lines_behind(pieces, (&number, side.sign()), (Role::Dim, Ground::None), width);
+            return lines_behind(pieces, (&number, side.sign()), (Role::Dim, BackgroundRole::None), width);
         }
-        let [ground, marked] = side.grounds();
-        let span = Span::inked(text, Ink::of(Role::CodeText).on(ground));
+        let [background, marked] = side.backgrounds();
+        let span = Span::styled(text, TextStyle::of(Role::CodeText).on(background));
         let roles = self.roles(span.text(), row.within);
-        let pieces = span.in_pieces(&inks(words, &roles, [ground, marked]));
+        let pieces = span.in_pieces(&styles(words, &roles, [background, marked]));
         code_lines(pieces, &number, *side, width)
     }
 
@@ -281,22 +281,28 @@ impl Painter {
     }
 }
 
-/// Merges the marks of words with the colours of the code: byte offsets where a piece ends, each with its ink. `grounds`
+/// Merges the marks of words with the colours of the code: byte offsets where a piece ends, each with its style. `backgrounds`
 /// are those of words that are alike and of words that differ.
-fn inks(words: &[Word], code: &[(usize, Role)], grounds: [Ground; 2]) -> Vec<(usize, Ink)> {
+fn styles(
+    words: &[DiffWord],
+    code: &[(usize, Role)],
+    backgrounds: [BackgroundRole; 2],
+) -> Vec<(usize, TextStyle)> {
     let mut code = code.iter().copied().peekable();
-    let mut inks = Vec::new();
+    let mut styles = Vec::new();
     let mut end = 0;
     for word in words {
         end += Span::new(&word.text, Role::Text).text().len();
-        let ink =
-            |role: Role| Ink { bold: word.differs, ..Ink::of(role).on(grounds[usize::from(word.differs)]) };
+        let style = |role: Role| TextStyle {
+            bold: word.differs,
+            ..TextStyle::of(role).on(backgrounds[usize::from(word.differs)])
+        };
         while let Some((at, role)) = code.next_if(|(at, _)| *at < end) {
-            inks.push((at, ink(role)));
+            styles.push((at, style(role)));
         }
-        inks.push((end, ink(code.peek().map_or(Role::CodeText, |(_, role)| *role))));
+        styles.push((end, style(code.peek().map_or(Role::CodeText, |(_, role)| *role))));
     }
-    inks
+    styles
 }
 
 /// A part of a diff that is drawn as a unit.
@@ -361,7 +367,7 @@ impl Page {
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq)]
-struct Word {
+struct DiffWord {
     text: String,
     /// Whether it differs from the other line.
     differs: bool,
@@ -374,12 +380,12 @@ fn shown(line: &DiffLine) -> String {
     }
 }
 
-fn whole(line: &DiffLine) -> Vec<Word> {
-    vec![Word { text: shown(line), differs: false }]
+fn whole(line: &DiffLine) -> Vec<DiffWord> {
+    vec![DiffWord { text: shown(line), differs: false }]
 }
 
 /// Returns the words of both sides; if as many lines were removed as added, differing words are marked.
-fn compared(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<Word>>, Vec<Vec<Word>>) {
+fn compared(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<DiffWord>>, Vec<Vec<DiffWord>>) {
     let plain = |lines: &[&DiffLine]| lines.iter().map(|line| whole(line)).collect::<Vec<_>>();
     if old.len() != new.len() || old.len() > MOST_COMPARED {
         return (plain(old), plain(new));
@@ -387,7 +393,7 @@ fn compared(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<Word>>, Vec<Vec<Wo
     old.iter().zip(new).map(|(old, new)| words(old, new)).unzip()
 }
 
-fn words(old: &DiffLine, new: &DiffLine) -> (Vec<Word>, Vec<Word>) {
+fn words(old: &DiffLine, new: &DiffLine) -> (Vec<DiffWord>, Vec<DiffWord>) {
     let (before, after) = (shown(old), shown(new));
     if before.len().max(after.len()) > LONGEST_COMPARED {
         return (whole(old), whole(new));
@@ -397,10 +403,13 @@ fn words(old: &DiffLine, new: &DiffLine) -> (Vec<Word>, Vec<Word>) {
     if diff.ratio() < 0.5 {
         return (whole(old), whole(new));
     }
-    let side = |other: ChangeTag| -> Vec<Word> {
+    let side = |other: ChangeTag| -> Vec<DiffWord> {
         diff.iter_all_changes()
             .filter(|change| change.tag() != other)
-            .map(|change| Word { text: change.value().to_owned(), differs: change.tag() != ChangeTag::Equal })
+            .map(|change| DiffWord {
+                text: change.value().to_owned(),
+                differs: change.tag() != ChangeTag::Equal,
+            })
             .collect()
     };
     (side(ChangeTag::Insert), side(ChangeTag::Delete))
@@ -436,7 +445,7 @@ mod tests {
         let line = |text: &str| DiffLine { kind: DiffKind::Added, number: 1, text: text.to_owned() };
         let differing = |old: &str, new: &str| {
             let (old, new) = words(&line(old), &line(new));
-            let text = |words: Vec<Word>| {
+            let text = |words: Vec<DiffWord>| {
                 words.into_iter().filter(|word| word.differs).map(|word| word.text).collect::<String>()
             };
             (text(old), text(new))

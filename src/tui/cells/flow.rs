@@ -7,7 +7,7 @@ use super::sgr::Sgr;
 use crate::stdx::ansi::bare;
 use crate::stdx::text::expand_tabs;
 use crate::tui::copied::exactly;
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_pieces, wrap_spans};
+use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_pieces, wrap_spans};
 use crate::tui::theme::Role;
 
 /// The most bytes kept.
@@ -15,7 +15,7 @@ const LIMIT: usize = 256 * 1024;
 
 /// How lines too long for the width are broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Breaks {
+pub enum WrapMode {
     /// Between words, for prose.
     Words,
     /// Anywhere, for output in which spaces matter.
@@ -24,7 +24,7 @@ pub enum Breaks {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
-    breaks: Breaks,
+    breaks: WrapMode,
     role: Role,
     /// The colours after `done`.
     colours: Sgr,
@@ -39,7 +39,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    pub fn new(breaks: Breaks, role: Role) -> Self {
+    pub fn new(breaks: WrapMode, role: Role) -> Self {
         Self {
             breaks,
             role,
@@ -100,11 +100,11 @@ impl Flow {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let line = line.strip_suffix('\r').unwrap_or(line);
         match self.breaks {
-            Breaks::Words => {
-                let span = Span::inked(expand_tabs(line), Ink::of(self.role));
+            WrapMode::Words => {
+                let span = Span::styled(expand_tabs(line), TextStyle::of(self.role));
                 wrap_spans(&[span], self.width, &Margin::default())
             }
-            Breaks::Anywhere => {
+            WrapMode::Anywhere => {
                 exactly(wrap_pieces(colours.line(line), self.width, &Margin::default()), &bare(line))
             }
         }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn text_flows_and_stays_bounded() {
-        let mut flow = Flow::new(Breaks::Words, Role::Dim);
+        let mut flow = Flow::new(WrapMode::Words, Role::Dim);
         let tail = |flow: &mut Flow, width, count| {
             flow.refresh(width);
             flow.tail(count).map(Line::text).collect::<Vec<_>>()

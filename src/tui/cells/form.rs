@@ -1,7 +1,7 @@
 //! The form of a card: its fields or its JSON text, errors, and beside it the changes. At most as high as the pane; the
 //! field with the cursor is always visible. Only draws; `update` also uses it for the width of texts.
 
-use super::card::{Drawn, Frame, Sheet, WIDEST, argument_of, inner, keys_line, sources, taint_mark};
+use super::card::{CardLayout, Frame, Sheet, WIDEST, argument_of, inner, keys_line, sources, taint_mark};
 use super::diff::{DiffCode, Layout, counts};
 use super::split;
 use crate::approval::Taint;
@@ -68,7 +68,7 @@ pub fn prepare(form: &mut Form, columns: usize) {
     }
 }
 
-pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
+pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> CardLayout {
     let mut left = sheet(card, form, frame, 0);
     if frame.columns >= TWO_PANES {
         let (right, beside) = changes(form, frame, left.lines.len());
@@ -84,7 +84,7 @@ pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
 }
 
 /// Draws the form, at least `height` lines high.
-fn sheet(card: &Card, form: &Form, frame: &Frame<'_>, height: usize) -> Drawn {
+fn sheet(card: &Card, form: &Form, frame: &Frame<'_>, height: usize) -> CardLayout {
     let mut sheet = Sheet::new(frame, width(frame.columns));
     let glyphs = frame.look.glyphs;
     let title = Line::of(format!("{} edit ", glyphs.waiting), Role::Waiting)

@@ -1,7 +1,7 @@
 //! Shared drawing of request lists: rows, one request in detail, and what stands above the keys. Only draws. The batch
 //! list is composed by `cells::batch`, the inbox by its panel.
 
-use super::card::{Frame, LOW, OutOfSight, advice, facts, hint, prepare_detail, taint_mark};
+use super::card::{Frame, HiddenLines, LOW, advice, facts, hint, prepare_detail, taint_mark};
 use crate::message::ToolName;
 use crate::stdx::text::width;
 use crate::tool::Risk;
@@ -9,8 +9,8 @@ use crate::tui::boxed::column;
 use crate::tui::cards::Card;
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, ListKey};
-use crate::tui::line::{Ink, Line, Span};
-use crate::tui::list::{ListStage, Mark, OpenRequest, OpenRows, RequestList};
+use crate::tui::line::{Line, Span, TextStyle};
+use crate::tui::list::{ListStage, OpenRequest, OpenRows, RequestList, RowMark};
 use crate::tui::theme::{Glyphs, Role};
 
 /// The widest name of a tool, in cells.
@@ -25,7 +25,7 @@ const MOST_SAID: usize = 3;
 /// A row of a list.
 pub struct ListRow<'a> {
     pub is_chosen: bool,
-    pub mark: Mark,
+    pub mark: RowMark,
     /// Its number, from 1; shown in a list with numbers.
     pub number: usize,
     pub risk: Risk,
@@ -96,7 +96,7 @@ impl Columns {
         let room = self.width.saturating_sub(left.width() + taint.width() + right + usize::from(right > 0));
         let mut what = row.what.cut(room);
         if row.is_chosen {
-            what = what.painted(&(0..room), |ink| Ink { bold: true, ..ink });
+            what = what.painted(&(0..room), |style| TextStyle { bold: true, ..style });
         }
         Line::spread(left.joined(what).joined(taint), row.right, self.width)
     }
@@ -126,11 +126,11 @@ pub fn beside(mut list: Vec<Line>, mut request: Vec<Line>, width: usize, glyphs:
 }
 
 /// Returns the box of a mark.
-fn mark(mark: Mark, glyphs: &Glyphs) -> Span {
+fn mark(mark: RowMark, glyphs: &Glyphs) -> Span {
     match mark {
-        Mark::Decided => Span::new(format!(" {} ", glyphs.still), Role::Waiting),
-        Mark::On => Span::new("[x]", Role::Waiting),
-        Mark::Off => Span::new("[ ]", Role::Dim),
+        RowMark::Decided => Span::new(format!(" {} ", glyphs.still), Role::Waiting),
+        RowMark::On => Span::new("[x]", Role::Waiting),
+        RowMark::Off => Span::new("[ ]", Role::Dim),
     }
 }
 
@@ -181,7 +181,7 @@ pub fn detail(card: &Card, frame: &Frame<'_>, width: usize, rows: usize, keys: &
     let mut lines: Vec<Line> = body.iter().skip(from).take(room).cloned().collect();
     if clipped {
         let below = body.len().saturating_sub(from + room);
-        lines.push(hint(&OutOfSight { above: from, below, bytes: card.body.more() }, keys, width));
+        lines.push(hint(&HiddenLines { above: from, below, bytes: card.body.more() }, keys, width));
     }
     lines.extend(beside);
     Detail { lines, room, total: body.len() }
@@ -198,13 +198,13 @@ pub fn lay_out(card: &mut Card, frame: &Frame<'_>, width: usize, rows: usize) {
 
 /// The lines above the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Foot {
+pub struct CardFooter {
     pub lines: Vec<Line>,
     /// The column of the cursor in the second line, if a reason is being written.
     pub cursor: Option<usize>,
 }
 
-impl Foot {
+impl CardFooter {
     /// Returns the approval that is due once more or the reason being written, and the advice. `due` are the rows, if an
     /// approval is due; `denied` names what the reason is for.
     pub fn of(

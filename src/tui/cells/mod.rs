@@ -26,7 +26,7 @@ mod thinking;
 pub use self::answer::Answer;
 pub use self::call::{CallRow, CallState};
 pub use self::draft::CallDraft;
-pub use self::reading::Words;
+pub use self::reading::SearchableText;
 pub use self::shell::ShellCell;
 pub use self::thinking::Thinking;
 use super::key::Key;
@@ -38,7 +38,7 @@ use crate::message::ReturnStatus;
 
 /// The current display settings of cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Look {
+pub struct DisplaySettings {
     /// The width of a line, in cells.
     pub width: usize,
     /// The rows of the screen.
@@ -51,12 +51,12 @@ pub struct Look {
     pub motion: Motion,
     /// The languages whose code is highlighted.
     pub languages: Languages,
-    pub keys: LookKeys,
+    pub keys: DisplayKeys,
 }
 
 /// The keys that cells mention, as the user has bound them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LookKeys {
+pub struct DisplayKeys {
     pub details: Option<Key>,
     pub stop: Option<Key>,
 }
@@ -88,7 +88,7 @@ pub enum Motion {
     Reduced,
 }
 
-impl Look {
+impl DisplaySettings {
     /// Returns the sign of work in progress.
     pub fn spinner(&self) -> &'static str {
         match self.motion {
@@ -123,7 +123,7 @@ pub struct Cell {
     pub provisional: bool,
     /// The user's folding of this cell, which overrides the general one.
     fold: Option<Fold>,
-    cache: Option<Cached>,
+    cache: Option<CellCache>,
     /// The number of lines as last laid out; `None` after a change.
     height: Option<usize>,
     /// Incremented each time the cell is handed out for changes.
@@ -131,7 +131,7 @@ pub struct Cell {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Cached {
+struct CellCache {
     look: ([usize; 2], Fold, Fold, Languages),
     lines: Vec<Line>,
 }
@@ -242,13 +242,13 @@ impl Cell {
     }
 
     /// Brings the lines up to date; returns their number.
-    pub fn refresh(&mut self, look: &Look) -> usize {
+    pub fn refresh(&mut self, look: &DisplaySettings) -> usize {
         let height = self.laid_out(look);
         self.height = Some(height);
         height
     }
 
-    fn laid_out(&mut self, look: &Look) -> usize {
+    fn laid_out(&mut self, look: &DisplaySettings) -> usize {
         let look = &self.own(look);
         if let CellKind::Answer(answer) = &mut self.kind
             && let Some(height) = answer.refresh_live(look)
@@ -259,7 +259,7 @@ impl Cell {
         let fresh = self.cache.as_ref().is_some_and(|cached| cached.look == key) && !self.moves();
         if !fresh {
             let lines = self.render(look);
-            self.cache = Some(Cached { look: key, lines });
+            self.cache = Some(CellCache { look: key, lines });
         }
         self.cache.as_ref().map_or(0, |cached| cached.lines.len())
     }
@@ -316,7 +316,7 @@ impl Cell {
         }
     }
 
-    fn render(&mut self, look: &Look) -> Vec<Line> {
+    fn render(&mut self, look: &DisplaySettings) -> Vec<Line> {
         match &mut self.kind {
             CellKind::User { text, short } => text::user(text, short.as_deref(), look),
             CellKind::Answer(answer) => answer.lines(look),

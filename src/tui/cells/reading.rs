@@ -4,21 +4,21 @@
 
 use std::borrow::Cow;
 
-use super::{Cell, CellKind, Fold, Look, text};
+use super::{Cell, CellKind, DisplaySettings, Fold, text};
 use crate::stdx::ansi::bare;
 
 /// The searchable text of a cell: the part always shown, and the part hidden by folding.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Words<'a> {
+pub struct SearchableText<'a> {
     pub shown: Cow<'a, str>,
     pub folded: Cow<'a, str>,
 }
 
 impl Cell {
     /// Returns `look` with this cell's own folding applied.
-    pub(super) fn own(&self, look: &Look) -> Look {
+    pub(super) fn own(&self, look: &DisplaySettings) -> DisplaySettings {
         match self.fold {
-            Some(fold) => Look { details: fold, thinking: fold, ..*look },
+            Some(fold) => DisplaySettings { details: fold, thinking: fold, ..*look },
             None => *look,
         }
     }
@@ -41,7 +41,7 @@ impl Cell {
     }
 
     /// Whether part of it is hidden.
-    pub fn is_folded(&self, look: &Look) -> bool {
+    pub fn is_folded(&self, look: &DisplaySettings) -> bool {
         let own = self.own(look);
         let fold = if matches!(&self.kind, CellKind::Thinking(_)) && own.thinking == Fold::Open {
             Fold::Open
@@ -52,7 +52,7 @@ impl Cell {
     }
 
     /// Folds or unfolds this cell.
-    pub fn turn(&mut self, look: &Look) {
+    pub fn turn(&mut self, look: &DisplaySettings) {
         let now = if self.is_folded(look) { Fold::Folded } else { Fold::Open };
         let tells =
             if let CellKind::Call(row) = &mut self.kind { row.toggle_text_for_model(now) } else { false };
@@ -104,21 +104,21 @@ impl Cell {
     }
 
     /// Returns the text for the search.
-    pub fn words(&self) -> Words<'_> {
-        let shown = |text| Words { shown: text, folded: Cow::Borrowed("") };
+    pub fn words(&self) -> SearchableText<'_> {
+        let shown = |text| SearchableText { shown: text, folded: Cow::Borrowed("") };
         match &self.kind {
             CellKind::Thinking(thinking) => {
-                Words { shown: Cow::Borrowed(""), folded: Cow::Borrowed(thinking.source()) }
+                SearchableText { shown: Cow::Borrowed(""), folded: Cow::Borrowed(thinking.source()) }
             }
-            CellKind::Call(row) => Words {
+            CellKind::Call(row) => SearchableText {
                 shown: Cow::Owned(format!("{}\n{}", row.name, row.subject)),
                 folded: row.shown_output(),
             },
             CellKind::Shell(shell) => {
-                Words { shown: Cow::Borrowed(shell.command()), folded: bare(shell.output()) }
+                SearchableText { shown: Cow::Borrowed(shell.command()), folded: bare(shell.output()) }
             }
             CellKind::Note { text, more } => {
-                Words { shown: Cow::Borrowed(text), folded: Cow::Borrowed(more) }
+                SearchableText { shown: Cow::Borrowed(text), folded: Cow::Borrowed(more) }
             }
             CellKind::Settled { tool, subject, .. } => shown(Cow::Owned(format!("{tool}\n{subject}"))),
             CellKind::User { .. }

@@ -2,7 +2,7 @@
 //! most as high as the pane; the row of the cursor or of the choice is always visible. Only draws; `update` also uses it for the width of the text.
 
 use super::call;
-use super::card::{Drawn, Frame, NARROW, Sheet, WIDEST, fitting, inner};
+use super::card::{CardLayout, Frame, NARROW, Sheet, WIDEST, fitting, inner};
 use crate::approval::rules::RuleScope;
 use crate::frontend::protocol::{OfferedRule, PastCalls};
 use crate::stdx::text::one_line_summary;
@@ -27,7 +27,7 @@ pub fn text_width(columns: usize) -> usize {
     inner(columns.min(WIDEST)).saturating_sub(1)
 }
 
-pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {
+pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> CardLayout {
     let mut sheet = Sheet::new(frame, frame.look.width.min(WIDEST));
     let glyphs = frame.look.glyphs;
     let what = if rule.is_written { "rule for" } else { "allow from now on:" };

@@ -6,8 +6,8 @@
 
 use crate::stdx::ansi::{AnsiPart, parts};
 use crate::stdx::text::expand_tabs;
-use crate::tui::line::{Ink, Span};
-use crate::tui::theme::{Ground, Role, Shade};
+use crate::tui::line::{Span, TextStyle};
+use crate::tui::theme::{BackgroundRole, Role, Shade};
 
 /// The colours in effect between two lines.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,7 +29,7 @@ impl Sgr {
         let mut spans = Vec::new();
         for piece in parts(text) {
             match piece {
-                AnsiPart::Text(text) => spans.push(Span::inked(expand_tabs(text), self.ink())),
+                AnsiPart::Text(text) => spans.push(Span::styled(expand_tabs(text), self.style())),
                 AnsiPart::Colours(parameters) => self.set(parameters),
                 AnsiPart::Other => {}
             }
@@ -38,13 +38,13 @@ impl Sgr {
     }
 
     /// Returns the style; without colours that could hide the text.
-    fn ink(&self) -> Ink {
-        let (shade, ground) = match (self.fore, self.back) {
-            (Some(fore), Some(back)) if fore.stands_out_from(back) => (Some(fore), Ground::Own(back)),
-            (Some(fore), None) if !fore.may_be_the_terminals() => (Some(fore), Ground::None),
-            (Some(_) | None, Some(_) | None) => (None, Ground::None),
+    fn style(&self) -> TextStyle {
+        let (shade, background) = match (self.fore, self.back) {
+            (Some(fore), Some(back)) if fore.stands_out_from(back) => (Some(fore), BackgroundRole::Own(back)),
+            (Some(fore), None) if !fore.may_be_the_terminals() => (Some(fore), BackgroundRole::None),
+            (Some(_) | None, Some(_) | None) => (None, BackgroundRole::None),
         };
-        Ink { shade, ground, bold: self.is_bold, ..Ink::of(self.role) }
+        TextStyle { shade, background, bold: self.is_bold, ..TextStyle::of(self.role) }
     }
 
     /// Applies the parameters of one sequence.
@@ -82,32 +82,32 @@ fn extended(rest: &mut impl Iterator<Item = u8>) -> Option<Shade> {
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> Vec<(String, Option<Shade>, Ground, bool)> {
+    fn shown(text: &str) -> Vec<(String, Option<Shade>, BackgroundRole, bool)> {
         let spans = Sgr::new(Role::Text).line(text);
-        spans.iter().map(|s| (s.text().to_owned(), s.ink.shade, s.ink.ground, s.ink.bold)).collect()
+        spans.iter().map(|s| (s.text().to_owned(), s.style.shade, s.style.background, s.style.bold)).collect()
     }
 
     #[test]
     fn colour_and_weight_are_kept_and_nothing_hides_text() {
         let red = Some(Shade::Indexed(1));
-        let yellow = Ground::Own(Shade::Indexed(3));
-        for (text, shade, ground, bold) in [
-            ("\u{1b}[31mx", red, Ground::None, false),
-            ("\u{1b}[1;31mx", red, Ground::None, true),
-            ("\u{1b}[1;31m\u{1b}[22;39mx", None, Ground::None, false),
+        let yellow = BackgroundRole::Own(Shade::Indexed(3));
+        for (text, shade, background, bold) in [
+            ("\u{1b}[31mx", red, BackgroundRole::None, false),
+            ("\u{1b}[1;31mx", red, BackgroundRole::None, true),
+            ("\u{1b}[1;31m\u{1b}[22;39mx", None, BackgroundRole::None, false),
             ("\u{1b}[31;43mx", red, yellow, false),
-            ("\u{1b}[38;5;9mx", Some(Shade::Indexed(9)), Ground::None, false),
-            ("\u{1b}[38;2;9;200;7mx", Some(Shade::Rgb(9, 200, 7)), Ground::None, false),
-            ("\u{1b}[95mx", Some(Shade::Indexed(13)), Ground::None, false),
+            ("\u{1b}[38;5;9mx", Some(Shade::Indexed(9)), BackgroundRole::None, false),
+            ("\u{1b}[38;2;9;200;7mx", Some(Shade::Rgb(9, 200, 7)), BackgroundRole::None, false),
+            ("\u{1b}[95mx", Some(Shade::Indexed(13)), BackgroundRole::None, false),
             // Concealed, or in the colour of its background, or in what may be the terminal's.
-            ("\u{1b}[8mx", None, Ground::None, false),
-            ("\u{1b}[31;41mx", None, Ground::None, false),
-            ("\u{1b}[38;2;1;1;1;48;2;2;2;2mx", None, Ground::None, false),
-            ("\u{1b}[30mx", None, Ground::None, false),
-            ("\u{1b}[97mx", None, Ground::None, false),
-            ("\u{1b}[47mx", None, Ground::None, false),
+            ("\u{1b}[8mx", None, BackgroundRole::None, false),
+            ("\u{1b}[31;41mx", None, BackgroundRole::None, false),
+            ("\u{1b}[38;2;1;1;1;48;2;2;2;2mx", None, BackgroundRole::None, false),
+            ("\u{1b}[30mx", None, BackgroundRole::None, false),
+            ("\u{1b}[97mx", None, BackgroundRole::None, false),
+            ("\u{1b}[47mx", None, BackgroundRole::None, false),
         ] {
-            assert_eq!(shown(text), [("x".to_owned(), shade, ground, bold)], "{text:?}");
+            assert_eq!(shown(text), [("x".to_owned(), shade, background, bold)], "{text:?}");
         }
     }
 
@@ -136,6 +136,6 @@ mod tests {
     fn colours_go_on_in_the_next_line() {
         let mut sgr = Sgr::new(Role::Dim);
         sgr.line("\u{1b}[32mbegins");
-        assert_eq!(sgr.line("goes on")[0].ink.shade, Some(Shade::Indexed(2)));
+        assert_eq!(sgr.line("goes on")[0].style.shade, Some(Shade::Indexed(2)));
     }
 }

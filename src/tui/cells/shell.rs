@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::flow::{Breaks, Flow};
-use super::{Fold, Look, call};
+use super::flow::{Flow, WrapMode};
+use super::{DisplaySettings, Fold, call};
 use crate::command::Privacy;
 use crate::command::UNSANDBOXED;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -28,7 +28,7 @@ enum ShellState {
 
 impl ShellCell {
     pub fn running(command: String, privacy: Privacy, now_ms: u64) -> Self {
-        let output = Flow::new(Breaks::Anywhere, Role::Text);
+        let output = Flow::new(WrapMode::Anywhere, Role::Text);
         Self { command, privacy, output, state: ShellState::Running { since_ms: now_ms } }
     }
 
@@ -63,13 +63,13 @@ impl ShellCell {
         self.output.source().lines().nth(TAIL).is_some()
     }
 
-    pub fn lines(&mut self, look: &Look) -> Vec<Line> {
-        let (mark, aside) = match self.privacy {
+    pub fn lines(&mut self, look: &DisplaySettings) -> Vec<Line> {
+        let (mark, remark) = match self.privacy {
             Privacy::Shared => (" ! ", ""),
             Privacy::Private => (" !! ", "  private: the model does not see it"),
         };
         let margin = Margin::new(Line::of(mark, Role::User), Line::of("   ", Role::Text));
-        let spans = [Span::new(&self.command, Role::User), Span::new(aside, Role::Dim)];
+        let spans = [Span::new(&self.command, Role::User), Span::new(remark, Role::Dim)];
         let mut lines = wrap_spans(&spans, look.width, &margin);
         let bar = look.barred(look.glyphs.side, Role::Dim).first;
         let shown = match look.details {
@@ -90,7 +90,7 @@ impl ShellCell {
         lines
     }
 
-    fn foot(&self, look: &Look) -> Line {
+    fn foot(&self, look: &DisplaySettings) -> Line {
         let text = match &self.state {
             ShellState::Running { since_ms } => {
                 let took = Duration::from_millis(look.now_ms.saturating_sub(*since_ms));

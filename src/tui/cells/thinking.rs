@@ -1,7 +1,7 @@
 //! The model's thinking: its tail while live, one line when done, all of it on demand.
 
-use super::flow::{Breaks, Flow};
-use super::{Fold, Look};
+use super::flow::{Flow, WrapMode};
+use super::{DisplaySettings, Fold};
 use crate::tui::line::Line;
 use crate::tui::theme::Role;
 
@@ -23,14 +23,14 @@ enum ThinkingState {
 impl Thinking {
     pub fn live(now_ms: u64) -> Self {
         Self {
-            text: Flow::new(Breaks::Words, Role::Thinking),
+            text: Flow::new(WrapMode::Words, Role::Thinking),
             state: ThinkingState::Live { since_ms: now_ms },
         }
     }
 
     /// Creates earlier thinking, whose duration is unknown.
     pub fn committed(source: &str) -> Self {
-        let mut text = Flow::new(Breaks::Words, Role::Thinking);
+        let mut text = Flow::new(WrapMode::Words, Role::Thinking);
         text.push(source);
         Self { text, state: ThinkingState::Done { took_ms: None } }
     }
@@ -42,7 +42,7 @@ impl Thinking {
     /// Commits the thinking. `text` is all of it; if `None`, the received text is.
     pub fn commit(&mut self, text: Option<&str>, now_ms: u64) {
         if let Some(text) = text.filter(|text| *text != self.text.source()) {
-            self.text = Flow::new(Breaks::Words, Role::Thinking);
+            self.text = Flow::new(WrapMode::Words, Role::Thinking);
             self.text.push(text);
         }
         if let ThinkingState::Live { since_ms } = self.state {
@@ -58,7 +58,7 @@ impl Thinking {
         matches!(self.state, ThinkingState::Live { .. })
     }
 
-    pub fn lines(&mut self, look: &Look) -> Vec<Line> {
+    pub fn lines(&mut self, look: &DisplaySettings) -> Vec<Line> {
         let shown = match (self.state, look.thinking, look.details) {
             (ThinkingState::Done { .. }, Fold::Folded, Fold::Folded) => 0,
             (ThinkingState::Live { .. }, Fold::Folded, Fold::Folded) => TAIL,
@@ -79,7 +79,7 @@ impl Thinking {
         lines
     }
 
-    fn head(&self, look: &Look, shown: usize) -> Line {
+    fn head(&self, look: &DisplaySettings, shown: usize) -> Line {
         let tokens = self.text.source().len().div_ceil(4);
         let (mark, words) = match self.state {
             ThinkingState::Live { since_ms } => {

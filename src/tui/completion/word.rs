@@ -5,7 +5,7 @@ use crate::tui::composer::Item;
 
 /// A word that can be completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub struct CompletionWord {
     pub place: Place,
     /// The items of the editor that completing replaces: `from..to`, including marks such as `/` and `@`.
     pub from: usize,
@@ -28,7 +28,7 @@ pub enum Place {
 }
 
 /// Returns the word at the cursor, if it can be completed.
-pub fn word(editor: &Editor) -> Option<Word> {
+pub fn word(editor: &Editor) -> Option<CompletionWord> {
     let items = editor.items();
     let cursor = editor.cursor();
     if let Some(quoted) = quoted(items, cursor) {
@@ -41,19 +41,19 @@ pub fn word(editor: &Editor) -> Option<Word> {
     let to = items[cursor..].iter().position(is_edge).map_or(items.len(), |at| cursor + at);
     let before = text(&items[from..cursor]);
     if let Some(mention) = before.strip_prefix('@') {
-        return Some(Word { place: Place::Mention, from, to, text: mention.to_owned() });
+        return Some(CompletionWord { place: Place::Mention, from, to, text: mention.to_owned() });
     }
     match items.first().map(Item::text) {
         Some("/") if from == 0 && cursor > 0 => {
             let text = before.strip_prefix('/')?.to_owned();
             // A path is not a command.
-            (!text.contains('/')).then_some(Word { place: Place::Command, from, to, text })
+            (!text.contains('/')).then_some(CompletionWord { place: Place::Command, from, to, text })
         }
         Some("/") if from > 0 => {
             let first = items.iter().position(is_edge).unwrap_or(items.len());
             let gap_only = items[first..from].iter().all(is_edge);
             let command = text(&items[1..first]).to_lowercase();
-            (gap_only || command.contains(':')).then_some(Word {
+            (gap_only || command.contains(':')).then_some(CompletionWord {
                 place: Place::Argument { command },
                 from,
                 to,
@@ -65,7 +65,7 @@ pub fn word(editor: &Editor) -> Option<Word> {
 }
 
 /// Returns a word of a `!` line behind its first; a backslash keeps a space in it.
-fn shell_word(items: &[Item], cursor: usize) -> Option<Word> {
+fn shell_word(items: &[Item], cursor: usize) -> Option<CompletionWord> {
     let is_command = items.first().is_some_and(|item| item.text() == "!");
     let ends = |at: usize| {
         let escaped = at > 0 && items[at - 1].text() == "\\";
@@ -79,11 +79,11 @@ fn shell_word(items: &[Item], cursor: usize) -> Option<Word> {
         let item = if item.text() == "\\" { written.next() } else { Some(item) };
         plain.push_str(item.map_or("", Item::text));
     }
-    Some(Word { place: Place::ShellWord, from, to, text: plain })
+    Some(CompletionWord { place: Place::ShellWord, from, to, text: plain })
 }
 
 /// Returns a mention with spaces whose quote is still open at the cursor.
-fn quoted(items: &[Item], cursor: usize) -> Option<Word> {
+fn quoted(items: &[Item], cursor: usize) -> Option<CompletionWord> {
     let line = items[..cursor].iter().rposition(Item::is_break).map_or(0, |at| at + 1);
     let quote = items[line..cursor].iter().rposition(|item| item.text() == "\"").map(|at| line + at)?;
     let from = quote.checked_sub(1).filter(|at| *at >= line && items[*at].text() == "@")?;
@@ -96,7 +96,7 @@ fn quoted(items: &[Item], cursor: usize) -> Option<Word> {
         Some(at) if !items[at].is_break() => at + 1,
         Some(_) | None => cursor,
     };
-    Some(Word { place: Place::Mention, from, to, text: text(&items[quote + 1..cursor]) })
+    Some(CompletionWord { place: Place::Mention, from, to, text: text(&items[quote + 1..cursor]) })
 }
 
 /// Whether an item separates words.
@@ -119,7 +119,7 @@ mod tests {
     type Expected = (Place, usize, usize, &'static str);
 
     /// Returns the word at `|`.
-    fn at(written: &str) -> Option<Word> {
+    fn at(written: &str) -> Option<CompletionWord> {
         let (before, behind) = written.split_once('|').expect("the cursor is marked");
         let mut editor = Editor::plain(behind);
         editor.insert(before);

@@ -27,7 +27,7 @@ enum Change {
 
 /// The outcome of expanding a pasted block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expanded {
+pub enum ExpandOutcome {
     Yes,
     /// No block is directly before the cursor.
     NoChip,
@@ -140,17 +140,17 @@ impl Editor {
     }
 
     /// Replaces the block directly before the cursor by its text.
-    pub fn expand(&mut self) -> Expanded {
-        let Some(chip) = self.chip_before() else { return Expanded::NoChip };
+    pub fn expand(&mut self) -> ExpandOutcome {
+        let Some(chip) = self.chip_before() else { return ExpandOutcome::NoChip };
         if chip.text().len() > LONGEST_SHOWN {
-            return Expanded::TooLarge;
+            return ExpandOutcome::TooLarge;
         }
         let items = graphemes(chip.text());
         let end = self.cursor - 1 + items.len();
         self.save(Change::None);
         self.change(self.cursor - 1..self.cursor, items);
         self.cursor = end;
-        Expanded::Yes
+        ExpandOutcome::Yes
     }
 
     /// Inserts typed text.

@@ -33,11 +33,11 @@ pub enum Item {
 pub struct Chip {
     text: Box<str>,
     label: String,
-    what: What,
+    what: ItemKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum ItemKind {
     Pasted,
     /// An image with its number in the text.
     Image {
@@ -53,12 +53,12 @@ impl Chip {
             lines => format!("{} lines, ", grouped(lines)),
         };
         let label = format!("[pasted {lines}{}]", size(text.len()));
-        Self { text: text.into(), label, what: What::Pasted }
+        Self { text: text.into(), label, what: ItemKind::Pasted }
     }
 
     fn image(mention: &str, number: usize, size: Size) -> Self {
         let label = images::label(number, Some(size), None);
-        Self { text: mention.into(), label, what: What::Image { number, size } }
+        Self { text: mention.into(), label, what: ItemKind::Image { number, size } }
     }
 
     pub fn text(&self) -> &str {
@@ -66,7 +66,7 @@ impl Chip {
     }
 
     pub fn is_image(&self) -> bool {
-        self.what != What::Pasted
+        self.what != ItemKind::Pasted
     }
 
     pub fn label(&self) -> &str {
@@ -93,7 +93,7 @@ impl Item {
     }
 
     pub(super) fn is_pasted(&self) -> bool {
-        matches!(self, Self::Chip(chip) if chip.what == What::Pasted)
+        matches!(self, Self::Chip(chip) if chip.what == ItemKind::Pasted)
     }
 
     pub fn is_break(&self) -> bool {
@@ -117,7 +117,7 @@ pub(super) fn number_images(items: &mut [Item]) {
     let mut next = 1;
     for item in items {
         let Item::Chip(chip) = item else { continue };
-        let What::Image { number, size } = chip.what else { continue };
+        let ItemKind::Image { number, size } = chip.what else { continue };
         if number != next {
             *chip = Arc::new(Chip::image(&chip.text, next, size));
         }

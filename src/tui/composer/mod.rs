@@ -9,7 +9,7 @@ mod rows;
 mod tests;
 mod undo;
 
-pub use self::editor::{Editor, Expanded};
+pub use self::editor::{Editor, ExpandOutcome};
 pub use self::item::{Item, size};
 pub use self::rows::{Position, Rows};
 
@@ -27,11 +27,11 @@ const LONGEST_HISTORY: usize = 500;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Composer {
     pub editor: Editor,
-    /// A text that was put aside until it is restored.
+    /// A text that was stashed until it is restored.
     stash: Option<Vec<Item>>,
     /// Oldest first.
     history: Vec<String>,
-    browsing: Option<Browsing>,
+    browsing: Option<HistoryPosition>,
     /// The number of manual changes of the text.
     revision: u64,
     /// When the first change was made that has not been handed over for saving.
@@ -40,9 +40,9 @@ pub struct Composer {
 
 /// The outcome of stashing or restoring a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stashed {
-    Aside,
-    Back,
+pub enum StashOutcome {
+    Stashed,
+    Restored,
     /// The text and the stashed one were swapped.
     Swapped,
     /// There was neither.
@@ -51,7 +51,7 @@ pub enum Stashed {
 
 /// The position in the history, and the text that was being written.
 #[derive(Debug, Clone, PartialEq)]
-struct Browsing {
+struct HistoryPosition {
     at: usize,
     written: Editor,
 }
@@ -72,8 +72,8 @@ impl Composer {
     /// Prepares for another session; the draft is saved with the former one. All texts join the history and
     /// the composer is emptied.
     pub fn leave(&mut self) {
-        let aside: String = self.stash.take().iter().flatten().map(Item::text).collect();
-        self.remember(&aside);
+        let stashed: String = self.stash.take().iter().flatten().map(Item::text).collect();
+        self.remember(&stashed);
         self.take();
         self.unsaved_since = None;
     }
@@ -83,15 +83,15 @@ impl Composer {
     }
 
     /// Stashes the text, restores the stashed one, or swaps them.
-    pub fn stash(&mut self) -> Stashed {
+    pub fn stash(&mut self) -> StashOutcome {
         self.browsing = None;
         let text = Some(self.editor.take_items()).filter(|items| !items.is_empty());
         let back = std::mem::replace(&mut self.stash, text);
         let did = match (&back, &self.stash) {
-            (None, None) => Stashed::Nothing,
-            (None, Some(_)) => Stashed::Aside,
-            (Some(_), None) => Stashed::Back,
-            (Some(_), Some(_)) => Stashed::Swapped,
+            (None, None) => StashOutcome::Nothing,
+            (None, Some(_)) => StashOutcome::Stashed,
+            (Some(_), None) => StashOutcome::Restored,
+            (Some(_), Some(_)) => StashOutcome::Swapped,
         };
         if let Some(items) = back {
             self.editor.replace_items(items);
@@ -102,9 +102,9 @@ impl Composer {
     /// Returns the text to be saved: a stashed text comes before the current one, because only one draft can
     /// be stored; after a restart they are one text.
     pub fn draft(&self) -> String {
-        let aside: String = self.stash.iter().flatten().map(Item::text).collect();
+        let stashed: String = self.stash.iter().flatten().map(Item::text).collect();
         let text = self.editor.text();
-        if aside.is_empty() || text.is_empty() { aside + &text } else { format!("{aside}\n\n{text}") }
+        if stashed.is_empty() || text.is_empty() { stashed + &text } else { format!("{stashed}\n\n{text}") }
     }
 
     /// Puts lines of earlier sessions, oldest first, before those entered in this one.
@@ -138,7 +138,7 @@ impl Composer {
         let Some(at) = at.checked_sub(1) else { return };
         match &mut self.browsing {
             Some(browsing) => browsing.at = at,
-            None => self.browsing = Some(Browsing { at, written: self.editor.clone() }),
+            None => self.browsing = Some(HistoryPosition { at, written: self.editor.clone() }),
         }
         self.show(at);
     }

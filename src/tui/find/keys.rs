@@ -1,6 +1,6 @@
 //! The keys of the search in the transcript.
 
-use super::{Current, Find, FindStage, Hit};
+use super::{CurrentMatch, Find, FindStage, Hit};
 use crate::tui::keys::FindKey;
 use crate::tui::model::{Focus, Model};
 
@@ -23,7 +23,7 @@ pub fn act(model: &mut Model, key: FindKey) {
 }
 
 /// Goes to the next or the previous match.
-pub fn step(model: &mut Model, to: fn(&Find) -> Option<Current>) {
+pub fn step(model: &mut Model, to: fn(&Find) -> Option<CurrentMatch>) {
     let Some(find) = &mut model.find else { return };
     find.stage = FindStage::Walking;
     let to = to(find);
@@ -46,7 +46,7 @@ pub fn changed(model: &mut Model) {
 fn recount(model: &mut Model) {
     let Some(find) = &mut model.find else { return };
     find.count(model.transcript.cells());
-    let stays = |current: &Current| find.hit(current.cell).is_some_and(|hit| current.nth < hit.count());
+    let stays = |current: &CurrentMatch| find.hit(current.cell).is_some_and(|hit| current.nth < hit.count());
     let to = find.current.filter(stays).or_else(|| find.first());
     go(model, to);
 }
@@ -63,12 +63,12 @@ pub fn refresh(model: &mut Model) {
     find.shape = shape;
     if let Some(current) = find.current {
         let count = find.hit(current.cell).map_or(0, Hit::count);
-        find.current = (count > 0).then(|| Current { nth: current.nth.min(count - 1), ..current });
+        find.current = (count > 0).then(|| CurrentMatch { nth: current.nth.min(count - 1), ..current });
     }
 }
 
 /// Goes to a match: unfolds its cell if needed, and scrolls to it.
-fn go(model: &mut Model, to: Option<Current>) {
+fn go(model: &mut Model, to: Option<CurrentMatch>) {
     let (look, rows) = (model.look(), model.areas().pane);
     let Some(find) = &mut model.find else { return };
     find.current = to;

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use self::query::Marks;
 pub use self::query::{Piece, Query};
-use super::cells::{Cell, CellKind, Look};
+use super::cells::{Cell, CellKind, DisplaySettings};
 use super::composer::Editor;
 use super::keys::{Action, Context, FindKey, Nav, StatusHint};
 use super::transcript::{Bookmark, Transcript};
@@ -43,7 +43,7 @@ pub struct Find {
     pub start: Bookmark,
     /// Cells with matches, in order.
     pub hits: Vec<Hit>,
-    pub current: Option<Current>,
+    pub current: Option<CurrentMatch>,
     /// The revision at which each cell was counted.
     counted: Vec<u64>,
     /// The number of cells counted so far, repeats included.
@@ -78,7 +78,7 @@ impl Hit {
 
 /// The selected match: the `nth` of its cell, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Current {
+pub struct CurrentMatch {
     pub cell: usize,
     pub nth: usize,
 }
@@ -176,37 +176,37 @@ impl Find {
     }
 
     /// Returns the first match at or after the cell where the search began; else the last one before it.
-    pub fn first(&self) -> Option<Current> {
+    pub fn first(&self) -> Option<CurrentMatch> {
         let after = self.hits.iter().find(|hit| hit.cell >= self.from);
-        let first = after.map(|hit| Current { cell: hit.cell, nth: 0 });
+        let first = after.map(|hit| CurrentMatch { cell: hit.cell, nth: 0 });
         first.or_else(|| self.last())
     }
 
-    fn last(&self) -> Option<Current> {
-        self.hits.last().map(|hit| Current { cell: hit.cell, nth: hit.count() - 1 })
+    fn last(&self) -> Option<CurrentMatch> {
+        self.hits.last().map(|hit| CurrentMatch { cell: hit.cell, nth: hit.count() - 1 })
     }
 
     /// Returns the match after the current one; after the last comes the first.
-    pub fn next(&self) -> Option<Current> {
+    pub fn next(&self) -> Option<CurrentMatch> {
         let Some(current) = self.current else { return self.first() };
         let at = self.hits.partition_point(|hit| hit.cell < current.cell);
         let here = self.hits.get(at)?;
         if here.cell == current.cell && current.nth + 1 < here.count() {
-            return Some(Current { nth: current.nth + 1, ..current });
+            return Some(CurrentMatch { nth: current.nth + 1, ..current });
         }
         let after = self.hits.get(at + 1).or_else(|| self.hits.first())?;
-        Some(Current { cell: after.cell, nth: 0 })
+        Some(CurrentMatch { cell: after.cell, nth: 0 })
     }
 
     /// Returns the match before the current one; before the first comes the last.
-    pub fn previous(&self) -> Option<Current> {
+    pub fn previous(&self) -> Option<CurrentMatch> {
         let Some(current) = self.current else { return self.first() };
         if current.nth > 0 {
-            return Some(Current { nth: current.nth - 1, ..current });
+            return Some(CurrentMatch { nth: current.nth - 1, ..current });
         }
         let at = self.hits.partition_point(|hit| hit.cell < current.cell);
         match at.checked_sub(1).and_then(|before| self.hits.get(before)) {
-            Some(hit) => Some(Current { cell: hit.cell, nth: hit.count() - 1 }),
+            Some(hit) => Some(CurrentMatch { cell: hit.cell, nth: hit.count() - 1 }),
             None => self.last(),
         }
     }
@@ -231,13 +231,13 @@ impl Find {
 
 /// The numbers of matches that are not visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Elsewhere {
+pub struct HiddenMatches {
     pub above: usize,
     pub below: usize,
     pub folded: usize,
 }
 
-impl Elsewhere {
+impl HiddenMatches {
     pub fn total(&self) -> usize {
         self.above + self.below + self.folded
     }
@@ -248,11 +248,11 @@ impl Elsewhere {
 pub fn elsewhere(
     find: &Find,
     all: &[Cell],
-    look: &Look,
+    look: &DisplaySettings,
     seen: &Range<usize>,
     lines: impl Fn(usize) -> Range<usize>,
-) -> Elsewhere {
-    let mut out = Elsewhere::default();
+) -> HiddenMatches {
+    let mut out = HiddenMatches::default();
     for hit in &find.hits {
         let Some(cell) = all.get(hit.cell) else { continue };
         let folded = if cell.is_folded(look) { hit.folded } else { 0 };

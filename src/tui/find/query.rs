@@ -112,7 +112,7 @@ impl Query {
         if self.is_empty() {
             return found;
         }
-        let mut logical = Logical::default();
+        let mut logical = LogicalLine::default();
         for (at, line) in lines.enumerate() {
             match &line.copied.join {
                 Join::Ours => continue,
@@ -132,7 +132,7 @@ impl Query {
         found
     }
 
-    fn search(&self, logical: &Logical, found: &mut Vec<Vec<Piece>>) {
+    fn search(&self, logical: &LogicalLine, found: &mut Vec<Vec<Piece>>) {
         for (start, hit) in logical.text.match_indices(&self.text) {
             let range = start..start + hit.len();
             let mut pieces: Vec<Piece> = Vec::new();
@@ -160,7 +160,7 @@ pub struct Piece {
 
 /// A source line as it was laid out.
 #[derive(Debug, Default)]
-struct Logical {
+struct LogicalLine {
     text: String,
     marks: Vec<FindPlace>,
 }
@@ -173,7 +173,7 @@ struct FindPlace {
     columns: Range<usize>,
 }
 
-impl Logical {
+impl LogicalLine {
     fn gap(&mut self, gap: &str) {
         self.text.push_str(gap);
     }

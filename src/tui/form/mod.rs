@@ -49,7 +49,7 @@ pub enum Mode {
 
 /// Why the form cannot switch between fields and text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unturned {
+pub enum FormSwitchError {
     TooLong,
     NotJson,
     NoFields,
@@ -177,25 +177,25 @@ impl Form {
     }
 
     /// Switches between fields and text. Fails with the reason if that is not possible.
-    pub fn turn(&mut self) -> Result<(), Unturned> {
+    pub fn turn(&mut self) -> Result<(), FormSwitchError> {
         match self.mode {
             Mode::Fields => {
                 let text = self.text();
                 if text.len() > LONGEST {
-                    return Err(Unturned::TooLong);
+                    return Err(FormSwitchError::TooLong);
                 }
                 self.raw = Editor::plain(&text);
                 self.mode = Mode::Raw;
             }
             Mode::Raw => {
                 let Ok(args) = read(&self.raw.text()) else {
-                    return Err(Unturned::NotJson);
+                    return Err(FormSwitchError::NotJson);
                 };
                 self.mode = Mode::Fields;
                 self.fill(&args);
                 if self.fields.is_empty() {
                     self.mode = Mode::Raw;
-                    return Err(Unturned::NoFields);
+                    return Err(FormSwitchError::NoFields);
                 }
             }
         }

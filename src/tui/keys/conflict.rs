@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Action, Binding, Bound, Context, KeyProblem, LAYERS, rows};
+use super::{Action, Binding, BindingRow, Context, KeyProblem, LAYERS, rows};
 use crate::config::Source;
 use crate::tui::key::Key;
 
@@ -13,9 +13,9 @@ use crate::tui::key::Key;
 pub type Owners = HashMap<(Context, Key), &'static Binding>;
 
 /// Returns the action of each key; a row that the user set takes precedence.
-pub fn owners(bound: &[Bound]) -> Owners {
+pub fn owners(bound: &[BindingRow]) -> Owners {
     let mut owners = Owners::with_capacity(bound.len() * 2);
-    let (set, usual): (Vec<&Bound>, Vec<&Bound>) = bound.iter().partition(|row| row.is_set());
+    let (set, usual): (Vec<&BindingRow>, Vec<&BindingRow>) = bound.iter().partition(|row| row.is_set());
     for row in set.into_iter().chain(usual) {
         for key in &row.keys {
             owners.entry((row.binding.context, *key)).or_insert(row.binding);
@@ -42,7 +42,7 @@ pub fn reaches(owners: &Owners, layer: &[Context], action: Action) -> bool {
 }
 
 /// Returns keys that the user bound to two actions of one context.
-pub fn twice(bound: &[Bound]) -> Vec<KeyProblem> {
+pub fn twice(bound: &[BindingRow]) -> Vec<KeyProblem> {
     let owners = owners(bound);
     let mut problems = Vec::new();
     for row in bound.iter().filter(|row| row.is_set()) {
@@ -58,10 +58,10 @@ pub fn twice(bound: &[Bound]) -> Vec<KeyProblem> {
 }
 
 /// Returns actions that lost their last default key to another one of their own context.
-pub fn taken(bound: &[Bound]) -> Vec<KeyProblem> {
+pub fn taken(bound: &[BindingRow]) -> Vec<KeyProblem> {
     let owners = owners(bound);
-    let lost = |row: &&Bound| !row.is_set() && row.keys.is_empty();
-    let problem = |row: &Bound| {
+    let lost = |row: &&BindingRow| !row.is_set() && row.keys.is_empty();
+    let problem = |row: &BindingRow| {
         let lost = row.binding;
         let key = *lost.keys.first()?;
         let has = *owners.get(&(lost.context, key))?;
@@ -72,7 +72,7 @@ pub fn taken(bound: &[Bound]) -> Vec<KeyProblem> {
 }
 
 /// Returns actions whose keys are all hidden by other contexts in a place where a default key works.
-pub fn shadowed(bound: &[Bound]) -> Vec<KeyProblem> {
+pub fn shadowed(bound: &[BindingRow]) -> Vec<KeyProblem> {
     let (now, usual) = (owners(bound), usual());
     let mut problems = Vec::new();
     let mut found = HashSet::new();

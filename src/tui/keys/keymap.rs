@@ -5,7 +5,10 @@
 //! and its action keeps the default.
 
 use super::conflict::{self, Owners};
-use super::{Action, Binding, Bound, Context, KeyProblem, LAYERS, Letters, Refusal, Weight, parse_key, rows};
+use super::{
+    Action, Binding, BindingRow, Context, KeyProblem, KeyProtection, LAYERS, Letters, Refusal, parse_key,
+    rows,
+};
 use crate::config::TableEntry;
 use crate::stdx::text::nearest;
 use crate::tui::key::{Code, Key, Mods};
@@ -13,14 +16,14 @@ use crate::tui::key::{Code, Key, Mods};
 /// The keys of all actions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keymap {
-    rows: Vec<Bound>,
+    rows: Vec<BindingRow>,
     /// The same rows, for the lookup at every key press.
     owners: Owners,
 }
 
 impl Default for Keymap {
     fn default() -> Self {
-        Self::of_rows(rows().map(Bound::default_of).collect())
+        Self::of_rows(rows().map(BindingRow::default_of).collect())
     }
 }
 
@@ -30,7 +33,7 @@ impl Keymap {
         if entries.is_empty() {
             return (Self::default(), Vec::new());
         }
-        let mut bound: Vec<Bound> = rows().map(Bound::default_of).collect();
+        let mut bound: Vec<BindingRow> = rows().map(BindingRow::default_of).collect();
         let mut problems = Vec::new();
         for entry in entries {
             match read(entry) {
@@ -58,12 +61,12 @@ impl Keymap {
     }
 
     /// Returns every row, in the order of the table.
-    pub fn rows(&self) -> &[Bound] {
+    pub fn rows(&self) -> &[BindingRow] {
         &self.rows
     }
 
     /// Returns every row, in the order in which lists show the contexts.
-    pub fn by_context(&self) -> impl Iterator<Item = &Bound> {
+    pub fn by_context(&self) -> impl Iterator<Item = &BindingRow> {
         let of = |context| self.rows.iter().filter(move |row| row.binding.context == context);
         Context::all().flat_map(of)
     }
@@ -91,9 +94,9 @@ impl Keymap {
     }
 
     /// Of two rows of one context with the same key, the one that the user set gets it.
-    fn of_rows(mut rows: Vec<Bound>) -> Self {
+    fn of_rows(mut rows: Vec<BindingRow>) -> Self {
         let owners = conflict::owners(&rows);
-        for Bound { binding, keys, .. } in &mut rows {
+        for BindingRow { binding, keys, .. } in &mut rows {
             keys.retain(|key| owners.get(&(binding.context, *key)) == Some(binding));
         }
         Self { rows, owners }
@@ -147,7 +150,7 @@ fn refusal(binding: &Binding, key: Key) -> Option<Refusal> {
     if binding.keys.contains(&key) {
         return None;
     }
-    if binding.weight == Weight::Approves && is_reflex(key) {
+    if binding.weight == KeyProtection::Approves && is_reflex(key) {
         return Some(Refusal::Reflex);
     }
     if binding.context.letters() == Letters::AreText && key.typed().is_some() {
@@ -164,7 +167,7 @@ pub fn is_reflex(key: Key) -> bool {
 }
 
 /// Reverts entries that leave interrupt or Escape without a key in a place that has one by default.
-fn keep_ways_out(bound: &mut [Bound], problems: &mut Vec<KeyProblem>) {
+fn keep_ways_out(bound: &mut [BindingRow], problems: &mut Vec<KeyProblem>) {
     while let Some(lost) = lost_way_out(bound) {
         let taken_back = take_back(bound, lost);
         // Without entries every place has its key, so there was one to revert; return rather than loop forever.
@@ -176,7 +179,7 @@ fn keep_ways_out(bound: &mut [Bound], problems: &mut Vec<KeyProblem>) {
 }
 
 /// Reverts the keys set for such an action, and those set to one of its default keys.
-fn take_back(bound: &mut [Bound], lost: &'static Binding) -> Vec<KeyProblem> {
+fn take_back(bound: &mut [BindingRow], lost: &'static Binding) -> Vec<KeyProblem> {
     let mut problems = Vec::new();
     for row in bound.iter_mut().filter(|row| row.is_set()) {
         let (place, binding) = (row.source.clone(), row.binding);
@@ -187,14 +190,15 @@ fn take_back(bound: &mut [Bound], lost: &'static Binding) -> Vec<KeyProblem> {
         } else {
             continue;
         }
-        *row = Bound::default_of(binding);
+        *row = BindingRow::default_of(binding);
     }
     problems
 }
 
-fn lost_way_out(bound: &[Bound]) -> Option<&'static Binding> {
+fn lost_way_out(bound: &[BindingRow]) -> Option<&'static Binding> {
     let (now, usual) = (conflict::owners(bound), conflict::usual());
-    let mut ways_out = rows().filter(|row| row.context == Context::Global && row.weight == Weight::WayOut);
+    let mut ways_out =
+        rows().filter(|row| row.context == Context::Global && row.weight == KeyProtection::WayOut);
     ways_out.find(|row| {
         LAYERS.iter().any(|layer| {
             conflict::reaches(&usual, layer, row.action) && !conflict::reaches(&now, layer, row.action)
@@ -234,7 +238,7 @@ mod tests {
     #[test]
     fn nothing_set_is_the_default() {
         assert_eq!(Keymap::with(&[]), (Keymap::default(), Vec::new()));
-        let defaults: Vec<Bound> = rows().map(Bound::default_of).collect();
+        let defaults: Vec<BindingRow> = rows().map(BindingRow::default_of).collect();
         assert_eq!(conflict::twice(&defaults), Vec::new());
         assert_eq!(Keymap::default().conflicts(), Vec::new());
         for binding in rows() {
@@ -390,7 +394,7 @@ mod tests {
             let (keymap, _) = Keymap::with(&entries);
             for row in keymap.rows() {
                 for key in &row.keys {
-                    let approves = row.binding.weight == Weight::Approves;
+                    let approves = row.binding.weight == KeyProtection::Approves;
                     prop_assert!(!(approves && is_reflex(*key)), "{key} does {}", row.binding.path());
                     let is_default = row.binding.keys.contains(key);
                     let is_text = row.binding.context.letters() == Letters::AreText && key.typed().is_some();

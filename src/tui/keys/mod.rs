@@ -18,7 +18,7 @@ pub use self::context::{Context, LAYERS, Letters};
 pub use self::hint::{CHOOSE, Hint, StatusHint};
 pub use self::keymap::Keymap;
 pub use self::problem::{KeyProblem, Refusal};
-pub use self::table::{Binding, Bound, HelpGroup, Weight, rows};
+pub use self::table::{Binding, BindingRow, HelpGroup, KeyProtection, rows};
 pub use self::written::{WrittenKeyError, parse_key};
 
 #[cfg(test)]
@@ -82,7 +82,10 @@ mod tests {
         for key in plain.into_iter().chain(held).chain([Key::ctrl('j')]) {
             for contexts in LAYERS {
                 let done = Keymap::default().binding(contexts, key);
-                assert!(done.is_none_or(|row| row.weight != Weight::Approves), "{key} in {contexts:?}");
+                assert!(
+                    done.is_none_or(|row| row.weight != KeyProtection::Approves),
+                    "{key} in {contexts:?}"
+                );
             }
             let done = Keymap::default().action(&[Context::Batch, Context::Global], key);
             assert!(!matches!(done, Some(Action::List(ListKey::Yes | ListKey::No))), "{key} in a list");

@@ -34,7 +34,7 @@ impl HelpGroup {
 
 /// Whether an action needs protection from accidental keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
+pub enum KeyProtection {
     Light,
     /// It approves something: reflex keys never do that.
     Approves,
@@ -54,7 +54,7 @@ pub struct Binding {
     pub group: HelpGroup,
     /// The description in help, at most 22 characters; empty for generally known keys.
     pub help: &'static str,
-    pub weight: Weight,
+    pub weight: KeyProtection,
 }
 
 impl Binding {
@@ -71,14 +71,14 @@ impl Binding {
 
 /// One row of the table, with its current keys.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bound {
+pub struct BindingRow {
     pub binding: &'static Binding,
     pub keys: Vec<Key>,
     /// Where the keys were set.
     pub source: Source,
 }
 
-impl Bound {
+impl BindingRow {
     pub fn default_of(binding: &'static Binding) -> Self {
         Self { binding, keys: binding.keys.clone(), source: Source::Default }
     }
@@ -109,7 +109,7 @@ struct KeyRow {
     /// In the form of [`parse_key`], separated by spaces.
     keys: &'static str,
     help: &'static str,
-    weight: Weight,
+    weight: KeyProtection,
 }
 
 const fn at(context: Context, group: HelpGroup) -> Section {
@@ -117,7 +117,7 @@ const fn at(context: Context, group: HelpGroup) -> Section {
 }
 
 const fn row(name: &'static str, action: Action, keys: &'static str, help: &'static str) -> KeyRow {
-    KeyRow { name, action, keys, help, weight: Weight::Light }
+    KeyRow { name, action, keys, help, weight: KeyProtection::Light }
 }
 
 impl Section {
@@ -135,11 +135,11 @@ impl Section {
 
 impl KeyRow {
     const fn approves(self) -> Self {
-        Self { weight: Weight::Approves, ..self }
+        Self { weight: KeyProtection::Approves, ..self }
     }
 
     const fn way_out(self) -> Self {
-        Self { weight: Weight::WayOut, ..self }
+        Self { weight: KeyProtection::WayOut, ..self }
     }
 }
 

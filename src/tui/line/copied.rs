@@ -8,7 +8,7 @@ use crate::stdx::text::sanitize;
 
 /// How a line is copied.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Copied {
+pub struct CopyRules {
     /// Cells at the start that the program adds: gutter, bars, indents.
     pub margin: usize,
     /// Cells at the end that the program adds: the background up to the edge.
@@ -16,7 +16,7 @@ pub struct Copied {
     /// The source text of the margin, for a copy that begins in it: `- `, `> `.
     pub lead: String,
     pub join: Join,
-    pub exact: Option<Box<Exact>>,
+    pub exact: Option<Box<SourceLine>>,
 }
 
 /// How a line continues the one before it.
@@ -33,13 +33,13 @@ pub enum Join {
 
 /// The text of a whole source line, where the cells do not show it: tabs, rows of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exact {
+pub struct SourceLine {
     text: String,
     /// The cells of the columns. A selection inside one is copied as it is; any other takes the whole row.
     columns: Vec<Range<usize>>,
 }
 
-impl Exact {
+impl SourceLine {
     pub fn new(text: &str, columns: Vec<Range<usize>>) -> Box<Self> {
         Box::new(Self { text: sanitize(text).into_owned(), columns })
     }

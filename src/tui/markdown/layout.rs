@@ -10,8 +10,8 @@ use super::parse::{Block, Child, Code, Gap, Item, List, Task};
 use super::{Page, table};
 use crate::stdx::text::expand_tabs;
 use crate::tui::copied::exactly;
-use crate::tui::line::{Exact, Ink, Line, Margin, Span, wrap_pieces, wrap_spans};
-use crate::tui::theme::{Ground, Role};
+use crate::tui::line::{Line, Margin, SourceLine, Span, TextStyle, wrap_pieces, wrap_spans};
+use crate::tui::theme::{BackgroundRole, Role};
 
 /// The least number of cells for text beside an indent.
 const LEAST_ROOM: usize = 6;
@@ -84,7 +84,7 @@ impl Layout<'_> {
                 let room = self.page.width.saturating_sub(margin.first.width()).max(1);
                 let mut line = margin.first.clone();
                 line.push(Span::new(self.page.glyphs.rule.repeat(room), Role::Dim));
-                line.copied.exact = Some(Exact::whole("---"));
+                line.copied.exact = Some(SourceLine::whole("---"));
                 self.lines.push(line);
             }
         }
@@ -126,15 +126,15 @@ impl Layout<'_> {
         let wrapped = self.nest(outer, &mark, &mark).rest;
         let Margin { first, rest } = self.code_margin(outer);
         let mut before = if has_head { rest.clone() } else { first };
-        let ink = |role| Ink::of(role).on(Ground::Code);
+        let style = |role| TextStyle::of(role).on(BackgroundRole::Code);
         for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
             let line = line.strip_suffix('\r').unwrap_or(line);
-            let span = Span::inked(expand_tabs(line), ink(Role::CodeText));
-            let cuts: Vec<(usize, Ink)> =
-                code.line(span.text()).into_iter().map(|(end, role)| (end, ink(role))).collect();
+            let span = Span::styled(expand_tabs(line), style(Role::CodeText));
+            let cuts: Vec<(usize, TextStyle)> =
+                code.line(span.text()).into_iter().map(|(end, role)| (end, style(role))).collect();
             let margin = Margin::new(std::mem::replace(&mut before, rest.clone()), wrapped.clone());
             let lines = wrap_pieces(span.in_pieces(&cuts), self.page.width, &margin);
-            let lines = lines.into_iter().map(|line| line.filled_to(self.page.width, Ground::Code));
+            let lines = lines.into_iter().map(|line| line.filled_to(self.page.width, BackgroundRole::Code));
             self.lines.extend(exactly(lines.collect(), line));
         }
     }

@@ -8,7 +8,7 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Op
 
 use super::languages::word;
 use crate::stdx::text::{sanitize_line, truncate};
-use crate::tui::line::{Ink, Span};
+use crate::tui::line::{Span, TextStyle};
 use crate::tui::link::{Link, bare_addresses};
 use crate::tui::theme::Role;
 
@@ -92,7 +92,7 @@ pub struct Table {
 
 /// The result of parsing a piece of source.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parsed {
+pub struct ParsedBlocks {
     pub blocks: Vec<Child>,
     /// Whether links or footnotes are defined; a text rendered in pieces must then be rendered once more as a
     /// whole.
@@ -107,7 +107,7 @@ fn options() -> Options {
         | Options::ENABLE_FOOTNOTES
 }
 
-pub fn blocks(source: &str) -> Parsed {
+pub fn blocks(source: &str) -> ParsedBlocks {
     #[cfg(test)]
     super::count::parsed(source.len());
     let parser = Parser::new_ext(source, options());
@@ -117,7 +117,7 @@ pub fn blocks(source: &str) -> Parsed {
         builder.take(event, range.start);
     }
     builder.flush();
-    Parsed { blocks: builder.root, defines_references: defines_links || builder.defines_footnotes }
+    ParsedBlocks { blocks: builder.root, defines_references: defines_links || builder.defines_footnotes }
 }
 
 /// The offsets at which the top-level blocks of a piece of source begin.
@@ -213,7 +213,7 @@ struct Builder<'a> {
     /// The gap before the block that began last.
     gap: Option<Gap>,
     spans: Vec<Span>,
-    inks: Vec<Ink>,
+    styles: Vec<TextStyle>,
     links: Vec<OpenLink>,
     table: Option<Table>,
     defines_footnotes: bool,
@@ -231,7 +231,7 @@ impl Builder<'_> {
             }
             Event::InlineHtml(text) => self.add_as(Role::Dim, &text),
             Event::FootnoteReference(label) => self.add_as(Role::Link, &format!("[{label}]")),
-            Event::SoftBreak => self.add(Span::inked(" ", self.ink())),
+            Event::SoftBreak => self.add(Span::styled(" ", self.style())),
             Event::HardBreak => self.add(Span::line_break()),
             Event::Rule => {
                 self.begin(at);
@@ -247,7 +247,7 @@ impl Builder<'_> {
             Tag::Heading { level, .. } => {
                 self.begin(at);
                 let underline = level == HeadingLevel::H1;
-                self.inks.push(Ink { underline, ..Ink::of(Role::Heading).bold() });
+                self.styles.push(TextStyle { underline, ..TextStyle::of(Role::Heading).bold() });
             }
             Tag::CodeBlock(kind) => {
                 self.begin(at);
@@ -277,9 +277,9 @@ impl Builder<'_> {
                     table.rows.push(Vec::new());
                 }
             }
-            Tag::Emphasis => self.inks.push(Ink { italic: true, ..self.ink() }),
-            Tag::Strong => self.inks.push(Ink { bold: true, ..self.ink() }),
-            Tag::Strikethrough => self.inks.push(Ink { strike: true, ..self.ink() }),
+            Tag::Emphasis => self.styles.push(TextStyle { italic: true, ..self.style() }),
+            Tag::Strong => self.styles.push(TextStyle { bold: true, ..self.style() }),
+            Tag::Strikethrough => self.styles.push(TextStyle { strike: true, ..self.style() }),
             Tag::Link { link_type: LinkType::Email, dest_url, .. } => self.link(format!("mailto:{dest_url}")),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.link(dest_url.into_string()),
             // Not enabled, or marks without text of their own.
@@ -291,7 +291,7 @@ impl Builder<'_> {
         match tag {
             TagEnd::Paragraph => self.flush(),
             TagEnd::Heading(_) => {
-                self.inks.pop();
+                self.styles.pop();
                 let spans = self.take_spans();
                 self.push(Block::Heading { spans });
             }
@@ -310,18 +310,18 @@ impl Builder<'_> {
             }
             TagEnd::TableCell => self.end_table_cell(),
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
-                self.inks.pop();
+                self.styles.pop();
             }
             TagEnd::Link | TagEnd::Image => {
-                self.inks.pop();
+                self.styles.pop();
                 self.end_link();
             }
             _ => {}
         }
     }
 
-    fn ink(&self) -> Ink {
-        self.inks.last().copied().unwrap_or_default()
+    fn style(&self) -> TextStyle {
+        self.styles.last().copied().unwrap_or_default()
     }
 
     /// Appends to the inline text; adjacent spans with the same style merge, but never across the start of a
@@ -343,13 +343,13 @@ impl Builder<'_> {
     }
 
     fn add_as(&mut self, role: Role, text: &str) {
-        self.add(Span::inked(text, Ink { role, ..self.ink() }));
+        self.add(Span::styled(text, TextStyle { role, ..self.style() }));
     }
 
     fn text(&mut self, text: &str) {
         match &mut self.leaf {
             Leaf::Code(Code { text: block, .. }) | Leaf::Html(block) => block.push_str(text),
-            Leaf::Inline => self.add(Span::inked(text, self.ink())),
+            Leaf::Inline => self.add(Span::styled(text, self.style())),
         }
     }
 
@@ -444,14 +444,14 @@ impl Builder<'_> {
     fn link(&mut self, address: String) {
         let link = Link::to(&address);
         self.links.push(OpenLink { address, link, first: self.spans.len() });
-        self.inks.push(Ink { role: Role::Link, ..self.ink() });
+        self.styles.push(TextStyle { role: Role::Link, ..self.style() });
     }
 
     /// Shows the address beside the text unless the text is the address, so that a user sees what a link
     /// opens.
     fn end_link(&mut self) {
         let Some(OpenLink { address, link, first }) = self.links.pop() else { return };
-        let ink = Ink { role: Role::Dim, ..self.ink() };
+        let style = TextStyle { role: Role::Dim, ..self.style() };
         let shown: String = self.spans.iter().skip(first).map(Span::text).collect();
         let bare = address.strip_prefix("mailto:").unwrap_or(&address);
         if bare.is_empty() || shown == bare || shown == address {
@@ -459,23 +459,23 @@ impl Builder<'_> {
         }
         let address = truncate(&sanitize_line(&address), LONGEST_ADDRESS);
         let space = if shown.is_empty() { "" } else { " " };
-        self.spans.push(Span::inked(format!("{space}({address})"), ink).leading_to(link));
+        self.spans.push(Span::styled(format!("{space}({address})"), style).leading_to(link));
     }
 }
 
 /// Splits a span at the addresses it contains and makes them links.
 fn with_bare_links(span: Span) -> Vec<Span> {
-    let plain = span.link().is_none() && span.ink.role != Role::Code && span.ink.role != Role::Dim;
+    let plain = span.link().is_none() && span.style.role != Role::Code && span.style.role != Role::Dim;
     if !plain || !span.text().contains("://") {
         return vec![span];
     }
-    let ink = Ink { role: Role::Link, ..span.ink };
-    let cuts: Vec<(usize, Ink)> = bare_addresses(span.text())
+    let style = TextStyle { role: Role::Link, ..span.style };
+    let cuts: Vec<(usize, TextStyle)> = bare_addresses(span.text())
         .into_iter()
-        .flat_map(|found| [(found.start, span.ink), (found.end, ink)])
+        .flat_map(|found| [(found.start, span.style), (found.end, style)])
         .collect();
     let links = |piece: Span| {
-        let link = if piece.ink == ink { Link::to(piece.text()) } else { None };
+        let link = if piece.style == style { Link::to(piece.text()) } else { None };
         piece.leading_to(link)
     };
     span.in_pieces(&cuts).into_iter().map(links).collect()

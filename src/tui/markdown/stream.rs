@@ -43,7 +43,7 @@ pub struct StreamMarkdown {
     whole_lines: usize,
     /// Finished blocks are not looked for until `whole_lines` reaches this offset.
     next_look: usize,
-    tail: Tail,
+    tail: TailStart,
     defines_references: bool,
     /// The languages that fences have named.
     named: Languages,
@@ -56,7 +56,7 @@ pub struct StreamMarkdown {
 
 /// How the text after the frozen part begins.
 #[derive(Debug, Clone, PartialEq)]
-enum Tail {
+enum TailStart {
     /// With a block.
     Block,
     /// With the next item of a list whose other items are frozen: its number, and the gap before it.
@@ -83,7 +83,7 @@ impl StreamMarkdown {
             frozen_to: 0,
             whole_lines: 0,
             next_look: 0,
-            tail: Tail::Block,
+            tail: TailStart::Block,
             defines_references: false,
             named: Languages::NONE,
             live: Vec::new(),
@@ -169,15 +169,15 @@ impl StreamMarkdown {
         }
         while self.freeze_more() {}
         let rest = self.source.split_off(self.frozen_to);
-        match std::mem::replace(&mut self.tail, Tail::Block) {
-            Tail::Fence(mut open) => {
+        match std::mem::replace(&mut self.tail, TailStart::Block) {
+            TailStart::Fence(mut open) => {
                 if !rest.is_empty() && !open.fence.closes(&rest) {
                     self.code_line(&rest, &mut open);
                 } else if open.lines == 0 {
                     self.code_line("", &mut open);
                 }
             }
-            tail @ (Tail::Block | Tail::Item { .. }) => {
+            tail @ (TailStart::Block | TailStart::Item { .. }) => {
                 self.tail = tail;
                 self.freeze(&rest);
             }
@@ -191,9 +191,9 @@ impl StreamMarkdown {
 
     /// Freezes what it can; returns whether there may be more.
     fn freeze_more(&mut self) -> bool {
-        match std::mem::replace(&mut self.tail, Tail::Block) {
-            Tail::Fence(open) => return self.freeze_fence(open),
-            tail @ (Tail::Block | Tail::Item { .. }) => self.tail = tail,
+        match std::mem::replace(&mut self.tail, TailStart::Block) {
+            TailStart::Fence(open) => return self.freeze_fence(open),
+            tail @ (TailStart::Block | TailStart::Item { .. }) => self.tail = tail,
         }
         if self.whole_lines >= self.next_look && self.whole_lines > self.frozen_to {
             return self.freeze_blocks();
@@ -248,19 +248,19 @@ impl StreamMarkdown {
         self.separate();
         let head = layout::code_head(&word, &self.continued());
         self.frozen.extend(head);
-        self.tail = Tail::Fence(OpenFence { fence, code, lines: 0 });
+        self.tail = TailStart::Fence(OpenFence { fence, code, lines: 0 });
     }
 
     /// Freezes items that others follow; `first` is the number of the first, if they are numbered.
     fn freeze_items(&mut self, items: &str, first: Option<u64>, count: u64) {
         let first = match self.tail {
-            Tail::Item { number, .. } => number,
-            Tail::Block | Tail::Fence(_) => first,
+            TailStart::Item { number, .. } => number,
+            TailStart::Block | TailStart::Fence(_) => first,
         };
         self.freeze(items);
         self.frozen_to += items.len();
         let number = first.map(|first| first.saturating_add(count));
-        self.tail = Tail::Item { number, gap: gap_before(&self.source, self.frozen_to) };
+        self.tail = TailStart::Item { number, gap: gap_before(&self.source, self.frozen_to) };
     }
 
     /// Freezes the whole lines of an open fence as they arrive. Returns whether it closed.
@@ -272,13 +272,13 @@ impl StreamMarkdown {
                 if open.lines == 0 {
                     self.code_line("", &mut open);
                 }
-                self.tail = Tail::Block;
+                self.tail = TailStart::Block;
                 self.next_look = 0;
                 return true;
             }
             self.code_line(line, &mut open);
         }
-        self.tail = Tail::Fence(open);
+        self.tail = TailStart::Fence(open);
         false
     }
 
@@ -287,7 +287,7 @@ impl StreamMarkdown {
         self.defines_references |= defines_references;
         if !lines.is_empty() {
             self.frozen.extend(lines);
-            self.tail = Tail::Block;
+            self.tail = TailStart::Block;
         }
     }
 
@@ -301,7 +301,7 @@ impl StreamMarkdown {
     fn laid_out(&self, piece: &str, page: &Page) -> (Vec<Line>, bool) {
         let mut parsed = parse::blocks(piece);
         let mut gap = Gap::BlankLine;
-        if let Tail::Item { number, gap: before } = self.tail
+        if let TailStart::Item { number, gap: before } = self.tail
             && let Some(Block::List(list)) = parsed.blocks.first_mut().map(|child| &mut child.block)
         {
             list.first = number;
@@ -333,7 +333,7 @@ impl StreamMarkdown {
         let (_, open) = self.source.split_at(self.frozen_to);
         let (live_from, live_to) = self.live_span;
         let page = self.continued();
-        if let Tail::Fence(fence) = &self.tail {
+        if let TailStart::Fence(fence) = &self.tail {
             self.live = match open.len() {
                 0 => Vec::new(),
                 // Too long to be wrapped again with every frame.

@@ -7,7 +7,7 @@ use pulldown_cmark::Alignment;
 
 use super::parse::Table;
 use crate::stdx::text::{Token, tokens};
-use crate::tui::line::{Exact, Ink, Join, Line, Margin, Span, cells, wrap_spans};
+use crate::tui::line::{Join, Line, Margin, SourceLine, Span, TextStyle, cells, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
 /// The least width of a squeezed column, in cells.
@@ -137,7 +137,7 @@ impl Sheet<'_> {
             *before += width + FRAME;
             Some(start..start + width)
         });
-        line.copied.exact = Some(Exact::new(&row_source(row), columns.collect()));
+        line.copied.exact = Some(SourceLine::new(&row_source(row), columns.collect()));
         if at > 0 {
             line.copied.join = Join::Gap(" ".to_owned());
         }
@@ -169,14 +169,14 @@ impl Sheet<'_> {
         }
         text.push_str(self.glyphs.tee[1]);
         let mut line = Line::of(text, Role::Dim);
-        line.copied.exact = Some(Exact::whole(&ruler_source(self.columns.len())));
+        line.copied.exact = Some(SourceLine::whole(&ruler_source(self.columns.len())));
         line
     }
 }
 
 fn bold_head(table: &Table) -> Vec<Vec<Span>> {
     let mut head = table.head.clone();
-    head.iter_mut().flatten().for_each(|span| span.ink.bold = true);
+    head.iter_mut().flatten().for_each(|span| span.style.bold = true);
     head
 }
 
@@ -195,7 +195,7 @@ fn as_list(table: &Table, width: usize, margin: &Margin) -> Vec<Line> {
             let mut spans = Vec::new();
             if !table.rows.is_empty() {
                 spans.extend(head.get(column).into_iter().flatten().cloned());
-                spans.push(Span::inked(": ", Ink::of(Role::Dim)));
+                spans.push(Span::styled(": ", TextStyle::of(Role::Dim)));
             }
             spans.extend(cell.iter().cloned());
             out.extend(wrap_spans(&spans, width, &margin));
@@ -215,7 +215,7 @@ fn copies_as(lines: &mut [Line], source: &str) {
         }
     }
     if let Some(first) = lines.first_mut() {
-        first.copied.exact = Some(Exact::new(source, Vec::new()));
+        first.copied.exact = Some(SourceLine::new(source, Vec::new()));
     }
 }
 

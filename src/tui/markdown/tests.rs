@@ -1,5 +1,5 @@
 use super::*;
-use crate::tui::line::Ink;
+use crate::tui::line::TextStyle;
 use crate::tui::theme::Role;
 
 mod cost;
@@ -96,19 +96,19 @@ fn ink_follows_the_marks() {
                 languages: Languages::NONE,
             },
         );
-        lines[0].spans.iter().map(|span| (span.text().to_owned(), span.ink)).collect::<Vec<_>>()
+        lines[0].spans.iter().map(|span| (span.text().to_owned(), span.style)).collect::<Vec<_>>()
     };
-    let text = Ink::of(Role::Text);
-    let check = |source: &str, text: &str, ink: Ink| {
-        assert!(spans(source).contains(&(text.to_owned(), ink)), "{source:?}: {:?}", spans(source));
+    let text = TextStyle::of(Role::Text);
+    let check = |source: &str, text: &str, style: TextStyle| {
+        assert!(spans(source).contains(&(text.to_owned(), style)), "{source:?}: {:?}", spans(source));
     };
     check("a **b**", "b", text.bold());
-    check("a *b*", "b", Ink { italic: true, ..text });
-    check("**a *b***", "b", Ink { italic: true, ..text.bold() });
-    check("~~b~~", "b", Ink { strike: true, ..text });
-    check("a `b`", "b", Ink::of(Role::Code));
-    check("## b", "b", Ink::of(Role::Heading).bold());
-    check("[b](u)", "b", Ink::of(Role::Link));
+    check("a *b*", "b", TextStyle { italic: true, ..text });
+    check("**a *b***", "b", TextStyle { italic: true, ..text.bold() });
+    check("~~b~~", "b", TextStyle { strike: true, ..text });
+    check("a `b`", "b", TextStyle::of(Role::Code));
+    check("## b", "b", TextStyle::of(Role::Heading).bold());
+    check("[b](u)", "b", TextStyle::of(Role::Link));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn code_in_a_ready_language_is_coloured_and_other_code_is_not() {
     let rust = Languages::of(Language::named("rust").expect("is in the table"));
     let roles = |source: &str, languages: Languages| -> Vec<Role> {
         let page = Page { languages, ..page(40) };
-        render(source, &page).into_iter().flat_map(|line| line.spans).map(|span| span.ink.role).collect()
+        render(source, &page).into_iter().flat_map(|line| line.spans).map(|span| span.style.role).collect()
     };
     let keyword = |source: &str, ready| roles(source, ready).contains(&Role::CodeKeyword);
     assert!(keyword("```rust\nfn a() {}\n```", rust));

@@ -3,11 +3,11 @@
 //!
 //! It shows the user's own key bindings, not the defaults.
 
-use super::{PanelContext, PanelState, Screen, Then};
-use crate::tui::boxed::Boxed;
+use super::{PanelContext, PanelEffect, PanelState, Screen};
+use crate::tui::boxed::TextBox;
 use crate::tui::keys::{
-    Action, Binding, Bound, CHOOSE, CardKey, Context, HelpGroup, HelpKey, Keymap, Letters, Nav, StatusHint,
-    Weight,
+    Action, Binding, BindingRow, CHOOSE, CardKey, Context, HelpGroup, HelpKey, KeyProtection, Keymap,
+    Letters, Nav, StatusHint,
 };
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
@@ -112,19 +112,19 @@ impl PanelState for Help {
         Context::Help
     }
 
-    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<PanelEffect> {
         match action {
             Action::InHelp(HelpKey::Run) => return Some(self.run(cx)),
             Action::InHelp(HelpKey::Erase) => self.widen(),
-            Action::Escape if self.filter.is_empty() => return Some(Then::Close),
+            Action::Escape if self.filter.is_empty() => return Some(PanelEffect::Close),
             // The filter goes first, then the list.
             Action::InHelp(HelpKey::Clear) | Action::Escape => *self = Self::here(self.here),
-            Action::InHelp(HelpKey::All) if self.here.is_empty() => return Some(Then::Close),
+            Action::InHelp(HelpKey::All) if self.here.is_empty() => return Some(PanelEffect::Close),
             Action::InHelp(HelpKey::All) => *self = Self::default(),
             Action::Nav(nav) => self.navigate(nav, &cx.screen),
             _ => return None,
         }
-        Some(Then::Stay)
+        Some(PanelEffect::Stay)
     }
 
     fn typed(&mut self, c: char, _cx: &mut PanelContext<'_>) {
@@ -158,7 +158,7 @@ impl PanelState for Help {
                 lines
             }
             Edge::Border => {
-                let mut boxed = Boxed::new(glyphs, area.width, title, filter);
+                let mut boxed = TextBox::new(glyphs, area.width, title, filter);
                 let empty = (area.rows.min(screen.rows.saturating_sub(2))).saturating_sub(shown.len());
                 shown.chain(std::iter::repeat_n(Line::new(), empty)).for_each(|line| boxed.push(line));
                 let how = format!("rebind: [keys] in config.toml {} co keys --check", glyphs.dot);
@@ -211,20 +211,20 @@ impl Help {
 
     /// Returns the rows that contain every word of the filter in their keys, words or name; rows with a key
     /// of exactly that name come first.
-    fn left<'a>(&self, keymap: &'a Keymap) -> Vec<&'a Bound> {
+    fn left<'a>(&self, keymap: &'a Keymap) -> Vec<&'a BindingRow> {
         let filter = self.filter.trim().to_lowercase();
-        let has_all = |row: &&Bound| {
+        let has_all = |row: &&BindingRow| {
             let text = haystack(row);
             filter.split_whitespace().all(|word| text.contains(word))
         };
-        let named = |row: &&Bound| row.keys.iter().any(|key| key.to_string().to_lowercase() == filter);
-        let mut left: Vec<&Bound> = keymap.rows().iter().filter(has_all).collect();
+        let named = |row: &&BindingRow| row.keys.iter().any(|key| key.to_string().to_lowercase() == filter);
+        let mut left: Vec<&BindingRow> = keymap.rows().iter().filter(has_all).collect();
         left.sort_by_key(|row| !named(row));
         left
     }
 
     /// Returns the marked row, if there is a filter.
-    fn marked<'a>(&self, keymap: &'a Keymap) -> Option<&'a Bound> {
+    fn marked<'a>(&self, keymap: &'a Keymap) -> Option<&'a BindingRow> {
         if !self.is_filtered() {
             return None;
         }
@@ -243,7 +243,7 @@ impl Help {
         }
         let keys = if area.columns == 1 { KEYS } else { LISTED_KEYS };
         let words_at = keys + 3;
-        let line = |(at, row): (usize, &&Bound)| {
+        let line = |(at, row): (usize, &&BindingRow)| {
             let mark = if at == self.marked { glyphs.folded } else { " " };
             let mut line = Line::of(mark, Role::Key).with(" ", Role::Text);
             line = line.with(names(row, keys), Role::Key);
@@ -275,14 +275,14 @@ impl Help {
         }
     }
 
-    fn run(&self, cx: &mut PanelContext<'_>) -> Then {
-        let Some(row) = self.marked(cx.screen.keymap) else { return Then::Stay };
+    fn run(&self, cx: &mut PanelContext<'_>) -> PanelEffect {
+        let Some(row) = self.marked(cx.screen.keymap) else { return PanelEffect::Stay };
         let context = row.binding.context;
         if !can_run(row) {
             cx.flash(format!("not available here: it works {}", context.about()));
-            return Then::Stay;
+            return PanelEffect::Stay;
         }
-        Then::Run(context, row.binding.action)
+        PanelEffect::Run(context, row.binding.action)
     }
 }
 
@@ -293,7 +293,7 @@ fn more(keymap: &Keymap, lines: usize) -> Line {
 
 /// Whether Enter in the list can do what this key does: only actions that need no card, no text and no other
 /// place.
-fn can_run(row: &Bound) -> bool {
+fn can_run(row: &BindingRow) -> bool {
     let here = matches!(row.binding.context, Context::Global | Context::Composer);
     let alone = !matches!(
         row.binding.action,
@@ -304,12 +304,12 @@ fn can_run(row: &Bound) -> bool {
             | Action::QuitOrDelete
             | Action::ToBackground
     );
-    here && alone && row.binding.weight == Weight::Light
+    here && alone && row.binding.weight == KeyProtection::Light
 }
 
-fn haystack(row: &Bound) -> String {
+fn haystack(row: &BindingRow) -> String {
     let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
-    let Bound { binding, .. } = row;
+    let BindingRow { binding, .. } = row;
     let parts = [&keys.join(" "), &binding.words(), &binding.path(), binding.context.about()];
     parts.join(" ").to_lowercase()
 }
@@ -353,10 +353,10 @@ fn evenly(groups: &[Vec<Line>], count: usize) -> Vec<Vec<Line>> {
 
 /// Returns the keys by group: those of these contexts, or all with a description.
 fn groups(keymap: &Keymap, here: &[Context]) -> Vec<Vec<Line>> {
-    let own = |row: &Bound| here.first() == Some(&row.binding.context);
-    let mut listed: Vec<(HelpGroup, Vec<&Bound>)> = HelpGroup::ALL
+    let own = |row: &BindingRow| here.first() == Some(&row.binding.context);
+    let mut listed: Vec<(HelpGroup, Vec<&BindingRow>)> = HelpGroup::ALL
         .map(|group| {
-            let shown = |row: &&Bound| row.binding.group == group && is_listed(row, here);
+            let shown = |row: &&BindingRow| row.binding.group == group && is_listed(row, here);
             (group, keymap.rows().iter().filter(shown).collect())
         })
         .into();
@@ -364,7 +364,7 @@ fn groups(keymap: &Keymap, here: &[Context]) -> Vec<Vec<Line>> {
     // What the element with the keys does comes first.
     listed.iter_mut().for_each(|(_, rows)| rows.sort_by_key(|row| !own(row)));
     listed.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.iter().filter(|row| own(row)).count()));
-    let lines = |(group, rows): (HelpGroup, Vec<&Bound>)| {
+    let lines = |(group, rows): (HelpGroup, Vec<&BindingRow>)| {
         let rows = rows.into_iter().map(|row| row_of(&names(row, KEYS), &row.binding.words()));
         std::iter::once(Line::of(group.title(), Role::Heading)).chain(rows).collect()
     };
@@ -378,14 +378,14 @@ fn groups(keymap: &Keymap, here: &[Context]) -> Vec<Vec<Line>> {
 }
 
 /// Whether a key is in the list: the element that has the keys shows all of its own.
-fn is_listed(row: &Bound, here: &[Context]) -> bool {
+fn is_listed(row: &BindingRow, here: &[Context]) -> bool {
     let Binding { context, help, .. } = row.binding;
     let own = here.first() == Some(context) && context.letters() == Letters::AreKeys && !is_numbered(row);
     (here.is_empty() || here.contains(context)) && (own || !help.is_empty())
 }
 
 /// Whether it is one of several keys that differ by a number only; the first of them is described.
-fn is_numbered(row: &Bound) -> bool {
+fn is_numbered(row: &BindingRow) -> bool {
     matches!(row.binding.action, Action::Card(CardKey::Hunk(2..)))
 }
 
@@ -396,7 +396,7 @@ fn row_of(keys: &str, words: &str) -> Line {
 }
 
 /// Returns as many of a row's keys as fit, the first in any case.
-fn names(row: &Bound, room: usize) -> String {
+fn names(row: &BindingRow, room: usize) -> String {
     let mut names = String::new();
     for key in &row.keys {
         let name = key.to_string();

@@ -5,13 +5,13 @@
 
 use std::fmt;
 
-use super::{Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then};
+use super::{Panel, PanelContext, PanelEffect, PanelState, Picker, Purpose, Screen};
 use crate::config::checked_url;
 use crate::frontend::protocol::{
-    ClientRequest, Consent, HAS_KEY, LoginNeed, LoginTrouble, ServerMessage, ServiceLine, TypedKey,
+    ClientRequest, Consent, HAS_KEY, LoginFailure, LoginNeed, ServerMessage, ServiceLine, TypedKey,
 };
 use crate::stdx::text::sanitize_line;
-use crate::tui::boxed::Boxed;
+use crate::tui::boxed::TextBox;
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::keys::{Action, Context, Keymap, LoginKey, Nav, StatusHint, TextEdit};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -41,11 +41,11 @@ pub struct Login {
     service: ServiceLine,
     stage: LoginStage,
     address: Editor,
-    key: Masked,
+    key: MaskedKey,
     /// Why the last try failed.
     trouble: Option<String>,
     /// The list it was picked from.
-    list: Box<Pick>,
+    list: Box<Picker>,
 }
 
 /// The current step.
@@ -61,15 +61,15 @@ enum LoginStage {
 
 /// A key being typed.
 #[derive(Clone, PartialEq, Default)]
-struct Masked(String);
+struct MaskedKey(String);
 
-impl fmt::Debug for Masked {
+impl fmt::Debug for MaskedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Masked(…)")
     }
 }
 
-impl Masked {
+impl MaskedKey {
     fn push(&mut self, c: char) {
         if self.0.len() < LONGEST && !c.is_whitespace() && !c.is_control() {
             self.0.push(c);
@@ -115,9 +115,9 @@ impl PanelState for Login {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<PanelEffect> {
         match action {
-            Action::Escape => return Some(Then::Replace(Panel::Pick(self.list.clone()))),
+            Action::Escape => return Some(PanelEffect::Replace(Panel::Pick(self.list.clone()))),
             Action::Login(key) => self.turn(key, cx),
             Action::Edit(edit) => self.edit(edit),
             Action::Move(to) if self.stage == LoginStage::Address => {
@@ -126,7 +126,7 @@ impl PanelState for Login {
             Action::Move(_) => {}
             _ => return None,
         }
-        Some(Then::Stay)
+        Some(PanelEffect::Stay)
     }
 
     fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
@@ -146,35 +146,35 @@ impl PanelState for Login {
         }
     }
 
-    fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
-        let ServerMessage::LoginTried { service, outcome } = message else { return Then::Stay };
+    fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> PanelEffect {
+        let ServerMessage::LoginTried { service, outcome } = message else { return PanelEffect::Stay };
         if self.service.name != service || self.stage != LoginStage::Trying {
-            return Then::Stay;
+            return PanelEffect::Stay;
         }
         match outcome {
             Ok(models) => {
-                let pick = Pick::models(models, Purpose::Keep { service });
-                return Then::Replace(Panel::Pick(Box::new(pick)));
+                let pick = Picker::models(models, Purpose::Keep { service });
+                return PanelEffect::Replace(Panel::Pick(Box::new(pick)));
             }
-            Err(LoginTrouble::Unencrypted(warning)) => {
+            Err(LoginFailure::Unencrypted(warning)) => {
                 self.trouble = Some(warning);
                 self.stage = LoginStage::Consent;
             }
-            Err(LoginTrouble::Failed(trouble)) => {
+            Err(LoginFailure::Failed(trouble)) => {
                 self.key.clear();
                 self.stage = match (self.has_address(), self.has_key()) {
                     (_, true) => LoginStage::Key,
                     (true, false) => LoginStage::Address,
                     (false, false) => {
                         // There is nothing to enter: the error is shown in the list.
-                        let list = Pick { trouble: Some(trouble), ..(*self.list).clone() };
-                        return Then::Replace(Panel::Pick(Box::new(list)));
+                        let list = Picker { trouble: Some(trouble), ..(*self.list).clone() };
+                        return PanelEffect::Replace(Panel::Pick(Box::new(list)));
                     }
                 };
                 self.trouble = Some(trouble);
             }
         }
-        Then::Stay
+        PanelEffect::Stay
     }
 
     fn wheel(&self, _step: Nav, _line: Nav) -> Vec<Nav> {
@@ -183,7 +183,7 @@ impl PanelState for Login {
 
     fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
         let title = Line::of(format!("set up {}", self.service.title), Role::Heading);
-        let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title, Line::new());
+        let mut boxed = TextBox::new(screen.look.glyphs, screen.columns, title, Line::new());
         let room = boxed.room();
         let mut inner = vec![Line::new()];
         if self.has_address() {
@@ -240,13 +240,13 @@ impl PanelState for Login {
 
 impl Login {
     /// Creates the form of a service that was picked from a list.
-    pub fn new(service: ServiceLine, list: Box<Pick>) -> Self {
+    pub fn new(service: ServiceLine, list: Box<Picker>) -> Self {
         let stage = match (service.address, service.key) {
             (LoginNeed::Needed, _) => LoginStage::Address,
             (_, LoginNeed::Needed | LoginNeed::Optional) => LoginStage::Key,
             (_, LoginNeed::Known) => LoginStage::Trying,
         };
-        Self { service, stage, address: Editor::default(), key: Masked::default(), trouble: None, list }
+        Self { service, stage, address: Editor::default(), key: MaskedKey::default(), trouble: None, list }
     }
 
     /// Whether the form asks for an address.
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_masked_key_shows_in_no_form() {
-        let mut key = Masked::default();
+        let mut key = MaskedKey::default();
         key.paste("  hunter2-key\nrest\n");
         key.push(' ');
         key.push('x');

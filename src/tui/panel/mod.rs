@@ -2,7 +2,7 @@
 //!
 //! Each panel has a file with its state, keys, drawing and hints, behind [`PanelState`]. A new panel needs a file, a
 //! variant with its two arms below, and rows in the table of keys. A panel changes itself, the dialogue and the status
-//! line, and returns other effects as [`Then`].
+//! line, and returns other effects as [`PanelEffect`].
 
 mod help;
 mod inbox;
@@ -16,7 +16,7 @@ pub use self::help::Help;
 pub use self::inbox::Inbox;
 pub use self::login::Login;
 pub use self::pager::Pager;
-pub use self::pick::{Pick, Purpose};
+pub use self::pick::{Picker, Purpose};
 pub use self::screen::{PanelContext, Screen};
 pub use self::servers::ToolServers;
 use super::batch::Question;
@@ -34,7 +34,7 @@ pub enum Panel {
     /// The list of keys.
     Help(Help),
     /// A list to pick from: earlier lines, sessions, services, models.
-    Pick(Box<Pick>),
+    Pick(Box<Picker>),
     /// The form of a service that is set up.
     Login(Box<Login>),
     /// The pending requests of all sessions.
@@ -46,7 +46,7 @@ pub enum Panel {
 
 /// The effect of a panel's action.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Then {
+pub enum PanelEffect {
     Stay,
     Close,
     /// This panel replaces it.
@@ -77,7 +77,7 @@ pub trait PanelState {
     fn opened(&mut self, _cx: &mut PanelContext<'_>) {}
 
     /// Executes an action; returns `None` if it does not concern the panel.
-    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then>;
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<PanelEffect>;
 
     /// Returns the text that is written.
     fn editor(&mut self) -> Option<&mut Editor> {
@@ -122,8 +122,8 @@ pub trait PanelState {
     }
 
     /// Handles a message of the owner.
-    fn tell(&mut self, _message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
-        Then::Stay
+    fn tell(&mut self, _message: ServerMessage, _cx: &mut PanelContext<'_>) -> PanelEffect {
+        PanelEffect::Stay
     }
 
     /// Handles the owner's answer to a query; the panel that asked may be closed.

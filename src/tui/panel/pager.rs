@@ -3,16 +3,16 @@
 
 use std::ops::Range;
 
-use super::{PanelContext, PanelState, Screen, Then};
+use super::{PanelContext, PanelEffect, PanelState, Screen};
 use crate::approval::RequestId;
-use crate::frontend::dialogue::Seen;
+use crate::frontend::dialogue::SeenPart;
 use crate::tui::batch::Question;
 use crate::tui::cards::{BodyForm, Card, Cards, UNREAD};
 use crate::tui::cells::card::{Room, fitting, heading, lay_out, size};
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::find::{Piece, Query};
 use crate::tui::keys::{Action, CardKey, Context, FindKey, Keymap, Nav, StatusHint};
-use crate::tui::line::{Ink, Line};
+use crate::tui::line::{Line, TextStyle};
 use crate::tui::list::{ApprovalOutcome, OpenRequest, approve};
 use crate::tui::theme::Role;
 
@@ -93,9 +93,9 @@ impl Pager {
         these.filter(move |card| is_only || (!card.is_high() && card.request.taint.is_empty()))
     }
 
-    fn yes(&mut self, unread: bool, cx: &mut PanelContext<'_>) -> Then {
+    fn yes(&mut self, unread: bool, cx: &mut PanelContext<'_>) -> PanelEffect {
         let is_seen = |card: &Card| card.is_seen() || unread && card.may_be_unread();
-        let seen = |card: &Card| if is_seen(card) { Seen::All } else { card.seen };
+        let seen = |card: &Card| if is_seen(card) { SeenPart::All } else { card.seen };
         let open = |card: &Card| Some(OpenRequest { seen: seen(card), ..card.open()? });
         let these: Vec<OpenRequest> = self.approvable(cx.cards).filter_map(open).collect();
         let ask = |these: &[RequestId]| cx.cards.approvals(these);
@@ -112,10 +112,10 @@ impl Pager {
             }
             ApprovalOutcome::Sent(ids, asked) => {
                 asked.into_iter().for_each(|ask| cx.send(ask));
-                return Then::Approved(ids);
+                return PanelEffect::Approved(ids);
             }
         };
-        Then::Stay
+        PanelEffect::Stay
     }
 
     fn scroll_to(&mut self, line: usize) {
@@ -240,16 +240,16 @@ impl PanelState for Pager {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<PanelEffect> {
         self.advice = None;
         if !matches!(action, Action::Card(CardKey::Yes | CardKey::YesUnread) | Action::Redraw)
             && cx.dialogue.withdraw()
         {
-            return Some(Then::Stay);
+            return Some(PanelEffect::Stay);
         }
         match action {
             Action::Escape if self.search.is_some() => self.search = None,
-            Action::Escape | Action::Card(CardKey::Whole) => return Some(Then::Close),
+            Action::Escape | Action::Card(CardKey::Whole) => return Some(PanelEffect::Close),
             Action::Card(CardKey::Yes) => return Some(self.yes(false, cx)),
             Action::Card(CardKey::YesUnread) => return Some(self.yes(true, cx)),
             Action::Nav(Nav::Down) if self.is_written() => self.find(FindKey::Next, cx.cards),
@@ -269,7 +269,7 @@ impl PanelState for Pager {
             Action::FocusCard | Action::ToggleFocus => {}
             _ => return None,
         }
-        Some(Then::Stay)
+        Some(PanelEffect::Stay)
     }
 
     fn editor(&mut self) -> Option<&mut Editor> {
@@ -321,7 +321,7 @@ impl PanelState for Pager {
         for (at, line) in self.page.lines.iter().enumerate() {
             let mut line = line.clone();
             for hit in hits.iter().filter(|hit| hit.line == self.scroll + at) {
-                line = line.painted(&hit.columns, |ink| Ink { reversed: true, ..ink });
+                line = line.painted(&hit.columns, |style| TextStyle { reversed: true, ..style });
             }
             lines.push(Line::of(" ", Role::Text).joined(line));
         }

@@ -1,16 +1,16 @@
 //! The tool servers: their states, with the tools of an open one below it. A key switches a server or a tool; a project's
 //! server is shown before the user agrees to it.
 
-use super::{PanelContext, PanelState, Screen, Then};
+use super::{PanelContext, PanelEffect, PanelState, Screen};
 use crate::command::Tone;
 use crate::frontend::protocol::{
     ClientRequest, ServerChange, ServerLine, ServerList, ServerMessage, ServerOrigin,
 };
 use crate::tool::mcp::ListedTool;
-use crate::tui::boxed::Boxed;
+use crate::tui::boxed::TextBox;
 use crate::tui::completion::window;
 use crate::tui::keys::{Action, CHOOSE, Context, Keymap, ServersKey, StatusHint};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
+use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_spans};
 use crate::tui::theme::Role;
 
 /// The widest column of names, in cells.
@@ -121,7 +121,7 @@ impl ToolServers {
             ServerOrigin::Settings | ServerOrigin::Preset => None,
         };
         if content.is_some() && self.asked != content {
-            if self.facts(Boxed::room_of(cx.screen.columns)).len() >= most_facts(&cx.screen) {
+            if self.facts(TextBox::room_of(cx.screen.columns)).len() >= most_facts(&cx.screen) {
                 self.advice = format!("too long to be shown here; `co mcp enable {name}` shows it");
                 return;
             }
@@ -144,7 +144,7 @@ impl ToolServers {
     fn line(&self, row: ServerRow<'_>, screen: &Screen<'_>) -> Line {
         let is_chosen = row.is(&self.chosen);
         let mark = if is_chosen { screen.look.glyphs.folded } else { " " };
-        let ink = if is_chosen { Ink::of(Role::Text).bold() } else { Ink::of(Role::Text) };
+        let style = if is_chosen { TextStyle::of(Role::Text).bold() } else { TextStyle::of(Role::Text) };
         let on = |is_on: bool| if is_on { "[x] " } else { "[ ] " };
         let mut line = Line::of(mark, Role::User).with(" ", Role::Text);
         let (indent, is_on, name, words, role) = match row.tool {
@@ -159,7 +159,7 @@ impl ToolServers {
             Some(tool) => ("  ", tool.is_on, &tool.own_name, tool.about.as_str(), Role::Dim),
         };
         line = line.with(indent, Role::Text).with(on(is_on), if is_on { Role::Ok } else { Role::Dim });
-        line.push(Span::inked(name, ink));
+        line.push(Span::styled(name, style));
         let mut line = line.cut(NAME + 6);
         line.pad_to(self.names() + 6);
         line.with("  ", Role::Text).with(words, role)
@@ -194,11 +194,11 @@ impl PanelState for ToolServers {
         Context::Servers
     }
 
-    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<PanelEffect> {
         let page = (cx.screen.rows / 2).max(1);
         self.advice.clear();
         match action {
-            Action::Escape | Action::Servers(ServersKey::Close) => return Some(Then::Close),
+            Action::Escape | Action::Servers(ServersKey::Close) => return Some(PanelEffect::Close),
             Action::Nav(nav) => self.go(nav.row(self.at(), page)),
             Action::Servers(ServersKey::Switch) => self.switch(cx),
             Action::Servers(ServersKey::Open) => self.turn_open(),
@@ -210,14 +210,14 @@ impl PanelState for ToolServers {
             Action::Servers(ServersKey::Login) => {
                 // The address to log in at is shown in the transcript.
                 cx.send(ClientRequest::Server(ServerChange::Login { name: self.chosen.server.clone() }));
-                return Some(Then::Close);
+                return Some(PanelEffect::Close);
             }
             _ => return None,
         }
-        Some(Then::Stay)
+        Some(PanelEffect::Stay)
     }
 
-    fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
+    fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> PanelEffect {
         if let ServerMessage::Servers { servers } = message {
             let at = self.at();
             self.list = servers;
@@ -225,7 +225,7 @@ impl PanelState for ToolServers {
                 self.go(at);
             }
         }
-        Then::Stay
+        PanelEffect::Stay
     }
 
     fn overhear(&mut self, text: &str) {
@@ -239,7 +239,7 @@ impl PanelState for ToolServers {
             count = format!("{tools} tools only named, {tokens} tokens saved · {count}");
         }
         let title = Line::of("tool servers", Role::Heading);
-        let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title, Line::of(count, Role::Dim));
+        let mut boxed = TextBox::new(screen.look.glyphs, screen.columns, title, Line::of(count, Role::Dim));
         let rows = self.rows();
         let room = screen.rows.saturating_sub(2);
         let mut foot = self.facts(boxed.room());

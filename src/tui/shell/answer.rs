@@ -38,7 +38,7 @@ enum AnswerPlace {
 
 /// How an event was classified.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Sorted {
+pub enum EventClass {
     /// These were typed.
     Typed(Vec<Event>),
     /// The event may be part of an answer, or is.
@@ -76,9 +76,9 @@ impl Answer {
         held
     }
 
-    pub fn sort(&mut self, event: Event) -> Sorted {
+    pub fn sort(&mut self, event: Event) -> EventClass {
         match std::mem::take(&mut self.place) {
-            AnswerPlace::Nowhere => Sorted::Typed(vec![event]),
+            AnswerPlace::Nowhere => EventClass::Typed(vec![event]),
             AnswerPlace::Due => self.first(event, KeyModifiers::ALT),
             AnswerPlace::AfterEsc => self.first(event, KeyModifiers::NONE),
             AnswerPlace::Head(head, held) => self.head(head, held, event),
@@ -90,39 +90,39 @@ impl Answer {
         }
     }
 
-    fn first(&mut self, event: Event, mods: KeyModifiers) -> Sorted {
+    fn first(&mut self, event: Event, mods: KeyModifiers) -> EventClass {
         match char_of(&event) {
             Some((']', held)) if held == mods || held == KeyModifiers::ALT => {
                 self.place = AnswerPlace::Head(String::new(), vec![event]);
-                Sorted::Kept
+                EventClass::Kept
             }
             _ => {
                 self.place = if is_esc(&event) { AnswerPlace::AfterEsc } else { AnswerPlace::Due };
-                Sorted::Typed(vec![event])
+                EventClass::Typed(vec![event])
             }
         }
     }
 
-    fn head(&mut self, mut head: String, mut held: Vec<Event>, event: Event) -> Sorted {
+    fn head(&mut self, mut head: String, mut held: Vec<Event>, event: Event) -> EventClass {
         let next = HEAD.chars().nth(head.len());
         match char_of(&event) {
             Some((c, KeyModifiers::NONE)) if Some(c) == next => head.push(c),
             _ => {
                 self.place = AnswerPlace::Due;
                 // The event may itself begin the answer.
-                if let Sorted::Typed(events) = self.sort(event) {
+                if let EventClass::Typed(events) = self.sort(event) {
                     held.extend(events);
                 }
-                return Sorted::Typed(held);
+                return EventClass::Typed(held);
             }
         }
         held.push(event);
         self.place =
             if head == HEAD { AnswerPlace::Body(String::new()) } else { AnswerPlace::Head(head, held) };
-        Sorted::Kept
+        EventClass::Kept
     }
 
-    fn body(&mut self, mut body: String, event: Event) -> Sorted {
+    fn body(&mut self, mut body: String, event: Event) -> EventClass {
         match char_of(&event) {
             Some(('\\', KeyModifiers::ALT) | ('g', KeyModifiers::CONTROL)) => return self.answered(&body),
             Some((c, KeyModifiers::NONE | KeyModifiers::SHIFT))
@@ -134,18 +134,18 @@ impl Answer {
             _ if is_esc(&event) => self.place = AnswerPlace::End(body),
             _ => return self.broken(event),
         }
-        Sorted::Kept
+        EventClass::Kept
     }
 
-    fn answered(&mut self, body: &str) -> Sorted {
+    fn answered(&mut self, body: &str) -> EventClass {
         self.place = AnswerPlace::Nowhere;
-        background(body).map_or(Sorted::Kept, Sorted::Answered)
+        background(body).map_or(EventClass::Kept, EventClass::Answered)
     }
 
     /// Ends a broken answer; the received part is discarded.
-    fn broken(&mut self, event: Event) -> Sorted {
+    fn broken(&mut self, event: Event) -> EventClass {
         self.place = AnswerPlace::Nowhere;
-        Sorted::Typed(vec![event])
+        EventClass::Typed(vec![event])
     }
 }
 
@@ -207,9 +207,9 @@ mod tests {
         let (mut typed, mut found) = (Vec::new(), None);
         for event in events(text) {
             match answer.sort(event) {
-                Sorted::Typed(events) => typed.extend(events),
-                Sorted::Kept => {}
-                Sorted::Answered(background) => found = Some(background),
+                EventClass::Typed(events) => typed.extend(events),
+                EventClass::Kept => {}
+                EventClass::Answered(background) => found = Some(background),
             }
         }
         typed.extend(answer.give_up());

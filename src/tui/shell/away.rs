@@ -8,32 +8,32 @@ use std::process::ExitStatus;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
-use super::{Continues, Dirty, Flow, Shell, TerminalState, screen};
-use crate::frontend::outside::Outside;
-use crate::tui::msg::{Edited, Input, Target};
+use super::{Flow, NextFrame, Shell, SigcontOrigin, TerminalState, screen};
+use crate::frontend::outside::ExternalEditor;
+use crate::tui::msg::{EditTarget, EditedText, Input};
 
 impl Shell {
     /// Gives the terminal to the user's editor.
-    pub(super) fn edit(&mut self, text: &str, target: Target) -> Flow {
+    pub(super) fn edit(&mut self, text: &str, target: EditTarget) -> Flow {
         if self.sight != TerminalState::Present {
             return Flow::On;
         }
         let Some(editor) = self.options.editor.clone() else {
             let reason = "no editor is set or installed: set $VISUAL or $EDITOR, e.g. EDITOR=nano".to_owned();
-            return self.take(Input::Edited(Edited { target, text: Err(reason) }), Dirty::Now);
+            return self.take(Input::Edited(EditedText { target, text: Err(reason) }), NextFrame::Now);
         };
         // From here on the keys belong to the editor.
         self.input.close();
         self.screen.leave();
         self.sight = TerminalState::Away;
-        match Outside::start(&editor, text, target.extension(), target.clone()) {
+        match ExternalEditor::start(&editor, text, target.extension(), target.clone()) {
             Ok(outside) => {
                 self.outside = Some(outside);
                 Flow::On
             }
             Err(error) => {
                 let text = Err(format!("the editor could not be started: {error}"));
-                self.back_with(Edited { target, text })
+                self.back_with(EditedText { target, text })
             }
         }
     }
@@ -42,18 +42,18 @@ impl Shell {
         match self.outside.take() {
             Some(outside) => {
                 let text = outside.saved(ended);
-                self.back_with(Edited { target: outside.target.clone(), text })
+                self.back_with(EditedText { target: outside.target.clone(), text })
             }
             None => Flow::On,
         }
     }
 
-    fn back_with(&mut self, edited: Edited) -> Flow {
+    fn back_with(&mut self, edited: EditedText) -> Flow {
         self.sight = TerminalState::Present;
         self.back_since = Some(Instant::now());
         self.input.open();
         match self.come_back() {
-            Flow::On => self.take(Input::Edited(edited), Dirty::Now),
+            Flow::On => self.take(Input::Edited(edited), NextFrame::Now),
             Flow::Exit => Flow::Exit,
         }
     }
@@ -61,7 +61,7 @@ impl Shell {
     /// Gives the terminal back and stops, as Ctrl+Z does; continues here after SIGCONT.
     pub(super) fn suspend(&mut self) -> Flow {
         self.screen.leave();
-        self.continues = Continues::Own;
+        self.continues = SigcontOrigin::Own;
         // An editor that stopped itself stopped this process too; both continue together. The whole group is
         // stopped, as the terminal would do: a parent that waits for us must stop too.
         match rustix::process::kill_current_process_group(Signal::STOP) {
@@ -73,7 +73,7 @@ impl Shell {
 
     /// Handles a SIGCONT after another process stopped us.
     pub(super) fn resumed(&mut self) -> Flow {
-        let own = std::mem::replace(&mut self.continues, Continues::Unasked) == Continues::Own;
+        let own = std::mem::replace(&mut self.continues, SigcontOrigin::Unasked) == SigcontOrigin::Own;
         if own || self.sight == TerminalState::Away {
             return Flow::On;
         }
@@ -87,6 +87,6 @@ impl Shell {
         }
         self.titled = None;
         let (columns, rows) = screen::size().unwrap_or((self.model.columns, self.model.rows));
-        self.take(Input::Resize { columns, rows }, Dirty::Now)
+        self.take(Input::Resize { columns, rows }, NextFrame::Now)
     }
 }

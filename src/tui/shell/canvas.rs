@@ -42,7 +42,7 @@ enum Cursor {
 
 /// The direction in which rows moved since the last frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ScrollDirection {
     Up,
     Down,
 }
@@ -102,18 +102,18 @@ impl<B: Backend> Canvas<B> {
     }
 
     /// Scrolls rows on the terminal and in the buffer of shown cells.
-    fn move_rows(&mut self, rows: &Range<u16>, way: Way, by: u16) -> Result<(), B::Error> {
+    fn move_rows(&mut self, rows: &Range<u16>, way: ScrollDirection, by: u16) -> Result<(), B::Error> {
         let width = usize::from(self.shown.area.width);
         let cells = usize::from(rows.start) * width..usize::from(rows.end) * width;
         let gone = usize::from(by) * width;
         let Some(moving) = self.shown.content.get_mut(cells) else { return Ok(()) };
         let blank = match way {
-            Way::Up => {
+            ScrollDirection::Up => {
                 self.backend.scroll_region_up(rows.clone(), by)?;
                 moving.rotate_left(gone);
                 moving.len() - gone..moving.len()
             }
-            Way::Down => {
+            ScrollDirection::Down => {
                 self.backend.scroll_region_down(rows.clone(), by)?;
                 moving.rotate_right(gone);
                 0..gone
@@ -128,7 +128,7 @@ impl<B: Backend> Canvas<B> {
 }
 
 /// Returns the direction and distance by which most of the pane moved, if it did.
-fn moved(shown: &Buffer, next: &Buffer, pane: &Pane) -> Option<(Way, u16)> {
+fn moved(shown: &Buffer, next: &Buffer, pane: &Pane) -> Option<(ScrollDirection, u16)> {
     let height = pane.rows.end.checked_sub(pane.rows.start).filter(|height| *height > 2)?;
     // While nothing moves, these rows are unchanged.
     if [0, height / 2].iter().all(|at| cells(shown, pane, *at) == cells(next, pane, *at)) {
@@ -140,9 +140,10 @@ fn moved(shown: &Buffer, next: &Buffer, pane: &Pane) -> Option<(Way, u16)> {
     };
     let stays: usize = (0..height).map(|at| same(at, at)).sum();
     let farthest = FARTHEST.min(height - 1);
-    let up =
-        (1..=farthest).map(|by| (Way::Up, by, (0..height - by).map(|at| same(at, at + by)).sum::<usize>()));
-    let down = (1..=farthest).map(|by| (Way::Down, by, (by..height).map(|at| same(at, at - by)).sum()));
+    let up = (1..=farthest)
+        .map(|by| (ScrollDirection::Up, by, (0..height - by).map(|at| same(at, at + by)).sum::<usize>()));
+    let down =
+        (1..=farthest).map(|by| (ScrollDirection::Down, by, (by..height).map(|at| same(at, at - by)).sum()));
     let enough = |count: usize| count >= LEAST_MOVED + stays;
     // The shortest move that keeps more than half of the filled rows, found without trying all of them.
     let filled = (0..height).filter(|at| cells(next, pane, *at).iter().any(is_filled)).count();
@@ -167,7 +168,7 @@ mod tests {
     use ratatui::style::Style;
 
     use super::*;
-    use crate::tui::shell::out::Out;
+    use crate::tui::shell::out::FrameWriter;
 
     const COLUMNS: u16 = 24;
     const ROWS: u16 = 14;
@@ -199,9 +200,9 @@ mod tests {
             buffer
         };
         for (from, to, expected) in [
-            (4, 5, Some((Way::Up, 1))),
-            (4, 7, Some((Way::Up, 3))),
-            (7, 4, Some((Way::Down, 3))),
+            (4, 5, Some((ScrollDirection::Up, 1))),
+            (4, 7, Some((ScrollDirection::Up, 3))),
+            (7, 4, Some((ScrollDirection::Down, 3))),
             (4, 4, None),
             (4, 30, None),
         ] {
@@ -227,14 +228,14 @@ mod tests {
 
     /// A terminal and the canvas that draws on it.
     struct Stage {
-        out: Out,
-        canvas: Canvas<CrosstermBackend<Out>>,
+        out: FrameWriter,
+        canvas: Canvas<CrosstermBackend<FrameWriter>>,
         terminal: vt100::Parser,
     }
 
     impl Stage {
         fn new() -> Self {
-            let out = Out::default();
+            let out = FrameWriter::default();
             let canvas = Canvas::new(CrosstermBackend::new(out.clone()), COLUMNS, ROWS);
             let terminal = vt100::Parser::new(ROWS.try_into().unwrap(), COLUMNS.try_into().unwrap(), 0);
             Self { out, canvas, terminal }

@@ -23,7 +23,7 @@ const TEXTS: [&str; 4] = ["text/plain", "UTF8_STRING", "STRING", "TEXT"];
 
 /// The clipboard's content; an image as its bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ClipboardContent {
     Image(Vec<u8>),
     Text(String),
 }
@@ -56,7 +56,7 @@ const READERS: &[Reader] = &[
 const APPLE_SCRIPT: &str = "get the clipboard as «class PNGf»";
 
 /// Reads the clipboard; an error is a message for the user.
-pub async fn read() -> Result<Found, String> {
+pub async fn read() -> Result<ClipboardContent, String> {
     match tokio::time::timeout(PATIENCE, look()).await {
         Ok(found) => found,
         Err(_overdue) => Err("the clipboard did not answer within 3 seconds".to_owned()),
@@ -64,7 +64,7 @@ pub async fn read() -> Result<Found, String> {
 }
 
 /// The outcome of a program.
-enum Said {
+enum ProgramOutput {
     Bytes(Vec<u8>),
     /// It returned nothing: no content of that type, or no display.
     Nothing,
@@ -72,13 +72,13 @@ enum Said {
     NotThere,
 }
 
-async fn look() -> Result<Found, String> {
+async fn look() -> Result<ClipboardContent, String> {
     let mut asked = false;
     for reader in READERS {
         match run(reader.program, reader.list, LONGEST_TEXT).await {
-            Said::NotThere => {}
-            Said::Nothing | Said::TooMuch => asked = true,
-            Said::Bytes(kinds) => {
+            ProgramOutput::NotThere => {}
+            ProgramOutput::Nothing | ProgramOutput::TooMuch => asked = true,
+            ProgramOutput::Bytes(kinds) => {
                 asked = true;
                 if let Some(found) = reader.read(&String::from_utf8_lossy(&kinds)).await? {
                     return Ok(found);
@@ -89,13 +89,13 @@ async fn look() -> Result<Found, String> {
     let apple = [("pngpaste", &["-"] as &[&str]), ("osascript", &["-e", APPLE_SCRIPT])];
     for (program, args) in apple {
         match run(program, args, 2 * LARGEST + 100).await {
-            Said::NotThere => {}
-            Said::Nothing => asked = true,
-            Said::TooMuch => return Err(too_large()),
-            Said::Bytes(bytes) => return Ok(Found::Image(unhexed(bytes))),
+            ProgramOutput::NotThere => {}
+            ProgramOutput::Nothing => asked = true,
+            ProgramOutput::TooMuch => return Err(too_large()),
+            ProgramOutput::Bytes(bytes) => return Ok(ClipboardContent::Image(unhexed(bytes))),
         }
     }
-    if let Said::Bytes(bytes) = run("pbpaste", &[], LONGEST_TEXT).await {
+    if let ProgramOutput::Bytes(bytes) = run("pbpaste", &[], LONGEST_TEXT).await {
         return text(bytes);
     }
     if asked {
@@ -105,14 +105,14 @@ async fn look() -> Result<Found, String> {
 }
 
 impl Reader {
-    async fn read(&self, kinds: &str) -> Result<Option<Found>, String> {
+    async fn read(&self, kinds: &str) -> Result<Option<ClipboardContent>, String> {
         let offered: Vec<&str> = kinds.lines().map(str::trim).collect();
         if let Some(kind) = KINDS.into_iter().find(|kind| offered.contains(kind)) {
             let args: Vec<&str> = self.image.iter().copied().chain([kind]).collect();
             return match run(self.program, &args, LARGEST).await {
-                Said::Bytes(bytes) => Ok(Some(Found::Image(bytes))),
-                Said::TooMuch => Err(too_large()),
-                Said::Nothing | Said::NotThere => Ok(None),
+                ProgramOutput::Bytes(bytes) => Ok(Some(ClipboardContent::Image(bytes))),
+                ProgramOutput::TooMuch => Err(too_large()),
+                ProgramOutput::Nothing | ProgramOutput::NotThere => Ok(None),
             };
         }
         let is_text = |kind: &&str| TEXTS.iter().any(|text| kind.starts_with(text));
@@ -120,9 +120,9 @@ impl Reader {
             return Ok(None);
         }
         match run(self.program, self.text, LONGEST_TEXT).await {
-            Said::Bytes(bytes) => text(bytes).map(Some),
-            Said::TooMuch => Err("the clipboard text is too large: put it in a file".to_owned()),
-            Said::Nothing | Said::NotThere => Ok(None),
+            ProgramOutput::Bytes(bytes) => text(bytes).map(Some),
+            ProgramOutput::TooMuch => Err("the clipboard text is too large: put it in a file".to_owned()),
+            ProgramOutput::Nothing | ProgramOutput::NotThere => Ok(None),
         }
     }
 }
@@ -131,9 +131,9 @@ fn too_large() -> String {
     "the clipboard image is larger than 10 MB: shrink it first".to_owned()
 }
 
-fn text(bytes: Vec<u8>) -> Result<Found, String> {
+fn text(bytes: Vec<u8>) -> Result<ClipboardContent, String> {
     let text = String::from_utf8(bytes).map_err(|_| "the clipboard text is not UTF-8".to_owned())?;
-    Ok(Found::Text(text))
+    Ok(ClipboardContent::Text(text))
 }
 
 /// Decodes the bytes in `«data PNGf…»`; returns the input if it has another form.
@@ -149,26 +149,26 @@ fn unhexed(bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// Returns the output of a program, at most `limit` bytes of it.
-async fn run(program: &str, args: &[&str], limit: usize) -> Said {
+async fn run(program: &str, args: &[&str], limit: usize) -> ProgramOutput {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Said::NotThere,
-        Err(_) => return Said::Nothing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return ProgramOutput::NotThere,
+        Err(_) => return ProgramOutput::Nothing,
     };
-    let Some(out) = child.stdout.take() else { return Said::Nothing };
+    let Some(out) = child.stdout.take() else { return ProgramOutput::Nothing };
     let mut bytes = Vec::new();
     let room = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     if out.take(room).read_to_end(&mut bytes).await.is_err() {
-        return Said::Nothing;
+        return ProgramOutput::Nothing;
     }
     if bytes.len() > limit {
-        return Said::TooMuch;
+        return ProgramOutput::TooMuch;
     }
     match child.wait().await {
-        Ok(status) if status.success() && !bytes.is_empty() => Said::Bytes(bytes),
-        Ok(_) | Err(_) => Said::Nothing,
+        Ok(status) if status.success() && !bytes.is_empty() => ProgramOutput::Bytes(bytes),
+        Ok(_) | Err(_) => ProgramOutput::Nothing,
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use super::{Dirty, Flow, Shell, TerminalState, osc, out, words};
+use super::{Flow, NextFrame, Shell, TerminalState, osc, out, words};
 use crate::tui::keys::{Action, Context};
 use crate::tui::msg::{Alert, Cmd, Input};
 
@@ -62,7 +62,7 @@ impl Shell {
                 }
             }
         };
-        if flow == Flow::Exit { flow } else { self.take(Input::Word { text: word }, Dirty::Now) }
+        if flow == Flow::Exit { flow } else { self.take(Input::Word { text: word }, NextFrame::Now) }
     }
 
     fn call(&mut self, alert: Alert) -> Flow {

@@ -4,7 +4,7 @@
 
 /// The multiplexer between the program and the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Between {
+pub enum Multiplexer {
     #[default]
     Nothing,
     Tmux,
@@ -27,7 +27,7 @@ pub enum Call {
 /// The terminal, or the multiplexer in front of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Host {
-    pub between: Between,
+    pub between: Multiplexer,
     pub call: Call,
 }
 
@@ -38,10 +38,10 @@ impl Host {
         let set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
         let term = lookup("TERM").unwrap_or_default();
         if set("TMUX") {
-            return Self { between: Between::Tmux, call: Call::Bell };
+            return Self { between: Multiplexer::Tmux, call: Call::Bell };
         }
         if set("STY") || term.starts_with("screen") {
-            return Self { between: Between::Screen, call: Call::Bell };
+            return Self { between: Multiplexer::Screen, call: Call::Bell };
         }
         let program = lookup("TERM_PROGRAM").unwrap_or_default();
         let osc_9 = matches!(program.as_str(), "iTerm.app" | "WezTerm" | "ghostty")
@@ -54,7 +54,7 @@ impl Host {
             (false, true) => Call::Osc777,
             (false, false) => Call::Bell,
         };
-        Self { between: Between::Nothing, call }
+        Self { between: Multiplexer::Nothing, call }
     }
 }
 
@@ -65,18 +65,18 @@ mod tests {
     #[test]
     fn a_terminal_is_known_by_its_environment() {
         type Env = &'static [(&'static str, &'static str)];
-        let cases: &[(Env, Between, Call)] = &[
-            (&[("TERM", "xterm-256color")], Between::Nothing, Call::Bell),
-            (&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")], Between::Nothing, Call::Osc9),
-            (&[("TERM", "xterm-kitty")], Between::Nothing, Call::Osc9),
-            (&[("TERM", "foot-extra")], Between::Nothing, Call::Osc777),
+        let cases: &[(Env, Multiplexer, Call)] = &[
+            (&[("TERM", "xterm-256color")], Multiplexer::Nothing, Call::Bell),
+            (&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")], Multiplexer::Nothing, Call::Osc9),
+            (&[("TERM", "xterm-kitty")], Multiplexer::Nothing, Call::Osc9),
+            (&[("TERM", "foot-extra")], Multiplexer::Nothing, Call::Osc777),
             (
                 &[("TERM", "tmux-256color"), ("TMUX", "/t,1,0"), ("WT_SESSION", "x")],
-                Between::Tmux,
+                Multiplexer::Tmux,
                 Call::Bell,
             ),
-            (&[("TERM", "screen-256color")], Between::Screen, Call::Bell),
-            (&[], Between::Nothing, Call::Bell),
+            (&[("TERM", "screen-256color")], Multiplexer::Screen, Call::Bell),
+            (&[], Multiplexer::Nothing, Call::Bell),
         ];
         for (env, between, call) in cases {
             let lookup =

@@ -5,7 +5,7 @@ use crossterm::event::{
 };
 
 use crate::tui::key::{Code, Key, Mods};
-use crate::tui::msg::{Input, Mouse, MouseWhat, Window};
+use crate::tui::msg::{Input, Mouse, MouseAction, Window};
 
 /// Returns `None` for events without a meaning here, so that they wake nothing.
 pub fn input(event: Event) -> Option<Input> {
@@ -24,11 +24,11 @@ pub fn input(event: Event) -> Option<Input> {
 /// the terminal.
 fn mouse(event: MouseEvent) -> Option<Mouse> {
     let what = match event.kind {
-        MouseEventKind::ScrollUp => MouseWhat::WheelUp,
-        MouseEventKind::ScrollDown => MouseWhat::WheelDown,
-        MouseEventKind::Down(MouseButton::Left) => MouseWhat::Press,
-        MouseEventKind::Drag(MouseButton::Left) => MouseWhat::Drag,
-        MouseEventKind::Up(MouseButton::Left) => MouseWhat::Release,
+        MouseEventKind::ScrollUp => MouseAction::WheelUp,
+        MouseEventKind::ScrollDown => MouseAction::WheelDown,
+        MouseEventKind::Down(MouseButton::Left) => MouseAction::Press,
+        MouseEventKind::Drag(MouseButton::Left) => MouseAction::Drag,
+        MouseEventKind::Up(MouseButton::Left) => MouseAction::Release,
         _ => return None,
     };
     Some(Mouse { what, column: event.column, row: event.row })
@@ -88,8 +88,8 @@ mod tests {
     fn only_the_wheel_and_the_left_button_are_heard() {
         let at = |kind| Event::Mouse(MouseEvent { kind, column: 3, row: 4, modifiers: KeyModifiers::NONE });
         let cases = [
-            (MouseEventKind::ScrollUp, Some(MouseWhat::WheelUp)),
-            (MouseEventKind::Drag(MouseButton::Left), Some(MouseWhat::Drag)),
+            (MouseEventKind::ScrollUp, Some(MouseAction::WheelUp)),
+            (MouseEventKind::Drag(MouseButton::Left), Some(MouseAction::Drag)),
             (MouseEventKind::Drag(MouseButton::Right), None),
             (MouseEventKind::Up(MouseButton::Middle), None),
             (MouseEventKind::Moved, None),

@@ -16,7 +16,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Size};
 use ratatui::style::Color;
 
-use super::out::Out;
+use super::out::FrameWriter;
 use crate::tui::link::{Link, LinkedCells};
 
 /// The most addresses kept; when there are more, all are dropped and the screen is redrawn.
@@ -106,13 +106,13 @@ fn number_of(cell: &Cell) -> Option<u32> {
 /// A back end that sends links to the terminal; everything else is done by the library's back end.
 #[derive(Debug)]
 pub struct LinkingBackend {
-    inner: CrosstermBackend<Out>,
-    out: Out,
+    inner: CrosstermBackend<FrameWriter>,
+    out: FrameWriter,
     table: LinkTable,
 }
 
 impl LinkingBackend {
-    pub fn new(out: &Out, table: &LinkTable) -> Self {
+    pub fn new(out: &FrameWriter, table: &LinkTable) -> Self {
         Self { inner: CrosstermBackend::new(out.clone()), out: out.clone(), table: table.clone() }
     }
 
@@ -206,14 +206,14 @@ mod tests {
     use super::*;
 
     struct Drawn {
-        out: Out,
+        out: FrameWriter,
         table: LinkTable,
         terminal: Terminal<LinkingBackend>,
     }
 
     impl Drawn {
         fn new(links: Links) -> Self {
-            let (out, table) = (Out::default(), LinkTable::new(links));
+            let (out, table) = (FrameWriter::default(), LinkTable::new(links));
             let viewport = Viewport::Fixed(Rect::new(0, 0, 12, 2));
             let backend = LinkingBackend::new(&out, &table);
             let terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();

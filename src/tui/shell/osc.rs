@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::host::{Between, Call, Host};
+use super::host::{Call, Host, Multiplexer};
 use crate::stdx::text::{sanitize_line, truncate};
 use crate::tui::composer::size;
 
@@ -31,15 +31,15 @@ pub const ASK_BACKGROUND: &[u8] = b"\x1b]11;?\x1b\\";
 /// with `set-clipboard on` and hands it on; the wrapped one passes through tmux to the terminal with
 /// `allow-passthrough on`. If an option is off, tmux drops that sequence; neither is ever printed. GNU screen
 /// supports only the wrapped one, in pieces.
-pub fn copy(text: &str, between: Between) -> Option<Vec<u8>> {
+pub fn copy(text: &str, between: Multiplexer) -> Option<Vec<u8>> {
     if text.len() > LONGEST_COPY {
         return None;
     }
     let plain = format!("\x1b]52;c;{}\x07", STANDARD.encode(text)).into_bytes();
     Some(match between {
-        Between::Nothing => plain,
-        Between::Tmux => [through_tmux(&plain), plain].concat(),
-        Between::Screen => through_screen(&plain),
+        Multiplexer::Nothing => plain,
+        Multiplexer::Tmux => [through_tmux(&plain), plain].concat(),
+        Multiplexer::Screen => through_screen(&plain),
     })
 }
 
@@ -64,9 +64,9 @@ fn through_screen(sequence: &[u8]) -> Vec<u8> {
 pub fn copied(bytes: usize, host: Host) -> String {
     let size = size(bytes);
     match host.between {
-        Between::Nothing => format!("sent to the terminal's clipboard ({size})"),
-        Between::Tmux => format!("sent to tmux ({size}); needs `set-clipboard on`"),
-        Between::Screen => format!("sent to the terminal's clipboard through screen ({size})"),
+        Multiplexer::Nothing => format!("sent to the terminal's clipboard ({size})"),
+        Multiplexer::Tmux => format!("sent to tmux ({size}); needs `set-clipboard on`"),
+        Multiplexer::Screen => format!("sent to the terminal's clipboard through screen ({size})"),
     }
 }
 
@@ -105,12 +105,12 @@ mod tests {
 
     #[test]
     fn a_copy_reaches_the_terminal_whatever_is_between() {
-        assert_eq!(copy("hé", Between::Nothing).unwrap(), b"\x1b]52;c;aMOp\x07");
+        assert_eq!(copy("hé", Multiplexer::Nothing).unwrap(), b"\x1b]52;c;aMOp\x07");
         assert_eq!(
-            copy("hé", Between::Tmux).unwrap(),
+            copy("hé", Multiplexer::Tmux).unwrap(),
             b"\x1bPtmux;\x1b\x1b]52;c;aMOp\x07\x1b\\\x1b]52;c;aMOp\x07"
         );
-        let pieces = copy(&"x".repeat(1_000), Between::Screen).unwrap();
+        let pieces = copy(&"x".repeat(1_000), Multiplexer::Screen).unwrap();
         let text = String::from_utf8(pieces).unwrap();
         assert!(text.split("\x1b\\").all(|piece| piece.len() <= SCREEN_CHUNK + 2));
         assert_eq!(text.replace("\x1bP", "").replace("\x1b\\", "").len(), 7 + 1_336 + 1);
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn a_copy_is_as_long_as_terminals_take_it() {
-        let most = copy(&"x".repeat(LONGEST_COPY), Between::Nothing).unwrap();
+        let most = copy(&"x".repeat(LONGEST_COPY), Multiplexer::Nothing).unwrap();
         assert!(most.len() <= LONGEST_BASE64 + 8);
-        assert_eq!(copy(&"x".repeat(LONGEST_COPY + 1), Between::Nothing), None);
+        assert_eq!(copy(&"x".repeat(LONGEST_COPY + 1), Multiplexer::Nothing), None);
         let words = "not copied: 80 kB, terminals accept 56 kB";
         assert_eq!(too_long(80_000, "Alt+M"), format!("{words}  Alt+M, then mark with the terminal's mouse"));
         assert_eq!(too_long(80_000, ""), words);

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 ///
 /// Copies share the frame: the drawing library writes to one, and another sends it.
 #[derive(Debug, Clone, Default)]
-pub struct Out {
+pub struct FrameWriter {
     frame: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -20,7 +20,7 @@ pub struct Out {
 const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";
 
-impl Write for Out {
+impl Write for FrameWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.frame.lock().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -32,7 +32,7 @@ impl Write for Out {
     }
 }
 
-impl Out {
+impl FrameWriter {
     /// Takes the bytes drawn since the last time, so that they are not sent.
     #[cfg(test)]
     pub fn take(&self) -> Vec<u8> {

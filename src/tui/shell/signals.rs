@@ -8,7 +8,7 @@ use std::io;
 use rustix::process::Signal;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
-pub struct Heard {
+pub struct SignalTable {
     pub terms: [(Signal, Signals); 2],
     /// Signals that keys send while another program has the terminal: to the foreground process group.
     pub keys: [(Signal, Signals); 2],
@@ -17,7 +17,7 @@ pub struct Heard {
     pub resized: Signals,
 }
 
-impl Heard {
+impl SignalTable {
     pub fn listen() -> io::Result<Self> {
         let on = |kind: Signal| signal(SignalKind::from_raw(kind.as_raw()));
         let named = |kind| Ok::<_, io::Error>((kind, on(kind)?));

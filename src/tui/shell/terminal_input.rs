@@ -15,10 +15,10 @@ use futures::StreamExt as _;
 use futures::task::AtomicWaker;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::answer::{Answer, Sorted};
+use super::answer::{Answer, EventClass};
 use super::input::input;
 use super::{osc, out, screen};
-use crate::tui::msg::{Input, Mouse, MouseMode, MouseWhat};
+use crate::tui::msg::{Input, Mouse, MouseAction, MouseMode};
 use crate::tui::theme::Background;
 
 /// How long a key that may begin an answer is held. Only Alt+] is, and only as long as an answer is due.
@@ -39,7 +39,7 @@ const NOTCH: usize = 3;
 const OVER_TRANSCRIPT: (u16, u16) = (0, 2);
 
 #[derive(Debug, PartialEq)]
-pub enum Said {
+pub enum TerminalEvent {
     Input(Input),
     Background(Background),
     /// The terminal is gone.
@@ -83,17 +83,17 @@ impl TerminalInput {
     }
 
     /// Returns the next event. Cancel-safe: events that were read but not returned are kept.
-    pub async fn next(&mut self, mouse: MouseMode) -> Said {
+    pub async fn next(&mut self, mouse: MouseMode) -> TerminalEvent {
         loop {
             let event = match self.read().await {
                 Ok(event) => event,
                 Err(said) => return said,
             };
             if let Some(wheel) = self.wheel(&event, mouse).await {
-                return Said::Input(Input::Mouse(wheel));
+                return TerminalEvent::Input(Input::Mouse(wheel));
             }
             if let Some(input) = input(event) {
-                return Said::Input(input);
+                return TerminalEvent::Input(input);
             }
         }
     }
@@ -104,17 +104,17 @@ impl TerminalInput {
         if asked.is_some() && self.events.is_some() {
             // A later answer cannot be caught.
             let _ = timeout(LAST_WAIT, async {
-                while self.answer.is_due() && self.next(MouseMode::Ours).await != Said::Gone {}
+                while self.answer.is_due() && self.next(MouseMode::Ours).await != TerminalEvent::Gone {}
             })
             .await;
         }
     }
 
     /// Returns the next event, or what else was received.
-    async fn read(&mut self) -> Result<Event, Said> {
+    async fn read(&mut self) -> Result<Event, TerminalEvent> {
         loop {
             if let Some(background) = self.found.take() {
-                return Err(Said::Background(background));
+                return Err(TerminalEvent::Background(background));
             }
             if let Some(event) = self.ready.pop_front() {
                 return Ok(event);
@@ -124,7 +124,7 @@ impl TerminalInput {
             tokio::select! {
                 event = poll_fn(|cx| events.poll(cx)) => match event {
                     Some(Ok(event)) => self.sort(event),
-                    Some(Err(_)) | None => return Err(Said::Gone),
+                    Some(Err(_)) | None => return Err(TerminalEvent::Gone),
                 },
                 () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {
                     self.held_until = None;
@@ -139,9 +139,9 @@ impl TerminalInput {
             screen::offer_keys_again();
         }
         match self.answer.sort(event) {
-            Sorted::Typed(events) => self.ready.extend(events),
-            Sorted::Kept => {}
-            Sorted::Answered(background) => self.found = Some(background),
+            EventClass::Typed(events) => self.ready.extend(events),
+            EventClass::Kept => {}
+            EventClass::Answered(background) => self.found = Some(background),
         }
         self.held_until = self.answer.holds().then(|| Instant::now() + HOLD);
     }
@@ -150,8 +150,8 @@ impl TerminalInput {
     /// consumed.
     async fn wheel(&mut self, event: &Event, mouse: MouseMode) -> Option<Mouse> {
         let what = match arrow(event).filter(|_| mouse == MouseMode::Terminals)? {
-            KeyCode::Up => MouseWhat::WheelUp,
-            _ => MouseWhat::WheelDown,
+            KeyCode::Up => MouseAction::WheelUp,
+            _ => MouseAction::WheelDown,
         };
         self.fetch(NOTCH - 1).await;
         let same = self.ready.iter().take_while(|next| *next == event).count();

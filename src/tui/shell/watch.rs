@@ -14,12 +14,12 @@ type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
 
 /// Installed while the screen is in use; restores the former hook when dropped.
 pub struct PanicWatch {
-    shared: Arc<Shared>,
+    shared: Arc<PanicState>,
     former: Arc<Hook>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct PanicState {
     /// The thread that is updating or drawing at the moment.
     ours: Mutex<Option<ThreadId>>,
     others: Mutex<Vec<String>>,
@@ -29,7 +29,7 @@ struct Shared {
 impl PanicWatch {
     pub fn install(screen: &Screen) -> Self {
         let former: Arc<Hook> = Arc::from(std::panic::take_hook());
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(PanicState::default());
         let (hook, seen, screen) = (Arc::clone(&former), Arc::clone(&shared), screen.clone());
         // The copy in the hook must not restore the terminal when the hook is replaced.
         let screen = std::mem::ManuallyDrop::new(screen);
@@ -65,7 +65,7 @@ impl PanicWatch {
     }
 }
 
-impl Shared {
+impl PanicState {
     fn set(&self, thread: Option<ThreadId>) {
         *self.ours.lock() = thread;
     }

@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 
-use super::{Place, Scroll, Transcript};
-use crate::tui::cells::{Cell, Look};
-use crate::tui::copied::{Marked, text};
+use super::{BlockLine, Scroll, Transcript};
+use crate::tui::cells::{Cell, DisplaySettings};
+use crate::tui::copied::{SelectedLine, text};
 use crate::tui::line::{Join, Line, cells};
 
 /// A place in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Spot {
+pub struct TextPosition {
     pub cell: usize,
     pub line: usize,
     pub column: usize,
@@ -22,14 +22,14 @@ pub struct Spot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bookmark {
     scroll: Scroll,
-    top: Option<Place>,
+    top: Option<BlockLine>,
 }
 
 /// The content of a row of the pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hit {
     /// A line of a cell.
-    Text(Spot),
+    Text(TextPosition),
     /// The blank line before this block.
     Gap(usize),
     /// A line of the card, by its index.
@@ -48,7 +48,7 @@ impl Transcript {
                 return match at.checked_sub(self.gap(visible.block)) {
                     None => Hit::Gap(visible.block),
                     Some(line) if visible.block >= self.cells.len() => Hit::Card(line),
-                    Some(line) => Hit::Text(Spot { cell: visible.block, line, column }),
+                    Some(line) => Hit::Text(TextPosition { cell: visible.block, line, column }),
                 };
             }
             before += visible.count;
@@ -58,7 +58,7 @@ impl Transcript {
 
     /// Returns the text place nearest to a row of the pane: the row itself, else the end of the text above
     /// it.
-    pub fn nearest(&self, row: usize, column: usize) -> Option<Spot> {
+    pub fn nearest(&self, row: usize, column: usize) -> Option<TextPosition> {
         match self.hit(row, column) {
             Hit::Text(spot) => Some(spot),
             Hit::Gap(block) => self.end_of(block.checked_sub(1)?),
@@ -66,9 +66,9 @@ impl Transcript {
         }
     }
 
-    fn end_of(&self, cell: usize) -> Option<Spot> {
+    fn end_of(&self, cell: usize) -> Option<TextPosition> {
         let line = self.cells.get(cell)?.lines_from(0).count().saturating_sub(1);
-        Some(Spot { cell, line, column: usize::MAX - 1 })
+        Some(TextPosition { cell, line, column: usize::MAX - 1 })
     }
 
     /// Returns the cells on the screen.
@@ -89,7 +89,7 @@ impl Transcript {
     }
 
     /// Returns the number of lines of a cell, laying it out if needed.
-    pub fn lines_of(&mut self, cell: usize, look: &Look) -> usize {
+    pub fn lines_of(&mut self, cell: usize, look: &DisplaySettings) -> usize {
         self.height(cell, look).saturating_sub(self.gap(cell))
     }
 
@@ -117,12 +117,12 @@ impl Transcript {
 
     /// Scrolls a line into view; if it is visible, nothing moves. The last row may be under the notice of new
     /// cells.
-    pub fn reveal(&mut self, cell: usize, line: usize, look: &Look, rows: usize) {
+    pub fn reveal(&mut self, cell: usize, line: usize, look: &DisplaySettings, rows: usize) {
         if cell >= self.cells.len() {
             return;
         }
         self.height(cell, look);
-        let target = Place { block: cell, line: self.gap(cell) + line };
+        let target = BlockLine { block: cell, line: self.gap(cell) + line };
         let Some(top) = self.top() else { return };
         self.scroll = if self.is_within(top, target, rows.saturating_sub(1).max(1), look) {
             Scroll::At(top)
@@ -132,7 +132,7 @@ impl Transcript {
     }
 
     /// Whether `to` is less than `rows` lines below `from`.
-    fn is_within(&mut self, from: Place, to: Place, rows: usize, look: &Look) -> bool {
+    fn is_within(&mut self, from: BlockLine, to: BlockLine, rows: usize, look: &DisplaySettings) -> bool {
         if to < from {
             return false;
         }
@@ -147,17 +147,21 @@ impl Transcript {
     }
 
     /// Returns the text marked from one place to another, both included.
-    pub fn marked_text(&mut self, (from, to): (Spot, Spot), look: &Look) -> String {
+    pub fn marked_text(
+        &mut self,
+        (from, to): (TextPosition, TextPosition),
+        look: &DisplaySettings,
+    ) -> String {
         let mut out = String::new();
         for cell in from.cell..=to.cell.min(self.cells.len().saturating_sub(1)) {
             self.height(cell, look);
             let first = if cell == from.cell { from.line } else { 0 };
             let lines: Vec<&Line> = self.cells[cell].lines_from(0).collect();
             let last = if cell == to.cell { to.line } else { usize::MAX }.min(lines.len().saturating_sub(1));
-            let marked: Vec<Marked<'_>> = (first..=last)
+            let marked: Vec<SelectedLine<'_>> = (first..=last)
                 .filter_map(|at| {
                     let columns = columns((from, to), cell, at);
-                    lines.get(at).map(|line| Marked { line, columns })
+                    lines.get(at).map(|line| SelectedLine { line, columns })
                 })
                 .collect();
             let piece = text(&marked, lines.get(last + 1).copied());
@@ -174,7 +178,7 @@ impl Transcript {
     }
 
     /// Returns the word at a place, from its first to its last column.
-    pub fn word_at(&self, spot: Spot) -> Option<(Spot, Spot)> {
+    pub fn word_at(&self, spot: TextPosition) -> Option<(TextPosition, TextPosition)> {
         let line = self.cells.get(spot.cell)?.lines_from(spot.line).next()?;
         let mut word: Option<(usize, usize)> = None;
         for (at, grapheme, _) in line.graphemes().filter(|(at, ..)| *at >= line.copied.margin) {
@@ -193,22 +197,25 @@ impl Transcript {
             word = Some((goes_on.map_or(at, |(from, _)| from), end));
         }
         let (from, to) = word.filter(|(from, to)| (*from..*to).contains(&spot.column))?;
-        Some((Spot { column: from, ..spot }, Spot { column: to - 1, ..spot }))
+        Some((TextPosition { column: from, ..spot }, TextPosition { column: to - 1, ..spot }))
     }
 
     /// Returns the source line at a place, however often it was wrapped.
-    pub fn paragraph_at(&self, spot: Spot) -> Option<(Spot, Spot)> {
+    pub fn paragraph_at(&self, spot: TextPosition) -> Option<(TextPosition, TextPosition)> {
         let lines: Vec<&Line> = self.cells.get(spot.cell)?.lines_from(0).collect();
         let goes_on = |at: usize| lines.get(at).is_some_and(|line| matches!(line.copied.join, Join::Gap(_)));
         lines.get(spot.line)?;
         let from = (0..=spot.line).rev().find(|at| !goes_on(*at)).unwrap_or(0);
         let to = (spot.line + 1..).find(|at| !goes_on(*at)).unwrap_or(from + 1) - 1;
-        Some((Spot { line: from, column: 0, ..spot }, Spot { line: to, column: usize::MAX - 1, ..spot }))
+        Some((
+            TextPosition { line: from, column: 0, ..spot },
+            TextPosition { line: to, column: usize::MAX - 1, ..spot },
+        ))
     }
 }
 
 /// Returns the columns of a line between two places.
-pub fn columns((from, to): (Spot, Spot), cell: usize, line: usize) -> Range<usize> {
+pub fn columns((from, to): (TextPosition, TextPosition), cell: usize, line: usize) -> Range<usize> {
     let at = (cell, line);
     if at < (from.cell, from.line) || at > (to.cell, to.line) {
         return 0..0;

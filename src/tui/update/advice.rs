@@ -1,6 +1,6 @@
 //! Advice shown for a key that did nothing, and the approval step that cards and request lists share.
 
-use crate::frontend::dialogue::{Seen, Yes};
+use crate::frontend::dialogue::{ApprovalStep, SeenPart};
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::cards::Card;
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
@@ -29,7 +29,7 @@ pub fn only_once(keymap: &Keymap) -> String {
 }
 
 /// Shows in the status line what was postponed, and the key that brings it back.
-pub fn say_put_off(model: &mut Model, words: &str, again: &str) {
+pub fn say_postponed(model: &mut Model, words: &str, again: &str) {
     let words = model.keymap.told(words, &[(Context::Global, Action::FocusCard, again)]);
     model.flash(&words);
 }
@@ -44,14 +44,14 @@ pub fn advise(model: &mut Model, words: &str) {
 /// Proposes an approval of the current card to the dialogue. If the card is out of sight, it is scrolled back first.
 pub fn propose(
     model: &mut Model,
-    seen: Option<Seen>,
+    seen: Option<SeenPart>,
     ask: impl FnOnce(&Card) -> ClientRequest,
-) -> Yes<Vec<ClientRequest>> {
+) -> ApprovalStep<Vec<ClientRequest>> {
     if !model.transcript.follows() {
         model.transcript.follow();
         model.dialogue.show_again(model.now_ms);
-        return Yes::TooSoon;
+        return ApprovalStep::TooSoon;
     }
-    let Some(card) = model.cards.current() else { return Yes::TooSoon };
+    let Some(card) = model.cards.current() else { return ApprovalStep::TooSoon };
     model.dialogue.yes(vec![ask(card)], card.request.risk, seen.unwrap_or(card.seen), model.now_ms)
 }

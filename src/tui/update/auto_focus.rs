@@ -38,7 +38,7 @@ pub fn leave(model: &mut Model) {
 
 /// What a key means to a card that took the keys by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning {
+pub enum KeyMeaning {
     /// It answers, unless another key follows.
     Answer,
     /// It is typed text.
@@ -49,17 +49,17 @@ pub enum Meaning {
     Command,
 }
 
-pub fn meaning(model: &Model, key: Key) -> Meaning {
+pub fn meaning(model: &Model, key: Key) -> KeyMeaning {
     if key.typed().is_none() {
         let action = model.keymap.action(&[Context::Global], key);
         let focuses = matches!(action, Some(Action::ToggleFocus | Action::FocusCard));
-        return if focuses { Meaning::Focus } else { Meaning::Command };
+        return if focuses { KeyMeaning::Focus } else { KeyMeaning::Command };
     }
     let context = if model.is_list() { Context::Batch } else { Context::Card };
     match model.keymap.action(&[context], key) {
-        Some(Action::Card(CardKey::Yes | CardKey::No | CardKey::Whole)) => Meaning::Answer,
-        Some(Action::List(ListKey::Yes | ListKey::No | ListKey::Whole)) => Meaning::Answer,
-        Some(_) | None => Meaning::Text,
+        Some(Action::Card(CardKey::Yes | CardKey::No | CardKey::Whole)) => KeyMeaning::Answer,
+        Some(Action::List(ListKey::Yes | ListKey::No | ListKey::Whole)) => KeyMeaning::Answer,
+        Some(_) | None => KeyMeaning::Text,
     }
 }
 

@@ -3,7 +3,7 @@
 //! One round decides all marked requests; after a row appears or disappears, the list ignores keys for a moment. The
 //! conditions for an approval are defined by `frontend::dialogue`.
 
-use super::advice::say_put_off;
+use super::advice::say_postponed;
 use super::{form, panel, rule};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
@@ -42,13 +42,13 @@ fn prune(model: &mut Model) {
     if batch.opened.as_ref() != cards.current().map(|card| &card.request.id) {
         batch.opened = None;
     }
-    let is_open = |card: &Card| !card.aside && !card.is_decided();
+    let is_open = |card: &Card| !card.is_postponed && !card.is_decided();
     batch.list.retain(|id| cards.find(id).is_some_and(is_open));
 }
 
 /// Returns to the composer if the text being written lost its request, so that keys still to come reach no other card.
 fn leave_what_is_gone(model: &mut Model) {
-    let is_gone = |id: &RequestId| model.cards.find(id).is_none_or(|card| card.aside);
+    let is_gone = |id: &RequestId| model.cards.find(id).is_none_or(|card| card.is_postponed);
     let gone = !model.batch.writing.is_empty() && model.batch.writing.iter().all(is_gone);
     model.batch.writing = match model.cards.current() {
         _ if model.batch.list.is_refusing() => model.batch.list.refused().to_vec(),
@@ -225,10 +225,10 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
             cmds.push(Cmd::Send(ClientRequest::Op(Op::Decide { request, approval: Approval::Later })));
         }
     }
-    model.cards.put_all_aside();
+    model.cards.postpone_all();
     model.focus = Focus::Composer;
     if model.cards.current().is_none() {
-        say_put_off(model, "all postponed", "shows them again");
+        say_postponed(model, "all postponed", "shows them again");
     }
 }
 
@@ -262,7 +262,7 @@ mod tests {
     use crate::tool::{Access, CallPlan, Preview, Risk, Undo};
     use crate::tui::cells::{Fold, Motion};
     use crate::tui::keys::Keymap;
-    use crate::tui::list::Mark;
+    use crate::tui::list::RowMark;
     use crate::tui::model::Setup;
     use crate::tui::msg::{Input, Msg};
     use crate::tui::theme::Glyphs;
@@ -322,7 +322,7 @@ mod tests {
             model
                 .cards
                 .shown()
-                .all(|card| !card.is_decided() && model.batch.list.mark(&card.request.id) == Mark::Off)
+                .all(|card| !card.is_decided() && model.batch.list.mark(&card.request.id) == RowMark::Off)
         );
     }
 }

@@ -1,12 +1,12 @@
 //! The keys of a card. A decision is sent as an `Op`; the card stays until the owner reports the settlement. The
 //! conditions for an approval are defined by `frontend::dialogue`.
 
-use super::advice::{advise, propose, say_put_off, unseen};
+use super::advice::{advise, propose, say_postponed, unseen};
 use super::{Direction, auto_focus, batch, form, panel, rule, select};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, RequestId};
-use crate::frontend::dialogue::{self, Seen, Yes};
+use crate::frontend::dialogue::{self, ApprovalStep, SeenPart};
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::Preview;
 use crate::tui::batch::Question;
@@ -18,7 +18,7 @@ use crate::tui::hunks::Sides;
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
 use crate::tui::list::nothing_left;
 use crate::tui::model::{Focus, Model};
-use crate::tui::msg::{Cmd, Target};
+use crate::tui::msg::{Cmd, EditTarget};
 use std::collections::BTreeSet;
 
 const UNSEEN: &str = "part of it is still unread";
@@ -37,7 +37,7 @@ pub fn toggle_focus(model: &mut Model) {
         (Focus::Composer, Some(_)) => give_keys(model),
         (Focus::Composer, None) => {
             if !model.cards.is_empty() {
-                say_put_off(model, "the requests are postponed", "shows them");
+                say_postponed(model, "the requests are postponed", "shows them");
             }
             select::enter(model);
         }
@@ -124,7 +124,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         CardKey::Yes | CardKey::YesUnread => match card.yes() {
             Some(approval) => {
                 let unread = key == CardKey::YesUnread && card.is_offered_unread;
-                yes(model, approval, unread.then_some(Seen::All), cmds);
+                yes(model, approval, unread.then_some(SeenPart::All), cmds);
             }
             None if card.request.plan.question.is_some() => unanswered(model),
             None => {
@@ -227,7 +227,7 @@ fn read(card: &mut Card, cmds: &mut Vec<Cmd>) {
         Preview::None | Preview::Diff { .. } | Preview::Fields { .. } => String::new(),
     };
     let text = format!("{}\n\n{preview}{}", request.plan.summary, pretty(&request.args));
-    cmds.push(Cmd::Edit { text, target: Target::Reading(request.id.clone()) });
+    cmds.push(Cmd::Edit { text, target: EditTarget::Reading(request.id.clone()) });
 }
 
 /// Records that the editor showed the whole request; changes made there are ignored.
@@ -255,7 +255,7 @@ fn turn_sides(model: &mut Model) {
 }
 
 /// Sends an approval; a high-risk request needs it twice.
-fn yes(model: &mut Model, approval: Approval, seen: Option<Seen>, cmds: &mut Vec<Cmd>) {
+fn yes(model: &mut Model, approval: Approval, seen: Option<SeenPart>, cmds: &mut Vec<Cmd>) {
     let is_question = model.cards.current().is_some_and(|card| card.request.plan.question.is_some());
     let word = match &approval {
         _ if is_question => "answered",
@@ -264,13 +264,13 @@ fn yes(model: &mut Model, approval: Approval, seen: Option<Seen>, cmds: &mut Vec
         Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => "yes",
     };
     match propose(model, seen, |card| decision(card, approval)) {
-        Yes::Send(asks) => decide(model, asks, word, cmds),
-        Yes::Unseen => {
+        ApprovalStep::Send(asks) => decide(model, asks, word, cmds),
+        ApprovalStep::Unseen => {
             let Some(card) = model.cards.current_mut() else { return };
             card.is_offered_unread = card.may_be_unread();
             card.advice = Some(unseen(UNSEEN, card, &model.keymap));
         }
-        Yes::TooSoon | Yes::Once => {}
+        ApprovalStep::TooSoon | ApprovalStep::Once => {}
     }
 }
 
@@ -295,13 +295,13 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
         (false, _) => "yes, edited",
     };
     match propose(model, None, |card| decision(card, dialogue::yes_to(&card.request, args, note))) {
-        Yes::Send(asks) => decide(model, asks, word, cmds),
-        Yes::Once => {
+        ApprovalStep::Send(asks) => decide(model, asks, word, cmds),
+        ApprovalStep::Once => {
             let again = [(context, Action::Card(CardKey::ApproveEdited), "again to approve")];
             let words = model.keymap.told("HIGH", &again);
             advise(model, &words);
         }
-        Yes::TooSoon | Yes::Unseen => {}
+        ApprovalStep::TooSoon | ApprovalStep::Unseen => {}
     }
 }
 
@@ -355,9 +355,9 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
                 let request = card.request.id.clone();
                 cmds.push(Cmd::Send(ClientRequest::Op(Op::Decide { request, approval: Approval::Later })));
             }
-            model.cards.put_aside();
+            model.cards.postpone_current();
             if model.cards.current().is_none() {
-                say_put_off(model, "postponed", "shows it again");
+                say_postponed(model, "postponed", "shows it again");
             }
         }
     }

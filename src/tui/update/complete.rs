@@ -5,7 +5,9 @@
 
 use super::{mode, panel, send};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, SessionLine};
-use crate::tui::completion::{Choice, Does, OpenPlace, Place, Popup, Suggested, Word, word};
+use crate::tui::completion::{
+    ArgumentSuggestions, Choice, CompletionWord, OpenPlace, Place, Popup, RowAction, word,
+};
 use crate::tui::keys::CompleteKey;
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
@@ -16,7 +18,7 @@ const GOOD_MS: u64 = 3_000;
 pub fn act(model: &mut Model, key: CompleteKey, cmds: &mut Vec<Cmd>) {
     match key {
         CompleteKey::Accept if does(model, cmds) => {}
-        CompleteKey::Accept => accept(model, Then::Write),
+        CompleteKey::Accept => accept(model, AcceptStep::Write),
         CompleteKey::Enter => enter(model, cmds),
     }
 }
@@ -29,7 +31,7 @@ pub fn step(model: &mut Model, to: fn(&mut Popup)) {
 }
 
 /// The effect of Enter while the popup is open.
-enum Enter {
+enum EnterAction {
     /// Sends the line as written.
     Send,
     Accept,
@@ -40,15 +42,15 @@ enum Enter {
 
 fn enter(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let length = model.composer.editor.items().len();
-    let meant = model.completion.popup.as_ref().map_or(Enter::Send, |popup| meant(popup, length));
+    let meant = model.completion.popup.as_ref().map_or(EnterAction::Send, |popup| meant(popup, length));
     match meant {
-        Enter::Send => send::send(model, cmds),
-        Enter::Accept => accept(model, Then::Write),
-        Enter::AcceptAndSend => {
-            accept(model, Then::Send);
+        EnterAction::Send => send::send(model, cmds),
+        EnterAction::Accept => accept(model, AcceptStep::Write),
+        EnterAction::AcceptAndSend => {
+            accept(model, AcceptStep::Send);
             send::send(model, cmds);
         }
-        Enter::Does => {
+        EnterAction::Does => {
             does(model, cmds);
         }
     }
@@ -57,8 +59,8 @@ fn enter(model: &mut Model, cmds: &mut Vec<Cmd>) {
 /// Clears the word and does what the chosen row stands for; returns whether it stands for anything but its text.
 fn does(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
     let chosen = model.completion.popup.as_ref().and_then(|popup| popup.chosen().cloned());
-    let Some(row) = chosen.filter(|row| row.does != Does::Writes) else { return false };
-    if let (Does::OpensSession(_), Some(_)) = (&row.does, &model.turn) {
+    let Some(row) = chosen.filter(|row| row.does != RowAction::Writes) else { return false };
+    if let (RowAction::OpensSession(_), Some(_)) = (&row.does, &model.turn) {
         model.flash("a turn is running: stop it first");
         return true;
     }
@@ -66,49 +68,49 @@ fn does(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
     model.composer.editor.replace("");
     model.composer.touched(model.now_ms);
     match row.does {
-        Does::Writes => {}
-        Does::OpensSession(session) => panel::open_session(model, session, cmds),
-        Does::SwitchesModel => cmds.push(Cmd::Send(ClientRequest::SwitchModel { name: row.label })),
-        Does::SetsMode(mode) => mode::set(model, mode, cmds),
+        RowAction::Writes => {}
+        RowAction::OpensSession(session) => panel::open_session(model, session, cmds),
+        RowAction::SwitchesModel => cmds.push(Cmd::Send(ClientRequest::SwitchModel { name: row.label })),
+        RowAction::SetsMode(mode) => mode::set(model, mode, cmds),
     }
     true
 }
 
-fn meant(popup: &Popup, length: usize) -> Enter {
-    let Some(row) = popup.chosen().filter(|_| !popup.is_complete()) else { return Enter::Send };
+fn meant(popup: &Popup, length: usize) -> EnterAction {
+    let Some(row) = popup.chosen().filter(|_| !popup.is_complete()) else { return EnterAction::Send };
     match (&popup.word.place, popup.choice) {
-        (Place::Command, choice) if row.does != Does::Writes => {
+        (Place::Command, choice) if row.does != RowAction::Writes => {
             // Letters that stand apart in a name are no choice: the line may be a mistyped command.
             let label = row.label.to_lowercase();
             let is_literal = !popup.word.text.is_empty() && label.contains(&popup.word.text.to_lowercase());
-            if choice == Choice::Persons || is_literal { Enter::Does } else { Enter::Send }
+            if choice == Choice::Persons || is_literal { EnterAction::Does } else { EnterAction::Send }
         }
-        (Place::Command, _) if row.runs && popup.word.to == length => Enter::AcceptAndSend,
-        (Place::Command, _) => Enter::Accept,
-        (Place::Argument { .. }, Choice::Persons) => Enter::AcceptAndSend,
-        (Place::Mention | Place::ShellWord, Choice::Persons) => Enter::Accept,
-        (Place::Mention, Choice::Ours) if !popup.word.text.is_empty() => Enter::Accept,
+        (Place::Command, _) if row.runs && popup.word.to == length => EnterAction::AcceptAndSend,
+        (Place::Command, _) => EnterAction::Accept,
+        (Place::Argument { .. }, Choice::Persons) => EnterAction::AcceptAndSend,
+        (Place::Mention | Place::ShellWord, Choice::Persons) => EnterAction::Accept,
+        (Place::Mention, Choice::Ours) if !popup.word.text.is_empty() => EnterAction::Accept,
         // Any text is valid here, so that only a row chosen by the user replaces it.
-        (Place::Argument { .. } | Place::Mention | Place::ShellWord, Choice::Ours) => Enter::Send,
+        (Place::Argument { .. } | Place::Mention | Place::ShellWord, Choice::Ours) => EnterAction::Send,
     }
 }
 
 /// The step after a row was accepted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
+enum AcceptStep {
     /// The user keeps typing; a complete word gets a space.
     Write,
     Send,
 }
 
 /// Replaces the word with the chosen row.
-fn accept(model: &mut Model, then: Then) {
+fn accept(model: &mut Model, then: AcceptStep) {
     let Some(popup) = model.completion.popup.take() else { return };
     let Some(row) = popup.chosen() else {
         model.completion.popup = Some(popup);
         return;
     };
-    let Word { place, from, to, .. } = &popup.word;
+    let CompletionWord { place, from, to, .. } = &popup.word;
     let is_folder = row.label.ends_with('/');
     let mut text = match place {
         Place::Command | Place::Argument { .. } => row.label.clone(),
@@ -121,7 +123,7 @@ fn accept(model: &mut Model, then: Then) {
         Place::Argument { .. } => false,
         Place::Mention | Place::ShellWord => !is_folder,
     };
-    if then == Then::Write && ends && is_last {
+    if then == AcceptStep::Write && ends && is_last {
         text.push(' ');
     }
     model.composer.editor.put(*from, *to, &text);
@@ -203,7 +205,7 @@ pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
     ask_files(model, cmds);
     model.completion.look_up(word, &model.known);
     if model.completion.popup.as_ref().is_some_and(|popup| popup.found == 1) {
-        accept(model, Then::Write);
+        accept(model, AcceptStep::Write);
     }
     true
 }
@@ -214,7 +216,7 @@ pub fn suggested(model: &mut Model, command: String, argument: String, values: &
         return suggested_resources(model, template, values);
     }
     let words = values.iter().map(|value| format!("{argument}={value}")).collect();
-    let suggested = Suggested { command, argument, words };
+    let suggested = ArgumentSuggestions { command, argument, words };
     let wanted = completable(model).filter(|word| match &word.place {
         Place::Argument { command } => suggested.is_for(command, &word.text),
         Place::Command | Place::Mention | Place::ShellWord => false,
@@ -257,7 +259,7 @@ pub fn renew(model: &mut Model) {
 }
 
 /// Returns the word to complete if the composer has the keys and is being edited.
-fn completable(model: &Model) -> Option<Word> {
+fn completable(model: &Model) -> Option<CompletionWord> {
     let writes = model.focus == Focus::Composer
         && model.panel.is_none()
         && model.find.is_none()

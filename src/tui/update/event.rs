@@ -2,7 +2,7 @@
 
 use super::turn::{end_live, end_turn, keep, note, phase, rest};
 use super::{batch, cap, settled};
-use crate::agent::context::{Compacted, Summary};
+use crate::agent::context::{CompactionReport, Summary};
 use crate::agent::port::Event;
 use crate::frontend::protocol::Tone;
 use crate::frontend::rows;
@@ -87,7 +87,7 @@ pub fn take(model: &mut Model, event: Event) {
 }
 
 /// Shows the boundary in the transcript: what is above is known to the model by the summary only.
-fn compacted_now(model: &mut Model, compacted: &Compacted) {
+fn compacted_now(model: &mut Model, compacted: &CompactionReport) {
     let line = rows::compacted(compacted);
     match &compacted.summary {
         Summary::None { .. } => note(model, &line),

@@ -5,10 +5,10 @@ use crate::approval::RequestId;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::form::text_width;
 use crate::tui::composer::Editor;
-use crate::tui::form::{Form, Mode, Unturned};
+use crate::tui::form::{Form, FormSwitchError, Mode};
 use crate::tui::keys::{Action, Context, FormKey, Keymap, Move};
 use crate::tui::model::{Focus, Model};
-use crate::tui::msg::{Cmd, Target};
+use crate::tui::msg::{Cmd, EditTarget};
 
 const UNSEEN_TO_EDIT: &str = "read all of it before editing";
 
@@ -46,14 +46,14 @@ pub fn act(model: &mut Model, key: FormKey) {
     }
 }
 
-fn unturned_words(why: Unturned, keymap: &Keymap) -> String {
+fn unturned_words(why: FormSwitchError, keymap: &Keymap) -> String {
     match why {
-        Unturned::TooLong => {
+        FormSwitchError::TooLong => {
             let outside = [(Context::Text, Action::EditOutside, "opens it in $EDITOR")];
             keymap.told("too long to show as one text", &outside)
         }
-        Unturned::NotJson => "no fields to show until this is valid JSON".to_owned(),
-        Unturned::NoFields => "no fields to show".to_owned(),
+        FormSwitchError::NotJson => "no fields to show until this is valid JSON".to_owned(),
+        FormSwitchError::NoFields => "no fields to show".to_owned(),
     }
 }
 
@@ -107,9 +107,9 @@ fn form_mut(model: &mut Model) -> Option<&mut Form> {
 pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
     let id = card.request.id.clone();
     let (text, target) = match &card.stage {
-        CardStage::Editing(form) => (form.text(), Target::Arguments(id)),
-        CardStage::Reason(editor) => (editor.text(), Target::Reason(id)),
-        CardStage::Rule(rule) if rule.is_written => (rule.text.text(), Target::Rule(id)),
+        CardStage::Editing(form) => (form.text(), EditTarget::Arguments(id)),
+        CardStage::Reason(editor) => (editor.text(), EditTarget::Reason(id)),
+        CardStage::Rule(rule) if rule.is_written => (rule.text.text(), EditTarget::Rule(id)),
         CardStage::Asking | CardStage::Rule(_) | CardStage::Deciding(_) => return,
     };
     cmds.push(Cmd::Edit { text, target });

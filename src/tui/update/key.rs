@@ -1,7 +1,7 @@
 //! Dispatches keys and pastes to the context that has the focus.
 
-use super::auto_focus::{self, Meaning};
-use super::panel::{self, Acted};
+use super::auto_focus::{self, KeyMeaning};
+use super::panel::{self, ActionOutcome};
 use super::{
     Direction, advice, batch, cap, card, complete, form, image, mode, outside, recent, rule, select, send,
     stop,
@@ -15,14 +15,14 @@ use crate::tui::composer::Editor;
 use crate::tui::find::{self, Find, FindStage};
 use crate::tui::form::LONGEST;
 use crate::tui::key::{Key, Mods};
-use crate::tui::keys::{Action, Binding, Context, FindKey, Move, Nav, TextEdit, Weight};
-use crate::tui::model::{Focus, GOODBYE_MS, Life, Model, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS};
+use crate::tui::keys::{Action, Binding, Context, FindKey, KeyProtection, Move, Nav, TextEdit};
+use crate::tui::model::{Focus, GOODBYE_MS, Lifecycle, Model, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS};
 use crate::tui::msg::{Cmd, MouseMode};
 use crate::tui::panel::{Help, Panel};
-use crate::tui::press::{Deferred, Followed};
+use crate::tui::press::{DeferredKey, DeferredKeyOutcome};
 
 pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
-    if !matches!(model.life, Life::Open) {
+    if !matches!(model.life, Lifecycle::Open) {
         if model.keymap.action(&[Context::Global], key) == Some(Action::Interrupt) {
             model.close(GOODBYE_MS, cmds);
         }
@@ -37,21 +37,21 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     model.auto_focus.continues = false;
     let again = model.presses.note(key, model.now_ms);
     match model.presses.follow(key, again, model.now_ms) {
-        Followed::Nothing => {}
-        Followed::Repeated => return,
-        Followed::Other(_) if is_escape(model, key) => return,
-        Followed::Other(deferred) if deferred.may_be_text => {
+        DeferredKeyOutcome::Nothing => {}
+        DeferredKeyOutcome::Repeated => return,
+        DeferredKeyOutcome::Other(_) if is_escape(model, key) => return,
+        DeferredKeyOutcome::Other(deferred) if deferred.may_be_text => {
             auto_focus::give_back(model, Some((deferred.key, deferred.events)));
         }
-        Followed::Other(deferred) => execute_deferred(model, &deferred, cmds),
+        DeferredKeyOutcome::Other(deferred) => execute_deferred(model, &deferred, cmds),
     }
     if model.auto_focus.is_on && model.panel.is_none() {
         match auto_focus::meaning(model, key) {
-            Meaning::Answer => return defer(model, key),
-            Meaning::Text => auto_focus::give_back(model, None),
+            KeyMeaning::Answer => return defer(model, key),
+            KeyMeaning::Text => auto_focus::give_back(model, None),
             // It is the user's from now on; the guard time goes on.
-            Meaning::Focus => return model.auto_focus.is_on = false,
-            Meaning::Command => {}
+            KeyMeaning::Focus => return model.auto_focus.is_on = false,
+            KeyMeaning::Command => {}
         }
     }
     take(model, key, again, cmds);
@@ -80,7 +80,8 @@ pub fn execute(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
 fn perform(model: &mut Model, key: Key, binding: &Binding, cmds: &mut Vec<Cmd>) {
     let before = cmds.len();
     act(model, binding.action, cmds);
-    if binding.weight == Weight::Approves && (cmds.len() > before || model.dialogue.is_approved_once()) {
+    if binding.weight == KeyProtection::Approves && (cmds.len() > before || model.dialogue.is_approved_once())
+    {
         model.presses.approved(key, model.now_ms);
     }
 }
@@ -98,7 +99,7 @@ fn take(model: &mut Model, key: Key, again: bool, cmds: &mut Vec<Cmd>) {
     if is_guarded(model, binding) {
         return model.dialogue.show_again(model.now_ms);
     }
-    if binding.is_some_and(|row| row.weight == Weight::Approves) {
+    if binding.is_some_and(|row| row.weight == KeyProtection::Approves) {
         if again {
             return;
         }
@@ -141,7 +142,11 @@ fn guarded(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
 /// Whether this key is ignored because it would decide something that was shown only a moment ago.
 fn is_guarded(model: &Model, key: Option<&Binding>) -> bool {
     let decides = key.is_some_and(|key| {
-        if let Action::List(action) = key.action { action.decides() } else { key.weight == Weight::Approves }
+        if let Action::List(action) = key.action {
+            action.decides()
+        } else {
+            key.weight == KeyProtection::Approves
+        }
     });
     decides && model.dialogue.subject() == Some(&Question::Inbox) && !model.dialogue.is_armed(model.now_ms)
 }
@@ -247,9 +252,9 @@ fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
     let action = match panel::act(model, action, cmds) {
-        Acted::No => action,
-        Acted::Yes => return,
-        Acted::Run(action) => action,
+        ActionOutcome::No => action,
+        ActionOutcome::Yes => return,
+        ActionOutcome::Run(action) => action,
     };
     if recent::act(model, action, cmds) {
         return;
@@ -381,7 +386,7 @@ pub fn execute_due(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 /// Executes a deferred key. It counts only for the question that it was pressed at.
-fn execute_deferred(model: &mut Model, deferred: &Deferred, cmds: &mut Vec<Cmd>) {
+fn execute_deferred(model: &mut Model, deferred: &DeferredKey, cmds: &mut Vec<Cmd>) {
     if model.dialogue.subject() != Some(&deferred.question) || deferred.is_held() {
         return;
     }

@@ -11,7 +11,7 @@ use crate::message::{CallId, Message, ToolCall, UserPart};
 use crate::store::PastDecision;
 use crate::tui::cards::Card;
 use crate::tui::cells::{Cell, CellKind, ShellCell, conversation};
-use crate::tui::completion::Known;
+use crate::tui::completion::CompletionSources;
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::panel::{Help, Panel};
@@ -30,8 +30,8 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         ServerMessage::Refused { text, reason } => refused(model, &text, &reason),
         ServerMessage::Inputs { lines } => model.composer.recall(&lines),
         ServerMessage::Known { commands, tools } => {
-            let Known { sessions, suggested, .. } = std::mem::take(&mut model.known);
-            model.known = Known { commands, tools, sessions, suggested };
+            let CompletionSources { sessions, suggested, .. } = std::mem::take(&mut model.known);
+            model.known = CompletionSources { commands, tools, sessions, suggested };
             complete::renew(model);
         }
         ServerMessage::Offered { prompts, tools } => {

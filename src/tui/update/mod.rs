@@ -28,10 +28,10 @@ mod turn;
 use super::batch::{Question, rows};
 use super::cards::Card;
 use super::cells::batch::BatchView;
-use super::cells::card::{Drawn, Frame, Holds, draw, prepare, prepare_detail};
+use super::cells::card::{CardFocus, CardLayout, Frame, draw, prepare, prepare_detail};
 use super::cells::{self, Cell, CellKind};
 use super::markdown::Languages;
-use super::model::{CardView, Focus, HANGUP_MS, Life, Model};
+use super::model::{CardView, Focus, HANGUP_MS, Lifecycle, Model};
 use super::msg::{Cmd, Input, Msg};
 use crate::frontend::protocol::Update;
 
@@ -134,8 +134,8 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
         model.save_draft(cmds);
     }
     match model.life {
-        Life::Closing { until_ms } if until_ms <= now => model.leave(cmds),
-        Life::Closing { .. } | Life::Open | Life::Over => {}
+        Lifecycle::Closing { until_ms } if until_ms <= now => model.leave(cmds),
+        Lifecycle::Closing { .. } | Lifecycle::Open | Lifecycle::Over => {}
     }
 }
 
@@ -153,9 +153,9 @@ fn lay_out(model: &mut Model) {
     let look = model.look();
     let pane = model.areas().pane;
     let holds = match model.focus {
-        Focus::Card if model.auto_focus.is_on => Holds::KeysByItself,
-        Focus::Card => Holds::Keys,
-        Focus::Composer | Focus::Transcript => Holds::Nothing,
+        Focus::Card if model.auto_focus.is_on => CardFocus::KeysByItself,
+        Focus::Card => CardFocus::Keys,
+        Focus::Composer | Focus::Transcript => CardFocus::Nothing,
     };
     let wait = model.wait();
     let position = model.cards.position();
@@ -178,16 +178,16 @@ fn lay_out(model: &mut Model) {
     };
     let question = if model.panel.is_some() { Question::Nothing } else { model.question() };
     let drawn = match question {
-        Question::Nothing | Question::Inbox => Drawn::default(),
+        Question::Nothing | Question::Inbox => CardLayout::default(),
         Question::Cap(_) => {
-            model.cap.as_ref().map_or_else(Drawn::default, |cap| cells::cap::draw(cap, &frame))
+            model.cap.as_ref().map_or_else(CardLayout::default, |cap| cells::cap::draw(cap, &frame))
         }
         Question::Card(_) => match model.cards.current_mut() {
             Some(card) => {
                 prepare(card, &frame);
                 draw(card, &frame)
             }
-            None => Drawn::default(),
+            None => CardLayout::default(),
         },
         Question::List(_) => {
             let width = cells::batch::detail_width(&frame);

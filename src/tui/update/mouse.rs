@@ -5,10 +5,10 @@ use crate::tui::cells::Cell;
 use crate::tui::composer::{Position, Rows};
 use crate::tui::keys::{Action, Context, Nav};
 use crate::tui::line::cells;
-use crate::tui::model::{Focus, Life, Model};
-use crate::tui::msg::{Cmd, Mouse, MouseMode, MouseWhat};
-use crate::tui::selection::{Clicks, Grain, Mark, Press};
-use crate::tui::transcript::{Hit, PILL_TO_EDGE, Spot};
+use crate::tui::model::{Focus, Lifecycle, Model};
+use crate::tui::msg::{Cmd, Mouse, MouseAction, MouseMode};
+use crate::tui::selection::{Clicks, Press, SelectedRange, SelectionUnit};
+use crate::tui::transcript::{Hit, PILL_TO_EDGE, TextPosition};
 
 /// Lines per step of the wheel.
 const STEP: usize = 3;
@@ -21,17 +21,17 @@ const ABOVE: usize = 2;
 
 pub fn take(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
     // A terminal that keeps its mouse sends arrows for the wheel; the shell tells these from keys.
-    let is_wheel = matches!(mouse.what, MouseWhat::WheelUp | MouseWhat::WheelDown);
+    let is_wheel = matches!(mouse.what, MouseAction::WheelUp | MouseAction::WheelDown);
     let is_heard = is_wheel || model.mouse == MouseMode::Ours;
-    if model.life != Life::Open || model.is_too_small() || !is_heard {
+    if model.life != Lifecycle::Open || model.is_too_small() || !is_heard {
         return;
     }
     match mouse.what {
-        MouseWhat::WheelUp => wheel(model, mouse, Direction::Up, cmds),
-        MouseWhat::WheelDown => wheel(model, mouse, Direction::Down, cmds),
-        MouseWhat::Press => press(model, mouse),
-        MouseWhat::Drag => drag(model, mouse),
-        MouseWhat::Release => release(model, mouse, cmds),
+        MouseAction::WheelUp => wheel(model, mouse, Direction::Up, cmds),
+        MouseAction::WheelDown => wheel(model, mouse, Direction::Down, cmds),
+        MouseAction::Press => press(model, mouse),
+        MouseAction::Drag => drag(model, mouse),
+        MouseAction::Release => release(model, mouse, cmds),
     }
 }
 
@@ -139,7 +139,7 @@ fn is_on_pill(model: &Model, mouse: Mouse) -> bool {
     usize::from(mouse.row) == rule && columns.contains(&usize::from(mouse.column))
 }
 
-fn press_text(model: &mut Model, spot: Spot) {
+fn press_text(model: &mut Model, spot: TextPosition) {
     let now = model.now_ms;
     let again = model.selection.clicks.filter(|clicks| clicks.spot == spot && now < clicks.at_ms + DOUBLE_MS);
     let count = again.map_or(1, |clicks| clicks.count % 3 + 1);
@@ -155,9 +155,9 @@ fn press_text(model: &mut Model, spot: Spot) {
     }
 }
 
-fn mark(model: &mut Model, anchor: Spot, head: Spot) {
+fn mark(model: &mut Model, anchor: TextPosition, head: TextPosition) {
     let shape = model.transcript.shape;
-    model.selection.mark = Some(Mark { anchor, head, grain: Grain::Cells, shape });
+    model.selection.mark = Some(SelectedRange { anchor, head, grain: SelectionUnit::Cells, shape });
 }
 
 /// Focuses the composer and moves its cursor.

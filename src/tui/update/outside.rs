@@ -3,7 +3,7 @@
 use super::{card, form, rule};
 use crate::tui::list::ListStage;
 use crate::tui::model::{Focus, Model};
-use crate::tui::msg::{Cmd, Edited, Target};
+use crate::tui::msg::{Cmd, EditTarget, EditedText};
 
 /// Shown if the edited text belongs to a card that is settled by now.
 const GONE: &str = "the card that was edited is no longer open";
@@ -15,11 +15,11 @@ pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
     }
     match model.focus {
         Focus::Composer => {
-            cmds.push(Cmd::Edit { text: model.composer.editor.text(), target: Target::Composer });
+            cmds.push(Cmd::Edit { text: model.composer.editor.text(), target: EditTarget::Composer });
         }
         Focus::Card if model.is_list() => {
             if let ListStage::Reason { editor, of } = &model.batch.list.stage {
-                cmds.push(Cmd::Edit { text: editor.text(), target: Target::Reasons(of.clone()) });
+                cmds.push(Cmd::Edit { text: editor.text(), target: EditTarget::Reasons(of.clone()) });
             }
         }
         Focus::Card => {
@@ -32,27 +32,27 @@ pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
 }
 
 /// Takes the edited text back, unless its card is settled by now.
-pub fn take(model: &mut Model, edited: Edited, cmds: &mut Vec<Cmd>) {
+pub fn take(model: &mut Model, edited: EditedText, cmds: &mut Vec<Cmd>) {
     let text = match edited.text {
         Ok(text) => text,
         Err(reason) => return model.say(&format!("{reason}; the text is unchanged")),
     };
     match edited.target {
-        Target::Composer if model.composer.editor.text() == text => model.say("nothing was changed"),
-        Target::Composer => {
+        EditTarget::Composer if model.composer.editor.text() == text => model.say("nothing was changed"),
+        EditTarget::Composer => {
             model.composer.editor.replace(&text);
             model.composer.touched(model.now_ms);
         }
-        Target::Arguments(id) => form::take(model, &id, &text),
-        Target::Rule(id) => rule::take(model, &id, &text, cmds),
-        Target::Reading(id) => card::has_read(model, &id),
-        Target::Reason(id) => form::take_reason(model, &id, &text),
-        Target::Reasons(ids) if model.batch.list.refused() == ids => {
+        EditTarget::Arguments(id) => form::take(model, &id, &text),
+        EditTarget::Rule(id) => rule::take(model, &id, &text, cmds),
+        EditTarget::Reading(id) => card::has_read(model, &id),
+        EditTarget::Reason(id) => form::take_reason(model, &id, &text),
+        EditTarget::Reasons(ids) if model.batch.list.refused() == ids => {
             model.batch.list.advice = None;
             if let Some(editor) = model.batch.list.editor_mut() {
                 editor.replace(text.trim_end_matches('\n'));
             }
         }
-        Target::Reasons(_) => model.say(GONE),
+        EditTarget::Reasons(_) => model.say(GONE),
     }
 }

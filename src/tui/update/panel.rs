@@ -2,17 +2,19 @@
 
 use crate::approval::RequestId;
 use crate::frontend::protocol::{
-    ClientRequest, LoginWhy, ModelLine, ServerList, ServerMessage, ServiceLine, SessionLine,
+    ClientRequest, LoginReason, ModelLine, ServerList, ServerMessage, ServiceLine, SessionLine,
 };
 use crate::history::SessionId;
 use crate::tui::batch::Question;
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::panel::{Pager, Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then, ToolServers};
+use crate::tui::panel::{
+    Pager, Panel, PanelContext, PanelEffect, PanelState, Picker, Purpose, Screen, ToolServers,
+};
 
 /// Whether a panel handled an action.
-pub enum Acted {
+pub enum ActionOutcome {
     /// No panel is open, or the action does not concern it.
     No,
     Yes,
@@ -28,18 +30,18 @@ pub fn open(model: &mut Model, panel: Panel, cmds: &mut Vec<Cmd>) {
 }
 
 /// Opens the list of services. A list that the user did not ask for opens only if nothing else is in progress.
-pub fn services(model: &mut Model, services: Vec<ServiceLine>, why: LoginWhy, cmds: &mut Vec<Cmd>) {
+pub fn services(model: &mut Model, services: Vec<ServiceLine>, why: LoginReason, cmds: &mut Vec<Cmd>) {
     let busy = model.panel.is_some() || !model.composer.is_empty() || model.cards.current().is_some();
-    if why == LoginWhy::First && (busy || model.turn.is_some()) {
+    if why == LoginReason::First && (busy || model.turn.is_some()) {
         return;
     }
     model.focus = Focus::Composer;
-    open(model, Panel::Pick(Box::new(Pick::services(services, why))), cmds);
+    open(model, Panel::Pick(Box::new(Picker::services(services, why))), cmds);
 }
 
 pub fn models(model: &mut Model, models: Vec<ModelLine>, cmds: &mut Vec<Cmd>) {
     model.focus = Focus::Composer;
-    open(model, Panel::Pick(Box::new(Pick::models(models, Purpose::Switch))), cmds);
+    open(model, Panel::Pick(Box::new(Picker::models(models, Purpose::Switch))), cmds);
 }
 
 pub fn servers(model: &mut Model, servers: ServerList, cmds: &mut Vec<Cmd>) {
@@ -50,21 +52,21 @@ pub fn servers(model: &mut Model, servers: ServerList, cmds: &mut Vec<Cmd>) {
 pub fn sessions(model: &mut Model, sessions: Vec<SessionLine>, query: &str, cmds: &mut Vec<Cmd>) {
     model.focus = Focus::Composer;
     model.known.sessions.clone_from(&sessions);
-    open(model, Panel::Pick(Box::new(Pick::sessions(sessions, query))), cmds);
+    open(model, Panel::Pick(Box::new(Picker::sessions(sessions, query))), cmds);
 }
 
 /// Opens the search in the input history.
 pub fn search(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let pick = Pick::earlier(model.composer.entered());
+    let pick = Picker::earlier(model.composer.entered());
     open(model, Panel::Pick(Box::new(pick)), cmds);
 }
 
-pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) -> Acted {
+pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) -> ActionOutcome {
     let act = |panel: &mut dyn PanelState, cx: &mut PanelContext<'_>| {
-        if panel.write(action, cx) { Some(Then::Stay) } else { panel.act(action, cx) }
+        if panel.write(action, cx) { Some(PanelEffect::Stay) } else { panel.act(action, cx) }
     };
     match with(model, cmds, act).flatten() {
-        None => Acted::No,
+        None => ActionOutcome::No,
         Some(then) => follow(model, then, cmds),
     }
 }
@@ -139,38 +141,38 @@ pub fn open_session(model: &mut Model, session: SessionId, cmds: &mut Vec<Cmd>) 
     cmds.push(Cmd::Send(ClientRequest::Open { session }));
 }
 
-fn follow(model: &mut Model, then: Then, cmds: &mut Vec<Cmd>) -> Acted {
-    if let Then::Stay = then {
-        return Acted::Yes;
+fn follow(model: &mut Model, then: PanelEffect, cmds: &mut Vec<Cmd>) -> ActionOutcome {
+    if let PanelEffect::Stay = then {
+        return ActionOutcome::Yes;
     }
     model.panel = None;
     match then {
-        Then::Stay | Then::Close => {}
-        Then::Replace(panel) => open(model, panel, cmds),
-        Then::Run(context, action) => {
+        PanelEffect::Stay | PanelEffect::Close => {}
+        PanelEffect::Replace(panel) => open(model, panel, cmds),
+        PanelEffect::Run(context, action) => {
             if context == Context::Composer {
                 model.focus = Focus::Composer;
             }
-            return Acted::Run(action);
+            return ActionOutcome::Run(action);
         }
-        Then::Write(text) => {
+        PanelEffect::Write(text) => {
             model.composer.editor.replace(&text);
             model.composer.touched(model.now_ms);
             // The restored line is complete, so there is nothing to complete in it.
             model.completion.close();
             model.completion.seen = model.composer.revision();
         }
-        Then::OpenSession(session) => open_session(model, session, cmds),
-        Then::ToCard(id) => {
+        PanelEffect::OpenSession(session) => open_session(model, session, cmds),
+        PanelEffect::ToCard(id) => {
             model.cards.bring_back();
             model.cards.go_to(Some(&id));
             model.batch.opened = Some(id);
             model.focus = Focus::Card;
         }
-        Then::Approved(ids) => {
+        PanelEffect::Approved(ids) => {
             model.cards.send(&ids, "yes");
             model.batch.opened = None;
         }
     }
-    Acted::Yes
+    ActionOutcome::Yes
 }

@@ -8,8 +8,8 @@ use crate::tui::cells::Cell;
 use crate::tui::keys::{Action, Nav, SelectKey};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::selection::{Grain, Mark};
-use crate::tui::transcript::Spot;
+use crate::tui::selection::{SelectedRange, SelectionUnit};
+use crate::tui::transcript::TextPosition;
 
 pub fn act(model: &mut Model, key: SelectKey, cmds: &mut Vec<Cmd>) {
     let marks = marks_lines(model);
@@ -48,7 +48,7 @@ fn run_outside(model: &mut Model) {
 }
 
 fn marks_lines(model: &Model) -> bool {
-    model.selection.mark.is_some_and(|mark| mark.grain == Grain::Lines)
+    model.selection.mark.is_some_and(|mark| mark.grain == SelectionUnit::Lines)
 }
 
 /// Focuses the transcript at the last block on the screen.
@@ -130,15 +130,16 @@ pub fn fold(model: &mut Model, cell: usize) {
 fn begin(model: &mut Model) {
     let cell = model.selection.at;
     let line = model.transcript.seen_lines(cell).start;
-    let spot = Spot { cell, line, column: 0 };
+    let spot = TextPosition { cell, line, column: 0 };
     let shape = model.transcript.shape;
-    model.selection.mark = Some(Mark { anchor: spot, head: spot, grain: Grain::Lines, shape });
+    model.selection.mark =
+        Some(SelectedRange { anchor: spot, head: spot, grain: SelectionUnit::Lines, shape });
 }
 
 fn extend(model: &mut Model, to: Direction) {
     let (look, rows) = (model.look(), model.areas().pane);
     let Some(mut mark) = model.selection.mark else { return };
-    let Spot { cell, line, .. } = mark.head;
+    let TextPosition { cell, line, .. } = mark.head;
     let lines = model.transcript.lines_of(cell, &look);
     let (cell, line) = match to {
         Direction::Up if line > 0 => (cell, line - 1),
@@ -148,7 +149,7 @@ fn extend(model: &mut Model, to: Direction) {
         Direction::Down if cell + 1 >= model.transcript.cells().len() => return,
         Direction::Down => (cell + 1, 0),
     };
-    mark.head = Spot { cell, line, column: 0 };
+    mark.head = TextPosition { cell, line, column: 0 };
     model.selection.mark = Some(mark);
     model.selection.at = cell;
     model.transcript.reveal(cell, line, &look, rows);

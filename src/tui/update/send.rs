@@ -6,7 +6,7 @@ use crate::frontend::images::Prompt;
 use crate::frontend::protocol::ClientRequest;
 use crate::message::UserPart;
 use crate::message::images::{Mention, mentions};
-use crate::tui::composer::{Expanded, Stashed};
+use crate::tui::composer::{ExpandOutcome, StashOutcome};
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
@@ -58,9 +58,9 @@ pub fn expand(model: &mut Model) -> bool {
         return false;
     }
     match model.composer.editor.expand() {
-        Expanded::NoChip => return false,
-        Expanded::Yes => model.composer.touched(model.now_ms),
-        Expanded::TooLarge => {
+        ExpandOutcome::NoChip => return false,
+        ExpandOutcome::Yes => model.composer.touched(model.now_ms),
+        ExpandOutcome::TooLarge => {
             let behind = " opens it in your editor";
             let editor = model.keymap.around("  ", Context::Text, Action::EditOutside, behind);
             model.say(&format!("too large to show here{editor}"));
@@ -71,14 +71,14 @@ pub fn expand(model: &mut Model) -> bool {
 
 pub fn stash(model: &mut Model) {
     match model.composer.stash() {
-        Stashed::Aside => {
+        StashOutcome::Stashed => {
             let behind = " on an empty line restores it";
             let back = model.keymap.around("  ", Context::Composer, Action::Stash, behind);
             model.flash(&format!("stashed{back}"));
         }
-        Stashed::Swapped => model.flash("swapped with the stashed text"),
-        Stashed::Back => {}
-        Stashed::Nothing => return model.flash("nothing to stash"),
+        StashOutcome::Swapped => model.flash("swapped with the stashed text"),
+        StashOutcome::Restored => {}
+        StashOutcome::Nothing => return model.flash("nothing to stash"),
     }
     model.composer.touched(model.now_ms);
 }

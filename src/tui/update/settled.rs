@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::auto_focus;
 use super::turn::rest;
-use crate::agent::port::Settled;
+use crate::agent::port::Settlement;
 use crate::approval::rules::{RuleSet, RuleSource};
 use crate::approval::{Approval, Decider, Grants, Remember, Request, RequestId};
 use crate::frontend::protocol::Tone;
@@ -27,10 +27,10 @@ const NAMED: usize = 2;
 /// Most cells of untrusted words in such a line.
 const WORDS: usize = 80;
 
-pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
-    // A postponed request is still pending: its card stays, put aside.
-    if settled.is_put_off() {
-        model.cards.put_off(id);
+pub fn take(model: &mut Model, id: &RequestId, settled: &Settlement) {
+    // A postponed request is still pending: its card stays and is hidden.
+    if settled.is_postponed() {
+        model.cards.postpone(id);
         return rest(model);
     }
     let Some(card) = model.cards.remove(id) else { return };
@@ -52,12 +52,12 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
             row.runs_after = runs_after;
             if row.state == CallState::Waiting {
                 row.state = match settled {
-                    Settled::Decided { approval: Approval::Deny { .. }, .. } => {
+                    Settlement::Decided { approval: Approval::Deny { .. }, .. } => {
                         CallState::Done(ReturnStatus::Denied)
                     }
-                    Settled::Withdrawn => CallState::Done(ReturnStatus::Interrupted),
-                    Settled::Expired | Settled::Superseded => CallState::Done(ReturnStatus::Undecided),
-                    Settled::Decided { .. } | Settled::Detached => CallState::Planned,
+                    Settlement::Withdrawn => CallState::Done(ReturnStatus::Interrupted),
+                    Settlement::Expired | Settlement::Superseded => CallState::Done(ReturnStatus::Undecided),
+                    Settlement::Decided { .. } | Settlement::Detached => CallState::Planned,
                 };
             }
         }
@@ -71,15 +71,15 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
 }
 
 /// Returns the outcome of a call that was dropped because of another one.
-fn dropped(model: &Model, card: &Card, settled: &Settled) -> Option<(String, Tone)> {
+fn dropped(model: &Model, card: &Card, settled: &Settlement) -> Option<(String, Tone)> {
     let stops = model.turn.as_ref().is_some_and(|turn| turn.stop_asked);
-    let is_dropped = *settled == Settled::Withdrawn && !stops && !card.after.is_empty();
+    let is_dropped = *settled == Settlement::Withdrawn && !stops && !card.after.is_empty();
     is_dropped.then(|| ("cancelled: the call it runs after did not run".to_owned(), Tone::Warning))
 }
 
 /// Names the undecided calls that an approved call waits for.
-fn runs_after(model: &Model, card: &Card, settled: &Settled) -> Option<String> {
-    let Settled::Decided { approval: Approval::Approve { .. }, .. } = settled else { return None };
+fn runs_after(model: &Model, card: &Card, settled: &Settlement) -> Option<String> {
+    let Settlement::Decided { approval: Approval::Approve { .. }, .. } = settled else { return None };
     let name = |card: &Card| format!("{} {}", card.request.tool, call::subject(&card.request.args));
     let before: Vec<String> =
         awaited(&model.cards, card).into_iter().map(|card| name(card).trim().to_owned()).collect();
@@ -92,7 +92,7 @@ fn runs_after(model: &Model, card: &Card, settled: &Settled) -> Option<String> {
 
 /// Describes an earlier decision on a call, with its time.
 pub fn past(call: &ToolCall, one: &PastDecision, now: Timestamp, zone: &TimeZone) -> String {
-    let asked = Asked { tool: &call.name, args: &call.args, request: None, stage: None };
+    let asked = DecisionSubject { tool: &call.name, args: &call.args, request: None, stage: None };
     let PastDecision { approval, by, .. } = one;
     let mut words = match approval {
         Approval::Approve { .. } if call.name.as_str() == AskUser::NAME => format!("answered{}", whose(by)),
@@ -108,27 +108,33 @@ pub fn past(call: &ToolCall, one: &PastDecision, now: Timestamp, zone: &TimeZone
 }
 
 /// What a decision was about, as far as it is known.
-struct Asked<'a> {
+struct DecisionSubject<'a> {
     tool: &'a ToolName,
     args: &'a Value,
     request: Option<&'a Request>,
     stage: Option<&'a CardStage>,
 }
 
-fn outcome(card: &Card, settled: &Settled) -> (String, Tone) {
+fn outcome(card: &Card, settled: &Settlement) -> (String, Tone) {
     let Card { request, stage, .. } = card;
-    let asked =
-        Asked { tool: &request.tool, args: &request.args, request: Some(request), stage: Some(stage) };
+    let asked = DecisionSubject {
+        tool: &request.tool,
+        args: &request.args,
+        request: Some(request),
+        stage: Some(stage),
+    };
     match settled {
-        Settled::Decided { approval, by } => decision(&asked, approval, by),
-        Settled::Withdrawn => ("withdrawn: the turn was stopped".to_owned(), Tone::Warning),
-        Settled::Detached => ("waiting in the inbox".to_owned(), Tone::Warning),
-        Settled::Superseded => ("replaced by a new request".to_owned(), Tone::Warning),
-        Settled::Expired => (format!("expired, not run{}", crossed(&asked, &Decider::Expiry)), Tone::Warning),
+        Settlement::Decided { approval, by } => decision(&asked, approval, by),
+        Settlement::Withdrawn => ("withdrawn: the turn was stopped".to_owned(), Tone::Warning),
+        Settlement::Detached => ("waiting in the inbox".to_owned(), Tone::Warning),
+        Settlement::Superseded => ("replaced by a new request".to_owned(), Tone::Warning),
+        Settlement::Expired => {
+            (format!("expired, not run{}", crossed(&asked, &Decider::Expiry)), Tone::Warning)
+        }
     }
 }
 
-fn decision(asked: &Asked<'_>, approval: &Approval, by: &Decider) -> (String, Tone) {
+fn decision(asked: &DecisionSubject<'_>, approval: &Approval, by: &Decider) -> (String, Tone) {
     match approval {
         Approval::Approve { remember, note, rule, .. } => {
             let mut words = match (remember, by) {
@@ -154,7 +160,7 @@ fn decision(asked: &Asked<'_>, approval: &Approval, by: &Decider) -> (String, To
 }
 
 /// Describes what a lasting approval covers, and for how long.
-fn coverage(asked: &Asked<'_>, remember: Remember, rule: Option<&str>) -> String {
+fn coverage(asked: &DecisionSubject<'_>, remember: Remember, rule: Option<&str>) -> String {
     if let Some(CardStage::Rule(form)) = asked.stage {
         return form.coverage();
     }
@@ -197,7 +203,7 @@ fn whose(by: &Decider) -> String {
 }
 
 /// Describes the decision made here that came too late, if any.
-fn crossed(asked: &Asked<'_>, by: &Decider) -> String {
+fn crossed(asked: &DecisionSubject<'_>, by: &Decider) -> String {
     match (asked.stage, by) {
         (Some(CardStage::Deciding(word)), by) if *by != Decider::Tui => {
             format!(" before your {} arrived", word.split(',').next().unwrap_or(word))

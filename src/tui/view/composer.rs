@@ -1,6 +1,6 @@
 //! The composer's rows and the queue above it.
 
-use super::Paint;
+use super::LinePainter;
 use crate::stdx::text::one_line_summary;
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, Context};
@@ -26,7 +26,7 @@ pub fn queue(model: &Model, rows: usize) -> Vec<Line> {
 }
 
 /// Draws the composer's rows from `top` on; returns the cursor's place on the screen.
-pub fn draw(paint: &mut Paint<'_>, model: &Model, top: usize, height: usize) -> (usize, usize) {
+pub fn draw(paint: &mut LinePainter<'_>, model: &Model, top: usize, height: usize) -> (usize, usize) {
     let editor = &model.composer.editor;
     let rows = Rows::of(editor, model.composer_width());
     let from = (rows.cursor.row + 1).saturating_sub(height);

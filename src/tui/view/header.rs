@@ -2,7 +2,7 @@
 
 use crate::approval::AutoApprove;
 use crate::config::Mode;
-use crate::frontend::protocol::{ContextUse, Header, Known, Money};
+use crate::frontend::protocol::{Completeness, ContextUse, CostSummary, Header};
 use crate::stdx::text::{one_line_summary, short_path, width as text_width};
 use crate::tui::keys::Context;
 
@@ -57,10 +57,10 @@ pub fn named(model: &Model, header: &Header) -> (String, String, Role) {
 }
 
 /// Returns the amount spent today, and its limit.
-fn paid(money: &Money, width: usize) -> String {
+fn paid(money: &CostSummary, width: usize) -> String {
     let today = match money.known {
-        Known::All => money.today.to_string(),
-        Known::Partly => format!("{}+", money.today),
+        Completeness::All => money.today.to_string(),
+        Completeness::Partly => format!("{}+", money.today),
     };
     let cap = money.cap.map(|cap| cap.to_string().trim_start_matches('$').to_owned());
     match (cap, width) {

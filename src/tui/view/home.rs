@@ -2,7 +2,7 @@
 
 use crate::stdx::text::{count, short_path};
 use crate::tui::keys::{Action, CompleteKey, Context, Move};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
+use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_spans};
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
 
@@ -106,9 +106,9 @@ fn recent(model: &Model, width: usize, lines: &mut Vec<Line>) {
         let tail = if width >= 90 { 40 } else { 28 };
         right.pad_to(tail);
         let room = width.saturating_sub(15 + tail);
-        let ink = if is_chosen { Ink::of(Role::Text).bold() } else { Ink::of(Role::Text) };
+        let style = if is_chosen { TextStyle::of(Role::Text).bold() } else { TextStyle::of(Role::Text) };
         let mut title = Line::new();
-        title.push(Span::inked(&one.title, ink));
+        title.push(Span::styled(&one.title, style));
         let mut title = title.cut(room.saturating_sub(2));
         title.pad_to(room);
         lines.push(head.joined(title).joined(right).cut(width));

@@ -2,20 +2,20 @@
 
 use std::borrow::Cow;
 
-use crate::tui::copied::Marked;
+use crate::tui::copied::SelectedLine;
 use crate::tui::find::{Find, Piece};
-use crate::tui::line::{Ink, Line};
+use crate::tui::line::{Line, TextStyle};
 use crate::tui::model::{Focus, Model};
 use crate::tui::theme::Role;
 
 pub struct Marks<'a> {
     model: &'a Model,
     /// The matches on the screen.
-    found: Vec<Found>,
+    found: Vec<MatchPiece>,
 }
 
 /// A piece of a match on the screen.
-struct Found {
+struct MatchPiece {
     cell: usize,
     piece: Piece,
     /// The number of the match if it is the current one.
@@ -32,9 +32,11 @@ impl<'a> Marks<'a> {
     pub fn line<'b>(&self, cell: usize, at: usize, line: &'b Line) -> Cow<'b, Line> {
         let mut out = Cow::Borrowed(line);
         for found in self.found.iter().filter(|found| found.cell == cell && found.piece.line == at) {
-            let paint = |ink: Ink| match found.current {
-                Some(_) => Ink { bold: true, underline: true, reversed: true, role: Role::Waiting, ..ink },
-                None => Ink { reversed: true, ..ink },
+            let paint = |style: TextStyle| match found.current {
+                Some(_) => {
+                    TextStyle { bold: true, underline: true, reversed: true, role: Role::Waiting, ..style }
+                }
+                None => TextStyle { reversed: true, ..style },
             };
             out = Cow::Owned(out.painted(&found.piece.columns, paint));
         }
@@ -46,9 +48,9 @@ impl<'a> Marks<'a> {
             out = Cow::Owned(self.with_number(out.into_owned(), number));
         }
         if let Some(mark) = &self.model.selection.mark {
-            let columns = Marked { line, columns: mark.columns(cell, at) }.drawn();
+            let columns = SelectedLine { line, columns: mark.columns(cell, at) }.drawn();
             if !columns.is_empty() {
-                out = Cow::Owned(out.painted(&columns, |ink| Ink { reversed: true, ..ink }));
+                out = Cow::Owned(out.painted(&columns, |style| TextStyle { reversed: true, ..style }));
             }
         }
         if self.model.focus == Focus::Transcript && self.model.selection.at == cell {
@@ -69,7 +71,7 @@ impl<'a> Marks<'a> {
     }
 }
 
-fn found(model: &Model, find: &Find) -> Vec<Found> {
+fn found(model: &Model, find: &Find) -> Vec<MatchPiece> {
     let number = find.number();
     let mut out = Vec::new();
     for at in model.transcript.seen() {
@@ -79,7 +81,7 @@ fn found(model: &Model, find: &Find) -> Vec<Found> {
         let current = current.map(|nth| nth.min(places.len().saturating_sub(1)));
         for (nth, place) in places.into_iter().enumerate() {
             let number = number.filter(|_| current == Some(nth));
-            out.extend(place.into_iter().map(|piece| Found { cell: at, piece, current: number }));
+            out.extend(place.into_iter().map(|piece| MatchPiece { cell: at, piece, current: number }));
         }
     }
     out

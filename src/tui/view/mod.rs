@@ -23,14 +23,14 @@ use super::find;
 use super::keys::{Action, Context};
 use super::line::Line;
 use super::link::{Link, LinkedCells};
-use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Life, Model};
+use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Lifecycle, Model};
 use super::theme::{Role, Theme};
 use super::transcript::{PILL_TO_EDGE, Row};
 use crate::stdx::text::is_plain;
 
 /// The results of painting besides the cells.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Painted {
+pub struct PaintResult {
     pub cursor: Option<Position>,
     /// The cells with links.
     pub linked: Vec<LinkedCells>,
@@ -45,19 +45,19 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
 }
 
 /// Draws the whole screen into a blank buffer.
-pub fn paint(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Painted {
+pub fn paint(model: &Model, theme: &Theme, buffer: &mut Buffer) -> PaintResult {
     let columns = usize::from(buffer.area.width);
-    let mut paint = Paint { buffer, theme, columns, linked: Vec::new() };
+    let mut paint = LinePainter { buffer, theme, columns, linked: Vec::new() };
     let cursor = draw(&mut paint, model);
     let position = |(row, column): (usize, usize)| {
         let column = column.min(columns.saturating_sub(1));
         Position { x: cell(column), y: cell(row) }
     };
-    Painted { cursor: cursor.map(position), linked: paint.linked }
+    PaintResult { cursor: cursor.map(position), linked: paint.linked }
 }
 
 /// Draws all parts of the screen; returns the cursor's place.
-fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
+fn draw(paint: &mut LinePainter<'_>, model: &Model) -> Option<(usize, usize)> {
     let area = paint.buffer.area;
     let rows = usize::from(area.height);
     if area.width < LEAST_COLUMNS || area.height < LEAST_ROWS {
@@ -112,11 +112,11 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
             None => Some(place),
         };
     }
-    cursor.filter(|_| model.life == Life::Open)
+    cursor.filter(|_| model.life == Lifecycle::Open)
 }
 
 /// Draws the transcript or what replaces it; returns the cursor's place if it is inside.
-fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usize)> {
+fn pane(paint: &mut LinePainter<'_>, model: &Model, rows: usize) -> Option<(usize, usize)> {
     if let Some(panel) = &model.panel {
         let screen = model.screen(rows);
         paint.lines(2, 0, &panel.state().draw(&screen));
@@ -151,7 +151,7 @@ fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usi
 }
 
 /// Draws a block after the last word of a streaming answer.
-fn live_mark(paint: &mut Paint<'_>, model: &Model, row: usize) {
+fn live_mark(paint: &mut LinePainter<'_>, model: &Model, row: usize) {
     let live = model
         .transcript
         .cells()
@@ -170,7 +170,7 @@ fn live_mark(paint: &mut Paint<'_>, model: &Model, row: usize) {
 }
 
 /// Draws the amount of new text below while the user reads above, on the rule below the text.
-fn pill(paint: &mut Paint<'_>, model: &Model, row: usize) {
+fn pill(paint: &mut LinePainter<'_>, model: &Model, row: usize) {
     let bottom = model.keymap.shown(Context::Global, Action::Bottom);
     let Some(text) = model.transcript.pill(model.glyphs, &bottom) else { return };
     let line = Line::of(text, Role::Waiting);
@@ -179,15 +179,15 @@ fn pill(paint: &mut Paint<'_>, model: &Model, row: usize) {
 }
 
 /// The target and colours of drawn lines.
-struct Paint<'a> {
+struct LinePainter<'a> {
     buffer: &'a mut Buffer,
     theme: &'a Theme,
     columns: usize,
     linked: Vec<LinkedCells>,
 }
 
-impl Paint<'_> {
-    /// Draws lines one below the other, each as [`Paint::line`] does.
+impl LinePainter<'_> {
+    /// Draws lines one below the other, each as [`LinePainter::line`] does.
     fn lines(&mut self, row: usize, column: usize, lines: &[Line]) {
         for (at, line) in lines.iter().enumerate() {
             self.line(row + at, column, line);
@@ -205,7 +205,7 @@ impl Paint<'_> {
             if room == 0 {
                 break;
             }
-            let style = self.theme.style(span.ink);
+            let style = self.theme.style(span.style);
             let end = self.span(row, at, span.text(), room, style);
             self.lead(row, at, end, span.link());
             at = end;

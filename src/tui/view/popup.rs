@@ -2,10 +2,10 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::tui::boxed::{Boxed, column};
+use crate::tui::boxed::{TextBox, column};
 use crate::tui::completion::{Place, Popup, ROOMY, Row};
 use crate::tui::fuzzy::marked;
-use crate::tui::line::{Ink, Line, cells};
+use crate::tui::line::{Line, TextStyle, cells};
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
 
@@ -15,7 +15,7 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     let (width, shown) = (area.width, area.shown);
     let count = format!("{}-{} of {}", shown.start + 1, shown.end, popup.found);
     let title = Line::of(title(popup), Role::Heading);
-    let mut boxed = Boxed::new(model.glyphs, width, title, Line::new());
+    let mut boxed = TextBox::new(model.glyphs, width, title, Line::new());
     let widths = Widths::of(&popup.rows[shown.clone()], boxed.room());
     for at in shown {
         boxed.push(row(model, popup, at, &widths));
@@ -66,10 +66,10 @@ fn row(model: &Model, popup: &Popup, at: usize, widths: &Widths) -> Line {
     let row = &popup.rows[at];
     let is_chosen = at == popup.chosen;
     let mark = if is_chosen { model.glyphs.folded } else { " " };
-    let ink = if is_chosen { Ink::of(Role::Text).bold() } else { Ink::of(Role::Text) };
+    let style = if is_chosen { TextStyle::of(Role::Text).bold() } else { TextStyle::of(Role::Text) };
     let label = match widths.about {
-        0 => end_of(&row.label, &row.marks, ink, widths.label),
-        _ => marked(&row.label, &row.marks, ink),
+        0 => end_of(&row.label, &row.marks, style, widths.label),
+        _ => marked(&row.label, &row.marks, style),
     };
     let line = Line::of(mark, Role::User).with(" ", Role::Text).joined(column(label, widths.label));
     if widths.about == 0 {
@@ -83,8 +83,8 @@ fn row(model: &Model, popup: &Popup, at: usize, widths: &Widths) -> Line {
 }
 
 /// Returns the end of a long path: the name matters more than the beginning.
-fn end_of(label: &str, marks: &[usize], ink: Ink, room: usize) -> Line {
-    let line = marked(label, marks, ink);
+fn end_of(label: &str, marks: &[usize], style: TextStyle, room: usize) -> Line {
+    let line = marked(label, marks, style);
     if line.width() <= room {
         return line;
     }
@@ -99,5 +99,5 @@ fn end_of(label: &str, marks: &[usize], ink: Ink, room: usize) -> Line {
         from -= 1;
     }
     let marks: Vec<usize> = marks.iter().filter_map(|mark| mark.checked_sub(from)).collect();
-    Line::of("…", Role::Dim).joined(marked(&graphemes[from..].concat(), &marks, ink))
+    Line::of("…", Role::Dim).joined(marked(&graphemes[from..].concat(), &marks, style))
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::frontend::protocol::Known;
+use crate::frontend::protocol::Completeness;
 use crate::stdx::text::{one_line_summary, short_path};
 use crate::tui::cells::call::{seconds, subject};
 use crate::tui::cells::{CallRow, CellKind};
@@ -192,8 +192,8 @@ fn context(model: &Model) -> Vec<Line> {
 fn money(model: &Model) -> Vec<Line> {
     let Some(money) = model.header.as_ref().and_then(|header| header.money) else { return Vec::new() };
     let at_least = match money.known {
-        Known::All => "",
-        Known::Partly => "at least ",
+        Completeness::All => "",
+        Completeness::Partly => "at least ",
     };
     let today = match money.cap {
         Some(cap) => format!("{at_least}{} of {cap}", money.today),

@@ -12,7 +12,7 @@ use crate::tui::keys::{
 };
 use crate::tui::line::Line;
 use crate::tui::list::REASON_HINTS;
-use crate::tui::model::{Focus, Life, Model, Phase, Turn};
+use crate::tui::model::{Focus, Lifecycle, Model, Phase, Turn};
 use crate::tui::theme::Role;
 
 pub fn line(model: &Model) -> Line {
@@ -155,7 +155,7 @@ const CARDS: &[StatusHint] = &[
 ];
 
 fn hints(model: &Model) -> (String, Role) {
-    if let Life::Closing { .. } = model.life {
+    if let Lifecycle::Closing { .. } = model.life {
         let leave = model.keymap.status(&[(Context::Global, &[Action::Interrupt], " quit now")]);
         return (format!("saving…  {leave}"), Role::Waiting);
     }

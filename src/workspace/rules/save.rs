@@ -21,7 +21,7 @@ pub struct SavedRule {
 
 /// Why a rule was not saved or revoked. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RuleTrouble {
+pub enum SaveRuleError {
     #[error("{}", lines(problems))]
     Text { problems: Vec<RuleProblem> },
     #[error("it has {found} rules; save one at a time")]
@@ -52,10 +52,10 @@ pub fn save_rule(
     text: &str,
     scope: RuleScope,
     folder: &Path,
-) -> Result<SavedRule, RuleTrouble> {
+) -> Result<SavedRule, SaveRuleError> {
     let checked = one_rule(text, book.home())?;
     match scope {
-        RuleScope::Session if checked.expires.is_some() => Err(RuleTrouble::Expires),
+        RuleScope::Session if checked.expires.is_some() => Err(SaveRuleError::Expires),
         RuleScope::Session => {
             // The session's records are read without a home folder.
             let rule = one_rule(text, None)?;
@@ -67,14 +67,14 @@ pub fn save_rule(
 }
 
 /// Removes a rule from the user's own file.
-pub fn revoke_rule(book: &RuleBook, id: &str, counting: &RuleSet) -> Result<Rule, RuleTrouble> {
-    let path = book.user_file().ok_or(RuleTrouble::NoHome)?;
+pub fn revoke_rule(book: &RuleBook, id: &str, counting: &RuleSet) -> Result<Rule, SaveRuleError> {
+    let path = book.user_file().ok_or(SaveRuleError::NoHome)?;
     let _turn = lock(book)?;
     let (text, rules) = current(book, path)?;
     let Some(at) = rules.iter().position(|rule| rule.id == id) else {
         return Err(match counting.rules.iter().find(|rule| rule.id == id) {
-            Some(rule) => RuleTrouble::OfProject { id: id.to_owned(), source_of: rule.source.clone() },
-            None => RuleTrouble::Unknown { id: id.to_owned() },
+            Some(rule) => SaveRuleError::OfProject { id: id.to_owned(), source_of: rule.source.clone() },
+            None => SaveRuleError::Unknown { id: id.to_owned() },
         });
     };
     let wrong = |error: toml_edit::TomlError| broken("the file".to_owned(), error.message().to_owned());
@@ -83,16 +83,16 @@ pub fn revoke_rule(book: &RuleBook, id: &str, counting: &RuleSet) -> Result<Rule
         tables.remove(at);
     }
     write(path, &document.to_string())?;
-    rules.into_iter().nth(at).ok_or_else(|| RuleTrouble::Unknown { id: id.to_owned() })
+    rules.into_iter().nth(at).ok_or_else(|| SaveRuleError::Unknown { id: id.to_owned() })
 }
 
 /// Reads the text of one rule, which is in no file yet.
-pub fn one_rule(text: &str, home: Option<&Path>) -> Result<Rule, RuleTrouble> {
+pub fn one_rule(text: &str, home: Option<&Path>) -> Result<Rule, SaveRuleError> {
     let rules = RuleSet::parse(text, &RuleSource::Session, home);
-    let mut rules = rules.map_err(|problems| RuleTrouble::Text { problems })?;
+    let mut rules = rules.map_err(|problems| SaveRuleError::Text { problems })?;
     match (rules.len(), rules.pop()) {
         (1, Some(rule)) => Ok(rule),
-        (found, _) => Err(RuleTrouble::NotOne { found }),
+        (found, _) => Err(SaveRuleError::NotOne { found }),
     }
 }
 
@@ -107,8 +107,8 @@ pub(super) fn in_folder(text: &str, folder: &Path) -> String {
     document.to_string()
 }
 
-fn append(book: &RuleBook, text: &str) -> Result<SavedRule, RuleTrouble> {
-    let path = book.user_file().ok_or(RuleTrouble::NoHome)?;
+fn append(book: &RuleBook, text: &str) -> Result<SavedRule, SaveRuleError> {
+    let path = book.user_file().ok_or(SaveRuleError::NoHome)?;
     let _turn = lock(book)?;
     let (before, rules) = current(book, path)?;
     let rule = one_rule(text, book.home())?;
@@ -116,7 +116,7 @@ fn append(book: &RuleBook, text: &str) -> Result<SavedRule, RuleTrouble> {
         if there.to_string() == rule.to_string() {
             return Ok(SavedRule { rule: there.clone(), text: text.to_owned() });
         }
-        return Err(RuleTrouble::Taken { id: rule.id });
+        return Err(SaveRuleError::Taken { id: rule.id });
     }
     let head = before.trim_end();
     let gap = if head.is_empty() { "" } else { "\n\n" };
@@ -128,31 +128,31 @@ fn append(book: &RuleBook, text: &str) -> Result<SavedRule, RuleTrouble> {
 }
 
 /// Reads the user's own file.
-fn current(book: &RuleBook, path: &Path) -> Result<(String, Vec<Rule>), RuleTrouble> {
+fn current(book: &RuleBook, path: &Path) -> Result<(String, Vec<Rule>), SaveRuleError> {
     let text = text_of(path).map_err(|what| broken(path.display().to_string(), what))?.unwrap_or_default();
     let rules = parsed(&text, book, path)?;
     Ok((text, rules))
 }
 
-fn parsed(text: &str, book: &RuleBook, path: &Path) -> Result<Vec<Rule>, RuleTrouble> {
+fn parsed(text: &str, book: &RuleBook, path: &Path) -> Result<Vec<Rule>, SaveRuleError> {
     let source = RuleSource::User { path: path.to_owned(), line: 1 };
-    RuleSet::parse(text, &source, book.home()).map_err(|problems| RuleTrouble::File { problems })
+    RuleSet::parse(text, &source, book.home()).map_err(|problems| SaveRuleError::File { problems })
 }
 
-fn broken(place: String, what: String) -> RuleTrouble {
-    RuleTrouble::File { problems: vec![RuleProblem { place, what }] }
+fn broken(place: String, what: String) -> SaveRuleError {
+    SaveRuleError::File { problems: vec![RuleProblem { place, what }] }
 }
 
 /// Takes the lock; other processes wait until it is dropped.
-fn lock(book: &RuleBook) -> Result<File, RuleTrouble> {
+fn lock(book: &RuleBook) -> Result<File, SaveRuleError> {
     let path = book.kept.join("lock");
-    lock_private(&path).map_err(|error| RuleTrouble::Write { path, detail: error.to_string() })
+    lock_private(&path).map_err(|error| SaveRuleError::Write { path, detail: error.to_string() })
 }
 
 /// Writes the file atomically, for its owner only; a symbolic link to it is kept.
-fn write(path: &Path, text: &str) -> Result<(), RuleTrouble> {
+fn write(path: &Path, text: &str) -> Result<(), SaveRuleError> {
     let failed =
-        |error: std::io::Error| RuleTrouble::Write { path: path.to_owned(), detail: error.to_string() };
+        |error: std::io::Error| SaveRuleError::Write { path: path.to_owned(), detail: error.to_string() };
     if let Some(folder) = path.parent() {
         create_private_dir(folder).map_err(failed)?;
     }

@@ -12,7 +12,7 @@ use crate::approval::rules::{RuleEffect, RuleScope};
 use crate::frontend::protocol::PastCalls;
 use crate::message::ToolName;
 use crate::stdx::clock::SystemClock;
-use crate::store::{PastCall, PastFate};
+use crate::store::{PastCall, PastOutcome};
 use crate::telemetry::Telemetry;
 use crate::tool::Registry;
 
@@ -238,15 +238,15 @@ fn what_cannot_be_saved_or_revoked_says_why_and_changes_nothing() {
     assert_eq!(fs::read_to_string(place.path("user")).unwrap(), "[[rule");
 }
 
-fn past(tool: &str, args: Value, fate: PastFate) -> PastCall {
+fn past(tool: &str, args: Value, outcome: PastOutcome) -> PastCall {
     let (tool, workspace) = (ToolName::new(tool), PathBuf::from("/w"));
-    PastCall { tool, args, workspace, fate, at: Timestamp::UNIX_EPOCH }
+    PastCall { tool, args, workspace, outcome, at: Timestamp::UNIX_EPOCH }
 }
 
 #[test]
 fn rules_are_tried_on_the_past_and_habits_become_rules() {
-    use PastFate::{Allowed, Approved, Denied, Refused, Undecided};
-    let shell = |command: &str, fate| past("shell", json!({"command": command}), fate);
+    use PastOutcome::{Allowed, Approved, Denied, Refused, Undecided};
+    let shell = |command: &str, outcome| past("shell", json!({"command": command}), outcome);
     let calls = [
         shell("cargo test", Approved),
         shell("cargo test foo", Approved),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::save::in_folder;
 use crate::approval::rules::{Fit, Rule, RuleEffect, RuleSet, RuleSource, Subject, draft};
 use crate::frontend::protocol::PastCalls;
-use crate::store::{PastCall, PastFate};
+use crate::store::{PastCall, PastOutcome};
 use crate::tool::{Access, Origin, Registry};
 
 /// A suggested rule for a habit.
@@ -25,7 +25,7 @@ pub struct Suggestion {
 pub fn tried(rules: &[Rule], past: &[PastCall], registry: &Registry) -> PastCalls {
     let matched: Vec<&PastCall> =
         past.iter().filter(|call| rules.iter().any(|rule| applies(rule, call, registry))).collect();
-    let denied = matched.iter().filter(|call| call.fate == PastFate::Denied).count();
+    let denied = matched.iter().filter(|call| call.outcome == PastOutcome::Denied).count();
     PastCalls { matched: matched.len(), of: past.len(), denied }
 }
 
@@ -55,7 +55,7 @@ pub fn suggestions(
         let mut allowing = counting.rules.iter().filter(|rule| rule.effect == RuleEffect::Allow);
         allowing.any(|rule| applies(rule, call, registry))
     };
-    for call in past.iter().filter(|call| call.fate == PastFate::Approved && !covered(call)) {
+    for call in past.iter().filter(|call| call.outcome == PastOutcome::Approved && !covered(call)) {
         let draft = draft(&call.tool, &call.args, &Access::Nothing, &call.workspace);
         *habits.entry((draft.rule, call.workspace.clone())).or_default() += 1;
     }
@@ -72,7 +72,7 @@ pub fn suggestions(
 /// Whether nothing that it would allow was ever denied.
 fn is_harmless(one: &Suggestion, past: &[PastCall], registry: &Registry) -> bool {
     let Ok(rules) = RuleSet::parse(&one.text, &RuleSource::Session, None) else { return false };
-    past.iter()
-        .filter(|call| rules.iter().any(|rule| applies(rule, call, registry)))
-        .all(|call| matches!(call.fate, PastFate::Approved | PastFate::Allowed | PastFate::Undecided))
+    past.iter().filter(|call| rules.iter().any(|rule| applies(rule, call, registry))).all(|call| {
+        matches!(call.outcome, PastOutcome::Approved | PastOutcome::Allowed | PastOutcome::Undecided)
+    })
 }

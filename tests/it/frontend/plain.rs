@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use co::agent::caps::{CapAnswer, CapQuestion};
-use co::agent::port::{Event, Op, Settled};
+use co::agent::port::{Event, Op, Settlement};
 use co::approval::{Approval, Decider, Remember, Request, Taint};
 use co::config::Cap;
 use co::frontend::plain::{Input, Plain, Setup, Source};
@@ -104,7 +104,10 @@ impl Face {
     }
 
     pub(super) fn settled(self, number: u32, approval: Approval, by: Decider) -> Self {
-        self.event(Event::ApprovalSettled { request: id(number), settled: Settled::Decided { approval, by } })
+        self.event(Event::ApprovalSettled {
+            request: id(number),
+            settled: Settlement::Decided { approval, by },
+        })
     }
 
     pub(super) fn text(self, text: &str) -> Self {

@@ -4,7 +4,7 @@ use co::agent::port::{Event, Op};
 use co::frontend::plain::Input;
 use co::frontend::protocol::ClientRequest;
 use co::history::TurnEnd;
-use co::message::{Done, ReturnStatus};
+use co::message::{CallReport, ReturnStatus};
 use co::tool::Risk;
 use serde_json::json;
 
@@ -55,7 +55,7 @@ fn a_reply_that_breaks_keeps_its_last_words() {
 fn a_plan_says_that_it_was_not_done_and_how_to_go_on() {
     let call = call(1, "shell", json!({ "command": "make" }));
     let mut planned = returned(1, ReturnStatus::Denied, "plan mode");
-    planned.done = Some(Box::new(Done { is_planned: true, ..Done::default() }));
+    planned.done = Some(Box::new(CallReport { is_planned: true, ..CallReport::default() }));
     let face = Face::open(TERMINAL).say("go").prompted("go");
     let face = face.event(Event::ToolReturn { call, returned: planned }).ended(TurnEnd::Completed);
     assert!(

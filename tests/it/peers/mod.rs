@@ -14,7 +14,7 @@ use co::provider::gemini::Gemini;
 use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Network, Timeouts};
 use co::provider::openai_chat::{OpenAiChat, Quirks};
 use co::provider::openai_responses::OpenAiResponses;
-use co::provider::{ModelRequest, Provider, Seen, ToolChoice, ToolSchema};
+use co::provider::{ModelRequest, Provider, ReplyMetadata, ToolChoice, ToolSchema};
 use co::stdx::clock::ManualClock;
 use futures::StreamExt;
 use serde_json::{Value, json};
@@ -100,7 +100,7 @@ async fn ask(provider: &dyn Provider, request: ModelRequest) -> Assembled {
             Err(failed) => error = Some(failed),
         }
     }
-    Assembled::of(&events, error, Seen::default())
+    Assembled::of(&events, error, ReplyMetadata::default())
 }
 
 /// A call that was asked for, its answer, and what the model says to it.

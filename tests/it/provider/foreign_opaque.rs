@@ -8,7 +8,7 @@ use co::provider::anthropic::Anthropic;
 use co::provider::gemini::Gemini;
 use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Timeouts};
 use co::provider::openai_responses::OpenAiResponses;
-use co::provider::{ModelRequest, Provider, Seen, WireCodec};
+use co::provider::{ModelRequest, Provider, ReplyMetadata, WireCodec};
 use co::stdx::clock::ManualClock;
 use futures::StreamExt;
 use kit::replay::parse_replies;
@@ -43,7 +43,7 @@ async fn ask(provider: &dyn Provider, messages: Vec<Message>) -> Assembled {
     let stream = provider.stream(ModelRequest::new("m", messages), CancellationToken::new());
     let items = stream.collect::<Vec<_>>().await;
     let events: Vec<_> = items.into_iter().map(|item| item.expect("the server answers")).collect();
-    Assembled::of(&events, None, Seen::default())
+    Assembled::of(&events, None, ReplyMetadata::default())
 }
 
 /// A conversation that begins at one service and goes on at another, then at the first again.

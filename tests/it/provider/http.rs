@@ -12,7 +12,9 @@ use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Timeouts};
 use co::provider::ollama::Ollama;
 use co::provider::openai_chat::{OpenAiChat, Quirks};
 use co::provider::openai_responses::OpenAiResponses;
-use co::provider::{ErrorClass, ModelRequest, Provider, ProviderError, Seen, StreamEvent, WireCodec};
+use co::provider::{
+    ErrorClass, ModelRequest, Provider, ProviderError, ReplyMetadata, StreamEvent, WireCodec,
+};
 use co::stdx::clock::ManualClock;
 use futures::StreamExt;
 use kit::replay::parse_replies;
@@ -89,7 +91,7 @@ async fn collect(provider: &dyn Provider, messages: Vec<Message>) -> Assembled {
             Err(failed) => error = Some(failed),
         }
     }
-    Assembled::of(&events, error, Seen::default())
+    Assembled::of(&events, error, ReplyMetadata::default())
 }
 
 async fn scripted(script: &str) -> ReplayServer {
@@ -448,7 +450,9 @@ async fn over_http(wire: Wire, case: &std::path::Path) {
         Wire::Gemini => direct(&Gemini, status, &bytes),
     };
     match expected {
-        Ok(expected) => assert_eq!(found, Assembled { seen: Seen::default(), ..expected }, "{case:?}"),
+        Ok(expected) => {
+            assert_eq!(found, Assembled { seen: ReplyMetadata::default(), ..expected }, "{case:?}")
+        }
         Err(error) => {
             let found = found.error.unwrap_or_else(|| panic!("{case:?} must fail"));
             assert_eq!((found.class, found.message), (error.class, error.message), "{case:?}");

@@ -32,7 +32,7 @@ async fn turns_and_tool_rounds_share_a_connection() {
             continue;
         }
         let events: Vec<_> = events.into_iter().flatten().collect();
-        let reply = Assembled::of(&events, None, co::provider::Seen::default()).message();
+        let reply = Assembled::of(&events, None, co::provider::ReplyMetadata::default()).message();
         let returns: Vec<ToolReturn> =
             reply.calls().map(|call| ToolReturn::program(call.id.clone(), ReturnStatus::Ok, "r")).collect();
         messages.push(Message::Assistant(reply));

@@ -3,7 +3,7 @@
 use co::message::{
     AssistantMessage, AssistantPart, CallId, Opaque, PartKind, StopReason, ToolCall, ToolName, Usage,
 };
-use co::provider::{ProviderError, Seen, StartKind, StreamDecoder, StreamEvent};
+use co::provider::{ProviderError, ReplyMetadata, StartKind, StreamDecoder, StreamEvent};
 use serde_json::{Value, json};
 
 /// A reply, put together from its events.
@@ -15,7 +15,7 @@ pub struct Assembled {
     pub notices: Vec<String>,
     pub finished: Option<(StopReason, Usage)>,
     pub error: Option<ProviderError>,
-    pub seen: Seen,
+    pub seen: ReplyMetadata,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Part {
 
 impl Assembled {
     /// Puts events together and checks what every provider promises of them.
-    pub fn of(events: &[StreamEvent], error: Option<ProviderError>, seen: Seen) -> Self {
+    pub fn of(events: &[StreamEvent], error: Option<ProviderError>, seen: ReplyMetadata) -> Self {
         let mut this = Self { error, seen, ..Self::default() };
         for (number, event) in events.iter().enumerate() {
             assert_eq!(

@@ -2,7 +2,7 @@
 
 use co::frontend::protocol::{ServerMessage, Update};
 use co::message::{Message, UserPart};
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 
 use super::interactive::{Face, open, run, with};
 use crate::co::Service;
@@ -52,7 +52,7 @@ fn a_conversation_is_compacted_by_hand_and_brought_back() {
     );
     let (co, service) = with(&script);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         for prompt in ["first", "second"] {
             face.line(prompt).await;
             face.reply().await;
@@ -98,7 +98,7 @@ fn a_fork_goes_on_in_a_copy() {
     let (co, service) =
         with("reply\n  text One.\nreply\n  text In the copy.\nreply\n  text In the original.");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("first").await;
         face.reply().await;
         face.idle().await;
@@ -119,7 +119,7 @@ fn going_back_returns_the_prompt_and_says_what_stays_done() {
     let (co, service) = with(script);
     let co = co.file(".config/co/rules.toml", "[[rule]]\neffect = \"allow\"\ntool = \"write_file\"\n");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         for prompt in ["first", "elephants"] {
             face.line(prompt).await;
             face.end().await;

@@ -6,7 +6,7 @@ use co::agent::port::{Event, Op};
 use co::frontend::protocol::{ClientRequest, ServerMessage, Update};
 use co::history::TurnEnd;
 use co::message::ReturnStatus;
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 
 use crate::cli::hooks::{script, with as hooked};
 use crate::co::Co;
@@ -40,7 +40,7 @@ fn a_refused_prompt_goes_back_to_where_it_was_written() {
     let (co, service) = with("reply\n  text Hello.\n  gate go\nreply\n  text Again.");
     let co = hooked(co, "\"UserPromptSubmit\"", LOOKS);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.idle().await;
         face.line("the secret").await;
         assert_eq!(face.refused().await, pair("the secret", "h: a secret"));
@@ -68,7 +68,7 @@ fn slow_hooks_hold_nothing_else_up() {
     let (co, service) = with("reply\n  text Hello.");
     let co = hooked(co, "\"UserPromptSubmit\"", LOOKS);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.idle().await;
         face.line("be slow").await;
         face.busy().await;
@@ -87,7 +87,7 @@ fn slow_hooks_hold_nothing_else_up() {
         face.close().await;
         assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 
-        let mut face = open(&co, Opening::Latest);
+        let mut face = open(&co, SessionTarget::Latest);
         let draft = face
             .until("draft", |update| match update {
                 Update::Message(ServerMessage::Draft { text }) => Some(text.clone()),
@@ -115,7 +115,7 @@ fn an_interrupt_drops_hooks() {
         let events = format!("\"{event}\"\ntimeout = 600");
         let co = hooked(co, &events, &text);
         run(&service, async {
-            let mut face = open(&co, Opening::New);
+            let mut face = open(&co, SessionTarget::New);
             face.line("go").await;
             let up = tokio::task::spawn_blocking(move || std::fs::read_to_string(pipe).unwrap());
             assert_eq!(up.await.unwrap(), "up\n");
@@ -139,7 +139,7 @@ fn the_start_comes_before_the_first_prompt() {
     let (co, service) = with("reply\n  text Hello.");
     let co = hooked(co, "\"SessionStart\"", "sleep 0.3; echo '{\"note\":\"be brief\"}'");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("hello").await;
         assert_eq!(face.end().await, TurnEnd::Completed);
         face.close().await;
@@ -152,7 +152,7 @@ fn the_end_of_a_session_is_not_held_up() {
     let (co, service) = with("reply\n  text Hello.");
     let co = hooked(co, "\"SessionEnd\"", "sleep 1000");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.idle().await;
         let begun = Instant::now();
         face.close().await;
@@ -169,7 +169,7 @@ fn trust_counts_at_once() {
     let co = co.file("work/.co/hooks.toml", hooks);
     script(&co, "work/check.sh", "echo frozen >&2; exit 2");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let (title, text, _) = face.local().await;
         assert_eq!(title, "not trusted");
         assert!(text.starts_with("This folder has its own hooks (`frozen`), ignored because"), "{text}");
@@ -197,7 +197,7 @@ fn trust_counts_at_once() {
         assert_eq!(face.end().await, TurnEnd::Completed);
         face.close().await;
 
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.idle().await;
         let told = |update: &Update| matches!(update, Update::Message(ServerMessage::Local { .. }));
         assert!(!face.seen.iter().any(told), "{:#?}", face.seen);

@@ -7,7 +7,7 @@ use co::frontend::protocol::{
     ClientQuery, ClientRequest, Holder, InboxLine, QueryAnswer, ServerMessage, Update,
 };
 use co::history::{SessionId, TurnEnd};
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 use co::store::{RequestState, StoredRequest};
 
 use crate::runtime::interactive::{Face, elsewhere, open, run, with};
@@ -66,11 +66,11 @@ fn shown(lines: &[InboxLine]) -> Vec<(&str, Holder, &str)> {
 fn requests_of_two_sessions_are_decided_from_one() {
     let (co, service) = with(TWO);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let first = face.put_off("write a").await;
         assert_eq!(face.close().await[0], "co: session \"write a\" saved · 1 approval waiting");
 
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.elsewhere(1).await;
         let second = face.put_off("write b").await;
         let lines = face.inbox().await;
@@ -110,11 +110,11 @@ fn what_another_process_decides_is_told_at_once() {
         let other = elsewhere(&co).await;
         let mut waiting = Vec::new();
         for prompt in ["write a", "write b"] {
-            let mut face = open(&co, Opening::New);
+            let mut face = open(&co, SessionTarget::New);
             waiting.push(face.put_off(prompt).await);
             face.close().await;
         }
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.elsewhere(2).await;
         assert_eq!(face.inbox().await.len(), 2);
         other.decide(&waiting[0], Approval::yes(), Decider::Cli).await.unwrap();
@@ -135,7 +135,7 @@ fn what_another_process_decides_is_told_at_once() {
 fn a_mode_holds_at_once_and_is_shown_while_a_turn_runs() {
     let (co, service) = with("reply\n  text Half\n  hang");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         assert_eq!(face.header(|_| true).await.mode, Mode::Ask);
         face.line("/mode").await;
         assert!(
@@ -163,21 +163,21 @@ fn a_mode_is_set_when_the_program_starts() {
     let (co, service) = with("");
     let co = co.env("CO_MODE", "plan");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         assert_eq!(face.header(|_| true).await.mode, Mode::Plan);
         face.close().await;
     });
     // A project may be more careful than the person, and never less.
     let co = co.env("CO_MODE", "").file("work/.co/config.toml", "mode = 'auto'\n").trusting();
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let told = face.words("settings").await;
         assert!(told.contains("a project's file may not set it to `auto`"), "{told}");
         face.close().await;
     });
     let co = co.file("work/.co/config.toml", "mode = 'dry-run'\n").trusting();
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         assert_eq!(face.header(|_| true).await.mode, Mode::DryRun);
         face.close().await;
     });
@@ -191,12 +191,12 @@ fn a_session_beside_is_ended_and_saved() {
                   {\"path\":\"c.txt\",\"content\":\"one\\n\"} | id=w3\nreply\n  text Half\n  hang";
     let (co, service) = with(script);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let session = face.header(|_| true).await.session;
         let first = face.put_off("write a").await;
         face.close().await;
 
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let at_hand = face.header(|_| true).await.session;
         let lines = face.inbox().await;
         face.ask(ClientRequest::ResumeNow { session: at_hand }).await;
@@ -220,7 +220,7 @@ fn a_session_beside_is_ended_and_saved() {
         face.close().await;
 
         // It is free again, and nobody has to look what became of it.
-        let mut face = open(&co, Opening::Resume(session.0.clone()));
+        let mut face = open(&co, SessionTarget::Resume(session.0.clone()));
         assert_eq!(face.header(|_| true).await.read_only, None);
         let left = |update: &Update| matches!(update, Update::Message(ServerMessage::Local { title, .. }) if title == "left behind");
         assert!(!face.seen.iter().any(left), "{:?}", face.seen);
@@ -232,10 +232,10 @@ fn a_session_beside_is_ended_and_saved() {
 fn the_last_lines_name_what_waits_also_where_nothing_was_said() {
     let (co, service) = with("reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"}\n");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.put_off("write").await;
         face.close().await;
-        let face = open(&co, Opening::New);
+        let face = open(&co, SessionTarget::New);
         assert_eq!(face.close().await, ["co: 1 approval waiting · co approvals"]);
     });
 }

@@ -15,7 +15,7 @@ use co::frontend::protocol::{
 use co::history::TurnEnd;
 use co::message::{Message, UserPart};
 use co::provider::catalog::{OLLAMA, Probe};
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 use co::runtime::interactive::{Interactive, interactive};
 use co::stdx::clock::SystemClock;
 use co::store::{DecideOutcome, Store};
@@ -32,7 +32,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// A face without a screen.
 pub struct Face {
     asks: mpsc::Sender<ClientRequest>,
-    updates: co::frontend::channel::FaceUpdates,
+    updates: co::frontend::channel::FrontendUpdates,
     pub seen: Vec<Update>,
     queries: u64,
     owner: JoinHandle<Result<(), co::app::AppError>>,
@@ -54,11 +54,11 @@ fn models(co: &Co) -> Models {
     Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Instant).unwrap()
 }
 
-pub fn open(co: &Co, opening: Opening) -> Face {
+pub fn open(co: &Co, opening: SessionTarget) -> Face {
     open_with(co, opening, models(co))
 }
 
-fn open_with(co: &Co, opening: Opening, models: Models) -> Face {
+fn open_with(co: &Co, opening: SessionTarget, models: Models) -> Face {
     let world = world(co);
     let loaded = load_settings(&world, Vec::new()).unwrap();
     let (asks, heard) = mpsc::channel(64);
@@ -208,7 +208,7 @@ pub const WRITES: &str = "reply\n  text I write.\n  call write_file {\"path\":\"
 fn a_prompt_is_answered_saved_and_gone_on_with() {
     let (co, service) = with("reply\n  text Hello.\n  usage 20 2\nreply\n  text Again.");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let first = face.header(|_| true).await;
         assert_eq!(
             (first.title.as_str(), first.provider.as_str(), first.isolation),
@@ -222,7 +222,7 @@ fn a_prompt_is_answered_saved_and_gone_on_with() {
         let lines = face.close().await;
         assert_eq!(lines, ["co: session \"what is here?\" saved", "    co -c            continue"]);
 
-        let mut face = open(&co, Opening::Latest);
+        let mut face = open(&co, SessionTarget::Latest);
         let messages = face
             .until("transcript", |update| match update {
                 Update::Message(ServerMessage::Transcript { messages, .. }) => Some(messages.clone()),
@@ -245,7 +245,7 @@ fn a_prompt_is_answered_saved_and_gone_on_with() {
 fn nothing_that_is_no_prompt_reaches_a_model() {
     let (co, service) = with("reply\n  text ok");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         for (line, title) in [
             ("/help", "commands"),
             ("/tools", "tools"),
@@ -269,7 +269,7 @@ fn nothing_that_is_no_prompt_reaches_a_model() {
 fn commands_of_the_person_run_beside_and_only_shared_ones_are_told() {
     let (co, service) = with("reply\n  text ok");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let ended = |update: &Update| match update {
             Update::Message(ServerMessage::ShellEnded { outcome, .. }) => Some(outcome.clone()),
             Update::Event(_) | Update::Message(_) => None,
@@ -305,7 +305,7 @@ fn commands_of_the_person_run_beside_and_only_shared_ones_are_told() {
 fn a_request_is_decided_at_the_card() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("write").await;
         let request = face.asked().await;
         face.decide(&request, Approval::yes()).await;
@@ -319,7 +319,7 @@ fn a_request_is_decided_at_the_card() {
 fn a_deferred_turn_goes_on_by_itself_once_another_process_decides() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("write").await;
         let request = face.asked().await;
         face.ask(ClientRequest::Op(Op::Defer)).await;
@@ -343,14 +343,14 @@ fn the_last_lines_say_where_an_approval_waits() {
     let (co, service) =
         with("reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"}\nreply\n  text Hello.\n");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("write").await;
         face.asked().await;
         face.ask(ClientRequest::Op(Op::Defer)).await;
         face.idle().await;
         face.close().await;
 
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("hello").await;
         assert_eq!(face.end().await, TurnEnd::Completed);
         let lines = face.close().await;
@@ -362,7 +362,7 @@ fn the_last_lines_say_where_an_approval_waits() {
 fn what_is_decided_between_turns_resumes_here_too() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("write").await;
         let request = face.asked().await;
         face.ask(ClientRequest::Op(Op::Defer)).await;
@@ -370,7 +370,7 @@ fn what_is_decided_between_turns_resumes_here_too() {
         let lines = face.close().await;
         assert_eq!(lines[0], "co: session \"write\" saved · 1 approval waiting");
 
-        let mut face = open(&co, Opening::Latest);
+        let mut face = open(&co, SessionTarget::Latest);
         face.waiting(1).await;
         face.decide(&request, Approval::yes()).await;
         assert_eq!(face.end().await, TurnEnd::Completed);
@@ -383,7 +383,7 @@ fn what_is_decided_between_turns_resumes_here_too() {
 fn a_prompt_leaves_what_waits_behind_and_its_late_outcome_is_a_note() {
     let (co, service) = with(&format!("{WRITES}\nreply\n  text Third."));
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("write").await;
         let request = face.asked().await;
         face.ask(ClientRequest::Op(Op::Defer)).await;
@@ -412,7 +412,7 @@ fn a_prompt_leaves_what_waits_behind_and_its_late_outcome_is_a_note() {
 fn prompts_typed_meanwhile_are_queued_and_taken_up() {
     let (co, service) = with("reply\n  text One\n  gate go\n  text , two.\nreply\n  text Three.");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("first").await;
         service.server.gate().reached("go").await;
         face.line("second").await;
@@ -431,7 +431,7 @@ fn prompts_typed_meanwhile_are_queued_and_taken_up() {
 fn closing_ends_what_runs_and_keeps_it() {
     let (co, service) = with("reply\n  text Half\n  hang");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("go").await;
         face.until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
             .await;
@@ -440,7 +440,7 @@ fn closing_ends_what_runs_and_keeps_it() {
         face.close().await;
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 
-        let mut face = open(&co, Opening::Latest);
+        let mut face = open(&co, SessionTarget::Latest);
         let draft = face
             .until("draft", |update| match update {
                 Update::Message(ServerMessage::Draft { text }) => Some(text.clone()),
@@ -463,10 +463,10 @@ fn closing_ends_what_runs_and_keeps_it() {
 fn a_second_face_on_a_session_looks_on() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("write").await;
         let request = face.asked().await;
-        let mut second = open(&co, Opening::Latest);
+        let mut second = open(&co, SessionTarget::Latest);
         let header = second.header(|header| header.read_only.is_some()).await;
         assert!(header.read_only.unwrap().starts_with(&format!("process {}", std::process::id())));
         assert_eq!(second.local().await.0, "read only");
@@ -487,7 +487,7 @@ fn without_a_sandbox_yolo_covers_commands_after_a_typed_yes() {
                   reply\n  call shell {\"command\":\"touch two\"}\nreply\n  text Done.";
     let (co, service) = with(script);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("/yolo").await;
         assert!(face.words("yolo is on, except for commands").await.contains("`/yolo yes`"));
         face.line("one").await;
@@ -507,7 +507,7 @@ fn without_a_sandbox_yolo_covers_commands_after_a_typed_yes() {
 fn a_session_opened_again_says_who_decided_and_when() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("write").await;
         let request = face.asked().await;
         face.decide(&request, Approval::Later).await;
@@ -515,7 +515,7 @@ fn a_session_opened_again_says_who_decided_and_when() {
         face.decide(&request, Approval::yes()).await;
         assert_eq!(face.end().await, TurnEnd::Completed);
         face.close().await;
-        let mut face = open(&co, Opening::Latest);
+        let mut face = open(&co, SessionTarget::Latest);
         let (call, decided) = face
             .until("transcript", |update| match update {
                 Update::Message(ServerMessage::Transcript { messages, decided }) => {
@@ -540,7 +540,7 @@ fn a_session_opened_again_says_who_decided_and_when() {
 fn standing_and_model_change_at_once() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("/yolo").await;
         face.header(|header| header.auto_approve == AutoApprove::Yolo).await;
         face.line("write").await;
@@ -569,7 +569,7 @@ fn after_a_failure_the_queue_waits_for_the_person() {
     let script = "reply\n  gate go\n  error 401 authentication_error no such key\nreply\n  text Fine.\nreply\n  text More.";
     let (co, service) = with(script);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("first").await;
         service.server.gate().reached("go").await;
         face.line("second").await;
@@ -594,7 +594,7 @@ fn what_cannot_be_opened_is_an_error_after_a_goodbye() {
     let co =
         Co::new().with(&service, Wire::Anthropic).file(".local/share/co/co.db", "no database".repeat(500));
     service.runtime.block_on(async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.until("goodbye", |update| {
             matches!(update, Update::Message(ServerMessage::Goodbye { .. })).then_some(())
         })
@@ -609,7 +609,7 @@ fn what_cannot_be_opened_is_an_error_after_a_goodbye() {
 fn a_steered_prompt_is_a_prompt_between_turns() {
     let (co, service) = with("reply\n  text ok");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let parts = vec![UserPart::Text { text: "late words".to_owned() }];
         face.ask(ClientRequest::Op(Op::Steer { parts })).await;
         assert_eq!(face.reply().await, "ok");
@@ -630,7 +630,7 @@ fn a_server_on_this_machine_is_found_named_and_used() {
         assert!(models.may_discover());
         let place = Probe { preset: &OLLAMA, url: service.server.url() };
         models.discover_at(vec![place]).await;
-        let mut face = open_with(&co, Opening::New, models);
+        let mut face = open_with(&co, SessionTarget::New, models);
         face.header(|header| header.provider == "ollama" && header.model == "qwen3:8b").await;
         face.line("hi").await;
         let (_, told, _) = face.local().await;

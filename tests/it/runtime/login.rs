@@ -1,7 +1,7 @@
 //! Setting up a service, spoken as a face does: what is offered, tried, kept; and the screen of a first run in a terminal.
 
-use co::frontend::protocol::{ClientRequest, Consent, LoginWhy, ServerMessage, TypedKey, Update};
-use co::runtime::Opening;
+use co::frontend::protocol::{ClientRequest, Consent, LoginReason, ServerMessage, TypedKey, Update};
+use co::runtime::SessionTarget;
 use kit::replay::server::Page;
 
 use crate::co::{Co, Service};
@@ -54,7 +54,7 @@ fn a_service_is_tried_kept_and_answers() {
     let service = service();
     let co = fresh();
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let why = face
             .until("services", |update| match update {
                 Update::Message(ServerMessage::PickService { why, services }) => {
@@ -64,7 +64,7 @@ fn a_service_is_tried_kept_and_answers() {
                 Update::Message(_) | Update::Event(_) => None,
             })
             .await;
-        assert_eq!(why, LoginWhy::First);
+        assert_eq!(why, LoginReason::First);
         face.ask(try_work(&service)).await;
         let models = face
             .until("models", |update| match update {
@@ -97,7 +97,7 @@ fn a_skipped_offer_does_not_come_back() {
     let co = fresh();
     let is_offer = |update: &Update| matches!(update, Update::Message(ServerMessage::PickService { .. }));
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.until("services", |update| is_offer(update).then_some(())).await;
         face.ask(ClientRequest::SkipLogin).await;
         let marked = co.data().join("auth/skipped");
@@ -109,7 +109,7 @@ fn a_skipped_offer_does_not_come_back() {
             .await;
         }
         face.close().await;
-        let mut again = open(&co, Opening::New);
+        let mut again = open(&co, SessionTarget::New);
         again.idle().await;
         again.line("hi").await;
         again.end().await;

@@ -3,7 +3,7 @@
 use co::agent::port::Event;
 use co::approval::Approval;
 use co::frontend::protocol::{ServerMessage, Update};
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 
 use super::branches::all_asked;
 use super::interactive::{open, run, with};
@@ -25,7 +25,7 @@ fn a_memory_is_saved_at_a_card_and_applies_to_later_prompts() {
     );
     let (co, service) = with(&script);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("I prefer tabs over spaces").await;
         let request = face.asked().await;
         assert_eq!(co.run(&["memory"]).out, "Nothing is remembered yet.\n", "nothing is kept before the yes");

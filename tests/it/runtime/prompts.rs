@@ -3,7 +3,7 @@
 use co::frontend::protocol::{ServerMessage, Tone, Update};
 use co::provider::anthropic::Anthropic;
 use co::provider::{ModelRequest, WireCodec as _};
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 use serde_json::Value;
 
 use super::interactive::{Face, open, run, with};
@@ -41,7 +41,7 @@ fn what_a_request_sent_can_be_shown_and_why() {
     let (co, service) = with(&"reply\n  text Ok.\n".repeat(4));
     let co = co.env("CO_CLI_MAX_HISTORY_MESSAGES", "4");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.idle().await;
         for line in ["one", "two", "three", "four"] {
             turn(&mut face, line).await;
@@ -78,7 +78,7 @@ fn the_prefix_changes_when_it_is_said_to() {
     let (co, service) = with(&"reply\n  text Ok.\n".repeat(5));
     let co = co.file("work/AGENTS.md", "Use tabs.").trusting();
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.idle().await;
         let text = places(&mut face).await;
         for line in [
@@ -163,7 +163,7 @@ fn commands_of_files_are_sent_as_text() {
         .file("work/.claude/commands/git/tidy.md", "---\nallowed-tools: Bash\n---\nTidy up.")
         .file("work/.co/commands/greet.md", "the project's");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let (_, text, _) = face.local().await;
         assert!(text.contains("help.md` has no effect: `/help` is `built-in` already; rename it."), "{text}");
         assert!(!text.contains("tidy.md"), "the folder is not trusted: {text}");
@@ -209,7 +209,7 @@ fn a_guide_is_drafted_by_the_model_and_asks() {
         "reply\n  call write_file {\"path\":\"AGENTS.md\",\"content\":\"# x\\n\"} | id=w1\nreply\n  text Ok.\nreply\n  text Updated.",
     );
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.idle().await;
         // Not even automatic approval answers what changes the words to the model.
         face.line("/yolo").await;

@@ -7,7 +7,7 @@ use co::history::TurnEnd;
 
 use crate::co::Co;
 use crate::runtime::interactive::{Face, open, run, with};
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 
 const TWICE: &str = "reply\n  call write_file {\"path\":\"notes/a.md\",\"content\":\"one\\n\"} | id=w1\n\
                      reply\n  call write_file {\"path\":\"notes/b.md\",\"content\":\"two\\n\"} | id=w2\nreply\n  text Done.";
@@ -55,7 +55,7 @@ fn a_rule_saved_at_a_card_approves_it_and_what_is_like_it() {
         let (co, service) = with(TWICE);
         std::fs::create_dir(co.workspace().join("notes")).unwrap();
         run(&service, async {
-            let mut face = open(&co, Opening::New);
+            let mut face = open(&co, SessionTarget::New);
             face.line("write").await;
             let request = face.asked().await;
             let (text, past) = drafted(&mut face, &request).await;
@@ -92,7 +92,7 @@ fn what_was_allowed_is_listed_and_taken_back_for_good() {
         with(&format!("{first}reply\n  text Done.\n{}reply\n  text Done.", writes("notes/d.md")));
     std::fs::create_dir(co.workspace().join("notes")).unwrap();
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("write").await;
         let request = face.asked().await;
         let (text, _) = drafted(&mut face, &request).await;
@@ -113,7 +113,7 @@ fn what_was_allowed_is_listed_and_taken_back_for_good() {
         face.decide(&again, Approval::yes()).await;
         assert_eq!(face.end().await, TurnEnd::Completed);
         face.close().await;
-        let mut face = open(&co, Opening::Latest);
+        let mut face = open(&co, SessionTarget::Latest);
         face.line("/approvals").await;
         let (_, told, _) = face.local().await;
         assert!(told.contains("Nothing is allowed for the whole session."), "{told}");
@@ -138,7 +138,7 @@ fn what_is_wrong_with_a_rule_comes_back_and_the_request_waits() {
     let (co, service) = with(TWICE);
     std::fs::create_dir(co.workspace().join("notes")).unwrap();
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("write").await;
         let request = face.asked().await;
         assert_eq!(
@@ -184,7 +184,7 @@ fn a_mistake_in_the_file_is_told_once() {
     let (co, service) = with("reply\n  text Hello.\nreply\n  text Again.");
     let co = co.file(".config/co/rules.toml", "[[rule]]\n");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let (title, text, _) = face.local().await;
         assert_eq!(title, "rules");
         assert!(

@@ -5,7 +5,7 @@ use co::frontend::protocol::{
     ClientQuery, ClientRequest, QueryAnswer, ServerChange, ServerLine, ServerMessage, Update,
 };
 use co::message::ToolName;
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 use serde_json::json;
 
 use super::interactive::{Face, open, run};
@@ -56,7 +56,7 @@ fn is_on(line: &ServerLine, tool: &str) -> bool {
 fn servers_and_tools_are_switched_while_a_session_runs() {
     let (co, service) = with("reply\n  text One.\nreply\n  text Two.\nreply\n  text Three.\n", "");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("/mcp").await;
         servers(&mut face, |line| line.name == "s" && is_on(line, "echo") && line.facts.len() > 2).await;
         face.line("one").await;
@@ -92,7 +92,7 @@ fn a_server_that_is_connected_anew_answers() {
     let (co, service) =
         with("reply\n  call s_note {\"text\": \"x\"}\nreply\n  text Done.\n", "approval = \"never\"");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         servers(&mut face, |line| line.state.ends_with("tools")).await;
         for _ in 0..5 {
             face.ask(ClientRequest::Server(ServerChange::Reconnect { name: "s".into() })).await;
@@ -112,7 +112,7 @@ fn names_that_had_to_be_changed_are_said() {
     let service = Service::new("");
     let co = with_server(&service, &["escapes"], "");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let line = servers(&mut face, |line| line.tools.len() > 12).await;
         let about = |is: &dyn Fn(&str) -> bool| {
             line.tools.iter().find(|tool| is(&tool.own_name)).map(|tool| tool.about.clone()).unwrap()
@@ -129,7 +129,7 @@ fn names_that_had_to_be_changed_are_said() {
 fn a_prompt_of_a_server_is_a_slash_command() {
     let (co, service) = with("reply\n  text Hello Ada.\n", "");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let line = face
             .until("prompt", |update| match update {
                 Update::Message(ServerMessage::Offered { prompts, .. }) => prompts.first().cloned(),
@@ -170,7 +170,7 @@ fn a_server_asks_the_user_in_the_middle_of_a_call() {
         "reply\n  call s_ask {}\nreply\n  call s_visit {}\nreply\n  call s_ask {}\nreply\n  text Done.\n";
     let (co, service) = with(script, "approval = \"never\"\ncall_timeout = 1\n");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("travel").await;
         let first = asked(&mut face).await;
         assert_eq!(first.args, json!({ "class": "second" }), "what the form proposes");
@@ -199,7 +199,7 @@ fn a_server_asks_the_user_in_the_middle_of_a_task() {
     let service = Service::new("reply\n  call s_task {}\nreply\n  text Done.\n");
     let co = with_server(&service, &["curious"], "approval = \"never\"\n");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("take your time").await;
         let question = asked(&mut face).await;
         assert!(format!("{:?}", question.plan.preview).contains("Which one?"), "{question:?}");
@@ -216,7 +216,7 @@ fn a_server_asks_the_user_in_the_middle_of_a_task() {
 fn a_question_is_withdrawn_with_its_session() {
     let (co, service) = with("reply\n  call s_ask {}\n", "approval = \"never\"\n");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("travel").await;
         let question = asked(&mut face).await;
         assert_eq!(co.waiting(), std::slice::from_ref(&question.id.0));

@@ -8,7 +8,7 @@ use co::frontend::protocol::{
 };
 use co::history::{SessionId, TurnEnd};
 use co::message::Message;
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 
 use crate::runtime::interactive::{Face, WRITES, open, run, with};
 
@@ -73,12 +73,12 @@ fn replies(messages: &[Message]) -> Vec<String> {
 fn sessions_are_changed_and_each_keeps_its_own() {
     let (co, service) = with(TWO);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("the first question").await;
         assert_eq!(face.end().await, TurnEnd::Completed);
         face.close().await;
 
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let second = face.id().await;
         let recent = face.recent().await;
         assert_eq!(recent.len(), 1, "the first screen is told without asking");
@@ -115,18 +115,18 @@ fn sessions_are_changed_and_each_keeps_its_own() {
 fn a_session_can_be_gone_on_with_after_the_change() {
     let (co, service) = with(TWO);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("one").await;
         face.end().await;
         face.close().await;
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let recent = face.recent().await;
         face.enter(&recent[0].id).await;
         face.line("two").await;
         assert_eq!(face.reply().await, "Second answer.");
         face.end().await;
         face.close().await;
-        let mut face = open(&co, Opening::Latest);
+        let mut face = open(&co, SessionTarget::Latest);
         assert_eq!(replies(&face.transcript().await), ["First answer.", "Second answer."]);
         face.close().await;
     });
@@ -138,11 +138,11 @@ fn a_session_can_be_gone_on_with_after_the_change() {
 fn a_running_turn_keeps_its_session() {
     let (co, service) = with("reply\n  text Done.\nreply\n  text Half\n  hang");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("one").await;
         face.end().await;
         face.close().await;
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let recent = face.recent().await;
         face.line("two").await;
         face.until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
@@ -159,7 +159,7 @@ fn a_running_turn_keeps_its_session() {
 fn what_waits_comes_with_its_session_and_yolo_does_not() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let first = face.id().await;
         face.line("write").await;
         let request = face.asked().await;
@@ -167,7 +167,7 @@ fn what_waits_comes_with_its_session_and_yolo_does_not() {
         face.end().await;
         face.close().await;
 
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let recent = face.recent().await;
         assert_eq!((recent[0].id.clone(), recent[0].waiting), (first.clone(), 1));
         face.line("/yolo on").await;
@@ -187,12 +187,12 @@ fn what_waits_comes_with_its_session_and_yolo_does_not() {
 fn a_session_of_another_process_is_looked_at_and_left() {
     let (co, service) = with(TWO);
     run(&service, async {
-        let mut holder = open(&co, Opening::New);
+        let mut holder = open(&co, SessionTarget::New);
         let held = holder.id().await;
         holder.line("held").await;
         holder.end().await;
 
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let own = face.id().await;
         face.line("mine").await;
         face.end().await;
@@ -217,7 +217,7 @@ fn a_session_of_another_process_is_looked_at_and_left() {
 fn what_cannot_be_opened_leaves_the_session_as_it_is() {
     let (co, service) = with("reply\n  text Here.");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let own = face.id().await;
         face.ask(ClientRequest::Open { session: SessionId("ffffffff-none".to_owned()) }).await;
         let (title, _, tone) = face.local().await;
@@ -236,12 +236,12 @@ fn only_sessions_with_something_in_them_are_listed() {
     let (co, service) = with("reply\n  text x");
     run(&service, async {
         for draft in ["", "call Dana about the invoice"] {
-            let face = open(&co, Opening::New);
+            let face = open(&co, SessionTarget::New);
             face.ask(ClientRequest::Draft { text: "half".to_owned() }).await;
             face.ask(ClientRequest::Draft { text: draft.to_owned() }).await;
             face.close().await;
         }
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("/resume Dana").await;
         let (listed, query) = face
             .until("sessions to pick from", |update| match update {
@@ -266,14 +266,14 @@ fn the_end_of_a_session_and_earlier_lines_are_told() {
         "reply\n  text I look.\n  call read_file {\"path\":\"none\"} | id=r1\nreply\n  text Nothing there.",
     );
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let first = face.id().await;
         let searched = first.clone();
         face.line("look\nthere").await;
         face.end().await;
         face.line("look\nthere ").await;
         face.close().await;
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let QueryAnswer::Preview { messages } = face.query(ClientQuery::Preview { session: first }).await
         else {
             panic!()
@@ -303,7 +303,7 @@ fn a_cleared_session_stays_and_a_new_one_begins() {
     let script = "reply\n  text First answer.\n  usage 20000 5\nreply\n  text Second answer.";
     let (co, service) = with(script);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         let used = |header: &co::frontend::protocol::Header| header.context.map(|context| context.used);
         let first = face.header(|_| true).await;
         assert_eq!(used(&first), Some(0));
@@ -342,14 +342,14 @@ fn the_last_prompt_is_repeated() {
         "reply\n  error 401 authentication_error no such key\nreply\n  text One.\nreply\n  text Two.";
     let (co, service) = with(script);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("/retry").await;
         assert_eq!(face.local().await.1, "Nothing was asked yet.");
         face.line("tell me").await;
         assert!(matches!(face.end().await, TurnEnd::Failed { .. }));
         face.idle().await;
         face.close().await;
-        let mut face = open(&co, Opening::Latest);
+        let mut face = open(&co, SessionTarget::Latest);
         let (_, text, _) = face.local().await;
         assert!(text.contains("no such key") && text.contains("`/retry` repeats"), "{text}");
         face.idle().await;
@@ -371,7 +371,7 @@ fn models_are_listed_live_and_names_are_checked() {
     let service = crate::co::Service::with_page("reply\n  text ok", "/v1/models", models);
     let co = crate::co::Co::new().with(&service, crate::co::Wire::Anthropic);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.ask(ClientRequest::PickModel).await;
         let lines = face
             .until("all lists", |update| match update {
@@ -396,7 +396,7 @@ fn models_are_listed_live_and_names_are_checked() {
 fn a_session_is_renamed_and_exported_while_it_is_open() {
     let (co, service) = with("reply\n  text It is in May.");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("where is the invoice?").await;
         face.idle().await;
         face.line("/rename the spring papers").await;

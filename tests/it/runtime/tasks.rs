@@ -3,7 +3,7 @@
 use co::agent::port::Event;
 use co::approval::Approval;
 use co::frontend::protocol::{ClientRequest, ServerMessage, Update};
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 use serde_json::json;
 
 use super::interactive::{Face, open, run, with};
@@ -34,7 +34,7 @@ fn the_model_starts_reads_writes_and_ends_a_task() {
     let all = "[[rule]]\neffect = \"allow\"\ntool = [\"shell\", \"write_task\"]\n";
     let co = co.file(".config/co/rules.toml", all);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("serve it").await;
         for _ in 0..2 {
             let request = face.asked().await;
@@ -63,7 +63,7 @@ fn what_runs_can_be_moved_to_the_background() {
     let (co, service) = with(&format!("reply\n  call shell {moved}\nreply\n  text Done."));
     let co = co.file(".config/co/rules.toml", ALLOW);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("!echo mine; sleep 300").await;
         face.until("output", |update| {
             matches!(update, Update::Message(ServerMessage::ShellOutput { .. })).then_some(())

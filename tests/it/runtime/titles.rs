@@ -2,7 +2,7 @@
 
 use co::frontend::protocol::{ServerMessage, Update};
 use co::history::History;
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 use co::session::Session;
 use co::store::SessionFilter;
 
@@ -33,13 +33,13 @@ async fn stored(co: &Co) -> (History, Option<String>) {
 fn a_model_names_a_session_once() {
     let (co, service) = naming("reply\n  text One.\nreply\n  text \"Count the birds\"\nreply\n  text Two.");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("first").await;
         face.reply().await;
         face.header(|header| header.title == "Count the birds").await;
         turn(&mut face, "second").await;
         face.close().await;
-        let mut face = open(&co, Opening::Latest);
+        let mut face = open(&co, SessionTarget::Latest);
         face.idle().await;
         face.close().await;
         let (history, listed) = stored(&co).await;
@@ -63,7 +63,7 @@ fn a_title_is_not_asked_for() {
         let (co, service) = naming("reply\n  text One.\n  usage 1000000 5\nreply\n  text A title.");
         let co = co.env(name, value);
         run(&service, async {
-            let mut face = open(&co, Opening::New);
+            let mut face = open(&co, SessionTarget::New);
             if rename {
                 face.line("/rename mine").await;
                 face.local().await;
@@ -84,7 +84,7 @@ fn a_title_that_fails_is_not_asked_for_again() {
         "reply\n  text One.\nreply\n  error 400 invalid_request_error no\nreply\n  text Two.\nreply\n  text Three.",
     );
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         turn(&mut face, "first").await;
         // The header comes again once the request has ended.
         face.header(|_| true).await;
@@ -92,7 +92,7 @@ fn a_title_that_fails_is_not_asked_for_again() {
         let is_said = |update: &Update| matches!(update, Update::Message(ServerMessage::Local { .. }));
         assert!(!face.seen.iter().any(is_said), "{:#?}", face.seen);
         face.close().await;
-        let mut face = open(&co, Opening::Latest);
+        let mut face = open(&co, SessionTarget::Latest);
         turn(&mut face, "third").await;
         face.close().await;
         let (history, listed) = stored(&co).await;
@@ -107,7 +107,7 @@ fn a_title_that_fails_is_not_asked_for_again() {
 fn a_turn_ends_the_request_for_a_title() {
     let (co, service) = naming("reply\n  text One.\nreply\n  text Late\n  hang\nreply\n  text Two.");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         turn(&mut face, "first").await;
         while service.server.requests().len() < 2 {
             tokio::task::yield_now().await;
@@ -131,19 +131,19 @@ fn a_session_goes_on_with_its_model() {
     };
     let co = co.env("CO_MODEL", "other");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         turn(&mut face, "first").await;
         face.close().await;
     });
     // The setting has changed since.
     let co = co.env("CO_MODEL", "replay");
     run(&service, async {
-        let mut face = open(&co, Opening::Latest);
+        let mut face = open(&co, SessionTarget::Latest);
         face.header(|header| header.model == "other").await;
         turn(&mut face, "second").await;
         assert!(is_said(&face), "it is said");
         face.close().await;
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.header(|header| header.model == "replay").await;
         face.close().await;
     });

@@ -1,7 +1,7 @@
 //! Taking back what calls did to files: in the session, back to a prompt, and from a shell beside it.
 
 use co::approval::Approval;
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 
 use super::branches::all_asked;
 use super::interactive::{open, run, with};
@@ -19,7 +19,7 @@ fn what_a_turn_did_to_files_is_taken_back_and_the_model_is_told() {
     let (co, service) = with(script);
     let co = co.file(".config/co/rules.toml", ALLOWED);
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("write").await;
         face.end().await;
         face.idle().await;
@@ -64,7 +64,7 @@ fn going_back_to_a_prompt_takes_the_files_along() {
     let (co, service) = with(script);
     let co = co.file(".config/co/rules.toml", ALLOWED).file("work/keep.txt", "kept");
     run(&service, async {
-        let mut face = open(&co, Opening::New);
+        let mut face = open(&co, SessionTarget::New);
         face.line("first").await;
         face.end().await;
         face.idle().await;

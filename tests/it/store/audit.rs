@@ -9,7 +9,7 @@ use co::history::{Durability, Record};
 use co::message::{CallId, ReturnStatus, ToolName};
 use co::session::Session;
 use co::stdx::clock::ManualClock;
-use co::store::{AuditFilter, AuditKind, AuditNote, AuditRow, PastCall, PastFate, Store};
+use co::store::{AuditFilter, AuditKind, AuditNote, AuditRow, PastCall, PastOutcome, Store};
 use co::tool::Risk;
 use futures::FutureExt as _;
 use jiff::Timestamp;
@@ -343,24 +343,24 @@ async fn calls_of_the_past_are_told_as_they_ended() {
     session.commit(&settled, Durability::Written).await.unwrap();
     let path = |call: &str| json!({ "path": call });
     let expected = [
-        ("read_file", path("never"), PastFate::Refused),
-        ("read_file", path("look"), PastFate::Allowed),
-        ("write_file", path("gone"), PastFate::Undecided),
-        ("write_file", path("late"), PastFate::Undecided),
-        ("write_file", path("grant"), PastFate::Allowed),
-        ("write_file", path("hook"), PastFate::Refused),
-        ("shell", json!({ "command": "ls" }), PastFate::Approved),
-        ("write_file", path("no"), PastFate::Denied),
-        ("write_file", path("yes"), PastFate::Approved),
+        ("read_file", path("never"), PastOutcome::Refused),
+        ("read_file", path("look"), PastOutcome::Allowed),
+        ("write_file", path("gone"), PastOutcome::Undecided),
+        ("write_file", path("late"), PastOutcome::Undecided),
+        ("write_file", path("grant"), PastOutcome::Allowed),
+        ("write_file", path("hook"), PastOutcome::Refused),
+        ("shell", json!({ "command": "ls" }), PastOutcome::Approved),
+        ("write_file", path("no"), PastOutcome::Denied),
+        ("write_file", path("yes"), PastOutcome::Approved),
     ];
-    let told = |calls: Vec<PastCall>| -> Vec<(String, Value, PastFate)> {
-        calls.into_iter().map(|call| (call.tool.to_string(), call.args, call.fate)).collect()
+    let told = |calls: Vec<PastCall>| -> Vec<(String, Value, PastOutcome)> {
+        calls.into_iter().map(|call| (call.tool.to_string(), call.args, call.outcome)).collect()
     };
     let found = store.past_calls(100).await.unwrap();
     assert!(found.iter().all(|call| call.workspace == std::path::Path::new("/w")));
     assert_eq!((found[0].at, found[8].at), (over, "2026-03-01T12:00:00Z".parse().unwrap()));
     let expected: Vec<_> =
-        expected.into_iter().map(|(tool, args, fate)| (tool.to_owned(), args, fate)).collect();
+        expected.into_iter().map(|(tool, args, outcome)| (tool.to_owned(), args, outcome)).collect();
     assert_eq!(told(found), expected);
     assert_eq!(told(store.past_calls(2).await.unwrap()), expected[..2]);
     let uses = store.rule_uses().await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use co::approval::{Approval, Decider, RequestId};
-use co::history::{Durability, Known, Record};
+use co::history::{Durability, Record, RecordedState};
 use co::message::{ReturnStatus, ToolName};
 use co::session::Session;
 use co::stdx::clock::{Clock as _, ManualClock};
@@ -120,9 +120,13 @@ impl Scene {
     fn may_start(&mut self, at: usize, call: usize) -> bool {
         let open = self.session(at).history().open_calls().iter().find(|one| one.call.id.0 == CALLS[call]);
         match open.map(|one| &one.known) {
-            Some(Known::NotStarted | Known::Decided(Approval::Approve { .. })) => true,
+            Some(RecordedState::NotStarted | RecordedState::Decided(Approval::Approve { .. })) => true,
             Some(
-                Known::Waiting | Known::Decided(_) | Known::Expired | Known::MayHaveRun | Known::Returned,
+                RecordedState::Waiting
+                | RecordedState::Decided(_)
+                | RecordedState::Expired
+                | RecordedState::MayHaveRun
+                | RecordedState::Returned,
             )
             | None => false,
         }
@@ -216,7 +220,7 @@ impl Scene {
             let open = history.open_calls().iter().filter(|one| one.returned.is_none());
             let open = open.filter_map(|one| Some((one.known.clone(), one.request.clone()?)));
             let detached = history.late_calls().iter().map(|one| (one.known.clone(), one.request.clone()));
-            let waiting = open.chain(detached).filter(|(known, _)| *known == Known::Waiting);
+            let waiting = open.chain(detached).filter(|(known, _)| *known == RecordedState::Waiting);
             known.extend(waiting.map(|(_, request)| request.id));
         }
         known.sort();

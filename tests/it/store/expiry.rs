@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use co::approval::{Approval, Decider, RequestId};
-use co::history::{Durability, Known, Record};
+use co::history::{Durability, Record, RecordedState};
 use co::message::{CallId, ReturnStatus};
 use co::session::Session;
 use co::stdx::clock::ManualClock;
@@ -71,7 +71,7 @@ impl Scene {
     }
 
     /// What the session's records say of the call.
-    fn known(&self) -> Option<Known> {
+    fn known(&self) -> Option<RecordedState> {
         let history = self.session.history();
         let open = history.open_calls().iter().find(|one| one.returned.is_none());
         open.map(|one| one.known.clone())
@@ -102,40 +102,52 @@ async fn nobody_decides_after_the_time_is_over() {
     let told = || Consume(vec![expired("a", "1")]);
     let nothing = || Consume(vec![]);
     let finish = |status| Commit(finished("a", status));
-    let cases: Vec<(Vec<Step>, &str, Option<Known>)> = vec![
-        (vec![Sweep(0), nothing()], "1 waiting", Some(Known::Waiting)),
+    let cases: Vec<(Vec<Step>, &str, Option<RecordedState>)> = vec![
+        (vec![Sweep(0), nothing()], "1 waiting", Some(RecordedState::Waiting)),
         (vec![At(29), Sweep(0), yes(), nothing_but_yes()], "1 consumed", yes_known()),
         // To the very millisecond.
-        (vec![At(30), late(Approval::yes()), told(), nothing()], "1 expired", Some(Known::Expired)),
-        (vec![At(30), late(deny("no")), told()], "1 expired", Some(Known::Expired)),
-        (vec![At(30), late(Approval::Later), told()], "1 expired", Some(Known::Expired)),
-        (vec![At(30), Sweep(1), Sweep(0), late(Approval::yes()), told()], "1 expired", Some(Known::Expired)),
+        (vec![At(30), late(Approval::yes()), told(), nothing()], "1 expired", Some(RecordedState::Expired)),
+        (vec![At(30), late(deny("no")), told()], "1 expired", Some(RecordedState::Expired)),
+        (vec![At(30), late(Approval::Later), told()], "1 expired", Some(RecordedState::Expired)),
+        (
+            vec![At(30), Sweep(1), Sweep(0), late(Approval::yes()), told()],
+            "1 expired",
+            Some(RecordedState::Expired),
+        ),
         (
             vec![later(), At(30), late(Approval::yes()), Consume(vec![expired("a", "1")])],
             "1 expired",
-            Some(Known::Expired),
+            Some(RecordedState::Expired),
         ),
         (
             vec![later(), Consume(vec![decided_by_cli(Approval::Later)]), At(31), Sweep(1), told()],
             "1 expired",
-            Some(Known::Expired),
+            Some(RecordedState::Expired),
         ),
         // Decided in time and taken up later: the decision is given, its owner sees that the time is over.
         (vec![yes(), At(31), Sweep(0), nothing_but_yes()], "1 consumed", yes_known()),
         // A clock that was ahead ends nothing for good, as long as the session was not told.
         (vec![At(30), Sweep(1), At(1), Sweep(0), yes(), nothing_but_yes()], "1 consumed", yes_known()),
         (vec![At(30), Sweep(1), At(1), yes(), nothing_but_yes()], "1 consumed", yes_known()),
-        (vec![At(30), Sweep(1), At(1), Sweep(0)], "1 waiting", Some(Known::Waiting)),
-        (vec![At(30), Sweep(1), told(), At(1), late(Approval::yes())], "1 expired", Some(Known::Expired)),
-        (vec![At(-60), late(Approval::yes()), told()], "1 expired", Some(Known::Expired)),
+        (vec![At(30), Sweep(1), At(1), Sweep(0)], "1 waiting", Some(RecordedState::Waiting)),
+        (
+            vec![At(30), Sweep(1), told(), At(1), late(Approval::yes())],
+            "1 expired",
+            Some(RecordedState::Expired),
+        ),
+        (vec![At(-60), late(Approval::yes()), told()], "1 expired", Some(RecordedState::Expired)),
         // A step back of a moment is none.
         (vec![At(-1), yes(), nothing_but_yes()], "1 consumed", yes_known()),
-        (vec![At(60 * 24 * 365 * 5_000), late(Approval::yes()), told()], "1 expired", Some(Known::Expired)),
+        (
+            vec![At(60 * 24 * 365 * 5_000), late(Approval::yes()), told()],
+            "1 expired",
+            Some(RecordedState::Expired),
+        ),
         // What became of the call before its session was told.
-        (vec![At(30), Sweep(1), Reopen, told()], "1 expired", Some(Known::Expired)),
+        (vec![At(30), Sweep(1), Reopen, told()], "1 expired", Some(RecordedState::Expired)),
         (vec![At(30), Sweep(1), finish(Interrupted), nothing()], "1 expired", None),
         (vec![At(30), Sweep(1), finish(Ok), nothing()], "1 expired", None),
-        (vec![At(30), Sweep(1), finish(Undecided), told()], "1 expired*", Some(Known::Expired)),
+        (vec![At(30), Sweep(1), finish(Undecided), told()], "1 expired*", Some(RecordedState::Expired)),
         (
             vec![
                 later(),
@@ -146,25 +158,29 @@ async fn nobody_decides_after_the_time_is_over() {
                 told(),
             ],
             "1 expired*",
-            Some(Known::Expired),
+            Some(RecordedState::Expired),
         ),
-        (vec![At(30), Sweep(1), Commit(Record::Cleared), told()], "1 expired*", Some(Known::Expired)),
+        (vec![At(30), Sweep(1), Commit(Record::Cleared), told()], "1 expired*", Some(RecordedState::Expired)),
         (
             vec![At(30), Sweep(1), Commit(asked("a", "2")), nothing()],
             "1 expired, 2 waiting",
-            Some(Known::Waiting),
+            Some(RecordedState::Waiting),
         ),
         // The owner itself says so.
         (
             vec![Commit(expired("a", "1")), nothing(), late(Approval::yes())],
             "1 expired",
-            Some(Known::Expired),
+            Some(RecordedState::Expired),
         ),
-        (vec![At(30), Sweep(1), Commit(expired("a", "1")), nothing()], "1 expired", Some(Known::Expired)),
+        (
+            vec![At(30), Sweep(1), Commit(expired("a", "1")), nothing()],
+            "1 expired",
+            Some(RecordedState::Expired),
+        ),
         (
             vec![yes(), nothing_but_yes(), Commit(expired("a", "1")), nothing()],
             "1 consumed",
-            Some(Known::Expired),
+            Some(RecordedState::Expired),
         ),
     ];
     for (number, (steps, rows, known)) in cases.into_iter().enumerate() {
@@ -208,8 +224,8 @@ fn nothing_but_yes() -> Step {
     Step::Consume(vec![decided_by_cli(Approval::yes())])
 }
 
-fn yes_known() -> Option<Known> {
-    Some(Known::Decided(Approval::yes()))
+fn yes_known() -> Option<RecordedState> {
+    Some(RecordedState::Decided(Approval::yes()))
 }
 
 #[tokio::test]
@@ -259,7 +275,7 @@ async fn a_changed_request_is_taken_up_by_nobody() {
         assert_eq!(raw.execute(change, []).unwrap(), 1);
         assert_eq!(scene.session.consume_decisions().await.unwrap(), [expired("a", "1")], "{change}");
         assert_eq!(scene.session.consume_decisions().await.unwrap(), []);
-        assert_eq!(scene.known(), Some(Known::Expired), "{change}");
+        assert_eq!(scene.known(), Some(RecordedState::Expired), "{change}");
         let state: String = raw.query_row("SELECT state FROM approvals", [], |row| row.get(0)).unwrap();
         assert_eq!(state, "withdrawn", "{change}");
         let last = scene.there.audit_rows(Default::default(), 1).await.unwrap().pop().unwrap();

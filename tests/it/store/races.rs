@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use co::approval::{Approval, Decider, RequestId};
-use co::history::{Durability, History, Known, Record};
+use co::history::{Durability, History, Record, RecordedState};
 use co::message::{ReturnStatus, ToolName};
 use co::session::Session;
 use co::stdx::clock::{Clock as _, ManualClock};
@@ -116,7 +116,7 @@ impl Scene {
     }
 
     /// What the session knows of the call, attached or not; `None` once it is answered for good.
-    fn known(&mut self) -> Option<Known> {
+    fn known(&mut self) -> Option<RecordedState> {
         let history = self.session().history();
         let open =
             history.open_calls().iter().find(|open| open.returned.is_none()).map(|open| open.known.clone());
@@ -152,50 +152,53 @@ impl Scene {
         let unique = self.session().id().to_string();
         match own {
             Own::Ask => {
-                if self.known() == Some(Known::NotStarted) {
+                if self.known() == Some(RecordedState::NotStarted) {
                     self.commit(asked("a", &format!("{unique}-1")), Durability::Written).await;
                 }
             }
             Own::AskShortly => {
-                if self.known() == Some(Known::NotStarted) {
+                if self.known() == Some(RecordedState::NotStarted) {
                     let expires = self.clock.now() + TIME;
                     self.commit(asked_until("a", &format!("{unique}-1"), expires), Durability::Written).await;
                 }
             }
             Own::AskAgain => match self.known() {
-                Some(Known::Waiting | Known::Decided(Approval::Approve { .. })) => {
+                Some(RecordedState::Waiting | RecordedState::Decided(Approval::Approve { .. })) => {
                     self.commit(asked("a", &format!("{unique}-2")), Durability::Written).await;
                 }
                 Some(
-                    Known::NotStarted
-                    | Known::MayHaveRun
-                    | Known::Returned
-                    | Known::Expired
-                    | Known::Decided(_),
+                    RecordedState::NotStarted
+                    | RecordedState::MayHaveRun
+                    | RecordedState::Returned
+                    | RecordedState::Expired
+                    | RecordedState::Decided(_),
                 )
                 | None => {}
             },
             Own::Consume => drop(self.session().consume_decisions().await.unwrap()),
             Own::Act => match self.known() {
-                Some(Known::Decided(Approval::Approve { .. })) if self.is_over() => {
+                Some(RecordedState::Decided(Approval::Approve { .. })) if self.is_over() => {
                     // Taken up too late: asked again, and nobody has all the time in the world.
                     self.commit(asked("a", &format!("{unique}-2")), Durability::Written).await;
                 }
-                Some(Known::Decided(approval @ Approval::Approve { .. })) => {
+                Some(RecordedState::Decided(approval @ Approval::Approve { .. })) => {
                     self.commit(started("a"), Durability::Synced).await;
                     self.runs.push(approval);
                 }
-                Some(Known::Decided(Approval::Deny { .. })) => {
+                Some(RecordedState::Decided(Approval::Deny { .. })) => {
                     self.commit(finished("a", ReturnStatus::Denied), Durability::Written).await;
                 }
-                Some(Known::Decided(Approval::Later) | Known::Returned) => panic!("neither is ever open"),
-                Some(Known::Expired) => {
+                Some(RecordedState::Decided(Approval::Later) | RecordedState::Returned) => {
+                    panic!("neither is ever open")
+                }
+                Some(RecordedState::Expired) => {
                     self.commit(finished("a", ReturnStatus::Undecided), Durability::Written).await;
                 }
-                Some(Known::NotStarted | Known::Waiting | Known::MayHaveRun) | None => {}
+                Some(RecordedState::NotStarted | RecordedState::Waiting | RecordedState::MayHaveRun)
+                | None => {}
             },
             Own::Finish => {
-                if self.known() == Some(Known::MayHaveRun) {
+                if self.known() == Some(RecordedState::MayHaveRun) {
                     self.commit(finished("a", ReturnStatus::Ok), Durability::Written).await;
                 }
             }
@@ -205,7 +208,7 @@ impl Scene {
                 }
             }
             Own::Detach => {
-                let waits = matches!(self.known(), Some(Known::Waiting | Known::Decided(_)));
+                let waits = matches!(self.known(), Some(RecordedState::Waiting | RecordedState::Decided(_)));
                 if waits && self.is_attached() {
                     self.commit(finished("a", ReturnStatus::Undecided), Durability::Written).await;
                 }
@@ -232,7 +235,7 @@ impl Scene {
         self.session = None;
         self.here = self.world.store_at(&self.clock).await;
         self.session = Some(Session::open(&self.here, &id).await.unwrap());
-        if self.known() == Some(Known::MayHaveRun) {
+        if self.known() == Some(RecordedState::MayHaveRun) {
             self.commit(finished("a", ReturnStatus::Unknown), Durability::Written).await;
         }
     }
@@ -480,7 +483,7 @@ async fn a_crowd_decides_at_once() {
     assert_eq!(winners, expected, "each request was won once");
     assert_eq!(session.consume_decisions().await.unwrap(), []);
     let decided =
-        session.history().open_calls().iter().filter(|open| matches!(open.known, Known::Decided(_)));
+        session.history().open_calls().iter().filter(|open| matches!(open.known, RecordedState::Decided(_)));
     assert_eq!(decided.count(), ids.len());
 }
 

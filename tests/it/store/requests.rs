@@ -7,7 +7,7 @@ use co::history::{Durability, Record, SessionId, TurnEnd};
 use co::message::ReturnStatus;
 use co::session::Session;
 use co::store::{
-    Attachment, DecideOutcome, Listed, RequestFilter, RequestState, Store, StoreError, StoredRequest,
+    Attachment, DecideOutcome, IdKind, RequestFilter, RequestState, Store, StoreError, StoredRequest,
 };
 use futures::FutureExt as _;
 
@@ -237,7 +237,7 @@ async fn a_taken_id_and_a_second_decision_are_refused_whole() {
         ),
         (
             vec![finished("b", ReturnStatus::Ok), decided("a", "7", deny("no"))],
-            StoreError::NotFound { what: Listed::Request, prefix: "7".to_owned() },
+            StoreError::NotFound { what: IdKind::Request, prefix: "7".to_owned() },
         ),
     ];
     for (records, expected) in cases {
@@ -292,7 +292,7 @@ async fn requests_are_listed_found_and_followed() {
     assert!(found.decided_at.is_some());
     // An id that is another one's beginning is still itself.
     assert_eq!(store.find_request("aa2").await.unwrap().id(), &id("aa2"));
-    let what = Listed::Request;
+    let what = IdKind::Request;
     let candidates = ["aa10", "aa2", "aa20"].map(str::to_owned).to_vec();
     let ambiguous = StoreError::Ambiguous { what, prefix: "aa".to_owned(), candidates };
     assert_eq!(store.find_request("aa").await, Err(ambiguous));

@@ -8,7 +8,7 @@ use co::approval::{Approval, Decider, RequestId};
 use co::history::{Durability, SessionId};
 use co::session::Session;
 use co::stdx::clock::{Clock as _, ManualClock};
-use co::store::{Retention, Store, WithRequests};
+use co::store::{RequestRetention, Retention, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::store::common::{World, asked, turn_with};
@@ -63,10 +63,10 @@ async fn the_oldest_go_and_none_that_waits() {
     // A decision that was not taken is one more reason to stay.
     let request = RequestId("r".to_owned());
     store.decide(&request, Approval::yes(), Decider::Tui).await.unwrap();
-    assert!(!store.delete_session(waits, WithRequests::Kept).await.unwrap());
+    assert!(!store.delete_session(waits, RequestRetention::Kept).await.unwrap());
     Session::open(&store, waits).await.unwrap().consume_decisions().await.unwrap();
     assert_eq!(found(&store, aged(days(-1))).await, [first, third, last, waits].map(Clone::clone));
-    assert!(store.delete_session(waits, WithRequests::Kept).await.unwrap());
+    assert!(store.delete_session(waits, RequestRetention::Kept).await.unwrap());
     store.compact().await.unwrap();
     assert_eq!(found(&store, size(3)).await, std::slice::from_ref(first), "what was deleted takes no space");
 }

@@ -69,7 +69,7 @@ async fn a_deleted_session_is_found_nowhere() {
     let world = World::new();
     let store = world.store().await;
     let (gone, stays) = (session(&store, "an invoice", &[]).await, session(&store, "an invoice", &[]).await);
-    store.delete_session(&gone, co::store::WithRequests::Deleted).await.unwrap();
+    store.delete_session(&gone, co::store::RequestRetention::Deleted).await.unwrap();
     let found = store.search("invoice", 10).await.unwrap();
     assert_eq!(found.iter().map(|one| &one.id).collect::<Vec<_>>(), [&stays]);
     assert_eq!(store.sessions(SessionFilter::All, 10).await.unwrap().len(), 1);
@@ -113,7 +113,7 @@ async fn what_was_committed_last_is_found_by_its_own_process_and_after_a_kill() 
     // A text of a session that is deleted before it is indexed is not indexed at all.
     open.commit(&[returned("a needle")], Durability::Written).await.unwrap();
     drop(open);
-    store.delete_session(&own, co::store::WithRequests::Deleted).await.unwrap();
+    store.delete_session(&own, co::store::RequestRetention::Deleted).await.unwrap();
     assert!(store.search("needle", 10).await.unwrap().is_empty());
     assert_eq!(indexed(&world.path("data")), 0);
 }

@@ -9,7 +9,7 @@ use co::history::{Durability, Limits, Record, SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, UserPart};
 use co::session::{Session, SessionError};
 use co::stdx::clock::{Clock, ManualClock};
-use co::store::{InputScope, Listed, RequestFilter, SessionFilter, Store, StoreError};
+use co::store::{IdKind, InputScope, RequestFilter, SessionFilter, Store, StoreError};
 use futures::FutureExt as _;
 use jiff::Timestamp;
 
@@ -58,7 +58,7 @@ async fn an_empty_session_leaves_nothing_behind() {
     let id = session.id().clone();
     drop(session);
     assert_eq!(store.sessions(SessionFilter::All, 10).await.unwrap(), []);
-    let missing = StoreError::NotFound { what: Listed::Session, prefix: id.0.clone() };
+    let missing = StoreError::NotFound { what: IdKind::Session, prefix: id.0.clone() };
     assert_eq!(Session::open(&store, &id).await.err(), Some(missing.into()));
     let mut locks: Vec<_> =
         std::fs::read_dir(world.path("data/locks")).unwrap().map(|e| e.unwrap().file_name()).collect();
@@ -66,7 +66,7 @@ async fn an_empty_session_leaves_nothing_behind() {
     assert_eq!(locks, ["open", "users"], "of the database, none of the session");
     // An id is never a way to another file.
     let id = SessionId("../../run/x".to_owned());
-    let missing = StoreError::NotFound { what: Listed::Session, prefix: id.0.clone() };
+    let missing = StoreError::NotFound { what: IdKind::Session, prefix: id.0.clone() };
     assert_eq!(Session::open(&store, &id).await.err(), Some(missing.into()));
     assert!(!world.path("run/x.lock").exists());
 }
@@ -117,7 +117,7 @@ async fn sessions_are_listed_named_and_found() {
     assert!(one.id() < two.id(), "ids are in the order of time");
     let both = matches!(store.find_session("0").await, Err(StoreError::Ambiguous { candidates, .. }) if candidates.len() == 2);
     assert!(both);
-    let missing = StoreError::NotFound { what: Listed::Session, prefix: "f".to_owned() };
+    let missing = StoreError::NotFound { what: IdKind::Session, prefix: "f".to_owned() };
     assert_eq!(store.find_session("F").await, Err(missing));
 }
 

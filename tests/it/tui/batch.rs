@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use co::agent::port::{Event, Op, Settled};
+use co::agent::port::{Event, Op, Settlement};
 use co::approval::{Approval, Decider, Request, RequestId};
 use co::frontend::protocol::{ClientRequest, Header, ServerMessage};
 use co::message::ToolName;
 use co::tool::{Access, DiffKind, DiffLine, Preview, Risk, Undo};
 use co::tui::Input;
-use co::tui::list::Mark;
+use co::tui::list::RowMark;
 use co::tui::theme::Glyphs;
 use proptest::prelude::*;
 use serde_json::json;
@@ -24,7 +24,7 @@ fn no(number: u32, reason: Option<&str>) -> ClientRequest {
 }
 
 pub fn settled(number: u32, approval: Approval) -> Event {
-    let settled = Settled::Decided { approval, by: Decider::Tui };
+    let settled = Settlement::Decided { approval, by: Decider::Tui };
     Event::ApprovalSettled { request: id(number), settled }
 }
 
@@ -133,7 +133,7 @@ fn high_needs_a_second_key_after_a_moment() {
 fn marks_go_to_what_was_seen() {
     let marks = |screen: &Screen| -> Vec<bool> {
         let list = &screen.model.batch.list;
-        screen.model.cards.shown().map(|card| list.mark(&card.request.id) == Mark::On).collect()
+        screen.model.cards.shown().map(|card| list.mark(&card.request.id) == RowMark::On).collect()
     };
     let screen = five(Screen::open(80, 24)).keys("<tab>a");
     assert_eq!(marks(&screen), [true, true, false, false, false], "LOW and nothing else");
@@ -238,7 +238,7 @@ fn links_are_shown_and_honoured() {
     let mut dropped = denied
         .resize(100, 40)
         .event(settled(2, Approval::Deny { reason: None }))
-        .event(Event::ApprovalSettled { request: id(5), settled: Settled::Withdrawn });
+        .event(Event::ApprovalSettled { request: id(5), settled: Settlement::Withdrawn });
     let shot = dropped.shot();
     assert!(shot.contains("cancelled: the call it runs after did not run"), "{shot}");
     assert!(shot.contains("◇ 3 actions") && shot.contains("◇ 3\n"), "{shot}");

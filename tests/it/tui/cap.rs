@@ -3,7 +3,7 @@
 use co::agent::caps::{CapAnswer, CapQuestion};
 use co::agent::port::{Event, Op};
 use co::config::Cap;
-use co::frontend::protocol::{ClientRequest, Header, Known, Money, ServerMessage};
+use co::frontend::protocol::{ClientRequest, Completeness, CostSummary, Header, ServerMessage};
 use co::history::{Limit, TurnEnd};
 use co::message::{Usage, Usd};
 use co::tui::Cmd;
@@ -22,15 +22,15 @@ fn question() -> CapQuestion {
     }
 }
 
-fn money(today: u64, cap: Option<u64>, known: Known) -> Header {
-    let money = Money { session: Usd(310_000_000), today: Usd(today), cap: cap.map(Usd), known };
+fn money(today: u64, cap: Option<u64>, known: Completeness) -> Header {
+    let money = CostSummary { session: Usd(310_000_000), today: Usd(today), cap: cap.map(Usd), known };
     Header { money: Some(money), ..header() }
 }
 
 fn working(screen: Screen) -> Screen {
     let usage = Usage { input: Some(41_200), output: Some(412), ..Usage::default() };
     screen
-        .notice(ServerMessage::Header(money(1_980_000_000, Some(2_000_000_000), Known::All)))
+        .notice(ServerMessage::Header(money(1_980_000_000, Some(2_000_000_000), Completeness::All)))
         .prompted("clear my inbox")
         .text("I will read first.")
         .event(Event::TextCommitted { text: "I will read first.".into() })
@@ -72,8 +72,8 @@ fn costs_are_shown_once_there_are_some() {
     let mut all = String::new();
     for (name, header) in [
         ("no cost", header()),
-        ("no cap", money(140_000_000, None, Known::All)),
-        ("a price is unknown", money(140_000_000, Some(2_000_000_000), Known::Partly)),
+        ("no cap", money(140_000_000, None, Completeness::All)),
+        ("a price is unknown", money(140_000_000, Some(2_000_000_000), Completeness::Partly)),
     ] {
         let shot =
             at_all_sizes(|screen| screen.notice(ServerMessage::Header(header.clone())).prompted("hi").shot());

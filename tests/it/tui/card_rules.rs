@@ -1,13 +1,13 @@
 //! The rule at a card: the widths that are offered, its text, what it sends, and what its row says then.
 
-use co::agent::port::{Event, Settled};
+use co::agent::port::{Event, Settlement};
 use co::approval::rules::RuleScope;
 use co::approval::{Approval, Decider, Remember};
 use co::frontend::protocol::{
     ClientQuery, ClientRequest, OfferedRule, PastCalls, QueryAnswer, RuleCheck, ServerMessage,
 };
 use co::tool::{Preview, Risk};
-use co::tui::msg::{Edited, Target};
+use co::tui::msg::{EditTarget, EditedText};
 use co::tui::{Cmd, Input};
 
 use crate::tui::cards::{asking, card, check, test_run};
@@ -224,7 +224,7 @@ fn the_width_of_what_is_allowed_is_chosen() {
 #[test]
 fn a_row_says_what_was_allowed() {
     let settled = |screen: Screen, approval| {
-        let settled = Settled::Decided { approval, by: Decider::Tui };
+        let settled = Settlement::Decided { approval, by: Decider::Tui };
         screen.event(Event::ApprovalSettled { request: id(1), settled }).shot()
     };
     let remembered = |remember| Approval::Approve { instead: None, remember, note: None, rule: None };
@@ -319,11 +319,11 @@ fn a_rule_that_cannot_be_drafted_says_so() {
 fn a_rule_is_written_outside() {
     let screen = rule().keys("<c-g>");
     let edits: Vec<&Cmd> = screen.cmds.iter().filter(|cmd| matches!(cmd, Cmd::Edit { .. })).collect();
-    assert_eq!(edits, [&Cmd::Edit { text: drafted(), target: Target::Rule(id(1)) }]);
-    assert_eq!(Target::Rule(id(1)).extension(), "toml");
+    assert_eq!(edits, [&Cmd::Edit { text: drafted(), target: EditTarget::Rule(id(1)) }]);
+    assert_eq!(EditTarget::Rule(id(1)).extension(), "toml");
     let back = |text: &str| {
         let mut screen = rule();
-        screen.feed(Input::Edited(Edited { target: Target::Rule(id(1)), text: Ok(text.to_owned()) }));
+        screen.feed(Input::Edited(EditedText { target: EditTarget::Rule(id(1)), text: Ok(text.to_owned()) }));
         screen
     };
     assert_eq!(rule_asks(&back("a = 1\n")), [drafts(), checks("a = 1")]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use co::agent::port::{Event, Settled};
+use co::agent::port::{Event, Settlement};
 use co::approval::{Approval, Decider, Remember, Request, Taint};
 use co::config::Mode;
 use co::frontend::protocol::{ClientRequest, ServerMessage};
@@ -11,7 +11,7 @@ use co::message::{Source, ToolName};
 use co::tool::{
     Access, Category, DiffKind, DiffLine, Origin, Preview, Question, Risk, SideEffect, ToolSpec, Undo,
 };
-use co::tui::msg::{Edited, Target};
+use co::tui::msg::{EditTarget, EditedText};
 use co::tui::{Cmd, Input};
 use serde_json::{Value, json};
 
@@ -162,7 +162,7 @@ fn a_note_goes_with_the_yes() {
     assert!(after.asks().is_empty(), "another note is another yes");
 }
 
-fn settle(request: Request, keys: &str, settled: Settled) -> String {
+fn settle(request: Request, keys: &str, settled: Settlement) -> String {
     let screen = asking(Screen::open(120, 24), request).keys(keys);
     let mut screen = screen.event(Event::ApprovalSettled { request: id(1), settled });
     assert_eq!(screen.model.cards.count(), 0);
@@ -180,7 +180,7 @@ fn a_card_ends_in_one_honest_line() {
         rule: None,
     };
     let other = |tool: &str| Some((ToolName::new(tool), json!({})));
-    let by = |approval, by| Settled::Decided { approval, by };
+    let by = |approval, by| Settlement::Decided { approval, by };
     let deny = |reason: &str| Approval::Deny { reason: Some(reason.to_owned()) };
     let rule = || Decider::Rule { id: "tests\u{1b}".to_owned() };
     let ruled = || Approval::Approve {
@@ -215,10 +215,10 @@ fn a_card_ends_in_one_honest_line() {
         ("y", by(deny("no"), Decider::Cli), "✗ denied with co approvals before your yes arrived: no"),
         ("a", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals"),
         ("n<ret>", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals before your no arrived"),
-        ("", Settled::Withdrawn, "◇ withdrawn: the turn was stopped"),
-        ("", Settled::Superseded, "◇ replaced by a new request"),
-        ("", Settled::Expired, "◇ expired, not run"),
-        ("y", Settled::Expired, "◇ expired, not run before your yes arrived"),
+        ("", Settlement::Withdrawn, "◇ withdrawn: the turn was stopped"),
+        ("", Settlement::Superseded, "◇ replaced by a new request"),
+        ("", Settlement::Expired, "◇ expired, not run"),
+        ("y", Settlement::Expired, "◇ expired, not run before your yes arrived"),
     ];
     for (keys, settled, expected) in cases {
         assert_eq!(
@@ -238,7 +238,7 @@ fn what_waits_for_another_says_so() {
     assert!(screen.shot().contains("! 2 is approved and runs after 1"), "{}", screen.shot());
     let mut screen = screen.event(Event::ApprovalSettled {
         request: id(2),
-        settled: Settled::Decided { approval: Approval::yes(), by: Decider::Tui },
+        settled: Settlement::Decided { approval: Approval::yes(), by: Decider::Tui },
     });
     assert!(screen.shot().contains("runs after shell cargo test --workspace"), "{}", screen.shot());
     // It says so no longer than it is true.
@@ -277,7 +277,7 @@ fn what_was_said_of_a_turn_that_waits_ends_with_the_wait() {
     };
     assert!(waits().resize(80, 40).shot().contains("waiting for your decision: here"));
     let ends: Vec<(&str, Screen)> = vec![
-        ("decided", waits().event(Event::ApprovalSettled { request: id(1), settled: Settled::Expired })),
+        ("decided", waits().event(Event::ApprovalSettled { request: id(1), settled: Settlement::Expired })),
         ("nothing waits", waits().notice(ServerMessage::Waiting { requests: Vec::new() })),
         ("it goes on", waits().notice(ServerMessage::TurnBegan)),
     ];
@@ -330,24 +330,24 @@ fn a_megabyte_is_laid_out_once_and_read_outside() {
     assert!(screen.shot().contains("Ctrl+G"), "{}", screen.shot());
     assert_eq!(screen.model.cards.current().unwrap().body.layouts, 1);
     let mut screen = screen.keys("<c-g>");
-    let target = Target::Reading(id(1));
+    let target = EditTarget::Reading(id(1));
     assert!(
         screen.cmds.iter().any(
             |cmd| matches!(cmd, Cmd::Edit { text, target: to } if *to == target && text.len() > 1_000_000)
         )
     );
-    screen.feed(Input::Edited(Edited {
+    screen.feed(Input::Edited(EditedText {
         target: target.clone(),
         text: Err("the editor could not be started".to_owned()),
     }));
     let mut screen = screen.wait(300).keys("y");
     assert!(screen.asks().is_empty(), "it was not shown");
-    screen.feed(Input::Edited(Edited { target: target.clone(), text: Ok(String::new()) }));
+    screen.feed(Input::Edited(EditedText { target: target.clone(), text: Ok(String::new()) }));
     assert_eq!(screen.wait(300).keys("y").asks(), [&decided(1, Approval::yes())]);
     let mut other = shell_request(1, &"other ".repeat(200_000), Risk::Medium);
     other.why = vec!["it is another one".to_owned()];
     let mut changed = megabyte(Screen::open(80, 24)).keys("<c-g>").asked(other).wait(600);
-    changed.feed(Input::Edited(Edited { target, text: Ok(String::new()) }));
+    changed.feed(Input::Edited(EditedText { target, text: Ok(String::new()) }));
     assert!(changed.keys("y").asks().is_empty(), "what was read is not what is asked now");
 }
 
@@ -498,12 +498,15 @@ fn ends_look_like_this() {
         });
         let deny = Approval::Deny { reason: Some("not on a Friday".to_owned()) };
         let ends = [
-            Settled::Expired,
-            Settled::Superseded,
-            Settled::Decided { approval: Approval::yes(), by: Decider::Cli },
-            Settled::Decided { approval: deny, by: Decider::Cli },
-            Settled::Decided { approval: Approval::yes(), by: Decider::Mode { mode: Mode::Auto } },
-            Settled::Decided { approval: Approval::yes(), by: Decider::Rule { id: "make-docs".to_owned() } },
+            Settlement::Expired,
+            Settlement::Superseded,
+            Settlement::Decided { approval: Approval::yes(), by: Decider::Cli },
+            Settlement::Decided { approval: deny, by: Decider::Cli },
+            Settlement::Decided { approval: Approval::yes(), by: Decider::Mode { mode: Mode::Auto } },
+            Settlement::Decided {
+                approval: Approval::yes(),
+                by: Decider::Rule { id: "make-docs".to_owned() },
+            },
         ];
         (1..).zip(ends).fold(screen.wait(600), |screen, (number, settled)| {
             screen.event(Event::ApprovalSettled { request: id(number), settled })

@@ -7,7 +7,7 @@ use co::approval::RequestId;
 use co::frontend::protocol::{ClientRequest, ServerMessage};
 use co::history::TurnEnd;
 use co::tool::Risk;
-use co::tui::msg::{Alert, Edited, Target, Window};
+use co::tui::msg::{Alert, EditTarget, EditedText, Window};
 use co::tui::{Cmd, Input};
 
 use crate::tui::kit::{Screen, shell_request};
@@ -27,7 +27,7 @@ fn drafts(screen: &Screen) -> Vec<String> {
     screen.asks().iter().filter_map(draft).collect()
 }
 
-fn edits(screen: &Screen) -> Vec<(String, Target)> {
+fn edits(screen: &Screen) -> Vec<(String, EditTarget)> {
     let edit = |cmd: &Cmd| match cmd {
         Cmd::Edit { text, target } => Some((text.clone(), target.clone())),
         _ => None,
@@ -43,9 +43,9 @@ fn alerts(screen: &Screen) -> Vec<Alert> {
         .collect()
 }
 
-fn edited(mut screen: Screen, target: Target, text: Result<&str, &str>) -> Screen {
+fn edited(mut screen: Screen, target: EditTarget, text: Result<&str, &str>) -> Screen {
     let text = text.map(str::to_owned).map_err(str::to_owned);
-    screen.feed(Input::Edited(Edited { target, text }));
+    screen.feed(Input::Edited(EditedText { target, text }));
     screen
 }
 
@@ -87,7 +87,7 @@ fn a_block_too_large_to_be_shown_stays_one() {
     let shot = screen.shot();
     assert!(shot.contains("[pasted 10,000 lines, 110 kB]") && shot.contains("Ctrl+G opens it"), "{shot}");
     let screen = screen.keys("<c-g>");
-    assert_eq!(edits(&screen), [(big, Target::Composer)]);
+    assert_eq!(edits(&screen), [(big, EditTarget::Composer)]);
 }
 
 #[test]
@@ -166,10 +166,10 @@ fn a_draft_is_kept_each_second_and_a_large_one_less_often() {
 #[test]
 fn a_text_is_written_outside_and_comes_back() {
     for keys in ["<c-g>", "<c-x><c-e>"] {
-        assert_eq!(edits(&open().keys("abc").keys(keys)), [("abc".into(), Target::Composer)], "{keys}");
+        assert_eq!(edits(&open().keys("abc").keys(keys)), [("abc".into(), EditTarget::Composer)], "{keys}");
     }
     assert_eq!(edits(&open().keys("abc<c-x>d<c-e>")), [], "a chord is two keys in a row");
-    let composer = || Target::Composer;
+    let composer = || EditTarget::Composer;
     let cases = [
         (Ok("def"), "def", ""),
         (Ok("abc"), "abc", "nothing was changed"),
@@ -196,11 +196,11 @@ fn a_reason_for_several_is_written_outside_too() {
         let screen = requests.into_iter().fold(Screen::open(80, 24).prompted("go"), Screen::asked);
         screen.wait(600).keys("<tab>").wait(600).keys("<space><down><space>nno<c-g>")
     };
-    let both = || Target::Reasons([1, 2].map(|number: u32| RequestId(format!("{number:012x}"))).into());
+    let both = || EditTarget::Reasons([1, 2].map(|number: u32| RequestId(format!("{number:012x}"))).into());
     assert_eq!(edits(&asking()), [("no".into(), both())]);
     let mut screen = edited(asking(), both(), Ok("not today"));
     assert!(screen.shot().contains("not today"), "{}", screen.shot());
-    let mut other = edited(asking(), Target::Reasons(Vec::new()), Ok("not today"));
+    let mut other = edited(asking(), EditTarget::Reasons(Vec::new()), Ok("not today"));
     let shot = other.shot();
     assert!(
         !shot.contains("not today")
@@ -232,17 +232,18 @@ fn a_reason_is_written_outside_for_its_card_only() {
     let id = |number: u32| RequestId(format!("{number:012x}"));
     let asking = || Screen::open(80, 24).prompted("go").asked(shell_request(1, "ls", Risk::Medium)).wait(600);
     let screen = asking().keys("<tab>nno<c-g>");
-    assert_eq!(edits(&screen), [("no".into(), Target::Reason(id(1)))]);
-    let mut screen = edited(screen, Target::Reason(id(1)), Ok("not today"));
+    assert_eq!(edits(&screen), [("no".into(), EditTarget::Reason(id(1)))]);
+    let mut screen = edited(screen, EditTarget::Reason(id(1)), Ok("not today"));
     assert!(screen.shot().contains("not today"), "{}", screen.shot());
-    let mut other = edited(asking().keys("<tab>nno"), Target::Reason(id(2)), Ok("not today"));
+    let mut other = edited(asking().keys("<tab>nno"), EditTarget::Reason(id(2)), Ok("not today"));
     let shot = other.shot();
     assert!(
         !shot.contains("not today")
             && (shot.contains("no longer") || shot.contains("decided in the meantime")),
         "{shot}"
     );
-    let read = ("run a command in work\n\nls\n\n{\n  \"command\": \"ls\"\n}".into(), Target::Reading(id(1)));
+    let read =
+        ("run a command in work\n\nls\n\n{\n  \"command\": \"ls\"\n}".into(), EditTarget::Reading(id(1)));
     assert_eq!(edits(&asking().keys("<tab><c-g>")), [read], "of a card that only asks all can be read");
 }
 

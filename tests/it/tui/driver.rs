@@ -7,7 +7,8 @@ use co::agent::port::Event;
 use co::frontend::protocol::ServerMessage;
 use co::history::TurnEnd;
 use co::message::{
-    AssistantMessage, AssistantPart, Done, Message, PartKind, ReturnStatus, StopKind, StopReason, ToolReturn,
+    AssistantMessage, AssistantPart, CallReport, Message, PartKind, ReturnStatus, StopKind, StopReason,
+    ToolReturn,
 };
 use co::tool::{DiffKind, DiffLine, Risk};
 use serde_json::json;
@@ -136,7 +137,7 @@ fn rows_keep_their_numbers_when_the_owner_tells_what_waits() {
 fn plan_mode_shows_what_it_would_do_and_how_to_go_on() {
     let change = vec![DiffLine { kind: DiffKind::Added, number: 1, text: "a new line".to_owned() }];
     let planned = |number, change: Vec<DiffLine>| {
-        let done = Done { change, is_planned: true, ..Done::default() };
+        let done = CallReport { change, is_planned: true, ..CallReport::default() };
         ToolReturn {
             done: Some(Box::new(done)),
             ..returned(number, ReturnStatus::Denied, "Denied by policy.")

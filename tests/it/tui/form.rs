@@ -9,7 +9,7 @@ use co::message::ToolName;
 use co::stdx::fs::fingerprint;
 use co::tool::diff::diff;
 use co::tool::{Category, Preview, Resource, Risk, SideEffect, ToolSpec, Version};
-use co::tui::msg::{Edited, Target};
+use co::tui::msg::{EditTarget, EditedText};
 use co::tui::theme::Glyphs;
 use co::tui::{Cmd, Input};
 use ratatui::style::Color;
@@ -220,16 +220,16 @@ fn bytes_that_are_not_edited_stay() {
     assert!(shot.contains("<U+202E>") && !shot.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{shot}");
 }
 
-fn opened(screen: &Screen) -> Vec<(&str, &Target)> {
-    fn edit(cmd: &Cmd) -> Option<(&str, &Target)> {
+fn opened(screen: &Screen) -> Vec<(&str, &EditTarget)> {
+    fn edit(cmd: &Cmd) -> Option<(&str, &EditTarget)> {
         if let Cmd::Edit { text, target } = cmd { Some((text.as_str(), target)) } else { None }
     }
     screen.cmds.iter().filter_map(edit).collect()
 }
 
-fn edited(mut screen: Screen, target: Target, text: Result<&str, &str>) -> Screen {
+fn edited(mut screen: Screen, target: EditTarget, text: Result<&str, &str>) -> Screen {
     let text = text.map(str::to_owned).map_err(str::to_owned);
-    screen.feed(Input::Edited(Edited { target, text }));
+    screen.feed(Input::Edited(EditedText { target, text }));
     screen
 }
 
@@ -238,25 +238,28 @@ fn arguments_go_to_the_editor_and_back() {
     let screen = form().keys("x<c-g>");
     let changed = with("title", json!("Dana, invoice 1182x"));
     let text = serde_json::to_string_pretty(&changed).unwrap();
-    assert_eq!(opened(&screen), [(text.as_str(), &Target::Arguments(id()))]);
+    assert_eq!(opened(&screen), [(text.as_str(), &EditTarget::Arguments(id()))]);
     let back = with("start", json!("later"));
     let text = format!("{}\n", serde_json::to_string(&back).unwrap());
-    let screen = edited(screen, Target::Arguments(id()), Ok(&text)).keys("<c-s>");
+    let screen = edited(screen, EditTarget::Arguments(id()), Ok(&text)).keys("<c-s>");
     assert_eq!(screen.asks(), [&instead("create_event", back)]);
 
-    let mut broken = edited(form(), Target::Arguments(id()), Ok("{ \"title\": oops }\n"));
+    let mut broken = edited(form(), EditTarget::Arguments(id()), Ok("{ \"title\": oops }\n"));
     let shot = broken.shot();
     assert!(shot.contains("oops") && shot.contains("raw JSON") && shot.contains("line 1"), "{shot}");
     let broken = broken.keys("<c-s><c-g>");
     assert!(broken.asks().is_empty());
-    assert_eq!(opened(&broken), [("{ \"title\": oops }", &Target::Arguments(id()))]);
+    assert_eq!(opened(&broken), [("{ \"title\": oops }", &EditTarget::Arguments(id()))]);
 
-    let mut failed = edited(form().keys("x"), Target::Arguments(id()), Err("$EDITOR is not set"));
+    let mut failed = edited(form().keys("x"), EditTarget::Arguments(id()), Err("$EDITOR is not set"));
     assert!(failed.shot().contains("$EDITOR is not set"));
     assert_eq!(failed.keys("<c-s>").asks().len(), 1, "what was written is there");
 
-    let gone =
-        edited(form().notice(ServerMessage::Waiting { requests: vec![] }), Target::Arguments(id()), Ok("{}"));
+    let gone = edited(
+        form().notice(ServerMessage::Waiting { requests: vec![] }),
+        EditTarget::Arguments(id()),
+        Ok("{}"),
+    );
     assert!(gone.asks().is_empty() && gone.model.cards.is_empty());
 }
 
@@ -271,10 +274,10 @@ fn long_arguments_are_edited_outside() {
     let out = screen().keys("<c-g>");
     assert_eq!(opened(&out).len(), 1);
     let text = serde_json::to_string(&with("notes", json!(long.clone() + "y"))).unwrap();
-    let back = edited(out, Target::Arguments(id()), Ok(&text)).keys("<c-s>");
+    let back = edited(out, EditTarget::Arguments(id()), Ok(&text)).keys("<c-s>");
     assert_eq!(back.asks(), [&instead("create_event", with("notes", json!(long + "y")))]);
     let text = "{".to_owned() + &"y".repeat(70_000);
-    let broken = edited(screen(), Target::Arguments(id()), Ok(&text)).keys("<c-s><c-g>");
+    let broken = edited(screen(), EditTarget::Arguments(id()), Ok(&text)).keys("<c-s><c-g>");
     assert!(broken.asks().is_empty());
     assert_eq!(opened(&broken)[0].0.len(), text.len(), "nothing of it is lost");
 }
@@ -294,8 +297,8 @@ fn the_reason_of_a_no() {
     assert_eq!(card().keys("nnot now<esc>n, later<ret>").asks(), [&no("not now, later")]);
     assert_eq!(card().keys("na<esc>y").asks(), [&decided(Approval::yes())]);
     let out = card().keys("nwhy<c-g>");
-    assert_eq!(opened(&out), [("why", &Target::Reason(id()))]);
-    let back = edited(out, Target::Reason(id()), Ok("two\nlines\n")).keys("<ret>");
+    assert_eq!(opened(&out), [("why", &EditTarget::Reason(id()))]);
+    let back = edited(out, EditTarget::Reason(id()), Ok("two\nlines\n")).keys("<ret>");
     assert_eq!(back.asks(), [&no("two\nlines")]);
 }
 
@@ -350,11 +353,11 @@ fn hunks_are_skipped_and_kept() {
     let clipped = hunks(Screen::open(80, 16));
     assert!(clipped.keys("1y").asks().is_empty(), "not seen whole");
     // What is skipped changes nothing: it has no background.
-    let grounds = |keys: &str| {
+    let backgrounds = |keys: &str| {
         let buffer = tall().keys(keys).painted();
-        buffer.content().iter().map(|cell| cell.bg).filter(|ground| *ground != Color::Reset).count()
+        buffer.content().iter().map(|cell| cell.bg).filter(|background| *background != Color::Reset).count()
     };
-    assert!(grounds("") > grounds("1") && grounds("1") > 0 && grounds("12") == 0);
+    assert!(backgrounds("") > backgrounds("1") && backgrounds("1") > 0 && backgrounds("12") == 0);
     let none = asking(Screen::open(80, 24), diff_request(1, 2)).keys("1y");
     assert_eq!(none.asks(), [&decided(Approval::yes())], "nothing to skip");
 }
@@ -416,7 +419,7 @@ fn what_changes_can_be_scrolled() {
     let notes: String = (1..=60).map(|number| format!("note {number}\n")).collect();
     let mut screen = asking(Screen::open(140, 24), event_request(event_args(), Risk::Medium)).keys("e");
     let text = Ok(with("notes", json!(notes)).to_string());
-    screen.feed(Input::Edited(Edited { target: Target::Arguments(id()), text }));
+    screen.feed(Input::Edited(EditedText { target: EditTarget::Arguments(id()), text }));
     assert!(screen.shot().contains("more lines"), "{}", screen.shot());
     assert!(!screen.shot().contains("  note 58"));
     let mut end = screen.keys(&"<pgdn>".repeat(20));

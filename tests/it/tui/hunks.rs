@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use co::message::ToolName;
 use co::stdx::fs::fingerprint;
-use co::tool::builtin::{EditFile, Typed, WriteFile};
+use co::tool::builtin::{EditFile, ToolAdapter, WriteFile};
 use co::tool::diff::split_lines;
 use co::tool::hunks::{Parts, count};
 use co::tool::{CallPlan, DiffKind, DiffLine, PlanContext, Preview, Resource, Tool, Version};
@@ -42,8 +42,8 @@ impl Place {
         runtime
             .block_on(async {
                 match tool {
-                    "write_file" => Typed::new(WriteFile, 1_000).plan(args, &cx).await,
-                    _ => Typed::new(EditFile, 1_000).plan(args, &cx).await,
+                    "write_file" => ToolAdapter::new(WriteFile, 1_000).plan(args, &cx).await,
+                    _ => ToolAdapter::new(EditFile, 1_000).plan(args, &cx).await,
                 }
             })
             .ok()

@@ -9,9 +9,9 @@ use co::frontend::images::{ImageError, Prompt, SeenImage};
 use co::frontend::protocol::{ClientRequest, ServerMessage, Update};
 use co::message::images::mentions;
 use co::message::{Message, UserPart};
-use co::runtime::Opening;
+use co::runtime::SessionTarget;
 use co::stdx::image::Size;
-use co::tui::msg::Clip;
+use co::tui::msg::ClipboardItem;
 use co::tui::{Cmd, Input};
 
 use crate::co::{Co, Service, Wire};
@@ -155,21 +155,21 @@ fn what_a_pasted_block_names_is_not_the_persons_word() {
 
 #[test]
 fn the_clipboard_is_read_when_it_is_asked_for() {
-    let ask = |clip: Result<Clip, String>| {
+    let ask = |clip: Result<ClipboardItem, String>| {
         let mut screen = open().keys("see <c-v>");
         assert!(screen.cmds.contains(&Cmd::ReadClipboard));
         screen.feed(Input::Clipboard(clip));
         screen
     };
-    assert_eq!(written(&ask(Ok(Clip::Image(seen("/d/x.png"))))), "see @\"/d/x.png\" ");
-    assert_eq!(written(&ask(Ok(Clip::Text("two\nlines".into())))), "see two\nlines");
+    assert_eq!(written(&ask(Ok(ClipboardItem::Image(seen("/d/x.png"))))), "see @\"/d/x.png\" ");
+    assert_eq!(written(&ask(Ok(ClipboardItem::Text("two\nlines".into())))), "see two\nlines");
     let mut screen = ask(Err("no clipboard tool found: install xclip".into()));
     assert_eq!(written(&screen), "see ");
     assert!(screen.shot().contains("no clipboard tool found"), "{}", screen.shot());
 
     // The answer is for the composer only.
     let mut screen = open().keys("<c-v>?");
-    screen.feed(Input::Clipboard(Ok(Clip::Text("x".into()))));
+    screen.feed(Input::Clipboard(Ok(ClipboardItem::Text("x".into()))));
     assert_eq!(written(&screen), "");
 }
 
@@ -337,7 +337,7 @@ fn a_face_hears_what_was_attached_and_what_was_not() {
     let (co, service) = interactive::with("reply\n  text One.\nreply\n  text Two.");
     let co = co.file("work/a.png", png()).file("home-is-not-here.png", png());
     interactive::run(&service, async {
-        let mut face = interactive::open(&co, Opening::New);
+        let mut face = interactive::open(&co, SessionTarget::New);
         face.line("see @gone.png").await;
         let refused = face.until("why not", |update| match update {
             Update::Message(ServerMessage::Refused { text, reason }) => Some((text.clone(), reason.clone())),
@@ -355,7 +355,7 @@ fn a_face_hears_what_was_attached_and_what_was_not() {
         let lines = face.close().await;
         assert_eq!(lines[0], "co: session \"see [image]\" saved");
 
-        let mut face = interactive::open(&co, Opening::Latest);
+        let mut face = interactive::open(&co, SessionTarget::Latest);
         let messages = face.until("transcript", |update| match update {
             Update::Message(ServerMessage::Transcript { messages, .. }) => Some(messages.clone()),
             Update::Event(_) | Update::Message(_) => None,
@@ -372,7 +372,7 @@ fn prompts_with_images_are_queued_and_taken_back() {
     let (co, service) = interactive::with("reply\n  text One\n  gate go\n  text .\nreply\n  text Two.");
     let co = co.file("work/a.png", png());
     interactive::run(&service, async {
-        let mut face = interactive::open(&co, Opening::New);
+        let mut face = interactive::open(&co, SessionTarget::New);
         face.line("first").await;
         service.server.gate().reached("go").await;
         face.line("apples @a.png").await;

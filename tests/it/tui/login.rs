@@ -1,7 +1,7 @@
 //! Setting up a service on the screen: the list, the form, the models; what the keys do, and that a key is never shown.
 
 use co::frontend::protocol::{
-    ClientRequest, Consent, LoginNeed, LoginTrouble, LoginWhy, ModelLine, ServerMessage, ServiceLine,
+    ClientRequest, Consent, LoginFailure, LoginNeed, LoginReason, ModelLine, ServerMessage, ServiceLine,
 };
 
 use crate::tui::kit::{Screen, at_all_sizes};
@@ -15,7 +15,7 @@ fn service(name: &str, title: &str, address: LoginNeed, key: LoginNeed, note: &s
     ServiceLine { name: name.into(), title: title.into(), address, key, keys_url, note: note.into() }
 }
 
-fn services(why: LoginWhy) -> ServerMessage {
+fn services(why: LoginReason) -> ServerMessage {
     use LoginNeed::{Known, Needed, Optional};
     let services = vec![
         service("ollama", "Ollama", Known, Known, "answers on this machine"),
@@ -34,7 +34,7 @@ fn tried(service: &str, outcome: Result<&[&str], &str>) -> ServerMessage {
         |model: &&str| ModelLine { name: format!("{service}/{model}"), note: String::new(), current: false };
     let outcome = outcome
         .map(|models| models.iter().map(line).collect())
-        .map_err(|words| LoginTrouble::Failed(words.to_owned()));
+        .map_err(|words| LoginFailure::Failed(words.to_owned()));
     ServerMessage::LoginTried { service: service.to_owned(), outcome }
 }
 
@@ -44,7 +44,7 @@ fn in_the_open(service: &str) -> ServerMessage {
                  https://, or a tunnel to this machine.";
     ServerMessage::LoginTried {
         service: service.to_owned(),
-        outcome: Err(LoginTrouble::Unencrypted(words.to_owned())),
+        outcome: Err(LoginFailure::Unencrypted(words.to_owned())),
     }
 }
 
@@ -53,42 +53,42 @@ const REFUSED: &str =
 
 #[test]
 fn the_screens_of_a_first_run() {
-    check("login_first", |screen| screen.notice(services(LoginWhy::First)));
-    check("login_filtered", |screen| screen.notice(services(LoginWhy::Asked)).keys("open"));
+    check("login_first", |screen| screen.notice(services(LoginReason::First)));
+    check("login_filtered", |screen| screen.notice(services(LoginReason::Asked)).keys("open"));
     check("login_key", |screen| {
-        screen.notice(services(LoginWhy::First)).keys("groq<ret>").paste("gsk-hunter2\n")
+        screen.notice(services(LoginReason::First)).keys("groq<ret>").paste("gsk-hunter2\n")
     });
     check("login_address", |screen| {
         screen
-            .notice(services(LoginWhy::First))
+            .notice(services(LoginReason::First))
             .keys("azure<ret>")
             .paste("https://me.openai.azure.com")
             .keys("<ret>")
     });
     check("login_wrong_address", |screen| {
-        screen.notice(services(LoginWhy::First)).keys("compatible<ret>127.0.0.1:8000<ret>")
+        screen.notice(services(LoginReason::First)).keys("compatible<ret>127.0.0.1:8000<ret>")
     });
     check("login_trying", |screen| {
-        screen.notice(services(LoginWhy::First)).keys("groq<ret>").paste("gsk-hunter2").keys("<ret>")
+        screen.notice(services(LoginReason::First)).keys("groq<ret>").paste("gsk-hunter2").keys("<ret>")
     });
     check("login_refused", |screen| {
-        let screen = screen.notice(services(LoginWhy::First)).keys("groq<ret>").paste("gsk-hunter2");
+        let screen = screen.notice(services(LoginReason::First)).keys("groq<ret>").paste("gsk-hunter2");
         screen.keys("<ret>").notice(tried("groq", Err(REFUSED)))
     });
     check("login_unencrypted", |screen| {
-        let screen = screen.notice(services(LoginWhy::First)).keys("groq<ret>").paste("gsk-hunter2");
+        let screen = screen.notice(services(LoginReason::First)).keys("groq<ret>").paste("gsk-hunter2");
         screen.keys("<ret>").notice(in_the_open("groq"))
     });
     check("login_replaced", |screen| {
         let services = vec![service("groq", "Groq", LoginNeed::Known, LoginNeed::Optional, "a key is set")];
-        screen.notice(ServerMessage::PickService { services, why: LoginWhy::Asked }).keys("<ret>")
+        screen.notice(ServerMessage::PickService { services, why: LoginReason::Asked }).keys("<ret>")
     });
     check("login_models", |screen| {
-        let screen = screen.notice(services(LoginWhy::First)).keys("groq<ret>").paste("gsk-hunter2");
+        let screen = screen.notice(services(LoginReason::First)).keys("groq<ret>").paste("gsk-hunter2");
         screen.keys("<ret>").notice(tried("groq", Ok(&["llama-3.3-70b", "openai/gpt-oss-120b"])))
     });
     check("login_server_is_off", |screen| {
-        let screen = screen.notice(services(LoginWhy::Asked)).keys("studio<ret>");
+        let screen = screen.notice(services(LoginReason::Asked)).keys("studio<ret>");
         screen
             .notice(tried("lmstudio", Err("lmstudio cannot be reached: connection refused; start it first.")))
     });
@@ -145,10 +145,10 @@ fn told(screen: &Screen) -> Vec<String> {
 
 #[test]
 fn keys_lead_from_a_service_to_its_model() {
-    use LoginWhy::{Asked, First};
+    use LoginReason::{Asked, First};
     type Walk = fn(Screen) -> Screen;
     let groq: Walk = |screen| screen.keys("groq<ret>").paste(" gsk-1\nmore").keys("x<bs><ret>");
-    let cases: Vec<(LoginWhy, Walk, &[&str])> = vec![
+    let cases: Vec<(LoginReason, Walk, &[&str])> = vec![
         (First, |screen| screen.keys("<esc>"), &["skip"]),
         (Asked, |screen| screen.keys("<esc>"), &[]),
         (First, |screen| screen.keys("<down><down><esc>"), &["skip"]),
@@ -239,16 +239,16 @@ fn keys_lead_from_a_service_to_its_model() {
 
 #[test]
 fn the_offer_is_in_nobodys_way() {
-    let typing = Screen::open(80, 24).keys("hi").notice(services(LoginWhy::First)).keys("<ret>");
+    let typing = Screen::open(80, 24).keys("hi").notice(services(LoginReason::First)).keys("<ret>");
     assert!(
         typing.asks().iter().any(|ask| matches!(ask, ClientRequest::Line { text } if text == "hi")),
         "{:?}",
         typing.asks()
     );
-    let running = Screen::open(80, 24).prompted("hello").notice(services(LoginWhy::First));
+    let running = Screen::open(80, 24).prompted("hello").notice(services(LoginReason::First));
     assert!(told(&running.keys("<esc>")).is_empty());
     // Asked for, it comes in any case.
-    let mut asked = Screen::open(80, 24).keys("hi").notice(services(LoginWhy::Asked));
+    let mut asked = Screen::open(80, 24).keys("hi").notice(services(LoginReason::Asked));
     assert!(asked.shot().contains("set up a service"));
 }
 
@@ -256,7 +256,7 @@ fn the_offer_is_in_nobodys_way() {
 #[test]
 fn a_typed_key_is_nowhere_to_be_seen() {
     let mut screen = Screen::open(80, 24)
-        .notice(services(LoginWhy::First))
+        .notice(services(LoginReason::First))
         .keys("groq<ret>")
         .paste("gsk-hunter2-0123456789");
     screen = screen.keys("hunter2<c-_><c-y><left><home><c-r>");

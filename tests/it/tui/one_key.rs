@@ -1,7 +1,7 @@
 //! One key for a yes: how many keys decisions take, when a card takes the keys by itself, and what typing beside a card
 //! decides.
 
-use co::agent::port::{Event, Op, Settled};
+use co::agent::port::{Event, Op, Settlement};
 use co::approval::{Approval, Decider, Request};
 use co::frontend::protocol::{ClientQuery, ClientRequest};
 use co::message::{Source, ToolName};
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::tui::kit::{Screen, asked, at_all_sizes, decided, diff_request, id, parse_keys, shell_request};
 
 fn settled(number: u32) -> Event {
-    let settled = Settled::Decided { approval: Approval::yes(), by: Decider::Tui };
+    let settled = Settlement::Decided { approval: Approval::yes(), by: Decider::Tui };
     Event::ApprovalSettled { request: id(number), settled }
 }
 

@@ -1,7 +1,7 @@
 //! What a call is about to write or run, shown while its arguments stream in, and its way to the row or the card.
 
 use co::agent::port::Event;
-use co::message::{DiffKind, DiffLine, Done, ReturnStatus, ToolCall, ToolReturn};
+use co::message::{CallReport, DiffKind, DiffLine, ReturnStatus, ToolCall, ToolReturn};
 use co::tool::{Preview, Risk};
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ fn it_stays_while_the_call_is_committed_planned_and_runs() {
         number,
         text: line.to_owned(),
     });
-    let done = Done { change: lines.collect(), ..Done::default() };
+    let done = CallReport { change: lines.collect(), ..CallReport::default() };
     let returned = ToolReturn { done: Some(Box::new(done)), ..returned(1, ReturnStatus::Ok, "created") };
     screen.tell_event(Event::ToolReturn { call, returned });
     let after = screen.shot();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use co::agent::caps::{CapAnswer, CapQuestion};
-use co::agent::port::{Event, Op, Settled};
+use co::agent::port::{Event, Op, Settlement};
 use co::approval::{Approval, Decider, Request, Taint};
 use co::config::Cap;
 use co::frontend::protocol::{
@@ -15,8 +15,8 @@ use co::history::{SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, Source, ToolName, UserPart};
 use co::provider::ErrorClass;
 use co::tool::{Category, Progress, Risk, SideEffect, ToolSpec};
-use co::tui::model::{Focus, Life};
-use co::tui::msg::{Mouse, MouseWhat};
+use co::tui::model::{Focus, Lifecycle};
+use co::tui::msg::{Mouse, MouseAction};
 use co::tui::theme::Glyphs;
 use co::tui::{Input, Motion};
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ enum Step {
     Resize(u16, u16),
     /// The terminal has another size already than the model knows of.
     Torn(u16, u16),
-    Mouse(MouseWhat, u16, u16),
+    Mouse(MouseAction, u16, u16),
     Wait(u64),
 }
 
@@ -171,11 +171,11 @@ fn answer() -> impl Strategy<Value = (ClientQuery, QueryAnswer)> {
 
 fn step() -> impl Strategy<Value = Step> {
     let mouse = proptest::sample::select(vec![
-        MouseWhat::Press,
-        MouseWhat::Drag,
-        MouseWhat::Release,
-        MouseWhat::WheelUp,
-        MouseWhat::WheelDown,
+        MouseAction::Press,
+        MouseAction::Drag,
+        MouseAction::Release,
+        MouseAction::WheelUp,
+        MouseAction::WheelDown,
     ]);
     let size = || prop_oneof![1 => (1u16..44, 1u16..14), 3 => (40u16..=160, 10u16..=50)];
     prop_oneof![
@@ -248,12 +248,12 @@ fn request(number: u32, risk: u8, lines: usize, text: &str) -> Request {
 
 /// An end of a request that was not the person's here.
 fn end(number: u32, how: usize) -> Event {
-    let by = |approval, by| Settled::Decided { approval, by };
+    let by = |approval, by| Settlement::Decided { approval, by };
     let ended = match how {
         0 => return settled(number, Approval::yes()),
-        1 => Settled::Expired,
-        2 => Settled::Superseded,
-        3 => Settled::Withdrawn,
+        1 => Settlement::Expired,
+        2 => Settlement::Superseded,
+        3 => Settlement::Withdrawn,
         _ => by(
             Approval::Deny { reason: Some("\u{202e}no".to_owned()) },
             Decider::Rule { id: "\u{1b}r".to_owned() },
@@ -426,7 +426,7 @@ impl Watched {
             self.screen.pass(60_000);
         }
         let model = &self.screen.model;
-        prop_assert!(model.life == Life::Open || model.wake_at().is_none());
+        prop_assert!(model.life == Lifecycle::Open || model.wake_at().is_none());
         prop_assert_eq!(model.wake_at(), None, "an idle screen has timers");
         Ok(())
     }

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use co::agent::port::{Event, Settled};
+use co::agent::port::{Event, Settlement};
 use co::approval::{Approval, Decider};
 use co::frontend::protocol::ServerMessage;
 use co::history::TurnEnd;
 use co::message::{
-    AssistantMessage, AssistantPart, Done, Message, PartKind, ReturnStatus, StopKind, StopReason, ToolCall,
-    ToolReturn,
+    AssistantMessage, AssistantPart, CallReport, Message, PartKind, ReturnStatus, StopKind, StopReason,
+    ToolCall, ToolReturn,
 };
 use co::provider::{ErrorClass, ProviderError};
 use co::store::PastDecision;
@@ -30,7 +30,7 @@ fn edit() -> ToolCall {
 
 /// The return of a call that changed a file.
 fn changed(number: u32, old: &str, new: &str) -> ToolReturn {
-    let done = Done { change: diff(old, new), ..Done::default() };
+    let done = CallReport { change: diff(old, new), ..CallReport::default() };
     ToolReturn {
         done: Some(Box::new(done)),
         ..returned(number, ReturnStatus::Ok, "changed src/main.rs\n@@ …")
@@ -38,7 +38,7 @@ fn changed(number: u32, old: &str, new: &str) -> ToolReturn {
 }
 
 fn said(number: u32, status: ReturnStatus, words: &str, text: &str) -> ToolReturn {
-    ToolReturn { done: Done::said(words.to_owned()), ..returned(number, status, text) }
+    ToolReturn { done: CallReport::said(words.to_owned()), ..returned(number, status, text) }
 }
 
 fn ran(screen: Screen, call: &ToolCall, end: ToolReturn) -> Screen {
@@ -83,15 +83,15 @@ fn a_change_is_coloured_by_line_word_and_code() {
     let row = |text: &str| shot.lines().position(|line| line.contains(text)).unwrap();
     let (removed, added) = (row("- "), row("exit(0)"));
     let buffer = screen.painted();
-    let ground = |text: &str| {
+    let background = |text: &str| {
         let row = row(text);
         let line = shot.lines().nth(row).unwrap();
         let column = line.split_once(text).map(|(before, _)| before.chars().count()).unwrap();
         buffer[(u16::try_from(column).unwrap(), u16::try_from(row).unwrap())].bg
     };
-    assert_eq!(ground("exit(0)"), Color::Indexed(22));
-    assert_eq!(ground("moon"), Color::Indexed(28));
-    assert_eq!(ground("world"), Color::Indexed(88));
+    assert_eq!(background("exit(0)"), Color::Indexed(22));
+    assert_eq!(background("moon"), Color::Indexed(28));
+    assert_eq!(background("world"), Color::Indexed(88));
     // The background goes on to the edge.
     assert_eq!(buffer[(79, u16::try_from(added).unwrap())].bg, Color::Indexed(22));
     assert_eq!(buffer[(79, u16::try_from(removed).unwrap())].bg, Color::Indexed(52));
@@ -106,7 +106,7 @@ fn a_card_shows_a_change_on_the_same_backgrounds() {
         let mut screen = Screen::open(columns, rows).prompted("go").asked(request.clone()).wait(600);
         let shot = screen.shot();
         let buffer = screen.painted();
-        let ground = |text: &str| {
+        let background = |text: &str| {
             let row = shot.lines().position(|line| line.contains(text)).unwrap();
             let (before, _) = shot.lines().nth(row).unwrap().split_once(text).unwrap();
             let column = before.chars().count();
@@ -119,7 +119,7 @@ fn a_card_shows_a_change_on_the_same_backgrounds() {
             ("- ", Color::Indexed(52)),
             ("fn main", Color::Reset),
         ] {
-            assert_eq!(ground(text), colour, "{text}\n{shot}");
+            assert_eq!(background(text), colour, "{text}\n{shot}");
         }
     }
 }
@@ -250,11 +250,11 @@ fn a_row_says_what_ran_and_how_much_of_it() {
         .asked(shell);
     let args = json!({ "command": "rm -r build/tmp" });
     for (number, approval) in [(1, Approval::to(asked.name.clone(), json!({}))), (2, approve(args.clone()))] {
-        let settled = Settled::Decided { approval, by: Decider::Tui };
+        let settled = Settlement::Decided { approval, by: Decider::Tui };
         screen = screen.event(Event::ApprovalSettled { request: id(number), settled });
     }
     let Preview::Diff { lines, .. } = request.plan.preview else { panic!("a diff") };
-    let done = Done { change: lines, hunks_asked: Some(4), ..Done::default() };
+    let done = CallReport { change: lines, hunks_asked: Some(4), ..CallReport::default() };
     let end = ToolReturn { done: Some(Box::new(done)), ..returned(1, ReturnStatus::Ok, "ok") };
     let screen = screen.event(Event::ToolReturn { call: asked, returned: end });
     let ran = call(2, "shell", args);

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use co::agent::port::{Event, Op, Settled};
+use co::agent::port::{Event, Op, Settlement};
 use co::approval::{Approval, Decider, Remember};
 use co::frontend::protocol::{ClientQuery, ClientRequest, Privacy, ServerMessage};
 use co::history::TurnEnd;
 use co::message::{Message, ReturnStatus, ToolName, UserPart};
 use co::provider::ErrorClass;
 use co::tool::Risk;
-use co::tui::model::Life;
+use co::tui::model::Lifecycle;
 use co::tui::{Cmd, Fold, Input};
 use proptest::prelude::*;
 use serde_json::json;
@@ -103,7 +103,7 @@ fn a_card_takes_no_key_at_first() {
     assert!(fresh().keys("<tab>yna<esc>").wait(400).keys("y").asks().is_empty(), "each key begins it anew");
     assert_eq!(fresh().keys("<tab>yna<esc>").wait(600).keys("y").asks().len(), 1);
     // The next card takes the place of the first: a double tap must not decide it.
-    let settled = Settled::Decided { approval: Approval::yes(), by: Decider::Tui };
+    let settled = Settlement::Decided { approval: Approval::yes(), by: Decider::Tui };
     let screen = medium()
         .asked(shell_request(2, "pwd", Risk::Medium))
         .wait(600)
@@ -127,7 +127,7 @@ fn cards_are_moved_through_and_put_off() {
     let off = two().keys("<esc>").wait(600).keys("<esc>");
     assert_eq!(off.asks(), [&decided(1, Approval::Later), &decided(2, Approval::Later)]);
     assert_eq!((off.model.cards.count(), off.model.cards.current().is_some()), (2, false));
-    let later = Settled::Decided { approval: Approval::Later, by: Decider::Tui };
+    let later = Settlement::Decided { approval: Approval::Later, by: Decider::Tui };
     let back = off
         .event(Event::ApprovalSettled { request: id(1), settled: later })
         .event(Event::TurnEnded { end: TurnEnd::Deferred })
@@ -288,7 +288,7 @@ fn ways_out() {
     let mut hurry = Screen::open(80, 24).keys("<c-d>");
     hurry.feed(Input::Hangup);
     assert!(over(&hurry.wait(900)));
-    assert_eq!(Screen::new(20, 5).keys("<c-c>").model.life, Life::Closing { until_ms: 4_000 });
+    assert_eq!(Screen::new(20, 5).keys("<c-c>").model.life, Lifecycle::Closing { until_ms: 4_000 });
 }
 
 #[test]
@@ -357,13 +357,13 @@ fn a_void_reply_leaves_no_trace() {
 #[test]
 fn a_settled_request_leaves_one_line() {
     let settle = |screen: Screen, settled| screen.event(Event::ApprovalSettled { request: id(1), settled });
-    let by = |approval, by| Settled::Decided { approval, by };
+    let by = |approval, by| Settlement::Decided { approval, by };
     let cases = [
         (by(Approval::yes(), Decider::Tui), "approved"),
         (by(Approval::yes(), Decider::Cli), "approved with co approvals"),
         (by(Approval::Deny { reason: Some("no\u{1b}pe".into()) }, Decider::Tui), "denied by you: no␛pe"),
-        (Settled::Withdrawn, "withdrawn: the turn was stopped"),
-        (Settled::Superseded, "replaced by a new request"),
+        (Settlement::Withdrawn, "withdrawn: the turn was stopped"),
+        (Settlement::Superseded, "replaced by a new request"),
     ];
     for (settled, words) in cases {
         let mut screen = settle(medium(), settled);
@@ -377,7 +377,7 @@ fn a_settled_request_leaves_one_line() {
 #[test]
 fn a_call_has_one_row_also_when_the_turn_is_resumed() {
     let again = || Event::ToolCall { call: call(1, "write_file", json!({"path": "x.md"})) };
-    let denied = Settled::Decided { approval: Approval::Deny { reason: None }, by: Decider::Tui };
+    let denied = Settlement::Decided { approval: Approval::Deny { reason: None }, by: Decider::Tui };
     let mut screen = Screen::open(80, 24)
         .prompted("go")
         .event(again())

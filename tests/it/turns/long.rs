@@ -7,7 +7,7 @@ use co::command::ExportForm;
 use co::frontend::export::{ExportHead, export};
 use co::frontend::import::import;
 use co::history::{Conversation, CopyOf, Durability, Record};
-use co::message::{Message, Piece};
+use co::message::{Message, MessagePiece};
 use co::provider::{ModelRequest, RequestKind};
 use co::session::Session;
 use co::store::{Store, StoreOptions};
@@ -102,10 +102,12 @@ async fn whole_ways(folder: &Path) {
 fn cached(before: Option<&ModelRequest>, request: &ModelRequest) -> (usize, usize) {
     let size = |message: &Message| {
         let bytes = message.pieces().map(|piece| match piece {
-            Piece::Prompt(text) | Piece::Note(_, text) | Piece::Output(text) => text.len(),
-            Piece::Answer(text) | Piece::Thought(text) => text.len(),
-            Piece::Call(call) => call.args.to_string().len(),
-            Piece::Native | Piece::Image(_) => 0,
+            MessagePiece::Prompt(text) | MessagePiece::Note(_, text) | MessagePiece::Output(text) => {
+                text.len()
+            }
+            MessagePiece::Answer(text) | MessagePiece::Thought(text) => text.len(),
+            MessagePiece::Call(call) => call.args.to_string().len(),
+            MessagePiece::Native | MessagePiece::Image(_) => 0,
         });
         bytes.sum::<usize>()
     };

@@ -7,7 +7,7 @@ use super::Driver;
 use crate::agent::effect::Input;
 use crate::agent::port::Event;
 use crate::approval::{Approval, Remember, RequestId};
-use crate::history::{Known, Record, TurnEnd};
+use crate::history::{Record, RecordedState, TurnEnd};
 use crate::store::{DecideOutcome, StoreError};
 
 impl Driver<'_> {
@@ -60,7 +60,7 @@ impl Driver<'_> {
         let late = history.settleable_late_calls().into_iter().map(|(open, _)| open);
         let calls: Vec<_> = history.open_calls().iter().cloned().chain(late).collect();
         for call in calls {
-            let is_answered = matches!(call.known, Known::Decided(_) | Known::Expired);
+            let is_answered = matches!(call.known, RecordedState::Decided(_) | RecordedState::Expired);
             let Some(request) = call.request.as_ref().filter(|_| is_answered) else { continue };
             // Times that cannot be read are missing in the trace, and nothing else.
             let times = self.session.store().times_of(&request.id).await.ok().flatten();

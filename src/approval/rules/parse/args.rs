@@ -3,12 +3,12 @@
 use serde_json::{Number, Value};
 use toml_edit::{Item, TableLike};
 
-use super::{PREDICATES, Reading, shown, unknown};
+use super::{PREDICATES, RuleParser, shown, unknown};
 use crate::approval::rules::pattern::{Glob, Regex};
 use crate::approval::rules::predicate::{ArgTest, Predicate};
 use crate::stdx::paths::normalize;
 
-impl Reading<'_> {
+impl RuleParser<'_> {
     pub(super) fn args(&mut self, table: &dyn TableLike, path: &mut Vec<String>, out: &mut Vec<ArgTest>) {
         for (key, item) in table.iter() {
             let depth = path.len();

@@ -24,7 +24,7 @@ pub struct HunkLine {
 
 /// Why a piece does not fit. The text says what to do.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub enum FitError {
     #[error("part {part} is empty")]
     Empty { part: usize },
     #[error("part {part} adds {} without any line of context, so it is not clear where; give the lines around it", text::count(*count, "line"))]
@@ -42,9 +42,9 @@ pub enum Misfit {
 }
 
 /// Returns the text with all pieces applied, in their order.
-pub fn applied(text: &str, hunks: &[Hunk]) -> Result<String, Misfit> {
+pub fn applied(text: &str, hunks: &[Hunk]) -> Result<String, FitError> {
     let lines = split_lines(text);
-    let ends = Ends::of(&lines);
+    let ends = LineEnding::of(&lines);
     let mut new = String::new();
     let mut at = 0;
     for (index, hunk) in hunks.iter().enumerate() {
@@ -76,12 +76,12 @@ pub fn applied(text: &str, hunks: &[Hunk]) -> Result<String, Misfit> {
 }
 
 /// How the lines of a text end.
-enum Ends {
+enum LineEnding {
     Lf,
     CrLf,
 }
 
-impl Ends {
+impl LineEnding {
     fn of(lines: &[&str]) -> Self {
         let crlf = lines.iter().filter(|line| line.ends_with("\r\n")).count();
         if crlf * 2 > lines.len() { Self::CrLf } else { Self::Lf }
@@ -96,9 +96,9 @@ impl Ends {
 }
 
 /// Returns the index of the line at which a piece begins.
-fn place(lines: &[&str], hunk: &Hunk, from: usize, part: usize) -> Result<usize, Misfit> {
+fn place(lines: &[&str], hunk: &Hunk, from: usize, part: usize) -> Result<usize, FitError> {
     if hunk.lines.is_empty() {
-        return Err(Misfit::Empty { part });
+        return Err(FitError::Empty { part });
     }
     let old: Vec<&str> = hunk
         .lines
@@ -109,14 +109,14 @@ fn place(lines: &[&str], hunk: &Hunk, from: usize, part: usize) -> Result<usize,
     let mut start = from;
     if let Some(under) = &hunk.under {
         let found = lines.iter().skip(from).position(|line| bare(line).trim() == under.trim());
-        start = from + found.ok_or_else(|| Misfit::NotUnder { part, text: under.clone() })?;
+        start = from + found.ok_or_else(|| FitError::NotUnder { part, text: under.clone() })?;
     }
     if old.is_empty() {
         return match hunk.line {
             _ if lines.is_empty() => Ok(0),
             // A unified diff without context says after which line.
             Some(line) if line >= from && line <= lines.len() => Ok(line),
-            _ => Err(Misfit::NoContext { part, count: hunk.lines.len() }),
+            _ => Err(FitError::NoContext { part, count: hunk.lines.len() }),
         };
     }
     let fits = |at: &usize| {
@@ -129,13 +129,13 @@ fn place(lines: &[&str], hunk: &Hunk, from: usize, part: usize) -> Result<usize,
     match (found.as_slice(), stated) {
         ([only], _) => Ok(*only),
         (_, Some(stated)) => Ok(stated),
-        ([], None) if (0..start).any(|at| fits(&at)) => Err(Misfit::Overlap { part }),
+        ([], None) if (0..start).any(|at| fits(&at)) => Err(FitError::Overlap { part }),
         ([], None) => {
-            Err(Misfit::Missing { part, text: old.first().copied().unwrap_or_default().to_owned() })
+            Err(FitError::Missing { part, text: old.first().copied().unwrap_or_default().to_owned() })
         }
         (many, None) => {
             let numbers: Vec<String> = many.iter().take(10).map(|at| (at + 1).to_string()).collect();
-            Err(Misfit::Many { part, count: many.len(), lines: numbers.join(", ") })
+            Err(FitError::Many { part, count: many.len(), lines: numbers.join(", ") })
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Exact replacement in a text, and hints for a model whose piece of text does not match. Pure.
 
 use crate::tool::builtin::text_file::with_ends_of;
-use crate::tool::diff::Untouched;
+use crate::tool::diff::UnchangedEnds;
 
 /// How many occurrences to replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,10 +55,12 @@ pub fn replace(text: &str, old: &str, new: &str, meant: Occurrences) -> Result<S
 }
 
 /// Returns the sizes of the parts of `text` before the first and after the last occurrence of `old`.
-pub fn untouched(text: &str, old: &str) -> Untouched {
+pub fn untouched(text: &str, old: &str) -> UnchangedEnds {
     let old = with_ends_of(text, old);
-    let (Some(head), Some(last)) = (text.find(&*old), text.rfind(&*old)) else { return Untouched::default() };
-    Untouched { head, tail: text.len() - last - old.len() }
+    let (Some(head), Some(last)) = (text.find(&*old), text.rfind(&*old)) else {
+        return UnchangedEnds::default();
+    };
+    UnchangedEnds { head, tail: text.len() - last - old.len() }
 }
 
 fn line_of(text: &str, at: usize) -> usize {

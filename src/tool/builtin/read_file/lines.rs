@@ -10,7 +10,7 @@ const MAX_LINE: usize = 2000;
 
 /// Which lines to show.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted {
+pub struct LineRange {
     /// Counted from 1.
     pub first: u64,
     /// Inclusive.
@@ -22,7 +22,7 @@ pub struct Wanted {
 /// The state between two chunks.
 #[derive(Default)]
 pub struct Lines {
-    wanted: Wanted,
+    wanted: LineRange,
     text: String,
     /// The number of complete lines so far.
     ended: u64,
@@ -36,7 +36,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub fn new(wanted: Wanted) -> Self {
+    pub fn new(wanted: LineRange) -> Self {
         Self { wanted, ..Self::default() }
     }
 
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8], first: u64, last: u64, room: usize, step: usize) -> String {
-        let mut lines = Lines::new(Wanted { first, last, room });
+        let mut lines = Lines::new(LineRange { first, last, room });
         bytes.chunks(step).for_each(|chunk| lines.feed(chunk));
         let length = lines.finish();
         lines.text(Some(length))

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::kind;
-use super::lines::{Lines, Wanted};
+use super::lines::{LineRange, Lines};
 use super::notebook;
 use crate::message::ReturnPart;
 use crate::stdx::image::look;
@@ -34,7 +34,7 @@ impl FileContent {
 }
 
 /// Reads the bytes of a whole file. Errs if the wanted lines are past its end.
-pub fn read(bytes: &[u8], shown: &str, wanted: Wanted) -> Result<FileContent, ToolError> {
+pub fn read(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<FileContent, ToolError> {
     match kind::binary(bytes) {
         Some(kind::PDF) => Ok(FileContent::Pdf),
         Some(kind::UTF_16) if decode(bytes).is_some() => {
@@ -71,7 +71,7 @@ fn is_notebook(shown: &str) -> bool {
     shown.to_ascii_lowercase().ends_with(".ipynb")
 }
 
-fn in_cells(bytes: &[u8], shown: &str, wanted: Wanted) -> Result<String, ToolError> {
+fn in_cells(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<String, ToolError> {
     let cells = decode(bytes).map(|(text, _)| notebook::text(&text));
     match cells {
         Some(Ok(cells)) => Ok(numbered(cells.as_bytes(), shown, wanted)?
@@ -83,7 +83,7 @@ fn in_cells(bytes: &[u8], shown: &str, wanted: Wanted) -> Result<String, ToolErr
 }
 
 /// Returns lines of a text in its encoding; what is in none is shown as far as it is UTF-8.
-fn in_encoding(bytes: &[u8], shown: &str, wanted: Wanted) -> Result<String, ToolError> {
+fn in_encoding(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<String, ToolError> {
     let Some((text, encoding)) = decode(bytes) else { return numbered(bytes, shown, wanted) };
     let lines = numbered(text.as_bytes(), shown, wanted)?;
     Ok(match encoding {
@@ -93,7 +93,7 @@ fn in_encoding(bytes: &[u8], shown: &str, wanted: Wanted) -> Result<String, Tool
 }
 
 /// Returns the wanted lines with their numbers. Errs if there are none.
-pub fn numbered(bytes: &[u8], shown: &str, wanted: Wanted) -> Result<String, ToolError> {
+pub fn numbered(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<String, ToolError> {
     let mut lines = Lines::new(wanted);
     lines.feed(bytes);
     lines.shown(shown, true)

@@ -25,10 +25,13 @@ use crate::bash::{self, Class};
 use crate::message::{ReturnStatus, Source};
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::{FULL, StartedCommand, Tasks, UNLIMITED, task_input};
-use crate::sandbox::{Backend, Command, Confinement, ExecEvent, Exit, Fate, Sandbox, Survivor, looks_held};
+use crate::sandbox::{
+    Backend, Command, Confinement, ExecEvent, Exit, Sandbox, Survivor, SurvivorOutcome, looks_held,
+};
 use crate::stdx::text::{count, one_line_summary, sanitize_line};
 use crate::tool::{
-    Access, CallPlan, Category, Effect, Preview, Progress, Risk, Seen, SideEffect, ToolError, ToolOutput,
+    Access, CallPlan, Category, Effect, Preview, Progress, Risk, SeenVersions, SideEffect, ToolError,
+    ToolOutput,
 };
 
 mod loose;
@@ -150,7 +153,7 @@ impl TypedTool for Shell {
         self.options.shell_max_timeout + MARGIN
     }
 
-    fn plan(&self, args: ShellArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: ShellArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         self.checked(&args)?;
         let reading = CommandReading::of(&args.command, place, self.is_sandboxed(), &self.safe);
         let mut plan = reading.plan(args.command, &place.workspace);
@@ -191,7 +194,7 @@ impl TypedTool for Shell {
         }
         let is_confined = self.is_sandboxed() && confinement != Confinement::Unsandboxed;
         match self.follow_recorded(command, cx).await? {
-            Followed::Ran(ran) => {
+            ForegroundEnd::Ran(ran) => {
                 let mut text = ran.text(timeout);
                 if is_confined && ran.may_be_held(&cwd) {
                     text.push_str(HELD);
@@ -202,7 +205,7 @@ impl TypedTool for Shell {
                     Err(terminal(text))
                 }
             }
-            Followed::Moved(text) => Ok(untrusted(text, Source::Command { command: args.command })),
+            ForegroundEnd::Moved(text) => Ok(untrusted(text, Source::Command { command: args.command })),
         }
     }
 
@@ -309,16 +312,16 @@ fn outside_of_sandbox(plan: CallPlan, reason: &str) -> CallPlan {
 }
 
 /// How the run of a command in the foreground ended.
-enum Followed {
-    Ran(Ran),
+enum ForegroundEnd {
+    Ran(CommandResult),
     /// It runs as a task now; what the model is told.
     Moved(String),
 }
 
 /// The result of a command.
-struct Ran {
+struct CommandResult {
     output: String,
-    survivors: Option<(Vec<Survivor>, Fate)>,
+    survivors: Option<(Vec<Survivor>, SurvivorOutcome)>,
     exit: Exit,
 }
 
@@ -338,7 +341,7 @@ impl Shell {
     }
 
     /// Keeps the workspace before a command that may change it, and what changed when it has ended.
-    async fn follow_recorded(&self, command: Command, cx: RunContext) -> Result<Followed, ToolError> {
+    async fn follow_recorded(&self, command: Command, cx: RunContext) -> Result<ForegroundEnd, ToolError> {
         if command.confinement == Confinement::ReadOnly {
             return self.follow(command, cx).await;
         }
@@ -355,14 +358,14 @@ impl Shell {
         ended
     }
 
-    async fn follow(&self, command: Command, cx: RunContext) -> Result<Followed, ToolError> {
+    async fn follow(&self, command: Command, cx: RunContext) -> Result<ForegroundEnd, ToolError> {
         let mut moves = self.tasks.moves();
         // Its own: a command that was moved to the background outlives an interrupt of this turn.
         let cancel = CancellationToken::new();
         let (script, unlimited) = (command.script.clone(), Arc::clone(&command.unlimited));
         let mut events = self.sandbox.spawn(command, cancel.clone());
         let mut capture = Capture::new(cx.output_limit, cx.spill.clone());
-        let mut live = Live { torn: Vec::new() };
+        let mut live = LiveOutput { torn: Vec::new() };
         let mut survivors = None;
         let mut exit = None;
         loop {
@@ -384,7 +387,7 @@ impl Shell {
                         command: script, mark, events, cancel, input: None, output: output.clone().into_bytes(), unlimited,
                     };
                     let number = self.tasks.add(&cx.place.spill, started).map_err(|error| no_task(&error))?;
-                    return Ok(Followed::Moved(format!(
+                    return Ok(ForegroundEnd::Moved(format!(
                         "The user moved it to the background: it is task {number} now, and goes on. Output so far:\n{}\n",
                         if output.is_empty() { NO_OUTPUT } else { output.trim_end() }
                     )));
@@ -396,14 +399,14 @@ impl Shell {
                     live.show(&bytes, &cx);
                     capture.push(&bytes).await;
                 }
-                Some(Ok(ExecEvent::Survivors { found, fate })) => survivors = Some((found, fate)),
+                Some(Ok(ExecEvent::Survivors { found, outcome })) => survivors = Some((found, outcome)),
                 Some(Ok(ExecEvent::Exited(how))) => exit = Some(how),
                 Some(Err(error)) => return Err(terminal(format!("the command could not be run: {error}"))),
                 None => break,
             }
         }
         let exit = exit.ok_or_else(|| terminal("the sandbox did not report how the command ended"))?;
-        Ok(Followed::Ran(Ran { output: capture.finish().await, survivors, exit }))
+        Ok(ForegroundEnd::Ran(CommandResult { output: capture.finish().await, survivors, exit }))
     }
 
     /// Starts a command as a task; one that ends at once is reported as any other.
@@ -438,7 +441,7 @@ fn no_task(error: &std::io::Error) -> ToolError {
     terminal(format!("the command cannot run in the background: {error}"))
 }
 
-impl Ran {
+impl CommandResult {
     /// Whether a sandbox may be why it failed.
     fn may_be_held(&self, workspace: &Path) -> bool {
         self.exit != Exit::Code(0) && looks_held(&self.output, workspace)
@@ -455,12 +458,12 @@ impl Ran {
         }
         let output = self.output.trim_end_matches('\n');
         lines.push(if output.is_empty() { NO_OUTPUT.to_owned() } else { output.to_owned() });
-        if let Some((found, fate)) = &self.survivors {
-            lines.push(match fate {
-                Fate::Running => {
+        if let Some((found, outcome)) = &self.survivors {
+            lines.push(match outcome {
+                SurvivorOutcome::Running => {
                     "[still running, out of the command's reach; end them with kill:]".to_owned()
                 }
-                Fate::Ended => "[had left the command's group and were ended too:]".to_owned(),
+                SurvivorOutcome::Ended => "[had left the command's group and were ended too:]".to_owned(),
             });
             let named =
                 |survivor: &Survivor| format!("{}  {}", survivor.pid, sanitize_line(&survivor.command));
@@ -471,12 +474,12 @@ impl Ran {
 }
 
 /// Shows output while the command runs, only in complete characters.
-struct Live {
+struct LiveOutput {
     /// The beginning of a character that is not complete yet.
     torn: Vec<u8>,
 }
 
-impl Live {
+impl LiveOutput {
     fn show(&mut self, bytes: &[u8], cx: &RunContext) {
         let text = whole_characters(&mut self.torn, bytes);
         if !text.is_empty() {

@@ -21,7 +21,7 @@ pub struct Assessment {
 }
 
 /// When a row of the table applies.
-enum When {
+enum RowCondition {
     Always,
     /// If one of these short flags, alone or combined, or one of these words is present.
     Flags(&'static str, &'static [&'static str]),
@@ -33,9 +33,9 @@ enum When {
     Letters(&'static str, &'static [&'static str]),
 }
 
-use When::{Always, Flags, Letters, Sub, Words};
+use RowCondition::{Always, Flags, Letters, Sub, Words};
 
-const TABLE: &[(&[&str], When, &str)] = &[
+const TABLE: &[(&[&str], RowCondition, &str)] = &[
     (&["sudo", "doas", "su", "pkexec", "run0"], Always, "runs as another user"),
     (&["rm", "unlink"], Always, "deletes permanently"),
     (&["sed", "perl", "ruby"], Flags("i", &["--in-place"]), "changes files in place"),
@@ -206,7 +206,7 @@ fn writing(target: Option<&str>, workspace: &Path) -> Option<&'static str> {
     }
 }
 
-fn applies(when: &When, args: &[&str]) -> bool {
+fn applies(when: &RowCondition, args: &[&str]) -> bool {
     let has = |wanted: &str| args.iter().any(|arg| *arg == wanted || arg.starts_with(&format!("{wanted}=")));
     match when {
         Always => true,

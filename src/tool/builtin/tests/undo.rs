@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use super::*;
 use crate::tool::Undo;
-use crate::undo::{EntryFilter, FILE, Restoration, UndoError, UndoOutcome, UndoScope, UndoWhat};
+use crate::undo::{EntryFilter, FILE, Restoration, UndoError, UndoOutcome, UndoScope, UndoTarget};
 
 /// What is at each path: mode, and target or content.
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
@@ -53,14 +53,14 @@ impl Bench {
     }
 
     fn undo_last(&self) -> String {
-        self.ask(&UndoWhat::Last)
+        self.ask(&UndoTarget::Last)
     }
 
     fn redo(&self) -> String {
-        self.ask(&UndoWhat::Redo)
+        self.ask(&UndoTarget::Redo)
     }
 
-    fn ask(&self, what: &UndoWhat) -> String {
+    fn ask(&self, what: &UndoTarget) -> String {
         match self.undo.carry_out(&UndoScope::Session("s".to_owned()), what, true, &self.own()).unwrap() {
             UndoOutcome::Done(text) | UndoOutcome::Refused(text) => text,
             UndoOutcome::Asks { text, .. } => panic!("{text}"),
@@ -272,7 +272,7 @@ async fn later_work_is_not_trampled() {
     assert!(matches!(refused.apply(""), Err(UndoError::Nothing)));
     assert_eq!(bench.get("a.txt"), "one\nTWO\nthree\n");
     // What nobody touched can be taken back; a folder with files of others stays.
-    let said = bench.ask(&UndoWhat::Entry(ids[1]));
+    let said = bench.ask(&UndoTarget::Entry(ids[1]));
     assert!(said.contains("`d/new.txt`: removed"), "{said}");
     assert!(bench.at("d/theirs").exists() && !bench.at("d/new.txt").exists());
     // A folder that was replaced by a link leads nowhere.
@@ -295,7 +295,7 @@ async fn what_is_protected_or_secret_is_never_copied_nor_restored() {
     assert_eq!(undoing.lost, [PathBuf::from(".env")]);
     let asked = bench
         .undo
-        .carry_out(&UndoScope::Session("s".to_owned()), &UndoWhat::Last, false, &bench.own())
+        .carry_out(&UndoScope::Session("s".to_owned()), &UndoTarget::Last, false, &bench.own())
         .unwrap();
     let UndoOutcome::Asks { text: asked, .. } = asked else { panic!("{asked:?}") };
     assert!(
@@ -446,7 +446,7 @@ async fn the_oldest_changes_go_first_and_a_session_can_be_forgotten() {
         snapshot_mb: 0,
         clock: Arc::new(SystemClock),
     });
-    let tool = Typed::new(WriteFile, LIMIT).undoable(&bench.undo);
+    let tool = ToolAdapter::new(WriteFile, LIMIT).undoable(&bench.undo);
     bench.tools.add(Arc::new(tool));
     let noise = |seed: u64| -> String {
         let mut state = seed + 1;
@@ -515,11 +515,11 @@ async fn what_is_as_it_was_already_is_marked_and_what_runs_elsewhere_is_left_alo
         Undo::None,
         "a repository"
     );
-    assert_eq!(bench.ask(&UndoWhat::Entry(1)), "Change 1 was taken back already.");
+    assert_eq!(bench.ask(&UndoTarget::Entry(1)), "Change 1 was taken back already.");
     // Of another session or folder there is nothing to take back here.
     bench.call("write_file", json!({"path": "n", "content": "2"})).await;
     let other = UndoScope::Session("another".to_owned());
-    let outcome = bench.undo.carry_out(&other, &UndoWhat::Entry(2), true, &bench.own()).unwrap();
+    let outcome = bench.undo.carry_out(&other, &UndoTarget::Entry(2), true, &bench.own()).unwrap();
     assert!(matches!(outcome, UndoOutcome::Refused(_)) && bench.at("n").exists(), "{outcome:?}");
     // A command that runs in another process keeps its way back whatever happens here.
     let other = UndoLog::new(UndoOptions {
@@ -536,7 +536,7 @@ async fn what_is_as_it_was_already_is_marked_and_what_runs_elsewhere_is_left_alo
     bench.undo_last();
     recording.end();
     let session = UndoScope::Session("o".to_owned());
-    let outcome = other.carry_out(&session, &UndoWhat::Last, true, &bench.own()).unwrap();
+    let outcome = other.carry_out(&session, &UndoTarget::Last, true, &bench.own()).unwrap();
     let UndoOutcome::Done(said) = outcome else { panic!("{outcome:?}") };
     assert!(said.contains("- `theirs`: removed"), "{said}");
 }

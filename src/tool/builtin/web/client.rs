@@ -45,7 +45,7 @@ pub struct WebClient {
 
 /// A body and what is known about it.
 #[derive(Debug)]
-pub struct Fetched {
+pub struct FetchedBody {
     /// After redirects.
     pub url: Url,
     pub content_type: String,
@@ -60,7 +60,7 @@ impl WebClient {
     }
 
     /// Gets a page, through at most five redirects, each of which must pass `domains` and the resolver. Cancel-safe.
-    pub async fn get(&self, url: Url, domains: &Domains) -> Result<Fetched, ToolError> {
+    pub async fn get(&self, url: Url, domains: &Domains) -> Result<FetchedBody, ToolError> {
         let asked = shown(&url);
         let whole = async {
             let (response, url) = self.follow(url, domains).await?;
@@ -149,7 +149,7 @@ async fn checked(response: Response, url: &Url) -> Result<Response, ToolError> {
 }
 
 /// Reads a body as far as it may go. What arrived before a failure counts.
-async fn read(mut response: Response, url: Url) -> Result<Fetched, ToolError> {
+async fn read(mut response: Response, url: Url) -> Result<FetchedBody, ToolError> {
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
     let mut body = Vec::new();
@@ -165,7 +165,7 @@ async fn read(mut response: Response, url: Url) -> Result<Fetched, ToolError> {
             Err(_) => break Some("the server closed the connection before the end".to_owned()),
         }
     };
-    Ok(Fetched { url, content_type, body, cut })
+    Ok(FetchedBody { url, content_type, body, cut })
 }
 
 /// Says why a request failed: by its deepest cause, which names what the system said.

@@ -13,7 +13,7 @@ mod resolver;
 mod shape;
 
 pub use self::address::{Domains, domain, parse};
-pub use self::client::{Fetched, WebClient};
+pub use self::client::{FetchedBody, WebClient};
 pub use self::engine::{Engine, SearchResult};
 pub use self::page::{PageText, page, raw};
 pub use self::resolver::{AnyHost, ClientResolver, HostResolver, PublicHosts};

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::super::work::terminal;
 use super::address::shown;
-use super::client::Fetched;
+use super::client::FetchedBody;
 use super::shape::{is_convertible, plain};
 use crate::stdx::text::sanitize_line;
 use crate::tool::ToolError;
@@ -33,7 +33,7 @@ pub struct PageText {
 }
 
 /// Returns the readable text of a body. Errs if it is no text.
-pub fn page(fetched: &Fetched) -> Result<PageText, ToolError> {
+pub fn page(fetched: &FetchedBody) -> Result<PageText, ToolError> {
     let text = decoded(fetched)?;
     if !is_html(&fetched.content_type, &text) {
         return Ok(PageText { title: String::new(), text });
@@ -42,13 +42,13 @@ pub fn page(fetched: &Fetched) -> Result<PageText, ToolError> {
 }
 
 /// Returns a text body as it came. Errs if it is no text.
-pub fn raw(fetched: &Fetched) -> Result<PageText, ToolError> {
+pub fn raw(fetched: &FetchedBody) -> Result<PageText, ToolError> {
     Ok(PageText { title: String::new(), text: decoded(fetched)? })
 }
 
 /// Decodes a body as its header, its first bytes, or the page itself say; else as UTF-8.
-fn decoded(fetched: &Fetched) -> Result<String, ToolError> {
-    let Fetched { body, content_type, url, .. } = fetched;
+fn decoded(fetched: &FetchedBody) -> Result<String, ToolError> {
+    let FetchedBody { body, content_type, url, .. } = fetched;
     let head = body.get(..HEAD).unwrap_or(body);
     let in_header = charset(content_type);
     let in_page = || charset(&String::from_utf8_lossy(head).to_ascii_lowercase());

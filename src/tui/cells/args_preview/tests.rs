@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::tui::cells::{Fold, LookKeys, Motion};
+use crate::tui::cells::{DisplayKeys, Fold, Motion};
 use crate::tui::markdown::count;
 use crate::tui::theme::Glyphs;
 
-fn look(width: usize, rows: usize, languages: Languages) -> Look {
-    Look {
+fn look(width: usize, rows: usize, languages: Languages) -> DisplaySettings {
+    DisplaySettings {
         width,
         rows,
         glyphs: &Glyphs::UNICODE,
@@ -17,7 +17,7 @@ fn look(width: usize, rows: usize, languages: Languages) -> Look {
         now_ms: 0,
         motion: Motion::Full,
         languages,
-        keys: LookKeys::default(),
+        keys: DisplayKeys::default(),
     }
 }
 
@@ -25,7 +25,7 @@ fn preview(tool: &str) -> ArgsPreview {
     ArgsPreview::new(tool, &["path"])
 }
 
-fn drawn(preview: &mut ArgsPreview, look: &Look) -> Vec<String> {
+fn drawn(preview: &mut ArgsPreview, look: &DisplaySettings) -> Vec<String> {
     let lines = preview.lines(look, &Margin::even(Line::of("| ", Role::Dim)));
     lines.iter().map(|line| line.text().trim_end().to_owned()).collect()
 }
@@ -116,7 +116,7 @@ fn what_is_still_shown_is_highlighted_when_its_language_is_known() {
     let rust = Language::named("rust").unwrap();
     let is_coloured = |preview: &mut ArgsPreview, languages| {
         let lines = preview.lines(&look(42, 24, languages), &Margin::default());
-        lines.iter().all(|line| line.spans.iter().any(|span| span.ink.role == Role::CodeKeyword))
+        lines.iter().all(|line| line.spans.iter().any(|span| span.style.role == Role::CodeKeyword))
     };
     let mut growing = preview("write_file");
     growing.push(r#"{"content":"let x;\nlet y;\nlet z", "#);

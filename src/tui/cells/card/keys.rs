@@ -1,6 +1,6 @@
 //! The lower end of a card: the input of its stage, and the keys.
 
-use super::sheet::{Holds, NARROW, Sheet, advice};
+use super::sheet::{CardFocus, NARROW, Sheet, advice};
 use crate::frontend::dialogue::only_once;
 use crate::tool::Question;
 use crate::tui::cards::{Card, CardStage};
@@ -39,7 +39,7 @@ impl Sheet<'_> {
 
     pub(super) fn keys(&self, card: &Card) -> Line {
         let (keymap, dot) = (self.frame.keymap, self.frame.look.glyphs.dot);
-        if self.frame.holds == Holds::Nothing {
+        if self.frame.holds == CardFocus::Nothing {
             return keys_line(&decide(keymap), dot);
         }
         let mut keys = match &card.stage {
@@ -52,7 +52,7 @@ impl Sheet<'_> {
                 keymap.hints(&[(Context::Global, Action::ToggleFocus, "back to prompt")])
             }
             CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_)
-                if self.frame.holds == Holds::KeysByItself =>
+                if self.frame.holds == CardFocus::KeysByItself =>
             {
                 by_itself(card, self.escape(card), keymap)
             }

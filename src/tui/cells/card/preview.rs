@@ -1,7 +1,7 @@
 //! Texts of requests, uncut; hidden characters are shown as visible marks.
 
 use crate::stdx::text::expand_tabs;
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact};
+use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_exact};
 use crate::tui::theme::Role;
 
 pub fn verbatim(text: &str, width: usize) -> Vec<Line> {
@@ -9,7 +9,9 @@ pub fn verbatim(text: &str, width: usize) -> Vec<Line> {
     let whole = text.strip_suffix('\n').unwrap_or(text);
     whole
         .split('\n')
-        .flat_map(|line| wrap_exact(&Span::inked(expand_tabs(line), Ink::of(Role::Text)), width, &margin))
+        .flat_map(|line| {
+            wrap_exact(&Span::styled(expand_tabs(line), TextStyle::of(Role::Text)), width, &margin)
+        })
         .collect()
 }
 

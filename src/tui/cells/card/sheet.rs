@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use crate::frontend::protocol::Header;
 use crate::tui::boxed::edge;
 use crate::tui::cards::BodyForm;
-use crate::tui::cells::Look;
+use crate::tui::cells::DisplaySettings;
 use crate::tui::composer::Position;
 use crate::tui::keys::Keymap;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -27,7 +27,7 @@ pub const LOW: usize = 12;
 
 /// Whether the card has the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
+pub enum CardFocus {
     Keys,
     /// It took them by itself: only some of its keys work.
     KeysByItself,
@@ -36,7 +36,7 @@ pub enum Holds {
 
 /// Why the card that has the keys does not answer at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
+pub enum CardDelay {
     Nothing,
     /// The guard time, of which this many percent are over.
     Guard(u64),
@@ -44,21 +44,21 @@ pub enum Wait {
     Key(char),
 }
 
-/// The widest drawing of a [`Wait`], in cells.
+/// The widest drawing of a [`CardDelay`], in cells.
 const WAIT: usize = 5;
 
 /// The place and settings of a drawing.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
-    pub look: &'a Look,
+    pub look: &'a DisplaySettings,
     pub keymap: &'a Keymap,
-    pub holds: Holds,
-    pub wait: Wait,
+    pub holds: CardFocus,
+    pub wait: CardDelay,
     /// Whether a high-risk request was approved once.
     pub approved_once: bool,
     /// Rows of the pane.
     pub rows: usize,
-    /// Cells of the pane; a card is at most [`Look::width`] wide, a list may be wider.
+    /// Cells of the pane; a card is at most [`DisplaySettings::width`] wide, a list may be wider.
     pub columns: usize,
     /// The number of this card, from 1, and of all.
     pub position: (usize, usize),
@@ -71,7 +71,7 @@ pub struct Frame<'a> {
 
 /// A card as lines.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Drawn {
+pub struct CardLayout {
     pub lines: Vec<Line>,
     /// Lines of the body: shown and total.
     pub body_room: usize,
@@ -116,12 +116,12 @@ pub struct Sheet<'a> {
     pub width: usize,
     /// Cells of text inside the sides.
     pub inner: usize,
-    pub drawn: Drawn,
+    pub drawn: CardLayout,
 }
 
 impl<'a> Sheet<'a> {
     pub fn new(frame: &'a Frame<'a>, width: usize) -> Self {
-        Self { frame, width, inner: inner(width), drawn: Drawn::default() }
+        Self { frame, width, inner: inner(width), drawn: CardLayout::default() }
     }
 
     /// Converts a place inside the sides to cells of the card.
@@ -159,12 +159,12 @@ impl<'a> Sheet<'a> {
     pub fn end(&mut self, keys: &Line) {
         let [on, off] = self.frame.look.glyphs.bar;
         let right = match self.frame.wait {
-            Wait::Nothing => Line::new(),
-            Wait::Guard(percent) => {
+            CardDelay::Nothing => Line::new(),
+            CardDelay::Guard(percent) => {
                 let full = (usize::try_from(percent).unwrap_or(100) * WAIT / 100).min(WAIT);
                 Line::of(on.repeat(full), Role::Waiting).with(off.repeat(WAIT - full), Role::Dim)
             }
-            Wait::Key(c) => Line::of(format!("{c}{}", self.frame.look.glyphs.still), Role::Waiting),
+            CardDelay::Key(c) => Line::of(format!("{c}{}", self.frame.look.glyphs.still), Role::Waiting),
         };
         self.border(keys, &right, 2);
     }
@@ -172,16 +172,16 @@ impl<'a> Sheet<'a> {
     /// Returns the cells for the keys in the lower border.
     pub fn keys_room(&self) -> usize {
         let wait = match self.frame.wait {
-            Wait::Nothing => 0,
-            Wait::Guard(_) | Wait::Key(_) => WAIT + 3,
+            CardDelay::Nothing => 0,
+            CardDelay::Guard(_) | CardDelay::Key(_) => WAIT + 3,
         };
         self.width.saturating_sub(6 + wait)
     }
 
     fn edge(&self) -> Role {
         match self.frame.holds {
-            Holds::Keys | Holds::KeysByItself => Role::Waiting,
-            Holds::Nothing => Role::Dim,
+            CardFocus::Keys | CardFocus::KeysByItself => Role::Waiting,
+            CardFocus::Nothing => Role::Dim,
         }
     }
 }
@@ -197,14 +197,14 @@ pub fn taint_mark(is_tainted: bool, glyphs: &Glyphs) -> Line {
 }
 
 /// The hidden part of a body: lines, and bytes that are not laid out.
-pub struct OutOfSight {
+pub struct HiddenLines {
     pub above: usize,
     pub below: usize,
     pub bytes: usize,
 }
 
 /// Describes the hidden part.
-pub fn hint(out: &OutOfSight, keys: &str, width: usize) -> Line {
+pub fn hint(out: &HiddenLines, keys: &str, width: usize) -> Line {
     let more = match (out.bytes, out.below) {
         (0, 0) => format!("end, {} lines above", out.above),
         (0, below) => format!("{below} more lines"),

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape};
-use super::{Inbox, InboxRow, Listing, draw};
+use super::{Inbox, InboxRow, ListState, draw};
 use crate::approval::{Approval, RequestId};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, Holder, InboxLine, QueryAnswer, ServerMessage};
 use crate::store::RequestState;
@@ -19,7 +19,7 @@ use crate::tui::composer::Editor;
 use crate::tui::keys::{Action, CHOOSE, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
 use crate::tui::line::Line;
 use crate::tui::list::{ApprovalOutcome, ListStage, OpenRows, REASON_HINTS};
-use crate::tui::panel::{PanelContext, PanelState, Screen, Then};
+use crate::tui::panel::{PanelContext, PanelEffect, PanelState, Screen};
 
 const INBOX_FILTER: &[StatusHint] = &[
     (Context::InboxFilter, &[], "text of the request, its tool, risk or session"),
@@ -43,9 +43,9 @@ impl PanelState for Inbox {
         cx.ask(ClientQuery::Inbox);
     }
 
-    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<PanelEffect> {
         match action {
-            Action::FocusCard => return Some(Then::Close),
+            Action::FocusCard => return Some(PanelEffect::Close),
             // Help would take the place of the list, and of its marks.
             Action::Help => {}
             Action::Escape => return Some(self.escape(cx)),
@@ -59,7 +59,7 @@ impl PanelState for Inbox {
             _ => return None,
         }
         self.follow(cx);
-        Some(Then::Stay)
+        Some(PanelEffect::Stay)
     }
 
     fn editor(&mut self) -> Option<&mut Editor> {
@@ -73,17 +73,17 @@ impl PanelState for Inbox {
         self.follow(cx);
     }
 
-    fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
+    fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> PanelEffect {
         // Pending requests changed: the open list is requested again.
         if let ServerMessage::Elsewhere { .. } = message {
             self.listing = match self.listing {
-                Listing::Loaded => Listing::Outdated,
-                Listing::Failed => Listing::NotLoaded,
-                Listing::NotLoaded | Listing::Outdated => return Then::Stay,
+                ListState::Loaded => ListState::Outdated,
+                ListState::Failed => ListState::NotLoaded,
+                ListState::NotLoaded | ListState::Outdated => return PanelEffect::Stay,
             };
             cx.ask(ClientQuery::Inbox);
         }
-        Then::Stay
+        PanelEffect::Stay
     }
 
     fn answer(&mut self, query: ClientQuery, answer: QueryAnswer, cx: &mut PanelContext<'_>) {
@@ -93,10 +93,10 @@ impl PanelState for Inbox {
                 self.details.tell(id, request, cx.screen.header);
             }
             (ClientQuery::Inbox, QueryAnswer::Failed) if self.lines.is_empty() => {
-                self.listing = Listing::Failed;
+                self.listing = ListState::Failed;
             }
             // What was listed stays, and the next change asks again.
-            (ClientQuery::Inbox, QueryAnswer::Failed) => self.listing = Listing::Loaded,
+            (ClientQuery::Inbox, QueryAnswer::Failed) => self.listing = ListState::Loaded,
             _ => return,
         }
         self.follow(cx);
@@ -157,7 +157,7 @@ impl PanelState for Inbox {
 }
 
 impl Inbox {
-    fn list_key(&mut self, key: ListKey, cx: &mut PanelContext<'_>) -> Then {
+    fn list_key(&mut self, key: ListKey, cx: &mut PanelContext<'_>) -> PanelEffect {
         if key != ListKey::Yes {
             cx.dialogue.withdraw();
         }
@@ -181,7 +181,7 @@ impl Inbox {
             ListKey::Rule => {}
         }
         self.follow(cx);
-        Then::Stay
+        PanelEffect::Stay
     }
 
     /// Requests the details of the chosen request, one request at a time.
@@ -267,15 +267,15 @@ impl Inbox {
     }
 
     /// Goes to the card if the request is of this session; else shows all of it here.
-    fn look_at(&mut self, cx: &mut PanelContext<'_>) -> Then {
+    fn look_at(&mut self, cx: &mut PanelContext<'_>) -> PanelEffect {
         if let Some(line) = self.chosen() {
             if line.holder == Holder::Here && cx.cards.find(&line.id).is_some() {
-                return Then::ToCard(line.id.clone());
+                return PanelEffect::ToCard(line.id.clone());
             }
             self.is_whole = !self.is_whole;
         }
         self.follow(cx);
-        Then::Stay
+        PanelEffect::Stay
     }
 
     /// Continues the session of the chosen request, if nobody holds it.
@@ -294,23 +294,23 @@ impl Inbox {
     }
 
     /// Opens the session of the chosen request in place of the current one.
-    fn open_session(&mut self, cx: &mut PanelContext<'_>) -> Then {
-        let Some(line) = self.chosen() else { return Then::Stay };
+    fn open_session(&mut self, cx: &mut PanelContext<'_>) -> PanelEffect {
+        let Some(line) = self.chosen() else { return PanelEffect::Stay };
         let session = line.session.clone();
         match line.holder {
-            Holder::Here => return Then::Close,
+            Holder::Here => return PanelEffect::Close,
             Holder::Another | Holder::Nobody if cx.turn_runs => cx.flash(cx.stop_first()),
-            Holder::Another | Holder::Nobody => return Then::OpenSession(session),
+            Holder::Another | Holder::Nobody => return PanelEffect::OpenSession(session),
             Holder::Beside => {
                 self.advise("it is running in the background; open it when it stops");
             }
         }
         self.follow(cx);
-        Then::Stay
+        PanelEffect::Stay
     }
 
     /// Cancels the current step; without one, closes the inbox.
-    fn escape(&mut self, cx: &mut PanelContext<'_>) -> Then {
+    fn escape(&mut self, cx: &mut PanelContext<'_>) -> PanelEffect {
         let approved_once = cx.dialogue.withdraw();
         self.list.advice = None;
         match &self.list.stage {
@@ -322,9 +322,9 @@ impl Inbox {
             ListStage::Choosing if approved_once => {}
             ListStage::Choosing if self.is_whole => self.is_whole = false,
             ListStage::Choosing if !self.filter.text().is_empty() => self.clear_filter(),
-            ListStage::Choosing => return Then::Close,
+            ListStage::Choosing => return PanelEffect::Close,
         }
-        Then::Stay
+        PanelEffect::Stay
     }
 
     fn clear_filter(&mut self) {

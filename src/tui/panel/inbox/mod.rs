@@ -12,15 +12,15 @@ use std::collections::{HashMap, HashSet};
 
 use self::details::Details;
 use crate::approval::RequestId;
-use crate::frontend::dialogue::Seen;
+use crate::frontend::dialogue::SeenPart;
 use crate::frontend::protocol::{Holder, InboxLine};
 use crate::history::SessionId;
 use crate::store::RequestState;
 use crate::tool::Risk;
 use crate::tui::composer::Editor;
-use crate::tui::fuzzy::{Like, Query};
+use crate::tui::fuzzy::{MatchMode, Query};
 use crate::tui::keys::Nav;
-use crate::tui::list::{Mark, OpenRequest, RequestList};
+use crate::tui::list::{OpenRequest, RequestList, RowMark};
 
 /// The time for which a sent decision is drawn as in progress without an answer of the owner, in milliseconds.
 const DECIDING_MS: u64 = 5_000;
@@ -32,7 +32,7 @@ pub const APPROVED: &str = "decided";
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Inbox {
     lines: Vec<InboxLine>,
-    pub listing: Listing,
+    pub listing: ListState,
     pub filter: Editor,
     /// Only the requests of the chosen one's session are listed.
     pub one_session: bool,
@@ -54,7 +54,7 @@ pub struct Inbox {
 
 /// Whether the owner has sent the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Listing {
+pub enum ListState {
     #[default]
     NotLoaded,
     Loaded,
@@ -80,7 +80,7 @@ impl Inbox {
         let was_sent = before.as_ref().is_some_and(|id| self.deciding.contains_key(id));
         self.lines = lines;
         self.order();
-        self.listing = Listing::Loaded;
+        self.listing = ListState::Loaded;
         let waits: HashSet<&RequestId> = self.lines.iter().map(|line| &line.id).collect();
         self.list.retain(|id| waits.contains(id));
         self.glanced.retain(|id| waits.contains(id));
@@ -105,7 +105,7 @@ impl Inbox {
     fn arrange(&mut self, wanted: Option<&RequestId>) {
         let session = if self.one_session { self.session_of(wanted) } else { None };
         let text = self.filter.text();
-        let mut query = (!text.trim().is_empty()).then(|| Query::new(&text, Like::Text));
+        let mut query = (!text.trim().is_empty()).then(|| Query::new(&text, MatchMode::Text));
         self.rows.clear();
         let mut head: Option<&SessionId> = None;
         for (index, line) in self.lines.iter().enumerate() {
@@ -217,13 +217,13 @@ impl Inbox {
         })
     }
 
-    pub fn mark(&self, line: &InboxLine) -> Mark {
-        if self.decides(line).is_some() { Mark::Decided } else { self.list.mark(&line.id) }
+    pub fn mark(&self, line: &InboxLine) -> RowMark {
+        if self.decides(line).is_some() { RowMark::Decided } else { self.list.mark(&line.id) }
     }
 
     /// Returns the number of listed requests that are marked.
     pub fn marked(&self) -> usize {
-        self.requests().filter(|line| self.mark(line) == Mark::On).count()
+        self.requests().filter(|line| self.mark(line) == RowMark::On).count()
     }
 
     /// Returns the word for a decision that was sent or made.
@@ -248,10 +248,10 @@ impl Inbox {
     }
 
     /// Returns how much of it was seen. For a low-risk request without taint its row is enough.
-    fn seen(&self, line: &InboxLine) -> Seen {
+    fn seen(&self, line: &InboxLine) -> SeenPart {
         let row_says_it = line.risk == Risk::Low && !line.tainted;
         let all = self.details.is_seen(&line.id) || (row_says_it && self.glanced.contains(&line.id));
-        if all { Seen::All } else { Seen::UpTo(0) }
+        if all { SeenPart::All } else { SeenPart::UpTo(0) }
     }
 }
 

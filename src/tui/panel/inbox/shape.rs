@@ -1,7 +1,7 @@
 //! The division of the inbox between list, detail and the lines below. Pure.
 
 use super::Inbox;
-use crate::tui::cells::list::{BESIDE, Foot, split};
+use crate::tui::cells::list::{BESIDE, CardFooter, split};
 use crate::tui::completion::window;
 use crate::tui::list::ListStage;
 use crate::tui::panel::Screen;
@@ -32,7 +32,7 @@ pub struct InboxShape {
     pub detail_head: usize,
     pub place: DetailPlace,
     /// The text or advice below.
-    pub foot: Foot,
+    pub foot: CardFooter,
 }
 
 /// The place of the detail.
@@ -54,7 +54,7 @@ impl InboxShape {
             0 | 1 => String::new(),
             many => format!(" {many} requests"),
         };
-        let foot = Foot::of(&inbox.list, due, &denied, None, screen.keymap, room);
+        let foot = CardFooter::of(&inbox.list, due, &denied, None, screen.keymap, room);
         let body = inside.saturating_sub(filter + foot.lines.len()).max(1);
         let shape = |list_width, list_rows: usize, detail_width, detail_rows, place, head| {
             let list = window(inbox.rows.len(), inbox.at, list_rows);

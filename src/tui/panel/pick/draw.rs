@@ -1,14 +1,14 @@
 //! Draws the lists to pick from.
 
-use super::{List, Pick, Preview, Purpose};
-use crate::frontend::protocol::{LoginWhy, SessionLine};
+use super::{List, Picker, Preview, Purpose};
+use crate::frontend::protocol::{LoginReason, SessionLine};
 use crate::stdx::text::{one_line_summary, sanitize_line};
-use crate::tui::boxed::{Boxed, column};
+use crate::tui::boxed::{TextBox, column};
 use crate::tui::completion::window;
 use crate::tui::composer::Rows;
-use crate::tui::fuzzy::{Like, Query, marked};
+use crate::tui::fuzzy::{MatchMode, Query, marked};
 use crate::tui::keys::{Action, Context, PickKey};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
+use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_spans};
 use crate::tui::panel::Screen;
 use crate::tui::theme::{Glyphs, Role};
 
@@ -30,10 +30,10 @@ const FAILED_SHOWN: usize = 4;
 /// Cells before the query: the edge, a space, a slash, a space.
 const PROMPT: usize = 4;
 
-pub fn lines(screen: &Screen<'_>, pick: &Pick) -> Vec<Line> {
+pub fn lines(screen: &Screen<'_>, pick: &Picker) -> Vec<Line> {
     let rows = screen.rows;
     let mut boxed =
-        Boxed::new(screen.look.glyphs, screen.columns, Line::of(title(pick), Role::Heading), count(pick));
+        TextBox::new(screen.look.glyphs, screen.columns, Line::of(title(pick), Role::Heading), count(pick));
     boxed.push(Line::of("/ ", Role::Key).joined(query(screen, pick)));
     let foot = foot(screen, pick, boxed.room(), rows);
     let gap = usize::from(rows >= ROOMY);
@@ -70,35 +70,35 @@ pub fn lines(screen: &Screen<'_>, pick: &Pick) -> Vec<Line> {
 }
 
 /// Returns the row and column of the query's cursor in the pane.
-pub fn cursor(screen: &Screen<'_>, pick: &Pick) -> (usize, usize) {
+pub fn cursor(screen: &Screen<'_>, pick: &Picker) -> (usize, usize) {
     let shown = Rows::of(&pick.query, query_room(screen));
     (1, PROMPT + shown.cursor.column)
 }
 
-fn keys(screen: &Screen<'_>, pick: &Pick) -> String {
+fn keys(screen: &Screen<'_>, pick: &Picker) -> String {
     let accept = screen.keymap.shown(Context::Pick, Action::Pick(PickKey::Accept));
     let escape = screen.keymap.shown(Context::Global, Action::Escape);
     let (accepts, escapes) = match pick.list {
         List::Earlier(_) | List::Models { .. } => ("select", ""),
         List::Sessions { .. } => ("open", ""),
-        List::Services { why: LoginWhy::First, .. } => ("set up", " skip"),
-        List::Services { why: LoginWhy::Asked, .. } => ("set up", ""),
+        List::Services { why: LoginReason::First, .. } => ("set up", " skip"),
+        List::Services { why: LoginReason::Asked, .. } => ("set up", ""),
     };
     format!("{accept} {accepts} · {escape}{escapes}")
 }
 
-fn title(pick: &Pick) -> &'static str {
+fn title(pick: &Picker) -> &'static str {
     match &pick.list {
         List::Earlier(_) => "prompt history",
         List::Sessions { .. } => "resume",
-        List::Services { why: LoginWhy::First, .. } => "Choose a model provider",
-        List::Services { why: LoginWhy::Asked, .. } => "set up a service",
+        List::Services { why: LoginReason::First, .. } => "Choose a model provider",
+        List::Services { why: LoginReason::Asked, .. } => "set up a service",
         List::Models { purpose: Purpose::Switch, .. } => "models",
         List::Models { purpose: Purpose::Keep { .. }, .. } => "connected: choose a model",
     }
 }
 
-fn count(pick: &Pick) -> Line {
+fn count(pick: &Picker) -> Line {
     let scope = if pick.only_here { "this folder" } else { "everywhere" };
     let found = format!("{} of {}", pick.found.len(), pick.total());
     let words = match pick.list {
@@ -118,12 +118,12 @@ fn query_room(screen: &Screen<'_>) -> usize {
 }
 
 /// Returns the row of the query with the cursor.
-fn query(screen: &Screen<'_>, pick: &Pick) -> Line {
+fn query(screen: &Screen<'_>, pick: &Picker) -> Line {
     let shown = Rows::of(&pick.query, query_room(screen));
     shown.line(&pick.query, shown.cursor.row)
 }
 
-fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<Line> {
+fn entries(screen: &Screen<'_>, pick: &Picker, width: usize, room: usize) -> Vec<Line> {
     if pick.found.is_empty() {
         return vec![Line::of(nothing(screen, pick), Role::Dim)];
     }
@@ -133,25 +133,25 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
     for at in shown {
         let is_chosen = at == pick.chosen;
         let mark = if is_chosen { screen.look.glyphs.folded } else { " " };
-        let ink = if is_chosen { Ink::of(Role::Text).bold() } else { Ink::of(Role::Text) };
+        let style = if is_chosen { TextStyle::of(Role::Text).bold() } else { TextStyle::of(Role::Text) };
         let line = Line::of(mark, Role::User).with(" ", Role::Text);
         let entry = match &pick.list {
             List::Earlier(lines) => {
-                let mut like = Query::new(&typed, Like::Text);
+                let mut like = Query::new(&typed, MatchMode::Text);
                 let text = &lines[pick.found[at]].text;
                 let one = one_line(text, screen.look.glyphs);
                 let private = if text.starts_with("!!") { "  private" } else { "" };
                 let room = (width - 2).saturating_sub(private.len());
-                marked(&one, &like.marks(&one), ink).cut(room).with(private, Role::Dim)
+                marked(&one, &like.marks(&one), style).cut(room).with(private, Role::Dim)
             }
             List::Sessions { sessions, said, .. } => {
                 let one = &sessions[pick.found[at]];
                 let around = said.around(&typed, &one.id);
-                session(screen, one, (&typed, around), ink, pick.only_here, width - 2)
+                session(screen, one, (&typed, around), style, pick.only_here, width - 2)
             }
             List::Services { services, .. } => {
                 let one = &services[pick.found[at]];
-                noted(&one.title, &one.note, &typed, ink, width - 2)
+                noted(&one.title, &one.note, &typed, style, width - 2)
             }
             List::Models { models, .. } => {
                 let one = &models[pick.found[at]];
@@ -160,7 +160,7 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
                     (true, note) => format!("in use {} {note}", screen.look.glyphs.dot),
                     (false, note) => note.to_owned(),
                 };
-                noted(&one.name, &note, &typed, ink, width - 2)
+                noted(&one.name, &note, &typed, style, width - 2)
             }
         };
         out.push(line.joined(entry));
@@ -168,7 +168,7 @@ fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<L
     out
 }
 
-fn nothing(screen: &Screen<'_>, pick: &Pick) -> String {
+fn nothing(screen: &Screen<'_>, pick: &Picker) -> String {
     let words = match (&pick.list, pick.total(), pick.only_here) {
         (_, 0, _) if pick.is_loading => "loading…",
         (List::Sessions { said, .. }, ..) if said.is_looking() => "looking…",
@@ -187,9 +187,9 @@ fn nothing(screen: &Screen<'_>, pick: &Pick) -> String {
 }
 
 /// Returns a name, and at the right a note if there is room.
-fn noted(name: &str, note: &str, typed: &str, ink: Ink, width: usize) -> Line {
-    let marks = Query::new(typed, Like::Name).marks(name);
-    let left = marked(&sanitize_line(name), &marks, ink);
+fn noted(name: &str, note: &str, typed: &str, style: TextStyle, width: usize) -> Line {
+    let marks = Query::new(typed, MatchMode::Name).marks(name);
+    let left = marked(&sanitize_line(name), &marks, style);
     let room = width.saturating_sub(left.width() + 2);
     let note = if room < 8 { String::new() } else { one_line_summary(note, room.min(60)) };
     Line::spread(left.cut(width), Line::of(note, Role::Dim), width)
@@ -206,12 +206,12 @@ fn session(
     screen: &Screen<'_>,
     one: &SessionLine,
     (typed, around): (&str, Option<&str>),
-    ink: Ink,
+    style: TextStyle,
     only_here: bool,
     width: usize,
 ) -> Line {
-    let marks = Query::new(typed, Like::Name).marks(&one.title);
-    let mut title = marked(&one.title, &marks, ink);
+    let marks = Query::new(typed, MatchMode::Name).marks(&one.title);
+    let mut title = marked(&one.title, &marks, style);
     // What was said counts where the title does not tell why it is found.
     if let Some(around) = around.filter(|_| marks.is_empty()) {
         title = title
@@ -244,7 +244,7 @@ fn turns(count: u32) -> &'static str {
 }
 
 /// Returns the lines below the list: a long entry whole, or the facts of a session without a preview beside it.
-fn foot(screen: &Screen<'_>, pick: &Pick, width: usize, rows: usize) -> Vec<Line> {
+fn foot(screen: &Screen<'_>, pick: &Picker, width: usize, rows: usize) -> Vec<Line> {
     match &pick.list {
         List::Earlier(_) | List::Sessions { .. } | List::Services { .. } if rows < ROOMY => Vec::new(),
         List::Earlier(lines) => {
@@ -287,8 +287,8 @@ fn foot(screen: &Screen<'_>, pick: &Pick, width: usize, rows: usize) -> Vec<Line
         List::Services { why, .. } => {
             let (words, role) = match (&pick.trouble, why) {
                 (Some(trouble), _) => (trouble.as_str(), Role::Fail),
-                (None, LoginWhy::First) => (FIRST, Role::Dim),
-                (None, LoginWhy::Asked) => return Vec::new(),
+                (None, LoginReason::First) => (FIRST, Role::Dim),
+                (None, LoginReason::Asked) => return Vec::new(),
             };
             let mut foot = vec![Line::of(screen.look.glyphs.rule.repeat(width), Role::Dim)];
             foot.extend(wrap_spans(&[Span::new(words, role)], width, &Margin::default()));
@@ -308,7 +308,7 @@ const FIRST: &str = "No language model is connected yet. Pick a service to set u
                      built-in tour. The key is tested once and stays on this machine.";
 
 /// Returns the chosen session: its facts, and the end of its conversation.
-fn beside_lines(pick: &Pick, preview: &Preview, width: usize, room: usize) -> Vec<Line> {
+fn beside_lines(pick: &Picker, preview: &Preview, width: usize, room: usize) -> Vec<Line> {
     let Some(one) = pick.session() else { return vec![Line::new(); room] };
     let id: String = one.id.0.chars().take(SHORT_ID).collect();
     let title = Line::of(sanitize_line(&one.title), Role::Heading);

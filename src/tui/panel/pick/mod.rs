@@ -3,21 +3,21 @@
 
 mod draw;
 mod preview;
-mod said;
+mod search;
 
 use std::collections::HashSet;
 
 use self::preview::Preview;
-use self::said::Said;
-use super::{Login, Panel, PanelContext, PanelState, Screen, Then};
+use self::search::SessionSearch;
+use super::{Login, Panel, PanelContext, PanelEffect, PanelState, Screen};
 use crate::frontend::protocol::{
-    ClientQuery, ClientRequest, EarlierLine, LoginWhy, ModelLine, QueryAnswer, ServerMessage, ServiceLine,
+    ClientQuery, ClientRequest, EarlierLine, LoginReason, ModelLine, QueryAnswer, ServerMessage, ServiceLine,
     SessionLine,
 };
 use crate::history::SessionId;
-use crate::tui::cells::Look;
+use crate::tui::cells::DisplaySettings;
 use crate::tui::composer::Editor;
-use crate::tui::fuzzy::{Like, Query};
+use crate::tui::fuzzy::{MatchMode, Query};
 use crate::tui::keys::{Action, CHOOSE, Context, Keymap, PickKey, StatusHint};
 use crate::tui::line::Line;
 
@@ -48,7 +48,7 @@ const MODELS: &[StatusHint] = &[
 
 /// An open list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pick {
+pub struct Picker {
     pub list: List,
     pub query: Editor,
     /// Only entries of this folder are listed.
@@ -79,9 +79,9 @@ pub enum List {
     /// Earlier lines, the newest first.
     Earlier(Vec<EarlierLine>),
     /// Sessions, the latest first.
-    Sessions { sessions: Vec<SessionLine>, preview: Box<Preview>, said: Said },
+    Sessions { sessions: Vec<SessionLine>, preview: Box<Preview>, said: SessionSearch },
     /// Services that can be set up.
-    Services { services: Vec<ServiceLine>, why: LoginWhy },
+    Services { services: Vec<ServiceLine>, why: LoginReason },
     Models {
         models: Vec<ModelLine>,
         purpose: Purpose,
@@ -90,7 +90,7 @@ pub enum List {
     },
 }
 
-impl PanelState for Pick {
+impl PanelState for Picker {
     fn context(&self) -> Context {
         Context::Pick
     }
@@ -103,7 +103,7 @@ impl PanelState for Pick {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<PanelEffect> {
         let page = (cx.screen.rows / 2).max(1);
         match action {
             Action::Escape => return Some(self.escape(cx)),
@@ -113,7 +113,7 @@ impl PanelState for Pick {
             _ => return None,
         }
         self.ask(cx);
-        Some(Then::Stay)
+        Some(PanelEffect::Stay)
     }
 
     fn editor(&mut self) -> Option<&mut Editor> {
@@ -125,11 +125,11 @@ impl PanelState for Pick {
         self.ask(cx);
     }
 
-    fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
+    fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> PanelEffect {
         if let ServerMessage::Models { models, failed, pending } = message {
             self.tell_models(models, failed, pending);
         }
-        Then::Stay
+        PanelEffect::Stay
     }
 
     fn answer(&mut self, query: ClientQuery, answer: QueryAnswer, cx: &mut PanelContext<'_>) {
@@ -159,7 +159,7 @@ impl PanelState for Pick {
 
     fn lay_out(&mut self, screen: &Screen<'_>, _cards: &mut crate::tui::cards::Cards) {
         if let List::Sessions { preview, .. } = &mut self.list {
-            preview.lay_out(&Look { width: screen.preview_columns(), ..screen.look });
+            preview.lay_out(&DisplaySettings { width: screen.preview_columns(), ..screen.look });
         }
     }
 
@@ -190,7 +190,7 @@ impl PanelState for Pick {
     }
 }
 
-impl Pick {
+impl Picker {
     /// Lists earlier lines: those known here, until the owner sends all.
     pub fn earlier<'a>(known: impl Iterator<Item = &'a str>) -> Self {
         let mut pick = Self::of(List::Earlier(Vec::new()), true);
@@ -202,7 +202,7 @@ impl Pick {
     /// Lists sessions; those of this folder if there are any.
     pub fn sessions(sessions: Vec<SessionLine>, query: &str) -> Self {
         let here = sessions.iter().any(|session| session.here);
-        let list = List::Sessions { sessions, preview: Box::default(), said: Said::default() };
+        let list = List::Sessions { sessions, preview: Box::default(), said: SessionSearch::default() };
         let mut pick = Self::of(list, false);
         pick.only_here = here;
         pick.query.insert(query);
@@ -211,7 +211,7 @@ impl Pick {
     }
 
     /// Lists services that can be set up.
-    pub fn services(services: Vec<ServiceLine>, why: LoginWhy) -> Self {
+    pub fn services(services: Vec<ServiceLine>, why: LoginReason) -> Self {
         let mut pick = Self::of(List::Services { services, why }, false);
         pick.filter();
         pick
@@ -259,13 +259,13 @@ impl Pick {
         let here = |is_here: bool| !self.only_here || is_here;
         self.found = match &self.list {
             List::Earlier(lines) => {
-                let mut like = Query::new(&query, Like::Text);
+                let mut like = Query::new(&query, MatchMode::Text);
                 let matches =
                     |at: &usize| here(lines[*at].here) && like.score(head(&lines[*at].text)).is_some();
                 (0..lines.len()).filter(matches).collect()
             }
             List::Sessions { sessions, said, .. } => {
-                let mut like = Query::new(&query, Like::Name);
+                let mut like = Query::new(&query, MatchMode::Name);
                 let mut found = like.best(sessions.iter().map(|session| session.title.as_str()));
                 let wanted = query.trim().to_lowercase();
                 if !wanted.is_empty() {
@@ -283,10 +283,10 @@ impl Pick {
             List::Services { services, .. } => {
                 let words: Vec<String> =
                     services.iter().map(|one| format!("{} {}", one.title, one.name)).collect();
-                Query::new(&query, Like::Name).best(words.iter().map(String::as_str))
+                Query::new(&query, MatchMode::Name).best(words.iter().map(String::as_str))
             }
             List::Models { models, .. } => {
-                Query::new(&query, Like::Name).best(models.iter().map(|line| line.name.as_str()))
+                Query::new(&query, MatchMode::Name).best(models.iter().map(|line| line.name.as_str()))
             }
         };
         self.chosen = before.and_then(|at| self.found.iter().position(|found| *found == at)).unwrap_or(0);
@@ -345,23 +345,23 @@ impl Pick {
         }
     }
 
-    fn accept(&self, cx: &mut PanelContext<'_>) -> Then {
+    fn accept(&self, cx: &mut PanelContext<'_>) -> PanelEffect {
         match &self.list {
-            List::Earlier(lines) => self.of_chosen(lines).map(|line| Then::Write(line.text.clone())),
+            List::Earlier(lines) => self.of_chosen(lines).map(|line| PanelEffect::Write(line.text.clone())),
             List::Sessions { sessions, .. } if cx.turn_runs && self.of_chosen(sessions).is_some() => {
                 cx.flash(cx.stop_first());
                 None
             }
             List::Sessions { sessions, .. } => {
-                self.of_chosen(sessions).map(|session| Then::OpenSession(session.id.clone()))
+                self.of_chosen(sessions).map(|session| PanelEffect::OpenSession(session.id.clone()))
             }
             List::Services { services, .. } => self.of_chosen(services).map(|service| {
                 let login = Login::new(service.clone(), Box::new(self.clone()));
-                Then::Replace(Panel::Login(Box::new(login)))
+                PanelEffect::Replace(Panel::Login(Box::new(login)))
             }),
             List::Models { models, purpose, .. } => self.pick_model(self.of_chosen(models), purpose, cx),
         }
-        .unwrap_or(Then::Stay)
+        .unwrap_or(PanelEffect::Stay)
     }
 
     /// Takes the chosen model, or the typed one if none matches.
@@ -370,7 +370,7 @@ impl Pick {
         chosen: Option<&ModelLine>,
         purpose: &Purpose,
         cx: &mut PanelContext<'_>,
-    ) -> Option<Then> {
+    ) -> Option<PanelEffect> {
         let typed = self.query.text().trim().to_owned();
         let name = match (chosen, purpose) {
             (Some(line), _) => line.name.clone(),
@@ -382,15 +382,15 @@ impl Pick {
             Purpose::Keep { .. } => ClientRequest::KeepModel { name },
             Purpose::Switch => ClientRequest::SwitchModel { name },
         });
-        Some(Then::Close)
+        Some(PanelEffect::Close)
     }
 
-    fn escape(&self, cx: &mut PanelContext<'_>) -> Then {
-        if let List::Services { why: LoginWhy::First, .. } = self.list {
+    fn escape(&self, cx: &mut PanelContext<'_>) -> PanelEffect {
+        if let List::Services { why: LoginReason::First, .. } = self.list {
             cx.send(ClientRequest::SkipLogin);
             cx.flash("you will not be asked again: /login sets up a service");
         }
-        Then::Close
+        PanelEffect::Close
     }
 }
 
@@ -424,17 +424,17 @@ mod tests {
         lines.iter().map(|(text, here)| EarlierLine { text: (*text).to_owned(), here: *here }).collect()
     }
 
-    fn shown(pick: &Pick) -> Vec<&str> {
+    fn shown(pick: &Picker) -> Vec<&str> {
         let List::Earlier(lines) = &pick.list else { panic!("lines are listed") };
         pick.found.iter().map(|at| lines[*at].text.as_str()).collect()
     }
 
     #[test]
     fn earlier_lines_come_once_and_the_newest_first() {
-        let mut timed = Pick::earlier(["b", "!!own", "a"].into_iter());
+        let mut timed = Picker::earlier(["b", "!!own", "a"].into_iter());
         timed.tell_earlier(told(&[("z", false), ("b", true), ("a", true)]));
         assert_eq!(shown(&timed), ["z", "b", "!!own", "a"], "a private command stands in its time");
-        let mut pick = Pick::earlier(["own", "b", "own", "a"].into_iter());
+        let mut pick = Picker::earlier(["own", "b", "own", "a"].into_iter());
         assert_eq!(shown(&pick), ["own", "b", "a"]);
         pick.go(1);
         pick.tell_earlier(told(&[("z", false), ("b", true), ("a", true)]));
@@ -452,7 +452,7 @@ mod tests {
     fn only_the_beginning_of_a_long_line_is_matched() {
         for (before, found) in [(MOST_MATCHED - 6, 1), (MOST_MATCHED, 0)] {
             let line = format!("{}needle", "e".repeat(before));
-            let mut pick = Pick::earlier([line.as_str()].into_iter());
+            let mut pick = Picker::earlier([line.as_str()].into_iter());
             pick.query.insert("needle");
             pick.asked_anew();
             assert_eq!(pick.found.len(), found, "{before}");
@@ -478,22 +478,22 @@ mod tests {
             session("02bb", "trip to Lisbon", false),
             session("03cc", "index of birds", true),
         ];
-        let ids = |pick: &Pick| {
+        let ids = |pick: &Picker| {
             let List::Sessions { sessions, .. } = &pick.list else { panic!("sessions are listed") };
             pick.found.iter().map(|at| sessions[*at].id.0.clone()).collect::<Vec<_>>()
         };
-        let mut pick = Pick::sessions(sessions.clone(), "");
+        let mut pick = Picker::sessions(sessions.clone(), "");
         assert_eq!(ids(&pick), ["01aa", "03cc"]);
         pick.turn_scope();
         assert_eq!(ids(&pick), ["01aa", "02bb", "03cc"]);
         for (query, found) in [("lisb", &["02bb"][..]), ("03C", &["03cc"]), ("in", &["01aa", "03cc"])] {
-            let mut pick = Pick::sessions(sessions.clone(), query);
+            let mut pick = Picker::sessions(sessions.clone(), query);
             pick.only_here = false;
             pick.asked_anew();
             let mut found_ids = ids(&pick);
             found_ids.retain(|id| found.contains(&id.as_str()));
             assert_eq!(found_ids, found, "{query}");
         }
-        assert!(!Pick::sessions(sessions[1..2].to_vec(), "").only_here);
+        assert!(!Picker::sessions(sessions[1..2].to_vec(), "").only_here);
     }
 }

@@ -324,7 +324,7 @@ pub(crate) fn made_up_id(request: usize, call: usize) -> String {
 
 fn provider_error(error: &ScriptedError, in_stream: bool) -> ProviderError {
     ProviderError {
-        class: classify::class_of(&classify::Facts {
+        class: classify::class_of(&classify::FailureFacts {
             status: Some(error.status),
             code: Some(&error.code),
             kind: None,

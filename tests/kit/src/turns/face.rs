@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use co::agent::caps::CapAnswer;
 use co::agent::context::Summary;
-use co::agent::port::{Closed, Event, Frontend, Op, Settled};
+use co::agent::port::{Closed, Event, Frontend, Op, Settlement};
 use co::approval::{Approval, Request};
 use co::history::TurnEnd;
 use co::message::{ToolCall, UserPart};
@@ -178,11 +178,11 @@ fn line(event: &Event) -> Option<String> {
         }
         Event::ApprovalNeeded { request } => ask(request),
         Event::ApprovalSettled { settled, .. } => match settled {
-            Settled::Decided { approval, by } => format!("decided {} ({})", decision(approval), by.word()),
-            Settled::Withdrawn => "withdrawn".to_owned(),
-            Settled::Detached => "detached".to_owned(),
-            Settled::Superseded => "replaced".to_owned(),
-            Settled::Expired => "expired".to_owned(),
+            Settlement::Decided { approval, by } => format!("decided {} ({})", decision(approval), by.word()),
+            Settlement::Withdrawn => "withdrawn".to_owned(),
+            Settlement::Detached => "detached".to_owned(),
+            Settlement::Superseded => "replaced".to_owned(),
+            Settlement::Expired => "expired".to_owned(),
         },
         Event::Retry { class, wait, attempt, of, then, .. } => {
             let wait = if wait.is_zero() { "at once".to_owned() } else { "after a wait".to_owned() };

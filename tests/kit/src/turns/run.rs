@@ -15,7 +15,7 @@ use co::approval::{
     Approval, AutoApprove, Decider, Judgement, Place, Policy, Request, Verdict, WorkspaceKind,
 };
 use co::config::{Cap, FolderTrust, Mode, Unit};
-use co::history::{Durability, History, Known, Limits, Record, patch_dangling_tool_calls};
+use co::history::{Durability, History, Limits, Record, RecordedState, patch_dangling_tool_calls};
 use co::hook::{Hook, HookEvent, HookInput, HookVerdict};
 use co::message::{CallId, Message, PartKind, ToolName, Usage, Usd, UserPart};
 use co::provider::{ModelRequest, Price, RequestKind};
@@ -397,14 +397,14 @@ fn aftermath(history: &History, world: &World, provider: &ReplayProvider) -> Vec
     lines
 }
 
-fn known(known: &Known) -> &'static str {
+fn known(known: &RecordedState) -> &'static str {
     match known {
-        Known::Returned => "returned",
-        Known::Waiting => "waiting",
-        Known::Expired => "expired",
-        Known::Decided(_) => "decided",
-        Known::NotStarted => "not-started",
-        Known::MayHaveRun => "may-have-run",
+        RecordedState::Returned => "returned",
+        RecordedState::Waiting => "waiting",
+        RecordedState::Expired => "expired",
+        RecordedState::Decided(_) => "decided",
+        RecordedState::NotStarted => "not-started",
+        RecordedState::MayHaveRun => "may-have-run",
     }
 }
 

@@ -8,7 +8,7 @@ const SHORTEST: usize = 3;
 
 /// What was found, and what is searched now.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Said {
+pub struct SessionSearch {
     /// Requested and not received yet; one at a time.
     asked: Option<String>,
     /// The words of `hits`.
@@ -16,7 +16,7 @@ pub struct Said {
     hits: Vec<SessionHit>,
 }
 
-impl Said {
+impl SessionSearch {
     /// Returns the words to search for now, if these are searched neither now nor already.
     pub fn next(&mut self, query: &str) -> Option<String> {
         let words = query.trim();

@@ -6,7 +6,7 @@ use super::Role;
 
 /// The background of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ground {
+pub enum BackgroundRole {
     /// The terminal's own.
     #[default]
     None,
@@ -29,7 +29,7 @@ pub enum Shade {
     Rgb(u8, u8, u8),
 }
 
-impl Ground {
+impl BackgroundRole {
     /// Returns the backgrounds: dark, light (both of the 256 colours), 16 colours, where only a command's own is kept.
     pub(super) fn colours(self) -> [Option<Color>; 3] {
         let of = |dark, light| [Some(Color::Indexed(dark)), Some(Color::Indexed(light)), None];

@@ -7,7 +7,7 @@ use super::ToolName;
 
 /// What a call did. Stored: fields may only be added.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Done {
+pub struct CallReport {
     /// Its outcome in a few words: "3 matches", "exit 3", by whom and why it was denied. Empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub words: String,
@@ -31,7 +31,7 @@ pub struct Done {
     pub ran: Option<(ToolName, Value)>,
 }
 
-impl Done {
+impl CallReport {
     /// Says what came of the call: "+4 -4, 3 of 4 hunks applied", "12 files", "exit 3"; empty if nothing is known.
     pub fn outcome(&self) -> String {
         if self.change.is_empty() {

@@ -7,30 +7,31 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::{Sleep, sleep};
 
-use crate::history::{Known, OpenCall};
+use crate::history::{OpenCall, RecordedState};
 use crate::session::Session;
 use crate::stdx::clock::Clock;
 
 /// Returns when the first undecided request of this session expires after `known`; `None` if none does.
 fn next_due(session: &Session, known: Option<Timestamp>) -> Option<Timestamp> {
     let history = session.history();
-    let waits = |open: &&OpenCall| open.known == Known::Waiting && open.returned.is_none();
+    let waits = |open: &&OpenCall| open.known == RecordedState::Waiting && open.returned.is_none();
     let open = history.open_calls().iter().filter(waits).filter_map(|open| open.request.as_ref());
-    let late = history.late_calls().iter().filter(|one| one.known == Known::Waiting).map(|one| &one.request);
+    let late =
+        history.late_calls().iter().filter(|one| one.known == RecordedState::Waiting).map(|one| &one.request);
     let due = open.chain(late).filter_map(|request| request.expires);
     due.filter(|due| known.is_none_or(|known| *due > known)).min()
 }
 
 /// The timer for the next expiry.
 #[derive(Default)]
-pub(super) struct Due {
+pub(super) struct ExpiryTimer {
     /// The next expiry, and the sleep until it.
     next: Option<(Timestamp, Pin<Box<Sleep>>)>,
     /// The last expiry that was reached. The store was notified of it and is not notified again.
     reached: Option<Timestamp>,
 }
 
-impl Due {
+impl ExpiryTimer {
     /// Sets the timer to the earliest expiry.
     pub(super) fn look(&mut self, session: &Session) {
         let due = next_due(session, self.reached);

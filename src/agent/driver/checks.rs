@@ -17,7 +17,7 @@ use crate::tool::{PlanContext, Tool, ToolError};
 
 /// The plans and hooks in progress.
 #[derive(Default)]
-pub(super) struct Looking {
+pub(super) struct Checks {
     tasks: JoinSet<Input>,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn plan_context(env: &AgentEnv, session: &Session) -> PlanContext {
     }
 }
 
-impl Looking {
+impl Checks {
     pub(super) fn plan(
         &mut self,
         (call, round): (ToolCall, u32),

@@ -14,7 +14,7 @@ use crate::store::{RequestFilter, RequestState, Store, StoreError, StoredRequest
 const LOOKED_AT: usize = 10_000;
 
 /// The context of a request.
-pub(super) struct Around {
+pub(super) struct ApprovalContext {
     pub progress: CallProgress,
     /// Calls that must have succeeded before, a line each.
     pub depends: Vec<String>,
@@ -58,7 +58,7 @@ impl Calls {
     }
 }
 
-impl Around {
+impl ApprovalContext {
     pub(super) async fn of(store: &Store, one: &StoredRequest) -> Result<Self, StoreError> {
         let others = store.requests(RequestFilter::Of(one.session.clone()), LOOKED_AT).await?;
         let calls = Calls::of(store, &one.session).await?;
