@@ -13,6 +13,9 @@ use crate::history::{Durability, Record, SessionId};
 const OPEN: &str =
     "tool = 'question' AND state IN ('waiting', 'later', 'approved', 'edited', 'replaced', 'denied')";
 
+/// Questions whose decision is not consumed.
+const DECIDED: &str = "tool = 'question' AND state IN ('approved', 'edited', 'replaced', 'denied')";
+
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QuestionStatus {
@@ -40,7 +43,7 @@ impl Store {
         }
         let id = question.0.clone();
         self.transact(Durability::Synced, move |write| {
-            let found = untaken(write, &format!("id = ?1 AND {OPEN}"), &id)?.pop();
+            let found = untaken(write, &format!("id = ?1 AND {DECIDED}"), &id)?.pop();
             match found.map(|one| taken(write, &one)).transpose()? {
                 Some(Record::Decided { approval, .. }) => Ok(QuestionStatus::Decided(approval)),
                 Some(_) | None => Ok(QuestionStatus::Over),
