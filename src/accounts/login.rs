@@ -12,7 +12,7 @@ pub use self::settings::write_choice;
 use super::error::ModelError;
 use super::keys::{KeyCommandError, KeyFileError, Keys};
 use super::offers::list_place;
-use super::services::{Service, ServiceTarget, names};
+use super::services::{HttpService, Service, names};
 pub use crate::config::WriteError;
 use crate::config::{Secret, Settings, checked_url};
 use crate::frontend::protocol::{Consent, HAS_KEY, LoginFailure, LoginNeed, ServiceLine};
@@ -75,7 +75,7 @@ pub fn offers(settings: &Settings, keys: &Keys, found: &[Service]) -> Vec<Servic
 }
 
 fn offer(name: &str, settings: &Settings, keys: &Keys, is_here: bool) -> Option<ServiceLine> {
-    let target = match ServiceTarget::named(name, settings, keys) {
+    let target = match HttpService::named(name, settings, keys) {
         Ok(target) => Some(target),
         Err(ModelError::NoAddress { .. }) => None,
         Err(_) => return None,
@@ -121,7 +121,7 @@ pub async fn try_out(
             checked_url(url).map_err(|wrong| LoginError::Refused(format!("The address is {wrong}.")))?;
         settings.own(&entered.service).base_url = Some(url);
     }
-    let mut target = ServiceTarget::named(&entered.service, &settings, keys)?;
+    let mut target = HttpService::named(&entered.service, &settings, keys)?;
     if let Some(key) = &entered.key {
         keys.learn(key);
         target.key = Some(crate::config::Key::Literal(key.clone()));
@@ -134,7 +134,7 @@ pub async fn try_out(
 
 /// Makes one cheap request with a service's key: its list of models; if that is public, another one first.
 pub async fn check(
-    target: &ServiceTarget,
+    target: &HttpService,
     settings: &Settings,
     keys: &Keys,
 ) -> Result<Vec<String>, LoginError> {
@@ -157,7 +157,7 @@ pub async fn check(
 }
 
 /// Says what is wrong and what to do, in one sentence.
-fn sentence(target: &ServiceTarget, error: &ProviderError) -> String {
+fn sentence(target: &HttpService, error: &ProviderError) -> String {
     let (name, url) = (&target.name, shown_address(&target.base_url));
     let said = error.to_string();
     let said = said.trim_end_matches('.');

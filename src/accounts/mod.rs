@@ -17,5 +17,5 @@ pub use self::keys::{KeyChange, KeyCommandError, KeyFile, KeyFileError, Keys};
 pub use self::models::{ModelCheck, ModelChoice, Models};
 pub use self::offers::{ListSource, Offer, OfferedModel, offers};
 pub use self::profiles::{dollars, tokens};
-pub use self::services::{Service, ServiceTarget};
+pub use self::services::{HttpService, Service};
 pub use crate::provider::offline::Pace;

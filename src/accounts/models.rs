@@ -50,7 +50,7 @@ impl ModelChoice {
 
 /// The models of this process.
 pub struct Models {
-    wiring: Mutex<Arc<ConnectionContext>>,
+    context: Mutex<Arc<ConnectionContext>>,
     active: watch::Sender<Arc<ActiveModel>>,
     choice: watch::Sender<ModelChoice>,
     found: Mutex<Vec<Service>>,
@@ -69,12 +69,12 @@ impl Models {
         let mut settings = settings.clone();
         let keys = Arc::new(Keys::of(&settings));
         let (service, model, origin) = first_choice(&mut settings, &keys)?;
-        let wiring = ConnectionContext { settings, keys, clock, pace };
-        let made = make(&wiring, &service, &model, Profile::default())?;
+        let context = ConnectionContext { settings, keys, clock, pace };
+        let made = make(&context, &service, &model, Profile::default())?;
         let choice = describe(&service, &made, origin);
         Ok(Self {
             warning: Mutex::new(service.warning()),
-            wiring: Mutex::new(Arc::new(wiring)),
+            context: Mutex::new(Arc::new(context)),
             active: watch::Sender::new(Arc::new(made)),
             choice: watch::Sender::new(choice),
             found: Mutex::default(),
@@ -86,38 +86,38 @@ impl Models {
 
     /// Returns the keys of this process.
     pub fn keys(&self) -> Arc<Keys> {
-        Arc::clone(&self.wiring().keys)
+        Arc::clone(&self.context().keys)
     }
 
-    fn wiring(&self) -> Arc<ConnectionContext> {
-        Arc::clone(&self.wiring.lock())
+    fn context(&self) -> Arc<ConnectionContext> {
+        Arc::clone(&self.context.lock())
     }
 
     /// Changes the settings of the connections that are made from now on.
     fn change_settings(&self, change: impl FnOnce(&mut Settings)) {
-        let mut wiring = self.wiring.lock();
-        change(&mut Arc::make_mut(&mut wiring).settings);
+        let mut context = self.context.lock();
+        change(&mut Arc::make_mut(&mut context).settings);
     }
 
     /// Looks for servers on this machine without choosing one, if the settings allow the search.
     pub async fn search(&self) {
-        let wiring = self.wiring();
-        let found = Service::search(&wiring.settings, &wiring.keys).await;
+        let context = self.context();
+        let found = Service::search(&context.settings, &context.keys).await;
         self.note_found(found);
     }
 
     /// Passes what is known about services to `look`, to list them.
     pub fn with_found<T>(&self, look: impl FnOnce(&Settings, &Keys, &[Service]) -> T) -> T {
-        let wiring = self.wiring();
-        look(&wiring.settings, &wiring.keys, &self.found.lock())
+        let context = self.context();
+        look(&context.settings, &context.keys, &self.found.lock())
     }
 
     /// Tries a service with the entered data; if it works, stores its key and address, and remembers its models. `file`
     /// is the user's settings file.
     pub async fn set_up(&self, entered: Credentials, file: Option<&Path>) -> Result<Vec<String>, LoginError> {
-        let wiring = self.wiring();
-        let models = login::try_out(&entered, &wiring.settings, &wiring.keys).await?;
-        login::keep(&entered, &wiring.keys).await?;
+        let context = self.context();
+        let models = login::try_out(&entered, &context.settings, &context.keys).await?;
+        login::keep(&entered, &context.keys).await?;
         if entered.key.is_some() && self.has_set_key(&entered.service) {
             self.change_settings(|settings| settings.own(&entered.service).api_key = None);
         }
@@ -139,7 +139,7 @@ impl Models {
 
     /// Whether the settings or the environment set a key for this service. It goes before a stored one at each start.
     pub fn has_set_key(&self, service: &str) -> bool {
-        self.wiring().settings.providers.get(service).is_some_and(|own| own.api_key.is_some())
+        self.context().settings.providers.get(service).is_some_and(|own| own.api_key.is_some())
     }
 
     /// Connects the model in use anew, if this service has it: its key or its address changed.
@@ -152,7 +152,7 @@ impl Models {
     }
 
     pub fn thinking(&self) -> ThinkingLevel {
-        self.wiring().settings.thinking
+        self.context().settings.thinking
     }
 
     /// Sets how much models think, from the next request on.
@@ -189,13 +189,13 @@ impl Models {
 
     /// Whether to look for a server on this machine: nothing else was chosen, and the settings allow it.
     pub fn may_discover(&self) -> bool {
-        self.wiring().settings.discover_local && self.current().origin == Origin::Offline
+        self.context().settings.discover_local && self.current().origin == Origin::Offline
     }
 
     /// Checks that the model named in the settings can answer, so that the offline tour does not replace it. Without a
     /// service for it, searches this machine first.
     pub async fn ensure_named(&self) -> Result<(), ModelError> {
-        let Some(model) = self.wiring().settings.model.clone() else { return Ok(()) };
+        let Some(model) = self.context().settings.model.clone() else { return Ok(()) };
         if self.may_discover() {
             self.discover().await;
         }
@@ -208,17 +208,17 @@ impl Models {
 
     /// Looks for model servers on this machine and uses the first, unless the user has chosen one meanwhile.
     pub async fn discover(&self) {
-        self.discover_at(services::places(&self.wiring().settings)).await;
+        self.discover_at(services::places(&self.context().settings)).await;
     }
 
     /// The same at given addresses.
     pub async fn discover_at(&self, places: Vec<Probe>) {
-        let wiring = self.wiring();
-        let found = services::discover(places, &wiring.settings, &wiring.keys).await;
+        let context = self.context();
+        let found = services::discover(places, &context.settings, &context.keys).await;
         let first = found.first().cloned();
         self.note_found(found);
         let Some(service) = first.filter(|_| self.may_discover()) else { return };
-        let wanted = wiring.settings.model.clone().or_else(|| service.default_model());
+        let wanted = context.settings.model.clone().or_else(|| service.default_model());
         if let (Some(model), Some(server)) = (wanted, service.server()) {
             let origin = Origin::Found { server };
             // A server that cannot be used counts as none.
@@ -260,13 +260,13 @@ impl Models {
 
     /// Returns a second model, if one is set, and a warning about it.
     fn second(&self, second: &SecondModel) -> Result<Option<(ActiveModel, Option<String>)>, ModelError> {
-        let wiring = self.wiring();
-        let Some(name) = (second.name)(&wiring.settings) else { return Ok(None) };
+        let context = self.context();
+        let Some(name) = (second.name)(&context.settings) else { return Ok(None) };
         let made = || {
             let (service, model) = self.named_model(name)?;
             let model = service.model_or_default(model)?;
             let told = self.told(service.name(), &model);
-            Ok((make(&wiring, &service, &model, told)?, service.warning()))
+            Ok((make(&context, &service, &model, told)?, service.warning()))
         };
         made().map(Some).map_err(|error: ModelError| {
             let SecondModel { setting, instead, .. } = *second;
@@ -279,13 +279,13 @@ impl Models {
         if let Some(service) = found.iter().find(|service| service.name() == provider) {
             return Ok(service.clone());
         }
-        let wiring = self.wiring();
-        Service::named(provider, &wiring.settings, &wiring.keys)
+        let context = self.context();
+        Service::named(provider, &context.settings, &context.keys)
     }
 
     fn use_model(&self, service: &Service, model: &str, origin: Origin) -> Result<ModelChoice, ModelError> {
         let told = self.told(service.name(), model);
-        let made = make(&self.wiring(), service, model, told)?;
+        let made = make(&self.context(), service, model, told)?;
         let choice = describe(service, &made, origin);
         *self.warning.lock() = service.warning();
         self.active.send_replace(Arc::new(made));
@@ -314,12 +314,12 @@ const SUMMARIZER: SecondModel = SecondModel {
 };
 
 fn make(
-    wiring: &ConnectionContext,
+    context: &ConnectionContext,
     service: &Service,
     model: &str,
     told: Profile,
 ) -> Result<ActiveModel, ModelError> {
-    let settings = &wiring.settings;
+    let settings = &context.settings;
     let profile = profiles::profile(service, model, settings, told);
     let steering = Steering::of(service.name(), model);
     Ok(ActiveModel {
@@ -329,7 +329,7 @@ fn make(
         temperature: settings.temperature.or(steering.and_then(|one| one.temperature)),
         top_p: settings.top_p.or(steering.and_then(|one| one.top_p)),
         profile,
-        ..ActiveModel::new(service.connect(wiring)?, model)
+        ..ActiveModel::new(service.connect(context)?, model)
     })
 }
 

@@ -7,7 +7,7 @@ use super::choice::first_choice;
 use super::error::ModelError;
 use super::keys::Keys;
 use super::profiles;
-use super::services::{Service, ServiceTarget};
+use super::services::{HttpService, Service};
 use crate::config::{Codec, Settings};
 use crate::provider::catalog::{self, LMSTUDIO, ListEndpoint, ListForm, ListedModel};
 use crate::provider::http::Endpoint;
@@ -109,7 +109,7 @@ pub(super) fn known(service: &Service) -> Vec<ListedModel> {
 
 /// Returns a service's current list; runs commands that print keys, because the user asked for the list.
 pub(super) async fn listed(
-    target: &ServiceTarget,
+    target: &HttpService,
     settings: &Settings,
     keys: &Keys,
 ) -> Result<Vec<ListedModel>, ProviderError> {
@@ -129,7 +129,7 @@ pub(super) async fn told(service: &Service, model: &str, settings: &Settings) ->
 }
 
 /// Returns where a service lists its models, and in which form.
-pub(super) fn list_place(target: &ServiceTarget, mut endpoint: Endpoint) -> ListEndpoint {
+pub(super) fn list_place(target: &HttpService, mut endpoint: Endpoint) -> ListEndpoint {
     let own_form = target.preset.local.filter(|_| target.preset.name == LMSTUDIO.name);
     let (path, form) = match (target.codec, own_form) {
         (Codec::OpenAiChat, Some(_)) => ("/api/v0/models", ListForm::LmStudio),

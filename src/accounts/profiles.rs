@@ -3,7 +3,7 @@
 //! A server on this machine chooses a model's window itself, so the catalog does not apply there. Its price is unknown
 //! rather than zero: for a cap in dollars the user sets its prices to 0.
 
-use super::services::{Service, ServiceTarget};
+use super::services::{HttpService, Service};
 use crate::config::{Codec, ModelOverride, PriceOverride, Settings, ThinkingStyle};
 use crate::provider::ollama::DEFAULT_NUM_CTX;
 use crate::provider::{Price, Profile, catalog};
@@ -29,7 +29,7 @@ const MOST_NUM_CTX: u32 = 131_072;
 
 /// Returns the data for a local server, with the window to request if its protocol has one. A smaller loaded window may
 /// be another client's choice, so less than the default is ignored.
-fn here(target: &ServiceTarget, told: Profile) -> Profile {
+fn here(target: &HttpService, told: Profile) -> Profile {
     let window = if target.codec == Codec::Ollama {
         let loaded = told.window.unwrap_or(DEFAULT_NUM_CTX).clamp(DEFAULT_NUM_CTX, MOST_NUM_CTX);
         Some(target.num_ctx.unwrap_or(loaded))

@@ -28,12 +28,12 @@ const PATIENCE: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 pub enum Service {
     Offline,
-    Http(Box<ServiceTarget>),
+    Http(Box<HttpService>),
 }
 
 /// A service over HTTP, with all its settings. No `Debug`: it contains a key.
 #[derive(Clone)]
-pub struct ServiceTarget {
+pub struct HttpService {
     /// The name before the slash in `/model`.
     pub name: String,
     pub preset: &'static Preset,
@@ -67,7 +67,7 @@ impl Service {
         if name == Offline::NAME {
             return Ok(Self::Offline);
         }
-        let target = ServiceTarget::named(name, settings, keys)?;
+        let target = HttpService::named(name, settings, keys)?;
         target.has_its_key()?;
         Ok(Self::Http(Box::new(target)))
     }
@@ -91,7 +91,7 @@ impl Service {
 
     /// Returns a server that was found on this machine, with the settings for its kind.
     pub fn found(found: RunningServer, settings: &Settings, keys: &Keys) -> Option<Self> {
-        let mut target = ServiceTarget::named(found.preset.name, settings, keys).ok()?;
+        let mut target = HttpService::named(found.preset.name, settings, keys).ok()?;
         let is_set = settings.providers.get(found.preset.name).is_some_and(|set| set.base_url.is_some());
         if !is_set {
             target.base_url = target.preset.at(&found.url, target.codec);
@@ -131,7 +131,7 @@ impl Service {
     }
 
     /// Returns the service over HTTP; `None` for the built-in one.
-    pub fn target(&self) -> Option<&ServiceTarget> {
+    pub fn target(&self) -> Option<&HttpService> {
         match self {
             Self::Offline => None,
             Self::Http(target) => Some(target),
@@ -153,7 +153,7 @@ impl Service {
 
     /// Returns the name of a server on this machine to show to users.
     pub fn server(&self) -> Option<String> {
-        let ServiceTarget { preset, .. } = self.target().filter(|target| target.was_found)?;
+        let HttpService { preset, .. } = self.target().filter(|target| target.was_found)?;
         let port = preset.local.map(|server| format!(" (port {})", server.port));
         Some(format!("{}{}", preset.title, port.unwrap_or_default()))
     }
@@ -185,7 +185,7 @@ impl Service {
     }
 }
 
-impl ServiceTarget {
+impl HttpService {
     /// Returns a warning if a key would be sent there unencrypted.
     pub fn warning(&self) -> Option<String> {
         let has_secret =

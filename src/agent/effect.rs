@@ -138,7 +138,7 @@ pub enum Effect {
     /// Estimate whether the conversation fits the model; look up the usage that the caps limit, if wanted.
     Weigh {
         who: ModelRole,
-        what: Measurement,
+        what: EstimateScope,
     },
     /// Keep these caps for later turns: some were raised, or warned about.
     KeepCaps(Caps),
@@ -176,7 +176,7 @@ pub fn with_joined_commits(effects: Vec<Effect>) -> Vec<Effect> {
 
 /// What a request is weighed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measurement {
+pub enum EstimateScope {
     Size,
     SizeAndUsage,
 }

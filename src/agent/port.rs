@@ -221,7 +221,7 @@ pub enum Op {
         parts: Vec<UserPart>,
     },
     Interrupt,
-    /// Put off everything that waits.
+    /// Postpone everything that waits.
     Defer,
     /// Do not wait for the back-off.
     RetryNow,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::accounts::ServiceTarget;
+use crate::accounts::HttpService;
 use crate::accounts::keys::Keys;
 use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
@@ -109,7 +109,7 @@ pub fn advice_at_start(loaded: &LoadedSettings) -> Vec<String> {
 /// Returns a sentence for each service section that names an unknown preset or quirk.
 fn misnamed(settings: &Settings) -> Vec<String> {
     let keys = Keys::of(settings);
-    let error = |name: &String| match ServiceTarget::named(name, settings, &keys) {
+    let error = |name: &String| match HttpService::named(name, settings, &keys) {
         Err(error @ (ModelError::NoPreset { .. } | ModelError::Quirk { .. })) => Some(format!("{error}.")),
         // Other errors are reported when the service is used.
         Ok(_) | Err(_) => None,

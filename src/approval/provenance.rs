@@ -28,7 +28,7 @@ use serde_json::Value;
 
 use self::addresses::{Shape, addresses};
 use self::encoded::{decoded, runs_decoded};
-use self::grams::{Grams, RunSource};
+use self::grams::{Grams, SeedSource};
 use self::span::{ArgumentText, counts, cut, pieces};
 use self::voices::{Side, Voice, voices};
 use crate::message::{CallId, Message, Source};
@@ -115,7 +115,7 @@ impl Provenance {
                 voices.iter().enumerate().filter(|(_, voice)| SpeakerTurn::of(voice, reach) == turn)
             {
                 let heard =
-                    if turn == SpeakerTurn::Excuses { RunSource::Excused } else { RunSource::By(number) };
+                    if turn == SpeakerTurn::Excuses { SeedSource::Excused } else { SeedSource::By(number) };
                 grams.hear(voice.text, heard);
                 wanted.hear(voice, heard);
             }
@@ -181,7 +181,7 @@ struct ArgumentAddresses {
 
 /// The places of an address in the arguments, and its source.
 struct TaintState {
-    heard: RunSource,
+    heard: SeedSource,
     /// Index of the argument, start and end byte.
     at: Vec<(usize, usize, usize)>,
 }
@@ -191,21 +191,21 @@ impl ArgumentAddresses {
         let mut places: HashMap<String, TaintState> = HashMap::new();
         for (arg, text) in args.into_iter().enumerate() {
             addresses(text, |one| {
-                let new = || TaintState { heard: RunSource::Nowhere, at: Vec::new() };
+                let new = || TaintState { heard: SeedSource::Nowhere, at: Vec::new() };
                 places.entry(one.form).or_insert_with(new).at.push((arg, one.start, one.end));
             });
         }
         Self { places }
     }
 
-    fn hear(&mut self, voice: &Voice<'_>, by: RunSource) {
+    fn hear(&mut self, voice: &Voice<'_>, by: SeedSource) {
         if self.places.is_empty() {
             return;
         }
         addresses(voice.text, |one| {
             let a_path = one.shape == Shape::InPath && voice.side == Side::Files;
             if let Some(place) = self.places.get_mut(&one.form)
-                && place.heard == RunSource::Nowhere
+                && place.heard == SeedSource::Nowhere
                 && !a_path
             {
                 place.heard = by;
@@ -218,7 +218,7 @@ impl ArgumentAddresses {
 fn with_addresses(mut spans: Vec<Span>, wanted: &ArgumentAddresses) -> Vec<Span> {
     let mut more = Vec::new();
     for place in wanted.places.values() {
-        if let RunSource::By(voice) = place.heard {
+        if let SeedSource::By(voice) = place.heard {
             more.extend(place.at.iter().map(|&(arg, start, end)| Span { arg, start, end, voice }));
         }
     }

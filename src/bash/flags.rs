@@ -65,7 +65,7 @@ pub enum Order {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FlagValue {
+enum FlagValueKind {
     Nothing,
     Text,
     File,
@@ -111,13 +111,13 @@ pub fn parse<'a>(
 }
 
 /// Returns the kind of value that a flag takes; `None` if it is not allowed.
-fn find(allowed: &[&'static str], name: &str) -> Option<(&'static str, FlagValue)> {
+fn find(allowed: &[&'static str], name: &str) -> Option<(&'static str, FlagValueKind)> {
     allowed.iter().find_map(|one| {
         let (known, takes) = match one.chars().next_back()? {
-            ':' => (one.strip_suffix(':')?, FlagValue::Text),
-            '@' => (one.strip_suffix('@')?, FlagValue::File),
-            '?' => (one.strip_suffix('?')?, FlagValue::MaybeText),
-            _ => (*one, FlagValue::Nothing),
+            ':' => (one.strip_suffix(':')?, FlagValueKind::Text),
+            '@' => (one.strip_suffix('@')?, FlagValueKind::File),
+            '?' => (one.strip_suffix('?')?, FlagValueKind::MaybeText),
+            _ => (*one, FlagValueKind::Nothing),
         };
         (known == name).then_some((known, takes))
     })
@@ -134,12 +134,14 @@ fn long<'a>(
     let refused = || RefusedFlag(name.to_owned());
     let (name, takes) = find(allowed, name).ok_or_else(refused)?;
     let (value, taken) = match (takes, inline) {
-        (FlagValue::Nothing, None) | (FlagValue::MaybeText, None) => (None, 0),
-        (FlagValue::Nothing, Some(_)) => return Err(refused()),
-        (FlagValue::Text | FlagValue::File | FlagValue::MaybeText, Some(value)) => (Some(value), 0),
-        (FlagValue::Text | FlagValue::File, None) => (Some(following(next).ok_or_else(refused)?), 1),
+        (FlagValueKind::Nothing, None) | (FlagValueKind::MaybeText, None) => (None, 0),
+        (FlagValueKind::Nothing, Some(_)) => return Err(refused()),
+        (FlagValueKind::Text | FlagValueKind::File | FlagValueKind::MaybeText, Some(value)) => {
+            (Some(value), 0)
+        }
+        (FlagValueKind::Text | FlagValueKind::File, None) => (Some(following(next).ok_or_else(refused)?), 1),
     };
-    parsed.flags.push(Flag { name, value, names_file: takes == FlagValue::File, apart: taken > 0 });
+    parsed.flags.push(Flag { name, value, names_file: takes == FlagValueKind::File, apart: taken > 0 });
     Ok(taken)
 }
 
@@ -160,15 +162,17 @@ fn short<'a>(
         let (name, takes) = find(allowed, &format!("-{letter}")).ok_or_else(refused)?;
         let rest = text.get(at + letter.len_utf8()..).filter(|rest| !rest.is_empty());
         let (value, taken) = match (takes, rest) {
-            (FlagValue::Nothing, _) => {
+            (FlagValueKind::Nothing, _) => {
                 parsed.flags.push(Flag { name, value: None, names_file: false, apart: false });
                 continue;
             }
-            (FlagValue::MaybeText, rest) => (rest, 0),
-            (FlagValue::Text | FlagValue::File, Some(rest)) => (Some(rest), 0),
-            (FlagValue::Text | FlagValue::File, None) => (Some(following(next).ok_or_else(refused)?), 1),
+            (FlagValueKind::MaybeText, rest) => (rest, 0),
+            (FlagValueKind::Text | FlagValueKind::File, Some(rest)) => (Some(rest), 0),
+            (FlagValueKind::Text | FlagValueKind::File, None) => {
+                (Some(following(next).ok_or_else(refused)?), 1)
+            }
         };
-        parsed.flags.push(Flag { name, value, names_file: takes == FlagValue::File, apart: taken > 0 });
+        parsed.flags.push(Flag { name, value, names_file: takes == FlagValueKind::File, apart: taken > 0 });
         return Ok(taken);
     }
     Ok(0)

@@ -166,11 +166,11 @@ impl Judge<'_> {
     }
 
     fn wrapped(&self, name: &str, args: &[Arg]) -> Result<(), String> {
-        let Some(wrapper) = wrapper(name).filter(|wrapper| wrapper.manner != WrapperEffect::More) else {
+        let Some(wrapper) = wrapper(name).filter(|wrapper| wrapper.effect != WrapperEffect::More) else {
             return Err(notes::unknown(name));
         };
         let unknown = || notes::unknown(name);
-        if args.iter().any(|arg| arg.pattern && wrapper.manner == WrapperEffect::Feeds) {
+        if args.iter().any(|arg| arg.pattern && wrapper.effect == WrapperEffect::Feeds) {
             return Err(unknown());
         }
         let words: Vec<Option<String>> = args.iter().map(|arg| Some(arg.text.clone())).collect();
@@ -183,7 +183,7 @@ impl Judge<'_> {
         }
         let sets = own.iter().skip(1).filter(|arg| arg.text.contains('=') && !arg.text.starts_with('-'));
         sets.map(|arg| arg.text.as_str()).try_for_each(assigns)?;
-        match wrapper.manner {
+        match wrapper.effect {
             WrapperEffect::Transparent | WrapperEffect::Sets => self.command(inner),
             WrapperEffect::Feeds => self.fed(own, inner),
             WrapperEffect::More => Err(unknown()),
@@ -290,7 +290,7 @@ impl Judge<'_> {
 
     fn git_row(&self, name: &str, args: &[Arg]) -> Result<(), String> {
         match program(name) {
-            Some(Program { does: ProgramEffect::RunsSettings, .. }) if self.place == WordPlace::Held => {
+            Some(Program { effect: ProgramEffect::RunsSettings, .. }) if self.place == WordPlace::Held => {
                 known_words(name, args)
             }
             Some(_) | None => listed(name, args),
@@ -316,12 +316,12 @@ fn finds_no_secrets<'a>(words: impl Iterator<Item = &'a str>) -> bool {
 /// Checks against its row that a program is read-only; errs with the reason if not.
 fn listed(name: &str, args: &[Arg]) -> Result<(), String> {
     match program(name) {
-        Some(Program { does: ProgramEffect::RunsSettings, .. }) => {
+        Some(Program { effect: ProgramEffect::RunsSettings, .. }) => {
             known_words(name, args)?;
             Err(format!("`{name}` runs programs set in the repository's settings"))
         }
-        Some(Program { does: ProgramEffect::Acts, .. }) | None => Err(notes::unknown(name)),
-        Some(Program { does: ProgramEffect::Reads, .. }) => known_words(name, args),
+        Some(Program { effect: ProgramEffect::Acts, .. }) | None => Err(notes::unknown(name)),
+        Some(Program { effect: ProgramEffect::Reads, .. }) => known_words(name, args),
     }
 }
 

@@ -150,7 +150,7 @@ pub fn operands(name: &str, operand: &str) -> String {
 
 fn say(shown: &str, noted: &str) -> String {
     match NOTES.iter().find(|(name, _)| *name == noted) {
-        Some((_, does)) => format!("`{shown}` {does}"),
+        Some((_, effect)) => format!("`{shown}` {effect}"),
         None => format!("`{shown}` is not known to be read-only"),
     }
 }

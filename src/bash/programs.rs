@@ -10,7 +10,7 @@ const MAX_SETS: usize = 3;
 
 /// One program, or one subcommand.
 pub struct Program {
-    pub does: ProgramEffect,
+    pub effect: ProgramEffect,
     pub flags: Vec<&'static str>,
     pub operands: Operands,
 }
@@ -31,7 +31,7 @@ impl ProgramEffect {
     const WORDS: [(&'static str, Self); 2] = [("by settings, ", Self::RunsSettings), ("acts, ", Self::Acts)];
 
     fn told(operands: &'static str) -> (Self, &'static str) {
-        let marked = |(word, does): &(&str, Self)| Some((*does, operands.strip_prefix(word)?));
+        let marked = |(word, effect): &(&str, Self)| Some((*effect, operands.strip_prefix(word)?));
         Self::WORDS.iter().find_map(marked).unwrap_or((Self::Reads, operands))
     }
 }
@@ -62,8 +62,8 @@ pub fn program(name: &str) -> Option<Program> {
     let (operands, flags) = find(name)?;
     let mut all = Vec::new();
     spread(flags, 0, &mut all);
-    let (does, operands) = ProgramEffect::told(operands);
-    Some(Program { does, flags: all, operands: Operands::named(operands)? })
+    let (effect, operands) = ProgramEffect::told(operands);
+    Some(Program { effect, flags: all, operands: Operands::named(operands)? })
 }
 
 /// Returns the subcommands of a program that are known to only read, e.g. `log` and `stash list` of `git`.

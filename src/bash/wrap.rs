@@ -21,7 +21,7 @@ pub struct Wrapper {
     /// The number of its own operands before the inner program.
     own: usize,
     /// What it does besides running the program.
-    pub manner: WrapperEffect,
+    pub effect: WrapperEffect,
 }
 
 /// What a wrapper does besides running a program.
@@ -37,8 +37,8 @@ pub enum WrapperEffect {
     More,
 }
 
-const fn row(name: &'static str, flags: &'static str, own: usize, manner: WrapperEffect) -> Wrapper {
-    Wrapper { name, flags, own, manner }
+const fn row(name: &'static str, flags: &'static str, own: usize, effect: WrapperEffect) -> Wrapper {
+    Wrapper { name, flags, own, effect }
 }
 
 /// Wrappers whose inner program can be located with certainty; with an unlisted flag nothing is known.
@@ -197,7 +197,7 @@ impl Wrapper {
         let mut at = 1 + parsed.first_operand.unwrap_or(args.len());
         at += self.own;
         let assigns = |word: &Option<String>| word.as_deref().is_some_and(|word| word.contains('='));
-        let sets = self.manner == WrapperEffect::Sets || ["sudo", "doas", "time"].contains(&self.name);
+        let sets = self.effect == WrapperEffect::Sets || ["sudo", "doas", "time"].contains(&self.name);
         while sets && words.get(at).is_some_and(assigns) {
             at += 1;
         }

@@ -14,7 +14,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Parser, Subcommand, ValueEnum};
 
 pub(super) use self::eval::EvalArgs;
-pub(super) use self::memory::MemoryWhat;
+pub(super) use self::memory::MemoryAction;
 pub(super) use self::prompt::{PromptAction, PromptArgs};
 pub(super) use self::spans::{LogsArgs, StatsArgs, TailArgs, TracesArgs};
 pub(super) use self::tasks::{Tasks, TasksAction};
@@ -195,7 +195,7 @@ pub(super) enum CliCommand {
     /// Take back what calls and commands changed in files of this folder
     Undo(UndoArgs),
     /// List, find, add, change and forget what is remembered
-    Memory(ListCommand<MemoryWhat>),
+    Memory(ListCommand<MemoryAction>),
     /// List, add, remove, switch and test tool servers (MCP)
     Mcp(ListCommand<McpAction>),
     /// Show tokens and cost, by day, model or session

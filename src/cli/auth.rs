@@ -9,7 +9,7 @@ use super::input::Terminals;
 use super::table::table;
 use super::{secret, setup};
 use crate::accounts::login::{check, hint};
-use crate::accounts::{KeyChange, KeyFileError, Keys, ModelError, Service, ServiceTarget};
+use crate::accounts::{HttpService, KeyChange, KeyFileError, Keys, ModelError, Service};
 use crate::app::AppError;
 use crate::config::{Key, LoadedSettings, Settings, Source, Value};
 use crate::provider::catalog::PRESETS;
@@ -165,7 +165,7 @@ async fn test(service: Option<&str>, loaded: &LoadedSettings) -> Result<()> {
     }
     let mut failed = 0;
     for name in &names {
-        let target = ServiceTarget::named(name, &settings, &keys)?;
+        let target = HttpService::named(name, &settings, &keys)?;
         if let Some(warning) = target.warning() {
             console::note(&format!("co: {warning}"));
         }
@@ -206,7 +206,7 @@ fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String> {
         let error = CliError::usage(format!("`{name}` is not a known service"));
         return Err(error.hint("`co auth list` names the services"));
     }
-    match ServiceTarget::named(&name, settings, keys) {
+    match HttpService::named(&name, settings, keys) {
         Ok(_) | Err(ModelError::NoAddress { .. }) => Ok(name),
         Err(error) => Err(error.into()),
     }

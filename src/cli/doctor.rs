@@ -47,7 +47,7 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags) -> Result<()>
         if !agreed(what.yes, &question)? {
             return console::out(UNCHANGED);
         }
-        let old_files = off_thread({
+        let old_folder = off_thread({
             let copy = copy.clone();
             move || restore(&data, &copy, now)
         })
@@ -55,7 +55,7 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags) -> Result<()>
         return console::out(&format!(
             "{} is now the database. The old files are in {}.\n",
             copy.display(),
-            old_files.display()
+            old_folder.display()
         ));
     }
     if what.salvage {
@@ -67,7 +67,7 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags) -> Result<()>
             let part = if saved.incomplete.contains(table) { " (some could not be read)" } else { "" };
             console::out(&format!("{table}: {rows} rows{part}\n"))?;
         }
-        return console::out(&format!("The old files are in {}.\n", saved.old_files.display()));
+        return console::out(&format!("The old files are in {}.\n", saved.old_folder.display()));
     }
     let audit = if found.faults.is_empty() && found.bytes > 0 {
         let finding = audit(world, &settings).await?;

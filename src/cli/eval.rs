@@ -68,12 +68,12 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
     if !kept.done.is_empty() {
         console::note(&format!("co: going on: {} were done before", count(kept.done.len() as u64, "run")));
     }
-    let lab = CaseRunner::open(world, loaded, models, folder.clone()).await.map_err(CliError::from)?;
-    if what.max_usd.is_some() && !lab.is_priced() {
+    let runner = CaseRunner::open(world, loaded, models, folder.clone()).await.map_err(CliError::from)?;
+    if what.max_usd.is_some() && !runner.is_priced() {
         let error = CliError::usage(format!("`--max-usd`: the price of {model} is not known"));
         return Err(error.hint("`[models.\"NAME\"]` in your settings takes prices: `co help settings`"));
     }
-    let offered = lab.offered();
+    let offered = runner.offered();
     let offered: BTreeSet<&str> = offered.iter().map(String::as_str).collect();
     let runnable: Vec<&Case> = cases.iter().filter(|case| case.missing(&offered).is_empty()).collect();
     console::note(&format!(
@@ -85,7 +85,7 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
             skipped => format!("; {skipped} skipped, because tools they need are not there"),
         }
     ));
-    let cut_short = match run_missing(&what, &lab, &runnable, &mut kept, &stop).await? {
+    let cut_short = match run_missing(&what, &runner, &runnable, &mut kept, &stop).await? {
         EvalEnd::Done => None,
         EvalEnd::Stopped => {
             let kind = Kind::Interrupted(stop.caught().unwrap_or_default());
@@ -293,7 +293,7 @@ enum EvalEnd {
 /// Makes the runs that are missing. At the cap no further run begins, and those that run are waited for.
 async fn run_missing(
     what: &EvalArgs,
-    lab: &CaseRunner,
+    runner: &CaseRunner,
     cases: &[&Case],
     kept: &mut StoredRuns,
     stop: &Stop,
@@ -306,7 +306,7 @@ async fn run_missing(
     let is_spent = |kept: &StoredRuns| what.max_usd.is_some_and(|most| kept.usd() >= most);
     let stopping = Cell::new(is_spent(kept));
     let mut running = stream::iter(jobs.into_iter().enumerate().take_while(|_| !stopping.get()))
-        .map(|(at, (case, run))| async move { (case, run, lab.run(case, &format!("run-{at}")).await) })
+        .map(|(at, (case, run))| async move { (case, run, runner.run(case, &format!("run-{at}")).await) })
         .buffer_unordered(what.parallel as usize);
     loop {
         let next = tokio::select! {
@@ -318,7 +318,7 @@ async fn run_missing(
             Ok(result) => kept.add(&case.id, run, result)?,
             Err(why) => return Ok(EvalEnd::Unusable(why)),
         }
-        progress.step(lab.is_priced().then(|| kept.usd()));
+        progress.step(runner.is_priced().then(|| kept.usd()));
         stopping.set(is_spent(kept));
     }
     Ok(if progress.done < progress.all { EvalEnd::Spent } else { EvalEnd::Done })

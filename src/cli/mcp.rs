@@ -190,14 +190,14 @@ fn list(json: bool, settings: &Settings) -> Result<()> {
 }
 
 /// A server that was connected, with the descriptions of its tools.
-struct ServerTest {
+struct ServerDescription {
     facts: ServerFacts,
     specs: Vec<ToolSpec>,
     log: std::path::PathBuf,
 }
 
 /// Connects one server, whether it is switched on or not.
-async fn tried(name: &str, world: &World, settings: &Settings) -> Result<ServerTest> {
+async fn tried(name: &str, world: &World, settings: &Settings) -> Result<ServerDescription> {
     let mut one = known(name, settings)?.clone();
     one.enabled = true;
     if let ServerScope::Held { why, .. } = &one.scope {
@@ -212,7 +212,7 @@ async fn tried(name: &str, world: &World, settings: &Settings) -> Result<ServerT
         Some(ServerState::Ready(facts)) => {
             let found = facts.tools.iter().filter_map(|name| Some(tools.registry.get(name)?.spec().clone()));
             let specs = found.collect();
-            Ok(ServerTest { facts, specs, log })
+            Ok(ServerDescription { facts, specs, log })
         }
         Some(ServerState::Failed { why }) => {
             let error = CliError::error(format!("{name} cannot be connected: {}", sanitize_line(&why)));
@@ -224,7 +224,7 @@ async fn tried(name: &str, world: &World, settings: &Settings) -> Result<ServerT
 }
 
 async fn test(name: &str, json: bool, world: &World, settings: &Settings) -> Result<()> {
-    let ServerTest { facts, log, .. } = tried(name, world, settings).await?;
+    let ServerDescription { facts, log, .. } = tried(name, world, settings).await?;
     if json {
         return console::json(&facts);
     }
@@ -243,7 +243,7 @@ async fn test(name: &str, json: bool, world: &World, settings: &Settings) -> Res
 }
 
 async fn show_tools(name: &str, json: bool, world: &World, settings: &Settings) -> Result<()> {
-    let ServerTest { specs, .. } = tried(name, world, settings).await?;
+    let ServerDescription { specs, .. } = tried(name, world, settings).await?;
     let row = |spec: &'_ ToolSpec| -> [String; 3] {
         let asks = if spec.side_effect.is_none() { "only reads" } else { spec.risk.word() };
         let about = one_line_summary(&sanitize(&spec.description), ABOUT);

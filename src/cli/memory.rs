@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use tempfile::Builder;
 
-use super::args::{AsJson, Flags, ListCommand, MemoryWhat};
+use super::args::{AsJson, Flags, ListCommand, MemoryAction};
 use super::console;
 use super::editor::{edit, editor};
 use super::error::{CliError, Kind, Result};
@@ -16,31 +16,31 @@ use crate::workspace::{TrustedProjects, World, load_settings};
 /// How the commands begin that are named in texts.
 const COMMAND: &str = "co memory";
 
-pub(super) async fn run(what: ListCommand<MemoryWhat>, world: &World, flags: Flags) -> Result<()> {
+pub(super) async fn run(what: ListCommand<MemoryAction>, world: &World, flags: Flags) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let memories = app::memories(world, &settings, &TrustedProjects::new(world, &settings));
     // Here it may take as long as it takes.
     memories.scan(&world.workspace);
     let context = MemoryCommand { memories, world };
-    let request = match what.what.unwrap_or(MemoryWhat::List(what.listed)) {
-        MemoryWhat::List(AsJson { json: true }) => return context.list(),
-        MemoryWhat::Search { words, json: true } => return context.search(&words.join(" ")),
-        MemoryWhat::Show { id, json: true } => {
+    let request = match what.what.unwrap_or(MemoryAction::List(what.listed)) {
+        MemoryAction::List(AsJson { json: true }) => return context.list(),
+        MemoryAction::Search { words, json: true } => return context.search(&words.join(" ")),
+        MemoryAction::Show { id, json: true } => {
             let found = context.found(&id)?;
             return console::json(&as_json(&found));
         }
-        MemoryWhat::Review { json: true, .. } => return context.review(),
-        MemoryWhat::Edit { id } => return context.edit(&id).await,
-        MemoryWhat::List(AsJson { json: false }) => MemoryRequest::List,
-        MemoryWhat::Search { words, json: false } => MemoryRequest::Search(words.join(" ")),
-        MemoryWhat::Add { text, tags, project } => {
+        MemoryAction::Review { json: true, .. } => return context.review(),
+        MemoryAction::Edit { id } => return context.edit(&id).await,
+        MemoryAction::List(AsJson { json: false }) => MemoryRequest::List,
+        MemoryAction::Search { words, json: false } => MemoryRequest::Search(words.join(" ")),
+        MemoryAction::Add { text, tags, project } => {
             let scope = if project { MemoryScope::Project } else { MemoryScope::User };
             MemoryRequest::Add { text: text.join(" "), tags, scope }
         }
-        MemoryWhat::Show { id, json: false } => MemoryRequest::Show(id_of(&id)?),
-        MemoryWhat::Forget { id } => MemoryRequest::Forget(id_of(&id)?),
-        MemoryWhat::Review { yes: false, json: false } => MemoryRequest::Review,
-        MemoryWhat::Review { yes: true, json: false } => MemoryRequest::Decay,
+        MemoryAction::Show { id, json: false } => MemoryRequest::Show(id_of(&id)?),
+        MemoryAction::Forget { id } => MemoryRequest::Forget(id_of(&id)?),
+        MemoryAction::Review { yes: false, json: false } => MemoryRequest::Review,
+        MemoryAction::Review { yes: true, json: false } => MemoryRequest::Decay,
     };
     console::out(&context.memories.carry_out(&world.workspace, request, COMMAND)?)
 }

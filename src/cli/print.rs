@@ -22,7 +22,7 @@ use crate::frontend::print::PrintFrontend;
 use crate::history::{Limit, SessionId, TurnEnd};
 use crate::message::UserPart;
 use crate::message::images::mentions;
-use crate::runtime::headless::{self, HeadlessWork, RunOutcome};
+use crate::runtime::headless::{self, HeadlessOutcome, HeadlessWork};
 use crate::runtime::mentions::{NamedResource, read_resources, take_resources};
 use crate::runtime::{SessionTarget, images, orphaned_processes};
 use crate::session::Session;
@@ -161,9 +161,11 @@ async fn turn(
     let went = went?;
     if output == Output::Json {
         let told = match &went {
-            RunOutcome::Ended(TurnResult { end, text, .. }) => json.outcome(session.id(), end, text.clone()),
-            RunOutcome::CutOff => json.outcome(session.id(), &TurnEnd::Interrupted, String::new()),
-            RunOutcome::NothingToResume => json.nothing_to_resume(session.id()),
+            HeadlessOutcome::Ended(TurnResult { end, text, .. }) => {
+                json.outcome(session.id(), end, text.clone())
+            }
+            HeadlessOutcome::CutOff => json.outcome(session.id(), &TurnEnd::Interrupted, String::new()),
+            HeadlessOutcome::NothingToResume => json.nothing_to_resume(session.id()),
         };
         console::json(&told)?;
     }
@@ -213,12 +215,12 @@ pub(super) async fn chosen(world: &World, loaded: &LoadedSettings) -> Result<Mod
     Ok(models)
 }
 
-async fn outcome(session: &Session, went: RunOutcome, signal: Option<u8>) -> Result<Option<CliError>> {
+async fn outcome(session: &Session, went: HeadlessOutcome, signal: Option<u8>) -> Result<Option<CliError>> {
     let id = session.id();
     let (end, capped) = match went {
-        RunOutcome::Ended(TurnResult { end, capped, .. }) => (end, capped),
-        RunOutcome::CutOff => (TurnEnd::Interrupted, None),
-        RunOutcome::NothingToResume => {
+        HeadlessOutcome::Ended(TurnResult { end, capped, .. }) => (end, capped),
+        HeadlessOutcome::CutOff => (TurnEnd::Interrupted, None),
+        HeadlessOutcome::NothingToResume => {
             console::note("co: no turn of this session is waiting; nothing to continue");
             return Ok(None);
         }

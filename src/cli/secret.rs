@@ -75,7 +75,7 @@ pub(super) fn agreed(yes: bool, question: &str) -> Result<bool> {
 
 /// Reads one line from the terminal without echo.
 fn unseen(prompt: &str) -> Result<String> {
-    let _quiet = EchoOff::begin()?;
+    let _quiet = EchoGuard::begin()?;
     show(prompt)?;
     let mut line = Vec::new();
     loop {
@@ -117,11 +117,11 @@ fn show(text: &str) -> Result<()> {
 }
 
 /// Turns the terminal's echo off until dropped.
-struct EchoOff {
+struct EchoGuard {
     before: Termios,
 }
 
-impl EchoOff {
+impl EchoGuard {
     fn begin() -> Result<Self> {
         let before = tcgetattr(io::stdin()).map_err(io::Error::from)?;
         let mut quiet = before.clone();
@@ -134,7 +134,7 @@ impl EchoOff {
     }
 }
 
-impl Drop for EchoOff {
+impl Drop for EchoGuard {
     fn drop(&mut self) {
         // A failure cannot be handled here.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);

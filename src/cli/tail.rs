@@ -40,7 +40,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
     };
     // Listening begins before the first look, so that nothing falls between.
     let mut listener = (!what.no_follow).then(|| Wakeups::listen(&listeners(settings)));
-    let mut tail = TailState { filter: SpanFilter { trace: None, kind }, last: 0, file: None };
+    let mut tail = SpanTail { filter: SpanFilter { trace: None, kind }, last: 0, file: None };
     match SpanFile::open(&settings.data_dir) {
         Ok(file) => {
             tail.filter.trace = what.trace.as_deref().map(|id| file.trace_id(id)).transpose()?;
@@ -93,13 +93,13 @@ impl From<ReadError> for CliError {
 }
 
 /// Where the tail is.
-struct TailState {
+struct SpanTail {
     filter: SpanFilter,
     last: i64,
     file: Option<SpanFile>,
 }
 
-impl TailState {
+impl SpanTail {
     /// Returns the spans that were written since.
     fn next(&mut self, data: &std::path::Path) -> std::result::Result<Vec<NumberedSpan>, ReadError> {
         let file = match self.file.take() {

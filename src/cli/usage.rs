@@ -13,7 +13,7 @@ use super::table::{short, table};
 use crate::app::open_store_for_lists;
 use crate::stdx::clock::system_zone;
 use crate::stdx::text::grouped;
-use crate::store::{Store, Total, UsageOf};
+use crate::store::{Store, StoredUsage, UsageOf};
 use crate::workspace::{World, load_settings};
 
 pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags) -> Result<()> {
@@ -25,10 +25,10 @@ pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags) -> Result
     };
     let store = open_store_for_lists(world, &loaded.settings).await?;
     let rows = rows(&store, what.by, since, zone).await?;
-    let sum = rows.iter().fold(Total::default(), |sum, (_, total)| sum.plus(*total));
+    let sum = rows.iter().fold(StoredUsage::default(), |sum, (_, total)| sum.plus(*total));
     if what.json {
-        let rows = rows.iter().map(|(name, total)| UsageRow { name, total: UsageSums::of(total) }).collect();
-        return console::json(&UsageList { by: what.by.word(), rows, total: UsageSums::of(&sum) });
+        let rows = rows.iter().map(|(name, total)| UsageRow { name, total: UsageJson::of(total) }).collect();
+        return console::json(&UsageList { by: what.by.word(), rows, total: UsageJson::of(&sum) });
     }
     if rows.is_empty() {
         let since = what.since.as_ref().map_or("yet".to_owned(), |since| format!("since {since}"));
@@ -48,7 +48,7 @@ pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags) -> Result
 struct UsageList<'a> {
     by: &'static str,
     rows: Vec<UsageRow<'a>>,
-    total: UsageSums,
+    total: UsageJson,
 }
 
 #[derive(Serialize)]
@@ -56,11 +56,11 @@ struct UsageRow<'a> {
     #[serde(flatten)]
     name: &'a Name,
     #[serde(flatten)]
-    total: UsageSums,
+    total: UsageJson,
 }
 
 #[derive(Serialize)]
-struct UsageSums {
+struct UsageJson {
     requests: u64,
     failed: u64,
     input: u64,
@@ -73,8 +73,8 @@ struct UsageSums {
     requests_of_unknown_price: u64,
 }
 
-impl UsageSums {
-    fn of(total: &Total) -> Self {
+impl UsageJson {
+    fn of(total: &StoredUsage) -> Self {
         let known = total.unpriced == 0 || total.cost.0 > 0;
         Self {
             requests: total.requests,
@@ -122,7 +122,12 @@ impl Name {
     }
 }
 
-async fn rows(store: &Store, by: UsageBy, since: Timestamp, zone: TimeZone) -> Result<Vec<(Name, Total)>> {
+async fn rows(
+    store: &Store,
+    by: UsageBy,
+    since: Timestamp,
+    zone: TimeZone,
+) -> Result<Vec<(Name, StoredUsage)>> {
     Ok(match by {
         UsageBy::Day => {
             let days = store.usage_by_day(since, zone).await?;
@@ -141,7 +146,7 @@ async fn rows(store: &Store, by: UsageBy, since: Timestamp, zone: TimeZone) -> R
     })
 }
 
-fn line(name: String, total: &Total) -> [String; 8] {
+fn line(name: String, total: &StoredUsage) -> [String; 8] {
     let requests = match total.failed {
         0 => grouped(total.requests),
         failed => format!("{} ({} failed)", grouped(total.requests), grouped(failed)),

@@ -3,7 +3,7 @@
 use super::view::{CommandView, CostPart};
 use super::{CommandEffect, Commands};
 use crate::stdx::text::{code, count, grouped};
-use crate::store::{Total, UsedModel};
+use crate::store::{StoredUsage, UsedModel};
 
 pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let parts: Vec<String> = view.cost.iter().filter_map(part).collect();
@@ -17,7 +17,7 @@ pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> C
 
 /// Formats the line of one part, plus one line per model if there are several.
 fn part(part: &CostPart) -> Option<String> {
-    let sum = part.models.iter().fold(Total::default(), |sum, (_, total)| sum.plus(*total));
+    let sum = part.models.iter().fold(StoredUsage::default(), |sum, (_, total)| sum.plus(*total));
     if sum.requests == 0 {
         return None;
     }
@@ -31,7 +31,7 @@ fn part(part: &CostPart) -> Option<String> {
 }
 
 /// Formats a total: `cost $0.19; 2 requests, 83,200 input (60,000 cached), 512 output`.
-fn words(total: &Total) -> String {
+fn words(total: &StoredUsage) -> String {
     let input =
         within(total.input, "input", &[(total.cached_input, "cached"), (total.cache_write, "cache written")]);
     let output = within(total.output, "output", &[(total.reasoning, "thinking")]);

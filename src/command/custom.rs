@@ -1,7 +1,7 @@
 //! Custom commands: Markdown files whose text is sent as a prompt, with the arguments in place of `$ARGUMENTS`, `$1`, `$2`
 //! and so on. They bring text only: no command runs, and no tool or mode is set.
 
-use super::{Command, CommandEffect, CommandNeeds, CommandView, Commands, code};
+use super::{Command, CommandEffect, CommandNeed, CommandView, Commands, code};
 use crate::stdx::text::{front_matter, one_line_summary};
 
 /// The longest text that a command may send, in bytes.
@@ -88,10 +88,7 @@ fn custom(file: &CommandFile) -> Result<(Command, Vec<String>), String> {
             CommandEffect::warning(&title, text)
         }
     };
-    Ok((
-        Command::new(&name, &usage, &about, CommandNeeds::Nothing, decide).from(&file.source),
-        without_effect,
-    ))
+    Ok((Command::new(&name, &usage, &about, CommandNeed::Nothing, decide).from(&file.source), without_effect))
 }
 
 /// Returns the name of a command from the path of its file: `git/fix-it.md` is `git:fix-it`.

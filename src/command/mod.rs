@@ -44,8 +44,8 @@ pub use self::mode::about as about_mode;
 pub use self::rename::TITLE_WIDTH;
 pub use self::status::wanted_turn;
 pub use self::view::{
-    CommandEffect, CommandView, ContextView, CostPart, ExportForm, FileRestore, ModelLine, Notice, RuleLine,
-    SessionChange, Tone, Totals, TrustAction,
+    CommandEffect, CommandView, ContextView, ConversationSize, CostPart, ExportForm, FileRestore, ModelLine,
+    Notice, RuleLine, SessionChange, Tone, TrustAction,
 };
 
 use std::sync::Arc;
@@ -55,7 +55,7 @@ use crate::stdx::text::{nearest, sanitize_line};
 
 /// What a command reads of a [`CommandView`] beyond its cheap facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommandNeeds {
+pub enum CommandNeed {
     Nothing,
     Status,
     Tools,
@@ -90,13 +90,13 @@ pub struct Command {
     pub about: String,
     /// `built-in`, or what is shown of the file that it comes from.
     pub source: String,
-    pub needs: CommandNeeds,
+    pub needs: CommandNeed,
     decide: Arc<Decide>,
 }
 
 impl Command {
     /// Creates a command; `decide` returns its effect, given the text after its name, trimmed.
-    pub fn new<D>(name: &str, usage: &str, about: &str, needs: CommandNeeds, decide: D) -> Self
+    pub fn new<D>(name: &str, usage: &str, about: &str, needs: CommandNeed, decide: D) -> Self
     where
         D: Fn(&str, &Commands, &CommandView) -> CommandEffect + Send + Sync + 'static,
     {
@@ -126,150 +126,138 @@ type Builtin = (
     &'static str,
     &'static str,
     &'static str,
-    CommandNeeds,
+    CommandNeed,
     fn(&str, &Commands, &CommandView) -> CommandEffect,
 );
 
 /// The built-in commands, in the order in which help lists them.
 const BUILTINS: &[Builtin] = &[
-    ("help", "", "list the commands", CommandNeeds::Nothing, help::decide),
-    ("keys", "[words]", "list the keys, or those that match", CommandNeeds::Nothing, |args, _, _| {
+    ("help", "", "list the commands", CommandNeed::Nothing, help::decide),
+    ("keys", "[words]", "list the keys, or those that match", CommandNeed::Nothing, |args, _, _| {
         CommandEffect::ShowKeys(args.to_owned())
     }),
-    ("clear", "", "start a new session; this one stays in /resume", CommandNeeds::Nothing, clear),
-    ("new", "", "the same as /clear", CommandNeeds::Nothing, clear),
+    ("clear", "", "start a new session; this one stays in /resume", CommandNeed::Nothing, clear),
+    ("new", "", "the same as /clear", CommandNeed::Nothing, clear),
     (
         "status",
         "[prompt [turn [request]]]",
         "show model, folder, sandbox and store, or the prompt",
-        CommandNeeds::Status,
+        CommandNeed::Status,
         status::decide,
     ),
-    ("cost", "", "show tokens and cost so far", CommandNeeds::Cost, cost::decide),
+    ("cost", "", "show tokens and cost so far", CommandNeed::Cost, cost::decide),
     (
         "stats",
         "",
         "show requests, durations, errors and approvals of the last 30 days",
-        CommandNeeds::Stats,
+        CommandNeed::Stats,
         stats::decide,
     ),
-    ("context", "", "show where the tokens of the next request go", CommandNeeds::Context, context::decide),
+    ("context", "", "show where the tokens of the next request go", CommandNeed::Context, context::decide),
     (
         "compact",
         "[FOCUS], preview, undo",
         "replace older messages by a summary that keeps above all what you name",
-        CommandNeeds::Context,
+        CommandNeed::Context,
         compact::decide,
     ),
-    ("tools", "", "list the tools and which of them ask", CommandNeeds::Tools, tools::decide),
-    ("tasks", "[end N]", "list commands in the background, or end one", CommandNeeds::Tasks, tasks::decide),
+    ("tools", "", "list the tools and which of them ask", CommandNeed::Tools, tools::decide),
+    ("tasks", "[end N]", "list commands in the background, or end one", CommandNeed::Tasks, tasks::decide),
     (
         "cache",
         "[clear [PATTERN]]",
         "list results of tools that are used again for a short time, or drop them",
-        CommandNeeds::Cache,
+        CommandNeed::Cache,
         cache::decide,
     ),
-    (
-        "mcp",
-        "[reconnect NAME]",
-        "list tool servers, or connect one again",
-        CommandNeeds::Servers,
-        mcp::decide,
-    ),
+    ("mcp", "[reconnect NAME]", "list tool servers, or connect one again", CommandNeed::Servers, mcp::decide),
     (
         "trust",
         "[yes]",
         "show what this folder brings along, and trust it",
-        CommandNeeds::Nothing,
+        CommandNeed::Nothing,
         trust::decide,
     ),
-    ("history", "", "count turns, messages and tokens", CommandNeeds::Conversation, history::decide),
+    ("history", "", "count turns, messages and tokens", CommandNeed::Conversation, history::decide),
     (
         "model",
         "[provider/model]",
         "choose a model, or switch to one directly",
-        CommandNeeds::Models,
+        CommandNeed::Models,
         model::decide,
     ),
     (
         "thinking",
         "[default|off|low|medium|high]",
         "show or set how much the model thinks; also a number of tokens",
-        CommandNeeds::Nothing,
+        CommandNeed::Nothing,
         thinking::decide,
     ),
     (
         "personality",
         "[name]",
         "show or change the tone of the answers",
-        CommandNeeds::Personality,
+        CommandNeed::Personality,
         personality::decide,
     ),
-    ("init", "", "let the model draft or update this project's AGENTS.md", CommandNeeds::Guide, init::decide),
-    ("retry", "", "repeat the last prompt", CommandNeeds::Nothing, |_, _, view| {
+    ("init", "", "let the model draft or update this project's AGENTS.md", CommandNeed::Guide, init::decide),
+    ("retry", "", "repeat the last prompt", CommandNeed::Nothing, |_, _, view| {
         view.change("retry", SessionChange::Retry)
     }),
-    ("mode", "[ask|auto|plan|dry-run]", "show or change the mode", CommandNeeds::Nothing, mode::decide),
-    ("go", "[ask|auto]", "leave plan mode and carry the plan out", CommandNeeds::Nothing, go::decide),
+    ("mode", "[ask|auto|plan|dry-run]", "show or change the mode", CommandNeed::Nothing, mode::decide),
+    ("go", "[ask|auto]", "leave plan mode and carry the plan out", CommandNeed::Nothing, go::decide),
     (
         "login",
         "",
         "set up a model service: pick it, enter its key, choose a model",
-        CommandNeeds::Nothing,
+        CommandNeed::Nothing,
         |_, _, _| CommandEffect::PickService,
     ),
     (
         "yolo",
         "[on|off]",
         "approve calls automatically, LOW to HIGH, until turned off or you quit",
-        CommandNeeds::Nothing,
+        CommandNeed::Nothing,
         yolo::decide,
     ),
     (
         "approvals",
         "[revoke NUMBER]",
         "list waiting requests and what was allowed, or revoke one of these",
-        CommandNeeds::Approvals,
+        CommandNeed::Approvals,
         approvals::decide,
     ),
-    ("rules", "", "list the rules that apply in this session", CommandNeeds::Rules, rules::decide),
-    ("rename", "TITLE", "give this session a title", CommandNeeds::Nothing, rename::decide),
+    ("rules", "", "list the rules that apply in this session", CommandNeed::Rules, rules::decide),
+    ("rename", "TITLE", "give this session a title", CommandNeed::Nothing, rename::decide),
     (
         "export",
         "[md|json|html]",
         "write this session into a file; keys and tokens are masked",
-        CommandNeeds::Nothing,
+        CommandNeed::Nothing,
         export::decide,
     ),
     (
         "fork",
         "[message]",
         "go on in a copy of this session, which stays as it is",
-        CommandNeeds::Nothing,
+        CommandNeed::Nothing,
         fork::fork,
     ),
-    (
-        "rewind",
-        "[number] [files]",
-        "go back to before one of your prompts",
-        CommandNeeds::Prompts,
-        fork::back,
-    ),
+    ("rewind", "[number] [files]", "go back to before one of your prompts", CommandNeed::Prompts, fork::back),
     (
         "memory",
         memory::USAGE,
         "list, search and change what is remembered",
-        CommandNeeds::Nothing,
+        CommandNeed::Nothing,
         memory::memory,
     ),
-    ("forget", "ID", "forget a memory", CommandNeeds::Nothing, memory::forget_one),
-    ("undo", "[NUMBER], turn, list", "take back changes of files", CommandNeeds::Nothing, undo::undo),
-    ("redo", "", "do again what was taken back last", CommandNeeds::Nothing, undo::again),
-    ("resume", "[words]", "continue another session from a list", CommandNeeds::Nothing, pick_session),
-    ("sessions", "[words]", "the same as /resume", CommandNeeds::Nothing, pick_session),
-    ("quit", "", "quit; the session is saved", CommandNeeds::Nothing, |_, _, _| CommandEffect::Quit),
-    ("exit", "", "the same as /quit", CommandNeeds::Nothing, |_, _, _| CommandEffect::Quit),
+    ("forget", "ID", "forget a memory", CommandNeed::Nothing, memory::forget_one),
+    ("undo", "[NUMBER], turn, list", "take back changes of files", CommandNeed::Nothing, undo::undo),
+    ("redo", "", "do again what was taken back last", CommandNeed::Nothing, undo::again),
+    ("resume", "[words]", "continue another session from a list", CommandNeed::Nothing, pick_session),
+    ("sessions", "[words]", "the same as /resume", CommandNeed::Nothing, pick_session),
+    ("quit", "", "quit; the session is saved", CommandNeed::Nothing, |_, _, _| CommandEffect::Quit),
+    ("exit", "", "the same as /quit", CommandNeed::Nothing, |_, _, _| CommandEffect::Quit),
 ];
 
 fn clear(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {

@@ -11,7 +11,7 @@ use crate::message::Usd;
 use crate::message::{CallId, ToolName, Usage};
 use crate::sandbox::tasks::Task;
 use crate::sandbox::{Confinement, Isolation};
-use crate::store::{Total, UsedModel};
+use crate::store::{StoredUsage, UsedModel};
 use crate::tool::mcp::{ServerState, ServerStatus};
 use crate::tool::{Access, CallPlan, Category, Preview, Risk, SideEffect, ToolSpec, Undo};
 
@@ -105,7 +105,14 @@ fn view() -> CommandView {
             note: "built in".to_owned(),
             current: true,
         }],
-        totals: Totals { turns: 1, user: 1, assistant: 2, returns: 1, queued: 1, usage: Usage::default() },
+        totals: ConversationSize {
+            turns: 1,
+            user: 1,
+            assistant: 2,
+            returns: 1,
+            queued: 1,
+            usage: Usage::default(),
+        },
         waiting: vec![request()],
         waiting_elsewhere: 2,
         grants: vec![(RequestId("r1".to_owned()), "write_file (except HIGH)".to_owned())],
@@ -545,26 +552,26 @@ fn commands_name_what_there_is() {
 
 #[test]
 fn costs_are_told_by_part_and_model() {
-    let total = |requests, cost, unpriced| Total {
+    let total = |requests, cost, unpriced| StoredUsage {
         requests,
         input: 83_200,
         cached_input: 60_000,
         output: 512,
         cost: Usd(cost),
         unpriced,
-        ..Total::default()
+        ..StoredUsage::default()
     };
     let model = |name: &str| UsedModel { provider: "p".to_owned(), model: name.to_owned() };
     let part = |name, models| CostPart { name, models };
     let nobody = UsedModel { provider: String::new(), model: String::new() };
     let cost = vec![
-        part("last request", vec![(model("`a`"), Total { reasoning: 100, ..total(1, 0, 1) })]),
+        part("last request", vec![(model("`a`"), StoredUsage { reasoning: 100, ..total(1, 0, 1) })]),
         part("this turn", Vec::new()),
         part(
             "today",
             vec![
                 (model("a"), total(2, 1_200_000_000, 1)),
-                (nobody, Total { requests: 1, ..Total::default() }),
+                (nobody, StoredUsage { requests: 1, ..StoredUsage::default() }),
             ],
         ),
     ];
@@ -587,7 +594,7 @@ fn a_command_can_be_added_while_the_program_runs() {
     let says = move |args: &str, _: &Commands, _: &CommandView| {
         CommandEffect::Say(Notice::plain("deploy", format!("{text}: {args}")))
     };
-    assert!(commands.add(Command::new(&name, "[where]", "deploy it", CommandNeeds::Nothing, says.clone())));
+    assert!(commands.add(Command::new(&name, "[where]", "deploy it", CommandNeed::Nothing, says.clone())));
     let said = |line| match commands.decide(&name, line, &CommandView::default()) {
         CommandEffect::Say(say) => say.text,
         other => panic!("{other:?}"),
@@ -596,7 +603,7 @@ fn a_command_can_be_added_while_the_program_runs() {
     let CommandEffect::Say(help) = commands.decide("help", "", &CommandView::default()) else { panic!() };
     assert!(help.text.contains("- `/deploy-7 [where]`: deploy it\n"));
     assert!(
-        !commands.add(Command::new("quit", "", "something else", CommandNeeds::Nothing, says)),
+        !commands.add(Command::new("quit", "", "something else", CommandNeed::Nothing, says)),
         "built in"
     );
 }

@@ -8,7 +8,7 @@ use crate::memory::{MemoryId, MemoryRequest};
 use crate::message::Usage;
 use crate::sandbox::Isolation;
 use crate::sandbox::tasks::Task;
-use crate::store::{Total, UsedModel};
+use crate::store::{StoredUsage, UsedModel};
 use crate::telemetry::stats::Stats;
 use crate::tool::ToolSpec;
 use crate::tool::cache::CachedResult;
@@ -37,7 +37,7 @@ pub struct CommandView {
     /// The tool servers of the settings.
     pub servers: Vec<ServerStatus>,
     pub models: Vec<ModelLine>,
-    pub totals: Totals,
+    pub totals: ConversationSize,
     /// The usage of the last request, the turn, the session, and today.
     pub cost: Vec<CostPart>,
     /// Of the last 30 days.
@@ -112,12 +112,12 @@ pub struct RuleLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostPart {
     pub name: &'static str,
-    pub models: Vec<(UsedModel, Total)>,
+    pub models: Vec<(UsedModel, StoredUsage)>,
 }
 
 /// The size of the conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct ConversationSize {
     /// Since the session began.
     pub turns: u32,
     /// The message counts of the conversation as sent to the model.

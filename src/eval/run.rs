@@ -1,7 +1,7 @@
 //! Running cases: a real turn for each, against the real model, in a session and a workspace of its own.
 //!
 //! Where a case is about the first call only, every call waits and none runs. Where it goes on, tools run in the workspace of
-//! the run, confined as the settings' sandbox confines; what asks is put off. Nothing of it reaches the user's own sessions.
+//! the run, confined as the settings' sandbox confines; what asks is postponed. Nothing of it reaches the user's own sessions.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::case::{Case, Dim, UserAnswer};
 use super::results::RunResult;
-use super::score::{ObservedCall, ObservedRun, RunEnd, Verdict, score};
+use super::score::{CaseRunEnd, ObservedCall, ObservedRun, Verdict, score};
 use crate::accounts::Models;
 use crate::agent::driver::{self, ActiveModel, AgentEnv, TurnResult};
 use crate::agent::port::{Closed, Event, Frontend, Op};
@@ -33,7 +33,7 @@ use crate::workspace::World;
 const FIRST_CALL: u32 = 2;
 const WHOLE: u32 = 6;
 
-/// Where cases run.
+/// Runs cases.
 pub struct CaseRunner {
     app: App,
     model: Arc<ActiveModel>,
@@ -41,7 +41,7 @@ pub struct CaseRunner {
 }
 
 impl CaseRunner {
-    /// Opens a lab whose sessions and spans are in `data`. Errs as [`App::open`] does.
+    /// Opens a runner whose sessions and spans are in `data`. Errs as [`App::open`] does.
     pub async fn open(
         world: &World,
         mut loaded: LoadedSettings,
@@ -81,7 +81,7 @@ impl CaseRunner {
         let (seen, usd, trace) = match self.observe(case, &folder).await {
             Ok(observed) => observed,
             Err(message) => {
-                (ObservedRun { replies: Vec::new(), end: RunEnd::Broken { message } }, None, None)
+                (ObservedRun { replies: Vec::new(), end: CaseRunEnd::Broken { message } }, None, None)
             }
         };
         // What is left goes with the whole folder.
@@ -92,7 +92,7 @@ impl CaseRunner {
             return Err(why);
         }
         let recovered =
-            (case.dim == Dim::ErrorRecovery).then_some(seen.end == RunEnd::Words && first.is_some());
+            (case.dim == Dim::ErrorRecovery).then_some(seen.end == CaseRunEnd::Words && first.is_some());
         Ok(RunResult { recovered, usd, trace, ..RunResult::of(&verdict, first) })
     }
 
@@ -124,11 +124,11 @@ impl CaseRunner {
             Message::User { .. } | Message::ToolReturns { .. } => None,
         });
         let end = match result.end {
-            TurnEnd::Completed => RunEnd::Words,
-            TurnEnd::Deferred => RunEnd::Waiting,
-            TurnEnd::LimitReached { .. } => RunEnd::Limit,
-            TurnEnd::Interrupted => RunEnd::Broken { message: "it was interrupted".to_owned() },
-            TurnEnd::Failed { error } => RunEnd::Failed { class: error.class, message: error.told() },
+            TurnEnd::Completed => CaseRunEnd::Words,
+            TurnEnd::Deferred => CaseRunEnd::Waiting,
+            TurnEnd::LimitReached { .. } => CaseRunEnd::Limit,
+            TurnEnd::Interrupted => CaseRunEnd::Broken { message: "it was interrupted".to_owned() },
+            TurnEnd::Failed { error } => CaseRunEnd::Failed { class: error.class, message: error.told() },
         };
         let seen = ObservedRun { replies: replies.collect(), end };
         let trace = history.trace().and_then(|trace| trace.split('-').nth(1)).map(ToOwned::to_owned);
@@ -183,7 +183,7 @@ fn furnish(folder: &Path, case: &Case) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A front end that gives the answer of a case to the first request, and puts off all others.
+/// A front end that gives the answer of a case to the first request, and postpones all others.
 struct Examiner {
     answer: Mutex<Option<UserAnswer>>,
     is_present: bool,

@@ -39,7 +39,7 @@ struct PendingUpdates {
     updates: VecDeque<Update>,
     /// The number of live owner's ends.
     owners: usize,
-    face_gone: bool,
+    frontend_gone: bool,
 }
 
 /// Creates both ends: the owner's and the front end's.
@@ -77,7 +77,7 @@ impl FrontendUpdates {
 
 impl std::fmt::Debug for FrontendUpdates {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FaceUpdates").finish_non_exhaustive()
+        f.debug_struct("FrontendUpdates").finish_non_exhaustive()
     }
 }
 
@@ -88,7 +88,7 @@ impl Drop for FrontendUpdates {
 }
 
 /// The state of the queue for the receiver.
-#[expect(clippy::large_enum_variant, reason = "one at a time, on the face's stack")]
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the front end's stack")]
 enum QueueState {
     Update(Update),
     Nothing,
@@ -115,7 +115,7 @@ impl Queue {
     }
 
     fn close(&self) {
-        self.lock().face_gone = true;
+        self.lock().frontend_gone = true;
         self.drained.notify_waiters();
     }
 }
@@ -162,7 +162,7 @@ impl Updates {
     /// Queues the update, or returns it if there is no room.
     fn offer(&self, update: Update) -> Result<Option<Update>, Closed> {
         let mut waiting = self.queue.lock();
-        if waiting.face_gone {
+        if waiting.frontend_gone {
             return Err(Closed);
         }
         let update = match waiting.updates.back_mut() {

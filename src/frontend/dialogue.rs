@@ -59,7 +59,7 @@ pub struct Dialogue<Subject, Proposal> {
 
 /// The effect of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ApprovalStep<Proposal> {
+pub enum ApprovalEffect<Proposal> {
     /// It does not count: it came too early.
     TooSoon,
     /// It does not count: not all of the request was shown.
@@ -127,23 +127,23 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
         risk: Risk,
         seen: SeenPart,
         now_ms: u64,
-    ) -> ApprovalStep<Proposal> {
+    ) -> ApprovalEffect<Proposal> {
         if !self.is_armed(now_ms) {
             self.show_again(now_ms);
-            return ApprovalStep::TooSoon;
+            return ApprovalEffect::TooSoon;
         }
         if seen != SeenPart::All {
-            return ApprovalStep::Unseen;
+            return ApprovalEffect::Unseen;
         }
         if !self.by_lines {
             self.show_again(now_ms);
         }
         if risk == Risk::High && self.approved_once.as_ref() != Some(&proposal) {
             self.approved_once = Some(proposal);
-            return ApprovalStep::Once;
+            return ApprovalEffect::Once;
         }
         self.approved_once = None;
-        ApprovalStep::Send(proposal)
+        ApprovalEffect::Send(proposal)
     }
 
     /// Returns the high-risk proposal that was approved once.
@@ -262,18 +262,18 @@ mod tests {
         fn press(&mut self) -> Result<Option<(u8, u8)>, TestCaseError> {
             let proposal = (self.request, self.args);
             match self.dialogue.yes(proposal, self.risk, self.seen, self.now) {
-                ApprovalStep::Unseen => Ok(None),
-                ApprovalStep::TooSoon => {
+                ApprovalEffect::Unseen => Ok(None),
+                ApprovalEffect::TooSoon => {
                     self.other = Some(self.now);
                     Ok(None)
                 }
-                ApprovalStep::Once => {
+                ApprovalEffect::Once => {
                     prop_assert_eq!(self.risk, Risk::High);
                     self.once = Some((proposal, self.now));
                     self.other = Some(self.now);
                     Ok(None)
                 }
-                ApprovalStep::Send(sent) => {
+                ApprovalEffect::Send(sent) => {
                     prop_assert_eq!(sent, proposal);
                     prop_assert!(self.read.iter().all(|read| *read), "unseen");
                     let shown = self.shown.expect("something was shown");
@@ -354,27 +354,27 @@ mod tests {
     fn an_early_yes_starts_the_time_anew() {
         let mut dialogue = Dialogue::default();
         dialogue.show(1, 0);
-        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 400), ApprovalStep::TooSoon);
-        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 600), ApprovalStep::TooSoon);
-        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::UpTo(3), 1_100), ApprovalStep::Unseen);
-        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 1_100), ApprovalStep::Send("yes"));
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 400), ApprovalEffect::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 600), ApprovalEffect::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::UpTo(3), 1_100), ApprovalEffect::Unseen);
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 1_100), ApprovalEffect::Send("yes"));
         assert_eq!(dialogue.guard_left(1_300), 300);
-        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 1_599), ApprovalStep::TooSoon);
-        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 2_098), ApprovalStep::TooSoon);
-        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 2_598), ApprovalStep::Send("yes"));
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 1_599), ApprovalEffect::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 2_098), ApprovalEffect::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, SeenPart::All, 2_598), ApprovalEffect::Send("yes"));
     }
 
     #[test]
     fn high_wants_the_same_yes_twice() {
         let mut dialogue = Dialogue::of_lines();
         dialogue.show((), 0);
-        assert_eq!(dialogue.yes("a", Risk::High, SeenPart::All, 500), ApprovalStep::Once);
-        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 600), ApprovalStep::Once);
-        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 700), ApprovalStep::Send("b"));
+        assert_eq!(dialogue.yes("a", Risk::High, SeenPart::All, 500), ApprovalEffect::Once);
+        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 600), ApprovalEffect::Once);
+        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 700), ApprovalEffect::Send("b"));
         assert!(!dialogue.is_approved_once());
-        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 800), ApprovalStep::Once);
+        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 800), ApprovalEffect::Once);
         assert!(dialogue.withdraw() && !dialogue.withdraw());
-        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 900), ApprovalStep::Once);
+        assert_eq!(dialogue.yes("b", Risk::High, SeenPart::All, 900), ApprovalEffect::Once);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct Outcome {
     pub model: Option<String>,
     /// Models that were given up, in order; the last `to` is the one that answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub fallbacks: Vec<ModelFailover>,
+    pub fallbacks: Vec<ModelFallback>,
     /// Where older messages were replaced, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compactions: Vec<Compaction>,
@@ -85,7 +85,7 @@ pub struct Call {
 
 /// One model that was given up, and its replacement.
 #[derive(Debug, Clone, Serialize)]
-pub struct ModelFailover {
+pub struct ModelFallback {
     pub from: String,
     pub to: String,
     pub class: ErrorClass,
@@ -283,7 +283,7 @@ impl Outcome {
                 self.model = Some(model);
             }
             Event::FellBack { from, to, class, why } => {
-                self.fallbacks.push(ModelFailover { from, to, class, message: why });
+                self.fallbacks.push(ModelFallback { from, to, class, message: why });
             }
             Event::Refused { why } => self.refusal = Some(why),
             Event::CapReached { question } => self.cap = Some(ReachedCap::of(&question)),

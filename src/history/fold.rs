@@ -502,28 +502,24 @@ impl History {
         &self.open
     }
 
-    /// LateCall calls, whose turn went on without them, in call order.
+    /// Late calls, whose turn went on without them, in call order.
     pub fn late_calls(&self) -> &[LateCall] {
         &self.late.calls
     }
 
     /// Late calls that can be settled now, each with how what it runs after ended; in call order.
     pub fn settleable_late_calls(&self) -> Vec<(OpenCall, DependencyState)> {
-        let dependencies =
-            self.late.calls.iter().map(|one| (one, self.dependency_state(&one.request.depends)));
-        dependencies
-            .filter(|(one, dependency)| one.can_settle(*dependency))
-            .map(|(one, dependency)| (one.as_open(), dependency))
+        let late = self.late.calls.iter().map(|one| (one, self.dependency_state(&one.request.depends)));
+        late.filter(|(one, state)| one.can_settle(*state))
+            .map(|(one, state)| (one.as_open(), state))
             .collect()
     }
 
     /// The combined state of the calls that a request depends on: the worst of them.
     pub fn dependency_state(&self, depends: &[CallId]) -> DependencyState {
-        let dependencies: Vec<DependencyState> =
-            depends.iter().map(|call| self.late.dependency(call)).collect();
-        let worst = [DependencyState::Failed, DependencyState::Open]
-            .into_iter()
-            .find(|dependency| dependencies.contains(dependency));
+        let states: Vec<DependencyState> = depends.iter().map(|call| self.late.state_of(call)).collect();
+        let worst =
+            [DependencyState::Failed, DependencyState::Open].into_iter().find(|state| states.contains(state));
         worst.unwrap_or(DependencyState::Succeeded)
     }
 

@@ -52,9 +52,9 @@ pub struct LateCall {
 
 impl LateCall {
     /// The call as one that is open, where something can be done with it now: it is decided or over, and what it runs
-    /// after has ended, as `dependency` says.
-    pub(super) fn can_settle(&self, dependency: DependencyState) -> bool {
-        match (&self.known, dependency) {
+    /// after has ended, as `state` says.
+    pub(super) fn can_settle(&self, state: DependencyState) -> bool {
+        match (&self.known, state) {
             (
                 RecordedState::MayHaveRun
                 | RecordedState::Expired
@@ -94,7 +94,7 @@ impl LateCall {
     }
 }
 
-/// The outcome of a call that others depend on.
+/// The state of a call that others depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DependencyState {
     /// Not ended yet.
@@ -133,26 +133,25 @@ impl LateCalls {
     pub fn watch(&mut self, request: &Request, open: &[OpenCall]) {
         for call in &request.depends {
             let so_far = open.iter().find(|one| one.call.id == *call).and_then(|one| one.returned.as_ref());
-            let dependency =
-                so_far.map_or(DependencyState::Open, |returned| dependency_state(returned.status));
-            self.dependencies.entry(call.clone()).or_insert(dependency);
+            let state = so_far.map_or(DependencyState::Open, |returned| state_after(returned.status));
+            self.dependencies.entry(call.clone()).or_insert(state);
         }
     }
 
-    pub fn ended(&mut self, call: &CallId, dependency: DependencyState) {
+    pub fn ended(&mut self, call: &CallId, state: DependencyState) {
         if let Some(known) = self.dependencies.get_mut(call) {
-            *known = dependency;
+            *known = state;
         }
     }
 
     /// The state of a call that others may depend on. One that is not tracked blocks nothing.
-    pub fn dependency(&self, call: &CallId) -> DependencyState {
+    pub fn state_of(&self, call: &CallId) -> DependencyState {
         self.dependencies.get(call).copied().unwrap_or(DependencyState::Succeeded)
     }
 }
 
 /// The state after a return. An undecided return leaves it open; the fold handles returns that are final.
-fn dependency_state(status: ReturnStatus) -> DependencyState {
+fn state_after(status: ReturnStatus) -> DependencyState {
     match status {
         ReturnStatus::Ok => DependencyState::Succeeded,
         ReturnStatus::Undecided => DependencyState::Open,

@@ -409,9 +409,9 @@ fn what_nobody_decided_in_time_goes_on_nowhere() {
     );
 }
 
-/// Each row: what happened to `a` before `b`, which depends on it, was asked; what happened then; its dependency.
+/// Each row: what happened to `a` before `b`, which depends on it, was asked; what happened then; the state of `a` as a dependency.
 #[test]
-fn the_fate_of_what_others_run_after_is_kept() {
+fn the_state_of_a_dependency_is_kept() {
     use ReturnStatus::{Denied, Failed, Interrupted, Ok, Undecided, Unknown};
     let undecided = || vec![asked("a", "r1"), finished("a", Undecided)];
     let later = || decided("a", Approval::Later);
@@ -436,13 +436,13 @@ fn the_fate_of_what_others_run_after_is_kept() {
         (vec![], vec![Record::Cleared], DependencyState::Failed),
         (vec![asked("a", "r1")], vec![Record::Cleared], DependencyState::Open),
     ];
-    for (before, after, dependency) in rows {
+    for (before, after, state) in rows {
         let mut dependent = request("b", "r9");
         dependent.depends = vec![CallId("a".to_owned())];
         let ask = Record::Asked { call: call("b"), request: Box::new(dependent) };
         let then: Vec<Record> = before.into_iter().chain([ask]).chain(after).collect();
         let history = History::of(&with_calls(&["a", "b"], then.clone()));
-        assert_eq!(history.dependency_state(&[CallId("a".to_owned())]), dependency, "{then:?}");
+        assert_eq!(history.dependency_state(&[CallId("a".to_owned())]), state, "{then:?}");
         assert_eq!(history.dependency_state(&[]), DependencyState::Succeeded);
     }
 }

@@ -17,7 +17,7 @@ use super::answer::{HookFailure, verdict};
 use super::file::{HookCommand, HookDef};
 use super::notices::HookNotices;
 use super::process::{ProcessResult, run};
-use super::trust::{BaseFolders, ProgramError, content, program};
+use super::trust::{PathRoots, ProgramError, content, program};
 use super::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{ToolCall, ToolName};
 use crate::sandbox::child::Program;
@@ -28,7 +28,7 @@ use crate::stdx::text::sanitize_line;
 pub struct CommandHook {
     def: HookDef,
     wants: HookMatcher,
-    at: BaseFolders,
+    at: PathRoots,
     /// The hash of the trusted content.
     hash: String,
     /// The environment of child processes.
@@ -47,7 +47,7 @@ impl CommandHook {
     pub fn new(
         def: HookDef,
         hash: String,
-        at: BaseFolders,
+        at: PathRoots,
         env: Vec<(String, String)>,
         notices: Arc<HookNotices>,
     ) -> Self {

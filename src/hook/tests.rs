@@ -14,7 +14,7 @@ use super::command::{CommandHook, UnavailableHook, UnavailableReason, told};
 use super::file::{HookDef, HookScope, parse};
 use super::notices::HookNotices;
 use super::process::{BoundedOutput, MOST_OUTPUT, ProcessResult};
-use super::trust::{BaseFolders, ContentState, ProgramError, TrustedContents, content};
+use super::trust::{ContentState, PathRoots, ProgramError, TrustedContents, content};
 use super::*;
 use crate::message::{CallId, ReturnStatus};
 use crate::sandbox::Exit;
@@ -222,8 +222,8 @@ impl Scene {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn at(&self) -> BaseFolders {
-        BaseFolders { workspace: self.dir.path().to_owned(), home: Some(PathBuf::from("/home/u")) }
+    fn at(&self) -> PathRoots {
+        PathRoots { workspace: self.dir.path().to_owned(), home: Some(PathBuf::from("/home/u")) }
     }
 
     fn def(&self, rest: &str) -> HookDef {
@@ -443,7 +443,7 @@ fn trust_is_bound_to_the_content() {
 fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
     let scene = Scene::new("exit 0");
     let home = tempfile::tempdir().unwrap();
-    let at = BaseFolders { home: Some(home.path().to_owned()), ..scene.at() };
+    let at = PathRoots { home: Some(home.path().to_owned()), ..scene.at() };
     let shell = |line: &str| HookDef {
         command: super::file::HookCommand::Shell { line: line.to_owned() },
         ..scene.def("event = 'PreToolUse'")

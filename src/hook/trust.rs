@@ -17,7 +17,7 @@ use super::file::{HookCommand, HookDef, HookScope};
 use super::words::{named, named_by_args};
 use crate::stdx::fs::{create_private_dir, write_private};
 
-pub use super::words::BaseFolders;
+pub use super::words::PathRoots;
 
 /// Maximum bytes of a file that a command names.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -44,7 +44,7 @@ pub enum ProgramError {
 }
 
 /// Returns the file to run. Paths are relative to the project's folder, or to that of the user's own file.
-pub fn program(def: &HookDef, at: &BaseFolders) -> PathBuf {
+pub fn program(def: &HookDef, at: &PathRoots) -> PathBuf {
     match &def.command {
         HookCommand::Shell { .. } => PathBuf::from("/bin/sh"),
         HookCommand::Program { program, .. } if !program.contains('/') => PathBuf::from(program),
@@ -59,7 +59,7 @@ pub fn program(def: &HookDef, at: &BaseFolders) -> PathBuf {
 }
 
 /// Returns the hash of a hook's content, 64 hexadecimal digits: equal for equal definitions and files.
-pub fn content(def: &HookDef, at: &BaseFolders) -> Result<String, ProgramError> {
+pub fn content(def: &HookDef, at: &PathRoots) -> Result<String, ProgramError> {
     let mut hash = ContentHash::new(FORM);
     hash.part(def.file.as_os_str().as_encoded_bytes());
     hash.part(def.name.as_bytes());
@@ -114,7 +114,7 @@ impl ContentHash {
         path: Option<&Path>,
         program: &str,
         args: &[String],
-        at: &BaseFolders,
+        at: &PathRoots,
     ) -> Result<(), ProgramError> {
         if let Some(path) = path {
             is_program(path)?;
@@ -124,7 +124,7 @@ impl ContentHash {
     }
 
     /// Hashes the files that a text names, as one word or between colons.
-    pub fn named_in(&mut self, text: &str, at: &BaseFolders) -> Result<(), ProgramError> {
+    pub fn named_in(&mut self, text: &str, at: &PathRoots) -> Result<(), ProgramError> {
         let words = std::iter::once(text).chain(text.split([':', '=', ',', ' ']));
         let mut paths: Vec<PathBuf> = words.map(|word| at.workspace.join(at.expanded(word))).collect();
         paths.sort();

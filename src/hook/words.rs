@@ -9,13 +9,13 @@ use crate::bash::{self, Segment};
 
 /// The folders against which paths in commands are resolved.
 #[derive(Debug, Clone)]
-pub struct BaseFolders {
+pub struct PathRoots {
     /// The session's folder, in which hooks run.
     pub workspace: PathBuf,
     pub home: Option<PathBuf>,
 }
 
-impl BaseFolders {
+impl PathRoots {
     /// Returns the path for a word; it may be relative.
     pub(super) fn expanded(&self, word: &str) -> PathBuf {
         match (word.strip_prefix("~/"), &self.home) {
@@ -44,7 +44,7 @@ const MOVERS: &[&str] = &["cd", "pushd", "popd"];
 
 /// Returns every word of a command line that may be a file, existing or not. Fails with a word that could name
 /// any program.
-pub(super) fn named(line: &str, at: &BaseFolders) -> Result<Vec<PathBuf>, String> {
+pub(super) fn named(line: &str, at: &PathRoots) -> Result<Vec<PathBuf>, String> {
     if line.contains('`') {
         return Err("`".to_owned());
     }
@@ -65,11 +65,7 @@ pub(super) fn named(line: &str, at: &BaseFolders) -> Result<Vec<PathBuf>, String
 
 /// Returns the files that a program's arguments may name. Fails with a word that stands for code which is in
 /// no file, or which only the program can find.
-pub(super) fn named_by_args(
-    program: &str,
-    args: &[String],
-    at: &BaseFolders,
-) -> Result<Vec<PathBuf>, String> {
+pub(super) fn named_by_args(program: &str, args: &[String], at: &PathRoots) -> Result<Vec<PathBuf>, String> {
     let name = program.rsplit('/').next().unwrap_or(program);
     if RUNNERS.contains(&name) {
         return Err(name.to_owned());
@@ -149,7 +145,7 @@ enum CurrentFolder {
 }
 
 struct WordReader<'a> {
-    at: &'a BaseFolders,
+    at: &'a PathRoots,
     folder: CurrentFolder,
     files: Vec<PathBuf>,
 }

@@ -25,7 +25,7 @@ use futures::stream::BoxStream;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio_util::sync::CancellationToken;
 
-use self::connects::ConnectionCount;
+use self::connects::ConnectionCounter;
 use self::exchange::{Exchange, ExchangePhase, Throughput};
 pub use self::get::get_json;
 pub use self::key::{ApiKey, KeyHeader};
@@ -114,7 +114,7 @@ impl Route {
             headers.insert(name, value);
         }
         let own_headers = own_headers(&endpoint.headers)?;
-        let (via, connects) = (endpoint.network.via(&base_url)?, ConnectionCount::default());
+        let (via, connects) = (endpoint.network.via(&base_url)?, ConnectionCounter::default());
         let may_use_tls = base_url.scheme() == "https" || via.is_some();
         let client = endpoint.network.client(connect, via.as_ref(), may_use_tls, &connects)?;
         let secrets = secrets(endpoint, via.as_ref());
@@ -209,5 +209,5 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
 
 /// Creates a client for servers on this machine, which are reached without a proxy and without TLS.
 pub(super) fn local_client(connect: Duration) -> Result<reqwest::Client, SetupError> {
-    Network::default().client(connect, None, false, &ConnectionCount::default())
+    Network::default().client(connect, None, false, &ConnectionCounter::default())
 }

@@ -25,7 +25,7 @@ pub enum HeadlessWork {
 
 /// The outcome of a run.
 #[derive(Debug, PartialEq)]
-pub enum RunOutcome {
+pub enum HeadlessOutcome {
     Ended(TurnResult),
     /// There was no turn to resume.
     NothingToResume,
@@ -40,11 +40,11 @@ pub async fn run(
     work: HeadlessWork,
     frontend: &dyn Frontend,
     stop: CancellationToken,
-) -> Result<RunOutcome, AppError> {
+) -> Result<HeadlessOutcome, AppError> {
     let start = session_start(session);
     let said = tokio::select! {
         said = driver::hooks_say(&env.hooks, &start) => said,
-        () = stop.cancelled() => return Ok(RunOutcome::CutOff),
+        () = stop.cancelled() => return Ok(HeadlessOutcome::CutOff),
     };
     let said: Vec<Record> = notes(said).collect();
     if !said.is_empty() {
@@ -62,23 +62,23 @@ async fn submitted(
     work: HeadlessWork,
     frontend: &dyn Frontend,
     stop: CancellationToken,
-) -> Result<RunOutcome, AppError> {
+) -> Result<HeadlessOutcome, AppError> {
     let prompt = match work {
         HeadlessWork::Resume => None,
         HeadlessWork::Prompt(parts) => {
             let (id, folder) = (session.id().to_string(), session.history().workspace().to_owned());
             let looked = tokio::select! {
                 looked = driver::submit(&env.hooks, id, folder, parts) => looked,
-                () = stop.cancelled() => return Ok(RunOutcome::CutOff),
+                () = stop.cancelled() => return Ok(HeadlessOutcome::CutOff),
             };
             Some(looked.map_err(|reason| AppError::Refused { reason })?)
         }
     };
     let turn = async {
         match prompt {
-            Some(parts) => {
-                driver::run_turn(session, parts, env, frontend, stop.clone()).await.map(RunOutcome::Ended)
-            }
+            Some(parts) => driver::run_turn(session, parts, env, frontend, stop.clone())
+                .await
+                .map(HeadlessOutcome::Ended),
             None => {
                 let result = driver::resume_turn(session, env, frontend, stop.clone()).await?;
                 if result.is_none() {
@@ -86,7 +86,7 @@ async fn submitted(
                     // unprocessed.
                     driver::run_late_calls(session, env, frontend, stop.clone()).await?;
                 }
-                Ok(result.map_or(RunOutcome::NothingToResume, RunOutcome::Ended))
+                Ok(result.map_or(HeadlessOutcome::NothingToResume, HeadlessOutcome::Ended))
             }
         }
     };
@@ -96,6 +96,6 @@ async fn submitted(
     };
     tokio::select! {
         result = turn => Ok(result?),
-        () = overdue => Ok(RunOutcome::CutOff),
+        () = overdue => Ok(HeadlessOutcome::CutOff),
     }
 }

@@ -50,7 +50,7 @@ pub async fn orphaned_processes(session: &Session) -> Vec<String> {
     };
     // Reading all of `/proc` blocks. The task fails only at the end of the runtime.
     let (ended, own) = tokio::task::spawn_blocking(look).await.unwrap_or_default();
-    let mut lines: Vec<String> = cut_off.iter().map(InterruptedCall::line).collect();
+    let mut lines: Vec<String> = cut_off.iter().map(OrphanedCall::line).collect();
     for (line, ended) in lines.iter_mut().zip(ended).filter(|(_, ended)| !ended.is_empty()) {
         line.push_str(&format!(" It was still running and was ended: {}.", named(&ended)));
     }
@@ -61,7 +61,7 @@ pub async fn orphaned_processes(session: &Session) -> Vec<String> {
 }
 
 /// A call that had started and has no return.
-struct InterruptedCall {
+struct OrphanedCall {
     call: CallId,
     tool: ToolName,
     /// From its request, else from its arguments.
@@ -76,7 +76,7 @@ fn in_words(call: &ToolCall) -> Option<String> {
     Some(format!("{} {argument}", call.name))
 }
 
-impl InterruptedCall {
+impl OrphanedCall {
     fn line(&self) -> String {
         let what = self.summary.as_deref().unwrap_or(self.tool.as_str());
         format!(
@@ -86,12 +86,12 @@ impl InterruptedCall {
     }
 }
 
-fn cut_off(history: &History) -> Vec<InterruptedCall> {
+fn cut_off(history: &History) -> Vec<OrphanedCall> {
     let open = history.open_calls().iter().map(|one| (&one.call, &one.known, one.request.as_ref()));
     let detached = history.late_calls().iter().map(|one| (&one.call, &one.known, Some(&one.request)));
     open.chain(detached)
         .filter(|(_, known, _)| **known == RecordedState::MayHaveRun)
-        .map(|(call, _, request)| InterruptedCall {
+        .map(|(call, _, request)| OrphanedCall {
             call: call.id.clone(),
             tool: call.name.clone(),
             summary: request.map(|request| request.plan.summary.clone()).or_else(|| in_words(call)),

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::mounts::{MountPoints, ProtectedPaths};
+use super::mounts::{MountPoints, ProtectiveMounts};
 use super::policy::SandboxPolicy;
 
 /// Where this program is mounted.
@@ -24,8 +24,8 @@ pub fn arguments(
     helper: &Path,
     locks: &Path,
 ) -> io::Result<(Vec<OsString>, MountPoints)> {
-    let guarded = ProtectedPaths::of(policy)?;
-    let points = guarded.make_points(locks)?;
+    let mounts = ProtectiveMounts::of(policy)?;
+    let points = mounts.make_points(locks)?;
     let mut args = Arguments(Vec::new());
     args.flags(&["--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]);
     if policy.has_network() {
@@ -51,8 +51,8 @@ pub fn arguments(
     for path in policy.writes.iter().filter(|path| **path != policy.temporary) {
         args.same("--bind", path);
     }
-    guarded.held.iter().for_each(|path| args.same("--bind", path));
-    guarded.read_only.iter().for_each(|path| args.same("--ro-bind", path));
+    mounts.held.iter().for_each(|path| args.same("--bind", path));
+    mounts.read_only.iter().for_each(|path| args.same("--ro-bind", path));
     for path in &policy.hidden {
         if path.is_dir() {
             args.flags(&["--tmpfs"]);

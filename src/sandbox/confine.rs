@@ -1,9 +1,10 @@
 //! Confines the current process, for good: no new privileges, no capabilities, limits, Landlock, and a filter of system
 //! calls. What it runs afterwards inherits all of it.
 //!
-//! Two steps, so that between fork and exec nothing is left but system calls: [`PreparedConfinement::prepare`] opens the paths and
-//! compiles the filter, [`PreparedConfinement::enter`] applies them. Landlock only grants: what is hidden inside a readable folder is
-//! left out by granting its neighbours one by one, and nothing can be taken out of a writable folder. Linux only.
+//! Two steps, so that between fork and exec nothing is left but system calls: [`PreparedConfinement::prepare`] opens
+//! the paths and compiles the filter, [`PreparedConfinement::enter`] applies them. Landlock only grants: what is hidden
+//! inside a readable folder is left out by granting its neighbours one by one, and nothing can be taken out of a writable
+//! folder. Linux only.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

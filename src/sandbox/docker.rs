@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use super::Confinement;
 use super::child::{Program, run_to_end};
 use super::confine::{FAMILIES, FORBIDDEN, NEW_NAMESPACES, SOCKET_TYPE, TERMINAL_REQUESTS};
-use super::mounts::{MountPoints, ProtectedPaths};
+use super::mounts::{MountPoints, ProtectiveMounts};
 use super::policy::{DockerOptions, SandboxPolicy};
 use super::stage::StageRole;
 use crate::config::ContainerNetwork;
@@ -119,8 +119,8 @@ impl Docker {
             std::thread::spawn(move || docker.remove_abandoned());
         }
         let name = format!("co-{}-{}-{number}", boot.get(..8).unwrap_or(&boot), std::process::id());
-        let guarded = ProtectedPaths::of(policy)?;
-        let points = guarded.make_points(locks)?;
+        let mounts = ProtectiveMounts::of(policy)?;
+        let points = mounts.make_points(locks)?;
         // Not in the folder for temporary files, which commands may write.
         let profile = locks.join("seccomp.json");
         create_private_dir(locks)?;
@@ -130,7 +130,7 @@ impl Docker {
         args.extend(has_input.then(|| "-i".to_owned()));
         args.push(format!("--label={OWNER}={}", owner()));
         args.push(format!("--security-opt=seccomp={}", profile.display()));
-        args.extend(self.arguments(policy, readable, &guarded)?);
+        args.extend(self.arguments(policy, readable, &mounts)?);
         for (name, value) in env.iter().filter(|(name, _)| !OF_USER.contains(&name.as_str())) {
             // From the client's own environment: other users can read the arguments of a process.
             args.push(if self.is_of_client(name) {
@@ -178,7 +178,7 @@ impl Docker {
         &self,
         policy: &SandboxPolicy,
         readable: &[PathBuf],
-        guarded: &ProtectedPaths,
+        mounts: &ProtectiveMounts,
     ) -> io::Result<Vec<String>> {
         // Docker's client reads mounts as lines.
         let plain = |path: &Path| path.to_str().is_some_and(|text| !text.contains(['\r', '\n']));
@@ -226,8 +226,8 @@ impl Docker {
         let roots: BTreeMap<PathBuf, &str> = readable
             .chain([policy.workspace.clone()])
             .map(|path| (path, ",readonly"))
-            .chain(writable.chain(&guarded.held).map(|path| (path.clone(), "")))
-            .chain(guarded.read_only.iter().map(|path| (path.clone(), ",readonly")))
+            .chain(writable.chain(&mounts.held).map(|path| (path.clone(), "")))
+            .chain(mounts.read_only.iter().map(|path| (path.clone(), ",readonly")))
             .collect();
         args.extend(roots.iter().map(|(path, how)| mount(path, path, how)));
         for path in policy.hidden.iter().filter(|path| roots.keys().any(|root| path.starts_with(root))) {

@@ -15,13 +15,13 @@ use crate::stdx::fs::{create_private_dir, fingerprint};
 
 /// What keeps protected paths from being written or replaced.
 #[derive(Debug)]
-pub struct ProtectedPaths {
+pub struct ProtectiveMounts {
     /// The folders between a writable one and a protected path: mounted, so that they stay where they are.
     pub held: BTreeSet<PathBuf>,
     pub read_only: BTreeSet<PathBuf>,
 }
 
-impl ProtectedPaths {
+impl ProtectiveMounts {
     /// Errs if a link stands where something must be protected.
     pub fn of(policy: &SandboxPolicy) -> io::Result<Self> {
         let mut found = Self { held: BTreeSet::new(), read_only: BTreeSet::new() };

@@ -164,8 +164,8 @@ fn consume(
 }
 
 /// Marks the row as consumed; returns the record for the session.
-pub(super) fn taken(write: &Write<'_>, one: &UntakenRequest) -> Result<Record, StoreError> {
-    let UntakenRequest { request, state, decision, .. } = one;
+pub(super) fn taken(write: &Write<'_>, one: &OutstandingDecision) -> Result<Record, StoreError> {
+    let OutstandingDecision { request, state, decision, .. } = one;
     // "Later" runs nothing.
     let sound = *state == RequestState::Later || (*state != RequestState::Expired && one.is_as_asked());
     let (request, call) = (request.clone(), one.call.clone());
@@ -188,7 +188,7 @@ pub(super) fn taken(write: &Write<'_>, one: &UntakenRequest) -> Result<Record, S
     }
 }
 
-pub(super) struct UntakenRequest {
+pub(super) struct OutstandingDecision {
     request: RequestId,
     call: CallId,
     state: RequestState,
@@ -202,7 +202,7 @@ pub(super) struct UntakenRequest {
     stored: String,
 }
 
-impl UntakenRequest {
+impl OutstandingDecision {
     /// Whether the stored request, and what lists showed of it, are what was asked.
     fn is_as_asked(&self) -> bool {
         let Ok(stored) = parse::<Request>(&self.stored) else { return false };
@@ -218,13 +218,13 @@ pub(super) fn untaken(
     write: &Write<'_>,
     condition: &str,
     of: &str,
-) -> Result<Vec<UntakenRequest>, StoreError> {
+) -> Result<Vec<OutstandingDecision>, StoreError> {
     let select = format!(
         "SELECT id, call, state, decision, decided_by, tool, args_hash, request, summary, risk FROM approvals
          WHERE {condition} ORDER BY seq"
     );
     write.sql.all(&select, [of], |row| {
-        Ok::<_, StoreError>(UntakenRequest {
+        Ok::<_, StoreError>(OutstandingDecision {
             request: RequestId(row.get(0)?),
             call: CallId(row.get(1)?),
             state: row.get(2)?,

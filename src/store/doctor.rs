@@ -1,6 +1,6 @@
 //! The work of `co doctor`: diagnoses the database, restores a copy, or salvages what can still be read.
 //!
-//! Diagnosing writes nothing. Replaced files are moved aside, never removed. Blocking; called only by the
+//! Diagnosing writes nothing. Replaced files are moved to a folder beside it, never removed. Blocking; called only by the
 //! CLI.
 
 use std::collections::BTreeMap;
@@ -51,14 +51,14 @@ impl Diagnosis {
 }
 
 /// What was salvaged from a damaged database.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Salvage {
     /// Number of rows by table.
     pub rows: BTreeMap<String, u64>,
     /// Tables with rows that could not be read.
     pub incomplete: Vec<String>,
     /// The folder the damaged files were moved to.
-    pub old_files: PathBuf,
+    pub old_folder: PathBuf,
 }
 
 /// The tables, each with its sort key, ordered so that rows refer only to earlier tables.
@@ -183,7 +183,7 @@ impl ExclusiveAccess {
     }
 }
 
-/// Puts a copy in place of the database. The previous files are moved aside into the returned folder. Fails,
+/// Puts a copy in place of the database. The previous files are moved to the returned folder. Fails,
 /// with nothing changed, if the copy is itself damaged or another `co` has the database open.
 pub fn restore(data: &Path, copy: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let _alone = ExclusiveAccess::with(data)?;
@@ -215,7 +215,7 @@ fn fresh_file(data: &Path) -> Result<PathBuf, StoreError> {
 }
 
 /// Creates a new folder for the replaced files.
-fn folder_of_old_files(data: &Path, now: Timestamp) -> std::io::Result<PathBuf> {
+fn create_old_folder(data: &Path, now: Timestamp) -> std::io::Result<PathBuf> {
     let moment = now.strftime("%Y%m%dT%H%M%SZ");
     let mut number = 1;
     loop {
@@ -231,22 +231,22 @@ fn folder_of_old_files(data: &Path, now: Timestamp) -> std::io::Result<PathBuf> 
 fn put_in_place(data: &Path, fresh: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let io = |error: std::io::Error| StoreError::file(data, &error);
     File::open(fresh).and_then(|file| file.sync_all()).map_err(io)?;
-    let old_files = folder_of_old_files(data, now).map_err(io)?;
+    let old_folder = create_old_folder(data, now).map_err(io)?;
     // The head and pruning files refer to the audit that is being replaced.
     for name in
         ["co.db-wal", "co.db-shm", "co.db-journal", "co.db-closed", "audit.head", "audit.pruned", "co.db"]
     {
-        match fs::rename(data.join(name), old_files.join(name)) {
+        match fs::rename(data.join(name), old_folder.join(name)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
             Ok(()) | Err(_) => {}
         }
     }
     fs::rename(fresh, schema::database(data)).map_err(io)?;
-    Ok(old_files)
+    Ok(old_folder)
 }
 
 /// Salvages the readable part of a damaged database into a new one in its place, table by table and row by
-/// row; the damaged files are moved aside. Fails, with nothing changed, if nothing can be read.
+/// row; the damaged files are moved to a folder beside it. Fails, with nothing changed, if nothing can be read.
 pub fn salvage(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
     let _alone = ExclusiveAccess::with(data)?;
     salvage_alone(data, now).map_err(|error| error.located(data))
@@ -289,7 +289,7 @@ fn salvage_alone(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
     if saved.rows.values().all(|rows| *rows == 0) {
         return Err(lost());
     }
-    saved.old_files = put_in_place(data, &fresh, now)?;
+    saved.old_folder = put_in_place(data, &fresh, now)?;
     Ok(saved)
 }
 

@@ -69,7 +69,7 @@ pub(super) enum Change {
     },
     Finish {
         call: CallId,
-        how: Closing,
+        how: ReturnEffect,
         audit: Box<Entry>,
     },
     Clear,
@@ -106,7 +106,7 @@ pub(super) struct DecisionRow {
 
 /// What a call's return does to its open request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Closing {
+pub(super) enum ReturnEffect {
     /// Interrupted: withdrawn, unless the user chose later.
     Withdraw,
     /// Undecided: it stays open, detached from its turn.
@@ -229,12 +229,12 @@ pub(super) fn verdict(
     })
 }
 
-fn closing(status: ReturnStatus) -> Closing {
+fn closing(status: ReturnStatus) -> ReturnEffect {
     match status {
-        ReturnStatus::Interrupted => Closing::Withdraw,
-        ReturnStatus::Undecided => Closing::Detach,
+        ReturnStatus::Interrupted => ReturnEffect::Withdraw,
+        ReturnStatus::Undecided => ReturnEffect::Detach,
         ReturnStatus::Ok | ReturnStatus::Failed | ReturnStatus::Denied | ReturnStatus::Unknown => {
-            Closing::Consume
+            ReturnEffect::Consume
         }
     }
 }

@@ -60,7 +60,7 @@ pub use self::rows::RequestRow;
 pub use self::schema::file_id;
 pub use self::search::FoundSession;
 pub use self::thread::wait_closed;
-pub use self::usage::{Total, UsageOf, UsedModel, UsedSession};
+pub use self::usage::{StoredUsage, UsageOf, UsedModel, UsedSession};
 pub use self::wake::{Wakeups, wake_others};
 
 use self::redact::Redactor;

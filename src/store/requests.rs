@@ -11,7 +11,7 @@ use super::audit::AuditKind;
 use super::audit::chain;
 use super::audit::entry::Entry;
 use super::decide::parse;
-use super::encode::{Ask, Closing, DecisionRow};
+use super::encode::{Ask, DecisionRow, ReturnEffect};
 use super::inbox::moment;
 use super::redact::to_json;
 use super::request_rows::{RequestRow, of_call, request_row, request_rows};
@@ -175,7 +175,7 @@ pub(super) fn finish(
     write: &Write<'_>,
     session: &SessionId,
     call: &CallId,
-    how: Closing,
+    how: ReturnEffect,
 ) -> Result<(), StoreError> {
     let rows = of_call(write, session, call)?;
     if !rows.is_empty() {
@@ -184,13 +184,13 @@ pub(super) fn finish(
     }
     for row in rows {
         let stays = match how {
-            Closing::Withdraw => row.later_noted,
-            Closing::Detach => true,
-            Closing::Consume => false,
+            ReturnEffect::Withdraw => row.later_noted,
+            ReturnEffect::Detach => true,
+            ReturnEffect::Consume => false,
         };
         match (row.state.is_open(), row.is_untold()) {
             (true, _) | (_, true) if stays => detach(write, &row)?,
-            (true, _) if how == Closing::Withdraw => withdraw(write, &row, "interrupted")?,
+            (true, _) if how == ReturnEffect::Withdraw => withdraw(write, &row, "interrupted")?,
             (true, _) => set_state(write, &row.id, RequestState::Consumed)?,
             (false, _) => pass_over(write, &row)?,
         }

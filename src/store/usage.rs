@@ -33,7 +33,7 @@ pub(super) struct Spend {
 
 /// The usage of several requests. Tokens that a provider did not report are missing from the sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Total {
+pub struct StoredUsage {
     pub requests: u64,
     /// Number of failed requests among them.
     pub failed: u64,
@@ -75,7 +75,7 @@ pub struct UsedSession {
     pub title: Option<String>,
 }
 
-impl Total {
+impl StoredUsage {
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl Store {
     }
 
     /// Returns the usage by model, highest cost first.
-    pub async fn usage_by_model(&self, of: UsageOf) -> Result<Vec<(UsedModel, Total)>, StoreError> {
+    pub async fn usage_by_model(&self, of: UsageOf) -> Result<Vec<(UsedModel, StoredUsage)>, StoreError> {
         self.read(move |reader| {
             let (condition, values): (&str, Vec<Box<dyn ToSql>>) = match of {
                 UsageOf::Since(since) => ("at >= ?1", vec![Box::new(since.as_millisecond())]),
@@ -166,7 +166,10 @@ impl Store {
     }
 
     /// Returns the usage by session, most recently used first.
-    pub async fn usage_by_session(&self, since: Timestamp) -> Result<Vec<(UsedSession, Total)>, StoreError> {
+    pub async fn usage_by_session(
+        &self,
+        since: Timestamp,
+    ) -> Result<Vec<(UsedSession, StoredUsage)>, StoreError> {
         self.read(move |reader| {
             let select = format!(
                 "SELECT u.session, s.title, {SUMS} FROM usage u JOIN sessions s ON s.id = u.session
@@ -184,14 +187,14 @@ impl Store {
         &self,
         since: Timestamp,
         zone: TimeZone,
-    ) -> Result<Vec<(Date, Total)>, StoreError> {
+    ) -> Result<Vec<(Date, StoredUsage)>, StoreError> {
         self.read(move |reader| {
             let select = format!(
                 "SELECT at / {QUARTER_MS}, {SUMS} FROM usage WHERE at >= ?1 GROUP BY 1 ORDER BY 1 DESC"
             );
             let mut select = reader.prepare_cached(&select)?;
             let mut rows = select.query([since.as_millisecond()])?;
-            let mut days: Vec<(Date, Total)> = Vec::new();
+            let mut days: Vec<(Date, StoredUsage)> = Vec::new();
             while let Some(row) = rows.next()? {
                 let quarter: i64 = row.get(0)?;
                 let at = super::inbox::moment(quarter.saturating_mul(QUARTER_MS));
@@ -208,9 +211,9 @@ impl Store {
 }
 
 /// Reads the columns of [`SUMS`], starting at `from`.
-fn total(row: &Row<'_>, from: usize) -> rusqlite::Result<Total> {
+fn total(row: &Row<'_>, from: usize) -> rusqlite::Result<StoredUsage> {
     let number = |at: usize| row.get::<_, u64>(from + at);
-    Ok(Total {
+    Ok(StoredUsage {
         requests: number(0)?,
         failed: number(1)?,
         input: number(2)?,

@@ -4,13 +4,13 @@ use super::line::Line;
 use super::theme::{Glyphs, Role};
 
 /// A box of a given width in cells.
-pub struct TextBox<'a> {
+pub struct BorderedBox<'a> {
     glyphs: &'a Glyphs,
     width: usize,
     lines: Vec<Line>,
 }
 
-impl<'a> TextBox<'a> {
+impl<'a> BorderedBox<'a> {
     /// Begins a box with its upper edge, which has words at the left and at the right.
     pub fn new(glyphs: &'a Glyphs, width: usize, title: Line, right: Line) -> Self {
         Self { glyphs, width, lines: vec![edge(glyphs, 0, title, right, width, Role::Dim)] }

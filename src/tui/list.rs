@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::composer::Editor;
 use super::keys::{Action, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
 use crate::approval::{Approval, RequestId};
-use crate::frontend::dialogue::{ApprovalStep, Dialogue, SeenPart, no};
+use crate::frontend::dialogue::{ApprovalEffect, Dialogue, SeenPart, no};
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::Risk;
 
@@ -86,8 +86,10 @@ pub fn approve<Subject: PartialEq>(
     }
     let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
     match ask(&ids).map(|asked| dialogue.yes(asked, risk, SeenPart::All, now_ms)) {
-        Ok(ApprovalStep::Send(asked)) => ApprovalOutcome::Sent(ids, asked),
-        Ok(ApprovalStep::TooSoon | ApprovalStep::Unseen | ApprovalStep::Once) => ApprovalOutcome::Nothing,
+        Ok(ApprovalEffect::Send(asked)) => ApprovalOutcome::Sent(ids, asked),
+        Ok(ApprovalEffect::TooSoon | ApprovalEffect::Unseen | ApprovalEffect::Once) => {
+            ApprovalOutcome::Nothing
+        }
         Err(id) => ApprovalOutcome::Empty(id),
     }
 }

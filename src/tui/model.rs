@@ -10,7 +10,7 @@ use super::batch::{Batch, Question};
 use super::cap::CapCard;
 use super::cards::{Card, CardStage, Cards};
 use super::cells::card::{CardDelay, ListView};
-use super::cells::{DisplayKeys, DisplaySettings, Fold, Motion};
+use super::cells::{DisplayKeys, Fold, Motion, RenderContext};
 use super::completion::{Area, Completion, CompletionSources, Popup};
 use super::composer::Composer;
 use super::find::{Find, FindStage};
@@ -406,10 +406,10 @@ impl Model {
         }
     }
 
-    pub fn look(&self) -> DisplaySettings {
+    pub fn look(&self) -> RenderContext {
         // Beside a panel a blank cell stays before its edge.
         let beside = usize::from(self.pane_columns() < usize::from(self.columns));
-        DisplaySettings {
+        RenderContext {
             width: (self.pane_columns() - beside).min(WIDEST_TEXT),
             rows: usize::from(self.rows),
             glyphs: self.glyphs,
@@ -520,7 +520,7 @@ impl Model {
     }
 
     /// Returns why the card that has the keys does not answer at once.
-    pub fn wait(&self) -> CardDelay {
+    pub fn card_delay(&self) -> CardDelay {
         if self.focus != Focus::Card || self.panel.is_some() {
             return CardDelay::Nothing;
         }
@@ -535,7 +535,7 @@ impl Model {
 
     /// Returns the time of the next frame of the bar that shows the guard time.
     fn next_guard_frame(&self) -> Option<u64> {
-        matches!(self.wait(), CardDelay::Guard(_))
+        matches!(self.card_delay(), CardDelay::Guard(_))
             .then(|| (self.now_ms / GUARD_FRAME_MS + 1) * GUARD_FRAME_MS)
     }
 

@@ -34,7 +34,7 @@ pub enum Input {
         images: Result<Vec<SeenImage>, ImageError>,
     },
     /// The content of the clipboard, or why it cannot be read.
-    Clipboard(Result<ClipboardItem, String>),
+    Clipboard(Result<PastedItem, String>),
     /// A text from the user's editor.
     Edited(EditedText),
     Update(Box<Update>),
@@ -74,13 +74,13 @@ pub enum Window {
 /// A mouse event, in cells from the screen's upper left corner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mouse {
-    pub what: MouseAction,
+    pub what: PointerEvent,
     pub column: u16,
     pub row: u16,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MouseAction {
+pub enum PointerEvent {
     WheelUp,
     WheelDown,
     /// The left button.
@@ -91,7 +91,7 @@ pub enum MouseAction {
 
 /// The content of the clipboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ClipboardItem {
+pub enum PastedItem {
     /// An image, already stored in a file.
     Image(SeenImage),
     Text(String),

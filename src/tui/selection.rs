@@ -24,7 +24,7 @@ pub struct Selection {
 pub struct SelectedRange {
     pub anchor: TextPosition,
     pub head: TextPosition,
-    pub grain: SelectionUnit,
+    pub unit: SelectionUnit,
     /// The transcript's shape when the selection was made.
     pub shape: u64,
 }
@@ -41,14 +41,14 @@ pub enum SelectionUnit {
 /// The place where the button was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Press {
-    pub spot: TextPosition,
+    pub position: TextPosition,
     pub moved: bool,
 }
 
 /// Presses at one place in quick succession.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clicks {
-    pub spot: TextPosition,
+    pub position: TextPosition,
     pub at_ms: u64,
     pub count: usize,
 }
@@ -57,7 +57,7 @@ impl SelectedRange {
     /// Returns the first and last place.
     pub fn span(&self) -> (TextPosition, TextPosition) {
         let (from, to) = (self.anchor.min(self.head), self.anchor.max(self.head));
-        match self.grain {
+        match self.unit {
             SelectionUnit::Cells => (from, to),
             SelectionUnit::Lines => {
                 (TextPosition { column: 0, ..from }, TextPosition { column: usize::MAX - 1, ..to })

@@ -148,17 +148,17 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         back_since: None,
         titled: None,
         started: Instant::now(),
-        dirty: NextFrame::Now,
+        next_frame: NextFrame::Now,
         drawn: None,
         sight: TerminalState::Present,
         outbox: VecDeque::new(),
         queries: OpenQueries::default(),
-        continues: SigcontOrigin::Unasked,
+        sigcont_origin: SigcontOrigin::Unasked,
         ended_by: None,
     };
     let ended = match shell.draw() {
-        Flow::On => shell.live(link, heard).await,
-        Flow::Exit => Ok(()),
+        ShellControl::Continue => shell.live(link, heard).await,
+        ShellControl::Exit => Ok(()),
     };
     let signal = shell.ended_by.and_then(|signal| u8::try_from(signal.as_raw()).ok());
     let lines = ExitLines { signal, ..ExitLines::of(&shell.model) };
@@ -193,12 +193,12 @@ enum SigcontOrigin {
 
 /// Whether the loop continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
-    On,
+enum ShellControl {
+    Continue,
     Exit,
 }
 
-impl Flow {
+impl ShellControl {
     /// Returns `Exit` if either is `Exit`.
     fn or(self, other: Self) -> Self {
         if self == Self::Exit { self } else { other }
@@ -222,13 +222,13 @@ struct Shell {
     /// The window title as last set.
     titled: Option<String>,
     started: Instant,
-    dirty: NextFrame,
+    next_frame: NextFrame,
     drawn: Option<Instant>,
     sight: TerminalState,
     /// Requests that did not fit into the channel.
     outbox: VecDeque<ClientRequest>,
     queries: OpenQueries,
-    continues: SigcontOrigin,
+    sigcont_origin: SigcontOrigin,
     /// The signal that ended the screen; a lost terminal counts as SIGHUP.
     ended_by: Option<Signal>,
 }
@@ -253,44 +253,44 @@ impl Shell {
         let TuiLink { mut updates, asks } = link;
         loop {
             let wake = self.wake();
-            let mut flow = Flow::On;
+            let mut control = ShellControl::Continue;
             tokio::select! {
                 biased;
                 signal = SignalTable::either(&mut heard.terms) => {
                     self.ended_by.get_or_insert(signal);
-                    flow = self.take(Input::Hangup, NextFrame::Now);
+                    control = self.take(Input::Hangup, NextFrame::Now);
                 }
-                signal = SignalTable::either(&mut heard.keys) => flow = self.told_to_end(signal),
-                () = line.lost(), if self.sight != TerminalState::Gone => flow = self.lost(),
-                _ = heard.stop.recv() => flow = self.suspend(),
-                _ = heard.cont.recv() => flow = self.resumed(),
-                _ = heard.resized.recv() => flow = self.resized(),
-                ended = outside::ended(&mut self.outside), if self.outside.is_some() => flow = self.came_back(ended),
+                signal = SignalTable::either(&mut heard.keys) => control = self.told_to_end(signal),
+                () = line.lost(), if self.sight != TerminalState::Gone => control = self.lost(),
+                _ = heard.stop.recv() => control = self.suspend(),
+                _ = heard.cont.recv() => control = self.resumed(),
+                _ = heard.resized.recv() => control = self.resized(),
+                ended = outside::ended(&mut self.outside), if self.outside.is_some() => control = self.came_back(ended),
                 // A lost terminal would report its loss without end.
-                said = self.input.next(self.model.mouse), if self.sight == TerminalState::Present => flow = self.heard(said),
+                said = self.input.next(self.model.mouse), if self.sight == TerminalState::Present => control = self.heard(said),
                 permit = asks.reserve(), if !self.outbox.is_empty() => match permit {
                     Ok(permit) => if let Some(ask) = self.outbox.pop_front() { permit.send(ask); },
                     Err(_) => return self.abandoned(),
                 },
                 // Between frames updates stay in the queue, so that a fast model does not wake this task for
                 // each chunk.
-                update = updates.recv(), if self.dirty == NextFrame::No || self.sight != TerminalState::Present => {
+                update = updates.recv(), if self.next_frame == NextFrame::No || self.sight != TerminalState::Present => {
                     let Some(update) = update else { return self.abandoned() };
-                    flow = self.take_updates(update, &mut updates);
+                    control = self.take_updates(update, &mut updates);
                 }
-                text = self.watch.trouble() => flow = self.take(Input::Trouble { text }, NextFrame::Now),
+                text = self.watch.trouble() => control = self.take(Input::Trouble { text }, NextFrame::Now),
                 answer = self.jobs.done() => {
-                    let dirty = if let Input::Loaded(_) = answer { NextFrame::Soon } else { NextFrame::Now };
-                    flow = self.take(answer, dirty);
+                    let next_frame = if let Input::Loaded(_) = answer { NextFrame::Soon } else { NextFrame::Now };
+                    control = self.take(answer, next_frame);
                 }
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {
-                    flow = self.take(Input::Tick, NextFrame::Soon);
+                    control = self.take(Input::Tick, NextFrame::Soon);
                     if let Some(update) = updates.try_recv() {
-                        flow = flow.or(self.take_updates(update, &mut updates));
+                        control = control.or(self.take_updates(update, &mut updates));
                     }
                 }
             }
-            if flow == Flow::Exit || self.draw_if_due() == Flow::Exit {
+            if control == ShellControl::Exit || self.draw_if_due() == ShellControl::Exit {
                 return Ok(());
             }
         }
@@ -320,7 +320,7 @@ impl Shell {
     /// Returns when the loop must continue by itself; `None` while nothing moves.
     fn wake(&self) -> Option<Instant> {
         let model = self.model.wake_at().map(|at| self.started + Duration::from_millis(at));
-        let frame = match self.dirty {
+        let frame = match self.next_frame {
             NextFrame::No => None,
             NextFrame::Soon | NextFrame::Now => Some(self.frame_due()),
         };
@@ -331,35 +331,35 @@ impl Shell {
         self.drawn.map_or(self.started, |drawn| drawn + FRAME)
     }
 
-    fn take(&mut self, input: Input, dirty: NextFrame) -> Flow {
+    fn take(&mut self, input: Input, next_frame: NextFrame) -> ShellControl {
         let resized = matches!(input, Input::Resize { .. });
         let msg = Msg::new(self.now_ms(), input);
         let cmds = self.watch.guarding(|| update(&mut self.model, msg));
-        self.dirty = self.dirty.max(dirty);
+        self.next_frame = self.next_frame.max(next_frame);
         if resized && self.forget_screen().is_err() {
             return self.lost();
         }
         self.carry_out(cmds)
     }
 
-    fn take_updates(&mut self, first: Update, more: &mut FrontendUpdates) -> Flow {
-        let mut flow = self.take_update(first);
+    fn take_updates(&mut self, first: Update, more: &mut FrontendUpdates) -> ShellControl {
+        let mut control = self.take_update(first);
         for _ in 0..BATCH {
-            if flow == Flow::Exit {
+            if control == ShellControl::Exit {
                 break;
             }
             let Some(update) = more.try_recv() else { break };
-            flow = self.take_update(update);
+            control = self.take_update(update);
         }
-        flow
+        control
     }
 
     /// Takes an update. Events of a turn come as fast as the model writes; messages are answers, and few.
-    fn take_update(&mut self, update: Update) -> Flow {
+    fn take_update(&mut self, update: Update) -> ShellControl {
         match update {
             Update::Message(ServerMessage::Answer { id, answer }) => match self.queries.answered(id) {
                 Some(query) => self.take(Input::Answer(Box::new((query, answer))), NextFrame::Now),
-                None => Flow::On,
+                None => ShellControl::Continue,
             },
             Update::Message(ServerMessage::Entered) => {
                 self.queries.forget();
@@ -370,14 +370,14 @@ impl Shell {
         }
     }
 
-    fn heard(&mut self, said: TerminalEvent) -> Flow {
+    fn heard(&mut self, said: TerminalEvent) -> ShellControl {
         match said {
             TerminalEvent::Input(input) => self.take(input, NextFrame::Now),
             TerminalEvent::Background(background) => {
                 self.options.surroundings.background = Some(background);
                 self.theme = Theme::choose(self.options.theme, &self.options.surroundings);
-                self.dirty = NextFrame::Now;
-                Flow::On
+                self.next_frame = NextFrame::Now;
+                ShellControl::Continue
             }
             TerminalEvent::Gone => self.lost(),
         }
@@ -385,22 +385,22 @@ impl Shell {
 
     /// Handles a change of the window size. The terminal library reports it too, but with sizes that may be
     /// out of date, and not always when a key arrives at the same moment.
-    fn resized(&mut self) -> Flow {
+    fn resized(&mut self) -> ShellControl {
         let known = (self.model.columns, self.model.rows);
         let (columns, rows) = screen::size().unwrap_or(known);
         if self.sight != TerminalState::Present || (columns, rows) == known {
-            return Flow::On;
+            return ShellControl::Continue;
         }
         self.take(Input::Resize { columns, rows }, NextFrame::Now)
     }
 
     /// Handles SIGINT or SIGQUIT: ends the program, unless a key sent the signal to the user's editor.
-    fn told_to_end(&mut self, signal: Signal) -> Flow {
+    fn told_to_end(&mut self, signal: Signal) -> ShellControl {
         // A signal meant for the editor may arrive shortly after the editor ended.
         let late = self.back_since.is_some_and(|back| back.elapsed() < LATE);
         match self.sight {
-            TerminalState::Away => Flow::On,
-            TerminalState::Present if late => Flow::On,
+            TerminalState::Away => ShellControl::Continue,
+            TerminalState::Present if late => ShellControl::Continue,
             TerminalState::Present | TerminalState::Gone => {
                 self.ended_by.get_or_insert(signal);
                 self.take(Input::Hangup, NextFrame::Now)
@@ -409,26 +409,26 @@ impl Shell {
     }
 
     /// Handles the loss of the terminal: stops drawing and reading, and reports a hangup to the session.
-    fn lost(&mut self) -> Flow {
+    fn lost(&mut self) -> ShellControl {
         self.sight = TerminalState::Gone;
         self.ended_by.get_or_insert(Signal::HUP);
         self.take(Input::Hangup, NextFrame::No)
     }
 
-    fn draw_if_due(&mut self) -> Flow {
-        match self.dirty {
+    fn draw_if_due(&mut self) -> ShellControl {
+        match self.next_frame {
             NextFrame::Now => self.draw(),
             NextFrame::Soon if Instant::now() >= self.frame_due() => self.draw(),
-            NextFrame::Soon | NextFrame::No => Flow::On,
+            NextFrame::Soon | NextFrame::No => ShellControl::Continue,
         }
     }
 
     /// Draws one frame. If the terminal does not take it, the terminal is lost: the session is informed and
     /// saved.
-    fn draw(&mut self) -> Flow {
-        self.dirty = NextFrame::No;
+    fn draw(&mut self) -> ShellControl {
+        self.next_frame = NextFrame::No;
         if self.sight != TerminalState::Present {
-            return Flow::On;
+            return ShellControl::Continue;
         }
         if self.links.is_full() {
             self.links.forget();
@@ -447,8 +447,8 @@ impl Shell {
         let drawn = self.watch.guarding(|| self.terminal.draw(&pane, frame));
         let sent = drawn.and_then(|()| self.name_window()).and_then(|()| self.out.send());
         self.drawn = Some(Instant::now());
-        let flow = self.carry_out(cmds);
-        if sent.is_err() { self.lost() } else { flow }
+        let control = self.carry_out(cmds);
+        if sent.is_err() { self.lost() } else { control }
     }
 
     /// Returns the area in which the transcript scrolls.

@@ -9,7 +9,7 @@ mod place;
 mod turn;
 
 pub use self::place::{Bookmark, Hit, TextPosition, columns};
-use super::cells::{Cell, DisplaySettings};
+use super::cells::{Cell, RenderContext};
 use super::line::Line;
 use super::markdown::Languages;
 use super::theme::Glyphs;
@@ -106,7 +106,7 @@ impl Transcript {
     }
 
     /// Determines the content of `rows` rows, with `card` after the last cell.
-    pub fn layout(&mut self, look: &DisplaySettings, rows: usize, card: Vec<Line>) {
+    pub fn layout(&mut self, look: &RenderContext, rows: usize, card: Vec<Line>) {
         self.card = card;
         self.keep_place(look);
         self.visible = match self.scroll {
@@ -118,7 +118,7 @@ impl Transcript {
     }
 
     /// Counts the lines below those that were seen. Each cell is laid out for it once; only the last one may grow.
-    fn count_unseen(&mut self, look: &DisplaySettings) {
+    fn count_unseen(&mut self, look: &RenderContext) {
         let Some(last) = self.cells.len().checked_sub(1) else { return };
         self.count_grown(look);
         if self.follows() {
@@ -132,7 +132,7 @@ impl Transcript {
     }
 
     /// Counts the lines of the reply's last part that were added out of sight, above what is counted as unseen.
-    fn count_grown(&mut self, look: &DisplaySettings) {
+    fn count_grown(&mut self, look: &RenderContext) {
         let newest = (self.fresh..self.cells.len()).rev().find(|at| self.cells[*at].kind.is_of_reply());
         let Some(at) = newest.or(self.part.map(|(at, _)| at)).filter(|at| *at < self.cells.len()) else {
             return;
@@ -148,12 +148,12 @@ impl Transcript {
         self.grown = lines.saturating_sub(seen);
     }
 
-    fn known_lines(&mut self, cell: usize, look: &DisplaySettings) -> usize {
+    fn known_lines(&mut self, cell: usize, look: &RenderContext) -> usize {
         self.cells[cell].known_height().unwrap_or_else(|| self.lines_of(cell, look))
     }
 
     /// After a change of width, keeps the cell at the top and roughly the same part of it.
-    fn keep_place(&mut self, look: &DisplaySettings) {
+    fn keep_place(&mut self, look: &RenderContext) {
         if self.width != look.width {
             // Its lines are others now.
             self.part = None;
@@ -172,7 +172,7 @@ impl Transcript {
     }
 
     /// Returns the current height of a block.
-    fn height(&mut self, block: usize, look: &DisplaySettings) -> usize {
+    fn height(&mut self, block: usize, look: &RenderContext) -> usize {
         let gap = self.gap(block);
         if block < self.cells.len() {
             let (from, to) = self.cached;
@@ -194,7 +194,7 @@ impl Transcript {
         self.cells.len() + usize::from(!self.card.is_empty())
     }
 
-    fn at_bottom(&mut self, look: &DisplaySettings, rows: usize) -> Vec<VisibleBlock> {
+    fn at_bottom(&mut self, look: &RenderContext, rows: usize) -> Vec<VisibleBlock> {
         let mut room = rows;
         let mut visible = Vec::new();
         for block in (0..self.blocks()).rev() {
@@ -210,7 +210,7 @@ impl Transcript {
         visible
     }
 
-    fn at_place(&mut self, look: &DisplaySettings, rows: usize, place: BlockLine) -> Vec<VisibleBlock> {
+    fn at_place(&mut self, look: &RenderContext, rows: usize, place: BlockLine) -> Vec<VisibleBlock> {
         let mut room = rows;
         let mut visible = Vec::new();
         for block in place.block..self.blocks() {
@@ -254,7 +254,7 @@ impl Transcript {
     }
 
     /// Scrolls to what the notice tells of, in a pane of `rows` rows.
-    pub fn to_new(&mut self, look: &DisplaySettings, rows: usize) {
+    pub fn to_new(&mut self, look: &RenderContext, rows: usize) {
         if let (Scroll::Follow, 1.., Some((at, _))) = (self.scroll, self.grown, self.part) {
             let lines = self.lines_of(at, look);
             return self.reveal(at, lines.saturating_sub(1), look, rows);
@@ -267,14 +267,14 @@ impl Transcript {
     }
 
     /// Scrolls up by `by` lines.
-    pub fn up(&mut self, by: usize, look: &DisplaySettings) {
+    pub fn up(&mut self, by: usize, look: &RenderContext) {
         if let Some(top) = self.top() {
             self.scroll = Scroll::At(self.above(top, by, look));
         }
     }
 
     /// Returns the place `by` lines above another one, or the start.
-    fn above(&mut self, mut place: BlockLine, by: usize, look: &DisplaySettings) -> BlockLine {
+    fn above(&mut self, mut place: BlockLine, by: usize, look: &RenderContext) -> BlockLine {
         let mut left = by;
         while left > place.line {
             let Some(block) = place.block.checked_sub(1) else { return BlockLine { block: 0, line: 0 } };
@@ -286,7 +286,7 @@ impl Transcript {
     }
 
     /// Scrolls down by `by` lines; the layout determines whether that is the end.
-    pub fn down(&mut self, by: usize, look: &DisplaySettings) {
+    pub fn down(&mut self, by: usize, look: &RenderContext) {
         if self.follows() {
             return;
         }
@@ -352,8 +352,8 @@ mod tests {
     use super::*;
     use crate::tui::cells::{CellKind, Fold, Motion};
 
-    fn look(width: usize) -> DisplaySettings {
-        DisplaySettings {
+    fn look(width: usize) -> RenderContext {
+        RenderContext {
             width,
             rows: 24,
             glyphs: &Glyphs::UNICODE,

@@ -107,8 +107,8 @@ impl UndoLog {
 
     /// Whether a change of these paths, which are absolute, can be taken back exactly. Reads no contents.
     #[must_use]
-    pub fn covers(&self, place: &UndoPlace, paths: &[&Path], keep: SnapshotScope) -> bool {
-        self.usable().is_some() && paths.iter().all(|path| can_keep(place, path, keep))
+    pub fn covers(&self, place: &UndoPlace, paths: &[&Path], scope: SnapshotScope) -> bool {
+        self.usable().is_some() && paths.iter().all(|path| can_snapshot(place, path, scope))
     }
 
     fn usable(&self) -> Option<&Arc<OpenLog>> {
@@ -188,7 +188,7 @@ impl OpenLog {
     }
 }
 
-fn can_keep(place: &UndoPlace, path: &Path, keep: SnapshotScope) -> bool {
+fn can_snapshot(place: &UndoPlace, path: &Path, scope: SnapshotScope) -> bool {
     let Ok(relative) = path.strip_prefix(&place.workspace) else { return false };
     if place.is_protected(relative) {
         return false;
@@ -198,9 +198,9 @@ fn can_keep(place: &UndoPlace, path: &Path, keep: SnapshotScope) -> bool {
     let Some(stat) = stat else { return true };
     let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
     match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
-        rustix::fs::FileType::RegularFile => keep == SnapshotScope::Places || place.may_copy(relative, size),
+        rustix::fs::FileType::RegularFile => scope == SnapshotScope::Places || place.may_copy(relative, size),
         rustix::fs::FileType::Directory => {
-            keep == SnapshotScope::Contents || matches!(below(&base, place, relative), Ok(Some(_)))
+            scope == SnapshotScope::Contents || matches!(below(&base, place, relative), Ok(Some(_)))
         }
         rustix::fs::FileType::Symlink => true,
         _ => false,

@@ -13,7 +13,7 @@ use crate::hook::Hook;
 use crate::hook::command::{CommandHook, UnavailableHook, UnavailableReason};
 use crate::hook::file::{HookDef, HookProblem, HookScope, parse};
 use crate::hook::notices::HookNotices;
-use crate::hook::trust::{BaseFolders, ContentState, TrustedContents, content};
+use crate::hook::trust::{ContentState, PathRoots, TrustedContents, content};
 
 /// A project's hooks, below its folder.
 pub(super) const PROJECT_HOOKS: &str = PROJECT_FILES[2];
@@ -71,8 +71,8 @@ impl HookFiles {
     }
 
     /// Returns the base folders of words in commands.
-    pub fn whereabouts(&self, folder: &Path) -> BaseFolders {
-        BaseFolders { workspace: folder.to_owned(), home: self.home.clone() }
+    pub fn whereabouts(&self, folder: &Path) -> PathRoots {
+        PathRoots { workspace: folder.to_owned(), home: self.home.clone() }
     }
 
     /// Returns all hooks defined for a folder, in effect or not; for an untrusted folder only the user's own. Blocking.

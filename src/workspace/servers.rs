@@ -12,7 +12,7 @@ use crate::config::{
     self, ConfigError, ConfigWarning, FolderTrust, LoadedSettings, PROJECT_SERVERS, ProjectServers,
     ServerScope, ServerSettings, ServerTransport, Settings, Source, filled_in, project_servers, read_bounded,
 };
-use crate::hook::trust::{BaseFolders, ContentHash, ContentState, ProgramError, TrustedContents};
+use crate::hook::trust::{ContentHash, ContentState, PathRoots, ProgramError, TrustedContents};
 use crate::tool::mcp::shown;
 
 /// The setting of the user's own servers. Its variable replaces all servers.
@@ -128,7 +128,7 @@ fn content(name: &str, settings: &ServerSettings, world: &World) -> Result<Strin
     hash.part(name.as_bytes());
     settings.written().iter().for_each(|line| hash.part(line.as_bytes()));
     if let ServerTransport::Program { command, args, env, .. } = &settings.how {
-        let at = BaseFolders { workspace: world.workspace.clone(), home: world.home() };
+        let at = PathRoots { workspace: world.workspace.clone(), home: world.home() };
         let path = command.contains('/').then(|| world.workspace.join(command));
         let filled = |text: &str| {
             filled_in(text, &world.env).map_err(|_| ProgramError::Unclear { word: text.to_owned() })

@@ -18,8 +18,8 @@ impl Models {
             return;
         }
         let Ok(service) = self.named(&provider) else { return };
-        let wiring = self.wiring();
-        let settings = &wiring.settings;
+        let context = self.context();
+        let settings = &context.settings;
         let told = offers::told(&service, &model, settings).await;
         if told == Profile::default() {
             return;

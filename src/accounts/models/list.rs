@@ -7,7 +7,7 @@ use futures::stream::FuturesUnordered;
 use super::{ModelChoice, Models, noted, why};
 use crate::accounts::choice::{Origin, split};
 use crate::accounts::error::ModelError;
-use crate::accounts::services::{Service, ServiceTarget};
+use crate::accounts::services::{HttpService, Service};
 use crate::accounts::{offers, profiles};
 use crate::command::ModelLine;
 use crate::provider::ProviderError;
@@ -30,7 +30,7 @@ impl Models {
         let current = self.current();
         let note = noted(why(&current.origin), &self.active.borrow().profile);
         let mut lines = vec![ModelLine { name: current.name(), note, current: true }];
-        let wiring = self.wiring();
+        let context = self.context();
         let latest: Vec<String> = self.switched.lock().iter().rev().chain(used).cloned().collect();
         for service in self.ready() {
             let note = match (service.target(), service.server()) {
@@ -50,7 +50,7 @@ impl Models {
                 let name = format!("{}/{model}", service.name());
                 if lines.iter().all(|line| line.name != name) {
                     let told = self.told(service.name(), &model);
-                    let known = profiles::profile(&service, &model, &wiring.settings, told);
+                    let known = profiles::profile(&service, &model, &context.settings, told);
                     lines.push(ModelLine { name, note: noted(note.clone(), &known), current: false });
                 }
             }
@@ -62,9 +62,9 @@ impl Models {
 
     /// Returns every service that can answer.
     fn ready(&self) -> Vec<Service> {
-        let wiring = self.wiring();
+        let context = self.context();
         let found = self.found.lock().clone();
-        let mut ready = Service::configured(&wiring.settings, &wiring.keys).unwrap_or_default();
+        let mut ready = Service::configured(&context.settings, &context.keys).unwrap_or_default();
         ready.retain(|service| found.iter().all(|one| one.name() != service.name()));
         ready.extend(found);
         ready.push(Service::Offline);
@@ -104,9 +104,9 @@ impl Models {
     }
 
     /// Asks a service for its list, and keeps it.
-    async fn ask_list(&self, target: &ServiceTarget) -> Result<Vec<String>, ProviderError> {
-        let wiring = self.wiring();
-        let listed = offers::listed(target, &wiring.settings, &wiring.keys).await?;
+    async fn ask_list(&self, target: &HttpService) -> Result<Vec<String>, ProviderError> {
+        let context = self.context();
+        let listed = offers::listed(target, &context.settings, &context.keys).await?;
         let names: Vec<String> = listed.iter().map(|one| one.name.clone()).collect();
         let mut told = self.told.lock();
         told.extend(listed.into_iter().map(|one| ((target.name.clone(), one.name), one.told)));
@@ -154,8 +154,8 @@ impl Models {
 
     /// Returns the service and the model that a name given to `/model` means.
     pub(super) fn named_model(&self, name: &str) -> Result<(Service, Option<String>), ModelError> {
-        let wiring = self.wiring();
-        let (provider, model) = split(name.trim(), &wiring.settings);
+        let context = self.context();
+        let (provider, model) = split(name.trim(), &context.settings);
         let ModelChoice { provider: current, .. } = self.current();
         Ok((self.named(provider.unwrap_or(&current))?, model.map(str::to_owned)))
     }

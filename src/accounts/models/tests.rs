@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::accounts::KeyFile;
 use crate::accounts::keys::KeyFileError;
-use crate::accounts::services::ServiceTarget;
+use crate::accounts::services::HttpService;
 use crate::config::{Codec, Key};
 use crate::frontend::protocol::Consent;
 use crate::provider::catalog::PRESETS;
@@ -176,7 +176,7 @@ fn a_section_changes_its_preset() {
     let target = |change: Change, name: &str| {
         let mut settings = Settings::default();
         change(&mut settings);
-        let target = ServiceTarget::named(name, &settings, &Keys::of(&settings)).unwrap();
+        let target = HttpService::named(name, &settings, &Keys::of(&settings)).unwrap();
         (target.codec.title(), target.base_url)
     };
     let cases: &[(Change, &str, (&str, &str))] = &[
@@ -263,7 +263,7 @@ fn stored_keys_count_after_those_of_the_settings() {
     let counts = |set: Option<Key>| {
         let mut settings = Settings { data_dir: dir.path().to_path_buf(), ..Settings::default() };
         settings.own("anthropic").api_key = set;
-        let target = ServiceTarget::named("anthropic", &settings, &Keys::of(&settings)).unwrap();
+        let target = HttpService::named("anthropic", &settings, &Keys::of(&settings)).unwrap();
         target.key.and_then(|key| key.secret().map(|key| key.expose().to_owned()))
     };
     assert_eq!(counts(None).as_deref(), Some("from-file"));
@@ -410,7 +410,7 @@ async fn a_found_server_gets_the_key_that_is_set_up() {
         s.own("lmstudio").base_url = Some(address.clone());
     })
     .unwrap();
-    let places = services::places(&models.wiring().settings);
+    let places = services::places(&models.context().settings);
     models.discover_at(places).await;
     let of = |models: &Models| match models.named("lmstudio").unwrap() {
         Service::Http(target) => (target.base_url.clone(), target.key.is_some(), target.was_found),

@@ -9,7 +9,7 @@ use futures::stream::{self, BoxStream};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use super::{ConnectionContext, Service, ServiceTarget};
+use super::{ConnectionContext, HttpService, Service};
 use crate::accounts::error::ModelError;
 use crate::accounts::keys::{KeyCommandError, Keys};
 use crate::config::{Codec, Key, Settings};
@@ -26,23 +26,23 @@ impl Service {
     /// Prepares connections; nothing is sent and nothing is run.
     pub(in crate::accounts) fn connect(
         &self,
-        wiring: &ConnectionContext,
+        context: &ConnectionContext,
     ) -> Result<Arc<dyn Provider>, ModelError> {
         match self {
-            Self::Offline => Ok(Arc::new(Offline::new(wiring.pace))),
-            Self::Http(target) => match target.plain_endpoint(&wiring.settings) {
-                Some(endpoint) => wire(target, &endpoint, wiring),
+            Self::Offline => Ok(Arc::new(Offline::new(context.pace))),
+            Self::Http(target) => match target.plain_endpoint(&context.settings) {
+                Some(endpoint) => connect_with(target, &endpoint, context),
                 None => {
-                    let (target, wiring) = ((**target).clone(), wiring.clone());
+                    let (target, context) = ((**target).clone(), context.clone());
                     // The inner one is for its streams, which outlive this call.
-                    Ok(Arc::new(Arc::new(LazyProvider { target, wiring, made: OnceCell::new() })))
+                    Ok(Arc::new(Arc::new(LazyProvider { target, context, made: OnceCell::new() })))
                 }
             },
         }
     }
 }
 
-impl ServiceTarget {
+impl HttpService {
     /// Returns the endpoint, if no command has to be run for it.
     pub fn plain_endpoint(&self, settings: &Settings) -> Option<Endpoint> {
         let header =
@@ -91,12 +91,12 @@ impl ServiceTarget {
     }
 }
 
-fn wire(
-    target: &ServiceTarget,
+fn connect_with(
+    target: &HttpService,
     endpoint: &Endpoint,
-    wiring: &ConnectionContext,
+    context: &ConnectionContext,
 ) -> Result<Arc<dyn Provider>, ModelError> {
-    let clock = Arc::clone(&wiring.clock);
+    let clock = Arc::clone(&context.clock);
     Ok(match target.codec {
         Codec::Anthropic => Arc::new(HttpProvider::new(Anthropic, endpoint, clock)?),
         Codec::OpenAiChat => Arc::new(HttpProvider::new(OpenAiChat::new(target.chat), endpoint, clock)?),
@@ -108,18 +108,18 @@ fn wire(
 
 /// A provider whose key must be obtained first.
 struct LazyProvider {
-    target: ServiceTarget,
-    wiring: ConnectionContext,
+    target: HttpService,
+    context: ConnectionContext,
     made: OnceCell<Arc<dyn Provider>>,
 }
 
 impl LazyProvider {
     async fn made(&self) -> Result<Arc<dyn Provider>, ProviderError> {
-        let Self { target, wiring, made } = self;
+        let Self { target, context, made } = self;
         let make = async || {
-            let endpoint = target.endpoint(&wiring.settings, &wiring.keys).await;
+            let endpoint = target.endpoint(&context.settings, &context.keys).await;
             let endpoint = endpoint.map_err(|error| error.to_string())?;
-            wire(target, &endpoint, wiring).map_err(|error| error.to_string())
+            connect_with(target, &endpoint, context).map_err(|error| error.to_string())
         };
         let made = made.get_or_try_init(make).await;
         made.cloned().map_err(|error| ProviderError::new(ErrorClass::Auth, error))

@@ -1,4 +1,4 @@
-//! Requests of calls: created, previewed, put off, repeated, answered, expired.
+//! Requests of calls: created, previewed, postponed, repeated, answered, expired.
 //!
 //! A request is in the store before it is shown.
 

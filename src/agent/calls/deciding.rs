@@ -15,7 +15,7 @@ use crate::history::Record;
 use crate::tool::{Access, CallPlan, Category, SideEffect, ToolSpec};
 
 /// A decision on a request without the user.
-pub(in crate::agent) type Covered = (RequestId, Approval, Decider);
+pub(in crate::agent) type PolicyDecision = (RequestId, Approval, Decider);
 
 impl Calls {
     /// Asks the policy about a planned call and keeps its decision.
@@ -166,7 +166,7 @@ impl Calls {
     /// Returns the requests that the policy answers by now. The verdict of a hook in another process is
     /// unknown here, so such calls need the user's approval. A mode answers no request that was asked before
     /// it: one key cycles through all modes, and passing one must neither run nor end what waits.
-    pub(in crate::agent) fn covered(&self, rules: &Rules) -> Vec<Covered> {
+    pub(in crate::agent) fn covered(&self, rules: &Rules) -> Vec<PolicyDecision> {
         let waiting = |at: &usize| matches!(self.calls[*at].state, State::Waiting);
         let cover = |at: usize| {
             let one = &self.calls[at];

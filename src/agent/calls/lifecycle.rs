@@ -3,7 +3,7 @@
 //! Changes since the plan was made are checked again just before the call runs. Planning is in `planning`,
 //! deciding in `deciding`, asking in `asking`, ending in `ending`.
 
-use super::schedule::{self, Dependencies, ScheduleWalk};
+use super::schedule::{self, DependenciesState, ScheduleWalk};
 use super::texts::{DEPENDENCY, RUNS_LATER, TOO_LATE};
 use super::{Calls, Consent, MOST_CALLS, Purpose, Rules, Stage, State, permitted};
 use crate::agent::effect::Effect;
@@ -75,11 +75,11 @@ impl Calls {
             return false;
         }
         match schedule::dependencies(&self.calls, at, held) {
-            Dependencies::Failed => self.fail_dependency(at, out),
-            Dependencies::Moving => return false,
-            Dependencies::WaitForPerson if self.calls[at].unplannable => return false,
+            DependenciesState::Failed => self.fail_dependency(at, out),
+            DependenciesState::Moving => return false,
+            DependenciesState::WaitForPerson if self.calls[at].unplannable => return false,
             // Presented together with the call it waits for; planned again before it runs.
-            Dependencies::WaitForPerson | Dependencies::Previewed | Dependencies::Met => {
+            DependenciesState::WaitForPerson | DependenciesState::Previewed | DependenciesState::Met => {
                 self.start_plan(at, Purpose::First, rules, out);
             }
         }
@@ -94,16 +94,16 @@ impl Calls {
         out: &mut Vec<Effect>,
     ) -> bool {
         match schedule::dependencies(&self.calls, at, &walk.held) {
-            Dependencies::Failed => {
+            DependenciesState::Failed => {
                 self.fail_dependency(at, out);
                 return true;
             }
-            Dependencies::Moving | Dependencies::WaitForPerson => return false,
-            Dependencies::Previewed => {
+            DependenciesState::Moving | DependenciesState::WaitForPerson => return false,
+            DependenciesState::Previewed => {
                 self.follow_preview(at, rules, out);
                 return true;
             }
-            Dependencies::Met => {}
+            DependenciesState::Met => {}
         }
         if walk.blocks(&self.calls[at]) {
             return false;
@@ -123,7 +123,7 @@ impl Calls {
         held: &[bool],
         out: &mut Vec<Effect>,
     ) -> bool {
-        let failed = schedule::dependencies(&self.calls, at, held) == Dependencies::Failed;
+        let failed = schedule::dependencies(&self.calls, at, held) == DependenciesState::Failed;
         if failed {
             self.withdraw(at, out);
             self.fail_dependency(at, out);

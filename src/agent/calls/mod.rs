@@ -22,7 +22,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-pub(in crate::agent) use self::deciding::Covered;
+pub(in crate::agent) use self::deciding::PolicyDecision;
 pub use self::open::close_open;
 pub use self::schedule::conflict;
 use super::loop_guard::RepeatDetector;
@@ -235,7 +235,7 @@ impl Calls {
         self.calls.iter().any(|one| matches!(one.state, State::Waiting))
     }
 
-    /// Whether the user put off everything that waits.
+    /// Whether the user postponed everything that waits.
     pub fn all_waiting_later(&self) -> bool {
         self.calls.iter().all(|one| !matches!(one.state, State::Waiting) || one.later)
     }

@@ -83,13 +83,13 @@ impl Calls {
         out: &mut Vec<Effect>,
     ) {
         self.stage = Stage::Late;
-        for (one, dependency) in late {
+        for (one, state) in late {
             let at = self.add(one.call.clone(), rules);
-            // The calls that it runs after have ended; `dependency` says how.
+            // The calls that it runs after have ended; `state` says how.
             self.calls[at].after.clear();
             self.calls[at].after_labels.clear();
             self.restore(at, one, rules);
-            match (dependency, &one.known) {
+            match (state, &one.known) {
                 (
                     DependencyState::Failed,
                     RecordedState::Waiting
@@ -196,7 +196,7 @@ impl Calls {
         }
     }
 
-    /// Ends every unfinished call: requests put off keep waiting in the inbox, all others are void.
+    /// Ends every unfinished call: postponed requests keep waiting in the inbox, all others are void.
     pub(in crate::agent) fn interrupt(&mut self, out: &mut Vec<Effect>) {
         let mut records = Vec::new();
         let mut shows = Vec::new();

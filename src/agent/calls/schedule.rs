@@ -20,7 +20,7 @@ pub fn conflict(a: &Access, b: &Access) -> bool {
 
 /// The state of a call's dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dependencies {
+pub(super) enum DependenciesState {
     Met,
     /// At least one was only previewed; all others are met.
     Previewed,
@@ -31,17 +31,17 @@ pub(super) enum Dependencies {
     Failed,
 }
 
-pub(super) fn dependencies(calls: &[TrackedCall], at: usize, by_person: &[bool]) -> Dependencies {
-    let mut state = Dependencies::Met;
+pub(super) fn dependencies(calls: &[TrackedCall], at: usize, by_person: &[bool]) -> DependenciesState {
+    let mut state = DependenciesState::Met;
     for &dep in &calls[at].after {
         match &calls[dep].state {
             State::Done(returned) if returned.status == ReturnStatus::Ok => {}
             State::Done(_) if calls[dep].previewed => {
-                if state == Dependencies::Met {
-                    state = Dependencies::Previewed;
+                if state == DependenciesState::Met {
+                    state = DependenciesState::Previewed;
                 }
             }
-            State::Done(_) => return Dependencies::Failed,
+            State::Done(_) => return DependenciesState::Failed,
             State::Held
             | State::Planning(_)
             | State::Hooking
@@ -50,9 +50,9 @@ pub(super) fn dependencies(calls: &[TrackedCall], at: usize, by_person: &[bool])
             | State::Ready
             | State::Running => {
                 if !by_person[dep] {
-                    state = Dependencies::Moving;
-                } else if state != Dependencies::Moving {
-                    state = Dependencies::WaitForPerson;
+                    state = DependenciesState::Moving;
+                } else if state != DependenciesState::Moving {
+                    state = DependenciesState::WaitForPerson;
                 }
             }
         }

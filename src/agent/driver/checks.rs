@@ -17,7 +17,7 @@ use crate::tool::{PlanContext, Tool, ToolError};
 
 /// The plans and hooks in progress.
 #[derive(Default)]
-pub(super) struct Checks {
+pub(super) struct RunningChecks {
     tasks: JoinSet<Input>,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn plan_context(env: &AgentEnv, session: &Session) -> PlanContext {
     }
 }
 
-impl Checks {
+impl RunningChecks {
     pub(super) fn plan(
         &mut self,
         (call, round): (ToolCall, u32),

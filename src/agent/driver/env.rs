@@ -12,7 +12,7 @@ use crate::agent::caps::{CapQuestion, Caps};
 use crate::agent::context::ViewSettings;
 use crate::agent::port::Op;
 use crate::agent::prompt::PromptBook;
-use crate::agent::turn::RetryBudget;
+use crate::agent::turn::RetryPolicy;
 use crate::approval::{Decider, Place, Policy};
 use crate::config::{SpanContent, ThinkingLevel};
 use crate::history::{Limits, TurnEnd};
@@ -170,13 +170,13 @@ impl FallbackModel {
     }
 
     /// Returns how often the next turn may retry `first`.
-    pub(super) fn patience(&self, first: &ActiveModel) -> RetryBudget {
+    pub(super) fn patience(&self, first: &ActiveModel) -> RetryPolicy {
         let given_up = self.given_up.lock();
         match given_up.as_ref() {
             Some((name, since)) if *name == first.full_name() && since.elapsed() < GRUDGE => {
-                RetryBudget::Short
+                RetryPolicy::Short
             }
-            Some(_) | None => RetryBudget::Usual,
+            Some(_) | None => RetryPolicy::Usual,
         }
     }
 }

@@ -15,21 +15,21 @@ use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::checks::Checks;
+use super::checks::RunningChecks;
 use super::expiry::{ExpiryTimer, elapsed, timer};
 use super::hooks::{self, HookQuestion, HooksResult};
 use super::spans::TurnSpans;
-use super::tools::{RunEvent, RunningTools};
+use super::tools::{RunningTools, ToolRunEvent};
 use super::{ActiveModel, AgentEnv, TurnResult, news};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapQuestion, Estimate, Figures};
 use crate::agent::context::{self, CompactionPlan, ViewLimits};
 use crate::agent::effect::{
-    CompactionReason, Effect, Fit, Input, Measurement, ModelRole, with_joined_commits,
+    CompactionReason, Effect, EstimateScope, Fit, Input, ModelRole, with_joined_commits,
 };
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt::{self, Preamble};
-use crate::agent::turn::{Audience, CurrentModel, RetryBudget, Setup, StopHooks, Turn, TurnKind};
+use crate::agent::turn::{Audience, RequestedModel, RetryPolicy, Setup, StopHooks, Turn, TurnKind};
 use crate::approval::{Policy, Provenance};
 use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, UsageTotals};
 use crate::hook::{HookEvent, HookSubject, HookVerdict};
@@ -81,7 +81,7 @@ pub(super) fn setup(
         overload_wait: env.overload_wait,
         patience: match &env.fallback {
             Some(fallback) => fallback.patience(&env.model.borrow()),
-            None => RetryBudget::Usual,
+            None => RetryPolicy::Usual,
         },
         audience: if frontend.can_approve() { Audience::Present } else { Audience::Absent },
         stop_hooks: match hooks::any_hook_wants(&env.hooks, HookEvent::Stop) {
@@ -125,12 +125,12 @@ pub(super) struct Driver<'a> {
     /// For the tools of servers.
     room: context::ToolBudget,
     stream: Option<ModelStream>,
-    checks: Checks,
+    checks: RunningChecks,
     last_word: HookQuestion,
     /// Asked before a compaction.
     compacting: HookQuestion,
     /// Why, and for which model.
-    overfull: (CompactionReason, ModelRole),
+    compaction: (CompactionReason, ModelRole),
     /// What the user wants a summary to keep.
     focus: Option<String>,
     running: RunningTools,
@@ -139,7 +139,7 @@ pub(super) struct Driver<'a> {
     backoff: Option<Pin<Box<Sleep>>>,
     /// The time left for a plan before further events of the reply are handled.
     planning: Option<Pin<Box<Sleep>>>,
-    due: ExpiryTimer,
+    expiry: ExpiryTimer,
     /// The last message that was passed to the turn.
     heard_to: RecordNo,
     /// The model to which the recorded prefix belongs; `None` until this preamble is recorded.
@@ -205,17 +205,17 @@ impl<'a> Driver<'a> {
             toolset,
             room,
             stream: None,
-            checks: Checks::default(),
+            checks: RunningChecks::default(),
             last_word: HookQuestion::default(),
             compacting: HookQuestion::default(),
-            overfull: (CompactionReason::Estimated, ModelRole::Primary),
+            compaction: (CompactionReason::Estimated, ModelRole::Primary),
             focus,
             running: RunningTools::new(),
             wakeups,
             policy: env.policy.clone(),
             backoff: None,
             planning: None,
-            due: ExpiryTimer::default(),
+            expiry: ExpiryTimer::default(),
             heard_to,
             recorded_for: None,
             checkpoint: None,
@@ -308,7 +308,7 @@ impl<'a> Driver<'a> {
             return LoopEvent::Op(op);
         }
         let (open, is_planning) = (self.is_open, self.planning.is_some());
-        self.due.look(self.session);
+        self.expiry.look(self.session);
         if !self.running.is_idle() || !self.checks.is_idle() {
             // Tasks that were just started are polled once before the loop waits again, so that short calls
             // end in the order in which they began.
@@ -324,14 +324,14 @@ impl<'a> Driver<'a> {
             () = self.wakeups.changed() => LoopEvent::Approvals,
             policy = changed(&mut self.policy) => LoopEvent::Policy(policy),
             happened = self.running.next() => match happened {
-                RunEvent::Ended(input) => LoopEvent::Input(input),
-                RunEvent::Progress(progress) => LoopEvent::Progress(progress),
+                ToolRunEvent::Ended(input) => LoopEvent::Input(input),
+                ToolRunEvent::Progress(progress) => LoopEvent::Progress(progress),
             },
             input = self.checks.answered() => {
                 self.planning = None;
                 LoopEvent::Input(input)
             }
-            () = self.due.reached(&*self.env.clock) => LoopEvent::Due,
+            () = self.expiry.reached(&*self.env.clock) => LoopEvent::Due,
             said = self.last_word.said() => LoopEvent::Hooks(said),
             said = self.compacting.said() => LoopEvent::Compacting(said),
             () = elapsed(&mut self.backoff) => {
@@ -438,7 +438,7 @@ impl<'a> Driver<'a> {
                     let plan = self.plan_compaction(why, who);
                     let asks = hooks::any_hook_wants(&self.env.hooks, HookEvent::PreCompact);
                     if let (Some(plan), true) = (&plan, asks) {
-                        self.overfull = (why, who);
+                        self.compaction = (why, who);
                         let messages = plan.messages;
                         self.compacting.ask(self.env, self.session, HookSubject::PreCompact { messages });
                         continue;
@@ -465,12 +465,12 @@ impl<'a> Driver<'a> {
                     }
                     let fit = self.fit(who);
                     let figures = match what {
-                        Measurement::SizeAndUsage => {
+                        EstimateScope::SizeAndUsage => {
                             let midnight = day_start(self.env.clock.now(), &system_zone());
                             let day = self.session.store().used_since(midnight).await?;
                             Some(self.figures(who, day))
                         }
-                        Measurement::Size => None,
+                        EstimateScope::Size => None,
                     };
                     let effects = self.turn.handle(Input::Weighed { fit, figures });
                     return Box::pin(self.carry_out(effects)).await;
@@ -624,7 +624,7 @@ impl<'a> Driver<'a> {
         if who != ModelRole::Summarizer {
             self.first = Some(self.env.model.borrow().full_name());
         }
-        self.turn.asks(CurrentModel {
+        self.turn.asks(RequestedModel {
             who,
             provider: model.provider.name().to_owned(),
             model: model.name.clone(),
@@ -700,7 +700,7 @@ impl<'a> Driver<'a> {
 
     /// Handles the hooks' result before a compaction. They cannot prevent it if the provider refused the conversation.
     async fn on_compaction_hooked(&mut self, said: HooksResult) -> Result<Option<TurnEnd>, StoreError> {
-        let (why, who) = self.overfull;
+        let (why, who) = self.compaction;
         let denied = said.denied.filter(|_| why != CompactionReason::Refused);
         let plan = if denied.is_some() { None } else { self.plan_compaction(why, who) };
         self.feed(self.planned(plan, denied)).await

@@ -41,14 +41,14 @@ const PAUSES: [Duration; 3] =
 pub(super) struct RunningTools {
     /// Each ends with [`Input::ToolDone`].
     tasks: JoinSet<Input>,
-    calls: HashMap<Id, StartedRun>,
+    calls: HashMap<Id, ToolRun>,
     cancel: CancellationToken,
     progress_in: mpsc::Sender<Progress>,
     progress_out: mpsc::Receiver<Progress>,
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
-struct StartedRun {
+struct ToolRun {
     call: CallId,
     name: String,
     side_effect: SideEffect,
@@ -69,7 +69,7 @@ struct RunSettings {
 }
 
 /// How one run ended, before it becomes a return.
-enum RunExit {
+enum ToolRunEnd {
     Output(Result<ToolOutput, ToolError>),
     TimedOut(Duration),
 }
@@ -127,7 +127,7 @@ impl RunningTools {
                 (SideEffect::None { cache_for: None }, self.tasks.spawn(async { without_output(failed) }))
             }
         };
-        self.calls.insert(abort.id(), StartedRun { call: id, name, side_effect, abort });
+        self.calls.insert(abort.id(), ToolRun { call: id, name, side_effect, abort });
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -151,12 +151,12 @@ impl RunningTools {
     }
 
     /// Returns the next event: an end, or live output. Cancel-safe; never resolves while nothing runs.
-    pub(super) async fn next(&mut self) -> RunEvent {
+    pub(super) async fn next(&mut self) -> ToolRunEvent {
         loop {
             let idle = self.calls.is_empty();
             let joined = tokio::select! {
                 biased;
-                Some(progress) = self.progress_out.recv() => return RunEvent::Progress(progress),
+                Some(progress) = self.progress_out.recv() => return ToolRunEvent::Progress(progress),
                 joined = self.tasks.join_next_with_id(), if !idle => joined,
                 () = elapsed(&mut self.deadline) => {
                     self.deadline = None;
@@ -174,7 +174,7 @@ impl RunningTools {
                 self.cancel = CancellationToken::new();
                 self.deadline = None;
             }
-            return RunEvent::Ended(match joined {
+            return ToolRunEvent::Ended(match joined {
                 Ok((_, done)) => done,
                 Err(error) => broken(&started, &error),
             });
@@ -184,7 +184,7 @@ impl RunningTools {
 
 /// An event of the running tools.
 #[expect(clippy::large_enum_variant, reason = "one at a time, on the driver's stack")]
-pub(super) enum RunEvent {
+pub(super) enum ToolRunEvent {
     Ended(Input),
     Progress(Progress),
 }
@@ -244,7 +244,7 @@ async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, set
     let _changing = (!spec.side_effect.is_none()).then(|| settings.cache.changing_files());
     let mut span = spans::RunningCall::new(tracing::Span::current());
     let (ended, age) = run_or_repeat(tool.as_ref(), &call.args, &context, &settings).await;
-    if let RunExit::Output(Err(ToolError::Unavailable { .. })) = ended {
+    if let ToolRunEnd::Output(Err(ToolError::Unavailable { .. })) = ended {
         settings.registry.remove(&spec.name);
     }
     let was_cancelled = context.cancel.is_cancelled();
@@ -266,7 +266,7 @@ async fn run_or_repeat(
     args: &Value,
     context: &ToolContext,
     settings: &RunSettings,
-) -> (RunExit, Option<Duration>) {
+) -> (ToolRunEnd, Option<Duration>) {
     let (spec, cache) = (tool.spec(), &settings.cache);
     let question = cache.question(
         spec,
@@ -275,14 +275,14 @@ async fn run_or_repeat(
         settings.basis.clone(),
     );
     if let Some((output, age)) = question.as_ref().and_then(|(key, _)| cache.get(key)) {
-        return (RunExit::Output(Ok(output)), Some(age));
+        return (ToolRunEnd::Output(Ok(output)), Some(age));
     }
     let limit = spec.timeout;
     let ended = match tokio::time::timeout(limit, attempts(tool, args, context)).await {
-        Ok(result) => RunExit::Output(result),
-        Err(_) => RunExit::TimedOut(limit),
+        Ok(result) => ToolRunEnd::Output(result),
+        Err(_) => ToolRunEnd::TimedOut(limit),
     };
-    if let (Some(question), RunExit::Output(Ok(output))) = (question, &ended) {
+    if let (Some(question), ToolRunEnd::Output(Ok(output))) = (question, &ended) {
         cache.put(question, output);
     }
     (ended, None)
@@ -305,16 +305,16 @@ async fn attempts(tool: &dyn Tool, args: &Value, context: &ToolContext) -> Resul
 fn returned(
     call: &CallId,
     side_effect: SideEffect,
-    ended: RunExit,
+    ended: ToolRunEnd,
     was_cancelled: bool,
 ) -> (ToolReturn, Vec<(Resource, Version)>, Option<Value>) {
     let failed = match ended {
-        RunExit::Output(Ok(output)) => {
+        ToolRunEnd::Output(Ok(output)) => {
             let ToolOutput { content, source, trust, seen, state } = output;
             let (call, status) = (call.clone(), ReturnStatus::Ok);
             return (ToolReturn { call, status, content, source, trust, done: None }, seen, state);
         }
-        RunExit::Output(Err(error)) => {
+        ToolRunEnd::Output(Err(error)) => {
             let status = match error {
                 ToolError::Unknown { .. } => ReturnStatus::Unknown,
                 _ if was_cancelled => ReturnStatus::Interrupted,
@@ -330,7 +330,7 @@ fn returned(
             let (source, trust) = (Source::Program, Trust::Untrusted);
             ToolReturn { call: call.clone(), status, content, source, trust, done: None }
         }
-        RunExit::TimedOut(limit) => {
+        ToolRunEnd::TimedOut(limit) => {
             let (status, text) = if side_effect.is_none() {
                 (ReturnStatus::Failed, format!("It took longer than {} s and was stopped.", limit.as_secs()))
             } else {
@@ -347,7 +347,7 @@ fn returned(
 }
 
 /// Builds the end of a run that was dropped because it ignored its cancel, or that panicked.
-fn broken(started: &StartedRun, error: &tokio::task::JoinError) -> Input {
+fn broken(started: &ToolRun, error: &tokio::task::JoinError) -> Input {
     let why = if error.is_cancelled() { "it ignored the interrupt and was dropped" } else { "it broke" };
     let (status, text) = match (started.side_effect, error.is_cancelled()) {
         (SideEffect::None { .. }, true) => (ReturnStatus::Interrupted, format!("Interrupted: {why}.")),
@@ -479,7 +479,7 @@ mod tests {
         let context = context_of(&id, &running);
         running.spawn(None, call, context, RunSettings::default());
         let ended = tokio::time::timeout(Duration::from_secs(1), running.next()).await;
-        let Ok(RunEvent::Ended(Input::ToolDone { returned, seen, .. })) = ended else {
+        let Ok(ToolRunEvent::Ended(Input::ToolDone { returned, seen, .. })) = ended else {
             panic!("the call does not end");
         };
         assert_eq!((returned.call.clone(), returned.status, seen), (id, ReturnStatus::Failed, Vec::new()));

@@ -30,13 +30,13 @@ pub(super) struct RunningCompaction {
 impl Turn {
     /// Begins a compaction: the driver plans it.
     pub(super) fn compact(&mut self, why: Overflow, out: &mut Vec<Effect>) {
-        let overfull = match why {
+        let reason = match why {
             Overflow::Refused(_) | Overflow::Cut => CompactionReason::Refused,
             Overflow::Estimated => CompactionReason::Estimated,
             Overflow::Asked => CompactionReason::Asked,
         };
         self.phase = Phase::PlanningCompaction(why);
-        out.push(Effect::PlanCompaction { why: overfull, who: self.who });
+        out.push(Effect::PlanCompaction { why: reason, who: self.who });
     }
 
     pub(super) fn on_compaction_planned(

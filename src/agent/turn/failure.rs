@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{NextStep, Overflow, Phase, RetryBudget, Turn};
+use super::{NextStep, Overflow, Phase, RetryPolicy, Turn};
 use crate::agent::budget::{backoff, retries_within};
 use crate::agent::effect::{Effect, ModelRole};
 use crate::agent::port::Event;
@@ -85,9 +85,9 @@ impl Turn {
             return if outlasts { set.max(self.retries_of_overload(error)) } else { set };
         }
         match (self.setup.patience, error.fallback()) {
-            (RetryBudget::Short, _) => 0,
-            (RetryBudget::Usual, Fallback::AfterOneRetry) => set.min(1),
-            (RetryBudget::Usual, Fallback::AfterRetries | Fallback::Never) => set,
+            (RetryPolicy::Short, _) => 0,
+            (RetryPolicy::Usual, Fallback::AfterOneRetry) => set.min(1),
+            (RetryPolicy::Usual, Fallback::AfterRetries | Fallback::Never) => set,
         }
     }
 

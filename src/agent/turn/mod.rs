@@ -25,7 +25,7 @@ use jiff::Timestamp;
 pub use self::stop::StopHooks;
 use super::assemble::Assembler;
 use super::budget::Budget;
-use super::calls::{Calls, Covered, Rules};
+use super::calls::{Calls, PolicyDecision, Rules};
 use super::caps::Caps;
 use super::effect::{Effect, Input, ModelRole};
 use super::loop_guard::RepeatDetector;
@@ -49,7 +49,7 @@ pub struct Setup {
     /// How long an overloaded service is asked again, in all, if no other model can take over.
     pub overload_wait: Duration,
     pub audience: Audience,
-    pub patience: RetryBudget,
+    pub patience: RetryPolicy,
     pub stop_hooks: StopHooks,
     /// For the jitter of waits.
     pub seed: u64,
@@ -59,7 +59,7 @@ pub struct Setup {
 
 /// How long the first model is tried before another takes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RetryBudget {
+pub enum RetryPolicy {
     /// As often as configured.
     Usual,
     /// It was given up recently: its first failure is final, if another model can take over.
@@ -94,7 +94,7 @@ pub struct Turn {
     who: ModelRole,
     /// The name and error of the model that was given up.
     given_up: Option<String>,
-    asked: CurrentModel,
+    asked: RequestedModel,
     model: String,
     /// The provider's notice that was shown last.
     noticed: Option<String>,
@@ -117,7 +117,7 @@ pub enum TurnKind {
 
 /// The model that was asked last; its requests are recorded and priced with this.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CurrentModel {
+pub struct RequestedModel {
     pub who: ModelRole,
     pub provider: String,
     /// The name that the provider uses.
@@ -127,14 +127,14 @@ pub struct CurrentModel {
     pub fallback: Option<String>,
 }
 
-impl Default for CurrentModel {
+impl Default for RequestedModel {
     fn default() -> Self {
         let (provider, model) = (String::new(), String::new());
         Self { who: ModelRole::Primary, provider, model, price: None, fallback: None }
     }
 }
 
-impl CurrentModel {
+impl RequestedModel {
     /// Returns `provider/model`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
@@ -194,7 +194,7 @@ enum Overflow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StopState {
     No,
-    /// Waiting calls are put off: the turn ends once nothing else moves.
+    /// Waiting calls are postponed: the turn ends once nothing else moves.
     Defer,
     Interrupt,
     /// Like an interrupt for running calls, like `Defer` for waiting ones.
@@ -291,7 +291,7 @@ impl Turn {
             wire_ids: wire_ids(history),
             who: ModelRole::Primary,
             given_up: None,
-            asked: CurrentModel::default(),
+            asked: RequestedModel::default(),
             model: String::new(),
             noticed: None,
             compactions: 0,
@@ -301,7 +301,7 @@ impl Turn {
 
     /// Reports the model that gets the request of [`Effect::CallModel`]; called before any of its events. It
     /// may be the first model instead of the fallback, if the user has chosen another one meanwhile.
-    pub fn asks(&mut self, asked: CurrentModel) {
+    pub fn asks(&mut self, asked: RequestedModel) {
         match asked.who {
             ModelRole::Primary | ModelRole::Fallback => self.who = asked.who,
             // Only for the summary.
@@ -407,7 +407,7 @@ impl Turn {
     }
 
     /// Returns the requests that the current policy answers instead of the user.
-    pub fn covered(&self) -> Vec<Covered> {
+    pub fn covered(&self) -> Vec<PolicyDecision> {
         self.calls.covered(&self.setup.rules)
     }
 
@@ -432,7 +432,7 @@ impl Turn {
         out.push(Effect::Commit(vec![record], Durability::Written));
     }
 
-    /// Queues a prompt typed meanwhile; if only requests wait, it puts off all of them.
+    /// Queues a prompt typed meanwhile; if only requests wait, it postpones all of them.
     fn on_steer(&mut self, parts: Vec<UserPart>, out: &mut Vec<Effect>) {
         self.queued.push(parts);
         let record = Record::Queued { prompts: self.queued.clone() };

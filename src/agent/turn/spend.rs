@@ -2,7 +2,7 @@
 
 use super::{Audience, Overflow, Phase, Turn, TurnKind};
 use crate::agent::caps::{CapAnswer, CapQuestion, Figures};
-use crate::agent::effect::{Effect, Fit, Measurement};
+use crate::agent::effect::{Effect, EstimateScope, Fit};
 use crate::agent::port::Event;
 use crate::config::Cap;
 use crate::history::{Limit, TurnEnd};
@@ -24,7 +24,7 @@ impl Turn {
             TurnKind::LateCalls | TurnKind::Compaction => {}
         }
         self.phase = Phase::Weighing;
-        let what = if self.setup.caps.is_empty() { Measurement::Size } else { Measurement::SizeAndUsage };
+        let what = if self.setup.caps.is_empty() { EstimateScope::Size } else { EstimateScope::SizeAndUsage };
         out.push(Effect::Weigh { who: self.who, what });
     }
 

@@ -11,11 +11,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use self::dice::Dice;
-use super::{Audience, CurrentModel, RetryBudget, Setup, StopHooks, Turn, TurnKind};
+use super::{Audience, RequestedModel, RetryPolicy, Setup, StopHooks, Turn, TurnKind};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
 use crate::agent::context::CompactionPlan;
-use crate::agent::effect::{Effect, Fit, Input, Measurement, ModelRole};
+use crate::agent::effect::{Effect, EstimateScope, Fit, Input, ModelRole};
 use crate::agent::port::Event;
 use crate::approval::rules::{Rule, RuleEffect, RuleSet, RuleSource};
 use crate::approval::{
@@ -66,7 +66,7 @@ struct Walk {
     asked: Option<ModelRole>,
     fell_back: bool,
     takes_late: bool,
-    weighs: Option<Measurement>,
+    weighs: Option<EstimateScope>,
     /// The cap that the user is asked about.
     capped: Option<Cap>,
     /// Hooks check the final reply; how often they did in this turn is in `stopped`.
@@ -147,7 +147,7 @@ fn setup(dice: &mut Dice, policy: Policy, grants: Grants) -> Setup {
         retries: 2,
         overload_wait: Duration::ZERO,
         audience: if dice.one_in(4) { Audience::Absent } else { Audience::Present },
-        patience: if dice.one_in(4) { RetryBudget::Short } else { RetryBudget::Usual },
+        patience: if dice.one_in(4) { RetryPolicy::Short } else { RetryPolicy::Usual },
         stop_hooks: if dice.one_in(3) { StopHooks::Present } else { StopHooks::Absent },
         seed: 7,
         trace: None,
@@ -317,10 +317,10 @@ impl Walk {
                 Effect::PlanCompaction { .. } => self.compacts = true,
                 Effect::Summarize { who, .. } => {
                     if who == ModelRole::Summarizer {
-                        self.turn.asks(CurrentModel {
+                        self.turn.asks(RequestedModel {
                             who,
                             model: "short".to_owned(),
-                            ..CurrentModel::default()
+                            ..RequestedModel::default()
                         });
                     } else {
                         self.ask(who);
@@ -362,7 +362,7 @@ impl Walk {
         assert_eq!(who, expected, "the wrong model is asked");
         let model = if who == ModelRole::Primary { "first" } else { "spare" };
         self.asked = Some(who);
-        self.turn.asks(CurrentModel {
+        self.turn.asks(RequestedModel {
             who,
             provider: "p".to_owned(),
             model: model.to_owned(),
@@ -391,7 +391,7 @@ impl Walk {
             }
             Record::Decided { request, approval, .. } => {
                 assert_eq!(*approval, Approval::Later, "the machine decides nothing else");
-                assert!(self.waiting.contains_key(request), "put off before it is asked");
+                assert!(self.waiting.contains_key(request), "postponed before it is asked");
             }
             Record::Judged { call, judgement } => {
                 assert!(self.said.contains(call), "judged before its reply is committed");
@@ -678,7 +678,7 @@ impl Walk {
         let usd = (!self.dice.one_in(4)).then_some(Usd(10));
         let next = Estimate { tokens: 10, usd };
         let figures = Figures { session, day, next, model: "m".to_owned() };
-        Input::Weighed { fit, figures: (what == Some(Measurement::SizeAndUsage)).then_some(figures) }
+        Input::Weighed { fit, figures: (what == Some(EstimateScope::SizeAndUsage)).then_some(figures) }
     }
 
     fn cap_answered(&mut self) -> Input {

@@ -20,23 +20,23 @@ pub(super) struct Grams {
     ends: Vec<usize>,
     /// For each letter, the run that begins there, as an index into `runs`.
     begins: Vec<Option<usize>>,
-    runs: Vec<Run>,
+    runs: Vec<Seed>,
     /// Hash table with open addressing: indices into `runs`, plus one; 0 is free.
     slots: Vec<usize>,
     /// A Bloom filter with one bit per hash, so that most letters of a text cost one access to little memory.
     filter: Vec<u64>,
 }
 
-struct Run {
+struct Seed {
     hash: u64,
     /// The index of its first letter, at its first occurrence.
     first: usize,
-    heard: RunSource,
+    heard: SeedSource,
 }
 
 /// The source of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunSource {
+pub(super) enum SeedSource {
     Nowhere,
     /// A source whose text is not tainted.
     Excused,
@@ -46,7 +46,7 @@ pub(super) enum RunSource {
 
 /// Consecutive letters of one argument that untrusted voices contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LetterRun {
+pub(super) struct CopiedRange {
     /// Index of the argument.
     pub arg: usize,
     /// Byte range in the argument.
@@ -97,7 +97,7 @@ impl Grams {
             }
             slot = (slot + 1) % self.slots.len();
         }
-        self.runs.push(Run { hash, first, heard: RunSource::Nowhere });
+        self.runs.push(Seed { hash, first, heard: SeedSource::Nowhere });
         self.slots[slot] = self.runs.len();
         let (word, bit) = self.bit(hash);
         self.filter[word] |= bit;
@@ -124,7 +124,7 @@ impl Grams {
     }
 
     /// Marks the runs of the arguments that a text contains, unless an earlier text contained them.
-    pub(super) fn hear(&mut self, text: &str, by: RunSource) {
+    pub(super) fn hear(&mut self, text: &str, by: SeedSource) {
         if self.is_empty() {
             return;
         }
@@ -136,16 +136,16 @@ impl Grams {
         });
     }
 
-    fn mark(&mut self, hash: u64, roll: &RollingHash, by: RunSource) {
+    fn mark(&mut self, hash: u64, roll: &RollingHash, by: SeedSource) {
         let (word, bit) = self.bit(hash);
         if self.filter[word] & bit == 0 {
             return;
         }
         let mut slot = self.slot(hash);
         while let Some(known) = self.slots[slot].checked_sub(1) {
-            let Run { hash: its, first, heard } = self.runs[known];
-            if its == hash && (heard != RunSource::Nowhere || self.run(first).eq(roll.held())) {
-                if heard == RunSource::Nowhere {
+            let Seed { hash: its, first, heard } = self.runs[known];
+            if its == hash && (heard != SeedSource::Nowhere || self.run(first).eq(roll.held())) {
+                if heard == SeedSource::Nowhere {
                     self.runs[known].heard = by;
                 }
                 return;
@@ -155,7 +155,7 @@ impl Grams {
     }
 
     /// The stretches that untrusted voices contain and no excused source does, in the order of the arguments.
-    pub(super) fn stretches(&self) -> Vec<LetterRun> {
+    pub(super) fn stretches(&self) -> Vec<CopiedRange> {
         let mut found = Vec::new();
         let (mut heard_to, mut excused_to, mut voice) = (0, 0, 0);
         let mut from = 0;
@@ -163,9 +163,9 @@ impl Grams {
             let mut open: Option<Open> = None;
             for at in from..to {
                 match self.begins[at].map(|run| self.runs[run].heard) {
-                    Some(RunSource::By(by)) => (heard_to, voice) = (at + SEED, by),
-                    Some(RunSource::Excused) => excused_to = at + SEED,
-                    Some(RunSource::Nowhere) | None => {}
+                    Some(SeedSource::By(by)) => (heard_to, voice) = (at + SEED, by),
+                    Some(SeedSource::Excused) => excused_to = at + SEED,
+                    Some(SeedSource::Nowhere) | None => {}
                 }
                 if at < heard_to && at >= excused_to {
                     open.get_or_insert_with(|| Open::at(at)).hear(voice);
@@ -179,9 +179,9 @@ impl Grams {
         found
     }
 
-    fn close(&self, arg: usize, open: &Open, end: usize) -> LetterRun {
+    fn close(&self, arg: usize, open: &Open, end: usize) -> CopiedRange {
         let (first, last) = (self.letters[open.first], self.letters[end - 1]);
-        LetterRun { arg, start: first.start, end: last.end, voice: open.most() }
+        CopiedRange { arg, start: first.start, end: last.end, voice: open.most() }
     }
 }
 

@@ -55,7 +55,7 @@ impl std::fmt::Display for Draft {
 /// Drafts the rule for this call. `folder` is its session's folder.
 #[must_use]
 pub fn draft(tool: &ToolName, args: &Value, access: &Access, folder: &Path) -> Draft {
-    DraftPlace { folder, access, breadth: DraftScope::Similar }.draft(tool, args)
+    DraftPlace { folder, access, scope: DraftScope::Similar }.draft(tool, args)
 }
 
 /// How much a draft covers.
@@ -74,7 +74,7 @@ pub(super) enum DraftScope {
 pub(super) struct DraftPlace<'a> {
     pub folder: &'a Path,
     pub access: &'a Access,
-    pub breadth: DraftScope,
+    pub scope: DraftScope,
 }
 
 impl DraftPlace<'_> {
@@ -152,7 +152,7 @@ impl DraftPlace<'_> {
 
     /// A test for a command by its words if they say what it does, otherwise for its exact text.
     fn command(&self, script: &str) -> String {
-        let named = match self.breadth {
+        let named = match self.scope {
             DraftScope::Call => None,
             DraftScope::Similar | DraftScope::Near => prefixes(script).map(|all| {
                 all.into_iter().map(|one| one.words.iter().map(|word| escape(word)).collect()).collect()
@@ -165,7 +165,7 @@ impl DraftPlace<'_> {
     /// A test for files of the same type in the same folder; for a folder, for everything inside it.
     fn near(&self, path: &Path, value: &Value) -> String {
         let shown = |path: &Path| quoted(&display_relative(self.folder, path));
-        match (self.breadth, path.parent()) {
+        match (self.scope, path.parent()) {
             (DraftScope::Call, _) => return quoted(value.as_str().unwrap_or_default()),
             (DraftScope::Near, Some(parent)) => return format!("{{ inside = {} }}", shown(parent)),
             (DraftScope::Wide, _) | (DraftScope::Near, None) => return "{ inside = \".\" }".to_owned(),

@@ -29,7 +29,7 @@ pub struct RuleWidth {
 /// Drafts the rules that would allow this call, the narrowest first; at least one. `folder` is its session's folder.
 #[must_use]
 pub fn widths(tool: &ToolName, args: &Value, access: &Access, risk: Risk, folder: &Path) -> Vec<RuleWidth> {
-    let place = |breadth| DraftPlace { folder, access, breadth };
+    let place = |scope| DraftPlace { folder, access, scope };
     let paths = place(DraftScope::Call).paths(args);
     let command = COMMANDS.iter().find_map(|name| args.get(name)?.as_str());
     let is_plain = |path: &PathBuf| {
@@ -60,8 +60,8 @@ pub fn widths(tool: &ToolName, args: &Value, access: &Access, risk: Risk, folder
             offered.push((DraftScope::Wide, "any file here".to_owned()));
         }
     }
-    let width = |(breadth, words): (DraftScope, &str)| {
-        let draft = place(breadth).draft(tool, args);
+    let width = |(scope, words): (DraftScope, &str)| {
+        let draft = place(scope).draft(tool, args);
         let words = if words.is_empty() { tested(&draft.rule) } else { words.to_owned() };
         let words = sanitize_line(&words).into_owned();
         let most = match risk {
@@ -74,7 +74,7 @@ pub fn widths(tool: &ToolName, args: &Value, access: &Access, risk: Risk, folder
         let fits = |text: &String| RuleSet::parse(text, &RuleSource::Session, None).is_ok();
         RuleWidth { words, text: example.filter(fits).unwrap_or(text) }
     };
-    offered.iter().map(|(breadth, words)| width((*breadth, words))).collect()
+    offered.iter().map(|(scope, words)| width((*scope, words))).collect()
 }
 
 /// Describes the narrowest width; empty if the rule's tests do.

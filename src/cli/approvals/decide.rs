@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::reading::ReadingOutcome;
-use super::typed::Yes;
+use super::typed::ApproveArgs;
 use super::{CommandContext, context, reading, words};
 use crate::app::{planned, schema_of};
 use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
@@ -51,7 +51,7 @@ pub(super) async fn all(
     done.tell_some(context, json, "No requests are waiting.\n").await
 }
 
-pub(super) async fn yes(context: &CommandContext<'_>, yes: Yes) -> Result<()> {
+pub(super) async fn yes(context: &CommandContext<'_>, yes: ApproveArgs) -> Result<()> {
     if !yes.set.is_empty() && yes.ids.len() > 1 {
         let error = CliError::usage("`--set` changes the arguments of one request");
         return Err(error.hint("name one id, or leave out `--set`"));
@@ -70,7 +70,7 @@ pub(super) async fn yes(context: &CommandContext<'_>, yes: Yes) -> Result<()> {
     done.tell(context, yes.json).await
 }
 
-fn approval(yes: &Yes, instead: Option<(ToolName, Value)>) -> Approval {
+fn approval(yes: &ApproveArgs, instead: Option<(ToolName, Value)>) -> Approval {
     let remember = if yes.session { Remember::Session } else { Remember::Once };
     let note = yes.note.clone().filter(|note| !note.trim().is_empty());
     Approval::Approve { instead, remember, note, rule: None }
@@ -86,7 +86,7 @@ async fn low_ones(context: &CommandContext<'_>, session: &SessionId) -> Result<V
 async fn named(
     context: &CommandContext<'_>,
     id: &str,
-    yes: &Yes,
+    yes: &ApproveArgs,
 ) -> Result<(StoredRequest, Option<(ToolName, Value)>), String> {
     let mut one = context.store.find_request(id).await.map_err(|error| error.to_string())?;
     let request = &one.request;
@@ -147,7 +147,7 @@ impl DecisionResults {
     }
 
     /// Approves the request with this id, if it was shown.
-    async fn approve(&mut self, context: &CommandContext<'_>, id: &str, yes: &Yes) -> Result<()> {
+    async fn approve(&mut self, context: &CommandContext<'_>, id: &str, yes: &ApproveArgs) -> Result<()> {
         let (one, instead) = match named(context, id, yes).await {
             Ok(named) => named,
             Err(why) => {

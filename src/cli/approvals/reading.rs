@@ -12,7 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::CommandContext;
 use super::context::ApprovalContext;
 use super::show::{body::effect, facts};
-use super::typed::Yes;
+use super::typed::ApproveArgs;
 use crate::approval::Request;
 use crate::cli::console;
 use crate::cli::error::Result;
@@ -45,7 +45,7 @@ pub(super) enum ReadingOutcome {
 pub(super) async fn show(
     context: &CommandContext<'_>,
     one: &StoredRequest,
-    yes: &Yes,
+    yes: &ApproveArgs,
 ) -> Result<ReadingOutcome> {
     let request = &one.request;
     let effect = effect(request);
@@ -77,7 +77,7 @@ fn rows(text: &str) -> usize {
     text.lines().map(|line| width(&sanitize(line)).div_ceil(COLUMNS).max(1)).sum()
 }
 
-fn unseen(request: &Request, rows: usize, yes: &Yes) -> String {
+fn unseen(request: &Request, rows: usize, yes: &ApproveArgs) -> String {
     let id = &request.id;
     let elsewhere = "approve it on a terminal, which shows it first";
     match (request.may_be_unread(), yes.unread) {

@@ -19,7 +19,7 @@ pub(in crate::cli) enum Decide {
         json: bool,
     },
     /// Approve, after a long change was shown; it runs when its session goes on
-    Yes(Yes),
+    Yes(ApproveArgs),
     /// Deny; the model gets the reason
     No {
         /// The ids, or their beginnings
@@ -85,7 +85,7 @@ pub(in crate::cli) struct ListArgs {
 
 /// What is approved, and how.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Yes {
+pub(in crate::cli) struct ApproveArgs {
     /// The ids, or prefixes of them; for HIGH risk at least 8 characters
     #[arg(required_unless_present = "all_low")]
     pub ids: Vec<String>,

@@ -3,7 +3,7 @@
 use super::AsJson;
 
 #[derive(Debug, clap::Subcommand)]
-pub(in crate::cli) enum MemoryWhat {
+pub(in crate::cli) enum MemoryAction {
     /// List memories: yours, and this project's if you trust it
     List(AsJson),
     /// Find memories by words, or by the beginnings of words

@@ -11,7 +11,7 @@ use super::words;
 use crate::agent::port::Op;
 use crate::approval::Approval;
 use crate::command::{Entry, dispatch};
-use crate::frontend::dialogue::{self, ApprovalStep, Dialogue, SeenPart};
+use crate::frontend::dialogue::{self, ApprovalEffect, Dialogue, SeenPart};
 use crate::frontend::protocol::{ClientRequest, Header};
 use crate::stdx::text::one_line_summary;
 
@@ -368,10 +368,10 @@ impl Plain {
         let now = self.now_ms;
         let Some(open) = &mut self.approvals.open else { return };
         match open.dialogue.yes(approval, open.request.risk, seen, now) {
-            ApprovalStep::Send(approval) => self.decide(approval),
-            ApprovalStep::Once => self.stage_anew(QuestionStage::Confirm),
-            ApprovalStep::Unseen => self.page.line(&words::unseen(&open.request)),
-            ApprovalStep::TooSoon => self.hasty(),
+            ApprovalEffect::Send(approval) => self.decide(approval),
+            ApprovalEffect::Once => self.stage_anew(QuestionStage::Confirm),
+            ApprovalEffect::Unseen => self.page.line(&words::unseen(&open.request)),
+            ApprovalEffect::TooSoon => self.hasty(),
         }
     }
 

@@ -10,30 +10,30 @@ use tower_service::Service;
 
 /// The number of connections begun so far, shared with the client that opens them.
 #[derive(Clone, Default)]
-pub(super) struct ConnectionCount(Arc<AtomicUsize>);
+pub(super) struct ConnectionCounter(Arc<AtomicUsize>);
 
-impl ConnectionCount {
+impl ConnectionCounter {
     pub fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
 }
 
-impl<S> Layer<S> for ConnectionCount {
-    type Service = CountedConnector<S>;
+impl<S> Layer<S> for ConnectionCounter {
+    type Service = CountingConnector<S>;
 
-    fn layer(&self, inner: S) -> CountedConnector<S> {
-        CountedConnector { inner, connects: self.clone() }
+    fn layer(&self, inner: S) -> CountingConnector<S> {
+        CountingConnector { inner, connects: self.clone() }
     }
 }
 
 /// A connector whose calls are counted.
 #[derive(Clone)]
-pub(super) struct CountedConnector<S> {
+pub(super) struct CountingConnector<S> {
     inner: S,
-    connects: ConnectionCount,
+    connects: ConnectionCounter,
 }
 
-impl<S: Service<R>, R> Service<R> for CountedConnector<S> {
+impl<S: Service<R>, R> Service<R> for CountingConnector<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;

@@ -16,7 +16,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::address;
-use super::connects::ConnectionCount;
+use super::connects::ConnectionCounter;
 use super::secrets::Secrets;
 use super::setup_error::{SetupError, deepest};
 
@@ -107,7 +107,7 @@ impl Network {
         connect: Duration,
         via: Option<&ProxyRoute>,
         may_use_tls: bool,
-        connects: &ConnectionCount,
+        connects: &ConnectionCounter,
     ) -> Result<reqwest::Client, SetupError> {
         let mut builder = builder(connect).connector_layer(connects.clone());
         if let Some(via) = via {
@@ -225,7 +225,7 @@ mod tests {
                 std::fs::write(&path, contents).unwrap();
             }
             let network = Network { proxy: None, ca_file: Some(path.clone()) };
-            let made = network.client(Duration::from_secs(1), None, true, &ConnectionCount::default());
+            let made = network.client(Duration::from_secs(1), None, true, &ConnectionCounter::default());
             made.err().map(|error| error.to_string()).unwrap_or_default()
         };
         for (contents, words) in [

@@ -12,7 +12,7 @@ use reqwest::{Response, Url};
 use rustls::CertificateError;
 
 use super::address;
-use super::connects::ConnectionCount;
+use super::connects::ConnectionCounter;
 use super::network::ProxyRoute;
 use super::secrets::Secrets;
 use super::setup_error::{causes, deepest};
@@ -40,7 +40,7 @@ pub(super) struct Destination {
     is_https: bool,
     connect: Duration,
     pub secrets: Secrets,
-    pub connects: ConnectionCount,
+    pub connects: ConnectionCounter,
 }
 
 impl Destination {
@@ -49,7 +49,7 @@ impl Destination {
         proxy: Option<ProxyRoute>,
         connect: Duration,
         secrets: Secrets,
-        connects: ConnectionCount,
+        connects: ConnectionCounter,
     ) -> Self {
         let local_port = address::is_loopback(base).then(|| base.port_or_known_default()).flatten();
         let (shown, is_https) = (address::host_and_port(base), base.scheme() == "https");

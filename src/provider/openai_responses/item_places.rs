@@ -15,7 +15,7 @@ use crate::provider::reply::ReplyBuilder;
 /// The places of a reply's items.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ItemPlaces {
-    /// ItemPlaces by id, of items without a number.
+    /// Places by id, of items without a number.
     known: BTreeMap<String, u64>,
     /// The first place after all places so far.
     next: u64,

@@ -21,7 +21,7 @@ use crate::approval::{Approval, Decider, RequestId};
 use crate::command::Notice;
 use crate::frontend::protocol::{Holder, InboxLine, ServerMessage};
 use crate::history::{SessionId, TurnEnd};
-use crate::runtime::headless::{self, HeadlessWork, RunOutcome};
+use crate::runtime::headless::{self, HeadlessOutcome, HeadlessWork};
 use crate::session::{Owner, Session, SessionError, end_orphaned_questions, holders};
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::{age, deadline};
@@ -210,11 +210,11 @@ async fn go_on(
     outcome(&name, went, face.returned.load(Ordering::Relaxed))
 }
 
-fn outcome(name: &str, went: Result<RunOutcome, AppError>, returned: usize) -> Notice {
+fn outcome(name: &str, went: Result<HeadlessOutcome, AppError>, returned: usize) -> Notice {
     let plain = |text: &str| Notice::plain("resume", format!("“{name}” {text}"));
     let warning = |text: &str| Notice::warning("resume", format!("“{name}” {text}"));
     match went {
-        Ok(RunOutcome::Ended(result)) => match result.end {
+        Ok(HeadlessOutcome::Ended(result)) => match result.end {
             TurnEnd::Completed => plain("continued and is done."),
             TurnEnd::Deferred => warning("continued and is waiting for you again."),
             TurnEnd::Interrupted => warning("was stopped; its work is saved."),
@@ -223,9 +223,9 @@ fn outcome(name: &str, went: Result<RunOutcome, AppError>, returned: usize) -> N
                 warning(&format!("continued and failed: {}", one_line_summary(&error.to_string(), 200)))
             }
         },
-        Ok(RunOutcome::NothingToResume) if returned > 0 => plain("carried out your decision."),
-        Ok(RunOutcome::NothingToResume) => warning("has nothing to continue yet."),
-        Ok(RunOutcome::CutOff) => warning("was cut off; its committed work is saved."),
+        Ok(HeadlessOutcome::NothingToResume) if returned > 0 => plain("carried out your decision."),
+        Ok(HeadlessOutcome::NothingToResume) => warning("has nothing to continue yet."),
+        Ok(HeadlessOutcome::CutOff) => warning("was cut off; its committed work is saved."),
         Err(error) => Notice::error("resume", format!("“{name}”: {error}.")),
     }
 }

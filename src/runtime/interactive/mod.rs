@@ -180,7 +180,7 @@ async fn live(
                 client.questions.enter(None).await;
                 return Ok(lines);
             }
-            SessionExit::For(next) => opened = *next,
+            SessionExit::SwitchTo(next) => opened = *next,
         }
         goes_on = false;
         // The approval mode of the previous session does not apply to the next one.
@@ -193,7 +193,7 @@ async fn live(
 enum SessionExit {
     /// The front end closes; lines for the normal screen.
     Closed(Vec<String>),
-    For(Box<OpenedSession>),
+    SwitchTo(Box<OpenedSession>),
 }
 
 /// The age of an open session at which the database is copied if due, so that the start is not delayed.
@@ -239,7 +239,7 @@ enum StoreState {
 }
 
 /// Work that starts without the user.
-enum StartedWork {
+enum AutomaticWork {
     Prompt(Vec<UserPart>),
     Resume,
     LateCalls,
@@ -287,7 +287,7 @@ impl<'a> SessionRuntime<'a> {
         self.greet().await;
         self.client.session_started(&self.session, &self.env);
         let mut first =
-            (goes_on && self.session.history().running().is_some()).then_some(StartedWork::Resume);
+            (goes_on && self.session.history().running().is_some()).then_some(AutomaticWork::Resume);
         if first.is_none() {
             self.session.consume_decisions().await?;
         }
@@ -295,7 +295,7 @@ impl<'a> SessionRuntime<'a> {
         loop {
             let work = first.take().or_else(|| self.ready());
             let works = work.is_some();
-            let going = match work {
+            let control = match work {
                 Some(work) => self.turn(work).await,
                 None => {
                     if !self.client.pending.has_prompt() {
@@ -305,7 +305,7 @@ impl<'a> SessionRuntime<'a> {
                     self.idle().await
                 }
             };
-            let going = match going {
+            let control = match control {
                 Err(AppError::Store(error)) if error.is_temporary() => {
                     self.recover_from(&error).await;
                     if self.closing {
@@ -313,13 +313,13 @@ impl<'a> SessionRuntime<'a> {
                     }
                     continue;
                 }
-                going => going?,
+                control => control?,
             };
             self.unsaved.clear();
             if works {
                 self.store = StoreState::Takes;
             }
-            match going {
+            match control {
                 LoopControl::Continue => {}
                 LoopControl::Close => return self.close("quit").await.map(SessionExit::Closed),
                 LoopControl::SwitchTo(next) => match self.keep_left().await {
@@ -327,7 +327,7 @@ impl<'a> SessionRuntime<'a> {
                     kept => {
                         kept?;
                         self.close("switched").await?;
-                        return Ok(SessionExit::For(next));
+                        return Ok(SessionExit::SwitchTo(next));
                     }
                 },
             }
@@ -382,18 +382,18 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Returns the next automatic work: a turn that can be resumed, then late approvals, then the queue.
-    fn ready(&self) -> Option<StartedWork> {
+    fn ready(&self) -> Option<AutomaticWork> {
         let history = self.session.history();
         if matches!(self.store, StoreState::Refuses(_)) {
             return None;
         }
         if driver::can_resume(&self.session) {
-            return Some(StartedWork::Resume);
+            return Some(AutomaticWork::Resume);
         }
         if !self.holds_late && driver::can_settle_late(&self.session) {
-            return Some(StartedWork::LateCalls);
+            return Some(AutomaticWork::LateCalls);
         }
-        history.queued().first().filter(|_| !self.holds_queue).cloned().map(StartedWork::Prompt)
+        history.queued().first().filter(|_| !self.holds_queue).cloned().map(AutomaticWork::Prompt)
     }
 
     /// Waits for the next event between turns, and handles it.
@@ -413,11 +413,11 @@ impl<'a> SessionRuntime<'a> {
                     self.take_decisions().await?;
                     return self.act(heard).await;
                 }
-                let going = self.act(heard).await?;
-                if let LoopControl::Continue = going {
+                let control = self.act(heard).await?;
+                if let LoopControl::Continue = control {
                     self.take_decisions().await?;
                 }
-                return Ok(going);
+                return Ok(control);
             }
             () = self.wakeups.changed() => {
                 self.client.refresh_rules().await;
@@ -478,7 +478,7 @@ impl<'a> SessionRuntime<'a> {
         match change {
             SessionChange::Clear => Ok(self.clear().await),
             SessionChange::Retry => self.retry().await,
-            SessionChange::Compact { focus } => self.turn(StartedWork::Compaction { focus }).await,
+            SessionChange::Compact { focus } => self.turn(AutomaticWork::Compaction { focus }).await,
             SessionChange::UndoCompaction => self.undo_compaction().await,
             SessionChange::Fork { message } => {
                 Ok(LoopControl::switch(self.client.fork(self.session.history(), message).await))
@@ -560,7 +560,7 @@ impl<'a> SessionRuntime<'a> {
             self.session.reread().await?;
         }
         if self.session.history().queued().is_empty() {
-            return self.turn(StartedWork::Prompt(parts)).await;
+            return self.turn(AutomaticWork::Prompt(parts)).await;
         }
         self.enqueue(parts).await?;
         Ok(LoopControl::Continue)
@@ -577,7 +577,7 @@ impl<'a> SessionRuntime<'a> {
         let history = self.session.history();
         if history.running().is_some() && !matches!(history.last_end(), Some(TurnEnd::Deferred)) {
             (self.holds_queue, self.store) = (false, StoreState::Takes);
-            return self.turn(StartedWork::Resume).await;
+            return self.turn(AutomaticWork::Resume).await;
         }
         if let Some(parts) = history.prompts().last().and_then(|(_, parts)| images::asked(parts)) {
             return self.prompt(parts).await;
@@ -588,15 +588,15 @@ impl<'a> SessionRuntime<'a> {
 
     /// Handles operations that the last turn did not process; prompts are queued.
     async fn take_unheard(&mut self, unheard: Vec<Op>) -> Result<LoopControl, AppError> {
-        let mut going = LoopControl::Continue;
+        let mut control = LoopControl::Continue;
         for op in unheard {
             if let Op::Steer { parts } = op {
                 self.enqueue(parts).await?;
             } else if let LoopControl::Close = Box::pin(self.op(op)).await? {
-                going = LoopControl::Close;
+                control = LoopControl::Close;
             }
         }
-        Ok(going)
+        Ok(control)
     }
 
     async fn take_back(&mut self, parts: &[UserPart]) -> Result<(), AppError> {

@@ -61,7 +61,7 @@ pub(super) async fn run(
                     ) => None,
                 };
                 if let Some(opened) = opened {
-                    break SessionExit::For(Box::new(opened));
+                    break SessionExit::SwitchTo(Box::new(opened));
                 }
             }
             () = wakeups.changed() => {

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{ClientHandler, OwnerAction, SessionView};
 use super::{
-    AppError, LoopControl, SessionRuntime, StartedWork, TURN_SETTLED, UnsavedPrompt, give_back_code_after,
+    AppError, AutomaticWork, LoopControl, SessionRuntime, TURN_SETTLED, UnsavedPrompt, give_back_code_after,
 };
 use crate::agent::driver::{self, FallbackModel};
 use crate::agent::port::{Frontend, Op};
@@ -26,7 +26,7 @@ const OPS: usize = 64;
 
 impl SessionRuntime<'_> {
     /// Runs the work while handling the user's requests.
-    pub(super) async fn turn(&mut self, work: StartedWork) -> Result<LoopControl, AppError> {
+    pub(super) async fn turn(&mut self, work: AutomaticWork) -> Result<LoopControl, AppError> {
         self.give_up_title();
         self.keep_notes().await?;
         self.client.refresh_rules().await;
@@ -34,7 +34,7 @@ impl SessionRuntime<'_> {
         app.permissions.refresh(&mut self.env).await;
         app.refresh_prompt(&mut self.env).await;
         self.client.tell_of_prompt().await;
-        if let StartedWork::Prompt(prompt) = &work {
+        if let AutomaticWork::Prompt(prompt) = &work {
             self.client.name_found_server().await;
             self.client.header_with(self.session.history(), prompt).await;
         }
@@ -48,8 +48,8 @@ impl SessionRuntime<'_> {
         let mut outbox = VecDeque::new();
         let frontend = ChannelFrontend::new(self.client.updates.clone(), ops, Arc::clone(&self.client.spent));
         let cancel = CancellationToken::new();
-        let is_late = matches!(work, StartedWork::LateCalls);
-        let mut going = LoopControl::Continue;
+        let is_late = matches!(work, AutomaticWork::LateCalls);
+        let mut control = LoopControl::Continue;
         let messages = self.session.history().whole().count();
         let end = {
             let mut keeping = Box::pin(app.permissions.keep_rules(&folder));
@@ -76,7 +76,7 @@ impl SessionRuntime<'_> {
                             _ => {}
                         }
                         if let LoopControl::Close = self.client.pass_on(heard, &words, &mut outbox).await {
-                            going = LoopControl::Close;
+                            control = LoopControl::Close;
                             self.closing = true;
                             cancel.cancel();
                             // At the timeout it is dropped: what it committed is safe, and nothing more can be recorded.
@@ -117,10 +117,10 @@ impl SessionRuntime<'_> {
             self.client.say(Notice::warning("stopped", text)).await;
         }
         if let LoopControl::Close = self.take_unheard(unheard).await? {
-            going = LoopControl::Close;
+            control = LoopControl::Close;
         }
         self.after_turn().await?;
-        Ok(going)
+        Ok(control)
     }
 
     async fn after_turn(&mut self) -> Result<(), AppError> {
@@ -140,16 +140,16 @@ async fn drive(
     session: &mut crate::session::Session,
     env: &driver::AgentEnv,
     frontend: &dyn Frontend,
-    work: StartedWork,
+    work: AutomaticWork,
     cancel: CancellationToken,
 ) -> Result<(Option<TurnEnd>, Vec<Op>), StoreError> {
     let result = match work {
-        StartedWork::Prompt(parts) => Some(driver::run_turn(session, parts, env, frontend, cancel).await?),
-        StartedWork::Resume => driver::resume_turn(session, env, frontend, cancel).await?,
-        StartedWork::Compaction { focus } => {
+        AutomaticWork::Prompt(parts) => Some(driver::run_turn(session, parts, env, frontend, cancel).await?),
+        AutomaticWork::Resume => driver::resume_turn(session, env, frontend, cancel).await?,
+        AutomaticWork::Compaction { focus } => {
             return Ok((None, driver::compact(session, focus, env, frontend, cancel).await?));
         }
-        StartedWork::LateCalls => {
+        AutomaticWork::LateCalls => {
             return Ok((None, driver::run_late_calls(session, env, frontend, cancel).await?));
         }
     };

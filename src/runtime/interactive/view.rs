@@ -7,7 +7,9 @@ use super::client::{ClientHandler, SessionView};
 use crate::agent::context::{self, CompactionPlan};
 use crate::agent::prompt::{self, PromptBook, Steering};
 use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
-use crate::command::{CommandNeeds, CommandView, ContextView, CostPart, RuleLine, Totals, wanted_turn};
+use crate::command::{
+    CommandNeed, CommandView, ContextView, ConversationSize, CostPart, RuleLine, wanted_turn,
+};
 use crate::config::Cap;
 use crate::frontend::protocol::{Completeness, ContextUse, CostSummary, Header, NEW_SESSION, ServerMessage};
 use crate::history::History;
@@ -41,9 +43,9 @@ impl ClientHandler {
             thinking: app.models.thinking(),
             ..CommandView::default()
         };
-        match self.commands.named(name).map_or(CommandNeeds::Nothing, |command| command.needs) {
-            CommandNeeds::Nothing => {}
-            CommandNeeds::Status => {
+        match self.commands.named(name).map_or(CommandNeed::Nothing, |command| command.needs) {
+            CommandNeed::Nothing => {}
+            CommandNeed::Status => {
                 let status = Status::of(
                     &app.world,
                     &app.settings,
@@ -66,29 +68,29 @@ impl ClientHandler {
                 }
                 view.prompt = self.prompt_parts(&*self.known(known).await).await;
             }
-            CommandNeeds::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
-            CommandNeeds::Servers => view.servers = app.servers.status(),
-            CommandNeeds::Tasks => {
+            CommandNeed::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
+            CommandNeed::Servers => view.servers = app.servers.status(),
+            CommandNeed::Tasks => {
                 let folder = app.spill(&self.session);
                 let file = |number| output_file(&folder, number).display().to_string();
                 let tasks = app.tasks.of(&folder).into_iter();
                 view.tasks = tasks.map(|task| (task.clone(), file(task.number))).collect();
             }
-            CommandNeeds::Cache => view.cache = app.cache.list(),
-            CommandNeeds::Models => view.models = app.models.lines(&self.used_models().await),
-            CommandNeeds::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
-            CommandNeeds::Cost => view.cost = cost(self, &*self.known(known).await).await,
-            CommandNeeds::Stats => match stats(self).await {
+            CommandNeed::Cache => view.cache = app.cache.list(),
+            CommandNeed::Models => view.models = app.models.lines(&self.used_models().await),
+            CommandNeed::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
+            CommandNeed::Cost => view.cost = cost(self, &*self.known(known).await).await,
+            CommandNeed::Stats => match stats(self).await {
                 Ok(stats) => view.stats = stats,
                 Err(why) => view.stats_broken = Some(why),
             },
-            CommandNeeds::Context => view.context = context(self, &*self.known(known).await).await,
-            CommandNeeds::Prompts => {
+            CommandNeed::Context => view.context = context(self, &*self.known(known).await).await,
+            CommandNeed::Prompts => {
                 let history = self.known(known).await;
                 let prompts = history.prompts();
                 view.prompts = prompts.map(|(no, parts)| (no, images::words(parts))).collect();
             }
-            CommandNeeds::Approvals => {
+            CommandNeed::Approvals => {
                 // If the store cannot be read, `/status` reports it.
                 let filter = RequestFilter::UndecidedOf(self.session.clone());
                 let waiting: Vec<_> = app.store.requests(filter, LISTED).await.unwrap_or_default();
@@ -101,7 +103,7 @@ impl ClientHandler {
                     |rule: &Rule| RuleLine { text: format!("{rule}, {}", rule.source), ..rule_line(rule) };
                 view.rules = allowing.map(sourced).collect();
             }
-            CommandNeeds::Personality => {
+            CommandNeed::Personality => {
                 view.personality = app.prompts.personality();
                 view.personalities = app.prompts.names();
                 let model = app.models.active().borrow().clone();
@@ -109,8 +111,8 @@ impl ClientHandler {
                 view.without_personality =
                     (!PromptBook::has_personality(steering)).then(|| model.full_name());
             }
-            CommandNeeds::Guide => view.guide = self.guide(),
-            CommandNeeds::Rules => {
+            CommandNeed::Guide => view.guide = self.guide(),
+            CommandNeed::Rules => {
                 let history = self.known(known).await;
                 let rules = policy.rules.rules.iter().chain(history.grants().rules());
                 view.rules = rules.map(rule_line).collect();
@@ -233,9 +235,13 @@ async fn context(client: &ClientHandler, history: &History) -> ContextView {
     }
 }
 
-fn totals(history: &History, usage: Usage) -> Totals {
-    let mut totals =
-        Totals { turns: history.turns(), queued: history.queued().len(), usage, ..Totals::default() };
+fn totals(history: &History, usage: Usage) -> ConversationSize {
+    let mut totals = ConversationSize {
+        turns: history.turns(),
+        queued: history.queued().len(),
+        usage,
+        ..ConversationSize::default()
+    };
     for message in history.messages() {
         match message {
             Message::User { .. } => totals.user += 1,

@@ -206,8 +206,8 @@ proptest! {
         // A grapheme wider than the line cannot fit on it and is marked instead. (A combining mark after a
         // tab joins the last of the spaces that replace it.)
         if expand_tabs(&text).graphemes(true).all(|grapheme| width(grapheme) <= cells) {
-            let ink = |s: &str| s.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-            prop_assert_eq!(ink(&lines.concat()), ink(&text));
+            let visible = |s: &str| s.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            prop_assert_eq!(visible(&lines.concat()), visible(&text));
         }
     }
 

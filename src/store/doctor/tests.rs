@@ -59,12 +59,12 @@ fn a_copy_is_put_back_and_the_files_before_are_kept() {
     fs::copy(schema::database(&data), &copy).unwrap();
     fs::write(schema::database(&data), "no database").unwrap();
     assert!(!diagnose(&data).unwrap().is_sound());
-    let old_files = restore(&data, &copy, now()).unwrap();
-    assert_eq!(fs::read_to_string(old_files.join("co.db")).unwrap(), "no database");
+    let old_folder = restore(&data, &copy, now()).unwrap();
+    assert_eq!(fs::read_to_string(old_folder.join("co.db")).unwrap(), "no database");
     assert_eq!(read(&data), [(20, 0), (20, 0)]);
     // Again at the same time: no kept file is overwritten. Then without any database.
     let again = restore(&data, &copy, now()).unwrap();
-    assert_ne!(again, old_files);
+    assert_ne!(again, old_folder);
     fs::remove_file(schema::database(&data)).unwrap();
     restore(&data, &again.join("co.db"), now()).unwrap();
     assert_eq!(read(&data), [(20, 0), (20, 0)]);
@@ -95,7 +95,7 @@ fn what_can_be_read_is_saved() {
     drop(file);
     assert!(!diagnose(&data).unwrap().is_sound());
     let saved = salvage(&data, now()).unwrap();
-    assert!(saved.old_files.join("co.db").is_file());
+    assert!(saved.old_folder.join("co.db").is_file());
     assert!(saved.rows["records"] > 300, "{saved:?}");
     assert_eq!(diagnose(&data).unwrap().faults, Vec::<String>::new());
     let read = read(&data);

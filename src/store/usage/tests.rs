@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use super::super::schema::{APPLICATION_ID, MIGRATIONS, database};
 use super::super::{Store, StoreOptions};
-use super::{Total, UsageOf, UsedModel};
+use super::{StoredUsage, UsageOf, UsedModel};
 use crate::history::{Durability, Limits, Record, SessionId, UsageTotals};
 use crate::message::{Usage, Usd};
 use crate::provider::{ErrorClass, RequestKind};
@@ -149,7 +149,7 @@ async fn days_are_those_of_the_place() {
         async move {
             let zone = TimeZone::posix(zone).unwrap();
             let days = store.usage_by_day(Timestamp::UNIX_EPOCH, zone).await.unwrap();
-            let words = |(day, total): &(jiff::civil::Date, Total)| format!("{day} {}", total.requests);
+            let words = |(day, total): &(jiff::civil::Date, StoredUsage)| format!("{day} {}", total.requests);
             days.iter().map(words).collect::<Vec<_>>().join(", ")
         }
     };
@@ -205,7 +205,7 @@ async fn sums_are_by_model_session_turn_and_request() {
         let store = store.clone();
         async move {
             let models = store.usage_by_model(of).await.unwrap();
-            let word = |(UsedModel { model, .. }, total): &(UsedModel, Total)| {
+            let word = |(UsedModel { model, .. }, total): &(UsedModel, StoredUsage)| {
                 format!("{model} {}/{} {} {}", total.requests, total.failed, total.input, total.cost_words())
             };
             models.iter().map(word).collect::<Vec<_>>().join(", ")
@@ -232,6 +232,6 @@ fn sums_claim_no_more_than_is_known() {
         (1_200_000_000, 1, "at least $1.20 (1 request of unknown price)"),
         (1_200_000_000, 3, "at least $1.20 (3 requests of unknown price)"),
     ] {
-        assert_eq!(Total { cost: Usd(cost), unpriced, ..Total::default() }.cost_words(), words);
+        assert_eq!(StoredUsage { cost: Usd(cost), unpriced, ..StoredUsage::default() }.cost_words(), words);
     }
 }

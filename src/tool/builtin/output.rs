@@ -92,11 +92,11 @@ pub fn cap(text: String, limit: usize, spill: &Spill) -> String {
         return text;
     }
     let kept = spill.create().and_then(|mut file| file.write_all(text.as_bytes()));
-    let whereabouts = match kept {
+    let place = match kept {
         Ok(()) => SpillPlace::Whole(spill.path()),
         Err(error) => SpillPlace::Lost(error.to_string()),
     };
-    joined(cut.head, cut.dropped_lines, cut.dropped_bytes, &whereabouts, cut.tail)
+    joined(cut.head, cut.dropped_lines, cut.dropped_bytes, &place, cut.tail)
 }
 
 /// Where the bytes between head and tail are.
@@ -108,8 +108,8 @@ enum SpillPlace {
     Lost(String),
 }
 
-fn joined(head: &str, lines: usize, bytes: usize, whereabouts: &SpillPlace, tail: &str) -> String {
-    let rest = match whereabouts {
+fn joined(head: &str, lines: usize, bytes: usize, place: &SpillPlace, tail: &str) -> String {
+    let rest = match place {
         SpillPlace::Whole(path) => format!("all of it is in {}; read it with read_file", path.display()),
         SpillPlace::Beginning(path) => {
             format!("its first {MAX_SPILL} bytes are in {}; read them with read_file", path.display())
@@ -196,7 +196,7 @@ impl Capture {
         if self.total <= self.limit as u64 {
             return String::from_utf8_lossy(&self.head).into_owned();
         }
-        let whereabouts = match &mut self.file {
+        let place = match &mut self.file {
             SpillFile::Open { file, .. } => match file.flush().await {
                 Ok(()) => SpillPlace::Whole(self.spill.path()),
                 Err(error) => SpillPlace::Lost(error.to_string()),
@@ -216,7 +216,7 @@ impl Capture {
         let tail = String::from_utf8_lossy(without_torn_start(&tail)).into_owned();
         let head = head.split_at(head.floor_char_boundary(half)).0;
         let tail = tail.split_at(tail.ceil_char_boundary(tail.len().saturating_sub(half))).1;
-        joined(head, lines, bytes, &whereabouts, tail)
+        joined(head, lines, bytes, &place, tail)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::DisplaySettings;
+use super::RenderContext;
 use crate::tui::line::Line;
 use crate::tui::markdown::{Languages, Page, StreamMarkdown, render};
 use crate::tui::theme::Role;
@@ -97,7 +97,7 @@ impl Answer {
     }
 
     /// Lays out the text received since the last frame; `None` if the answer is not live.
-    pub fn refresh_live(&mut self, look: &DisplaySettings) -> Option<usize> {
+    pub fn refresh_live(&mut self, look: &RenderContext) -> Option<usize> {
         let Text::Live { stream, unread } = &mut self.text else { return None };
         let page = look.page(look.glyphs.answer, Role::Answer);
         let stream = match stream {
@@ -114,7 +114,7 @@ impl Answer {
     }
 
     /// Returns all lines of an answer that is not live.
-    pub fn lines(&mut self, look: &DisplaySettings) -> Vec<Line> {
+    pub fn lines(&mut self, look: &RenderContext) -> Vec<Line> {
         let wanted = look.page(look.glyphs.answer, Role::Answer);
         match &mut self.text {
             // Taken, not copied: the cell caches them from here on.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use memchr::memchr;
 use serde_json::Value;
 
-use super::DisplaySettings;
+use super::RenderContext;
 use super::diff::{Side, code_lines};
 use crate::stdx::json_stream::StringReader;
 use crate::stdx::text::{count, expand_tabs, width};
@@ -102,7 +102,7 @@ impl ArgsPreview {
     }
 
     /// Lays out the last rows, with the number of lines above them.
-    pub fn lines(&mut self, look: &DisplaySettings, margin: &Margin) -> Vec<Line> {
+    pub fn lines(&mut self, look: &RenderContext, margin: &Margin) -> Vec<Line> {
         for at in 0..self.texts.len() {
             let language = self.language(self.texts[at].kind).filter(|one| look.languages.has(*one));
             self.texts[at].advance(&self.reader, language, look.languages);
@@ -204,7 +204,7 @@ impl GrowingText {
     }
 
     /// Whether it is shown: a command is not if the call's row has room for it.
-    fn is_shown(&self, value: &str, look: &DisplaySettings) -> bool {
+    fn is_shown(&self, value: &str, look: &RenderContext) -> bool {
         let room = look.width * ROOM_FOR_COMMAND / 10;
         self.kind != ArgKind::Command || self.ended > 0 || value.len() > LONGEST_LINE || width(value) > room
     }

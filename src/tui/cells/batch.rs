@@ -309,7 +309,7 @@ fn denied(list: &BatchView<'_>) -> String {
 
 fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> Line {
     let (keymap, dot) = (frame.keymap, frame.look.glyphs.dot);
-    if frame.holds == CardFocus::Nothing {
+    if frame.focus == CardFocus::Nothing {
         return keys_line(&decide(keymap), dot);
     }
     if list.list.is_refusing() {
@@ -318,7 +318,7 @@ fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> L
     let on = |key, words| (Context::Batch, Action::List(key), words);
     let mut shown = decision_hints(&format!(" to {}", list.cursor + 1), list.marked(), keymap);
     shown.extend(keymap.hints(&[on(ListKey::Whole, "view all")]));
-    if frame.holds == CardFocus::KeysByItself {
+    if frame.focus == CardFocus::KeysByItself {
         let more =
             [(Context::Global, Action::ToggleFocus, "more keys"), (Context::Global, Action::Escape, "later")];
         shown.extend(keymap.hints(&more));

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::args_preview::ArgsPreview;
 use super::diff::{self, DiffCode};
 use super::sgr::Sgr;
-use super::{DisplaySettings, Fold};
+use super::{Fold, RenderContext};
 use crate::frontend::protocol::Tone;
 use crate::message::{CallId, CallReport, DiffKind, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::stdx::ansi::bare;
@@ -233,7 +233,7 @@ impl CallRow {
         self.for_model = Fold::Folded;
     }
 
-    pub(super) fn lines(&mut self, look: &DisplaySettings) -> Vec<Line> {
+    pub(super) fn lines(&mut self, look: &RenderContext) -> Vec<Line> {
         let mark = match (self.state, &self.decision) {
             (CallState::Waiting, _) => (look.glyphs.waiting, Role::Waiting),
             (_, Some(_)) => (look.glyphs.waiting, Role::Tool),
@@ -249,7 +249,7 @@ impl CallRow {
         lines
     }
 
-    fn result(&self, look: &DisplaySettings) -> Line {
+    fn result(&self, look: &RenderContext) -> Line {
         let glyphs = look.glyphs;
         let (mark, role, words) = match self.state {
             CallState::Planned => match self.decided(look) {
@@ -311,14 +311,14 @@ impl CallRow {
     }
 
     /// Returns the decision if it fits into the row, beside the outcome.
-    fn decided(&self, look: &DisplaySettings) -> Option<&str> {
+    fn decided(&self, look: &RenderContext) -> Option<&str> {
         let beside =
             if matches!(self.state, CallState::Done(ReturnStatus::Ok)) { width(&self.amount()) } else { 0 };
         self.decision.as_deref().filter(|words| width(words) + beside <= look.width / 2 - 10)
     }
 
     /// Whether the row itself states the decision.
-    fn says_decision(&self, look: &DisplaySettings) -> bool {
+    fn says_decision(&self, look: &RenderContext) -> bool {
         match self.state {
             CallState::Planned | CallState::Done(ReturnStatus::Ok | ReturnStatus::Denied) => {
                 self.decided(look).is_some()
@@ -335,7 +335,7 @@ impl CallRow {
     }
 
     /// Adds the lines under the row.
-    fn below(&self, look: &DisplaySettings, lines: &mut Vec<Line>) {
+    fn below(&self, look: &RenderContext, lines: &mut Vec<Line>) {
         let margin = below_row(look);
         if let Some(decision) = self.decision.as_ref().filter(|_| !self.says_decision(look)) {
             let span = [Span::new(decision, Role::Dim)];
@@ -376,7 +376,7 @@ impl CallRow {
 
 impl CallRow {
     /// Adds the change it made, and the text for the model if it was asked for.
-    fn change(&self, look: &DisplaySettings, margin: &Margin, lines: &mut Vec<Line>) {
+    fn change(&self, look: &RenderContext, margin: &Margin, lines: &mut Vec<Line>) {
         let code = DiffCode { language: self.language, languages: look.languages };
         let width = look.width.saturating_sub(margin.rest.width());
         let most = if look.details == Fold::Open { MOST_CHANGE } else { FOLDED };
@@ -406,7 +406,7 @@ fn remark(text: &str, margin: &Margin) -> Line {
 }
 
 /// Adds the last lines of an output, each cut at the edge, with the number of those before them.
-fn tail(text: &str, most: usize, look: &DisplaySettings, margin: &Margin, lines: &mut Vec<Line>) {
+fn tail(text: &str, most: usize, look: &RenderContext, margin: &Margin, lines: &mut Vec<Line>) {
     let all: Vec<&str> = text.lines().collect();
     let from = all.len().saturating_sub(most);
     if from > 0 && most == FOLDED {
@@ -419,7 +419,7 @@ fn tail(text: &str, most: usize, look: &DisplaySettings, margin: &Margin, lines:
     }
 }
 
-fn whole(text: &str, look: &DisplaySettings, margin: &Margin, lines: &mut Vec<Line>) {
+fn whole(text: &str, look: &RenderContext, margin: &Margin, lines: &mut Vec<Line>) {
     let (shown, rest) = text.split_at(text.floor_char_boundary(MOST_BYTES));
     let mut hidden = rest.lines().count();
     let mut colours = Sgr::new(Role::Dim);
@@ -436,7 +436,7 @@ fn whole(text: &str, look: &DisplaySettings, margin: &Margin, lines: &mut Vec<Li
 }
 
 /// Returns one line for a request that has no row here: a settled card.
-pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, look: &DisplaySettings) -> Line {
+pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, look: &RenderContext) -> Line {
     let (mark, role) = match tone {
         Tone::Plain => (look.glyphs.ok, Role::Ok),
         Tone::Warning => (look.glyphs.waiting, Role::Waiting),
@@ -447,12 +447,12 @@ pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, look
 }
 
 /// Returns the margin of the lines below a row.
-pub(super) fn below_row(look: &DisplaySettings) -> Margin {
+pub(super) fn below_row(look: &RenderContext) -> Margin {
     Margin::even(look.barred(look.glyphs.side, Role::Dim).rest.with("  ", Role::Text))
 }
 
 pub(super) fn columns(
-    look: &DisplaySettings,
+    look: &RenderContext,
     mark: (&str, Role),
     name: &str,
     subject: &str,

@@ -74,7 +74,7 @@ fn short_figures(cap: &CapCard) -> Vec<(&'static str, String)> {
 
 fn keys(frame: &Frame<'_>, room: usize) -> Line {
     let (keymap, dot) = (frame.keymap, frame.look.glyphs.dot);
-    if frame.holds == CardFocus::Nothing {
+    if frame.focus == CardFocus::Nothing {
         return keys_line(&decide(keymap), dot);
     }
     let hints = |go_on, raise, stop, back| {

@@ -74,7 +74,7 @@ pub struct Layout<'a> {
 
 pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
     let mut page = Page::default();
-    let mut painter = Painter::new(layout.code, digits(diff));
+    let mut painter = DiffPainter::new(layout.code, digits(diff));
     for piece in pieces(diff) {
         match piece {
             DiffPiece::Head { hunk, line } => {
@@ -97,17 +97,17 @@ pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
 
 /// A laid-out change that was made.
 #[derive(Default)]
-pub struct Applied {
+pub struct LaidOutChange {
     pub lines: Vec<Line>,
     /// The number of lines of the diff that are not among them.
     pub hidden: usize,
 }
 
 /// Lays out a change that was made; from `most` lines on the rest is only counted.
-pub fn applied(diff: &[DiffLine], code: DiffCode, width: usize, most: usize) -> Applied {
-    let mut page = Applied::default();
-    let mut painter = Painter::new(code, digits(diff));
-    let put = |row: &DiffRow<'_>, page: &mut Applied, painter: &mut Painter| {
+pub fn applied(diff: &[DiffLine], code: DiffCode, width: usize, most: usize) -> LaidOutChange {
+    let mut page = LaidOutChange::default();
+    let mut painter = DiffPainter::new(code, digits(diff));
+    let put = |row: &DiffRow<'_>, page: &mut LaidOutChange, painter: &mut DiffPainter| {
         if page.lines.len() < most {
             page.lines.extend(exactly(painter.lines(row, width), &row.line.text));
         } else {
@@ -230,7 +230,7 @@ pub(super) fn changed<'a>(
 }
 
 /// Draws the lines of a diff in their order: on the background of their side, with the colours of the code.
-pub(super) struct Painter {
+pub(super) struct DiffPainter {
     code: DiffCode,
     /// Digits of the line numbers; 0 for none.
     digits: usize,
@@ -238,7 +238,7 @@ pub(super) struct Painter {
     texts: [Highlighter; 2],
 }
 
-impl Painter {
+impl DiffPainter {
     pub fn new(code: DiffCode, digits: usize) -> Self {
         let text = || Highlighter::new(code.language, code.languages);
         Self { code, digits, texts: [text(), text()] }

@@ -1,6 +1,6 @@
 //! The row of a tool call whose arguments still stream in, with what it is about to write or run below.
 
-use super::DisplaySettings;
+use super::RenderContext;
 use super::args_preview::ArgsPreview;
 use super::call::{TELLING, below_row, columns, size};
 use crate::message::ToolCall;
@@ -42,7 +42,7 @@ impl CallDraft {
         self.preview.named_languages()
     }
 
-    pub(super) fn lines(&mut self, look: &DisplaySettings) -> Vec<Line> {
+    pub(super) fn lines(&mut self, look: &RenderContext) -> Vec<Line> {
         let subject = TELLING.iter().find_map(|key| self.preview.get(key)).unwrap_or("");
         let (subject, _) = subject.split_at(subject.floor_char_boundary(MOST_BYTES));
         let subject = one_line_summary(subject, MOST_CELLS);

@@ -38,7 +38,7 @@ use crate::message::ReturnStatus;
 
 /// The current display settings of cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DisplaySettings {
+pub struct RenderContext {
     /// The width of a line, in cells.
     pub width: usize,
     /// The rows of the screen.
@@ -88,7 +88,7 @@ pub enum Motion {
     Reduced,
 }
 
-impl DisplaySettings {
+impl RenderContext {
     /// Returns the sign of work in progress.
     pub fn spinner(&self) -> &'static str {
         match self.motion {
@@ -242,13 +242,13 @@ impl Cell {
     }
 
     /// Brings the lines up to date; returns their number.
-    pub fn refresh(&mut self, look: &DisplaySettings) -> usize {
+    pub fn refresh(&mut self, look: &RenderContext) -> usize {
         let height = self.laid_out(look);
         self.height = Some(height);
         height
     }
 
-    fn laid_out(&mut self, look: &DisplaySettings) -> usize {
+    fn laid_out(&mut self, look: &RenderContext) -> usize {
         let look = &self.own(look);
         if let CellKind::Answer(answer) = &mut self.kind
             && let Some(height) = answer.refresh_live(look)
@@ -316,7 +316,7 @@ impl Cell {
         }
     }
 
-    fn render(&mut self, look: &DisplaySettings) -> Vec<Line> {
+    fn render(&mut self, look: &RenderContext) -> Vec<Line> {
         match &mut self.kind {
             CellKind::User { text, short } => text::user(text, short.as_deref(), look),
             CellKind::Answer(answer) => answer.lines(look),

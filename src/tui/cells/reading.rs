@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{Cell, CellKind, DisplaySettings, Fold, text};
+use super::{Cell, CellKind, Fold, RenderContext, text};
 use crate::stdx::ansi::bare;
 
 /// The searchable text of a cell: the part always shown, and the part hidden by folding.
@@ -16,9 +16,9 @@ pub struct SearchableText<'a> {
 
 impl Cell {
     /// Returns `look` with this cell's own folding applied.
-    pub(super) fn own(&self, look: &DisplaySettings) -> DisplaySettings {
+    pub(super) fn own(&self, look: &RenderContext) -> RenderContext {
         match self.fold {
-            Some(fold) => DisplaySettings { details: fold, thinking: fold, ..*look },
+            Some(fold) => RenderContext { details: fold, thinking: fold, ..*look },
             None => *look,
         }
     }
@@ -41,7 +41,7 @@ impl Cell {
     }
 
     /// Whether part of it is hidden.
-    pub fn is_folded(&self, look: &DisplaySettings) -> bool {
+    pub fn is_folded(&self, look: &RenderContext) -> bool {
         let own = self.own(look);
         let fold = if matches!(&self.kind, CellKind::Thinking(_)) && own.thinking == Fold::Open {
             Fold::Open
@@ -52,7 +52,7 @@ impl Cell {
     }
 
     /// Folds or unfolds this cell.
-    pub fn turn(&mut self, look: &DisplaySettings) {
+    pub fn turn(&mut self, look: &RenderContext) {
         let now = if self.is_folded(look) { Fold::Folded } else { Fold::Open };
         let tells =
             if let CellKind::Call(row) = &mut self.kind { row.toggle_text_for_model(now) } else { false };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::flow::{Flow, WrapMode};
-use super::{DisplaySettings, Fold, call};
+use super::{Fold, RenderContext, call};
 use crate::command::Privacy;
 use crate::command::UNSANDBOXED;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -63,7 +63,7 @@ impl ShellCell {
         self.output.source().lines().nth(TAIL).is_some()
     }
 
-    pub fn lines(&mut self, look: &DisplaySettings) -> Vec<Line> {
+    pub fn lines(&mut self, look: &RenderContext) -> Vec<Line> {
         let (mark, remark) = match self.privacy {
             Privacy::Shared => (" ! ", ""),
             Privacy::Private => (" !! ", "  private: the model does not see it"),
@@ -90,7 +90,7 @@ impl ShellCell {
         lines
     }
 
-    fn foot(&self, look: &DisplaySettings) -> Line {
+    fn foot(&self, look: &RenderContext) -> Line {
         let text = match &self.state {
             ShellState::Running { since_ms } => {
                 let took = Duration::from_millis(look.now_ms.saturating_sub(*since_ms));

@@ -3,7 +3,7 @@
 //! Called by `diff` for cards that are wide enough, and by the form to show what an edit changes.
 
 use super::diff::{
-    DiffPiece, DiffRow, Layout, Page, Painter, Side, changed, digits, is_split, pieces, unified,
+    DiffPainter, DiffPiece, DiffRow, Layout, Page, Side, changed, digits, is_split, pieces, unified,
 };
 use crate::tool::DiffLine;
 use crate::tui::line::Line;
@@ -42,17 +42,18 @@ fn both(diff: &[DiffLine], layout: &Layout<'_>, numbers: Numbers) -> Page {
     let left = (layout.width.saturating_sub(BETWEEN)) / 2;
     let right = layout.width.saturating_sub(BETWEEN + left);
     let mut page = Page::default();
-    let mut painter = Painter::new(layout.code, digits);
-    let put = |old: Option<DiffRow<'_>>, new: Option<DiffRow<'_>>, page: &mut Page, painter: &mut Painter| {
-        let old = old.map_or(Vec::new(), |row| painter.lines(&row, left));
-        let new = new.map_or(Vec::new(), |row| painter.lines(&row, right));
-        for at in 0..old.len().max(new.len()) {
-            let mut line = old.get(at).cloned().unwrap_or_default();
-            line.pad_to(left);
-            let line = line.with(format!(" {} ", layout.glyphs.side), Role::Dim);
-            page.lines.push(line.joined(new.get(at).cloned().unwrap_or_default()));
-        }
-    };
+    let mut painter = DiffPainter::new(layout.code, digits);
+    let put =
+        |old: Option<DiffRow<'_>>, new: Option<DiffRow<'_>>, page: &mut Page, painter: &mut DiffPainter| {
+            let old = old.map_or(Vec::new(), |row| painter.lines(&row, left));
+            let new = new.map_or(Vec::new(), |row| painter.lines(&row, right));
+            for at in 0..old.len().max(new.len()) {
+                let mut line = old.get(at).cloned().unwrap_or_default();
+                line.pad_to(left);
+                let line = line.with(format!(" {} ", layout.glyphs.side), Role::Dim);
+                page.lines.push(line.joined(new.get(at).cloned().unwrap_or_default()));
+            }
+        };
     for piece in pieces(diff) {
         match piece {
             DiffPiece::Head { hunk, line } => {

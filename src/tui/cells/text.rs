@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{DisplaySettings, Fold};
+use super::{Fold, RenderContext};
 use crate::frontend::protocol::Tone;
 use crate::stdx::text::expand_tabs;
 use crate::tui::copied::exactly;
@@ -24,7 +24,7 @@ pub fn is_long(text: &str) -> bool {
 }
 
 /// Lays out a prompt. What is too long is left out of its middle: the last words were typed behind a pasted text.
-pub fn user(text: &str, short: Option<&str>, look: &DisplaySettings) -> Vec<Line> {
+pub fn user(text: &str, short: Option<&str>, look: &RenderContext) -> Vec<Line> {
     let (text, most) = match look.details {
         Fold::Folded => (short.unwrap_or(text), FOLDED_LINES),
         Fold::Open => (text, MOST_LINES),
@@ -58,7 +58,7 @@ fn without_middle(line: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head} … {tail}"))
 }
 
-pub fn local(title: &str, text: &str, tone: Tone, look: &DisplaySettings) -> Vec<Line> {
+pub fn local(title: &str, text: &str, tone: Tone, look: &RenderContext) -> Vec<Line> {
     let (mark, role) = match tone {
         Tone::Plain => (look.glyphs.dot, Role::Dim),
         Tone::Warning => ("!", Role::Waiting),
@@ -74,16 +74,16 @@ pub fn local(title: &str, text: &str, tone: Tone, look: &DisplaySettings) -> Vec
     lines
 }
 
-pub fn failure(message: &str, advice: &str, look: &DisplaySettings) -> Vec<Line> {
+pub fn failure(message: &str, advice: &str, look: &RenderContext) -> Vec<Line> {
     plain((look.glyphs.fail, Role::Fail), &[(message, Role::Fail), (advice, Role::Dim)], look)
 }
 
-pub fn note(text: &str, look: &DisplaySettings) -> Vec<Line> {
+pub fn note(text: &str, look: &RenderContext) -> Vec<Line> {
     plain((look.glyphs.dot, Role::Dim), &[(text, Role::Dim)], look)
 }
 
 /// Lays out texts line by line, behind a mark.
-fn plain((mark, role): (&str, Role), texts: &[(&str, Role)], look: &DisplaySettings) -> Vec<Line> {
+fn plain((mark, role): (&str, Role), texts: &[(&str, Role)], look: &RenderContext) -> Vec<Line> {
     let mut margin = look.page(mark, role).margin;
     let mut lines = Vec::new();
     for (text, role) in texts {

@@ -1,7 +1,7 @@
 //! The model's thinking: its tail while live, one line when done, all of it on demand.
 
 use super::flow::{Flow, WrapMode};
-use super::{DisplaySettings, Fold};
+use super::{Fold, RenderContext};
 use crate::tui::line::Line;
 use crate::tui::theme::Role;
 
@@ -58,7 +58,7 @@ impl Thinking {
         matches!(self.state, ThinkingState::Live { .. })
     }
 
-    pub fn lines(&mut self, look: &DisplaySettings) -> Vec<Line> {
+    pub fn lines(&mut self, look: &RenderContext) -> Vec<Line> {
         let shown = match (self.state, look.thinking, look.details) {
             (ThinkingState::Done { .. }, Fold::Folded, Fold::Folded) => 0,
             (ThinkingState::Live { .. }, Fold::Folded, Fold::Folded) => TAIL,
@@ -79,7 +79,7 @@ impl Thinking {
         lines
     }
 
-    fn head(&self, look: &DisplaySettings, shown: usize) -> Line {
+    fn head(&self, look: &RenderContext, shown: usize) -> Line {
         let tokens = self.text.source().len().div_ceil(4);
         let (mark, words) = match self.state {
             ThinkingState::Live { since_ms } => {

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use self::query::Marks;
 pub use self::query::{Piece, Query};
-use super::cells::{Cell, CellKind, DisplaySettings};
+use super::cells::{Cell, CellKind, RenderContext};
 use super::composer::Editor;
 use super::keys::{Action, Context, FindKey, Nav, StatusHint};
 use super::transcript::{Bookmark, Transcript};
@@ -248,7 +248,7 @@ impl HiddenMatches {
 pub fn elsewhere(
     find: &Find,
     all: &[Cell],
-    look: &DisplaySettings,
+    look: &RenderContext,
     seen: &Range<usize>,
     lines: impl Fn(usize) -> Range<usize>,
 ) -> HiddenMatches {

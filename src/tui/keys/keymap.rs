@@ -150,7 +150,7 @@ fn refusal(binding: &Binding, key: Key) -> Option<Refusal> {
     if binding.keys.contains(&key) {
         return None;
     }
-    if binding.weight == KeyProtection::Approves && is_reflex(key) {
+    if binding.protection == KeyProtection::Approves && is_reflex(key) {
         return Some(Refusal::Reflex);
     }
     if binding.context.letters() == Letters::AreText && key.typed().is_some() {
@@ -198,7 +198,7 @@ fn take_back(bound: &mut [BindingRow], lost: &'static Binding) -> Vec<KeyProblem
 fn lost_way_out(bound: &[BindingRow]) -> Option<&'static Binding> {
     let (now, usual) = (conflict::owners(bound), conflict::usual());
     let mut ways_out =
-        rows().filter(|row| row.context == Context::Global && row.weight == KeyProtection::WayOut);
+        rows().filter(|row| row.context == Context::Global && row.protection == KeyProtection::WayOut);
     ways_out.find(|row| {
         LAYERS.iter().any(|layer| {
             conflict::reaches(&usual, layer, row.action) && !conflict::reaches(&now, layer, row.action)
@@ -394,7 +394,7 @@ mod tests {
             let (keymap, _) = Keymap::with(&entries);
             for row in keymap.rows() {
                 for key in &row.keys {
-                    let approves = row.binding.weight == KeyProtection::Approves;
+                    let approves = row.binding.protection == KeyProtection::Approves;
                     prop_assert!(!(approves && is_reflex(*key)), "{key} does {}", row.binding.path());
                     let is_default = row.binding.keys.contains(key);
                     let is_text = row.binding.context.letters() == Letters::AreText && key.typed().is_some();

@@ -1,4 +1,4 @@
-//! The single table of keys: context × key → action, with its name, help and weight. Help, hints and rebinding derive
+//! The single table of keys: context × key → action, with its name, help and protection. Help, hints and rebinding derive
 //! from it; no other file tests for a command key. `table` has the rows; [`Keymap`] is the user's table.
 
 mod action;
@@ -58,9 +58,14 @@ mod tests {
 
     #[test]
     fn rows_of_one_action_have_one_weight() {
-        let mut weights = HashMap::new();
+        let mut protections = HashMap::new();
         for row in rows() {
-            assert_eq!(*weights.entry(row.action).or_insert(row.weight), row.weight, "{}", row.path());
+            assert_eq!(
+                *protections.entry(row.action).or_insert(row.protection),
+                row.protection,
+                "{}",
+                row.path()
+            );
         }
     }
 
@@ -83,7 +88,7 @@ mod tests {
             for contexts in LAYERS {
                 let done = Keymap::default().binding(contexts, key);
                 assert!(
-                    done.is_none_or(|row| row.weight != KeyProtection::Approves),
+                    done.is_none_or(|row| row.protection != KeyProtection::Approves),
                     "{key} in {contexts:?}"
                 );
             }

@@ -35,7 +35,7 @@ impl HelpGroup {
 /// Whether an action needs protection from accidental keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyProtection {
-    Light,
+    None,
     /// It approves something: reflex keys never do that.
     Approves,
     /// Interrupt or Escape: some key always has this action.
@@ -54,7 +54,7 @@ pub struct Binding {
     pub group: HelpGroup,
     /// The description in help, at most 22 characters; empty for generally known keys.
     pub help: &'static str,
-    pub weight: KeyProtection,
+    pub protection: KeyProtection,
 }
 
 impl Binding {
@@ -109,7 +109,7 @@ struct KeyRow {
     /// In the form of [`parse_key`], separated by spaces.
     keys: &'static str,
     help: &'static str,
-    weight: KeyProtection,
+    protection: KeyProtection,
 }
 
 const fn at(context: Context, group: HelpGroup) -> Section {
@@ -117,7 +117,7 @@ const fn at(context: Context, group: HelpGroup) -> Section {
 }
 
 const fn row(name: &'static str, action: Action, keys: &'static str, help: &'static str) -> KeyRow {
-    KeyRow { name, action, keys, help, weight: KeyProtection::Light }
+    KeyRow { name, action, keys, help, protection: KeyProtection::None }
 }
 
 impl Section {
@@ -126,20 +126,20 @@ impl Section {
     }
 
     fn binding(&self, row: &KeyRow) -> Binding {
-        let &KeyRow { name, action, keys, help, weight } = row;
+        let &KeyRow { name, action, keys, help, protection } = row;
         let key = |text| parse_key(text).expect("the keys of the table are written as people write them");
         let keys = keys.split(' ').map(key).collect();
-        Binding { context: self.context, name, action, keys, group: self.group, help, weight }
+        Binding { context: self.context, name, action, keys, group: self.group, help, protection }
     }
 }
 
 impl KeyRow {
     const fn approves(self) -> Self {
-        Self { weight: KeyProtection::Approves, ..self }
+        Self { protection: KeyProtection::Approves, ..self }
     }
 
     const fn way_out(self) -> Self {
-        Self { weight: KeyProtection::WayOut, ..self }
+        Self { protection: KeyProtection::WayOut, ..self }
     }
 }
 

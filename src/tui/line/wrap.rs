@@ -200,16 +200,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_is_too_wide_and_no_ink_is_lost(text in "[a-c 日本é👩\u{200d}\u{301}|]{0,40}", width in 4usize..14) {
+        fn no_line_is_too_wide_and_no_text_is_lost(text in "[a-c 日本é👩\u{200d}\u{301}|]{0,40}", width in 4usize..14) {
             let lines = wrapped(&text, width);
-            let style = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
             let mut shown = String::new();
             for (index, line) in lines.iter().enumerate() {
                 prop_assert!(cells(line) <= width, "{line:?} in {width}");
                 shown.push_str(line.strip_prefix(if index == 0 { "* " } else { "  " }).unwrap_or(line));
             }
             let given: String = text.split('|').map(|piece| Span::new(piece, Role::Text).text).collect();
-            prop_assert_eq!(style(&shown), style(&given));
+            prop_assert_eq!(visible(&shown), visible(&given));
         }
     }
 }

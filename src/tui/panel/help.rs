@@ -4,7 +4,7 @@
 //! It shows the user's own key bindings, not the defaults.
 
 use super::{PanelContext, PanelEffect, PanelState, Screen};
-use crate::tui::boxed::TextBox;
+use crate::tui::boxed::BorderedBox;
 use crate::tui::keys::{
     Action, Binding, BindingRow, CHOOSE, CardKey, Context, HelpGroup, HelpKey, KeyProtection, Keymap,
     Letters, Nav, StatusHint,
@@ -158,7 +158,7 @@ impl PanelState for Help {
                 lines
             }
             Edge::Border => {
-                let mut boxed = TextBox::new(glyphs, area.width, title, filter);
+                let mut boxed = BorderedBox::new(glyphs, area.width, title, filter);
                 let empty = (area.rows.min(screen.rows.saturating_sub(2))).saturating_sub(shown.len());
                 shown.chain(std::iter::repeat_n(Line::new(), empty)).for_each(|line| boxed.push(line));
                 let how = format!("rebind: [keys] in config.toml {} co keys --check", glyphs.dot);
@@ -304,7 +304,7 @@ fn can_run(row: &BindingRow) -> bool {
             | Action::QuitOrDelete
             | Action::ToBackground
     );
-    here && alone && row.binding.weight == KeyProtection::Light
+    here && alone && row.binding.protection == KeyProtection::None
 }
 
 fn haystack(row: &BindingRow) -> String {

@@ -7,7 +7,7 @@ use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{ClientQuery, ClientRequest, Header};
 use crate::tui::batch::Question;
 use crate::tui::cards::Cards;
-use crate::tui::cells::DisplaySettings;
+use crate::tui::cells::RenderContext;
 use crate::tui::keys::{Action, Context, Keymap};
 use crate::tui::msg::Cmd;
 
@@ -18,7 +18,7 @@ pub struct Screen<'a> {
     pub columns: usize,
     /// Rows of the pane.
     pub rows: usize,
-    pub look: DisplaySettings,
+    pub look: RenderContext,
     pub keymap: &'a Keymap,
     pub header: Option<&'a Header>,
     /// The time zone in which times are shown.

@@ -7,7 +7,7 @@ use crate::frontend::protocol::{
     ClientRequest, ServerChange, ServerLine, ServerList, ServerMessage, ServerOrigin,
 };
 use crate::tool::mcp::ListedTool;
-use crate::tui::boxed::TextBox;
+use crate::tui::boxed::BorderedBox;
 use crate::tui::completion::window;
 use crate::tui::keys::{Action, CHOOSE, Context, Keymap, ServersKey, StatusHint};
 use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_spans};
@@ -121,7 +121,7 @@ impl ToolServers {
             ServerOrigin::Settings | ServerOrigin::Preset => None,
         };
         if content.is_some() && self.asked != content {
-            if self.facts(TextBox::room_of(cx.screen.columns)).len() >= most_facts(&cx.screen) {
+            if self.facts(BorderedBox::room_of(cx.screen.columns)).len() >= most_facts(&cx.screen) {
                 self.advice = format!("too long to be shown here; `co mcp enable {name}` shows it");
                 return;
             }
@@ -239,7 +239,8 @@ impl PanelState for ToolServers {
             count = format!("{tools} tools only named, {tokens} tokens saved · {count}");
         }
         let title = Line::of("tool servers", Role::Heading);
-        let mut boxed = TextBox::new(screen.look.glyphs, screen.columns, title, Line::of(count, Role::Dim));
+        let mut boxed =
+            BorderedBox::new(screen.look.glyphs, screen.columns, title, Line::of(count, Role::Dim));
         let rows = self.rows();
         let room = screen.rows.saturating_sub(2);
         let mut foot = self.facts(boxed.room());

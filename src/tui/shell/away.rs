@@ -8,15 +8,15 @@ use std::process::ExitStatus;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
-use super::{Flow, NextFrame, Shell, SigcontOrigin, TerminalState, screen};
+use super::{NextFrame, Shell, ShellControl, SigcontOrigin, TerminalState, screen};
 use crate::frontend::outside::ExternalEditor;
 use crate::tui::msg::{EditTarget, EditedText, Input};
 
 impl Shell {
     /// Gives the terminal to the user's editor.
-    pub(super) fn edit(&mut self, text: &str, target: EditTarget) -> Flow {
+    pub(super) fn edit(&mut self, text: &str, target: EditTarget) -> ShellControl {
         if self.sight != TerminalState::Present {
-            return Flow::On;
+            return ShellControl::Continue;
         }
         let Some(editor) = self.options.editor.clone() else {
             let reason = "no editor is set or installed: set $VISUAL or $EDITOR, e.g. EDITOR=nano".to_owned();
@@ -29,7 +29,7 @@ impl Shell {
         match ExternalEditor::start(&editor, text, target.extension(), target.clone()) {
             Ok(outside) => {
                 self.outside = Some(outside);
-                Flow::On
+                ShellControl::Continue
             }
             Err(error) => {
                 let text = Err(format!("the editor could not be started: {error}"));
@@ -38,50 +38,50 @@ impl Shell {
         }
     }
 
-    pub(super) fn came_back(&mut self, ended: io::Result<ExitStatus>) -> Flow {
+    pub(super) fn came_back(&mut self, ended: io::Result<ExitStatus>) -> ShellControl {
         match self.outside.take() {
             Some(outside) => {
                 let text = outside.saved(ended);
                 self.back_with(EditedText { target: outside.target.clone(), text })
             }
-            None => Flow::On,
+            None => ShellControl::Continue,
         }
     }
 
-    fn back_with(&mut self, edited: EditedText) -> Flow {
+    fn back_with(&mut self, edited: EditedText) -> ShellControl {
         self.sight = TerminalState::Present;
         self.back_since = Some(Instant::now());
         self.input.open();
         match self.come_back() {
-            Flow::On => self.take(Input::Edited(edited), NextFrame::Now),
-            Flow::Exit => Flow::Exit,
+            ShellControl::Continue => self.take(Input::Edited(edited), NextFrame::Now),
+            ShellControl::Exit => ShellControl::Exit,
         }
     }
 
     /// Gives the terminal back and stops, as Ctrl+Z does; continues here after SIGCONT.
-    pub(super) fn suspend(&mut self) -> Flow {
+    pub(super) fn suspend(&mut self) -> ShellControl {
         self.screen.leave();
-        self.continues = SigcontOrigin::Own;
+        self.sigcont_origin = SigcontOrigin::Own;
         // An editor that stopped itself stopped this process too; both continue together. The whole group is
         // stopped, as the terminal would do: a parent that waits for us must stop too.
         match rustix::process::kill_current_process_group(Signal::STOP) {
-            Ok(()) if self.sight == TerminalState::Away => Flow::On,
+            Ok(()) if self.sight == TerminalState::Away => ShellControl::Continue,
             Ok(()) => self.come_back(),
             Err(_) => self.lost(),
         }
     }
 
     /// Handles a SIGCONT after another process stopped us.
-    pub(super) fn resumed(&mut self) -> Flow {
-        let own = std::mem::replace(&mut self.continues, SigcontOrigin::Unasked) == SigcontOrigin::Own;
+    pub(super) fn resumed(&mut self) -> ShellControl {
+        let own = std::mem::replace(&mut self.sigcont_origin, SigcontOrigin::Unasked) == SigcontOrigin::Own;
         if own || self.sight == TerminalState::Away {
-            return Flow::On;
+            return ShellControl::Continue;
         }
         self.screen.leave();
         self.come_back()
     }
 
-    fn come_back(&mut self) -> Flow {
+    fn come_back(&mut self) -> ShellControl {
         if self.screen.enter_again().is_err() {
             return self.lost();
         }

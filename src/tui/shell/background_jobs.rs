@@ -12,7 +12,7 @@ use super::clipboard::{self, ClipboardContent};
 use crate::frontend::images::{Places, SeenImage, check, seen};
 use crate::stdx::fs::{create_private_dir, fingerprint, open_private};
 use crate::tui::markdown::Languages;
-use crate::tui::msg::{ClipboardItem, Input};
+use crate::tui::msg::{Input, PastedItem};
 
 /// The capacity of the answer channel; a thread blocks when it is full.
 const WAITING: usize = 8;
@@ -53,8 +53,8 @@ impl BackgroundJobs {
         let (done, folder) = (self.done.clone(), self.folder.clone());
         tokio::spawn(async move {
             let clip = match clipboard::read().await {
-                Ok(ClipboardContent::Text(text)) => Ok(ClipboardItem::Text(text)),
-                Ok(ClipboardContent::Image(bytes)) => kept(bytes, folder).await.map(ClipboardItem::Image),
+                Ok(ClipboardContent::Text(text)) => Ok(PastedItem::Text(text)),
+                Ok(ClipboardContent::Image(bytes)) => kept(bytes, folder).await.map(PastedItem::Image),
                 Err(words) => Err(words),
             };
             let _ = done.send(Input::Clipboard(clip)).await;

@@ -64,7 +64,7 @@ pub async fn read() -> Result<ClipboardContent, String> {
 }
 
 /// The outcome of a program.
-enum ProgramOutput {
+enum ReaderOutput {
     Bytes(Vec<u8>),
     /// It returned nothing: no content of that type, or no display.
     Nothing,
@@ -76,9 +76,9 @@ async fn look() -> Result<ClipboardContent, String> {
     let mut asked = false;
     for reader in READERS {
         match run(reader.program, reader.list, LONGEST_TEXT).await {
-            ProgramOutput::NotThere => {}
-            ProgramOutput::Nothing | ProgramOutput::TooMuch => asked = true,
-            ProgramOutput::Bytes(kinds) => {
+            ReaderOutput::NotThere => {}
+            ReaderOutput::Nothing | ReaderOutput::TooMuch => asked = true,
+            ReaderOutput::Bytes(kinds) => {
                 asked = true;
                 if let Some(found) = reader.read(&String::from_utf8_lossy(&kinds)).await? {
                     return Ok(found);
@@ -89,13 +89,13 @@ async fn look() -> Result<ClipboardContent, String> {
     let apple = [("pngpaste", &["-"] as &[&str]), ("osascript", &["-e", APPLE_SCRIPT])];
     for (program, args) in apple {
         match run(program, args, 2 * LARGEST + 100).await {
-            ProgramOutput::NotThere => {}
-            ProgramOutput::Nothing => asked = true,
-            ProgramOutput::TooMuch => return Err(too_large()),
-            ProgramOutput::Bytes(bytes) => return Ok(ClipboardContent::Image(unhexed(bytes))),
+            ReaderOutput::NotThere => {}
+            ReaderOutput::Nothing => asked = true,
+            ReaderOutput::TooMuch => return Err(too_large()),
+            ReaderOutput::Bytes(bytes) => return Ok(ClipboardContent::Image(unhexed(bytes))),
         }
     }
-    if let ProgramOutput::Bytes(bytes) = run("pbpaste", &[], LONGEST_TEXT).await {
+    if let ReaderOutput::Bytes(bytes) = run("pbpaste", &[], LONGEST_TEXT).await {
         return text(bytes);
     }
     if asked {
@@ -110,9 +110,9 @@ impl Reader {
         if let Some(kind) = KINDS.into_iter().find(|kind| offered.contains(kind)) {
             let args: Vec<&str> = self.image.iter().copied().chain([kind]).collect();
             return match run(self.program, &args, LARGEST).await {
-                ProgramOutput::Bytes(bytes) => Ok(Some(ClipboardContent::Image(bytes))),
-                ProgramOutput::TooMuch => Err(too_large()),
-                ProgramOutput::Nothing | ProgramOutput::NotThere => Ok(None),
+                ReaderOutput::Bytes(bytes) => Ok(Some(ClipboardContent::Image(bytes))),
+                ReaderOutput::TooMuch => Err(too_large()),
+                ReaderOutput::Nothing | ReaderOutput::NotThere => Ok(None),
             };
         }
         let is_text = |kind: &&str| TEXTS.iter().any(|text| kind.starts_with(text));
@@ -120,9 +120,9 @@ impl Reader {
             return Ok(None);
         }
         match run(self.program, self.text, LONGEST_TEXT).await {
-            ProgramOutput::Bytes(bytes) => text(bytes).map(Some),
-            ProgramOutput::TooMuch => Err("the clipboard text is too large: put it in a file".to_owned()),
-            ProgramOutput::Nothing | ProgramOutput::NotThere => Ok(None),
+            ReaderOutput::Bytes(bytes) => text(bytes).map(Some),
+            ReaderOutput::TooMuch => Err("the clipboard text is too large: put it in a file".to_owned()),
+            ReaderOutput::Nothing | ReaderOutput::NotThere => Ok(None),
         }
     }
 }
@@ -149,26 +149,26 @@ fn unhexed(bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// Returns the output of a program, at most `limit` bytes of it.
-async fn run(program: &str, args: &[&str], limit: usize) -> ProgramOutput {
+async fn run(program: &str, args: &[&str], limit: usize) -> ReaderOutput {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return ProgramOutput::NotThere,
-        Err(_) => return ProgramOutput::Nothing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return ReaderOutput::NotThere,
+        Err(_) => return ReaderOutput::Nothing,
     };
-    let Some(out) = child.stdout.take() else { return ProgramOutput::Nothing };
+    let Some(out) = child.stdout.take() else { return ReaderOutput::Nothing };
     let mut bytes = Vec::new();
     let room = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     if out.take(room).read_to_end(&mut bytes).await.is_err() {
-        return ProgramOutput::Nothing;
+        return ReaderOutput::Nothing;
     }
     if bytes.len() > limit {
-        return ProgramOutput::TooMuch;
+        return ReaderOutput::TooMuch;
     }
     match child.wait().await {
-        Ok(status) if status.success() && !bytes.is_empty() => ProgramOutput::Bytes(bytes),
-        Ok(_) | Err(_) => ProgramOutput::Nothing,
+        Ok(status) if status.success() && !bytes.is_empty() => ReaderOutput::Bytes(bytes),
+        Ok(_) | Err(_) => ReaderOutput::Nothing,
     }
 }
 

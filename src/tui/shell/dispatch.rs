@@ -4,71 +4,75 @@
 
 use std::io;
 
-use super::{Flow, NextFrame, Shell, TerminalState, osc, out, words};
+use super::{NextFrame, Shell, ShellControl, TerminalState, osc, out, words};
 use crate::tui::keys::{Action, Context};
 use crate::tui::msg::{Alert, Cmd, Input};
 
 impl Shell {
-    pub(super) fn carry_out(&mut self, cmds: Vec<Cmd>) -> Flow {
-        let mut flow = Flow::On;
+    pub(super) fn carry_out(&mut self, cmds: Vec<Cmd>) -> ShellControl {
+        let mut control = ShellControl::Continue;
         for cmd in cmds {
             match cmd {
                 Cmd::Send(ask) => self.outbox.push_back(ask),
                 Cmd::Ask(query) => self.outbox.push_back(self.queries.ask(query)),
-                Cmd::Suspend => flow = flow.or(self.suspend()),
+                Cmd::Suspend => control = control.or(self.suspend()),
                 Cmd::Redraw => {
                     let forgot = self.forget_screen();
-                    flow = flow.or(self.or_lost(&forgot));
+                    control = control.or(self.or_lost(&forgot));
                 }
-                Cmd::Edit { text, target } => flow = flow.or(self.edit(&text, target)),
-                Cmd::Copy { text } => flow = flow.or(self.copy(&text)),
+                Cmd::Edit { text, target } => control = control.or(self.edit(&text, target)),
+                Cmd::Copy { text } => control = control.or(self.copy(&text)),
                 Cmd::Mouse(mode) => {
                     let set = self.screen.set_mouse(mode);
-                    flow = flow.or(self.or_lost(&set));
+                    control = control.or(self.or_lost(&set));
                 }
                 Cmd::Name { text, folder } => self.jobs.name(text, folder),
                 Cmd::ReadClipboard => self.jobs.read_clipboard(),
                 Cmd::Load(languages) => self.jobs.load(languages),
-                Cmd::Alert(alert) => flow = flow.or(self.call(alert)),
-                Cmd::Exit => return Flow::Exit,
+                Cmd::Alert(alert) => control = control.or(self.call(alert)),
+                Cmd::Exit => return ShellControl::Exit,
             }
         }
-        flow
+        control
     }
 
-    fn or_lost(&mut self, sent: &io::Result<()>) -> Flow {
-        if sent.is_err() { self.lost() } else { Flow::On }
+    fn or_lost(&mut self, sent: &io::Result<()>) -> ShellControl {
+        if sent.is_err() { self.lost() } else { ShellControl::Continue }
     }
 
     /// Sends a sequence other than drawing to the terminal, if the terminal is in use and supports it.
-    fn tell(&mut self, bytes: &[u8]) -> Flow {
+    fn tell(&mut self, bytes: &[u8]) -> ShellControl {
         if self.sight != TerminalState::Present || !self.options.surroundings.is_modern() {
-            return Flow::On;
+            return ShellControl::Continue;
         }
         let sent = out::write(bytes);
         self.or_lost(&sent)
     }
 
-    fn copy(&mut self, text: &str) -> Flow {
+    fn copy(&mut self, text: &str) -> ShellControl {
         let host = self.options.host;
-        let (flow, word) = if !self.options.surroundings.is_modern() {
-            (Flow::On, "not copied: this terminal has no clipboard".to_owned())
+        let (control, word) = if !self.options.surroundings.is_modern() {
+            (ShellControl::Continue, "not copied: this terminal has no clipboard".to_owned())
         } else {
-            match osc::copy(text, host.between) {
+            match osc::copy(text, host.multiplexer) {
                 Some(bytes) => (self.tell(&bytes), osc::copied(text.len(), host)),
                 None => {
                     let mouse = self.model.keymap.shown(Context::Global, Action::ToggleMouse);
-                    (Flow::On, osc::too_long(text.len(), &mouse))
+                    (ShellControl::Continue, osc::too_long(text.len(), &mouse))
                 }
             }
         };
-        if flow == Flow::Exit { flow } else { self.take(Input::Word { text: word }, NextFrame::Now) }
+        if control == ShellControl::Exit {
+            control
+        } else {
+            self.take(Input::Word { text: word }, NextFrame::Now)
+        }
     }
 
-    fn call(&mut self, alert: Alert) -> Flow {
+    fn call(&mut self, alert: Alert) -> ShellControl {
         let bytes = osc::call(&words::call(&self.model, alert), self.options.host.call);
         if bytes.is_empty() || self.sight != TerminalState::Present {
-            return Flow::On;
+            return ShellControl::Continue;
         }
         // Even the oldest terminals support the bell.
         let sent = out::write(&bytes);

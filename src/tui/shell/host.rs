@@ -27,7 +27,7 @@ pub enum Call {
 /// The terminal, or the multiplexer in front of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Host {
-    pub between: Multiplexer,
+    pub multiplexer: Multiplexer,
     pub call: Call,
 }
 
@@ -38,10 +38,10 @@ impl Host {
         let set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
         let term = lookup("TERM").unwrap_or_default();
         if set("TMUX") {
-            return Self { between: Multiplexer::Tmux, call: Call::Bell };
+            return Self { multiplexer: Multiplexer::Tmux, call: Call::Bell };
         }
         if set("STY") || term.starts_with("screen") {
-            return Self { between: Multiplexer::Screen, call: Call::Bell };
+            return Self { multiplexer: Multiplexer::Screen, call: Call::Bell };
         }
         let program = lookup("TERM_PROGRAM").unwrap_or_default();
         let osc_9 = matches!(program.as_str(), "iTerm.app" | "WezTerm" | "ghostty")
@@ -54,7 +54,7 @@ impl Host {
             (false, true) => Call::Osc777,
             (false, false) => Call::Bell,
         };
-        Self { between: Multiplexer::Nothing, call }
+        Self { multiplexer: Multiplexer::Nothing, call }
     }
 }
 
@@ -78,10 +78,10 @@ mod tests {
             (&[("TERM", "screen-256color")], Multiplexer::Screen, Call::Bell),
             (&[], Multiplexer::Nothing, Call::Bell),
         ];
-        for (env, between, call) in cases {
+        for (env, multiplexer, call) in cases {
             let lookup =
                 |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-            assert_eq!(Host::from_lookup(lookup), Host { between: *between, call: *call }, "{env:?}");
+            assert_eq!(Host::from_lookup(lookup), Host { multiplexer: *multiplexer, call: *call }, "{env:?}");
         }
     }
 }

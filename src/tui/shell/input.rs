@@ -5,7 +5,7 @@ use crossterm::event::{
 };
 
 use crate::tui::key::{Code, Key, Mods};
-use crate::tui::msg::{Input, Mouse, MouseAction, Window};
+use crate::tui::msg::{Input, Mouse, PointerEvent, Window};
 
 /// Returns `None` for events without a meaning here, so that they wake nothing.
 pub fn input(event: Event) -> Option<Input> {
@@ -24,11 +24,11 @@ pub fn input(event: Event) -> Option<Input> {
 /// the terminal.
 fn mouse(event: MouseEvent) -> Option<Mouse> {
     let what = match event.kind {
-        MouseEventKind::ScrollUp => MouseAction::WheelUp,
-        MouseEventKind::ScrollDown => MouseAction::WheelDown,
-        MouseEventKind::Down(MouseButton::Left) => MouseAction::Press,
-        MouseEventKind::Drag(MouseButton::Left) => MouseAction::Drag,
-        MouseEventKind::Up(MouseButton::Left) => MouseAction::Release,
+        MouseEventKind::ScrollUp => PointerEvent::WheelUp,
+        MouseEventKind::ScrollDown => PointerEvent::WheelDown,
+        MouseEventKind::Down(MouseButton::Left) => PointerEvent::Press,
+        MouseEventKind::Drag(MouseButton::Left) => PointerEvent::Drag,
+        MouseEventKind::Up(MouseButton::Left) => PointerEvent::Release,
         _ => return None,
     };
     Some(Mouse { what, column: event.column, row: event.row })
@@ -88,8 +88,8 @@ mod tests {
     fn only_the_wheel_and_the_left_button_are_heard() {
         let at = |kind| Event::Mouse(MouseEvent { kind, column: 3, row: 4, modifiers: KeyModifiers::NONE });
         let cases = [
-            (MouseEventKind::ScrollUp, Some(MouseAction::WheelUp)),
-            (MouseEventKind::Drag(MouseButton::Left), Some(MouseAction::Drag)),
+            (MouseEventKind::ScrollUp, Some(PointerEvent::WheelUp)),
+            (MouseEventKind::Drag(MouseButton::Left), Some(PointerEvent::Drag)),
             (MouseEventKind::Drag(MouseButton::Right), None),
             (MouseEventKind::Up(MouseButton::Middle), None),
             (MouseEventKind::Moved, None),

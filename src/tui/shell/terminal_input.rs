@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::answer::{Answer, EventClass};
 use super::input::input;
 use super::{osc, out, screen};
-use crate::tui::msg::{Input, Mouse, MouseAction, MouseMode};
+use crate::tui::msg::{Input, Mouse, MouseMode, PointerEvent};
 use crate::tui::theme::Background;
 
 /// How long a key that may begin an answer is held. Only Alt+] is, and only as long as an answer is due.
@@ -150,8 +150,8 @@ impl TerminalInput {
     /// consumed.
     async fn wheel(&mut self, event: &Event, mouse: MouseMode) -> Option<Mouse> {
         let what = match arrow(event).filter(|_| mouse == MouseMode::Terminals)? {
-            KeyCode::Up => MouseAction::WheelUp,
-            _ => MouseAction::WheelDown,
+            KeyCode::Up => PointerEvent::WheelUp,
+            _ => PointerEvent::WheelDown,
         };
         self.fetch(NOTCH - 1).await;
         let same = self.ready.iter().take_while(|next| *next == event).count();

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{BlockLine, Scroll, Transcript};
-use crate::tui::cells::{Cell, DisplaySettings};
+use crate::tui::cells::{Cell, RenderContext};
 use crate::tui::copied::{SelectedLine, text};
 use crate::tui::line::{Join, Line, cells};
 
@@ -89,7 +89,7 @@ impl Transcript {
     }
 
     /// Returns the number of lines of a cell, laying it out if needed.
-    pub fn lines_of(&mut self, cell: usize, look: &DisplaySettings) -> usize {
+    pub fn lines_of(&mut self, cell: usize, look: &RenderContext) -> usize {
         self.height(cell, look).saturating_sub(self.gap(cell))
     }
 
@@ -117,7 +117,7 @@ impl Transcript {
 
     /// Scrolls a line into view; if it is visible, nothing moves. The last row may be under the notice of new
     /// cells.
-    pub fn reveal(&mut self, cell: usize, line: usize, look: &DisplaySettings, rows: usize) {
+    pub fn reveal(&mut self, cell: usize, line: usize, look: &RenderContext, rows: usize) {
         if cell >= self.cells.len() {
             return;
         }
@@ -132,7 +132,7 @@ impl Transcript {
     }
 
     /// Whether `to` is less than `rows` lines below `from`.
-    fn is_within(&mut self, from: BlockLine, to: BlockLine, rows: usize, look: &DisplaySettings) -> bool {
+    fn is_within(&mut self, from: BlockLine, to: BlockLine, rows: usize, look: &RenderContext) -> bool {
         if to < from {
             return false;
         }
@@ -147,11 +147,7 @@ impl Transcript {
     }
 
     /// Returns the text marked from one place to another, both included.
-    pub fn marked_text(
-        &mut self,
-        (from, to): (TextPosition, TextPosition),
-        look: &DisplaySettings,
-    ) -> String {
+    pub fn marked_text(&mut self, (from, to): (TextPosition, TextPosition), look: &RenderContext) -> String {
         let mut out = String::new();
         for cell in from.cell..=to.cell.min(self.cells.len().saturating_sub(1)) {
             self.height(cell, look);

@@ -1,6 +1,6 @@
 //! Advice shown for a key that did nothing, and the approval step that cards and request lists share.
 
-use crate::frontend::dialogue::{ApprovalStep, SeenPart};
+use crate::frontend::dialogue::{ApprovalEffect, SeenPart};
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::cards::Card;
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
@@ -46,12 +46,12 @@ pub fn propose(
     model: &mut Model,
     seen: Option<SeenPart>,
     ask: impl FnOnce(&Card) -> ClientRequest,
-) -> ApprovalStep<Vec<ClientRequest>> {
+) -> ApprovalEffect<Vec<ClientRequest>> {
     if !model.transcript.follows() {
         model.transcript.follow();
         model.dialogue.show_again(model.now_ms);
-        return ApprovalStep::TooSoon;
+        return ApprovalEffect::TooSoon;
     }
-    let Some(card) = model.cards.current() else { return ApprovalStep::TooSoon };
+    let Some(card) = model.cards.current() else { return ApprovalEffect::TooSoon };
     model.dialogue.yes(vec![ask(card)], card.request.risk, seen.unwrap_or(card.seen), model.now_ms)
 }

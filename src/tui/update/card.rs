@@ -6,7 +6,7 @@ use super::{Direction, auto_focus, batch, form, panel, rule, select};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, RequestId};
-use crate::frontend::dialogue::{self, ApprovalStep, SeenPart};
+use crate::frontend::dialogue::{self, ApprovalEffect, SeenPart};
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::Preview;
 use crate::tui::batch::Question;
@@ -264,13 +264,13 @@ fn yes(model: &mut Model, approval: Approval, seen: Option<SeenPart>, cmds: &mut
         Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => "yes",
     };
     match propose(model, seen, |card| decision(card, approval)) {
-        ApprovalStep::Send(asks) => decide(model, asks, word, cmds),
-        ApprovalStep::Unseen => {
+        ApprovalEffect::Send(asks) => decide(model, asks, word, cmds),
+        ApprovalEffect::Unseen => {
             let Some(card) = model.cards.current_mut() else { return };
             card.is_offered_unread = card.may_be_unread();
             card.advice = Some(unseen(UNSEEN, card, &model.keymap));
         }
-        ApprovalStep::TooSoon | ApprovalStep::Once => {}
+        ApprovalEffect::TooSoon | ApprovalEffect::Once => {}
     }
 }
 
@@ -295,13 +295,13 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
         (false, _) => "yes, edited",
     };
     match propose(model, None, |card| decision(card, dialogue::yes_to(&card.request, args, note))) {
-        ApprovalStep::Send(asks) => decide(model, asks, word, cmds),
-        ApprovalStep::Once => {
+        ApprovalEffect::Send(asks) => decide(model, asks, word, cmds),
+        ApprovalEffect::Once => {
             let again = [(context, Action::Card(CardKey::ApproveEdited), "again to approve")];
             let words = model.keymap.told("HIGH", &again);
             advise(model, &words);
         }
-        ApprovalStep::TooSoon | ApprovalStep::Unseen => {}
+        ApprovalEffect::TooSoon | ApprovalEffect::Unseen => {}
     }
 }
 

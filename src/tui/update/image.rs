@@ -6,7 +6,7 @@
 use crate::frontend::images::{ImageError, SeenImage, dropped};
 use crate::tui::composer::{Editor, Item};
 use crate::tui::model::{Focus, Model};
-use crate::tui::msg::{ClipboardItem, Cmd};
+use crate::tui::msg::{Cmd, PastedItem};
 
 /// Whether pasted paths may name images for the model, given the text before the paste. In commands they stay text.
 pub fn may_name(before: &Editor) -> bool {
@@ -39,14 +39,14 @@ pub fn ask(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 /// Inserts the content of the clipboard at the place that requested it.
-pub fn clip(model: &mut Model, clip: Result<ClipboardItem, String>) {
+pub fn clip(model: &mut Model, clip: Result<PastedItem, String>) {
     model.flash = None;
     let open = model.focus == Focus::Composer && model.panel.is_none() && model.find.is_none();
     match clip {
         Err(reason) => return model.say(&reason),
         Ok(_) if !open => return model.say("nothing was pasted: the prompt lost focus"),
-        Ok(ClipboardItem::Text(text)) => model.composer.editor.paste(&text),
-        Ok(ClipboardItem::Image(seen)) => model.composer.editor.insert_images(&[seen]),
+        Ok(PastedItem::Text(text)) => model.composer.editor.paste(&text),
+        Ok(PastedItem::Image(seen)) => model.composer.editor.insert_images(&[seen]),
     }
     model.composer.touched(model.now_ms);
 }

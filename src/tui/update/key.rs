@@ -80,7 +80,8 @@ pub fn execute(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
 fn perform(model: &mut Model, key: Key, binding: &Binding, cmds: &mut Vec<Cmd>) {
     let before = cmds.len();
     act(model, binding.action, cmds);
-    if binding.weight == KeyProtection::Approves && (cmds.len() > before || model.dialogue.is_approved_once())
+    if binding.protection == KeyProtection::Approves
+        && (cmds.len() > before || model.dialogue.is_approved_once())
     {
         model.presses.approved(key, model.now_ms);
     }
@@ -99,7 +100,7 @@ fn take(model: &mut Model, key: Key, again: bool, cmds: &mut Vec<Cmd>) {
     if is_guarded(model, binding) {
         return model.dialogue.show_again(model.now_ms);
     }
-    if binding.is_some_and(|row| row.weight == KeyProtection::Approves) {
+    if binding.is_some_and(|row| row.protection == KeyProtection::Approves) {
         if again {
             return;
         }
@@ -145,7 +146,7 @@ fn is_guarded(model: &Model, key: Option<&Binding>) -> bool {
         if let Action::List(action) = key.action {
             action.decides()
         } else {
-            key.weight == KeyProtection::Approves
+            key.protection == KeyProtection::Approves
         }
     });
     decides && model.dialogue.subject() == Some(&Question::Inbox) && !model.dialogue.is_armed(model.now_ms)

@@ -152,12 +152,12 @@ fn lay_out(model: &mut Model) {
     panel::lay_out(model);
     let look = model.look();
     let pane = model.areas().pane;
-    let holds = match model.focus {
+    let focus = match model.focus {
         Focus::Card if model.auto_focus.is_on => CardFocus::KeysByItself,
         Focus::Card => CardFocus::Keys,
         Focus::Composer | Focus::Transcript => CardFocus::Nothing,
     };
-    let wait = model.wait();
+    let delay = model.card_delay();
     let position = model.cards.position();
     let columns = model.card_columns();
     let header = model.header.as_ref();
@@ -166,8 +166,8 @@ fn lay_out(model: &mut Model) {
     let frame = Frame {
         look: &look,
         keymap,
-        holds,
-        wait,
+        focus,
+        delay,
         approved_once,
         rows: pane,
         columns,

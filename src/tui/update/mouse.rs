@@ -6,7 +6,7 @@ use crate::tui::composer::{Position, Rows};
 use crate::tui::keys::{Action, Context, Nav};
 use crate::tui::line::cells;
 use crate::tui::model::{Focus, Lifecycle, Model};
-use crate::tui::msg::{Cmd, Mouse, MouseAction, MouseMode};
+use crate::tui::msg::{Cmd, Mouse, MouseMode, PointerEvent};
 use crate::tui::selection::{Clicks, Press, SelectedRange, SelectionUnit};
 use crate::tui::transcript::{Hit, PILL_TO_EDGE, TextPosition};
 
@@ -21,17 +21,17 @@ const ABOVE: usize = 2;
 
 pub fn take(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
     // A terminal that keeps its mouse sends arrows for the wheel; the shell tells these from keys.
-    let is_wheel = matches!(mouse.what, MouseAction::WheelUp | MouseAction::WheelDown);
+    let is_wheel = matches!(mouse.what, PointerEvent::WheelUp | PointerEvent::WheelDown);
     let is_heard = is_wheel || model.mouse == MouseMode::Ours;
     if model.life != Lifecycle::Open || model.is_too_small() || !is_heard {
         return;
     }
     match mouse.what {
-        MouseAction::WheelUp => wheel(model, mouse, Direction::Up, cmds),
-        MouseAction::WheelDown => wheel(model, mouse, Direction::Down, cmds),
-        MouseAction::Press => press(model, mouse),
-        MouseAction::Drag => drag(model, mouse),
-        MouseAction::Release => release(model, mouse, cmds),
+        PointerEvent::WheelUp => wheel(model, mouse, Direction::Up, cmds),
+        PointerEvent::WheelDown => wheel(model, mouse, Direction::Down, cmds),
+        PointerEvent::Press => press(model, mouse),
+        PointerEvent::Drag => drag(model, mouse),
+        PointerEvent::Release => release(model, mouse, cmds),
     }
 }
 
@@ -99,8 +99,8 @@ fn press(model: &mut Model, mouse: Mouse) {
             if let Hit::Card(line) = model.transcript.hit(row, column) {
                 return card::click(model, line);
             }
-            if let Some(spot) = model.transcript.nearest(row, column) {
-                press_text(model, spot);
+            if let Some(position) = model.transcript.nearest(row, column) {
+                press_text(model, position);
             }
         }
         MouseArea::Composer(row) => press_composer(model, row, usize::from(mouse.column)),
@@ -139,15 +139,16 @@ fn is_on_pill(model: &Model, mouse: Mouse) -> bool {
     usize::from(mouse.row) == rule && columns.contains(&usize::from(mouse.column))
 }
 
-fn press_text(model: &mut Model, spot: TextPosition) {
+fn press_text(model: &mut Model, position: TextPosition) {
     let now = model.now_ms;
-    let again = model.selection.clicks.filter(|clicks| clicks.spot == spot && now < clicks.at_ms + DOUBLE_MS);
+    let again =
+        model.selection.clicks.filter(|clicks| clicks.position == position && now < clicks.at_ms + DOUBLE_MS);
     let count = again.map_or(1, |clicks| clicks.count % 3 + 1);
-    model.selection.clicks = Some(Clicks { spot, at_ms: now, count });
-    model.selection.press = Some(Press { spot, moved: false });
+    model.selection.clicks = Some(Clicks { position, at_ms: now, count });
+    model.selection.press = Some(Press { position, moved: false });
     let ends = match count {
-        2 => model.transcript.word_at(spot),
-        3 => model.transcript.paragraph_at(spot),
+        2 => model.transcript.word_at(position),
+        3 => model.transcript.paragraph_at(position),
         _ => None,
     };
     if let Some((from, to)) = ends {
@@ -157,7 +158,7 @@ fn press_text(model: &mut Model, spot: TextPosition) {
 
 fn mark(model: &mut Model, anchor: TextPosition, head: TextPosition) {
     let shape = model.transcript.shape;
-    model.selection.mark = Some(SelectedRange { anchor, head, grain: SelectionUnit::Cells, shape });
+    model.selection.mark = Some(SelectedRange { anchor, head, unit: SelectionUnit::Cells, shape });
 }
 
 /// Focuses the composer and moves its cursor.
@@ -185,13 +186,13 @@ fn drag(model: &mut Model, mouse: Mouse) {
     }
     let at = row.saturating_sub(ABOVE).min(pane.saturating_sub(1));
     let column = usize::from(mouse.column).min(model.pane_columns().saturating_sub(1));
-    let Some(spot) = model.transcript.nearest(at, column) else { return };
-    if spot == press.spot && !press.moved {
+    let Some(position) = model.transcript.nearest(at, column) else { return };
+    if position == press.position && !press.moved {
         return;
     }
     model.selection.press = Some(Press { moved: true, ..press });
-    let anchor = model.selection.mark.map_or(press.spot, |mark| mark.anchor);
-    mark(model, anchor, spot);
+    let anchor = model.selection.mark.map_or(press.position, |mark| mark.anchor);
+    mark(model, anchor, position);
 }
 
 /// Copies the marked text; a click on the first line of a foldable cell folds it.
@@ -203,11 +204,11 @@ fn release(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
     let MouseArea::Pane(row) = area(model, mouse) else { return };
     let under = model.transcript.hit(row, usize::from(mouse.column));
     let folds = |cell: usize| model.transcript.cells().get(cell).is_some_and(Cell::can_fold);
-    if let Hit::Text(spot) = under
-        && spot == press.spot
-        && spot.line == 0
-        && folds(spot.cell)
+    if let Hit::Text(position) = under
+        && position == press.position
+        && position.line == 0
+        && folds(position.cell)
     {
-        select::fold(model, spot.cell);
+        select::fold(model, position.cell);
     }
 }

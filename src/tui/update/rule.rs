@@ -8,7 +8,7 @@ use super::advice::{advise, only_once, propose, unseen};
 use super::form;
 use crate::approval::RequestId;
 use crate::approval::rules::RuleScope;
-use crate::frontend::dialogue::ApprovalStep;
+use crate::frontend::dialogue::ApprovalEffect;
 use crate::frontend::protocol::{ClientQuery, ClientRequest, RuleCheck};
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::rule::text_width;
@@ -79,18 +79,18 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
         text,
         scope,
     }) {
-        ApprovalStep::Send(asks) => {
+        ApprovalEffect::Send(asks) => {
             if let Some(rule) = model.cards.current_mut().and_then(Card::rule_mut) {
                 rule.standing = RuleStanding::Saving(past);
             }
             cmds.extend(asks.into_iter().map(Cmd::Send));
         }
-        ApprovalStep::Once => {
+        ApprovalEffect::Once => {
             let again = [(context, Action::Rule(RuleKey::Save), "again to save and approve")];
             let words = model.keymap.told("HIGH", &again);
             advise(model, &words);
         }
-        ApprovalStep::TooSoon | ApprovalStep::Unseen => {}
+        ApprovalEffect::TooSoon | ApprovalEffect::Unseen => {}
     }
 }
 

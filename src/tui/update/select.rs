@@ -48,7 +48,7 @@ fn run_outside(model: &mut Model) {
 }
 
 fn marks_lines(model: &Model) -> bool {
-    model.selection.mark.is_some_and(|mark| mark.grain == SelectionUnit::Lines)
+    model.selection.mark.is_some_and(|mark| mark.unit == SelectionUnit::Lines)
 }
 
 /// Focuses the transcript at the last block on the screen.
@@ -130,10 +130,10 @@ pub fn fold(model: &mut Model, cell: usize) {
 fn begin(model: &mut Model) {
     let cell = model.selection.at;
     let line = model.transcript.seen_lines(cell).start;
-    let spot = TextPosition { cell, line, column: 0 };
+    let position = TextPosition { cell, line, column: 0 };
     let shape = model.transcript.shape;
     model.selection.mark =
-        Some(SelectedRange { anchor: spot, head: spot, grain: SelectionUnit::Lines, shape });
+        Some(SelectedRange { anchor: position, head: position, unit: SelectionUnit::Lines, shape });
 }
 
 fn extend(model: &mut Model, to: Direction) {

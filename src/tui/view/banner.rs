@@ -1,7 +1,7 @@
 //! The banner of a retry: the failure, the time until the next attempt, and the keys that change it.
 
 use crate::stdx::text::one_line_summary;
-use crate::tui::boxed::TextBox;
+use crate::tui::boxed::BorderedBox;
 use crate::tui::keys::{Action, Context};
 use crate::tui::line::Line;
 use crate::tui::model::{Model, Retry};
@@ -47,7 +47,7 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
     } else {
         Line::of(now, Role::Key).with(format!(" now {} ", glyphs.dot), Role::Dim).joined(stop)
     };
-    let mut boxed = TextBox::new(glyphs, width, head, Line::of(count(model, retry), Role::Waiting));
+    let mut boxed = BorderedBox::new(glyphs, width, head, Line::of(count(model, retry), Role::Waiting));
     boxed.push(bar(model, retry));
     boxed.push(Line::of(message(retry, width), Role::Text));
     boxed.push(Line::of(outlook(retry, width), Role::Dim));

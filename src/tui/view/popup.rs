@@ -2,7 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::tui::boxed::{TextBox, column};
+use crate::tui::boxed::{BorderedBox, column};
 use crate::tui::completion::{Place, Popup, ROOMY, Row};
 use crate::tui::fuzzy::marked;
 use crate::tui::line::{Line, TextStyle, cells};
@@ -15,7 +15,7 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     let (width, shown) = (area.width, area.shown);
     let count = format!("{}-{} of {}", shown.start + 1, shown.end, popup.found);
     let title = Line::of(title(popup), Role::Heading);
-    let mut boxed = TextBox::new(model.glyphs, width, title, Line::new());
+    let mut boxed = BorderedBox::new(model.glyphs, width, title, Line::new());
     let widths = Widths::of(&popup.rows[shown.clone()], boxed.room());
     for at in shown {
         boxed.push(row(model, popup, at, &widths));

@@ -343,7 +343,7 @@ fn lines_of_a_pipe_come_one_at_a_time() {
 }
 
 #[test]
-fn at_the_end_of_a_pipe_what_waits_is_put_off() {
+fn at_the_end_of_a_pipe_what_waits_is_postponed() {
     let face = Face::open(PIPE).say("go").prompted("go").asked(ls()).wait(100);
     let face = face.input(Input::End);
     assert_eq!(face.asks, [line("go"), ClientRequest::Op(Op::Defer)]);

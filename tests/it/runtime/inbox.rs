@@ -43,8 +43,8 @@ impl Face {
         .await
     }
 
-    /// A prompt whose request is put off.
-    async fn put_off(&mut self, prompt: &str) -> RequestId {
+    /// A prompt whose request is postponed.
+    async fn postponed(&mut self, prompt: &str) -> RequestId {
         self.line(prompt).await;
         let request = self.asked().await;
         self.ask(ClientRequest::Op(Op::Defer)).await;
@@ -67,12 +67,12 @@ fn requests_of_two_sessions_are_decided_from_one() {
     let (co, service) = with(TWO);
     run(&service, async {
         let mut face = open(&co, SessionTarget::New);
-        let first = face.put_off("write a").await;
+        let first = face.postponed("write a").await;
         assert_eq!(face.close().await[0], "co: session \"write a\" saved · 1 approval waiting");
 
         let mut face = open(&co, SessionTarget::New);
         face.elsewhere(1).await;
-        let second = face.put_off("write b").await;
+        let second = face.postponed("write b").await;
         let lines = face.inbox().await;
         assert_eq!(
             shown(&lines),
@@ -111,7 +111,7 @@ fn what_another_process_decides_is_told_at_once() {
         let mut waiting = Vec::new();
         for prompt in ["write a", "write b"] {
             let mut face = open(&co, SessionTarget::New);
-            waiting.push(face.put_off(prompt).await);
+            waiting.push(face.postponed(prompt).await);
             face.close().await;
         }
         let mut face = open(&co, SessionTarget::New);
@@ -193,7 +193,7 @@ fn a_session_beside_is_ended_and_saved() {
     run(&service, async {
         let mut face = open(&co, SessionTarget::New);
         let session = face.header(|_| true).await.session;
-        let first = face.put_off("write a").await;
+        let first = face.postponed("write a").await;
         face.close().await;
 
         let mut face = open(&co, SessionTarget::New);
@@ -233,7 +233,7 @@ fn the_last_lines_name_what_waits_also_where_nothing_was_said() {
     let (co, service) = with("reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"}\n");
     run(&service, async {
         let mut face = open(&co, SessionTarget::New);
-        face.put_off("write").await;
+        face.postponed("write").await;
         face.close().await;
         let face = open(&co, SessionTarget::New);
         assert_eq!(face.close().await, ["co: 1 approval waiting · co approvals"]);

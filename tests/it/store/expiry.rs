@@ -352,9 +352,9 @@ async fn the_owner_settles_in_time_only() {
     assert_eq!(scene.rows().await, ["1 later"]);
 }
 
-/// A session may put off what somebody settled a moment before: that neither fails nor undoes it.
+/// A session may postpone what somebody settled a moment before: that neither fails nor undoes it.
 #[tokio::test]
-async fn to_put_off_what_is_settled_changes_nothing() {
+async fn to_postpone_what_is_settled_changes_nothing() {
     let taken = |approval| vec![decided_by_cli(approval)];
     for (minute, answer, rows, then) in [
         (0, Some(Approval::yes()), "1 approved", taken(Approval::yes())),

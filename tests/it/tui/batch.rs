@@ -259,7 +259,7 @@ fn links_are_shown_and_honoured() {
 }
 
 #[test]
-fn put_off_comes_back_without_marks() {
+fn postponed_comes_back_without_marks() {
     let off = list().keys("<tab><space><esc>");
     assert_eq!((off.model.cards.count(), off.model.cards.current().is_some()), (3, false));
     let later = |number| settled(number, Approval::Later);

@@ -72,9 +72,9 @@ fn a_pasted_block_is_one_place_and_a_key_shows_it() {
     assert!(screen.shot().contains("line 7"), "{}", screen.shot());
     let back = screen.keys("<c-_>");
     assert!(back.model.composer.editor.chip_before().is_some());
-    let aside = back.keys("x<c-o>");
+    let restored = back.keys("x<c-o>");
     assert!(
-        written(&aside).ends_with('x') && aside.model.composer.editor.items().len() == 6,
+        written(&restored).ends_with('x') && restored.model.composer.editor.items().len() == 6,
         "not from afar"
     );
 }
@@ -116,7 +116,7 @@ fn typing_beside_a_large_block_stays_fast() {
 }
 
 #[test]
-fn a_text_is_put_aside_and_brought_back() {
+fn a_text_is_stashed_and_restored() {
     let cases = [
         ("abc<c-s>", "", true),
         ("abc<c-s><c-s>", "abc", false),
@@ -125,9 +125,13 @@ fn a_text_is_put_aside_and_brought_back() {
         ("<c-s>", "", false),
         ("abc<c-s>quick question<ret><c-s>", "abc", false),
     ];
-    for (keys, text, aside) in cases {
+    for (keys, text, is_stashed) in cases {
         let screen = open().keys(keys);
-        assert_eq!((written(&screen).as_str(), screen.model.composer.has_stash()), (text, aside), "{keys}");
+        assert_eq!(
+            (written(&screen).as_str(), screen.model.composer.has_stash()),
+            (text, is_stashed),
+            "{keys}"
+        );
     }
     let mut screen = open().keys("abc<c-s>").wait(6_000);
     let shot = screen.shot();
@@ -137,7 +141,7 @@ fn a_text_is_put_aside_and_brought_back() {
 }
 
 #[test]
-fn what_is_kept_holds_the_text_put_aside_too() {
+fn what_is_saved_includes_the_stashed_text() {
     let kept = |keys: &str| drafts(&open().keys(keys).wait(1_000)).pop();
     assert_eq!(kept("abc<c-s>"), Some("abc".into()));
     assert_eq!(kept("abc<c-s>def"), Some("abc\n\ndef".into()));

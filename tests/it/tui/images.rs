@@ -11,7 +11,7 @@ use co::message::images::mentions;
 use co::message::{Message, UserPart};
 use co::runtime::SessionTarget;
 use co::stdx::image::Size;
-use co::tui::msg::ClipboardItem;
+use co::tui::msg::PastedItem;
 use co::tui::{Cmd, Input};
 
 use crate::co::{Co, Service, Wire};
@@ -155,21 +155,21 @@ fn what_a_pasted_block_names_is_not_the_persons_word() {
 
 #[test]
 fn the_clipboard_is_read_when_it_is_asked_for() {
-    let ask = |clip: Result<ClipboardItem, String>| {
+    let ask = |clip: Result<PastedItem, String>| {
         let mut screen = open().keys("see <c-v>");
         assert!(screen.cmds.contains(&Cmd::ReadClipboard));
         screen.feed(Input::Clipboard(clip));
         screen
     };
-    assert_eq!(written(&ask(Ok(ClipboardItem::Image(seen("/d/x.png"))))), "see @\"/d/x.png\" ");
-    assert_eq!(written(&ask(Ok(ClipboardItem::Text("two\nlines".into())))), "see two\nlines");
+    assert_eq!(written(&ask(Ok(PastedItem::Image(seen("/d/x.png"))))), "see @\"/d/x.png\" ");
+    assert_eq!(written(&ask(Ok(PastedItem::Text("two\nlines".into())))), "see two\nlines");
     let mut screen = ask(Err("no clipboard tool found: install xclip".into()));
     assert_eq!(written(&screen), "see ");
     assert!(screen.shot().contains("no clipboard tool found"), "{}", screen.shot());
 
     // The answer is for the composer only.
     let mut screen = open().keys("<c-v>?");
-    screen.feed(Input::Clipboard(Ok(ClipboardItem::Text("x".into()))));
+    screen.feed(Input::Clipboard(Ok(PastedItem::Text("x".into()))));
     assert_eq!(written(&screen), "");
 }
 

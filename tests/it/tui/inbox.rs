@@ -338,7 +338,7 @@ fn one_key_goes_to_all_that_waits() {
     assert_eq!(opens(&asked().keys("<a-a>")), 0);
     assert_eq!(opens(&asked().keys("<a-a><a-a>")), 1);
     assert_eq!(opens(&asked().keys("<tab><a-a>")), 1);
-    assert_eq!(opens(&asked().keys("<tab><esc><a-a>")), 0, "what was put off comes back first");
+    assert_eq!(opens(&asked().keys("<tab><esc><a-a>")), 0, "what was postponed comes back first");
     assert!(asked().keys("<a-a><a-a><a-a>").shot().contains("── ask · card ─"), "a third one closes it");
 }
 

@@ -11,7 +11,7 @@ use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use co::tool::{Access, CallPlan, DiffKind, DiffLine, Preview, Risk, Undo};
 use co::tui::key::{Code, Key};
 use co::tui::keys::{Keymap, parse_key};
-use co::tui::msg::{Mouse, MouseAction};
+use co::tui::msg::{Mouse, PointerEvent};
 use co::tui::theme::Glyphs;
 use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, SandboxPaths, Setup, Theme, update, view};
 use ratatui::Terminal;
@@ -260,19 +260,19 @@ impl Screen {
             .collect()
     }
 
-    pub fn mouse(mut self, what: MouseAction, column: u16, row: u16) -> Self {
+    pub fn mouse(mut self, what: PointerEvent, column: u16, row: u16) -> Self {
         self.feed(Input::Mouse(Mouse { what, column, row }));
         self.feed(Input::Frame);
         self
     }
 
     pub fn click(self, column: u16, row: u16) -> Self {
-        self.mouse(MouseAction::Press, column, row).mouse(MouseAction::Release, column, row)
+        self.mouse(PointerEvent::Press, column, row).mouse(PointerEvent::Release, column, row)
     }
 
     pub fn drag(self, from: (u16, u16), to: (u16, u16)) -> Self {
-        self.mouse(MouseAction::Press, from.0, from.1).mouse(MouseAction::Drag, to.0, to.1).mouse(
-            MouseAction::Release,
+        self.mouse(PointerEvent::Press, from.0, from.1).mouse(PointerEvent::Drag, to.0, to.1).mouse(
+            PointerEvent::Release,
             to.0,
             to.1,
         )

@@ -16,7 +16,7 @@ use co::message::{Message, ReturnStatus, Source, ToolName, UserPart};
 use co::provider::ErrorClass;
 use co::tool::{Category, Progress, Risk, SideEffect, ToolSpec};
 use co::tui::model::{Focus, Lifecycle};
-use co::tui::msg::{Mouse, MouseAction};
+use co::tui::msg::{Mouse, PointerEvent};
 use co::tui::theme::Glyphs;
 use co::tui::{Input, Motion};
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ enum Step {
     Resize(u16, u16),
     /// The terminal has another size already than the model knows of.
     Torn(u16, u16),
-    Mouse(MouseAction, u16, u16),
+    Mouse(PointerEvent, u16, u16),
     Wait(u64),
 }
 
@@ -171,11 +171,11 @@ fn answer() -> impl Strategy<Value = (ClientQuery, QueryAnswer)> {
 
 fn step() -> impl Strategy<Value = Step> {
     let mouse = proptest::sample::select(vec![
-        MouseAction::Press,
-        MouseAction::Drag,
-        MouseAction::Release,
-        MouseAction::WheelUp,
-        MouseAction::WheelDown,
+        PointerEvent::Press,
+        PointerEvent::Drag,
+        PointerEvent::Release,
+        PointerEvent::WheelUp,
+        PointerEvent::WheelDown,
     ]);
     let size = || prop_oneof![1 => (1u16..44, 1u16..14), 3 => (40u16..=160, 10u16..=50)];
     prop_oneof![

@@ -8,7 +8,7 @@ use co::history::TurnEnd;
 use co::message::{ReturnStatus, UserPart};
 use co::tool::{Progress, Risk};
 use co::tui::model::Focus;
-use co::tui::msg::{Cmd, Input, MouseAction, MouseMode};
+use co::tui::msg::{Cmd, Input, MouseMode, PointerEvent};
 use co::tui::panel::Panel;
 use co::tui::transcript::TextPosition;
 use proptest::prelude::*;
@@ -209,7 +209,7 @@ fn a_mark_stays_until_it_is_void() {
     let gone: Vec<(&str, Screen)> = vec![
         ("a letter", marked().keys("x")),
         ("a resize", marked().resize(60, 24)),
-        ("another press", marked().mouse(MouseAction::Press, 3, 3)),
+        ("another press", marked().mouse(PointerEvent::Press, 3, 3)),
         (
             "another transcript",
             marked().notice(ServerMessage::Transcript { messages: Vec::new(), decided: Vec::new() }),
@@ -230,19 +230,19 @@ fn a_mark_stays_until_it_is_void() {
 #[test]
 fn the_wheel_scrolls_what_is_under_it() {
     let screen = answered(80, 20);
-    let screen = screen.mouse(MouseAction::WheelUp, 10, 8);
+    let screen = screen.mouse(PointerEvent::WheelUp, 10, 8);
     assert!(!screen.model.transcript.follows());
     let mut twice = answered(80, 20);
     // Several steps of the wheel come between two frames.
     for _ in 0..2 {
-        let mouse = co::tui::msg::Mouse { what: MouseAction::WheelUp, column: 10, row: 8 };
+        let mouse = co::tui::msg::Mouse { what: PointerEvent::WheelUp, column: 10, row: 8 };
         twice.feed(co::tui::Input::Mouse(mouse));
     }
-    let mut again = screen.mouse(MouseAction::WheelUp, 10, 8);
+    let mut again = screen.mouse(PointerEvent::WheelUp, 10, 8);
     assert_eq!(twice.shot(), again.shot());
-    let back = again.mouse(MouseAction::WheelDown, 10, 8).mouse(MouseAction::WheelDown, 10, 8);
+    let back = again.mouse(PointerEvent::WheelDown, 10, 8).mouse(PointerEvent::WheelDown, 10, 8);
     assert!(back.model.transcript.follows());
-    let help = answered(80, 20).keys("?").mouse(MouseAction::WheelDown, 10, 8);
+    let help = answered(80, 20).keys("?").mouse(PointerEvent::WheelDown, 10, 8);
     assert!(
         matches!(&help.model.panel, Some(Panel::Help(help)) if help.scroll == 3),
         "{:?}",
@@ -251,7 +251,7 @@ fn the_wheel_scrolls_what_is_under_it() {
     let card = Screen::open(80, 24).prompted("go").asked(diff_request(1, 60)).wait(600);
     let mut card = card;
     let row = row_of(&mut card, "what is new");
-    let card = card.mouse(MouseAction::WheelDown, 10, row);
+    let card = card.mouse(PointerEvent::WheelDown, 10, row);
     assert_eq!(card.model.cards.current().unwrap().scroll, 3);
     assert!(card.model.transcript.follows());
 }
@@ -270,7 +270,7 @@ fn presses_give_keys_and_decide_nothing() {
         (screen.model.focus, screen.model.composer.editor.text()),
         (Focus::Composer, "heXllo".to_owned())
     );
-    let screen = answered(80, 20).mouse(MouseAction::WheelUp, 10, 8);
+    let screen = answered(80, 20).mouse(PointerEvent::WheelUp, 10, 8);
     let mut screen = screen;
     let row = row_of(&mut screen, "Ctrl+End");
     assert!(screen.click(75, row).model.transcript.follows());
@@ -283,18 +283,18 @@ fn the_mouse_can_be_given_back() {
     let screen = screen.drag((3, 3), (9, 4));
     assert!(screen.copies().is_empty() && screen.model.selection.mark.is_none());
     // What the shell takes for a wheel among the arrows of such a terminal scrolls all the same.
-    assert!(!screen.mouse(MouseAction::WheelUp, 0, 2).model.transcript.follows());
+    assert!(!screen.mouse(PointerEvent::WheelUp, 0, 2).model.transcript.follows());
 }
 
 #[test]
 fn a_drag_beyond_the_edge_scrolls() {
     let screen = answered(80, 14);
-    let screen = screen.mouse(MouseAction::Press, 5, 6);
+    let screen = screen.mouse(PointerEvent::Press, 5, 6);
     let mut screen = screen;
     for _ in 0..80 {
-        screen = screen.mouse(MouseAction::Drag, 3, 0);
+        screen = screen.mouse(PointerEvent::Drag, 3, 0);
     }
-    let screen = screen.mouse(MouseAction::Release, 3, 0);
+    let screen = screen.mouse(PointerEvent::Release, 3, 0);
     let copied = screen.copies()[0];
     assert!(copied.starts_with("what did Dana want?\n\nDana Reyes wrote"), "{copied}");
 }

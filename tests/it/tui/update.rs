@@ -117,7 +117,7 @@ fn a_card_takes_no_key_at_first() {
 }
 
 #[test]
-fn cards_are_moved_through_and_put_off() {
+fn cards_are_moved_through_and_postponed() {
     let two = || {
         let both = medium().asked(shell_request(2, "pwd", Risk::Medium)).wait(600);
         both.keys("<tab>").wait(600).keys("<ret>").wait(600).keys("<down>").wait(600)
@@ -139,7 +139,7 @@ fn cards_are_moved_through_and_put_off() {
         .keys("y");
     assert_eq!(back.asks().last(), Some(&&decided(1, Approval::yes())));
     assert_eq!(back.model.composer.editor.text(), "typed");
-    // Between turns Esc only puts the card aside: it waits already.
+    // Between turns Esc only postpones the card: it waits already.
     let waiting = Screen::open(80, 24)
         .notice(ServerMessage::Waiting { requests: vec![shell_request(1, "ls", Risk::Medium)] })
         .wait(600)

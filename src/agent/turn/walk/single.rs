@@ -5,7 +5,7 @@ use super::*;
 /// Answers what the turn looks up before a request, so that it is sent.
 fn send(turn: &mut Turn) {
     let effects = turn.handle(Input::Late { calls: Vec::new() });
-    assert!(matches!(effects[..], [Effect::Weigh { what: Measurement::Size, .. }]), "{effects:?}");
+    assert!(matches!(effects[..], [Effect::Weigh { what: EstimateScope::Size, .. }]), "{effects:?}");
     let effects = turn.handle(Input::Weighed { fit: Fit::Fits, figures: None });
     assert!(matches!(effects[..], [.., Effect::CallModel { .. }]), "{effects:?}");
 }
@@ -62,7 +62,7 @@ fn attempts_that_came_to_nothing_are_counted() {
         let prompt = vec![UserPart::Text { text: "go".to_owned() }];
         let (mut turn, _) = Turn::start(plain, &History::default(), prompt);
         send(&mut turn);
-        turn.asks(CurrentModel { price: Some(price), ..CurrentModel::default() });
+        turn.asks(RequestedModel { price: Some(price), ..RequestedModel::default() });
         let inputs = events.into_iter().map(|event| Input::Stream(Ok(event))).chain([last]);
         let mut recorded = Vec::new();
         for effect in inputs.flat_map(|input| turn.handle(input)).collect::<Vec<_>>() {

@@ -313,13 +313,13 @@ fn outside_of_sandbox(plan: CallPlan, reason: &str) -> CallPlan {
 
 /// How the run of a command in the foreground ended.
 enum ForegroundEnd {
-    Ran(CommandResult),
+    Ran(ShellResult),
     /// It runs as a task now; what the model is told.
     Moved(String),
 }
 
 /// The result of a command.
-struct CommandResult {
+struct ShellResult {
     output: String,
     survivors: Option<(Vec<Survivor>, SurvivorOutcome)>,
     exit: Exit,
@@ -365,7 +365,7 @@ impl Shell {
         let (script, unlimited) = (command.script.clone(), Arc::clone(&command.unlimited));
         let mut events = self.sandbox.spawn(command, cancel.clone());
         let mut capture = Capture::new(cx.output_limit, cx.spill.clone());
-        let mut live = LiveOutput { torn: Vec::new() };
+        let mut live = OutputStreamer { torn: Vec::new() };
         let mut survivors = None;
         let mut exit = None;
         loop {
@@ -406,7 +406,7 @@ impl Shell {
             }
         }
         let exit = exit.ok_or_else(|| terminal("the sandbox did not report how the command ended"))?;
-        Ok(ForegroundEnd::Ran(CommandResult { output: capture.finish().await, survivors, exit }))
+        Ok(ForegroundEnd::Ran(ShellResult { output: capture.finish().await, survivors, exit }))
     }
 
     /// Starts a command as a task; one that ends at once is reported as any other.
@@ -441,7 +441,7 @@ fn no_task(error: &std::io::Error) -> ToolError {
     terminal(format!("the command cannot run in the background: {error}"))
 }
 
-impl CommandResult {
+impl ShellResult {
     /// Whether a sandbox may be why it failed.
     fn may_be_held(&self, workspace: &Path) -> bool {
         self.exit != Exit::Code(0) && looks_held(&self.output, workspace)
@@ -474,12 +474,12 @@ impl CommandResult {
 }
 
 /// Shows output while the command runs, only in complete characters.
-struct LiveOutput {
+struct OutputStreamer {
     /// The beginning of a character that is not complete yet.
     torn: Vec<u8>,
 }
 
-impl LiveOutput {
+impl OutputStreamer {
     fn show(&mut self, bytes: &[u8], cx: &RunContext) {
         let text = whole_characters(&mut self.torn, bytes);
         if !text.is_empty() {

@@ -7,8 +7,8 @@ use crate::tui::cells::{DisplayKeys, Fold, Motion};
 use crate::tui::markdown::count;
 use crate::tui::theme::Glyphs;
 
-fn look(width: usize, rows: usize, languages: Languages) -> DisplaySettings {
-    DisplaySettings {
+fn look(width: usize, rows: usize, languages: Languages) -> RenderContext {
+    RenderContext {
         width,
         rows,
         glyphs: &Glyphs::UNICODE,
@@ -25,7 +25,7 @@ fn preview(tool: &str) -> ArgsPreview {
     ArgsPreview::new(tool, &["path"])
 }
 
-fn drawn(preview: &mut ArgsPreview, look: &DisplaySettings) -> Vec<String> {
+fn drawn(preview: &mut ArgsPreview, look: &RenderContext) -> Vec<String> {
     let lines = preview.lines(look, &Margin::even(Line::of("| ", Role::Dim)));
     lines.iter().map(|line| line.text().trim_end().to_owned()).collect()
 }

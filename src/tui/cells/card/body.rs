@@ -13,7 +13,7 @@ use crate::tool::{DiffLine, Preview, Question};
 use crate::tui::cards::{Body, BodyBasis, BodyForm, Card};
 use crate::tui::cells::diff::{DiffCode, Layout, Page, is_split};
 use crate::tui::cells::split;
-use crate::tui::cells::{DisplaySettings, Fold};
+use crate::tui::cells::{Fold, RenderContext};
 use crate::tui::form::pretty;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
@@ -40,7 +40,7 @@ pub fn prepare_detail(card: &mut Card, frame: &Frame<'_>, width: usize) {
 
 pub fn room<'a>(frame: &Frame<'a>, width: usize, columns: usize) -> Room<'a> {
     let form = BodyForm::Card;
-    let DisplaySettings { glyphs, languages, .. } = *frame.look;
+    let RenderContext { glyphs, languages, .. } = *frame.look;
     Room { width, columns, header: frame.header, glyphs, languages, zone: frame.zone, form }
 }
 

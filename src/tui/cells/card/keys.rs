@@ -39,7 +39,7 @@ impl Sheet<'_> {
 
     pub(super) fn keys(&self, card: &Card) -> Line {
         let (keymap, dot) = (self.frame.keymap, self.frame.look.glyphs.dot);
-        if self.frame.holds == CardFocus::Nothing {
+        if self.frame.focus == CardFocus::Nothing {
             return keys_line(&decide(keymap), dot);
         }
         let mut keys = match &card.stage {
@@ -52,7 +52,7 @@ impl Sheet<'_> {
                 keymap.hints(&[(Context::Global, Action::ToggleFocus, "back to prompt")])
             }
             CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_)
-                if self.frame.holds == CardFocus::KeysByItself =>
+                if self.frame.focus == CardFocus::KeysByItself =>
             {
                 by_itself(card, self.escape(card), keymap)
             }

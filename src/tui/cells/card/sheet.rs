@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use crate::frontend::protocol::Header;
 use crate::tui::boxed::edge;
 use crate::tui::cards::BodyForm;
-use crate::tui::cells::DisplaySettings;
+use crate::tui::cells::RenderContext;
 use crate::tui::composer::Position;
 use crate::tui::keys::Keymap;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -50,15 +50,15 @@ const WAIT: usize = 5;
 /// The place and settings of a drawing.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
-    pub look: &'a DisplaySettings,
+    pub look: &'a RenderContext,
     pub keymap: &'a Keymap,
-    pub holds: CardFocus,
-    pub wait: CardDelay,
+    pub focus: CardFocus,
+    pub delay: CardDelay,
     /// Whether a high-risk request was approved once.
     pub approved_once: bool,
     /// Rows of the pane.
     pub rows: usize,
-    /// Cells of the pane; a card is at most [`DisplaySettings::width`] wide, a list may be wider.
+    /// Cells of the pane; a card is at most [`RenderContext::width`] wide, a list may be wider.
     pub columns: usize,
     /// The number of this card, from 1, and of all.
     pub position: (usize, usize),
@@ -158,7 +158,7 @@ impl<'a> Sheet<'a> {
     /// Adds the lower border with the keys in it, and at the right what the card waits for.
     pub fn end(&mut self, keys: &Line) {
         let [on, off] = self.frame.look.glyphs.bar;
-        let right = match self.frame.wait {
+        let right = match self.frame.delay {
             CardDelay::Nothing => Line::new(),
             CardDelay::Guard(percent) => {
                 let full = (usize::try_from(percent).unwrap_or(100) * WAIT / 100).min(WAIT);
@@ -171,15 +171,15 @@ impl<'a> Sheet<'a> {
 
     /// Returns the cells for the keys in the lower border.
     pub fn keys_room(&self) -> usize {
-        let wait = match self.frame.wait {
+        let delay = match self.frame.delay {
             CardDelay::Nothing => 0,
             CardDelay::Guard(_) | CardDelay::Key(_) => WAIT + 3,
         };
-        self.width.saturating_sub(6 + wait)
+        self.width.saturating_sub(6 + delay)
     }
 
     fn edge(&self) -> Role {
-        match self.frame.holds {
+        match self.frame.focus {
             CardFocus::Keys | CardFocus::KeysByItself => Role::Waiting,
             CardFocus::Nothing => Role::Dim,
         }

@@ -3,12 +3,12 @@
 
 use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape};
-use super::{APPROVED, Inbox, InboxRow, ListState};
+use super::{APPROVED, Inbox, InboxRow, LoadState};
 use crate::frontend::protocol::{Header, InboxLine};
 use crate::message::ToolName;
 use crate::stdx::text::{one_line_summary, short_path};
 use crate::store::RequestState;
-use crate::tui::boxed::{TextBox, column};
+use crate::tui::boxed::{BorderedBox, column};
 use crate::tui::cells::card::{CardDelay, CardFocus, Frame, LOW, fitting};
 use crate::tui::cells::list::{
     Columns, ListRow, beside, decision_hints, detail as request, heading, reason_keys,
@@ -37,7 +37,7 @@ const FAILED: &str = "The list could not be read; the transcript says why. It is
 
 pub fn lines(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Line> {
     let shape = InboxShape::of(inbox, screen);
-    let mut boxed = TextBox::new(screen.look.glyphs, screen.columns, title(screen, inbox), count(inbox));
+    let mut boxed = BorderedBox::new(screen.look.glyphs, screen.columns, title(screen, inbox), count(inbox));
     if shape.filter > 0 {
         let shown = Rows::of(&inbox.filter, shape.room.saturating_sub(2));
         boxed.push(Line::of("/ ", Role::Key).joined(shown.line(&inbox.filter, shown.cursor.row)));
@@ -83,15 +83,15 @@ fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
 fn count(inbox: &Inbox) -> Line {
     let (requests, sessions) = inbox.listed();
     let marked = inbox.marked();
-    let words = match inbox.listing {
-        ListState::NotLoaded => "loading…".to_owned(),
-        ListState::Failed => "not loaded".to_owned(),
-        ListState::Loaded | ListState::Outdated if inbox.lines.is_empty() => "none".to_owned(),
-        ListState::Loaded | ListState::Outdated if requests < inbox.undecided() => {
+    let words = match inbox.load_state {
+        LoadState::NotLoaded => "loading…".to_owned(),
+        LoadState::Failed => "not loaded".to_owned(),
+        LoadState::Loaded | LoadState::Outdated if inbox.lines.is_empty() => "none".to_owned(),
+        LoadState::Loaded | LoadState::Outdated if requests < inbox.undecided() => {
             format!("{requests} of {}", inbox.undecided())
         }
-        ListState::Loaded | ListState::Outdated if sessions == 1 => requests.to_string(),
-        ListState::Loaded | ListState::Outdated => format!("{requests} in {sessions} sessions"),
+        LoadState::Loaded | LoadState::Outdated if sessions == 1 => requests.to_string(),
+        LoadState::Loaded | LoadState::Outdated => format!("{requests} in {sessions} sessions"),
     };
     match marked {
         0 => Line::of(words, Role::Dim),
@@ -125,10 +125,10 @@ fn list(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
 fn nothing(screen: &Screen<'_>, inbox: &Inbox, width: usize) -> Vec<Line> {
     let even = Margin::even(Line::of("  ", Role::Text));
     let text = |text: &str, role| wrap_spans(&[Span::new(text, role)], width.min(76), &even);
-    match inbox.listing {
-        ListState::NotLoaded => return text("loading…", Role::Dim),
-        ListState::Failed => return text(FAILED, Role::Fail),
-        ListState::Loaded | ListState::Outdated => {}
+    match inbox.load_state {
+        LoadState::NotLoaded => return text("loading…", Role::Dim),
+        LoadState::Failed => return text(FAILED, Role::Fail),
+        LoadState::Loaded | LoadState::Outdated => {}
     }
     if !inbox.lines.is_empty() {
         let key = screen.keymap.shown(Context::Global, Action::Escape);
@@ -279,12 +279,12 @@ pub fn detail_frame<'a>(screen: &'a Screen<'a>, header: Option<&'a Header>, shap
     let &Screen { ref look, keymap, zone, now, .. } = screen;
     // Facts are left out on the lowest screens only.
     let rows = shape.detail_rows.max(LOW);
-    let (holds, wait, columns) = (CardFocus::Keys, CardDelay::Nothing, shape.detail_width);
+    let (focus, delay, columns) = (CardFocus::Keys, CardDelay::Nothing, shape.detail_width);
     Frame {
         look,
         keymap,
-        holds,
-        wait,
+        focus,
+        delay,
         approved_once: false,
         rows,
         columns,

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape};
-use super::{Inbox, InboxRow, ListState, draw};
+use super::{Inbox, InboxRow, LoadState, draw};
 use crate::approval::{Approval, RequestId};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, Holder, InboxLine, QueryAnswer, ServerMessage};
 use crate::store::RequestState;
@@ -76,10 +76,10 @@ impl PanelState for Inbox {
     fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> PanelEffect {
         // Pending requests changed: the open list is requested again.
         if let ServerMessage::Elsewhere { .. } = message {
-            self.listing = match self.listing {
-                ListState::Loaded => ListState::Outdated,
-                ListState::Failed => ListState::NotLoaded,
-                ListState::NotLoaded | ListState::Outdated => return PanelEffect::Stay,
+            self.load_state = match self.load_state {
+                LoadState::Loaded => LoadState::Outdated,
+                LoadState::Failed => LoadState::NotLoaded,
+                LoadState::NotLoaded | LoadState::Outdated => return PanelEffect::Stay,
             };
             cx.ask(ClientQuery::Inbox);
         }
@@ -93,10 +93,10 @@ impl PanelState for Inbox {
                 self.details.tell(id, request, cx.screen.header);
             }
             (ClientQuery::Inbox, QueryAnswer::Failed) if self.lines.is_empty() => {
-                self.listing = ListState::Failed;
+                self.load_state = LoadState::Failed;
             }
             // What was listed stays, and the next change asks again.
-            (ClientQuery::Inbox, QueryAnswer::Failed) => self.listing = ListState::Loaded,
+            (ClientQuery::Inbox, QueryAnswer::Failed) => self.load_state = LoadState::Loaded,
             _ => return,
         }
         self.follow(cx);

@@ -32,7 +32,7 @@ pub const APPROVED: &str = "decided";
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Inbox {
     lines: Vec<InboxLine>,
-    pub listing: ListState,
+    pub load_state: LoadState,
     pub filter: Editor,
     /// Only the requests of the chosen one's session are listed.
     pub one_session: bool,
@@ -54,7 +54,7 @@ pub struct Inbox {
 
 /// Whether the owner has sent the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ListState {
+pub enum LoadState {
     #[default]
     NotLoaded,
     Loaded,
@@ -80,7 +80,7 @@ impl Inbox {
         let was_sent = before.as_ref().is_some_and(|id| self.deciding.contains_key(id));
         self.lines = lines;
         self.order();
-        self.listing = ListState::Loaded;
+        self.load_state = LoadState::Loaded;
         let waits: HashSet<&RequestId> = self.lines.iter().map(|line| &line.id).collect();
         self.list.retain(|id| waits.contains(id));
         self.glanced.retain(|id| waits.contains(id));

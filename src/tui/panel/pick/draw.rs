@@ -3,7 +3,7 @@
 use super::{List, Picker, Preview, Purpose};
 use crate::frontend::protocol::{LoginReason, SessionLine};
 use crate::stdx::text::{one_line_summary, sanitize_line};
-use crate::tui::boxed::{TextBox, column};
+use crate::tui::boxed::{BorderedBox, column};
 use crate::tui::completion::window;
 use crate::tui::composer::Rows;
 use crate::tui::fuzzy::{MatchMode, Query, marked};
@@ -32,8 +32,12 @@ const PROMPT: usize = 4;
 
 pub fn lines(screen: &Screen<'_>, pick: &Picker) -> Vec<Line> {
     let rows = screen.rows;
-    let mut boxed =
-        TextBox::new(screen.look.glyphs, screen.columns, Line::of(title(pick), Role::Heading), count(pick));
+    let mut boxed = BorderedBox::new(
+        screen.look.glyphs,
+        screen.columns,
+        Line::of(title(pick), Role::Heading),
+        count(pick),
+    );
     boxed.push(Line::of("/ ", Role::Key).joined(query(screen, pick)));
     let foot = foot(screen, pick, boxed.room(), rows);
     let gap = usize::from(rows >= ROOMY);

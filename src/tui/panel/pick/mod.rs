@@ -15,7 +15,7 @@ use crate::frontend::protocol::{
     SessionLine,
 };
 use crate::history::SessionId;
-use crate::tui::cells::DisplaySettings;
+use crate::tui::cells::RenderContext;
 use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{MatchMode, Query};
 use crate::tui::keys::{Action, CHOOSE, Context, Keymap, PickKey, StatusHint};
@@ -159,7 +159,7 @@ impl PanelState for Picker {
 
     fn lay_out(&mut self, screen: &Screen<'_>, _cards: &mut crate::tui::cards::Cards) {
         if let List::Sessions { preview, .. } = &mut self.list {
-            preview.lay_out(&DisplaySettings { width: screen.preview_columns(), ..screen.look });
+            preview.lay_out(&RenderContext { width: screen.preview_columns(), ..screen.look });
         }
     }
 

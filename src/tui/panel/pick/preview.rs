@@ -3,7 +3,7 @@
 use crate::history::SessionId;
 use crate::message::{Message, PartKind, UserPart};
 use crate::stdx::text::one_line_summary;
-use crate::tui::cells::{Cell, DisplaySettings, conversation};
+use crate::tui::cells::{Cell, RenderContext, conversation};
 use crate::tui::line::Line;
 
 /// Most cells of the last text of a session.
@@ -36,7 +36,7 @@ impl Preview {
     }
 
     /// Lays out the lines again if the width changed.
-    pub fn lay_out(&mut self, look: &DisplaySettings) {
+    pub fn lay_out(&mut self, look: &RenderContext) {
         if self.width == look.width {
             return;
         }

@@ -108,7 +108,7 @@ impl Stage<'_> {
                     |record: &&Record| matches!(record, Record::ToolStarted { call: one } if *one == call);
                 let ended: Vec<ReturnStatus> =
                     records.iter().filter_map(|record| status_of(record, &call)).collect();
-                // One that was put off is answered first, and again when it has run.
+                // One that was postponed is answered first, and again when it has run.
                 let ended: Vec<_> =
                     ended.into_iter().filter(|status| *status != ReturnStatus::Undecided).collect();
                 assert!(records.iter().filter(started).count() <= 1, "{call:?} started twice: {lines:#?}");
