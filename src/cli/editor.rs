@@ -6,7 +6,7 @@ use std::path::Path;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::error::{CliError, Result};
-use crate::frontend::outside::editor_command;
+use crate::frontend::external_editor::editor_command;
 use crate::workspace::World;
 
 /// Returns the editor. Without a terminal only one that is named can be meant. Errs with how to set one.

@@ -4,11 +4,11 @@
 pub mod channel;
 pub mod dialogue;
 pub mod export;
+pub mod external_editor;
 pub mod fields;
 pub mod images;
 pub mod import;
 pub mod json;
-pub mod outside;
 pub mod plain;
 pub mod print;
 pub mod protocol;

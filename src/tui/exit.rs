@@ -36,8 +36,12 @@ fn answer(model: &Model) -> Vec<String> {
     let Some(source) = &model.last_answer else { return Vec::new() };
     let first = Line::of(model.glyphs.answer, Role::Answer).with(" ", Role::Text);
     let margin = Margin::new(first, Line::of("  ", Role::Text));
-    let page =
-        Page { width: model.look().width.max(12), margin, glyphs: model.glyphs, languages: Languages::NONE };
+    let page = Page {
+        width: model.context().width.max(12),
+        margin,
+        glyphs: model.glyphs,
+        languages: Languages::NONE,
+    };
     let lines: Vec<String> =
         render(source, &page).iter().map(|line| line.text().trim_end().to_owned()).collect();
     let hidden = lines.len().saturating_sub(MOST_LINES);

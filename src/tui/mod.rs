@@ -5,7 +5,7 @@
 
 pub mod auto_focus;
 pub mod batch;
-mod boxed;
+mod bordered_box;
 pub mod cap;
 pub mod cards;
 pub mod cells;

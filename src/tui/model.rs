@@ -397,7 +397,7 @@ impl Model {
         Screen {
             columns: usize::from(self.columns),
             rows,
-            look: self.look(),
+            context: self.context(),
             keymap: &self.keymap,
             header: self.header.as_ref(),
             zone: self.began.time_zone(),
@@ -406,7 +406,7 @@ impl Model {
         }
     }
 
-    pub fn look(&self) -> RenderContext {
+    pub fn context(&self) -> RenderContext {
         // Beside a panel a blank cell stays before its edge.
         let beside = usize::from(self.pane_columns() < usize::from(self.columns));
         RenderContext {
@@ -441,7 +441,7 @@ impl Model {
 
     /// Returns the cells for text in the reason of a denial.
     pub fn card_text_width(&self) -> usize {
-        let width = self.look().width;
+        let width = self.context().width;
         width.saturating_sub(if width < 60 { 3 } else { 5 })
     }
 

@@ -19,10 +19,10 @@ use tokio::time::{Instant, sleep_until};
 
 use self::background_jobs::BackgroundJobs;
 use self::canvas::{Canvas, Pane};
+use self::frame_writer::FrameWriter;
 use self::hangup::Line;
 pub use self::host::{Call, Host};
 use self::links::{LinkTable, LinkingBackend, Links};
-use self::out::FrameWriter;
 use self::screen::Screen;
 use self::signals::SignalTable;
 use self::terminal_input::{TerminalEvent, TerminalInput};
@@ -36,7 +36,7 @@ use super::view::paint;
 use super::{Fold, Motion, update};
 use crate::config::ThemeChoice;
 use crate::frontend::channel::FrontendUpdates;
-use crate::frontend::outside::{self, ExternalEditor};
+use crate::frontend::external_editor::{self, ExternalEditor};
 use crate::frontend::protocol::{ClientRequest, OpenQueries, ServerMessage, Update};
 use crate::stdx::clock::{Clock as _, SystemClock, system_zone};
 
@@ -46,12 +46,12 @@ mod background_jobs;
 mod canvas;
 mod clipboard;
 mod dispatch;
+mod frame_writer;
 mod hangup;
 mod host;
 mod input;
 mod links;
 mod osc;
-mod out;
 mod screen;
 mod signals;
 mod terminal_input;
@@ -265,7 +265,7 @@ impl Shell {
                 _ = heard.stop.recv() => control = self.suspend(),
                 _ = heard.cont.recv() => control = self.resumed(),
                 _ = heard.resized.recv() => control = self.resized(),
-                ended = outside::ended(&mut self.outside), if self.outside.is_some() => control = self.came_back(ended),
+                ended = external_editor::ended(&mut self.outside), if self.outside.is_some() => control = self.came_back(ended),
                 // A lost terminal would report its loss without end.
                 said = self.input.next(self.model.mouse), if self.sight == TerminalState::Present => control = self.heard(said),
                 permit = asks.reserve(), if !self.outbox.is_empty() => match permit {

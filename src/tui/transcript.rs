@@ -106,38 +106,38 @@ impl Transcript {
     }
 
     /// Determines the content of `rows` rows, with `card` after the last cell.
-    pub fn layout(&mut self, look: &RenderContext, rows: usize, card: Vec<Line>) {
+    pub fn layout(&mut self, context: &RenderContext, rows: usize, card: Vec<Line>) {
         self.card = card;
-        self.keep_place(look);
+        self.keep_place(context);
         self.visible = match self.scroll {
-            Scroll::Follow => self.at_bottom(look, rows),
-            Scroll::At(place) => self.at_place(look, rows, place),
+            Scroll::Follow => self.at_bottom(context, rows),
+            Scroll::At(place) => self.at_place(context, rows, place),
         };
-        self.count_unseen(look);
+        self.count_unseen(context);
         self.forget_far();
     }
 
     /// Counts the lines below those that were seen. Each cell is laid out for it once; only the last one may grow.
-    fn count_unseen(&mut self, look: &RenderContext) {
+    fn count_unseen(&mut self, context: &RenderContext) {
         let Some(last) = self.cells.len().checked_sub(1) else { return };
-        self.count_grown(look);
+        self.count_grown(context);
         if self.follows() {
-            self.seen_to = (last, self.known_lines(last, look));
+            self.seen_to = (last, self.known_lines(last, context));
             self.unseen = 0;
             return;
         }
         let (from, seen) = self.seen_to;
-        let lines: usize = (from..=last).map(|at| self.known_lines(at, look)).sum();
+        let lines: usize = (from..=last).map(|at| self.known_lines(at, context)).sum();
         self.unseen = lines.saturating_sub(seen);
     }
 
     /// Counts the lines of the reply's last part that were added out of sight, above what is counted as unseen.
-    fn count_grown(&mut self, look: &RenderContext) {
+    fn count_grown(&mut self, context: &RenderContext) {
         let newest = (self.fresh..self.cells.len()).rev().find(|at| self.cells[*at].kind.is_of_reply());
         let Some(at) = newest.or(self.part.map(|(at, _)| at)).filter(|at| *at < self.cells.len()) else {
             return;
         };
-        let lines = self.known_lines(at, look);
+        let lines = self.known_lines(at, context);
         let ends = |it: &VisibleBlock| it.block == at && it.from + it.count >= lines + self.gap(at);
         let is_counted = !self.follows() && at >= self.seen_to.0;
         let seen = match self.part {
@@ -148,38 +148,38 @@ impl Transcript {
         self.grown = lines.saturating_sub(seen);
     }
 
-    fn known_lines(&mut self, cell: usize, look: &RenderContext) -> usize {
-        self.cells[cell].known_height().unwrap_or_else(|| self.lines_of(cell, look))
+    fn known_lines(&mut self, cell: usize, context: &RenderContext) -> usize {
+        self.cells[cell].known_height().unwrap_or_else(|| self.lines_of(cell, context))
     }
 
     /// After a change of width, keeps the cell at the top and roughly the same part of it.
-    fn keep_place(&mut self, look: &RenderContext) {
-        if self.width != look.width {
+    fn keep_place(&mut self, context: &RenderContext) {
+        if self.width != context.width {
             // Its lines are others now.
             self.part = None;
         }
         if let Scroll::At(place) = self.scroll
-            && self.width != look.width
+            && self.width != context.width
             && let Some(cell) = self.cells.get(place.block)
         {
             let before = cell.lines_from(0).count() + self.gap(place.block);
-            let now = self.height(place.block, look);
+            let now = self.height(place.block, context);
             if let Some(line) = (place.line * now).checked_div(before) {
                 self.scroll = Scroll::At(BlockLine { block: place.block, line });
             }
         }
-        self.width = look.width;
+        self.width = context.width;
     }
 
     /// Returns the current height of a block.
-    fn height(&mut self, block: usize, look: &RenderContext) -> usize {
+    fn height(&mut self, block: usize, context: &RenderContext) -> usize {
         let gap = self.gap(block);
         if block < self.cells.len() {
             let (from, to) = self.cached;
             self.cached = if from == to { (block, block + 1) } else { (from.min(block), to.max(block + 1)) };
         }
         match self.cells.get_mut(block) {
-            Some(cell) => gap + cell.refresh(look),
+            Some(cell) => gap + cell.refresh(context),
             None if self.card.is_empty() => 0,
             None => gap + self.card.len(),
         }
@@ -194,11 +194,11 @@ impl Transcript {
         self.cells.len() + usize::from(!self.card.is_empty())
     }
 
-    fn at_bottom(&mut self, look: &RenderContext, rows: usize) -> Vec<VisibleBlock> {
+    fn at_bottom(&mut self, context: &RenderContext, rows: usize) -> Vec<VisibleBlock> {
         let mut room = rows;
         let mut visible = Vec::new();
         for block in (0..self.blocks()).rev() {
-            let height = self.height(block, look);
+            let height = self.height(block, context);
             let count = height.min(room);
             visible.push(VisibleBlock { block, from: height - count, count });
             room -= count;
@@ -210,11 +210,11 @@ impl Transcript {
         visible
     }
 
-    fn at_place(&mut self, look: &RenderContext, rows: usize, place: BlockLine) -> Vec<VisibleBlock> {
+    fn at_place(&mut self, context: &RenderContext, rows: usize, place: BlockLine) -> Vec<VisibleBlock> {
         let mut room = rows;
         let mut visible = Vec::new();
         for block in place.block..self.blocks() {
-            let height = self.height(block, look);
+            let height = self.height(block, context);
             let from = if block == place.block { place.line.min(height.saturating_sub(1)) } else { 0 };
             let count = (height - from.min(height)).min(room);
             visible.push(VisibleBlock { block, from, count });
@@ -224,11 +224,11 @@ impl Transcript {
             }
         }
         let at_end = visible.last().is_none_or(|last| {
-            last.block + 1 >= self.blocks() && last.from + last.count >= self.height(last.block, look)
+            last.block + 1 >= self.blocks() && last.from + last.count >= self.height(last.block, context)
         });
         if room > 0 || at_end {
             self.follow();
-            return self.at_bottom(look, rows);
+            return self.at_bottom(context, rows);
         }
         visible
     }
@@ -254,10 +254,10 @@ impl Transcript {
     }
 
     /// Scrolls to what the notice tells of, in a pane of `rows` rows.
-    pub fn to_new(&mut self, look: &RenderContext, rows: usize) {
+    pub fn to_new(&mut self, context: &RenderContext, rows: usize) {
         if let (Scroll::Follow, 1.., Some((at, _))) = (self.scroll, self.grown, self.part) {
-            let lines = self.lines_of(at, look);
-            return self.reveal(at, lines.saturating_sub(1), look, rows);
+            let lines = self.lines_of(at, context);
+            return self.reveal(at, lines.saturating_sub(1), context, rows);
         }
         self.follow();
     }
@@ -267,33 +267,33 @@ impl Transcript {
     }
 
     /// Scrolls up by `by` lines.
-    pub fn up(&mut self, by: usize, look: &RenderContext) {
+    pub fn up(&mut self, by: usize, context: &RenderContext) {
         if let Some(top) = self.top() {
-            self.scroll = Scroll::At(self.above(top, by, look));
+            self.scroll = Scroll::At(self.above(top, by, context));
         }
     }
 
     /// Returns the place `by` lines above another one, or the start.
-    fn above(&mut self, mut place: BlockLine, by: usize, look: &RenderContext) -> BlockLine {
+    fn above(&mut self, mut place: BlockLine, by: usize, context: &RenderContext) -> BlockLine {
         let mut left = by;
         while left > place.line {
             let Some(block) = place.block.checked_sub(1) else { return BlockLine { block: 0, line: 0 } };
             left -= place.line;
-            place = BlockLine { block, line: self.height(block, look) };
+            place = BlockLine { block, line: self.height(block, context) };
         }
         place.line -= left;
         place
     }
 
     /// Scrolls down by `by` lines; the layout determines whether that is the end.
-    pub fn down(&mut self, by: usize, look: &RenderContext) {
+    pub fn down(&mut self, by: usize, context: &RenderContext) {
         if self.follows() {
             return;
         }
         let Some(mut place) = self.top() else { return };
         let mut left = by;
         while place.block < self.blocks() {
-            let rest = self.height(place.block, look).saturating_sub(place.line);
+            let rest = self.height(place.block, context).saturating_sub(place.line);
             if left < rest {
                 break;
             }
@@ -352,7 +352,7 @@ mod tests {
     use super::*;
     use crate::tui::cells::{CellKind, Fold, Motion};
 
-    fn look(width: usize) -> RenderContext {
+    fn context(width: usize) -> RenderContext {
         RenderContext {
             width,
             rows: 24,
@@ -372,7 +372,7 @@ mod tests {
     }
 
     fn screen(transcript: &mut Transcript, rows: usize) -> Vec<String> {
-        transcript.layout(&look(40), rows, Vec::new());
+        transcript.layout(&context(40), rows, Vec::new());
         transcript
             .rows()
             .map(|row| match row {
@@ -387,14 +387,14 @@ mod tests {
         let mut transcript = Transcript::default();
         (0..4).for_each(|number| transcript.push(note(number, 2)));
         assert_eq!(screen(&mut transcript, 4), ["c2l1", "", "· c3l0", "c3l1"]);
-        transcript.up(3, &look(40));
+        transcript.up(3, &context(40));
         assert_eq!(screen(&mut transcript, 4), ["c1l1", "", "· c2l0", "c2l1"]);
         transcript.push(note(4, 1));
         assert_eq!(screen(&mut transcript, 4), ["c1l1", "", "· c2l0", "c2l1"]);
         assert_eq!((transcript.follows(), transcript.unseen), (false, 1));
-        transcript.up(99, &look(40));
+        transcript.up(99, &context(40));
         assert_eq!(screen(&mut transcript, 2), ["· c0l0", "c0l1"]);
-        transcript.down(99, &look(40));
+        transcript.down(99, &context(40));
         assert_eq!(screen(&mut transcript, 2), ["", "· c4l0"]);
         assert_eq!((transcript.follows(), transcript.unseen), (true, 0));
     }
@@ -403,8 +403,8 @@ mod tests {
     fn what_fits_stands_at_the_top_and_follows() {
         let mut transcript = Transcript::default();
         transcript.push(note(0, 1));
-        transcript.layout(&look(40), 5, Vec::new());
-        transcript.up(3, &look(40));
+        transcript.layout(&context(40), 5, Vec::new());
+        transcript.up(3, &context(40));
         assert_eq!(screen(&mut transcript, 5), ["· c0l0"]);
         assert!(transcript.follows());
     }
@@ -418,12 +418,12 @@ mod tests {
                 more: String::new(),
             }));
         }
-        transcript.layout(&look(40), 6, Vec::new());
-        transcript.up(23, &look(40));
-        transcript.layout(&look(40), 6, Vec::new());
+        transcript.layout(&context(40), 6, Vec::new());
+        transcript.up(23, &context(40));
+        transcript.layout(&context(40), 6, Vec::new());
         let top = transcript.top().map(|place| place.block);
         for width in [60, 100, 40, 25, 40] {
-            transcript.layout(&look(width), 6, Vec::new());
+            transcript.layout(&context(width), 6, Vec::new());
             assert_eq!(transcript.top().map(|place| place.block), top, "at {width}");
         }
     }
@@ -434,15 +434,15 @@ mod tests {
         transcript.replace((0..10_000).map(|number| note(number, 2)).collect());
         let laid_out =
             |transcript: &Transcript| transcript.cells.iter().filter(|cell| cell.holds_lines()).count();
-        transcript.layout(&look(40), 30, Vec::new());
+        transcript.layout(&context(40), 30, Vec::new());
         assert!(laid_out(&transcript) <= 30);
         transcript.to_top();
-        transcript.layout(&look(40), 30, Vec::new());
-        transcript.reveal(5_000, 1, &look(40), 30);
-        transcript.layout(&look(40), 30, Vec::new());
+        transcript.layout(&context(40), 30, Vec::new());
+        transcript.reveal(5_000, 1, &context(40), 30);
+        transcript.layout(&context(40), 30, Vec::new());
         for _ in 0..500 {
-            transcript.up(3, &look(40));
-            transcript.layout(&look(40), 30, Vec::new());
+            transcript.up(3, &context(40));
+            transcript.layout(&context(40), 30, Vec::new());
         }
         assert!(laid_out(&transcript) <= 30 + 2 * KEPT_AROUND, "{}", laid_out(&transcript));
     }
@@ -474,7 +474,7 @@ mod tests {
                 transcript.push(note(number, *height));
             }
             screen(&mut transcript, rows);
-            transcript.up(up, &look(40));
+            transcript.up(up, &context(40));
             let before = screen(&mut transcript, rows);
             prop_assume!(!transcript.follows());
             for (number, height) in more.iter().enumerate() {
@@ -495,13 +495,13 @@ mod tests {
                 transcript.push(note(number, *height));
             }
             screen(&mut transcript, rows);
-            transcript.up(up + by, &look(40));
+            transcript.up(up + by, &context(40));
             screen(&mut transcript, rows);
-            transcript.down(by, &look(40));
+            transcript.down(by, &context(40));
             let there = screen(&mut transcript, rows);
-            transcript.up(by, &look(40));
+            transcript.up(by, &context(40));
             screen(&mut transcript, rows);
-            transcript.down(by, &look(40));
+            transcript.down(by, &context(40));
             prop_assert_eq!(screen(&mut transcript, rows), there);
         }
     }

@@ -15,8 +15,8 @@ use tokio::time::{Instant, sleep_until};
 use super::input::{BufferedInput, Stdin, StdinEvent};
 use super::state::{Input, Plain, PlainOutput, Setup};
 use crate::frontend::channel::FrontendUpdates;
+use crate::frontend::external_editor::{self, ExternalEditor};
 use crate::frontend::images::Prompt;
-use crate::frontend::outside::{self, ExternalEditor};
 use crate::frontend::protocol::{ClientRequest, Update};
 
 /// Updates handled at once before something is printed.
@@ -138,7 +138,7 @@ impl PlainFrontend {
                     Some(_) => continue,
                     None => Input::Interrupt,
                 },
-                ended = outside::ended(&mut self.outside), if self.outside.is_some() => {
+                ended = external_editor::ended(&mut self.outside), if self.outside.is_some() => {
                     self.outside.take().map_or(Input::Tick, |outside| Input::Edited(outside.saved(ended)))
                 }
                 permit = asks.reserve(), if !self.outbox.is_empty() => {

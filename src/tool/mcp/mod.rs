@@ -10,7 +10,7 @@ mod client;
 mod connect;
 mod find;
 mod guarded;
-mod kept;
+mod known_tools;
 mod names;
 mod offers;
 mod result;

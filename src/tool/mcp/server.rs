@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{Elicitor, Handlers};
 use super::connect::{Connection, connect};
-use super::kept::{Definition, KnownTools, KnownToolsFile, about};
+use super::known_tools::{Definition, KnownTools, KnownToolsFile, about};
 use super::offers::Offers;
 use super::tool::ServerTool;
 use super::{ListedTool, ServerFacts, ServerPlace, ServerState, names};

@@ -16,7 +16,7 @@ use tracing::Instrument as _;
 
 use super::client::Handlers;
 use super::connect::shown;
-use super::kept::{Definition, about};
+use super::known_tools::{Definition, about};
 use super::server::Server;
 use super::{names, result, schema};
 use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};

@@ -97,9 +97,9 @@ impl Answer {
     }
 
     /// Lays out the text received since the last frame; `None` if the answer is not live.
-    pub fn refresh_live(&mut self, look: &RenderContext) -> Option<usize> {
+    pub fn refresh_live(&mut self, context: &RenderContext) -> Option<usize> {
         let Text::Live { stream, unread } = &mut self.text else { return None };
-        let page = look.page(look.glyphs.answer, Role::Answer);
+        let page = context.page(context.glyphs.answer, Role::Answer);
         let stream = match stream {
             Some(stream) => {
                 stream.turn_page(page);
@@ -114,8 +114,8 @@ impl Answer {
     }
 
     /// Returns all lines of an answer that is not live.
-    pub fn lines(&mut self, look: &RenderContext) -> Vec<Line> {
-        let wanted = look.page(look.glyphs.answer, Role::Answer);
+    pub fn lines(&mut self, context: &RenderContext) -> Vec<Line> {
+        let wanted = context.page(context.glyphs.answer, Role::Answer);
         match &mut self.text {
             // Taken, not copied: the cell caches them from here on.
             Text::Whole { source, page, lines } if **page == wanted => {

@@ -102,16 +102,16 @@ impl ArgsPreview {
     }
 
     /// Lays out the last rows, with the number of lines above them.
-    pub fn lines(&mut self, look: &RenderContext, margin: &Margin) -> Vec<Line> {
+    pub fn lines(&mut self, context: &RenderContext, margin: &Margin) -> Vec<Line> {
         for at in 0..self.texts.len() {
-            let language = self.language(self.texts[at].kind).filter(|one| look.languages.has(*one));
-            self.texts[at].advance(&self.reader, language, look.languages);
+            let language = self.language(self.texts[at].kind).filter(|one| context.languages.has(*one));
+            self.texts[at].advance(&self.reader, language, context.languages);
         }
-        let most = look.rows.saturating_sub(OTHER_ROWS).clamp(LEAST_ROWS, MOST_ROWS);
-        let width = look.width.saturating_sub(margin.rest.width());
+        let most = context.rows.saturating_sub(OTHER_ROWS).clamp(LEAST_ROWS, MOST_ROWS);
+        let width = context.width.saturating_sub(margin.rest.width());
         let (mut rows, mut above) = (VecDeque::new(), 0);
         for text in self.texts.iter().rev() {
-            let Some(value) = self.reader.get(text.key).filter(|value| text.is_shown(value, look)) else {
+            let Some(value) = self.reader.get(text.key).filter(|value| text.is_shown(value, context)) else {
                 continue;
             };
             let open = text.open_line(value);
@@ -130,7 +130,7 @@ impl ArgsPreview {
         }
         if above > 0 {
             let remark = margin.rest.clone().with(format!("… {} above", count(above, "line")), Role::Dim);
-            rows.push_front(remark.ours().cut(look.width));
+            rows.push_front(remark.ours().cut(context.width));
         }
         rows.into()
     }
@@ -204,8 +204,8 @@ impl GrowingText {
     }
 
     /// Whether it is shown: a command is not if the call's row has room for it.
-    fn is_shown(&self, value: &str, look: &RenderContext) -> bool {
-        let room = look.width * ROOM_FOR_COMMAND / 10;
+    fn is_shown(&self, value: &str, context: &RenderContext) -> bool {
+        let room = context.width * ROOM_FOR_COMMAND / 10;
         self.kind != ArgKind::Command || self.ended > 0 || value.len() > LONGEST_LINE || width(value) > room
     }
 }

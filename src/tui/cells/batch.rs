@@ -15,7 +15,7 @@ use crate::config::Mode;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{Preview, Undo};
 use crate::tui::batch::{BatchRow, Dependency, dropped, notes, numbers};
-use crate::tui::boxed::column;
+use crate::tui::bordered_box::column;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::completion::window;
 use crate::tui::keys::{Action, Context, Hint, ListKey};
@@ -84,7 +84,7 @@ impl BatchShape {
             let (side, detail) = split(frame.columns - 4);
             return Self { width: frame.columns, side: Some(side), detail };
         }
-        let width = frame.look.width.min(WIDEST);
+        let width = frame.context.width.min(WIDEST);
         let detail = width.saturating_sub(if width < NARROW { 2 } else { 4 });
         Self { width, side: None, detail }
     }
@@ -117,7 +117,7 @@ fn tallest(list: &BatchView<'_>, frame: &Frame<'_>, shape: &BatchShape) -> usize
 fn stacked(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room: usize) -> ListView {
     let frame = sheet.frame;
     let low = frame.rows < LOW;
-    let notes = if low { Vec::new() } else { notes_lines(list, sheet.inner, frame.look.glyphs) };
+    let notes = if low { Vec::new() } else { notes_lines(list, sheet.inner, frame.context.glyphs) };
     let head = usize::from(!low);
     let room = room.saturating_sub(2 * head + notes.len());
     let least = if low { 3 } else { (room / 2).max(4) };
@@ -146,7 +146,7 @@ fn side_by_side(
     room: usize,
 ) -> ListView {
     let frame = sheet.frame;
-    let notes = notes_lines(list, side, frame.look.glyphs);
+    let notes = notes_lines(list, side, frame.context.glyphs);
     let below = if notes.is_empty() { 0 } else { notes.len() + 1 };
     let window = window(list.rows.len(), list.cursor, room.saturating_sub(1 + below).max(1));
     let table = BatchTable::of(list, side, frame);
@@ -157,7 +157,7 @@ fn side_by_side(
         left.extend(notes);
     }
     let space = tallest(list, frame, shape).clamp(1, room.saturating_sub(2).max(1));
-    let (card, glyphs) = (list.card(), frame.look.glyphs);
+    let (card, glyphs) = (list.card(), frame.context.glyphs);
     let title = heading(&card.request.tool, card.request.risk, card.is_tainted(), glyphs);
     let title = Line::of(format!("{} ", list.cursor + 1), Role::Text).joined(title);
     let mut right = vec![title, Line::new()];
@@ -189,7 +189,7 @@ fn notes_lines(list: &BatchView<'_>, width: usize, glyphs: &Glyphs) -> Vec<Line>
 }
 
 fn title(list: &BatchView<'_>, frame: &Frame<'_>) -> Line {
-    let (waiting, count) = (frame.look.glyphs.waiting, list.rows.len());
+    let (waiting, count) = (frame.context.glyphs.waiting, list.rows.len());
     let words = if list.rows.iter().all(|row| is_of_plan(row.card)) {
         format!("{waiting} plan: {count} actions ({})", Mode::DryRun.word())
     } else {
@@ -248,7 +248,7 @@ impl BatchTable {
             is_tainted: row.card.is_tainted(),
             right: column(after(row, frame), self.after),
         };
-        self.columns.row(row, frame.look.glyphs)
+        self.columns.row(row, frame.context.glyphs)
     }
 }
 
@@ -285,7 +285,7 @@ fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
             Dependency::Row(index) => (index + 1).to_string(),
             Dependency::Label(label) => one_line_summary(label, 8),
         };
-        line = line.with(format!(" {} after {name}", frame.look.glyphs.dot), Role::Waiting);
+        line = line.with(format!(" {} after {name}", frame.context.glyphs.dot), Role::Waiting);
     }
     line
 }
@@ -308,7 +308,7 @@ fn denied(list: &BatchView<'_>) -> String {
 }
 
 fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> Line {
-    let (keymap, dot) = (frame.keymap, frame.look.glyphs.dot);
+    let (keymap, dot) = (frame.keymap, frame.context.glyphs.dot);
     if frame.focus == CardFocus::Nothing {
         return keys_line(&decide(keymap), dot);
     }

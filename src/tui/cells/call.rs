@@ -233,39 +233,41 @@ impl CallRow {
         self.for_model = Fold::Folded;
     }
 
-    pub(super) fn lines(&mut self, look: &RenderContext) -> Vec<Line> {
+    pub(super) fn lines(&mut self, context: &RenderContext) -> Vec<Line> {
         let mark = match (self.state, &self.decision) {
-            (CallState::Waiting, _) => (look.glyphs.waiting, Role::Waiting),
-            (_, Some(_)) => (look.glyphs.waiting, Role::Tool),
-            (_, None) => (look.glyphs.tool, Role::Tool),
+            (CallState::Waiting, _) => (context.glyphs.waiting, Role::Waiting),
+            (_, Some(_)) => (context.glyphs.waiting, Role::Tool),
+            (_, None) => (context.glyphs.tool, Role::Tool),
         };
-        let took = self.running_for(look.now_ms).or(self.took);
-        let mut lines = vec![columns(look, mark, &self.name, &self.subject, self.result(look), took)];
-        self.below(look, &mut lines);
+        let took = self.running_for(context.now_ms).or(self.took);
+        let mut lines = vec![columns(context, mark, &self.name, &self.subject, self.result(context), took)];
+        self.below(context, &mut lines);
         // The first output takes its place.
         if let Some(preview) = self.preview.as_mut().filter(|_| self.live.is_empty()) {
-            lines.extend(preview.lines(look, &below_row(look)));
+            lines.extend(preview.lines(context, &below_row(context)));
         }
         lines
     }
 
-    fn result(&self, look: &RenderContext) -> Line {
-        let glyphs = look.glyphs;
+    fn result(&self, context: &RenderContext) -> Line {
+        let glyphs = context.glyphs;
         let (mark, role, words) = match self.state {
-            CallState::Planned => match self.decided(look) {
+            CallState::Planned => match self.decided(context) {
                 Some(decision) => (glyphs.ok, Role::Ok, decision.to_owned()),
                 None => return Line::new(),
             },
             CallState::Waiting => return Line::of("waiting for you", Role::Waiting),
-            CallState::Running if self.live_bytes > 0 => (look.spinner(), Role::Tool, size(self.live_bytes)),
-            CallState::Running => (look.spinner(), Role::Tool, String::new()),
+            CallState::Running if self.live_bytes > 0 => {
+                (context.spinner(), Role::Tool, size(self.live_bytes))
+            }
+            CallState::Running => (context.spinner(), Role::Tool, String::new()),
             CallState::Done(ReturnStatus::Ok) => (glyphs.ok, Role::Ok, self.amount()),
             CallState::Done(ReturnStatus::Failed) => (glyphs.fail, Role::Fail, self.failure().to_owned()),
             CallState::Done(ReturnStatus::Denied) if self.done.is_planned => {
                 (glyphs.still, Role::Waiting, self.planned())
             }
             CallState::Done(ReturnStatus::Denied) => {
-                (glyphs.fail, Role::Fail, self.decided(look).unwrap_or("denied").to_owned())
+                (glyphs.fail, Role::Fail, self.decided(context).unwrap_or("denied").to_owned())
             }
             CallState::Done(ReturnStatus::Undecided) => {
                 (glyphs.waiting, Role::Waiting, "undecided".to_owned())
@@ -279,7 +281,7 @@ impl CallRow {
         if !words.is_empty() {
             line = line.with(" ", Role::Text).with(words, Role::Dim);
         }
-        if let (CallState::Done(ReturnStatus::Ok), Some(decision)) = (self.state, self.decided(look)) {
+        if let (CallState::Done(ReturnStatus::Ok), Some(decision)) = (self.state, self.decided(context)) {
             let who = if decision == APPROVED { "you" } else { decision };
             let who = who.strip_prefix("approved by ").unwrap_or(who);
             line = line.with(format!(" {} {who}", glyphs.dot), Role::Dim);
@@ -311,17 +313,17 @@ impl CallRow {
     }
 
     /// Returns the decision if it fits into the row, beside the outcome.
-    fn decided(&self, look: &RenderContext) -> Option<&str> {
+    fn decided(&self, context: &RenderContext) -> Option<&str> {
         let beside =
             if matches!(self.state, CallState::Done(ReturnStatus::Ok)) { width(&self.amount()) } else { 0 };
-        self.decision.as_deref().filter(|words| width(words) + beside <= look.width / 2 - 10)
+        self.decision.as_deref().filter(|words| width(words) + beside <= context.width / 2 - 10)
     }
 
     /// Whether the row itself states the decision.
-    fn says_decision(&self, look: &RenderContext) -> bool {
+    fn says_decision(&self, context: &RenderContext) -> bool {
         match self.state {
             CallState::Planned | CallState::Done(ReturnStatus::Ok | ReturnStatus::Denied) => {
-                self.decided(look).is_some()
+                self.decided(context).is_some()
             }
             CallState::Waiting => true,
             CallState::Running
@@ -335,29 +337,29 @@ impl CallRow {
     }
 
     /// Adds the lines under the row.
-    fn below(&self, look: &RenderContext, lines: &mut Vec<Line>) {
-        let margin = below_row(look);
-        if let Some(decision) = self.decision.as_ref().filter(|_| !self.says_decision(look)) {
+    fn below(&self, context: &RenderContext, lines: &mut Vec<Line>) {
+        let margin = below_row(context);
+        if let Some(decision) = self.decision.as_ref().filter(|_| !self.says_decision(context)) {
             let span = [Span::new(decision, Role::Dim)];
-            lines.extend(wrap_spans(&span, look.width, &margin));
+            lines.extend(wrap_spans(&span, context.width, &margin));
         }
         if let Some(after) = &self.runs_after {
-            lines.push(remark(&format!("runs after {after}"), &margin).cut(look.width));
+            lines.push(remark(&format!("runs after {after}"), &margin).cut(context.width));
         }
-        match (self.state, look.details) {
-            (CallState::Running, _) => tail(&self.live, TAIL, look, &margin, lines),
-            (CallState::Done(_), _) if !self.done.change.is_empty() => self.change(look, &margin, lines),
+        match (self.state, context.details) {
+            (CallState::Running, _) => tail(&self.live, TAIL, context, &margin, lines),
+            (CallState::Done(_), _) if !self.done.change.is_empty() => self.change(context, &margin, lines),
             (CallState::Done(ReturnStatus::Ok), Fold::Folded) if self.name == TODO => {
-                tail(&self.returned, STEPS, look, &margin, lines);
+                tail(&self.returned, STEPS, context, &margin, lines);
             }
             (CallState::Done(_), Fold::Open) => {
-                whole(&self.returned, look, &margin, lines);
+                whole(&self.returned, context, &margin, lines);
             }
             (CallState::Done(ReturnStatus::Failed | ReturnStatus::Unknown), Fold::Folded) => {
                 // The row says already how it ended.
                 let said = self.returned.strip_prefix(self.done.words.as_str());
                 let output = said.and_then(|rest| rest.strip_prefix('\n')).unwrap_or(&self.returned);
-                tail(output, FOLDED, look, &margin, lines);
+                tail(output, FOLDED, context, &margin, lines);
             }
             (
                 CallState::Planned
@@ -376,21 +378,21 @@ impl CallRow {
 
 impl CallRow {
     /// Adds the change it made, and the text for the model if it was asked for.
-    fn change(&self, look: &RenderContext, margin: &Margin, lines: &mut Vec<Line>) {
-        let code = DiffCode { language: self.language, languages: look.languages };
-        let width = look.width.saturating_sub(margin.rest.width());
-        let most = if look.details == Fold::Open { MOST_CHANGE } else { FOLDED };
+    fn change(&self, context: &RenderContext, margin: &Margin, lines: &mut Vec<Line>) {
+        let code = DiffCode { language: self.language, languages: context.languages };
+        let width = context.width.saturating_sub(margin.rest.width());
+        let most = if context.details == Fold::Open { MOST_CHANGE } else { FOLDED };
         let page = diff::applied(&self.done.change, code, width, most);
         lines.extend(page.lines.iter().map(|line| line.behind(&margin.rest)));
         if page.hidden > 0 {
-            let all = look.keys.details.filter(|_| look.details == Fold::Folded);
+            let all = context.keys.details.filter(|_| context.details == Fold::Folded);
             let all = all.map_or(String::new(), |key| format!(", {key} shows all"));
             let hidden = count(page.hidden, "more line");
-            lines.push(remark(&format!("… {hidden}{all}"), margin).cut(look.width));
+            lines.push(remark(&format!("… {hidden}{all}"), margin).cut(context.width));
         }
         if self.for_model == Fold::Open {
             lines.push(remark("the model was told:", margin));
-            whole(&self.returned, look, margin, lines);
+            whole(&self.returned, context, margin, lines);
         }
     }
 }
@@ -406,20 +408,20 @@ fn remark(text: &str, margin: &Margin) -> Line {
 }
 
 /// Adds the last lines of an output, each cut at the edge, with the number of those before them.
-fn tail(text: &str, most: usize, look: &RenderContext, margin: &Margin, lines: &mut Vec<Line>) {
+fn tail(text: &str, most: usize, context: &RenderContext, margin: &Margin, lines: &mut Vec<Line>) {
     let all: Vec<&str> = text.lines().collect();
     let from = all.len().saturating_sub(most);
     if from > 0 && most == FOLDED {
-        lines.push(remark(&format!("… {from} lines before"), margin).cut(look.width));
+        lines.push(remark(&format!("… {from} lines before"), margin).cut(context.width));
     }
     let mut colours = Sgr::new(Role::Dim);
     for line in &all[from..] {
         let laid_out = wrap_pieces(colours.line(line), usize::MAX / 2, margin);
-        lines.extend(exactly(laid_out, &bare(line)).into_iter().next().map(|line| line.cut(look.width)));
+        lines.extend(exactly(laid_out, &bare(line)).into_iter().next().map(|line| line.cut(context.width)));
     }
 }
 
-fn whole(text: &str, look: &RenderContext, margin: &Margin, lines: &mut Vec<Line>) {
+fn whole(text: &str, context: &RenderContext, margin: &Margin, lines: &mut Vec<Line>) {
     let (shown, rest) = text.split_at(text.floor_char_boundary(MOST_BYTES));
     let mut hidden = rest.lines().count();
     let mut colours = Sgr::new(Role::Dim);
@@ -428,7 +430,7 @@ fn whole(text: &str, look: &RenderContext, margin: &Margin, lines: &mut Vec<Line
             hidden += shown.lines().count() - index;
             break;
         }
-        lines.extend(exactly(wrap_pieces(colours.line(line), look.width, margin), &bare(line)));
+        lines.extend(exactly(wrap_pieces(colours.line(line), context.width, margin), &bare(line)));
     }
     if hidden > 0 {
         lines.push(remark(&format!("… {}", count(hidden, "more line")), margin));
@@ -436,30 +438,30 @@ fn whole(text: &str, look: &RenderContext, margin: &Margin, lines: &mut Vec<Line
 }
 
 /// Returns one line for a request that has no row here: a settled card.
-pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, look: &RenderContext) -> Line {
+pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, context: &RenderContext) -> Line {
     let (mark, role) = match tone {
-        Tone::Plain => (look.glyphs.ok, Role::Ok),
-        Tone::Warning => (look.glyphs.waiting, Role::Waiting),
-        Tone::Error => (look.glyphs.fail, Role::Fail),
+        Tone::Plain => (context.glyphs.ok, Role::Ok),
+        Tone::Warning => (context.glyphs.waiting, Role::Waiting),
+        Tone::Error => (context.glyphs.fail, Role::Fail),
     };
     let result = Line::of(mark, role).with(format!(" {outcome}"), Role::Dim);
-    columns(look, (look.glyphs.waiting, Role::Tool), tool, subject, result, None)
+    columns(context, (context.glyphs.waiting, Role::Tool), tool, subject, result, None)
 }
 
 /// Returns the margin of the lines below a row.
-pub(super) fn below_row(look: &RenderContext) -> Margin {
-    Margin::even(look.barred(look.glyphs.side, Role::Dim).rest.with("  ", Role::Text))
+pub(super) fn below_row(context: &RenderContext) -> Margin {
+    Margin::even(context.barred(context.glyphs.side, Role::Dim).rest.with("  ", Role::Text))
 }
 
 pub(super) fn columns(
-    look: &RenderContext,
+    context: &RenderContext,
     mark: (&str, Role),
     name: &str,
     subject: &str,
     result: Line,
     took: Option<Duration>,
 ) -> Line {
-    let narrow = look.width < NARROW;
+    let narrow = context.width < NARROW;
     let name_cells = if narrow { 11 } else { 13 };
     let mut left = Line::of(" ", Role::Text).with(mark.0, mark.1).with(" ", Role::Text);
     let mut tool = Line::of(one_line_summary(name, 40), Role::Tool);
@@ -476,10 +478,10 @@ pub(super) fn columns(
         right.pad_to(18);
         right.push(Span::new(format!("{time:>6}"), Role::Dim));
     }
-    let subject_to = left.width().min(look.width.saturating_sub(right.width() + 1));
+    let subject_to = left.width().min(context.width.saturating_sub(right.width() + 1));
     left.copied.margin = MARGIN;
     left.copied.exact = Some(SourceLine::new(&said.join("  "), vec![MARGIN..named - 1, named..subject_to]));
-    Line::spread(left, right, look.width)
+    Line::spread(left, right, context.width)
 }
 
 /// Returns the most informative argument of a call, on one line.

@@ -13,11 +13,11 @@ use crate::tui::theme::Role;
 const NAMES: usize = 6;
 
 pub fn draw(cap: &CapCard, frame: &Frame<'_>) -> CardLayout {
-    let width = frame.look.width.min(WIDEST);
+    let width = frame.context.width.min(WIDEST);
     let mut sheet = Sheet::new(frame, width);
     let question = &cap.question;
     let title =
-        Line::of(format!("{} ", frame.look.glyphs.waiting), Role::Waiting).with("cap reached", Role::Text);
+        Line::of(format!("{} ", frame.context.glyphs.waiting), Role::Waiting).with("cap reached", Role::Text);
     sheet.border(&title, &Line::of(question.cap.setting(), Role::Dim), 0);
     let figures = if frame.rows < LOW { short_figures(cap) } else { figures(cap) };
     for (name, text) in figures {
@@ -73,7 +73,7 @@ fn short_figures(cap: &CapCard) -> Vec<(&'static str, String)> {
 }
 
 fn keys(frame: &Frame<'_>, room: usize) -> Line {
-    let (keymap, dot) = (frame.keymap, frame.look.glyphs.dot);
+    let (keymap, dot) = (frame.keymap, frame.context.glyphs.dot);
     if frame.focus == CardFocus::Nothing {
         return keys_line(&decide(keymap), dot);
     }

@@ -57,7 +57,7 @@ fn width(card: &Card, frame: &Frame<'_>) -> usize {
     if is_diff && diff::is_split(card.hunks.sides, frame.columns) {
         frame.columns
     } else {
-        frame.look.width.min(WIDEST)
+        frame.context.width.min(WIDEST)
     }
 }
 
@@ -103,7 +103,7 @@ impl Sheet<'_> {
 
     /// Returns the left of the title: the tool that asks.
     fn title(&self, card: &Card) -> Line {
-        let glyphs = self.frame.look.glyphs;
+        let glyphs = self.frame.context.glyphs;
         Line::of(format!("{} ", glyphs.waiting), Role::Waiting).joined(heading(card, glyphs))
     }
 
@@ -111,12 +111,12 @@ impl Sheet<'_> {
     /// these are shown.
     fn badge(&self, card: &Card, shown: &Range<usize>) -> Line {
         let mut line = Line::new();
-        let dot = format!(" {} ", self.frame.look.glyphs.dot);
+        let dot = format!(" {} ", self.frame.context.glyphs.dot);
         let (at, of) = self.frame.position;
         if of > 1 {
             line = line.with(format!("{at} of {of}{dot}"), Role::Waiting);
         }
-        line = line.joined(size(card, self.frame.look.glyphs, self.width));
+        line = line.joined(size(card, self.frame.context.glyphs, self.width));
         let (mut seen, total) = (card.seen, card.body.lines().len());
         seen.show(shown, total);
         if seen.left(total) > 0 && card.body.more() == 0 {

@@ -42,14 +42,14 @@ impl CallDraft {
         self.preview.named_languages()
     }
 
-    pub(super) fn lines(&mut self, look: &RenderContext) -> Vec<Line> {
+    pub(super) fn lines(&mut self, context: &RenderContext) -> Vec<Line> {
         let subject = TELLING.iter().find_map(|key| self.preview.get(key)).unwrap_or("");
         let (subject, _) = subject.split_at(subject.floor_char_boundary(MOST_BYTES));
         let subject = one_line_summary(subject, MOST_CELLS);
-        let result = Line::of(format!("{} {}", look.spinner(), size(self.bytes)), Role::Dim);
+        let result = Line::of(format!("{} {}", context.spinner(), size(self.bytes)), Role::Dim);
         let mut lines =
-            vec![columns(look, (look.glyphs.tool, Role::Dim), &self.name, &subject, result, None)];
-        lines.extend(self.preview.lines(look, &below_row(look)));
+            vec![columns(context, (context.glyphs.tool, Role::Dim), &self.name, &subject, result, None)];
+        lines.extend(self.preview.lines(context, &below_row(context)));
         lines
     }
 }

@@ -86,7 +86,7 @@ pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> CardLayout {
 /// Draws the form, at least `height` lines high.
 fn sheet(card: &Card, form: &Form, frame: &Frame<'_>, height: usize) -> CardLayout {
     let mut sheet = Sheet::new(frame, width(frame.columns));
-    let glyphs = frame.look.glyphs;
+    let glyphs = frame.context.glyphs;
     let title = Line::of(format!("{} edit ", glyphs.waiting), Role::Waiting)
         .with(card.request.tool.as_str(), Role::Tool)
         .joined(taint_mark(card.is_tainted(), glyphs));
@@ -152,7 +152,7 @@ fn badge(card: &Card, form: &Form, dot: &str) -> Line {
 
 /// Returns the description of the field, and the errors or their absence.
 fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
-    let glyphs = sheet.frame.look.glyphs;
+    let glyphs = sheet.frame.context.glyphs;
     let mut lines = Vec::new();
     let mut say = |text: String, role| {
         lines.extend(
@@ -219,7 +219,7 @@ fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<FormRow> {
         } else {
             resting(field, keymap, columns.value)
         };
-        let hint = hint(card, field, sheet.frame.look.glyphs);
+        let hint = hint(card, field, sheet.frame.context.glyphs);
         for (index, row) in value.into_iter().enumerate() {
             let head = if index == 0 { name(sheet, field, is_at, &columns) } else { columns.blank() };
             let start = head.width();
@@ -234,7 +234,8 @@ fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<FormRow> {
             rows.push(FormRow { line: columns.blank().joined(hint), cursor: None });
         }
         for fault in &field.faults {
-            let line = columns.blank().with(format!("{} {fault}", sheet.frame.look.glyphs.fail), Role::Fail);
+            let line =
+                columns.blank().with(format!("{} {fault}", sheet.frame.context.glyphs.fail), Role::Fail);
             rows.push(FormRow { line, cursor: None });
         }
     }
@@ -250,7 +251,7 @@ fn note(sheet: &Sheet<'_>, form: &Form) -> Vec<FormRow> {
         return Vec::new();
     }
     let role = if is_at { Role::Key } else { Role::Dim };
-    let mark = if is_at { sheet.frame.look.glyphs.folded } else { " " };
+    let mark = if is_at { sheet.frame.context.glyphs.folded } else { " " };
     let head = Line::of(mark, Role::Key).with(" note to the model (optional)", role);
     let mut rows: Vec<FormRow> =
         if low { Vec::new() } else { vec![FormRow { line: Line::new(), cursor: None }] };
@@ -281,7 +282,7 @@ impl Columns {
 /// Returns a mark and the field's name.
 fn name(sheet: &Sheet<'_>, field: &Field, is_at: bool, columns: &Columns) -> Line {
     let (mark, role) = match (is_at, field.is_changed()) {
-        (true, _) => (sheet.frame.look.glyphs.folded, Role::Key),
+        (true, _) => (sheet.frame.context.glyphs.folded, Role::Key),
         (false, true) => ("~", Role::Waiting),
         (false, false) => (" ", Role::Text),
     };
@@ -378,7 +379,7 @@ fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> (Vec<Line>, usize) 
         lines.push(head.with("  will run", Role::Dim));
         lines.push(Line::new());
         let hunks = Hunks::default();
-        let glyphs = frame.look.glyphs;
+        let glyphs = frame.context.glyphs;
         let layout = Layout { width: sheet.inner, hunks: &hunks, glyphs, code: DiffCode::PLAIN };
         lines.extend(split::bare(changes, &layout));
     }
@@ -396,6 +397,6 @@ fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> (Vec<Line>, usize) 
         0 => Line::of(format!("end, {from} lines above"), Role::Waiting),
         below => Line::of(format!("{below} more lines"), Role::Waiting),
     };
-    sheet.border(&keys_line(&keys, frame.look.glyphs.dot), &more, 2);
+    sheet.border(&keys_line(&keys, frame.context.glyphs.dot), &more, 2);
     (sheet.drawn.lines, most)
 }

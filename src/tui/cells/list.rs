@@ -5,7 +5,7 @@ use super::card::{Frame, HiddenLines, LOW, advice, facts, hint, prepare_detail, 
 use crate::message::ToolName;
 use crate::stdx::text::width;
 use crate::tool::Risk;
-use crate::tui::boxed::column;
+use crate::tui::bordered_box::column;
 use crate::tui::cards::Card;
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, ListKey};

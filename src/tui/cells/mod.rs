@@ -1,6 +1,6 @@
 //! The cells of the transcript: one entry each, rendered to lines at a width.
 //!
-//! A cell holds source, never screen cells, so a resize lays it out anew; its lines are cached until the look
+//! A cell holds source, never screen cells, so a resize lays it out anew; its lines are cached until the context
 //! or the cell changes. Called by the transcript.
 
 mod answer;
@@ -132,7 +132,7 @@ pub struct Cell {
 
 #[derive(Debug, Clone, PartialEq)]
 struct CellCache {
-    look: ([usize; 2], Fold, Fold, Languages),
+    key: ([usize; 2], Fold, Fold, Languages),
     lines: Vec<Line>,
 }
 
@@ -242,24 +242,24 @@ impl Cell {
     }
 
     /// Brings the lines up to date; returns their number.
-    pub fn refresh(&mut self, look: &RenderContext) -> usize {
-        let height = self.laid_out(look);
+    pub fn refresh(&mut self, context: &RenderContext) -> usize {
+        let height = self.laid_out(context);
         self.height = Some(height);
         height
     }
 
-    fn laid_out(&mut self, look: &RenderContext) -> usize {
-        let look = &self.own(look);
+    fn laid_out(&mut self, context: &RenderContext) -> usize {
+        let context = &self.own(context);
         if let CellKind::Answer(answer) = &mut self.kind
-            && let Some(height) = answer.refresh_live(look)
+            && let Some(height) = answer.refresh_live(context)
         {
             return height;
         }
-        let key = ([look.width, look.rows], look.details, look.thinking, look.languages);
-        let fresh = self.cache.as_ref().is_some_and(|cached| cached.look == key) && !self.moves();
+        let key = ([context.width, context.rows], context.details, context.thinking, context.languages);
+        let fresh = self.cache.as_ref().is_some_and(|cached| cached.key == key) && !self.moves();
         if !fresh {
-            let lines = self.render(look);
-            self.cache = Some(CellCache { look: key, lines });
+            let lines = self.render(context);
+            self.cache = Some(CellCache { key, lines });
         }
         self.cache.as_ref().map_or(0, |cached| cached.lines.len())
     }
@@ -316,23 +316,23 @@ impl Cell {
         }
     }
 
-    fn render(&mut self, look: &RenderContext) -> Vec<Line> {
+    fn render(&mut self, context: &RenderContext) -> Vec<Line> {
         match &mut self.kind {
-            CellKind::User { text, short } => text::user(text, short.as_deref(), look),
-            CellKind::Answer(answer) => answer.lines(look),
-            CellKind::Thinking(thinking) => thinking.lines(look),
-            CellKind::CallDraft(draft) => draft.lines(look),
-            CellKind::Call(row) => row.lines(look),
+            CellKind::User { text, short } => text::user(text, short.as_deref(), context),
+            CellKind::Answer(answer) => answer.lines(context),
+            CellKind::Thinking(thinking) => thinking.lines(context),
+            CellKind::CallDraft(draft) => draft.lines(context),
+            CellKind::Call(row) => row.lines(context),
             CellKind::Settled { tool, subject, outcome, tone } => {
-                vec![call::settled(tool, subject, outcome, *tone, look)]
+                vec![call::settled(tool, subject, outcome, *tone, context)]
             }
-            CellKind::Local { title, text, tone } => text::local(title, text, *tone, look),
-            CellKind::Shell(shell) => shell.lines(look),
-            CellKind::Failure { message, advice } => text::failure(message, advice, look),
-            CellKind::Note { text, more } if look.details == Fold::Open && !more.is_empty() => {
-                text::note(&format!("{text}\n{more}"), look)
+            CellKind::Local { title, text, tone } => text::local(title, text, *tone, context),
+            CellKind::Shell(shell) => shell.lines(context),
+            CellKind::Failure { message, advice } => text::failure(message, advice, context),
+            CellKind::Note { text, more } if context.details == Fold::Open && !more.is_empty() => {
+                text::note(&format!("{text}\n{more}"), context)
             }
-            CellKind::Waits { text } | CellKind::Note { text, more: _ } => text::note(text, look),
+            CellKind::Waits { text } | CellKind::Note { text, more: _ } => text::note(text, context),
         }
     }
 }

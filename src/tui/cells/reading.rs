@@ -15,11 +15,11 @@ pub struct SearchableText<'a> {
 }
 
 impl Cell {
-    /// Returns `look` with this cell's own folding applied.
-    pub(super) fn own(&self, look: &RenderContext) -> RenderContext {
+    /// Returns `context` with this cell's own folding applied.
+    pub(super) fn own(&self, context: &RenderContext) -> RenderContext {
         match self.fold {
-            Some(fold) => RenderContext { details: fold, thinking: fold, ..*look },
-            None => *look,
+            Some(fold) => RenderContext { details: fold, thinking: fold, ..*context },
+            None => *context,
         }
     }
 
@@ -41,8 +41,8 @@ impl Cell {
     }
 
     /// Whether part of it is hidden.
-    pub fn is_folded(&self, look: &RenderContext) -> bool {
-        let own = self.own(look);
+    pub fn is_folded(&self, context: &RenderContext) -> bool {
+        let own = self.own(context);
         let fold = if matches!(&self.kind, CellKind::Thinking(_)) && own.thinking == Fold::Open {
             Fold::Open
         } else {
@@ -52,8 +52,8 @@ impl Cell {
     }
 
     /// Folds or unfolds this cell.
-    pub fn turn(&mut self, look: &RenderContext) {
-        let now = if self.is_folded(look) { Fold::Folded } else { Fold::Open };
+    pub fn turn(&mut self, context: &RenderContext) {
+        let now = if self.is_folded(context) { Fold::Folded } else { Fold::Open };
         let tells =
             if let CellKind::Call(row) = &mut self.kind { row.toggle_text_for_model(now) } else { false };
         self.fold = Some(if tells { Fold::Open } else { now.turned() });

@@ -28,8 +28,8 @@ pub fn text_width(columns: usize) -> usize {
 }
 
 pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> CardLayout {
-    let mut sheet = Sheet::new(frame, frame.look.width.min(WIDEST));
-    let glyphs = frame.look.glyphs;
+    let mut sheet = Sheet::new(frame, frame.context.width.min(WIDEST));
+    let glyphs = frame.context.glyphs;
     let what = if rule.is_written { "rule for" } else { "allow from now on:" };
     let title = Line::of(format!("{} {what} ", glyphs.waiting), Role::Waiting)
         .with(card.request.tool.as_str(), Role::Tool)
@@ -51,7 +51,7 @@ pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> CardLayout {
 
 /// Draws the widths, so that the chosen one is visible.
 fn widths(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
-    let glyphs = sheet.frame.look.glyphs;
+    let glyphs = sheet.frame.context.glyphs;
     if rule.widths.is_empty() {
         // Once they are found, the foot says why there are none.
         if rule.standing == RuleStanding::Drafting {
@@ -69,7 +69,7 @@ fn widths(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
 /// Returns the lines of one width: what it covers, and what it would have matched.
 fn block(sheet: &Sheet<'_>, rule: &RuleForm, at: usize, width: &OfferedRule) -> Vec<Line> {
     let is_chosen = at == rule.chosen;
-    let mark = if is_chosen { sheet.frame.look.glyphs.folded } else { " " };
+    let mark = if is_chosen { sheet.frame.context.glyphs.folded } else { " " };
     let role = if is_chosen { Role::Key } else { Role::Text };
     let words = format!("{mark}{} {}", at + 1, width.words);
     let matched = match &width.check.past {
@@ -92,7 +92,7 @@ fn block(sheet: &Sheet<'_>, rule: &RuleForm, at: usize, width: &OfferedRule) -> 
 fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
     let least = if sheet.frame.rows < LOW { 1 } else { LEAST.min(room) };
     if rule.standing == RuleStanding::Drafting {
-        let glyphs = sheet.frame.look.glyphs;
+        let glyphs = sheet.frame.context.glyphs;
         sheet.put(Line::of(format!("{} drafting the rule", glyphs.still), Role::Dim));
         (1..least).for_each(|_| sheet.put(Line::new()));
         return;
@@ -124,7 +124,7 @@ fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
 
 /// Returns the scope and the effect on past calls.
 fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
-    let glyphs = sheet.frame.look.glyphs;
+    let glyphs = sheet.frame.context.glyphs;
     let low = sheet.frame.rows < LOW;
     let mut lines = if low { Vec::new() } else { vec![Line::new()] };
     lines.push(scopes(sheet, rule));
@@ -165,7 +165,7 @@ fn scopes(sheet: &Sheet<'_>, rule: &RuleForm) -> Line {
     for scope in [RuleScope::Session, RuleScope::Project, RuleScope::User] {
         let words = scope_words(scope);
         if scope == rule.scope {
-            line = line.with(format!("  {}{words}", sheet.frame.look.glyphs.folded), Role::Key);
+            line = line.with(format!("  {}{words}", sheet.frame.context.glyphs.folded), Role::Key);
         } else if sheet.inner >= NARROW - 4 {
             line = line.with(format!("   {words}"), Role::Dim);
         }
@@ -205,11 +205,11 @@ fn keys(rule: &RuleForm, frame: &Frame<'_>) -> Line {
         ],
     };
     let mut hints: Vec<Hint> = frame.keymap.hints(&wanted);
-    let width = frame.look.width.min(WIDEST);
+    let width = frame.context.width.min(WIDEST);
     if width < NARROW
         && let Some(save) = hints.iter_mut().find(|hint| hint.action == Action::Rule(RuleKey::Save))
     {
         "save, approve".clone_into(&mut save.words);
     }
-    fitting(hints, frame.look.glyphs.dot, width.saturating_sub(6))
+    fitting(hints, frame.context.glyphs.dot, width.saturating_sub(6))
 }

@@ -63,42 +63,42 @@ impl ShellCell {
         self.output.source().lines().nth(TAIL).is_some()
     }
 
-    pub fn lines(&mut self, look: &RenderContext) -> Vec<Line> {
+    pub fn lines(&mut self, context: &RenderContext) -> Vec<Line> {
         let (mark, remark) = match self.privacy {
             Privacy::Shared => (" ! ", ""),
             Privacy::Private => (" !! ", "  private: the model does not see it"),
         };
         let margin = Margin::new(Line::of(mark, Role::User), Line::of("   ", Role::Text));
         let spans = [Span::new(&self.command, Role::User), Span::new(remark, Role::Dim)];
-        let mut lines = wrap_spans(&spans, look.width, &margin);
-        let bar = look.barred(look.glyphs.side, Role::Dim).first;
-        let shown = match look.details {
+        let mut lines = wrap_spans(&spans, context.width, &margin);
+        let bar = context.barred(context.glyphs.side, Role::Dim).first;
+        let shown = match context.details {
             Fold::Folded => TAIL,
             Fold::Open => usize::MAX,
         };
-        self.output.refresh(look.width.saturating_sub(bar.width()));
+        self.output.refresh(context.width.saturating_sub(bar.width()));
         let hidden = self.output.height().saturating_sub(shown) + self.output.dropped;
         if hidden > 0 {
             let mut line = bar.clone();
-            let all = look.keys.details.map(|key| format!(", {key} shows all kept lines"));
+            let all = context.keys.details.map(|key| format!(", {key} shows all kept lines"));
             let words = format!("… {hidden} lines before{}", all.unwrap_or_default());
             line.push(Span::new(words, Role::Dim));
-            lines.push(line.cut(look.width).ours());
+            lines.push(line.cut(context.width).ours());
         }
         lines.extend(self.output.tail(shown).map(|line| line.behind(&bar)));
-        lines.push(self.foot(look));
+        lines.push(self.foot(context));
         lines
     }
 
-    fn foot(&self, look: &RenderContext) -> Line {
+    fn foot(&self, context: &RenderContext) -> Line {
         let text = match &self.state {
             ShellState::Running { since_ms } => {
-                let took = Duration::from_millis(look.now_ms.saturating_sub(*since_ms));
-                let stops = look.keys.stop.map(|key| format!("  {key} stop"));
-                format!("   {} {}{}", look.spinner(), call::seconds(took), stops.unwrap_or_default())
+                let took = Duration::from_millis(context.now_ms.saturating_sub(*since_ms));
+                let stops = context.keys.stop.map(|key| format!("  {key} stop"));
+                format!("   {} {}{}", context.spinner(), call::seconds(took), stops.unwrap_or_default())
             }
             ShellState::Ended { outcome, took } => format!("   {outcome}  {}", call::seconds(*took)),
         };
-        Line::of(text, Role::Dim).cut(look.width).ours()
+        Line::of(text, Role::Dim).cut(context.width).ours()
     }
 }

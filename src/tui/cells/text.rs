@@ -24,12 +24,12 @@ pub fn is_long(text: &str) -> bool {
 }
 
 /// Lays out a prompt. What is too long is left out of its middle: the last words were typed behind a pasted text.
-pub fn user(text: &str, short: Option<&str>, look: &RenderContext) -> Vec<Line> {
-    let (text, most) = match look.details {
+pub fn user(text: &str, short: Option<&str>, context: &RenderContext) -> Vec<Line> {
+    let (text, most) = match context.details {
         Fold::Folded => (short.unwrap_or(text), FOLDED_LINES),
         Fold::Open => (text, MOST_LINES),
     };
-    let margin = look.barred(look.glyphs.user, Role::User);
+    let margin = context.barred(context.glyphs.user, Role::User);
     let mut lines = Vec::new();
     let all: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
     let hidden = all.len().saturating_sub(most);
@@ -37,11 +37,11 @@ pub fn user(text: &str, short: Option<&str>, look: &RenderContext) -> Vec<Line> 
     for (at, line) in all.into_iter().enumerate() {
         if hidden > 0 && at == left_out.start {
             let more = Span::new(format!("… {hidden} more lines …"), Role::Dim);
-            lines.extend(wrap_spans(&[more], look.width, &margin).into_iter().map(Line::ours));
+            lines.extend(wrap_spans(&[more], context.width, &margin).into_iter().map(Line::ours));
         }
         if !left_out.contains(&at) {
             let line = without_middle(line);
-            let wrapped = wrap_spans(&[Span::new(expand_tabs(&line), Role::Text)], look.width, &margin);
+            let wrapped = wrap_spans(&[Span::new(expand_tabs(&line), Role::Text)], context.width, &margin);
             lines.extend(exactly(wrapped, &line));
         }
     }
@@ -58,37 +58,37 @@ fn without_middle(line: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head} … {tail}"))
 }
 
-pub fn local(title: &str, text: &str, tone: Tone, look: &RenderContext) -> Vec<Line> {
+pub fn local(title: &str, text: &str, tone: Tone, context: &RenderContext) -> Vec<Line> {
     let (mark, role) = match tone {
-        Tone::Plain => (look.glyphs.dot, Role::Dim),
+        Tone::Plain => (context.glyphs.dot, Role::Dim),
         Tone::Warning => ("!", Role::Waiting),
-        Tone::Error => (look.glyphs.fail, Role::Fail),
+        Tone::Error => (context.glyphs.fail, Role::Fail),
     };
     let mut lines = Vec::new();
-    let mut page = look.page(mark, role);
+    let mut page = context.page(mark, role);
     if !title.is_empty() {
-        lines = wrap_spans(&[Span::new(title, role)], look.width, &page.margin);
+        lines = wrap_spans(&[Span::new(title, role)], context.width, &page.margin);
         page.margin = Margin::even(page.margin.rest);
     }
     lines.extend(render(text, &page));
     lines
 }
 
-pub fn failure(message: &str, advice: &str, look: &RenderContext) -> Vec<Line> {
-    plain((look.glyphs.fail, Role::Fail), &[(message, Role::Fail), (advice, Role::Dim)], look)
+pub fn failure(message: &str, advice: &str, context: &RenderContext) -> Vec<Line> {
+    plain((context.glyphs.fail, Role::Fail), &[(message, Role::Fail), (advice, Role::Dim)], context)
 }
 
-pub fn note(text: &str, look: &RenderContext) -> Vec<Line> {
-    plain((look.glyphs.dot, Role::Dim), &[(text, Role::Dim)], look)
+pub fn note(text: &str, context: &RenderContext) -> Vec<Line> {
+    plain((context.glyphs.dot, Role::Dim), &[(text, Role::Dim)], context)
 }
 
 /// Lays out texts line by line, behind a mark.
-fn plain((mark, role): (&str, Role), texts: &[(&str, Role)], look: &RenderContext) -> Vec<Line> {
-    let mut margin = look.page(mark, role).margin;
+fn plain((mark, role): (&str, Role), texts: &[(&str, Role)], context: &RenderContext) -> Vec<Line> {
+    let mut margin = context.page(mark, role).margin;
     let mut lines = Vec::new();
     for (text, role) in texts {
         for line in text.lines() {
-            lines.extend(wrap_spans(&[Span::new(expand_tabs(line), *role)], look.width, &margin));
+            lines.extend(wrap_spans(&[Span::new(expand_tabs(line), *role)], context.width, &margin));
             margin = Margin::even(margin.rest);
         }
     }

@@ -58,40 +58,41 @@ impl Thinking {
         matches!(self.state, ThinkingState::Live { .. })
     }
 
-    pub fn lines(&mut self, look: &RenderContext) -> Vec<Line> {
-        let shown = match (self.state, look.thinking, look.details) {
+    pub fn lines(&mut self, context: &RenderContext) -> Vec<Line> {
+        let shown = match (self.state, context.thinking, context.details) {
             (ThinkingState::Done { .. }, Fold::Folded, Fold::Folded) => 0,
             (ThinkingState::Live { .. }, Fold::Folded, Fold::Folded) => TAIL,
             (_, Fold::Open, _) | (_, _, Fold::Open) => usize::MAX,
         };
-        let bar = look.barred(look.glyphs.thinking_side, Role::Dim).first;
-        let mut lines = vec![self.head(look, shown)];
+        let bar = context.barred(context.glyphs.thinking_side, Role::Dim).first;
+        let mut lines = vec![self.head(context, shown)];
         if shown == 0 {
             return lines;
         }
-        self.text.refresh(look.width.saturating_sub(bar.width()));
+        self.text.refresh(context.width.saturating_sub(bar.width()));
         lines.extend(self.text.tail(shown).map(|line| line.behind(&bar)));
         if self.text.height() > shown {
-            let all = look.keys.details.map(|key| format!(" {} {key} all", look.glyphs.dot));
+            let all = context.keys.details.map(|key| format!(" {} {key} all", context.glyphs.dot));
             let hint = format!("(last {TAIL} lines{})", all.unwrap_or_default());
-            lines.push(Line::spread(bar, Line::of(hint, Role::Dim), look.width).ours());
+            lines.push(Line::spread(bar, Line::of(hint, Role::Dim), context.width).ours());
         }
         lines
     }
 
-    fn head(&self, look: &RenderContext, shown: usize) -> Line {
+    fn head(&self, context: &RenderContext, shown: usize) -> Line {
         let tokens = self.text.source().len().div_ceil(4);
         let (mark, words) = match self.state {
-            ThinkingState::Live { since_ms } => {
-                (look.glyphs.open, format!("thinking  {}s", look.now_ms.saturating_sub(since_ms) / 1_000))
-            }
+            ThinkingState::Live { since_ms } => (
+                context.glyphs.open,
+                format!("thinking  {}s", context.now_ms.saturating_sub(since_ms) / 1_000),
+            ),
             ThinkingState::Done { took_ms } => {
-                let mark = if shown == 0 { look.glyphs.folded } else { look.glyphs.open };
+                let mark = if shown == 0 { context.glyphs.folded } else { context.glyphs.open };
                 let time = took_ms.map_or(String::new(), |took| format!(" {}s", took / 1_000));
                 (mark, format!("thought{time}"))
             }
         };
-        let text = format!(" {mark} {words} {} ~{tokens} tok", look.glyphs.dot);
-        Line::of(text, Role::Dim).cut(look.width).ours()
+        let text = format!(" {mark} {words} {} ~{tokens} tok", context.glyphs.dot);
+        Line::of(text, Role::Dim).cut(context.width).ours()
     }
 }

@@ -66,7 +66,7 @@ pub fn elsewhere(model: &Model) -> Line {
     }
     let transcript = &model.transcript;
     let seen = transcript.seen();
-    let out = count(find, transcript.cells(), &model.look(), &seen, |cell| transcript.seen_lines(cell));
+    let out = count(find, transcript.cells(), &model.context(), &seen, |cell| transcript.seen_lines(cell));
     let parts = [(out.above, "above"), (out.below, "below"), (out.folded, "in folded output")];
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
     let parts: Vec<String> = parts.map(|(number, words)| format!("{number} {words}")).collect();

@@ -69,24 +69,24 @@ pub fn refresh(model: &mut Model) {
 
 /// Goes to a match: unfolds its cell if needed, and scrolls to it.
 fn go(model: &mut Model, to: Option<CurrentMatch>) {
-    let (look, rows) = (model.look(), model.areas().pane);
+    let (context, rows) = (model.context(), model.areas().pane);
     let Some(find) = &mut model.find else { return };
     find.current = to;
     let Some(to) = to else { return };
     let hidden = find.hit(to.cell).is_some_and(|hit| to.nth >= hit.shown);
     if let Some(cell) = model.transcript.cell_mut(to.cell)
         && hidden
-        && cell.is_folded(&look)
+        && cell.is_folded(&context)
     {
         model.transcript.hold();
         if let Some(cell) = model.transcript.cell_mut(to.cell) {
             cell.unfold();
         }
     }
-    model.transcript.lines_of(to.cell, &look);
+    model.transcript.lines_of(to.cell, &context);
     let (Some(find), Some(cell)) = (&model.find, model.transcript.cells().get(to.cell)) else { return };
     let places = find.places(to.cell, cell);
     let place = places.get(to.nth.min(places.len().saturating_sub(1))).and_then(|place| place.first());
     let line = place.map_or(0, |piece| piece.line);
-    model.transcript.reveal(to.cell, line, &look, rows);
+    model.transcript.reveal(to.cell, line, &context, rows);
 }

@@ -248,14 +248,14 @@ impl HiddenMatches {
 pub fn elsewhere(
     find: &Find,
     all: &[Cell],
-    look: &RenderContext,
+    context: &RenderContext,
     seen: &Range<usize>,
     lines: impl Fn(usize) -> Range<usize>,
 ) -> HiddenMatches {
     let mut out = HiddenMatches::default();
     for hit in &find.hits {
         let Some(cell) = all.get(hit.cell) else { continue };
-        let folded = if cell.is_folded(look) { hit.folded } else { 0 };
+        let folded = if cell.is_folded(context) { hit.folded } else { 0 };
         let open = hit.count() - folded;
         if seen.contains(&hit.cell) {
             let range = lines(hit.cell);

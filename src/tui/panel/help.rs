@@ -4,7 +4,7 @@
 //! It shows the user's own key bindings, not the defaults.
 
 use super::{PanelContext, PanelEffect, PanelState, Screen};
-use crate::tui::boxed::BorderedBox;
+use crate::tui::bordered_box::BorderedBox;
 use crate::tui::keys::{
     Action, Binding, BindingRow, CHOOSE, CardKey, Context, HelpGroup, HelpKey, KeyProtection, Keymap,
     Letters, Nav, StatusHint,
@@ -140,7 +140,7 @@ impl PanelState for Help {
 
     fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
         let area = HelpArea::of(screen.columns, screen.rows);
-        let glyphs = screen.look.glyphs;
+        let glyphs = screen.context.glyphs;
         let body = self.lines(screen.keymap, area, glyphs);
         let from = self.scroll.min(body.len().saturating_sub(area.rows));
         let left = body.len().saturating_sub(from + area.rows);
@@ -262,7 +262,7 @@ impl Help {
     /// Moves the mark if there is a filter, else the lines.
     fn navigate(&mut self, nav: Nav, screen: &Screen<'_>) {
         let area = HelpArea::of(screen.columns, screen.rows);
-        let lines = self.lines(screen.keymap, area, screen.look.glyphs).len();
+        let lines = self.lines(screen.keymap, area, screen.context.glyphs).len();
         let (at, last) = if self.is_filtered() {
             (&mut self.marked, lines.saturating_sub(1))
         } else {

@@ -11,7 +11,7 @@ use crate::frontend::protocol::{
     ClientRequest, Consent, HAS_KEY, LoginFailure, LoginNeed, ServerMessage, ServiceLine, TypedKey,
 };
 use crate::stdx::text::sanitize_line;
-use crate::tui::boxed::BorderedBox;
+use crate::tui::bordered_box::BorderedBox;
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::keys::{Action, Context, Keymap, LoginKey, Nav, StatusHint, TextEdit};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -183,7 +183,7 @@ impl PanelState for Login {
 
     fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
         let title = Line::of(format!("set up {}", self.service.title), Role::Heading);
-        let mut boxed = BorderedBox::new(screen.look.glyphs, screen.columns, title, Line::new());
+        let mut boxed = BorderedBox::new(screen.context.glyphs, screen.columns, title, Line::new());
         let room = boxed.room();
         let mut inner = vec![Line::new()];
         if self.has_address() {

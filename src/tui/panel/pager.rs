@@ -202,7 +202,7 @@ impl Pager {
         let yes = match (self.of.len(), self.page.approvable) {
             (1, _) => "yes".to_owned(),
             (all, count) if all == count => format!("yes to all {count}"),
-            (_, count) => format!("yes to {count}, not HIGH or {}", screen.look.glyphs.taint),
+            (_, count) => format!("yes to {count}, not HIGH or {}", screen.context.glyphs.taint),
         };
         let on = |key, words| (Context::Pager, Action::Card(key), words);
         let mut keys = screen.keymap.hints(&[on(CardKey::Yes, yes.as_str())]);
@@ -213,7 +213,7 @@ impl Pager {
             (Context::Pager, Action::Find(FindKey::Open), "find"),
             (Context::Global, Action::Escape, "back"),
         ]));
-        fitting(keys, screen.look.glyphs.dot, room)
+        fitting(keys, screen.context.glyphs.dot, room)
     }
 }
 
@@ -286,8 +286,8 @@ impl PanelState for Pager {
             width,
             columns: screen.columns,
             header: screen.header,
-            glyphs: screen.look.glyphs,
-            languages: screen.look.languages,
+            glyphs: screen.context.glyphs,
+            languages: screen.context.languages,
             zone: screen.zone,
             form: if self.of.len() == 1 { BodyForm::WithArguments } else { BodyForm::Change },
         };
@@ -375,10 +375,11 @@ impl PagerPage {
         if has_head {
             self.stops.push(range.start);
             if shown.contains(&range.start) {
-                let rule = screen.look.glyphs.rule;
-                let words =
-                    Line::of(rule, Role::Dim).with(" ", Role::Text).joined(heading(card, screen.look.glyphs));
-                self.lines.push(Line::spread(words, size(card, screen.look.glyphs, width), width));
+                let rule = screen.context.glyphs.rule;
+                let words = Line::of(rule, Role::Dim)
+                    .with(" ", Role::Text)
+                    .joined(heading(card, screen.context.glyphs));
+                self.lines.push(Line::spread(words, size(card, screen.context.glyphs, width), width));
             }
         }
         self.stops.extend(card.body.hunks().iter().map(|line| body + line));
@@ -398,7 +399,7 @@ impl PagerPage {
 
 /// Returns the upper edge: the request or their number, the position, and what was not seen.
 fn title(pager: &Pager, cards: &Cards, page: &PagerPage, screen: &Screen<'_>) -> Line {
-    let glyphs = screen.look.glyphs;
+    let glyphs = screen.context.glyphs;
     let dot = format!(" {} ", glyphs.dot);
     let (words, badge) = match (&pager.of[..], pager.of.first().and_then(|id| cards.find(id))) {
         ([_], Some(card)) => (heading(card, glyphs), size(card, glyphs, screen.columns)),

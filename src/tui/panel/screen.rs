@@ -18,7 +18,7 @@ pub struct Screen<'a> {
     pub columns: usize,
     /// Rows of the pane.
     pub rows: usize,
-    pub look: RenderContext,
+    pub context: RenderContext,
     pub keymap: &'a Keymap,
     pub header: Option<&'a Header>,
     /// The time zone in which times are shown.

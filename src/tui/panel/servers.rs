@@ -7,7 +7,7 @@ use crate::frontend::protocol::{
     ClientRequest, ServerChange, ServerLine, ServerList, ServerMessage, ServerOrigin,
 };
 use crate::tool::mcp::ListedTool;
-use crate::tui::boxed::BorderedBox;
+use crate::tui::bordered_box::BorderedBox;
 use crate::tui::completion::window;
 use crate::tui::keys::{Action, CHOOSE, Context, Keymap, ServersKey, StatusHint};
 use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_spans};
@@ -143,7 +143,7 @@ impl ToolServers {
 
     fn line(&self, row: ServerRow<'_>, screen: &Screen<'_>) -> Line {
         let is_chosen = row.is(&self.chosen);
-        let mark = if is_chosen { screen.look.glyphs.folded } else { " " };
+        let mark = if is_chosen { screen.context.glyphs.folded } else { " " };
         let style = if is_chosen { TextStyle::of(Role::Text).bold() } else { TextStyle::of(Role::Text) };
         let on = |is_on: bool| if is_on { "[x] " } else { "[ ] " };
         let mut line = Line::of(mark, Role::User).with(" ", Role::Text);
@@ -240,7 +240,7 @@ impl PanelState for ToolServers {
         }
         let title = Line::of("tool servers", Role::Heading);
         let mut boxed =
-            BorderedBox::new(screen.look.glyphs, screen.columns, title, Line::of(count, Role::Dim));
+            BorderedBox::new(screen.context.glyphs, screen.columns, title, Line::of(count, Role::Dim));
         let rows = self.rows();
         let room = screen.rows.saturating_sub(2);
         let mut foot = self.facts(boxed.room());

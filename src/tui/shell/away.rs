@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use tokio::time::Instant;
 
 use super::{NextFrame, Shell, ShellControl, SigcontOrigin, TerminalState, screen};
-use crate::frontend::outside::ExternalEditor;
+use crate::frontend::external_editor::ExternalEditor;
 use crate::tui::msg::{EditTarget, EditedText, Input};
 
 impl Shell {

@@ -168,7 +168,7 @@ mod tests {
     use ratatui::style::Style;
 
     use super::*;
-    use crate::tui::shell::out::FrameWriter;
+    use crate::tui::shell::frame_writer::FrameWriter;
 
     const COLUMNS: u16 = 24;
     const ROWS: u16 = 14;

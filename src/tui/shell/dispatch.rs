@@ -4,7 +4,7 @@
 
 use std::io;
 
-use super::{NextFrame, Shell, ShellControl, TerminalState, osc, out, words};
+use super::{NextFrame, Shell, ShellControl, TerminalState, frame_writer, osc, words};
 use crate::tui::keys::{Action, Context};
 use crate::tui::msg::{Alert, Cmd, Input};
 
@@ -45,7 +45,7 @@ impl Shell {
         if self.sight != TerminalState::Present || !self.options.surroundings.is_modern() {
             return ShellControl::Continue;
         }
-        let sent = out::write(bytes);
+        let sent = frame_writer::write(bytes);
         self.or_lost(&sent)
     }
 
@@ -75,7 +75,7 @@ impl Shell {
             return ShellControl::Continue;
         }
         // Even the oldest terminals support the bell.
-        let sent = out::write(&bytes);
+        let sent = frame_writer::write(&bytes);
         self.or_lost(&sent)
     }
 }

@@ -16,7 +16,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Size};
 use ratatui::style::Color;
 
-use super::out::FrameWriter;
+use super::frame_writer::FrameWriter;
 use crate::tui::link::{Link, LinkedCells};
 
 /// The most addresses kept; when there are more, all are dropped and the screen is redrawn.

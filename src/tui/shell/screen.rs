@@ -15,7 +15,7 @@ use crossterm::event::{
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 
-use super::out::write;
+use super::frame_writer::write;
 use crate::tui::msg::MouseMode;
 
 /// Push the window title on the terminal's stack, and pop it.

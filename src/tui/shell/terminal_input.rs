@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::answer::{Answer, EventClass};
 use super::input::input;
-use super::{osc, out, screen};
+use super::{frame_writer, osc, screen};
 use crate::tui::msg::{Input, Mouse, MouseMode, PointerEvent};
 use crate::tui::theme::Background;
 
@@ -76,7 +76,7 @@ impl TerminalInput {
     }
 
     pub fn ask_background(&mut self) -> io::Result<()> {
-        out::write(osc::ASK_BACKGROUND)?;
+        frame_writer::write(osc::ASK_BACKGROUND)?;
         self.answer.expect();
         self.asked = Some(Instant::now());
         Ok(())

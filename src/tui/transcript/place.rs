@@ -89,8 +89,8 @@ impl Transcript {
     }
 
     /// Returns the number of lines of a cell, laying it out if needed.
-    pub fn lines_of(&mut self, cell: usize, look: &RenderContext) -> usize {
-        self.height(cell, look).saturating_sub(self.gap(cell))
+    pub fn lines_of(&mut self, cell: usize, context: &RenderContext) -> usize {
+        self.height(cell, context).saturating_sub(self.gap(cell))
     }
 
     /// Keeps the place at the top, even if the end moves out of sight.
@@ -117,28 +117,28 @@ impl Transcript {
 
     /// Scrolls a line into view; if it is visible, nothing moves. The last row may be under the notice of new
     /// cells.
-    pub fn reveal(&mut self, cell: usize, line: usize, look: &RenderContext, rows: usize) {
+    pub fn reveal(&mut self, cell: usize, line: usize, context: &RenderContext, rows: usize) {
         if cell >= self.cells.len() {
             return;
         }
-        self.height(cell, look);
+        self.height(cell, context);
         let target = BlockLine { block: cell, line: self.gap(cell) + line };
         let Some(top) = self.top() else { return };
-        self.scroll = if self.is_within(top, target, rows.saturating_sub(1).max(1), look) {
+        self.scroll = if self.is_within(top, target, rows.saturating_sub(1).max(1), context) {
             Scroll::At(top)
         } else {
-            Scroll::At(self.above(target, rows / 3, look))
+            Scroll::At(self.above(target, rows / 3, context))
         };
     }
 
     /// Whether `to` is less than `rows` lines below `from`.
-    fn is_within(&mut self, from: BlockLine, to: BlockLine, rows: usize, look: &RenderContext) -> bool {
+    fn is_within(&mut self, from: BlockLine, to: BlockLine, rows: usize, context: &RenderContext) -> bool {
         if to < from {
             return false;
         }
         let mut distance = 0;
         for block in from.block..to.block {
-            distance += self.height(block, look);
+            distance += self.height(block, context);
             if distance >= rows + from.line {
                 return false;
             }
@@ -147,10 +147,14 @@ impl Transcript {
     }
 
     /// Returns the text marked from one place to another, both included.
-    pub fn marked_text(&mut self, (from, to): (TextPosition, TextPosition), look: &RenderContext) -> String {
+    pub fn marked_text(
+        &mut self,
+        (from, to): (TextPosition, TextPosition),
+        context: &RenderContext,
+    ) -> String {
         let mut out = String::new();
         for cell in from.cell..=to.cell.min(self.cells.len().saturating_sub(1)) {
-            self.height(cell, look);
+            self.height(cell, context);
             let first = if cell == from.cell { from.line } else { 0 };
             let lines: Vec<&Line> = self.cells[cell].lines_from(0).collect();
             let last = if cell == to.cell { to.line } else { usize::MAX }.min(lines.len().saturating_sub(1));

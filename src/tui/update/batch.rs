@@ -20,7 +20,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::transcript::Transcript;
 
 /// Updates the dialogue after a message: the question on the screen, since when it is shown, and the open text.
-pub fn look(model: &mut Model) {
+pub fn refresh(model: &mut Model) {
     let renewed = model.cards.take_renewed();
     if !renewed.is_empty() {
         // The mark and the first approval were for other arguments.

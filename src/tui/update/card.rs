@@ -57,7 +57,7 @@ pub fn focus(model: &mut Model) {
         return model.flash("no requests waiting");
     }
     model.cards.bring_back();
-    batch::look(model);
+    batch::refresh(model);
     give_keys(model);
 }
 

@@ -360,16 +360,16 @@ fn toggle_mouse(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 /// Scrolls or moves in the focused element.
 fn navigate(model: &mut Model, nav: Nav) {
-    let look = model.look();
+    let context = model.context();
     let page = model.areas().pane.saturating_sub(2).max(1);
     match (nav, model.focus) {
         (Nav::Up, Focus::Card) if model.is_list() => batch::step(model, Cards::previous),
         (Nav::Down, Focus::Card) if model.is_list() => batch::step(model, Cards::next),
         (_, Focus::Card) => card::navigate(model, nav),
-        (Nav::PageUp, _) => model.transcript.up(page, &look),
-        (Nav::PageDown, _) => model.transcript.down(page, &look),
-        (Nav::LineUp, _) => model.transcript.up(1, &look),
-        (Nav::LineDown, _) => model.transcript.down(1, &look),
+        (Nav::PageUp, _) => model.transcript.up(page, &context),
+        (Nav::PageDown, _) => model.transcript.down(page, &context),
+        (Nav::LineUp, _) => model.transcript.up(1, &context),
+        (Nav::LineDown, _) => model.transcript.down(1, &context),
         (Nav::Up, Focus::Transcript) => select::step(model, Direction::Up),
         (Nav::Down, Focus::Transcript) => select::step(model, Direction::Down),
         (Nav::Up, Focus::Composer) if model.find.is_some() => find::keys::step(model, Find::previous),

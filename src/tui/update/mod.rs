@@ -142,7 +142,7 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
 /// Restores the invariants that must hold after every message.
 fn settle(model: &mut Model) {
     panel::settle(model);
-    batch::look(model);
+    batch::refresh(model);
     auto_focus::settle(model);
     select::settle(model);
 }
@@ -150,7 +150,7 @@ fn settle(model: &mut Model) {
 /// Lays out the next screen, and records how much of the card it shows.
 fn lay_out(model: &mut Model) {
     panel::lay_out(model);
-    let look = model.look();
+    let context = model.context();
     let pane = model.areas().pane;
     let focus = match model.focus {
         Focus::Card if model.auto_focus.is_on => CardFocus::KeysByItself,
@@ -164,7 +164,7 @@ fn lay_out(model: &mut Model) {
     let (zone, now) = (model.began.time_zone(), model.now());
     let (keymap, approved_once) = (&model.keymap, model.dialogue.is_approved_once());
     let frame = Frame {
-        look: &look,
+        context: &context,
         keymap,
         focus,
         delay,
@@ -206,7 +206,7 @@ fn lay_out(model: &mut Model) {
     };
     // A card higher than the pane shows only its end: none of it counts as seen.
     let fits = drawn.lines.len() <= pane && !model.completion.is_open();
-    model.transcript.layout(&look, pane, drawn.lines);
+    model.transcript.layout(&context, pane, drawn.lines);
     if fits && model.transcript.follows() && drawn.body_total > 0 {
         let last = drawn.body_total.saturating_sub(drawn.body_room);
         if let Some(card) = model.cards.current_mut() {

@@ -70,7 +70,7 @@ fn wheel(model: &mut Model, mouse: Mouse, to: Direction, cmds: &mut Vec<Cmd>) {
         }
         return;
     }
-    let look = model.look();
+    let context = model.context();
     let over_card = match area(model, mouse) {
         MouseArea::Pane(row) => {
             matches!(model.transcript.hit(row, usize::from(mouse.column)), Hit::Card(_))
@@ -81,8 +81,8 @@ fn wheel(model: &mut Model, mouse: Mouse, to: Direction, cmds: &mut Vec<Cmd>) {
         _ if over_card && model.card_view.body_total > model.card_view.body_room => {
             (0..STEP).for_each(|_| card::navigate(model, line));
         }
-        Direction::Up => model.transcript.up(STEP, &look),
-        Direction::Down => model.transcript.down(STEP, &look),
+        Direction::Up => model.transcript.up(STEP, &context),
+        Direction::Down => model.transcript.down(STEP, &context),
     }
 }
 
@@ -105,8 +105,8 @@ fn press(model: &mut Model, mouse: Mouse) {
         }
         MouseArea::Composer(row) => press_composer(model, row, usize::from(mouse.column)),
         MouseArea::Elsewhere if is_on_pill(model, mouse) => {
-            let (look, rows) = (model.look(), model.areas().pane);
-            model.transcript.to_new(&look, rows);
+            let (context, rows) = (model.context(), model.areas().pane);
+            model.transcript.to_new(&context, rows);
         }
         MouseArea::Elsewhere => {}
     }
@@ -178,11 +178,11 @@ fn press_composer(model: &mut Model, row: usize, column: usize) {
 fn drag(model: &mut Model, mouse: Mouse) {
     let Some(press) = model.selection.press else { return };
     let (row, pane) = (usize::from(mouse.row), model.areas().pane);
-    let look = model.look();
+    let context = model.context();
     if row < ABOVE {
-        model.transcript.up(1, &look);
+        model.transcript.up(1, &context);
     } else if row >= ABOVE + pane {
-        model.transcript.down(1, &look);
+        model.transcript.down(1, &context);
     }
     let at = row.saturating_sub(ABOVE).min(pane.saturating_sub(1));
     let column = usize::from(mouse.column).min(model.pane_columns().saturating_sub(1));

@@ -132,7 +132,7 @@ pub fn checked(model: &mut Model, text: &str, check: &RuleCheck, cmds: &mut Vec<
 
 /// Moves a row up or down in the text. Returns false if no rule form has the keys.
 pub fn go(model: &mut Model, to: Move) -> bool {
-    let width = text_width(model.look().width);
+    let width = text_width(model.context().width);
     if model.focus != Focus::Card || !matches!(to, Move::Up | Move::Down) {
         return false;
     }

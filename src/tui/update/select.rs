@@ -105,15 +105,15 @@ fn go(model: &mut Model, cell: usize) {
     drop_mark(model);
     let cell = cell.min(model.transcript.cells().len().saturating_sub(1));
     model.selection.at = cell;
-    let (look, rows) = (model.look(), model.areas().pane);
-    let end = model.transcript.lines_of(cell, &look).min(rows).saturating_sub(1);
-    model.transcript.reveal(cell, end, &look, rows);
-    model.transcript.reveal(cell, 0, &look, rows);
+    let (context, rows) = (model.context(), model.areas().pane);
+    let end = model.transcript.lines_of(cell, &context).min(rows).saturating_sub(1);
+    model.transcript.reveal(cell, end, &context, rows);
+    model.transcript.reveal(cell, 0, &context, rows);
 }
 
 /// Folds or unfolds one cell; what is above it keeps its place.
 pub fn fold(model: &mut Model, cell: usize) {
-    let look = model.look();
+    let context = model.context();
     if !model.transcript.cells().get(cell).is_some_and(Cell::can_fold) {
         return model.flash("nothing to fold here");
     }
@@ -122,7 +122,7 @@ pub fn fold(model: &mut Model, cell: usize) {
     }
     model.transcript.hold();
     if let Some(cell) = model.transcript.cell_mut(cell) {
-        cell.turn(&look);
+        cell.turn(&context);
     }
 }
 
@@ -137,14 +137,14 @@ fn begin(model: &mut Model) {
 }
 
 fn extend(model: &mut Model, to: Direction) {
-    let (look, rows) = (model.look(), model.areas().pane);
+    let (context, rows) = (model.context(), model.areas().pane);
     let Some(mut mark) = model.selection.mark else { return };
     let TextPosition { cell, line, .. } = mark.head;
-    let lines = model.transcript.lines_of(cell, &look);
+    let lines = model.transcript.lines_of(cell, &context);
     let (cell, line) = match to {
         Direction::Up if line > 0 => (cell, line - 1),
         Direction::Up if cell == 0 => return,
-        Direction::Up => (cell - 1, model.transcript.lines_of(cell - 1, &look).saturating_sub(1)),
+        Direction::Up => (cell - 1, model.transcript.lines_of(cell - 1, &context).saturating_sub(1)),
         Direction::Down if line + 1 < lines => (cell, line + 1),
         Direction::Down if cell + 1 >= model.transcript.cells().len() => return,
         Direction::Down => (cell + 1, 0),
@@ -152,7 +152,7 @@ fn extend(model: &mut Model, to: Direction) {
     mark.head = TextPosition { cell, line, column: 0 };
     model.selection.mark = Some(mark);
     model.selection.at = cell;
-    model.transcript.reveal(cell, line, &look, rows);
+    model.transcript.reveal(cell, line, &context, rows);
 }
 
 /// Copies the marked lines, or else the whole block.
@@ -168,8 +168,8 @@ fn copy(model: &mut Model, cmds: &mut Vec<Cmd>) {
 /// Copies the marked text.
 pub fn copy_mark(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(mark) = model.selection.mark else { return };
-    let look = model.look();
-    let text = model.transcript.marked_text(mark.span(), &look);
+    let context = model.context();
+    let text = model.transcript.marked_text(mark.span(), &context);
     send(model, &text, cmds);
 }
 

@@ -1,7 +1,7 @@
 //! The banner of a retry: the failure, the time until the next attempt, and the keys that change it.
 
 use crate::stdx::text::one_line_summary;
-use crate::tui::boxed::BorderedBox;
+use crate::tui::bordered_box::BorderedBox;
 use crate::tui::keys::{Action, Context};
 use crate::tui::line::Line;
 use crate::tui::model::{Model, Retry};
@@ -16,7 +16,7 @@ const PARTS: usize = 40;
 /// Returns the banner in the given rows: one line, or a small box.
 pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     let Some(retry) = &model.retry else { return Vec::new() };
-    let width = model.look().width;
+    let width = model.context().width;
     match rows {
         0 => Vec::new(),
         1..BOX => {

@@ -7,7 +7,7 @@ use crate::tui::model::Model;
 use crate::tui::theme::Role;
 
 pub fn lines(model: &Model) -> Vec<Line> {
-    let width = model.look().width;
+    let width = model.context().width;
     let mut lines = Vec::new();
     let roomy = model.rows >= 20;
     let gap = |lines: &mut Vec<Line>| {

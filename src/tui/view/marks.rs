@@ -63,7 +63,7 @@ impl<'a> Marks<'a> {
     fn with_number(&self, line: Line, number: usize) -> Line {
         let total = self.model.find.as_ref().map_or(0, Find::total);
         let words = Line::of(format!("{} match {number} of {total}", self.model.glyphs.left), Role::Dim);
-        let width = self.model.look().width;
+        let width = self.model.context().width;
         if line.width() + words.width() + 2 > width {
             return line;
         }

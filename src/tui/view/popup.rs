@@ -2,7 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::tui::boxed::{BorderedBox, column};
+use crate::tui::bordered_box::{BorderedBox, column};
 use crate::tui::completion::{Place, Popup, ROOMY, Row};
 use crate::tui::fuzzy::marked;
 use crate::tui::line::{Line, TextStyle, cells};

@@ -92,7 +92,7 @@ fn waiting(model: &Model) -> Vec<Line> {
 
 fn now(model: &Model) -> Vec<Line> {
     let mut lines = vec![title("NOW", Line::new())];
-    let spinner = model.look().spinner();
+    let spinner = model.context().spinner();
     let running = running(model);
     for (row, took) in running.iter().take(NAMED) {
         let what = format!("{}  {}", row.name, row.subject);

@@ -191,7 +191,7 @@ fn hints(model: &Model) -> (String, Role) {
     } else if model.composer.editor.chip_before().is_some_and(|chip| !chip.is_image()) {
         model.keymap.status(PASTED)
     } else if model.turn.as_ref().is_some_and(|turn| turn.phase == Phase::Thinking) {
-        model.keymap.status(if model.look().thinking == Fold::Folded { THINKING } else { THINKING_OPEN })
+        model.keymap.status(if model.context().thinking == Fold::Folded { THINKING } else { THINKING_OPEN })
     } else if model.turn.is_some() {
         model.keymap.status(RUNNING)
     } else if model.shell_runs {
@@ -241,7 +241,7 @@ fn activity(model: &Model) -> Line {
     } else if let Some(turn) = &model.turn {
         line = turn_line(model, turn);
     } else if model.shell_runs {
-        line = line.with(format!("{} command  ", model.look().spinner()), Role::Tool);
+        line = line.with(format!("{} command  ", model.context().spinner()), Role::Tool);
     }
     if model.composer.has_stash() && model.columns >= 60 {
         line = line.with("stashed  ", Role::Dim);
@@ -270,7 +270,7 @@ fn turn_line(model: &Model, turn: &Turn) -> Line {
         (Some(tokens), 0) => format!("{tokens} tok  "),
         (tokens, estimate) => format!("~{} tok  ", tokens.unwrap_or(0) + estimate),
     };
-    let spinner = model.look().spinner();
+    let spinner = model.context().spinner();
     let words = if model.columns < 60 { String::new() } else { words };
     let cost = match turn.used.usd {
         Usd(0) => String::new(),

@@ -66,9 +66,9 @@ fn states() {
 #[test]
 fn what_lies_over_the_transcript_lays_nothing_out_anew() {
     let screen = Screen::open(120, 30).prompted("hello");
-    let width = screen.model.look().width;
+    let width = screen.model.context().width;
     let screen = screen.keys("?");
-    assert_eq!((screen.model.look().width, screen.model.panel_columns()), (width, 0));
+    assert_eq!((screen.model.context().width, screen.model.panel_columns()), (width, 0));
     let screen = screen.keys("<esc>");
     assert_eq!(screen.model.pane_columns() + screen.model.panel_columns(), 120);
 }

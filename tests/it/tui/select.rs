@@ -371,9 +371,9 @@ proptest! {
                 .event(Event::Prompted { parts: vec![UserPart::Text { text: "go".into() }] })
                 .event(Event::TextCommitted { text: text.clone() })
                 .wait(10);
-            let look = screen.model.look();
+            let context = screen.model.context();
             let end = TextPosition { cell: 1, line: usize::MAX, column: usize::MAX - 1 };
-            screen.model.transcript.marked_text((TextPosition { cell: 1, line: 0, column: 0 }, end), &look)
+            screen.model.transcript.marked_text((TextPosition { cell: 1, line: 0, column: 0 }, end), &context)
         };
         prop_assert_eq!(copy(width), copy(140));
     }
@@ -386,13 +386,13 @@ proptest! {
     ) {
         let text = blocks.join("\n\n");
         let mut screen = tools(Screen::open(width, 30)).event(Event::TextCommitted { text: text.clone() }).wait(10);
-        let look = screen.model.look();
+        let context = screen.model.context();
         let cells = screen.model.transcript.cells().len();
         for first in 0..cells {
             let spot = |(line, column): (usize, usize), cell| TextPosition { cell, line, column };
             let one = spot(places.0, first);
             let two = spot(places.1, cells - 1);
-            let copied = screen.model.transcript.marked_text((one, two), &look);
+            let copied = screen.model.transcript.marked_text((one, two), &context);
             prop_assert!(!copied.contains(['●', '◆', '┃', '│', '─', '┼', '╎', '▸', '•']), "{copied:?}");
             let lines = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).count();
             prop_assert!(lines(&copied) <= lines(&text) + 9, "{copied:?}");

@@ -7,7 +7,7 @@ use crate::tui::cells::{DisplayKeys, Fold, Motion};
 use crate::tui::markdown::count;
 use crate::tui::theme::Glyphs;
 
-fn look(width: usize, rows: usize, languages: Languages) -> RenderContext {
+fn context(width: usize, rows: usize, languages: Languages) -> RenderContext {
     RenderContext {
         width,
         rows,
@@ -25,8 +25,8 @@ fn preview(tool: &str) -> ArgsPreview {
     ArgsPreview::new(tool, &["path"])
 }
 
-fn drawn(preview: &mut ArgsPreview, look: &RenderContext) -> Vec<String> {
-    let lines = preview.lines(look, &Margin::even(Line::of("| ", Role::Dim)));
+fn drawn(preview: &mut ArgsPreview, context: &RenderContext) -> Vec<String> {
+    let lines = preview.lines(context, &Margin::even(Line::of("| ", Role::Dim)));
     lines.iter().map(|line| line.text().trim_end().to_owned()).collect()
 }
 
@@ -77,7 +77,7 @@ fn any_cut_shows_the_same_and_the_height_only_grows() {
             ],
         ),
     ];
-    let look = look(42, 24, Languages::NONE);
+    let context = context(42, 24, Languages::NONE);
     for (tool, args, expected) in cases {
         for step in [1, 2, 7, args.len()] {
             let mut growing = preview(tool);
@@ -87,15 +87,15 @@ fn any_cut_shows_the_same_and_the_height_only_grows() {
                 let piece: String = piece.iter().collect();
                 fed.push_str(&piece);
                 growing.push(&piece);
-                let shown = drawn(&mut growing, &look);
+                let shown = drawn(&mut growing, &context);
                 let mut whole = preview(tool);
                 whole.push(&fed);
-                assert_eq!(shown, drawn(&mut whole, &look), "{fed}");
+                assert_eq!(shown, drawn(&mut whole, &context), "{fed}");
                 // Only a repeated key begins again.
                 assert!(shown.len() >= before || args.contains("first"), "{fed}");
                 before = shown.len();
             }
-            assert_eq!(drawn(&mut growing, &look), *expected, "{args} by {step}");
+            assert_eq!(drawn(&mut growing, &context), *expected, "{args} by {step}");
         }
     }
 }
@@ -105,7 +105,7 @@ fn small_screens_show_fewer_lines() {
     let mut growing = preview("write_file");
     growing.push(r#"{"content":"1\n2\n3\n4\n5\n6\n7\n8\n9\n"#);
     for (rows, shown) in [(5, 2), (10, 2), (15, 6), (40, 9)] {
-        let drawn = drawn(&mut growing, &look(42, rows, Languages::NONE));
+        let drawn = drawn(&mut growing, &context(42, rows, Languages::NONE));
         assert_eq!(drawn.iter().filter(|line| !line.contains('…')).count(), shown, "{rows} rows: {drawn:?}");
     }
 }
@@ -115,7 +115,7 @@ fn small_screens_show_fewer_lines() {
 fn what_is_still_shown_is_highlighted_when_its_language_is_known() {
     let rust = Language::named("rust").unwrap();
     let is_coloured = |preview: &mut ArgsPreview, languages| {
-        let lines = preview.lines(&look(42, 24, languages), &Margin::default());
+        let lines = preview.lines(&context(42, 24, languages), &Margin::default());
         lines.iter().all(|line| line.spans.iter().any(|span| span.style.role == Role::CodeKeyword))
     };
     let mut growing = preview("write_file");
@@ -133,14 +133,14 @@ fn what_is_still_shown_is_highlighted_when_its_language_is_known() {
 #[test]
 fn each_line_is_highlighted_once() {
     let json = Language::named("json").unwrap();
-    let look = look(80, 24, Languages::of(json));
+    let context = context(80, 24, Languages::of(json));
     let mut growing = preview("write_file");
     growing.push(r#"{"path":"a.json","content":""#);
     count::take();
     for _ in 0..1_000 {
         for piece in ["[1, 2", ", 3]", "\\n"] {
             growing.push(piece);
-            drawn(&mut growing, &look);
+            drawn(&mut growing, &context);
         }
     }
     let (_, highlighted) = count::take();
@@ -152,7 +152,7 @@ fn each_line_is_highlighted_once() {
 fn a_long_line_is_laid_out_by_its_end() {
     let mut growing = preview("write_file");
     growing.push(&format!(r#"{{"content":"{}the end"#, "x".repeat(1_000_000)));
-    let shown = drawn(&mut growing, &look(42, 24, Languages::NONE));
+    let shown = drawn(&mut growing, &context(42, 24, Languages::NONE));
     assert_eq!(shown.len(), MOST_ROWS + 1, "{shown:?}");
     assert!(shown.last().unwrap().ends_with("the end"));
 }

@@ -40,7 +40,7 @@ pub fn prepare_detail(card: &mut Card, frame: &Frame<'_>, width: usize) {
 
 pub fn room<'a>(frame: &Frame<'a>, width: usize, columns: usize) -> Room<'a> {
     let form = BodyForm::Card;
-    let RenderContext { glyphs, languages, .. } = *frame.look;
+    let RenderContext { glyphs, languages, .. } = *frame.context;
     Room { width, columns, header: frame.header, glyphs, languages, zone: frame.zone, form }
 }
 

@@ -29,11 +29,11 @@ pub fn facts(card: &Card, frame: &Frame<'_>, width: usize) -> Vec<Line> {
         return Vec::new();
     }
     let request = &card.request;
-    let dot = format!(" {} ", frame.look.glyphs.dot);
+    let dot = format!(" {} ", frame.context.glyphs.dot);
     let why = request.why.join(&dot);
     let warnings = [
         ("back", request.again.clone().unwrap_or_default(), Role::Waiting),
-        ("source", from_others(card, frame.look.glyphs), Role::Waiting),
+        ("source", from_others(card, frame.context.glyphs), Role::Waiting),
     ];
     let facts = [
         ("why", why, Role::Dim),

@@ -38,7 +38,7 @@ impl Sheet<'_> {
     }
 
     pub(super) fn keys(&self, card: &Card) -> Line {
-        let (keymap, dot) = (self.frame.keymap, self.frame.look.glyphs.dot);
+        let (keymap, dot) = (self.frame.keymap, self.frame.context.glyphs.dot);
         if self.frame.focus == CardFocus::Nothing {
             return keys_line(&decide(keymap), dot);
         }

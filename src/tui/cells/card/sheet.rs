@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::frontend::protocol::Header;
-use crate::tui::boxed::edge;
+use crate::tui::bordered_box::edge;
 use crate::tui::cards::BodyForm;
 use crate::tui::cells::RenderContext;
 use crate::tui::composer::Position;
@@ -50,7 +50,7 @@ const WAIT: usize = 5;
 /// The place and settings of a drawing.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
-    pub look: &'a RenderContext,
+    pub context: &'a RenderContext,
     pub keymap: &'a Keymap,
     pub focus: CardFocus,
     pub delay: CardDelay,
@@ -135,7 +135,7 @@ impl<'a> Sheet<'a> {
         let line = if self.width < NARROW {
             Line::of(" ", Role::Text).joined(line.cut(self.inner))
         } else {
-            let side = self.frame.look.glyphs.side;
+            let side = self.frame.context.glyphs.side;
             let mut full = Line::of(side, self.edge()).with(" ", Role::Text).joined(line.cut(self.inner));
             full.pad_to(self.width - 1);
             full.with(side, self.edge())
@@ -151,20 +151,20 @@ impl<'a> Sheet<'a> {
     /// Adds a border with words in it; `corner` is the index of its left corner.
     pub fn border(&mut self, left: &Line, right: &Line, corner: usize) {
         let (left, right) = (left.clone(), right.clone());
-        let line = edge(self.frame.look.glyphs, corner, left, right, self.width, self.edge());
+        let line = edge(self.frame.context.glyphs, corner, left, right, self.width, self.edge());
         self.drawn.lines.push(line);
     }
 
     /// Adds the lower border with the keys in it, and at the right what the card waits for.
     pub fn end(&mut self, keys: &Line) {
-        let [on, off] = self.frame.look.glyphs.bar;
+        let [on, off] = self.frame.context.glyphs.bar;
         let right = match self.frame.delay {
             CardDelay::Nothing => Line::new(),
             CardDelay::Guard(percent) => {
                 let full = (usize::try_from(percent).unwrap_or(100) * WAIT / 100).min(WAIT);
                 Line::of(on.repeat(full), Role::Waiting).with(off.repeat(WAIT - full), Role::Dim)
             }
-            CardDelay::Key(c) => Line::of(format!("{c}{}", self.frame.look.glyphs.still), Role::Waiting),
+            CardDelay::Key(c) => Line::of(format!("{c}{}", self.frame.context.glyphs.still), Role::Waiting),
         };
         self.border(keys, &right, 2);
     }

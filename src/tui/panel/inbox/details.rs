@@ -69,7 +69,7 @@ impl Details {
     }
 
     /// Records the request as seen if all of it was on the screen.
-    pub fn look(&mut self, id: &RequestId) {
+    pub fn context(&mut self, id: &RequestId) {
         if let Some(Detail::Whole { card, .. }) = self.known.get(id)
             && card.is_seen()
         {

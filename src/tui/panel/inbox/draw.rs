@@ -8,7 +8,7 @@ use crate::frontend::protocol::{Header, InboxLine};
 use crate::message::ToolName;
 use crate::stdx::text::{one_line_summary, short_path};
 use crate::store::RequestState;
-use crate::tui::boxed::{BorderedBox, column};
+use crate::tui::bordered_box::{BorderedBox, column};
 use crate::tui::cells::card::{CardDelay, CardFocus, Frame, LOW, fitting};
 use crate::tui::cells::list::{
     Columns, ListRow, beside, decision_hints, detail as request, heading, reason_keys,
@@ -37,7 +37,8 @@ const FAILED: &str = "The list could not be read; the transcript says why. It is
 
 pub fn lines(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Line> {
     let shape = InboxShape::of(inbox, screen);
-    let mut boxed = BorderedBox::new(screen.look.glyphs, screen.columns, title(screen, inbox), count(inbox));
+    let mut boxed =
+        BorderedBox::new(screen.context.glyphs, screen.columns, title(screen, inbox), count(inbox));
     if shape.filter > 0 {
         let shown = Rows::of(&inbox.filter, shape.room.saturating_sub(2));
         boxed.push(Line::of("/ ", Role::Key).joined(shown.line(&inbox.filter, shown.cursor.row)));
@@ -47,13 +48,13 @@ pub fn lines(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Line> {
         DetailPlace::Below => {
             list(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
             if shape.detail_rows > 0 {
-                boxed.push(Line::of(screen.look.glyphs.rule.repeat(shape.room), Role::Dim));
+                boxed.push(Line::of(screen.context.glyphs.rule.repeat(shape.room), Role::Dim));
                 detail(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
             }
         }
         DetailPlace::Beside => {
             let (list, detail) = (list(screen, inbox, &shape), detail(screen, inbox, &shape));
-            let lines = beside(list, detail, shape.list_width, screen.look.glyphs);
+            let lines = beside(list, detail, shape.list_width, screen.context.glyphs);
             lines.into_iter().for_each(|line| boxed.push(line));
         }
     }
@@ -72,11 +73,11 @@ pub fn cursor(screen: &Screen<'_>, inbox: &Inbox) -> Option<(usize, usize)> {
 
 fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
     match inbox.chosen().filter(|_| inbox.is_whole) {
-        Some(line) => Line::of(format!("{} ", screen.look.glyphs.waiting), Role::Waiting)
-            .joined(heading(&line.tool, line.risk, line.tainted, screen.look.glyphs))
-            .with(format!(" {} ", screen.look.glyphs.dot), Role::Dim)
+        Some(line) => Line::of(format!("{} ", screen.context.glyphs.waiting), Role::Waiting)
+            .joined(heading(&line.tool, line.risk, line.tainted, screen.context.glyphs))
+            .with(format!(" {} ", screen.context.glyphs.dot), Role::Dim)
             .with(one_line_summary(&line.title, 40), Role::Heading),
-        None => Line::of(format!("{} waiting for you", screen.look.glyphs.waiting), Role::Waiting),
+        None => Line::of(format!("{} waiting for you", screen.context.glyphs.waiting), Role::Waiting),
     }
 }
 
@@ -148,7 +149,7 @@ fn session(screen: &Screen<'_>, line: &InboxLine, width: usize) -> Line {
     let right = Line::of(line.holder.words(), Role::Dim);
     let room = width.saturating_sub(right.width() + 2);
     let title = Line::of(one_line_summary(&line.title, 40), Role::Heading);
-    let place = format!(" {} {}", screen.look.glyphs.dot, short_path(&line.workspace, 40));
+    let place = format!(" {} {}", screen.context.glyphs.dot, short_path(&line.workspace, 40));
     Line::spread(title.with(place, Role::Dim).cut(room), right, width)
 }
 
@@ -191,7 +192,7 @@ impl InboxTable {
             is_tainted: line.tainted,
             right: self.right(line, inbox.decides(line), screen.keymap),
         };
-        self.columns.row(row, screen.look.glyphs)
+        self.columns.row(row, screen.context.glyphs)
     }
 
     /// Returns the age and expiry of a request, or the decision sent for it.
@@ -237,7 +238,7 @@ fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     lines.truncate(shape.detail_rows);
     if let Some(line) = inbox.chosen().filter(|_| head > 0) {
         let title = Line::of(one_line_summary(&line.title, 40), Role::Dim);
-        let heading = heading(&line.tool, line.risk, line.tainted, screen.look.glyphs);
+        let heading = heading(&line.tool, line.risk, line.tainted, screen.context.glyphs);
         lines.insert(0, Line::spread(heading, title, shape.detail_width));
         lines.insert(1, Line::new());
     }
@@ -246,7 +247,7 @@ fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
 }
 
 fn keys(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Line {
-    let (keymap, dot) = (screen.keymap, screen.look.glyphs.dot);
+    let (keymap, dot) = (screen.keymap, screen.context.glyphs.dot);
     let escape = |words| (Context::Global, Action::Escape, words);
     let wanted = match &inbox.list.stage {
         ListStage::Reason { .. } => reason_keys(keymap),
@@ -276,12 +277,12 @@ fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
 
 /// Returns the frame in which the detail is drawn.
 pub fn detail_frame<'a>(screen: &'a Screen<'a>, header: Option<&'a Header>, shape: &InboxShape) -> Frame<'a> {
-    let &Screen { ref look, keymap, zone, now, .. } = screen;
+    let &Screen { ref context, keymap, zone, now, .. } = screen;
     // Facts are left out on the lowest screens only.
     let rows = shape.detail_rows.max(LOW);
     let (focus, delay, columns) = (CardFocus::Keys, CardDelay::Nothing, shape.detail_width);
     Frame {
-        look,
+        context,
         keymap,
         focus,
         delay,

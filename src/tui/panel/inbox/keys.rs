@@ -124,7 +124,7 @@ impl PanelState for Inbox {
             let frame = draw::detail_frame(screen, header.as_deref(), &shape);
             cells::list::lay_out(card, &frame, shape.detail_width, shape.detail_rows);
         }
-        self.details.look(&id);
+        self.details.context(&id);
     }
 
     fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {

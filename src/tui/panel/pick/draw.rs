@@ -3,7 +3,7 @@
 use super::{List, Picker, Preview, Purpose};
 use crate::frontend::protocol::{LoginReason, SessionLine};
 use crate::stdx::text::{one_line_summary, sanitize_line};
-use crate::tui::boxed::{BorderedBox, column};
+use crate::tui::bordered_box::{BorderedBox, column};
 use crate::tui::completion::window;
 use crate::tui::composer::Rows;
 use crate::tui::fuzzy::{MatchMode, Query, marked};
@@ -33,7 +33,7 @@ const PROMPT: usize = 4;
 pub fn lines(screen: &Screen<'_>, pick: &Picker) -> Vec<Line> {
     let rows = screen.rows;
     let mut boxed = BorderedBox::new(
-        screen.look.glyphs,
+        screen.context.glyphs,
         screen.columns,
         Line::of(title(pick), Role::Heading),
         count(pick),
@@ -61,7 +61,7 @@ pub fn lines(screen: &Screen<'_>, pick: &Picker) -> Vec<Line> {
         None => left.into_iter().for_each(|line| boxed.push(line)),
         Some(preview) => {
             let right = beside_lines(pick, preview, beside, room);
-            let side = Line::of(format!(" {} ", screen.look.glyphs.side), Role::Dim);
+            let side = Line::of(format!(" {} ", screen.context.glyphs.side), Role::Dim);
             for (line, shown) in left.into_iter().zip(right) {
                 boxed.push(column(line, list_room).joined(side.clone()).joined(shown));
             }
@@ -136,14 +136,14 @@ fn entries(screen: &Screen<'_>, pick: &Picker, width: usize, room: usize) -> Vec
     let mut out = Vec::new();
     for at in shown {
         let is_chosen = at == pick.chosen;
-        let mark = if is_chosen { screen.look.glyphs.folded } else { " " };
+        let mark = if is_chosen { screen.context.glyphs.folded } else { " " };
         let style = if is_chosen { TextStyle::of(Role::Text).bold() } else { TextStyle::of(Role::Text) };
         let line = Line::of(mark, Role::User).with(" ", Role::Text);
         let entry = match &pick.list {
             List::Earlier(lines) => {
                 let mut like = Query::new(&typed, MatchMode::Text);
                 let text = &lines[pick.found[at]].text;
-                let one = one_line(text, screen.look.glyphs);
+                let one = one_line(text, screen.context.glyphs);
                 let private = if text.starts_with("!!") { "  private" } else { "" };
                 let room = (width - 2).saturating_sub(private.len());
                 marked(&one, &like.marks(&one), style).cut(room).with(private, Role::Dim)
@@ -161,7 +161,7 @@ fn entries(screen: &Screen<'_>, pick: &Picker, width: usize, room: usize) -> Vec
                 let one = &models[pick.found[at]];
                 let note = match (one.current, one.note.as_str()) {
                     (true, "") => "in use".to_owned(),
-                    (true, note) => format!("in use {} {note}", screen.look.glyphs.dot),
+                    (true, note) => format!("in use {} {note}", screen.context.glyphs.dot),
                     (false, note) => note.to_owned(),
                 };
                 noted(&one.name, &note, &typed, style, width - 2)
@@ -219,7 +219,7 @@ fn session(
     // What was said counts where the title does not tell why it is found.
     if let Some(around) = around.filter(|_| marks.is_empty()) {
         title = title
-            .with(format!(" {} ", screen.look.glyphs.dot), Role::Dim)
+            .with(format!(" {} ", screen.context.glyphs.dot), Role::Dim)
             .with(sanitize_line(around), Role::Dim);
     }
     let mut right = Line::new();
@@ -236,7 +236,7 @@ fn session(
     }
     let waiting = match one.waiting {
         0 => String::new(),
-        count => format!(" {} {count}", screen.look.glyphs.waiting),
+        count => format!(" {} {count}", screen.context.glyphs.waiting),
     };
     let right = right.joined(column(Line::of(waiting, Role::Waiting), 5));
     Line::spread(title, right, width)
@@ -254,11 +254,11 @@ fn foot(screen: &Screen<'_>, pick: &Picker, width: usize, rows: usize) -> Vec<Li
         List::Earlier(lines) => {
             let Some(line) = pick.of_chosen(lines) else { return Vec::new() };
             let long = line.text.lines().count() > 1
-                || one_line(&line.text, screen.look.glyphs).chars().count() + 2 > width;
+                || one_line(&line.text, screen.context.glyphs).chars().count() + 2 > width;
             if !long {
                 return Vec::new();
             }
-            let mut foot = vec![Line::of(screen.look.glyphs.rule.repeat(width), Role::Dim)];
+            let mut foot = vec![Line::of(screen.context.glyphs.rule.repeat(width), Role::Dim)];
             let mut spans = Vec::new();
             for text in line.text.lines().take(SHOWN_WHOLE + 1) {
                 spans.push(Span::new(text, Role::Text));
@@ -294,12 +294,12 @@ fn foot(screen: &Screen<'_>, pick: &Picker, width: usize, rows: usize) -> Vec<Li
                 (None, LoginReason::First) => (FIRST, Role::Dim),
                 (None, LoginReason::Asked) => return Vec::new(),
             };
-            let mut foot = vec![Line::of(screen.look.glyphs.rule.repeat(width), Role::Dim)];
+            let mut foot = vec![Line::of(screen.context.glyphs.rule.repeat(width), Role::Dim)];
             foot.extend(wrap_spans(&[Span::new(words, role)], width, &Margin::default()));
             foot
         }
         List::Models { failed, .. } => {
-            let fail = screen.look.glyphs.fail;
+            let fail = screen.context.glyphs.fail;
             let row =
                 |one: &String| Line::of(format!("{fail} {}", sanitize_line(one)), Role::Fail).cut(width);
             failed.iter().take(if rows < ROOMY { 1 } else { FAILED_SHOWN }).map(row).collect()

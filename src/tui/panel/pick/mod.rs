@@ -159,7 +159,7 @@ impl PanelState for Picker {
 
     fn lay_out(&mut self, screen: &Screen<'_>, _cards: &mut crate::tui::cards::Cards) {
         if let List::Sessions { preview, .. } = &mut self.list {
-            preview.lay_out(&RenderContext { width: screen.preview_columns(), ..screen.look });
+            preview.lay_out(&RenderContext { width: screen.preview_columns(), ..screen.context });
         }
     }
 

@@ -36,17 +36,17 @@ impl Preview {
     }
 
     /// Lays out the lines again if the width changed.
-    pub fn lay_out(&mut self, look: &RenderContext) {
-        if self.width == look.width {
+    pub fn lay_out(&mut self, context: &RenderContext) {
+        if self.width == context.width {
             return;
         }
-        self.width = look.width;
+        self.width = context.width;
         self.lines.clear();
         for at in 0..self.cells.len() {
             if at > 0 && self.cells[at].gap_after(&self.cells[at - 1]) > 0 {
                 self.lines.push(Line::new());
             }
-            self.cells[at].refresh(look);
+            self.cells[at].refresh(context);
             self.lines.extend(self.cells[at].lines_from(0).cloned());
         }
     }
