@@ -101,7 +101,7 @@ impl Calls {
                     self.fail_dependency(at, out);
                 }
                 (DependencyState::Failed | DependencyState::Open | DependencyState::Succeeded, _) => {
-                    self.take_up(at, one, rules, out)
+                    self.take_up(at, one, rules, out);
                 }
             }
         }
@@ -168,7 +168,7 @@ impl Calls {
                 }
             }
             RecordedState::Decided(approval) => {
-                self.apply_approval(at, approval, one.by.as_ref(), rules, out)
+                self.apply_approval(at, approval, one.by.as_ref(), rules, out);
             }
             RecordedState::Expired => self.end_expired(at, out),
             RecordedState::MayHaveRun => {

@@ -244,7 +244,7 @@ impl TurnSpans {
         let Some(request) = &open.request else { return };
         match (&open.known, &open.by) {
             (RecordedState::Decided(approval), Some(by)) => {
-                self.waited(&request.id, Some((approval, by)), times)
+                self.waited(&request.id, Some((approval, by)), times);
             }
             (RecordedState::Expired, _) => self.waited(&request.id, None, times),
             _ => {}

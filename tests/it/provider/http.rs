@@ -451,7 +451,7 @@ async fn over_http(wire: Wire, case: &std::path::Path) {
     };
     match expected {
         Ok(expected) => {
-            assert_eq!(found, Assembled { seen: ReplyMetadata::default(), ..expected }, "{case:?}")
+            assert_eq!(found, Assembled { seen: ReplyMetadata::default(), ..expected }, "{case:?}");
         }
         Err(error) => {
             let found = found.error.unwrap_or_else(|| panic!("{case:?} must fail"));
