@@ -34,14 +34,14 @@ const LINK: usize = 64;
 
 /// How a conversation begins.
 pub(super) struct Start {
-    pub opening: SessionTarget,
+    pub target: SessionTarget,
     /// The first prompt.
     pub first: Option<String>,
 }
 
 impl From<SessionTarget> for Start {
-    fn from(opening: SessionTarget) -> Self {
-        Self { opening, first: None }
+    fn from(target: SessionTarget) -> Self {
+        Self { target, first: None }
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) async fn plain(
     world: World,
     (loaded, shape): (LoadedSettings, Shape),
     flags: Flags,
-    Start { opening, first }: Start,
+    Start { target, first }: Start,
     at: Terminals,
 ) -> Result<()> {
     let (loaded, models) = ready(&world, loaded, flags, at).await?;
@@ -109,7 +109,7 @@ pub(super) async fn plain(
         world,
         loaded,
         models,
-        opening,
+        target,
         asks: heard,
         face,
         decider: Decider::Plain,
@@ -170,7 +170,7 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
 }
 
 /// Runs a conversation on the full screen.
-pub(super) async fn run(world: World, loaded: LoadedSettings, Start { opening, first }: Start) -> Result<()> {
+pub(super) async fn run(world: World, loaded: LoadedSettings, Start { target, first }: Start) -> Result<()> {
     let store = begin_store(&world, &loaded.settings)?;
     let models = models(&world, &loaded).await?;
     let options = options(&world, &loaded.settings);
@@ -185,7 +185,7 @@ pub(super) async fn run(world: World, loaded: LoadedSettings, Start { opening, f
         loaded,
         models,
         store,
-        opening,
+        target,
         asks,
         face,
         decider: Decider::Tui,

@@ -193,20 +193,20 @@ async fn dispatch(
             talk(run, first, world, flags, at).await
         }
         Some(CliCommand::Resume(resume)) => {
-            let opening = match resume.words.join(" ") {
+            let target = match resume.words.join(" ") {
                 words if words.is_empty() => SessionTarget::ResumeLatest,
                 words => SessionTarget::Resume(words),
             };
             let output = resume.output.unwrap_or(run.output);
             if resume.print {
-                return print::run(world, flags, opening, None, output).await;
+                return print::run(world, flags, target, None, output).await;
             }
             let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
             match (shape, at.interactive()) {
-                (Shape::Screen, true) => chat::run(world, loaded, opening.into()).await,
-                (Shape::Screen, false) => print::run(world, flags, opening, None, output).await,
+                (Shape::Screen, true) => chat::run(world, loaded, target.into()).await,
+                (Shape::Screen, false) => print::run(world, flags, target, None, output).await,
                 (Shape::Plain | Shape::PlainOnly, _) => {
-                    chat::plain(world, (loaded, shape), flags, opening.into(), at).await
+                    chat::plain(world, (loaded, shape), flags, target.into(), at).await
                 }
             }
         }
@@ -248,7 +248,7 @@ async fn talk(
     flags: Flags,
     at: Terminals,
 ) -> Result<()> {
-    let opening = match run.session_id {
+    let target = match run.session_id {
         Some(id) => SessionTarget::Exactly(SessionId(id.to_string())),
         None if run.go_on => SessionTarget::Latest,
         None => SessionTarget::New,
@@ -260,7 +260,7 @@ async fn talk(
             (_, Some(_)) => return Err(CliError::usage("one prompt can be printed, not two")),
         };
         let prompt = print::PromptWithImages { prompt: input::prompt(words, at)?, images: run.image };
-        return print::run(world, flags, opening, Some(prompt), run.output).await;
+        return print::run(world, flags, target, Some(prompt), run.output).await;
     }
     let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
     let prints = shape == Shape::Screen && !at.stdin;
@@ -270,12 +270,12 @@ async fn talk(
     }
     match (shape, at) {
         (Shape::Plain | Shape::PlainOnly, at) => {
-            chat::plain(world, (loaded, shape), flags, Start { opening, first }, at).await
+            chat::plain(world, (loaded, shape), flags, Start { target, first }, at).await
         }
         (Shape::Screen, Terminals { stdin: false, .. }) => {
             let first = first.unwrap_or_default();
             let prompt = print::PromptWithImages { prompt: input::prompt(&first, at)?, images: run.image };
-            print::run(world, flags, opening, Some(prompt), run.output).await
+            print::run(world, flags, target, Some(prompt), run.output).await
         }
         (Shape::Screen, Terminals { stdin: true, stdout: false }) => {
             let error =
@@ -284,7 +284,7 @@ async fn talk(
             Err(error.hint("`co --plain` prints lines of text anywhere"))
         }
         (Shape::Screen, Terminals { stdin: true, stdout: true }) => {
-            chat::run(world, loaded, Start { opening, first }).await
+            chat::run(world, loaded, Start { target, first }).await
         }
     }
 }

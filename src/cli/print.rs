@@ -63,11 +63,11 @@ impl PromptWithImages {
 pub(super) async fn run(
     world: World,
     flags: Flags,
-    opening: SessionTarget,
+    target: SessionTarget,
     prompt: Option<PromptWithImages>,
     output: Output,
 ) -> Result<()> {
-    match turn(world, flags, opening, prompt, output).await {
+    match turn(world, flags, target, prompt, output).await {
         Ok(failed) => failed.map_or(Ok(()), Err),
         Err(error) => {
             if output == Output::Json {
@@ -83,7 +83,7 @@ pub(super) async fn run(
 async fn turn(
     world: World,
     flags: Flags,
-    opening: SessionTarget,
+    target: SessionTarget,
     prompt: Option<PromptWithImages>,
     output: Output,
 ) -> Result<Option<CliError>> {
@@ -121,7 +121,7 @@ async fn turn(
         }
         None => HeadlessWork::Resume,
     };
-    let (mut session, env) = opening.open_owned(&app, Decider::Cli).await?;
+    let (mut session, env) = target.open_owned(&app, Decider::Cli).await?;
     for line in orphaned_processes(&session).await {
         console::note(&format!("co: {line}"));
     }

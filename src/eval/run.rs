@@ -1,7 +1,7 @@
 //! Running cases: a real turn for each, against the real model, in a session and a workspace of its own.
 //!
 //! Where a case is about the first call only, every call waits and none runs. Where it goes on, tools run in the workspace of
-//! the run, confined as the settings' sandbox confines; what asks is postponed. Nothing of it reaches the user's own sessions.
+//! the run, confined as the settings' sandbox confines; requests are postponed. Nothing of it reaches the user's own sessions.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;

@@ -15,3 +15,15 @@ pub mod protocol;
 
 pub(crate) mod rows;
 pub mod traces;
+
+/// Whether an interactive front end is closing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lifecycle {
+    #[default]
+    Open,
+    /// The owner was notified and has until then to answer.
+    Closing {
+        until_ms: u64,
+    },
+    Over,
+}

@@ -409,7 +409,7 @@ fn what_nobody_decided_in_time_goes_on_nowhere() {
     );
 }
 
-/// Each row: what happened to `a` before `b`, which depends on it, was asked; what happened then; the state of `a` as a dependency.
+/// Each row: what happened to `a` before `b`, which depends on it, was asked; what happened then; its state as a dependency.
 #[test]
 fn the_state_of_a_dependency_is_kept() {
     use ReturnStatus::{Denied, Failed, Interrupted, Ok, Undecided, Unknown};

@@ -1,6 +1,6 @@
 //! The work of `co doctor`: diagnoses the database, restores a copy, or salvages what can still be read.
 //!
-//! Diagnosing writes nothing. Replaced files are moved to a folder beside it, never removed. Blocking; called only by the
+//! Diagnosing writes nothing. Replaced files are moved to a new folder of the data folder, never removed. Blocking; called only by the
 //! CLI.
 
 use std::collections::BTreeMap;
@@ -246,7 +246,7 @@ fn put_in_place(data: &Path, fresh: &Path, now: Timestamp) -> Result<PathBuf, St
 }
 
 /// Salvages the readable part of a damaged database into a new one in its place, table by table and row by
-/// row; the damaged files are moved to a folder beside it. Fails, with nothing changed, if nothing can be read.
+/// row; the damaged files are moved to a new folder of the data folder. Fails, with nothing changed, if nothing can be read.
 pub fn salvage(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
     let _alone = ExclusiveAccess::with(data)?;
     salvage_alone(data, now).map_err(|error| error.located(data))

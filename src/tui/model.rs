@@ -23,6 +23,7 @@ use super::selection::Selection;
 use super::steps::TodoStep;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
+use crate::frontend::Lifecycle;
 use crate::frontend::dialogue::{Dialogue, GUARD_MS};
 use crate::frontend::protocol::{ClientRequest, Header, SessionLine};
 use crate::history::UsageTotals;
@@ -230,18 +231,6 @@ impl Retry {
         let wait = u64::try_from(self.wait.as_millis()).unwrap_or(u64::MAX);
         self.since_ms.saturating_add(wait).saturating_sub(now_ms).div_ceil(1_000)
     }
-}
-
-/// Whether the screen is closing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Lifecycle {
-    #[default]
-    Open,
-    /// The owner was notified and has until then to answer.
-    Closing {
-        until_ms: u64,
-    },
-    Over,
 }
 
 /// The division of the screen's rows.

@@ -186,7 +186,7 @@ impl Theme {
             && Self::choose(choice, &on(Background::Dark)) != Self::choose(choice, &on(Background::Light))
     }
 
-    /// Returns the style of `text_style`.
+    /// Returns the terminal style of a text.
     pub fn style(&self, text_style: TextStyle) -> Style {
         let has_backgrounds = matches!(self.palette, Palette::Dark | Palette::Light);
         let role = text_style.background.role().filter(|_| !has_backgrounds).unwrap_or(text_style.role);

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::state::{Lifecycle, Plain, WaitTarget};
+use super::state::{Plain, WaitTarget};
 use super::words;
+use crate::frontend::Lifecycle;
 use crate::frontend::protocol::{
     Header, LoginReason, NEW_SESSION, Privacy, QueryAnswer, QueryId, ServerMessage, Tone,
 };

@@ -10,6 +10,7 @@ use super::words;
 use crate::agent::caps::CapQuestion;
 use crate::agent::port::{Event, Op};
 use crate::command::{Entry, dispatch};
+use crate::frontend::Lifecycle;
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::images::Prompt;
 use crate::frontend::protocol::{
@@ -119,16 +120,6 @@ pub(super) enum WaitTarget {
     /// A command's answer.
     Answer,
     Shell,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Lifecycle {
-    #[default]
-    Open,
-    Closing {
-        until_ms: u64,
-    },
-    Over,
 }
 
 /// The state of the conversation.

@@ -99,8 +99,8 @@ impl ClientHandler {
         opened
     }
 
-    async fn open(&self, opening: SessionTarget, title: &str) -> Option<OpenedSession> {
-        let opened = opening.open(&self.app, self.decider.clone()).await;
+    async fn open(&self, target: SessionTarget, title: &str) -> Option<OpenedSession> {
+        let opened = target.open(&self.app, self.decider.clone()).await;
         self.or_say(title, opened).await
     }
 }

@@ -66,7 +66,7 @@ pub struct Interactive {
     pub loaded: LoadedSettings,
     pub models: Arc<Models>,
     pub store: Store,
-    pub opening: SessionTarget,
+    pub target: SessionTarget,
     pub asks: mpsc::Receiver<ClientRequest>,
     pub face: Updates,
     /// The decider recorded for decisions at this front end.
@@ -98,7 +98,7 @@ const NOT_KEPT: &str = "This session is in memory only: its messages, requests a
 /// Waits for the store, owns sessions until the front end closes, and saves. The last message is always
 /// [`ServerMessage::Goodbye`], also before an error is returned.
 pub async fn interactive(run: Interactive) -> Result<(), AppError> {
-    let Interactive { world, loaded, models, store, opening, asks, face: updates, decider } = run;
+    let Interactive { world, loaded, models, store, target, asks, face: updates, decider } = run;
     let lines = async {
         let mut warnings = advice_at_start(&loaded);
         warnings.extend(
@@ -113,7 +113,7 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
         client.pending.listen(asked);
         give_back_code_after(STARTED);
         // The future is large, so it is on the heap.
-        let lines = Box::pin(live(&mut client, opening, warnings)).await;
+        let lines = Box::pin(live(&mut client, target, warnings)).await;
         following.abort();
         lines
     };
@@ -139,11 +139,11 @@ fn give_back_code_after(time: Duration) {
 /// Runs one session after the other until the front end closes; returns the lines for the normal screen.
 async fn live(
     client: &mut ClientHandler,
-    opening: SessionTarget,
+    target: SessionTarget,
     warnings: Vec<String>,
 ) -> Result<Vec<String>, AppError> {
-    let mut opened = opening.open(&client.app, client.decider.clone()).await?;
-    let mut goes_on = opening.resumes();
+    let mut opened = target.open(&client.app, client.decider.clone()).await?;
+    let mut goes_on = target.resumes();
     client.offer().await;
     client.recall().await;
     for warning in warnings {
@@ -157,7 +157,7 @@ async fn live(
             .say(Notice { title: "session".to_owned(), text: NOT_KEPT.to_owned(), tone: Tone::Warning })
             .await;
     }
-    if opening.goes_on() {
+    if target.goes_on() {
         client.go_on_with_model(opened.history()).await;
     }
     client.warn_of_model().await;

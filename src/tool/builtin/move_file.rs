@@ -24,7 +24,7 @@ use crate::undo::SnapshotScope;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SourceDestinationArgs {
+pub struct PathPair {
     /// Path of what there is, relative to the workspace.
     from: String,
     /// The whole new path; nothing may be there. Missing folders are made.
@@ -145,7 +145,7 @@ fn hides_secrets(from: &PathEntry, to: &PathEntry) -> bool {
     may_hold_secrets(&from.shown) && !may_hold_secrets(&to.shown)
 }
 
-fn pair(args: &SourceDestinationArgs, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
+fn pair(args: &PathPair, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
     let (from, to) = (PathEntry::existing(place, &args.from)?, PathEntry::vacant(place, &args.to)?);
     from.check_movable()?;
     if to.path.starts_with(&from.path) {
@@ -170,14 +170,9 @@ impl TypedTool for MoveFile {
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
     const RISK: Risk = Risk::High;
 
-    type Args = SourceDestinationArgs;
+    type Args = PathPair;
 
-    fn plan(
-        &self,
-        args: SourceDestinationArgs,
-        place: &ToolPath,
-        _: &SeenVersions,
-    ) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: PathPair, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let (from, to) = pair(&args, place)?;
         let folder = if from.is_folder() { "folder " } else { "" };
         let secret = if hides_secrets(&from, &to) { " (may hold secrets)" } else { "" };
@@ -186,7 +181,7 @@ impl TypedTool for MoveFile {
         Ok(CallPlan { preview: both(&from, &to), ..plan })
     }
 
-    async fn run(&self, args: SourceDestinationArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, args: PathPair, cx: RunContext) -> Result<ToolOutput, ToolError> {
         cx.change(move |cx| {
             let (from, to) = pair(&args, &cx.place)?;
             let label = format!("moved {} to {}", from.shown, to.shown);
@@ -215,14 +210,9 @@ impl TypedTool for CopyFile {
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
 
-    type Args = SourceDestinationArgs;
+    type Args = PathPair;
 
-    fn plan(
-        &self,
-        args: SourceDestinationArgs,
-        place: &ToolPath,
-        _: &SeenVersions,
-    ) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: PathPair, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let (from, to) = copied(&args, place)?;
         let (secret, risk) = match hides_secrets(&from, &to) {
             true => (" (may hold secrets)", Risk::High),
@@ -233,7 +223,7 @@ impl TypedTool for CopyFile {
         Ok(CallPlan { preview: both(&from, &to), ..plan })
     }
 
-    async fn run(&self, args: SourceDestinationArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, args: PathPair, cx: RunContext) -> Result<ToolOutput, ToolError> {
         cx.change(move |cx| {
             let (from, to) = copied(&args, &cx.place)?;
             let label = format!("copied {} to {}", from.shown, to.shown);
@@ -246,7 +236,7 @@ impl TypedTool for CopyFile {
     }
 }
 
-fn copied(args: &SourceDestinationArgs, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
+fn copied(args: &PathPair, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
     let (from, to) = pair(args, place)?;
     match from.kind {
         Some(FileType::RegularFile) => Ok((from, to)),

@@ -6,6 +6,7 @@ use super::{
     Direction, advice, batch, cap, card, complete, form, image, mode, outside, recent, rule, select, send,
     stop,
 };
+use crate::frontend::Lifecycle;
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::batch::Question;
 use crate::tui::cards::{CardStage, Cards};
@@ -16,7 +17,7 @@ use crate::tui::find::{self, Find, FindStage};
 use crate::tui::form::LONGEST;
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Binding, Context, FindKey, KeyProtection, Move, Nav, TextEdit};
-use crate::tui::model::{Focus, GOODBYE_MS, Lifecycle, Model, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS};
+use crate::tui::model::{Focus, GOODBYE_MS, Model, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS};
 use crate::tui::msg::{Cmd, MouseMode};
 use crate::tui::panel::{Help, Panel};
 use crate::tui::press::{DeferredKey, DeferredKeyOutcome};

@@ -31,8 +31,9 @@ use super::cells::batch::BatchView;
 use super::cells::card::{CardFocus, CardLayout, Frame, draw, prepare, prepare_detail};
 use super::cells::{self, Cell, CellKind};
 use super::markdown::Languages;
-use super::model::{CardView, Focus, HANGUP_MS, Lifecycle, Model};
+use super::model::{CardView, Focus, HANGUP_MS, Model};
 use super::msg::{Cmd, Input, Msg};
+use crate::frontend::Lifecycle;
 use crate::frontend::protocol::Update;
 
 /// The direction of a move: between blocks, lines and hunks, to an end, of the wheel.

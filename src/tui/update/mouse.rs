@@ -1,11 +1,12 @@
 //! Mouse actions: scroll, mark, fold, move the focus. No press decides anything: a click on a card only focuses it.
 
 use super::{Direction, card, panel, select};
+use crate::frontend::Lifecycle;
 use crate::tui::cells::Cell;
 use crate::tui::composer::{Position, Rows};
 use crate::tui::keys::{Action, Context, Nav};
 use crate::tui::line::cells;
-use crate::tui::model::{Focus, Lifecycle, Model};
+use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Mouse, MouseMode, PointerEvent};
 use crate::tui::selection::{Clicks, Press, SelectedRange, SelectionUnit};
 use crate::tui::transcript::{Hit, PILL_TO_EDGE, TextPosition};

@@ -23,9 +23,10 @@ use super::find;
 use super::keys::{Action, Context};
 use super::line::Line;
 use super::link::{Link, LinkedCells};
-use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Lifecycle, Model};
+use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Model};
 use super::theme::{Role, Theme};
 use super::transcript::{PILL_TO_EDGE, Row};
+use crate::frontend::Lifecycle;
 use crate::stdx::text::is_plain;
 
 /// The results of painting besides the cells.

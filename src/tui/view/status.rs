@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::frontend::Lifecycle;
 use crate::message::Usd;
 use crate::tui::cells::Fold;
 use crate::tui::cells::call::seconds;
@@ -12,7 +13,7 @@ use crate::tui::keys::{
 };
 use crate::tui::line::Line;
 use crate::tui::list::REASON_HINTS;
-use crate::tui::model::{Focus, Lifecycle, Model, Phase, Turn};
+use crate::tui::model::{Focus, Model, Phase, Turn};
 use crate::tui::theme::Role;
 
 pub fn line(model: &Model) -> Line {

@@ -54,11 +54,11 @@ fn models(co: &Co) -> Models {
     Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Instant).unwrap()
 }
 
-pub fn open(co: &Co, opening: SessionTarget) -> Face {
-    open_with(co, opening, models(co))
+pub fn open(co: &Co, target: SessionTarget) -> Face {
+    open_with(co, target, models(co))
 }
 
-fn open_with(co: &Co, opening: SessionTarget, models: Models) -> Face {
+fn open_with(co: &Co, target: SessionTarget, models: Models) -> Face {
     let world = world(co);
     let loaded = load_settings(&world, Vec::new()).unwrap();
     let (asks, heard) = mpsc::channel(64);
@@ -68,7 +68,7 @@ fn open_with(co: &Co, opening: SessionTarget, models: Models) -> Face {
         world,
         loaded,
         models: Arc::new(models),
-        opening,
+        target,
         asks: heard,
         face,
         decider: Decider::Tui,

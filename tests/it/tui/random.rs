@@ -7,6 +7,7 @@ use co::agent::caps::{CapAnswer, CapQuestion};
 use co::agent::port::{Event, Op, Settlement};
 use co::approval::{Approval, Decider, Request, Taint};
 use co::config::Cap;
+use co::frontend::Lifecycle;
 use co::frontend::protocol::{
     ClientQuery, ClientRequest, CommandLine, EarlierLine, Header, OfferedRule, PastCalls, Privacy,
     QueryAnswer, RuleCheck, ServerMessage, SessionLine, Tone,
@@ -15,7 +16,7 @@ use co::history::{SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, Source, ToolName, UserPart};
 use co::provider::ErrorClass;
 use co::tool::{Category, Progress, Risk, SideEffect, ToolSpec};
-use co::tui::model::{Focus, Lifecycle};
+use co::tui::model::Focus;
 use co::tui::msg::{Mouse, PointerEvent};
 use co::tui::theme::Glyphs;
 use co::tui::{Input, Motion};

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use co::agent::port::{Event, Op, Settlement};
 use co::approval::{Approval, Decider, Remember};
+use co::frontend::Lifecycle;
 use co::frontend::protocol::{ClientQuery, ClientRequest, Privacy, ServerMessage};
 use co::history::TurnEnd;
 use co::message::{Message, ReturnStatus, ToolName, UserPart};
 use co::provider::ErrorClass;
 use co::tool::Risk;
-use co::tui::model::Lifecycle;
 use co::tui::{Cmd, Fold, Input};
 use proptest::prelude::*;
 use serde_json::json;
