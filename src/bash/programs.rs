@@ -1,5 +1,8 @@
 //! The table of programs that are known to be read-only, `programs.txt`, and its parser.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::flags::{Arg, ParsedArgs};
 use super::special;
 
@@ -59,7 +62,7 @@ pub enum Operands {
 
 /// Returns the row of a program or subcommand.
 pub fn program(name: &str) -> Option<Program> {
-    let (operands, flags) = find(name)?;
+    let &(operands, flags) = ROWS.get(name)?;
     let mut all = Vec::new();
     spread(flags, 0, &mut all);
     let (effect, operands) = ProgramEffect::told(operands);
@@ -78,26 +81,28 @@ pub fn reading_subcommands(program: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// Returns the text after a row's names, and its flags.
-fn find(name: &str) -> Option<(&'static str, &'static str)> {
+/// The rows of the table by name: the text after the names, and the flags. `:` is also a program.
+static ROWS: LazyLock<HashMap<&'static str, (&'static str, &'static str)>> = LazyLock::new(|| {
+    let mut rows = HashMap::new();
     let mut rest = TABLE;
-    loop {
-        let (line, after) = rest.split_once('\n')?;
+    while let Some((line, after)) = rest.split_once('\n') {
         rest = after;
-        // `:` is also a program.
         let heads = !line.starts_with([' ', '#']) && !line.is_empty();
         let Some((names, operands)) = line.rsplit_once(": ").filter(|_| heads) else { continue };
-        if names.contains(name) && names.split(", ").any(|one| one == name) {
-            let end = rest.split_inclusive('\n').take_while(|line| line.starts_with(' ')).map(str::len).sum();
-            return Some((operands, rest.get(..end)?));
+        let end: usize =
+            rest.split_inclusive('\n').take_while(|line| line.starts_with(' ')).map(str::len).sum();
+        let (flags, _) = rest.split_at(end);
+        for name in names.split(", ") {
+            rows.entry(name).or_insert((operands, flags));
         }
     }
-}
+    rows
+});
 
 /// Collects all flags of a row, including those of the rows that it refers to.
 fn spread(flags: &'static str, depth: usize, all: &mut Vec<&'static str>) {
     for flag in flags.split_ascii_whitespace() {
-        let set = if flag.starts_with('<') && depth < MAX_SETS { find(flag) } else { None };
+        let set = if flag.starts_with('<') && depth < MAX_SETS { ROWS.get(flag) } else { None };
         match set {
             Some((_, more)) => spread(more, depth + 1, all),
             None => all.push(flag),

@@ -17,22 +17,19 @@ const STOP: &str = include_str!("stop.txt");
 /// Returns the words that a text is searched by, in lower case, each once.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
-    let mut seen = BTreeSet::new();
+    // Seen before are the words that do not count, and then each word that was taken.
+    let mut seen: BTreeSet<&str> = STOP.split_ascii_whitespace().collect();
     let lower = text.to_lowercase();
+    let is_long = |word: &str| word.chars().nth(1).is_some() || !word.is_ascii();
     let words = lower.split(|c: char| !c.is_alphanumeric());
-    let is_meant = |word: &&str| {
-        let is_long = word.chars().nth(1).is_some() || !word.is_ascii();
-        is_long && !STOP.split_ascii_whitespace().any(|one| one == *word)
-    };
-    let mut found: Vec<String> =
-        words.filter(is_meant).filter(|word| seen.insert((*word).to_owned())).map(str::to_owned).collect();
+    let mut found: Vec<&str> = words.filter(|word| is_long(word) && seen.insert(word)).collect();
     if found.len() > MOST {
-        let mut by_length: Vec<&String> = found.iter().collect();
+        let mut by_length = found.clone();
         by_length.sort_by_key(|word| std::cmp::Reverse(word.len()));
-        let kept: BTreeSet<String> = by_length.into_iter().take(MOST).cloned().collect();
-        found.retain(|word| kept.contains(word));
+        let longest: BTreeSet<&str> = by_length.into_iter().take(MOST).collect();
+        found.retain(|word| longest.contains(word));
     }
-    found
+    found.into_iter().map(str::to_owned).collect()
 }
 
 /// What a memory is ranked by.

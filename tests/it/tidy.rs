@@ -7,6 +7,7 @@ mod places;
 mod rules;
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use kit::source::{self, Source};
 
@@ -37,11 +38,15 @@ impl Tree {
     }
 }
 
+/// The sources of this checkout.
+static TREE: LazyLock<Tree> =
+    LazyLock::new(|| Tree { sources: source::read(Path::new(env!("CARGO_MANIFEST_DIR"))) });
+
 #[test]
 fn the_tree_is_tidy() {
-    let tree = Tree { sources: source::read(Path::new(env!("CARGO_MANIFEST_DIR"))) };
+    let tree = &*TREE;
     assert!(tree.shipped().count() > 50, "only {} files were read", tree.shipped().count());
-    let found: Vec<Offence> = CHECKS.iter().flat_map(|(_, check)| check(&tree)).collect();
+    let found: Vec<Offence> = CHECKS.iter().flat_map(|(_, check)| check(tree)).collect();
     assert!(found.is_empty(), "{} offences:\n{}", found.len(), found.join("\n"));
 }
 

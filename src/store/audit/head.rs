@@ -5,7 +5,7 @@
 //! after commits.
 
 use std::fs::{self, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,9 @@ use rusqlite::Connection;
 use super::super::statements::Statements as _;
 use super::super::{Store, StoreError};
 use crate::stdx::fs::open_private;
+
+/// The bytes of a file that are read: a number of 20 digits, a space, a hash and a line end fit.
+const MAX_BYTES: u64 = 128;
 
 /// The number and hash of the last audit row; the hash identifies all rows up to it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -65,9 +68,10 @@ pub fn pruned_file(data: &Path) -> PathBuf {
     data.join("audit.pruned")
 }
 
-/// Reads the row saved in such a file; `None` if the file is missing or unreadable.
+/// Reads the row saved in such a file; `None` if the file is missing, unreadable or longer than a row.
 pub fn read(file: &Path) -> Option<AuditHead> {
-    let text = fs::read_to_string(file).ok()?;
+    let mut text = String::new();
+    fs::File::open(file).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
     let (no, hash) = text.trim_end().split_once(' ')?;
     let sound = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     Some(AuditHead { no: no.parse().ok().filter(|_| sound)?, hash: hash.to_owned() })

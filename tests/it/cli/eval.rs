@@ -198,7 +198,8 @@ fn the_scores_are_as_the_model_was_made() {
 
     // Its own results are a baseline without a drop; a model that is always wrong on one dimension drops.
     drop(asked);
-    let (code, _, err) = eval(&co, &["--runs", "1", "--threshold", "0.5", "--compare", "all.json"]);
+    let (code, _, err) =
+        eval(&co, &["--runs", "1", "--dim", "refusal", "--threshold", "0.5", "--compare", "all.json"]);
     assert_eq!(code, 0, "{err}");
     let (worse, _model) =
         Scripted::serving(BUILT_IN, |id| if id.starts_with("refusal") { Habit::Wrong } else { Habit::Right });

@@ -3,12 +3,15 @@
 use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::co::{Co, Ran, Service, Wire};
 use crate::crash_points::processes::marked;
+use crate::end_to_end::kit::each;
 
 /// Whatever is waited for happens sooner.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -40,7 +43,8 @@ fn call(tool: &str, args: &Value) -> String {
 fn turn(faults: &[&str], more: &str, calls: &[(&str, Value)]) -> (Co, Ran, Value) {
     let script: String = calls.iter().map(|(tool, args)| call(tool, args)).collect();
     let service = Service::new(&format!("{script}reply\n  text Done.\n"));
-    let co = with_server(&service, faults, more);
+    // The first request waits until the server answers or fails, also on a busy machine.
+    let co = with_server(&service, faults, more).env("CO_MCP_WAIT", "30");
     let ran = co.run(&["-p", "go", "--output", "json"]);
     let told = ran.json();
     (co, ran, told)
@@ -203,7 +207,7 @@ fn a_projects_server_runs_only_what_was_agreed_to() {
     assert!(
         alike.run(&["mcp", "enable", "db", "--yes"]).err.contains("named like those of your server tracker")
     );
-    for changed in ["tool.py", "db.conf"] {
+    each(&["tool.py", "db.conf"], 2, |changed| {
         // The call ends the server; the next one would start it again, after its pause.
         let script =
             format!("{}{}reply\n  text Done.\n", call("db_die", &json!({})), call("db_die", &json!({})));
@@ -224,15 +228,16 @@ fn a_projects_server_runs_only_what_was_agreed_to() {
         let returns = returns(&told);
         assert!(returns[0].starts_with("unknown"), "{returns:?}");
         assert!(returns[1].contains("changed since you agreed to it"), "{changed}: {returns:?}");
-    }
+    });
 }
 
 /// Whatever a server says, no call runs that the settings did not allow: with `never`, all that does not claim to be
 /// destructive; with `trusted`, what claims to be read-only.
 #[test]
 fn no_claim_of_a_server_makes_a_call_run() {
-    let mut ran = 0;
-    for seed in 1..=8 {
+    let ran = AtomicUsize::new(0);
+    let seeds: Vec<usize> = (1..=8).collect();
+    each(&seeds, 2, |&seed| {
         for more in ["", NEVER, "trusted = true"] {
             let fault = format!("random={seed}");
             let named =
@@ -247,7 +252,7 @@ fn no_claim_of_a_server_makes_a_call_run() {
             let told = co.run(&["-p", "go", "--mode", mode, "--output", "json"]);
             assert!([0, 4].contains(&told.code.unwrap()), "{told:?}");
             for own_name in co.read("ran.txt").unwrap_or_default().lines() {
-                ran += 1;
+                ran.fetch_add(1, Relaxed);
                 let (reads, destroys) = (own_name.contains("-reads"), own_name.contains("-destroys"));
                 let is_allowed = match more {
                     NEVER => !destroys,
@@ -257,8 +262,8 @@ fn no_claim_of_a_server_makes_a_call_run() {
                 assert!(is_allowed, "{seed} {more} {mode}: {own_name}");
             }
         }
-    }
-    assert!(ran > 10, "{ran}");
+    });
+    assert!(ran.into_inner() > 10);
 }
 
 /// Of many tools only the names are sent; those that the model asked for are described from then on, also after a restart.

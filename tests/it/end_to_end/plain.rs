@@ -273,9 +273,8 @@ fn nothing_harmful_is_printed_plainly() {
 
 #[test]
 fn a_dumb_terminal_gets_lines_by_itself() {
-    for (name, value, preface) in
-        [("TERM", "dumb", true), ("CO_PLAIN", "1", false), ("ACCESSIBLE", "1", false)]
-    {
+    let cases = [("TERM", "dumb", true), ("CO_PLAIN", "1", false), ("ACCESSIBLE", "1", false)];
+    each(&cases, 3, |&(name, value, preface)| {
         let co = Co::new().env(name, value);
         let mut screen = on_terminal(&co, &[], LARGE);
         screen.wait_for("You:");
@@ -288,7 +287,7 @@ fn a_dumb_terminal_gets_lines_by_itself() {
         screen.keys("<c-c>");
         assert_eq!(screen.wait_exit().code, 0);
         is_plain(&screen.raw());
-    }
+    });
 }
 
 const WORKING: &str = "

@@ -1,9 +1,5 @@
 //! Where a tool, a command, a setting, a codec and a panel are registered: one example of each, found by its names.
 
-use std::path::Path;
-
-use kit::source;
-
 /// What is registered, the folder or file of its own, its names in code, and the other files that must know it.
 type Registration = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
 
@@ -37,10 +33,10 @@ const MOST: &[(&str, usize)] = &[("tool", 2), ("command", 2), ("setting", 2), ("
 
 #[test]
 fn each_part_is_registered_in_few_places() {
-    let sources = source::read(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let sources = &super::TREE.sources;
     for (what, own, names, elsewhere) in REGISTRATIONS {
         let room = own.split('/').take(2).collect::<Vec<_>>().join("/");
-        let knows = |one: &&source::Source| {
+        let knows = |one: &&kit::source::Source| {
             // Where a panel is opened and which commands there are for it is the business of its room.
             let is_near = *what != "panel" && *what != "command" || one.path.starts_with(&room);
             !one.is_test && is_near && names.iter().any(|name| one.code.contains(name))

@@ -96,8 +96,10 @@ impl Ban {
 
 /// Whether a path holds these segments side by side.
 fn holds(segments: &[String], name: &str) -> bool {
-    let wanted: Vec<&str> = name.split("::").collect();
-    segments.windows(wanted.len()).any(|window| window.iter().zip(&wanted).all(|(a, b)| a == b))
+    (0..segments.len()).any(|start| {
+        let mut found = segments[start..].iter();
+        name.split("::").all(|wanted| found.next().is_some_and(|segment| segment == wanted))
+    })
 }
 
 /// Text that no code may hold, wherever it stands.

@@ -212,7 +212,9 @@ impl Screen {
                     skip -= 1;
                     continue;
                 }
-                skip = co::stdx::text::width(symbol).saturating_sub(1);
+                if !is_printable_ascii(symbol) {
+                    skip = co::stdx::text::width(symbol).saturating_sub(1);
+                }
                 line.push_str(symbol);
             }
             text.push_str(line.trim_end());
@@ -297,6 +299,10 @@ pub fn whole_rows(buffer: &Buffer) {
         let mut column = 0;
         while column < buffer.area.width {
             let symbol = buffer[(column, row)].symbol();
+            if is_printable_ascii(symbol) {
+                column += 1;
+                continue;
+            }
             assert!(is_harmless(symbol), "{symbol:?} at {column},{row}");
             let cells = u16::try_from(co::stdx::text::width(symbol)).unwrap();
             let covered = (1..cells)
@@ -305,6 +311,11 @@ pub fn whole_rows(buffer: &Buffer) {
             column += cells;
         }
     }
+}
+
+/// Most cells, told without a look at the tables of Unicode.
+fn is_printable_ascii(symbol: &str) -> bool {
+    matches!(symbol.as_bytes(), [b' '..=b'~'])
 }
 
 /// Whether a cell's text neither moves the cursor nor reorders or hides anything. Emoji are joined by what is invisible

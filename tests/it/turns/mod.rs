@@ -4,8 +4,10 @@
 mod decisions;
 mod long;
 
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 
+use futures::{FutureExt, StreamExt};
 use kit::turns::{run, script};
 
 fn folder() -> PathBuf {
@@ -28,24 +30,30 @@ fn every_script_ends_as_written() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let scripts = scripts();
     assert!(scripts.len() >= 40, "only {} turn scripts", scripts.len());
+    // A script waits for the disk most of its time.
+    let told = runtime.block_on(futures::stream::iter(scripts).map(tell).buffered(8).collect::<Vec<_>>());
     let mut wrong = Vec::new();
-    for path in scripts {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let script = script::parse(&text);
+    for (path, text, told) in told {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let caught =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| runtime.block_on(run::run(&script))));
-        match caught {
-            Ok(told) if told == script.expected => {}
+        let expected = script::parse(&text).expected;
+        match told {
+            Ok(told) if told == expected => {}
             Ok(told) if update => {
                 let head = text.split_once("\n---\n").map_or(text.as_str(), |(head, _)| head);
                 std::fs::write(&path, format!("{}\n---\n{told}", head.trim_end())).unwrap();
             }
-            Ok(told) => wrong.push(format!("{name}:\n{}", difference(&script.expected, &told))),
+            Ok(told) => wrong.push(format!("{name}:\n{}", difference(&expected, &told))),
             Err(_) => wrong.push(format!("{name}: broke")),
         }
     }
     assert!(wrong.is_empty(), "{} scripts differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A script's path, its text, and the transcript that came of it.
+async fn tell(path: PathBuf) -> (PathBuf, String, std::thread::Result<String>) {
+    let text = std::fs::read_to_string(&path).unwrap();
+    let told = AssertUnwindSafe(run::run(&script::parse(&text))).catch_unwind().await;
+    (path, text, told)
 }
 
 fn difference(expected: &str, told: &str) -> String {
