@@ -123,13 +123,13 @@ fn decodes(from: &str, row: &Row, streams: &[Stream]) {
 
 /// What both sides take, in turns, as medians; and the median of what one took in terms of the other, which noise that
 /// comes and goes moves less.
-struct Measured {
+struct Medians {
     ours: Duration,
     floor: Duration,
     ratio: f64,
 }
 
-fn measure(ours: impl Fn(), floor: impl Fn()) -> Measured {
+fn measure(ours: impl Fn(), floor: impl Fn()) -> Medians {
     let time = |work: &dyn Fn()| {
         let start = Instant::now();
         work();
@@ -143,14 +143,14 @@ fn measure(ours: impl Fn(), floor: impl Fn()) -> Measured {
     let seconds = |values: Vec<Duration>| {
         Duration::from_secs_f64(middle(values.iter().map(Duration::as_secs_f64).collect()))
     };
-    Measured {
+    Medians {
         ours: seconds(pairs.iter().map(|pair| pair.0).collect()),
         floor: seconds(pairs.iter().map(|pair| pair.1).collect()),
         ratio: middle(pairs.iter().map(|pair| pair.0.as_secs_f64() / pair.1.as_secs_f64()).collect()),
     }
 }
 
-fn print(name: &str, measured: &Measured, goal: &str) {
+fn print(name: &str, measured: &Medians, goal: &str) {
     let ms = |time: Duration| format!("{:.3} ms", time.as_secs_f64() * 1e3);
     let (ours, floor) = (ms(measured.ours), ms(measured.floor));
     println!("{name:<40} {ours:>10} {floor:>10} {:>6.2}x  {goal}", measured.ratio);

@@ -32,13 +32,13 @@ const SESSIONS: usize = 100;
 const EACH: usize = 100;
 
 /// The store of a stage, open in this process too.
-struct Desk {
+struct StageStore {
     stage: Stage,
     store: Store,
     runtime: Runtime,
 }
 
-impl Desk {
+impl StageStore {
     /// Sessions with so many requests each that wait, all of them closed again.
     fn new(sessions: usize, each: usize) -> Self {
         let stage = Stage::new(None);
@@ -152,7 +152,7 @@ pub fn decided(report: &mut Report) {
         ("elsewhere, inbox open", &[], Place::Inbox),
     ] {
         // One is left undecided.
-        let desk = Desk::new(1, ROUNDS + 1);
+        let desk = StageStore::new(1, ROUNDS + 1);
         let mut screen = desk.stage.open(Who::Co, args);
         let until = |screen: &Screen, place: Place, count: usize| {
             screen.until(&format!("{count} that wait"), |screen| place.shows(screen, count))
@@ -180,7 +180,7 @@ pub fn decided(report: &mut Report) {
 /// 10,000 requests wait in 100 sessions: from the key that opens the inbox, in a process that was just started, until
 /// they are listed; and the same list without a terminal, from exec to exit.
 pub fn waiting(report: &mut Report) {
-    let desk = Desk::new(SESSIONS, EACH);
+    let desk = StageStore::new(SESSIONS, EACH);
     let listed = format!("{} in {SESSIONS} sessions", SESSIONS * EACH);
     let open = || {
         let mut screen = desk.stage.open(Who::Co, &[]);

@@ -26,14 +26,14 @@ pub enum Answer {
 
 /// When a request came in whole, and when the last byte of its answer had been written.
 #[derive(Clone, Copy)]
-pub struct Served {
+pub struct RequestTimes {
     pub asked: Instant,
     pub answered: Instant,
 }
 
 pub struct Service {
     pub url: String,
-    served: Receiver<Served>,
+    served: Receiver<RequestTimes>,
 }
 
 impl Service {
@@ -54,18 +54,18 @@ impl Service {
     }
 
     /// What was served since the last time.
-    pub fn served(&self) -> Vec<Served> {
+    pub fn served(&self) -> Vec<RequestTimes> {
         self.served.try_iter().collect()
     }
 }
 
 /// Requests of one connection, until it is closed.
-fn serve(stream: &TcpStream, answer: &Answer, next: &AtomicUsize, tell: &Sender<Served>) {
+fn serve(stream: &TcpStream, answer: &Answer, next: &AtomicUsize, tell: &Sender<RequestTimes>) {
     stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(stream);
     while let Some(wanted) = request(&mut reader) {
         let asked = Instant::now();
-        if let (Answer::Searches { each, .. }, Wanted::Search) = (answer, wanted) {
+        if let (Answer::Searches { each, .. }, RequestPurpose::Search) = (answer, wanted) {
             thread::sleep(*each);
             if found(stream).is_none() {
                 return;
@@ -77,12 +77,12 @@ fn serve(stream: &TcpStream, answer: &Answer, next: &AtomicUsize, tell: &Sender<
             return;
         }
         // The bench may be over.
-        let _ = tell.send(Served { asked, answered: Instant::now() });
+        let _ = tell.send(RequestTimes { asked, answered: Instant::now() });
     }
 }
 
 /// What a request is for.
-enum Wanted {
+enum RequestPurpose {
     Reply,
     Search,
 }
@@ -98,16 +98,16 @@ fn found(mut stream: &TcpStream) -> Option<()> {
 }
 
 /// Reads one request; `None` at the end of the connection.
-fn request(reader: &mut BufReader<&TcpStream>) -> Option<Wanted> {
+fn request(reader: &mut BufReader<&TcpStream>) -> Option<RequestPurpose> {
     let mut length = 0;
-    let mut wanted = Wanted::Reply;
+    let mut wanted = RequestPurpose::Reply;
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).ok()? == 0 {
             return None;
         }
         if line.starts_with("GET /search?") {
-            wanted = Wanted::Search;
+            wanted = RequestPurpose::Search;
         }
         let line = line.trim_end().to_ascii_lowercase();
         if let Some(value) = line.strip_prefix("content-length:") {

@@ -19,7 +19,7 @@ pub struct Co {
 /// What a run said.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
-pub struct Ran {
+pub struct RunOutput {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
@@ -125,15 +125,15 @@ impl Co {
     }
 
     /// Runs in the workspace with nothing on standard input.
-    pub fn run(&self, args: &[&str]) -> Ran {
+    pub fn run(&self, args: &[&str]) -> RunOutput {
         self.run_in(&self.workspace(), args, "")
     }
 
-    pub fn piped(&self, stdin: &str, args: &[&str]) -> Ran {
+    pub fn piped(&self, stdin: &str, args: &[&str]) -> RunOutput {
         self.run_in(&self.workspace(), args, stdin)
     }
 
-    pub fn run_in(&self, folder: &Path, args: &[&str], stdin: &str) -> Ran {
+    pub fn run_in(&self, folder: &Path, args: &[&str], stdin: &str) -> RunOutput {
         let mut child = self.command(folder, args).spawn().unwrap();
         // A program that ends before it read all is no failure of the test.
         let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
@@ -148,10 +148,10 @@ impl Co {
     }
 
     /// Waits for a started one.
-    pub fn ended(&self, child: Child) -> Ran {
+    pub fn ended(&self, child: Child) -> RunOutput {
         let output = child.wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| self.named(&String::from_utf8(bytes).unwrap());
-        Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+        RunOutput { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 
     pub fn command(&self, folder: &Path, args: &[&str]) -> Command {
@@ -179,10 +179,10 @@ impl Co {
     }
 }
 
-impl Ran {
+impl RunOutput {
     #[track_caller]
     pub fn check(self, code: i32, out: &str, err: &str) {
-        assert_eq!(self, Ran { code: Some(code), out: out.to_owned(), err: err.to_owned() });
+        assert_eq!(self, RunOutput { code: Some(code), out: out.to_owned(), err: err.to_owned() });
     }
 
     pub fn json(&self) -> serde_json::Value {

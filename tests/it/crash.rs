@@ -69,7 +69,7 @@ const ORPHANED: &str = "orphaned";
 
 /// What is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum KillTarget {
     /// A headless turn whose commands a rule allows.
     Headless,
     /// One whose commands wait for a person.
@@ -92,22 +92,22 @@ enum What {
     Migrating,
 }
 
-const ALL: [What; 10] = [
-    What::Headless,
-    What::Deferred,
-    What::Resume,
-    What::Approving,
-    What::Screen,
-    What::Compacting,
-    What::Importing,
-    What::Renaming,
-    What::Forking,
-    What::Migrating,
+const ALL: [KillTarget; 10] = [
+    KillTarget::Headless,
+    KillTarget::Deferred,
+    KillTarget::Resume,
+    KillTarget::Approving,
+    KillTarget::Screen,
+    KillTarget::Compacting,
+    KillTarget::Importing,
+    KillTarget::Renaming,
+    KillTarget::Forking,
+    KillTarget::Migrating,
 ];
 
 /// One process killed, its session gone on with, everything checked.
 struct Round {
-    what: What,
+    what: KillTarget,
     co: Co,
     model: Model,
     random: Random,
@@ -124,7 +124,7 @@ impl Round {
             .env("CO_BASE_URL", &model.url)
             .env("CO_MODEL", "m");
         let allow = "[[rule]]\neffect = \"allow\"\ntool = \"shell\"\n";
-        let co = if matches!(what, What::Headless | What::Compacting | What::Forking) {
+        let co = if matches!(what, KillTarget::Headless | KillTarget::Compacting | KillTarget::Forking) {
             co.file(".config/co/rules.toml", allow)
         } else {
             co
@@ -141,26 +141,26 @@ impl Round {
 
     fn play(&mut self) {
         match self.what {
-            What::Headless => self.killed(&["-p", "go"], 400),
-            What::Deferred => self.killed(&["-p", "go"], 80),
-            What::Resume => {
+            KillTarget::Headless => self.killed(&["-p", "go"], 400),
+            KillTarget::Deferred => self.killed(&["-p", "go"], 80),
+            KillTarget::Resume => {
                 self.run(&["-p", "go"]);
                 self.approve();
                 self.killed(&["resume", "--print"], 300);
             }
-            What::Approving => {
+            KillTarget::Approving => {
                 self.run(&["-p", "go"]);
                 self.killed(&["approvals", "yes", "--all-low"], 25);
                 if let Some(id) = self.waiting().first().cloned() {
                     self.killed(&["approvals", "yes", &id], 25);
                 }
             }
-            What::Screen => self.screen_killed(),
-            What::Compacting => {
+            KillTarget::Screen => self.screen_killed(),
+            KillTarget::Compacting => {
                 self.run(&["-p", "go"]);
                 self.killed(&["-c", "-p", &LONG.repeat(4_000), "--set", "context_tokens=1000"], 250);
             }
-            What::Importing => {
+            KillTarget::Importing => {
                 let message = json!({"role": "user", "content": "one of many messages"});
                 let list = self.co.home().join("list.json");
                 fs::write(&list, json!(vec![message; 2_000]).to_string()).unwrap();
@@ -171,7 +171,7 @@ impl Round {
                     self.find(LOST, format!("{imported} of 2,000 messages were imported"));
                 }
             }
-            What::Renaming => {
+            KillTarget::Renaming => {
                 self.run(&["-p", "go"]);
                 let Some(id) = self.ids(&["sessions", "--json"]).first().cloned() else { return };
                 self.killed(&["sessions", "rename", &id, "another name"], 40);
@@ -183,8 +183,8 @@ impl Round {
                     self.find(LOST, "the list has another title than the session".to_owned());
                 }
             }
-            What::Forking => self.forked(),
-            What::Migrating => {
+            KillTarget::Forking => self.forked(),
+            KillTarget::Migrating => {
                 self.run(&["-p", "go"]);
                 self.downgrade();
                 self.killed(&["sessions", "--json"], 40);
@@ -208,7 +208,7 @@ impl Round {
                 break;
             }
         }
-        if self.what == What::Compacting {
+        if self.what == KillTarget::Compacting {
             self.run(&["-c", "-p", &LONG.repeat(4_000), "--set", "context_tokens=1000"]);
             if !self.records().iter().any(|record| record.contains(" compacted ")) {
                 self.find(LOST, "the conversation was not compacted".to_owned());

@@ -120,7 +120,7 @@ pub struct Authority {
 
 /// For how long a certificate holds.
 #[derive(Clone, Copy)]
-pub enum Holds {
+pub enum CertificateValidity {
     Now,
     /// It did until years ago.
     Once,
@@ -145,11 +145,11 @@ impl Authority {
     }
 
     /// A TLS server's side for a host, with these protocols.
-    pub fn acceptor(&self, host: &str, holds: Holds, protocols: &[&str]) -> TlsAcceptor {
+    pub fn acceptor(&self, host: &str, holds: CertificateValidity, protocols: &[&str]) -> TlsAcceptor {
         let mut params = CertificateParams::new(vec![host.to_owned()]).unwrap();
         let years = match holds {
-            Holds::Now => (2020, 2090),
-            Holds::Once => (2019, 2020),
+            CertificateValidity::Now => (2020, 2090),
+            CertificateValidity::Once => (2019, 2020),
         };
         params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
         params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
@@ -168,7 +168,7 @@ impl Authority {
     }
 
     /// A TLS server that answers `Hi` to every request.
-    pub async fn server(&self, host: &str, holds: Holds) -> Peer {
+    pub async fn server(&self, host: &str, holds: CertificateValidity) -> Peer {
         let acceptor = self.acceptor(host, holds, &["http/1.1"]);
         Peer::start(move |_, stream| {
             let acceptor = acceptor.clone();

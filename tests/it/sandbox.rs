@@ -448,7 +448,7 @@ fn a_workspace_may_be_on_a_mount_of_a_program() {
     }
     let mount = |real: &Path, workspace: &Path| {
         let ran = Command::new("bindfs").arg(real).arg(workspace).status();
-        ran.is_ok_and(|status| status.success()).then(|| Mounted(workspace.to_owned()))
+        ran.is_ok_and(|status| status.success()).then(|| MountGuard(workspace.to_owned()))
     };
     let probe = tempfile::tempdir().unwrap();
     if mount(probe.path(), probe.path()).is_none() {
@@ -460,9 +460,9 @@ fn a_workspace_may_be_on_a_mount_of_a_program() {
 }
 
 /// A mount, undone when it is dropped.
-struct Mounted(PathBuf);
+struct MountGuard(PathBuf);
 
-impl Drop for Mounted {
+impl Drop for MountGuard {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }

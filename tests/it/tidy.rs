@@ -51,9 +51,9 @@ fn the_tree_is_tidy() {
 }
 
 /// A check, the files it is shown, and the places where it must find something; nowhere else.
-type Planted = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+type PlantedOffence = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const PLANTED: &[Planted] = &[
+const PLANTED: &[PlantedOffence] = &[
     // Up a layer, to the right in its own, from a brace group on its own line, inline, through `super`.
     ("imports", &[("src/stdx/mod.rs", "\nuse crate::message::Usage;"), MESSAGE], &["src/stdx/mod.rs:2"]),
     ("imports", &[("src/tool/mod.rs", "use crate::approval::Policy;"), APPROVAL], &["src/tool/mod.rs:1"]),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kit::replay::server::Page;
 
-use crate::co::{Co, Ran, Service};
+use crate::co::{Co, RunOutput, Service};
 
 const KEY: &str = "sk-hunter2-0123456789-abcd";
 const PLACE: &str = "[HOME]/.local/share/co/auth/keys.toml";
@@ -16,7 +16,7 @@ fn page(path: &str, status: u16, body: &str) -> Page {
 
 /// Nothing that was said holds the key, and no file but the one it is kept in.
 #[track_caller]
-fn no_key_in(co: &Co, ran: &Ran) {
+fn no_key_in(co: &Co, ran: &RunOutput) {
     assert!(!ran.out.contains("hunter2") && !ran.err.contains("hunter2"), "{ran:?}");
     let mut folders = vec![co.home()];
     while let Some(folder) = folders.pop() {

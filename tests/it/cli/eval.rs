@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use co::eval::case::{BUILT_IN, Case, UserAnswer, parse};
 use serde_json::{Value, json};
 
-use crate::cli::http_kit::{Answered, HttpServer};
+use crate::cli::http_kit::{HttpAnswer, HttpServer};
 use crate::co::Co;
 
 /// What a model does with a case.
@@ -40,7 +40,7 @@ impl Scripted {
         (HttpServer::start(move |_, body| model.answer(&serde_json::from_slice(body).unwrap())), this)
     }
 
-    fn answer(&self, request: &Value) -> Answered {
+    fn answer(&self, request: &Value) -> HttpAnswer {
         self.asked.lock().unwrap().push(request.clone());
         let messages = request["messages"].as_array().unwrap();
         let texts = messages.iter().filter(|one| one["role"] == "user").map(|one| one["content"].to_string());
@@ -51,8 +51,8 @@ impl Scripted {
         let replies = messages.iter().filter(|one| one["role"] == "assistant").count();
         let habit = *self.habit.lock().unwrap();
         match habit(&case.id) {
-            Habit::Overloaded => Answered::new(503, "{\"error\": {\"message\": \"overloaded\"}}"),
-            Habit::Refused => Answered::new(401, "{\"error\": {\"message\": \"no such key\"}}"),
+            Habit::Overloaded => HttpAnswer::new(503, "{\"error\": {\"message\": \"overloaded\"}}"),
+            Habit::Refused => HttpAnswer::new(401, "{\"error\": {\"message\": \"no such key\"}}"),
             Habit::Right => reply(right(case, replies).as_ref()),
             Habit::Wrong => reply(wrong(case, replies).as_ref()),
         }
@@ -65,7 +65,7 @@ fn quoted(text: &str) -> &str {
 }
 
 /// A completion: words, or one call.
-fn reply(call: Option<&(String, Value)>) -> Answered {
+fn reply(call: Option<&(String, Value)>) -> HttpAnswer {
     let message = match call {
         None => json!({ "role": "assistant", "content": "Here is my answer." }),
         Some((tool, args)) => json!({ "role": "assistant", "content": null, "tool_calls": [
@@ -73,7 +73,7 @@ fn reply(call: Option<&(String, Value)>) -> Answered {
         ] }),
     };
     let finish = if call.is_some() { "tool_calls" } else { "stop" };
-    Answered::new(
+    HttpAnswer::new(
         200,
         json!({
             "id": "x", "object": "chat.completion", "model": "scripted",

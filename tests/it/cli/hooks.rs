@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
-use crate::co::{Co, Ran, Service, Wire};
+use crate::co::{Co, RunOutput, Service, Wire};
 
 /// A hook of the person's own for these events.
 fn hook(events: &str) -> String {
@@ -30,13 +30,13 @@ pub fn with(co: Co, events: &str, text: &str) -> Co {
 }
 
 /// The output with its hashes named.
-fn shown(co: &Co, args: &[&str]) -> Ran {
-    let Ran { code, out, err } = co.run(args);
+fn shown(co: &Co, args: &[&str]) -> RunOutput {
+    let RunOutput { code, out, err } = co.run(args);
     let lines = out.lines().map(|line| match line.strip_prefix("  content  ") {
         Some(_) => "  content  [HASH]\n".to_owned(),
         None => format!("{line}\n"),
     });
-    Ran { code, out: lines.collect(), err }
+    RunOutput { code, out: lines.collect(), err }
 }
 
 fn states(co: &Co) -> String {
@@ -113,10 +113,10 @@ fn a_hook_is_tried_on_a_made_up_moment() {
     let deny = "cat > \"$CO_WORKSPACE/told\"; echo 'not \u{1b}[2J here' >&2; exit 2";
     let co = with(Co::new(), "[\"PreToolUse\", \"Stop\"]", deny);
     let tried = |args: &[&str]| {
-        let Ran { code, out, err } = co.run(args);
+        let RunOutput { code, out, err } = co.run(args);
         let out =
             out.lines().filter(|line| !line.starts_with("  took ")).map(|line| format!("{line}\n")).collect();
-        Ran { code, out, err }
+        RunOutput { code, out, err }
     };
     tried(&["hooks", "test", "h"]).check(
         0,
@@ -238,8 +238,8 @@ fn hooks_that_do_not_run_are_told_and_calls_ask() {
     let reads = "reply\n  call list_dir {}\nreply\n  text Done.";
     let new = "co: hook h is new and does not run: `co hooks trust h`\n";
     let changed = "co: hook h has changed and does not run: `co hooks trust h`\n";
-    type Spoil = fn(&Co);
-    let cases: [(&str, Spoil, i32, &str, &str); 5] = [
+    type Damage = fn(&Co);
+    let cases: [(&str, Damage, i32, &str, &str); 5] = [
         ("new", |co| drop(co.run(&["hooks", "untrust", "h"])), 0, new, ""),
         (
             "changed",

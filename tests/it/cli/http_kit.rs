@@ -6,18 +6,18 @@ use std::sync::Arc;
 use std::thread;
 
 /// What is answered.
-pub struct Answered {
+pub struct HttpAnswer {
     status: u16,
     body: Vec<u8>,
 }
 
-impl Answered {
+impl HttpAnswer {
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, body: body.into() }
     }
 }
 
-type Answering = dyn Fn(&str, &[u8]) -> Answered + Send + Sync;
+type AnswerFn = dyn Fn(&str, &[u8]) -> HttpAnswer + Send + Sync;
 
 /// Serves until the process of the tests ends; one request a connection.
 pub struct HttpServer {
@@ -26,9 +26,9 @@ pub struct HttpServer {
 
 impl HttpServer {
     /// `answer` gets the path and the body of each request.
-    pub fn start(answer: impl Fn(&str, &[u8]) -> Answered + Send + Sync + 'static) -> Self {
+    pub fn start(answer: impl Fn(&str, &[u8]) -> HttpAnswer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (address, answer): (_, Arc<Answering>) = (listener.local_addr().unwrap(), Arc::new(answer));
+        let (address, answer): (_, Arc<AnswerFn>) = (listener.local_addr().unwrap(), Arc::new(answer));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let answer = Arc::clone(&answer);
@@ -44,7 +44,7 @@ impl HttpServer {
     }
 }
 
-fn serve(mut stream: &TcpStream, answer: &Answering) -> std::io::Result<()> {
+fn serve(mut stream: &TcpStream, answer: &AnswerFn) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let (mut line, mut length, mut path) = (String::new(), 0, String::new());
     while reader.read_line(&mut line)? > 0 {
@@ -62,7 +62,7 @@ fn serve(mut stream: &TcpStream, answer: &Answering) -> std::io::Result<()> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let Answered { status, body } = answer(&path, &body);
+    let HttpAnswer { status, body } = answer(&path, &body);
     let head = format!(
         "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         body.len()

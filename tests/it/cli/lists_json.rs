@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::co::{Co, Ran, Service, Wire};
+use crate::co::{Co, RunOutput, Service, Wire};
 
 /// The JSON with names for what differs from run to run: moments, days, sizes.
-fn stable(ran: &Ran) -> String {
+fn stable(ran: &RunOutput) -> String {
     fn walk(value: &mut Value) {
         match value {
             Value::Array(items) => items.iter_mut().for_each(walk),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::co::{Co, Ran, Service, Wire};
+use crate::co::{Co, RunOutput, Service, Wire};
 use crate::crash_points::processes::marked;
 use crate::end_to_end::kit::each;
 
@@ -40,7 +40,7 @@ fn call(tool: &str, args: &Value) -> String {
 }
 
 /// Runs one prompt whose replies are these calls, one a reply; returns the JSON of the turn.
-fn turn(faults: &[&str], more: &str, calls: &[(&str, Value)]) -> (Co, Ran, Value) {
+fn turn(faults: &[&str], more: &str, calls: &[(&str, Value)]) -> (Co, RunOutput, Value) {
     let script: String = calls.iter().map(|(tool, args)| call(tool, args)).collect();
     let service = Service::new(&format!("{script}reply\n  text Done.\n"));
     // The first request waits until the server answers or fails, also on a busy machine.

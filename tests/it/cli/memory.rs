@@ -4,7 +4,7 @@ use std::process::Child;
 
 use serde_json::Value;
 
-use crate::co::{Co, Ran};
+use crate::co::{Co, RunOutput};
 
 fn memories(co: &Co) -> Vec<String> {
     let folder = co.home().join(".config/co/knowledge/memories");
@@ -73,7 +73,7 @@ fn processes_that_save_at_once_get_different_ids() {
         ["alpha apples", "bravo boats", "charlie chairs", "delta doors", "echo eggs", "foxtrot frogs"];
     let started: Vec<Child> = texts.iter().map(|text| co.start(&["memory", "add", text])).collect();
     for child in started {
-        let ran: Ran = co.ended(child);
+        let ran: RunOutput = co.ended(child);
         assert_eq!(ran.code, Some(0), "{ran:?}");
     }
     let listed = co.run(&["memory", "--json"]).json();

@@ -3,19 +3,19 @@
 use kit::replay::server::{Page, Plan, ReplayServer};
 use serde_json::json;
 
-use crate::co::{Co, Ran};
+use crate::co::{Co, RunOutput};
 
 /// A server with one page.
-struct Served {
+struct PageServer {
     server: ReplayServer,
     _runtime: tokio::runtime::Runtime,
 }
 
-fn serve(path: &str, body: &str) -> Served {
+fn serve(path: &str, body: &str) -> PageServer {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let pages = vec![Page { path: path.to_owned(), status: 200, body: body.to_owned() }];
     let server = runtime.block_on(ReplayServer::start(Plan { pages, ..Plan::default() })).unwrap();
-    Served { server, _runtime: runtime }
+    PageServer { server, _runtime: runtime }
 }
 
 /// An address where nobody listens.
@@ -24,7 +24,7 @@ fn dead() -> String {
     format!("http://{address}")
 }
 
-fn claude() -> Served {
+fn claude() -> PageServer {
     let body = json!({ "data": [
         { "type": "model", "id": "claude-sonnet-5", "max_input_tokens": 1_000_000, "max_tokens": 128_000 },
         { "type": "model", "id": "claude-haiku-4-5-20251001" },
@@ -41,7 +41,7 @@ fn named(text: &str, places: &[(&str, &str)]) -> String {
 }
 
 #[track_caller]
-fn fits(ran: &Ran) {
+fn fits(ran: &RunOutput) {
     // Sentences are for the terminal to wrap.
     for line in ran.out.lines().filter(|line| !line.contains(": ")) {
         assert!(line.chars().count() <= 80, "{line}");

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::Value;
 
-use crate::co::{Co, Ran, Service, Wire};
+use crate::co::{Co, RunOutput, Service, Wire};
 
 /// The system prompt in the body of a request.
 pub fn system(wire: Wire, body: &Value) -> String {
@@ -21,7 +21,7 @@ fn body(service: &Service, number: usize) -> Value {
     serde_json::from_str(&service.asked(number)).unwrap()
 }
 
-fn shown(co: &Co) -> (Ran, Value) {
+fn shown(co: &Co) -> (RunOutput, Value) {
     let ran = co.run(&["prompt", "show", "--json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let json = ran.json();

@@ -10,7 +10,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message as _;
 use serde_json::{Value, json};
 
-use super::http_kit::{Answered, HttpServer};
+use super::http_kit::{HttpAnswer, HttpServer};
 use super::mcp::{NEVER, with_server};
 use crate::co::{Co, Service, Wire};
 
@@ -186,12 +186,12 @@ fn no_project_file_says_where_spans_go() {
 
 #[test]
 fn a_turn_goes_on_whatever_is_wrong_with_the_file() {
-    type Spoil = fn(&Co);
+    type Damage = fn(&Co);
     fn path(co: &Co) -> std::path::PathBuf {
         std::fs::create_dir_all(co.data()).unwrap();
         co.data().join("telemetry.db")
     }
-    let cases: [(&str, Spoil, &str); 4] = [
+    let cases: [(&str, Damage, &str); 4] = [
         (
             "newer",
             |co| {
@@ -284,13 +284,13 @@ fn a_page_of_traces_holds_hostile_text_as_text() {
 
 /// What a collector was sent.
 #[derive(Default)]
-struct Collected {
+struct CollectorLog {
     traces: Vec<ExportTraceServiceRequest>,
     metrics: Vec<ExportMetricsServiceRequest>,
 }
 
-fn collector(status: u16, body: &'static [u8]) -> (HttpServer, Arc<Mutex<Collected>>) {
-    let collected: Arc<Mutex<Collected>> = Arc::default();
+fn collector(status: u16, body: &'static [u8]) -> (HttpServer, Arc<Mutex<CollectorLog>>) {
+    let collected: Arc<Mutex<CollectorLog>> = Arc::default();
     let into = Arc::clone(&collected);
     let server = HttpServer::start(move |path, sent| {
         let mut into = into.lock().unwrap();
@@ -299,7 +299,7 @@ fn collector(status: u16, body: &'static [u8]) -> (HttpServer, Arc<Mutex<Collect
             "/v1/metrics" => into.metrics.push(ExportMetricsServiceRequest::decode(sent).unwrap()),
             other => panic!("{other}"),
         }
-        Answered::new(status, body)
+        HttpAnswer::new(status, body)
     });
     (server, collected)
 }

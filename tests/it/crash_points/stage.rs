@@ -11,11 +11,11 @@ use co::history::{Record, SessionId};
 use co::store::{DecideOutcome, RequestFilter, SessionFilter, Store, StoreOptions, StoredRequest};
 use rustix::process::Signal;
 
-use self::aftermath::After;
+use self::aftermath::Aftermath;
 use super::processes;
 use super::record::{self, short};
 use super::step::{Look, Point, Step, Word};
-use crate::co::{Co, Ran, Service, Wire};
+use crate::co::{Co, RunOutput, Service, Wire};
 use crate::tui::terminal::{Launch, PATIENCE, Terminal};
 
 /// Between two looks at what cannot be waited for: records that another process writes, files, processes.
@@ -33,8 +33,8 @@ pub struct Stage<'a> {
     screens: Vec<Terminal>,
     headless: Option<Child>,
     focus: usize,
-    last: Option<Ran>,
-    after: After,
+    last: Option<RunOutput>,
+    after: Aftermath,
 }
 
 impl<'a> Stage<'a> {
@@ -46,7 +46,17 @@ impl<'a> Stage<'a> {
         let options = StoreOptions::new(co.data(), co.data().join("run"));
         let store = service.runtime.block_on(Store::open(options)).unwrap();
         let (screens, headless) = (Vec::new(), None);
-        Self { point, co, service, store, screens, headless, focus: 0, last: None, after: After::default() }
+        Self {
+            point,
+            co,
+            service,
+            store,
+            screens,
+            headless,
+            focus: 0,
+            last: None,
+            after: Aftermath::default(),
+        }
     }
 
     /// All steps, then what must hold at every end.

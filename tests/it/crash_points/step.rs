@@ -47,7 +47,7 @@ pub enum Step {
     /// Stops every running `co` (SIGSTOP), and waits until none runs.
     Pause,
     /// Kills every running `co`.
-    Kill(Leaves),
+    Kill(Survivors),
     /// `co resume ID --print`, and its exit code.
     Resume(i32),
     Run(&'static [&'static str], i32),
@@ -91,7 +91,7 @@ pub enum Word {
 
 /// Processes that outlive the kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leaves {
+pub enum Survivors {
     Nothing,
     /// So many of calls; the next run names and ends them.
     Escaped(usize),

@@ -28,25 +28,27 @@ reply
 
 /// How the first process is left while a request waits.
 #[derive(Debug, Clone, Copy)]
-enum Left {
+enum ProcessState {
     /// The card is on the screen.
     Asking,
     /// The person put it off, and the turn ended.
-    PutOff,
+    Postponed,
     /// Not at all: it goes on by itself once somebody else has decided.
     Alive,
 }
 
 #[test]
 fn a_conversation_survives_its_process() {
-    let cases: Vec<(Wire, Left)> = Wire::ALL
+    let cases: Vec<(Wire, ProcessState)> = Wire::ALL
         .into_iter()
-        .flat_map(|wire| [Left::Asking, Left::PutOff, Left::Alive].map(|left| (wire, left)))
+        .flat_map(|wire| {
+            [ProcessState::Asking, ProcessState::Postponed, ProcessState::Alive].map(|left| (wire, left))
+        })
         .collect();
     each(&cases, 5, |(wire, left)| converse(*wire, *left));
 }
 
-fn converse(wire: Wire, left: Left) {
+fn converse(wire: Wire, left: ProcessState) {
     let service = Service::new(SCRIPT);
     let co = Co::new().with(&service, wire).file("work/a.txt", "the first line\n");
     let mut first = on_terminal(&co, &[], (100, 40));
@@ -110,7 +112,7 @@ fn interrupt(first: &mut Terminal, service: &Service) {
     assert!(screen.contains("Counting: one two") && !screen.contains("three"), "{screen}");
 }
 
-fn deferral(mut first: Terminal, co: &Co, service: &Service, left: Left) {
+fn deferral(mut first: Terminal, co: &Co, service: &Service, left: ProcessState) {
     first.keys("go on<ret>");
     first.wait_for("to later.txt (new file)");
     let text = heard(service, 4);
@@ -122,23 +124,23 @@ fn deferral(mut first: Terminal, co: &Co, service: &Service, left: Left) {
     ];
     assert!(text.ends_with(&expected.map(str::to_owned)), "{text:#?}");
     match left {
-        Left::Asking | Left::Alive => {}
-        Left::PutOff => {
+        ProcessState::Asking | ProcessState::Alive => {}
+        ProcessState::Postponed => {
             first.keys("<tab>");
             first.wait_for("· card ─");
             press_until(&mut first, "<esc>", "postponed");
         }
     }
     match left {
-        Left::Asking | Left::PutOff => first.kill(),
-        Left::Alive => {}
+        ProcessState::Asking | ProcessState::Postponed => first.kill(),
+        ProcessState::Alive => {}
     }
     let waiting = co.waiting();
     assert_eq!(waiting.len(), 1, "{waiting:?}");
     let yes = run(co, &["approvals", "yes", &waiting[0]]);
     assert_eq!(yes.code, Some(0), "{yes:?}");
     match left {
-        Left::Asking | Left::PutOff => {
+        ProcessState::Asking | ProcessState::Postponed => {
             assert_eq!(co.read("later.txt"), None, "deciding runs nothing");
             let resumed = run(co, &["resume", "--print"]);
             assert_eq!(
@@ -148,7 +150,7 @@ fn deferral(mut first: Terminal, co: &Co, service: &Service, left: Left) {
                 resumed.err
             );
         }
-        Left::Alive => drop(first.wait_for("It is written now.")),
+        ProcessState::Alive => drop(first.wait_for("It is written now.")),
     }
     assert_eq!(co.read("later.txt").as_deref(), Some("late"));
     let text = heard(service, 5);

@@ -145,7 +145,7 @@ fn pid_of(pid: u32) -> Pid {
 
 /// How the program is told to end while a command of the model and one of the person run.
 #[derive(Debug, Clone, Copy)]
-enum Told {
+enum EndSignal {
     Signal(Signal),
     Keys(&'static str),
 }
@@ -161,10 +161,10 @@ reply
 #[test]
 fn told_to_end_it_saves_and_leaves_no_orphan() {
     let cases = [
-        Told::Signal(Signal::TERM),
-        Told::Signal(Signal::HUP),
-        Told::Keys("<c-c><c-c>"),
-        Told::Keys("<c-d>"),
+        EndSignal::Signal(Signal::TERM),
+        EndSignal::Signal(Signal::HUP),
+        EndSignal::Keys("<c-c><c-c>"),
+        EndSignal::Keys("<c-d>"),
     ];
     each(&cases, 4, |told| {
         let service = Service::new(WORKING);
@@ -185,8 +185,8 @@ fn told_to_end_it_saves_and_leaves_no_orphan() {
         );
         let began = Instant::now();
         match told {
-            Told::Signal(signal) => screen.signal(*signal),
-            Told::Keys(keys) => screen.keys(keys),
+            EndSignal::Signal(signal) => screen.signal(*signal),
+            EndSignal::Keys(keys) => screen.keys(keys),
         }
         let exit = screen.exit_within(SOON);
         assert!(

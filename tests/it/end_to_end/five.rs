@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::kit::{each, on_terminal, run};
-use crate::co::{Co, Ran, Service, Wire};
+use crate::co::{Co, RunOutput, Service, Wire};
 
 const SCRIPT: &str = r#"
 reply
@@ -88,7 +88,7 @@ fn requests(co: &Co) -> impl Fn(&str) -> &'static str {
 }
 
 #[track_caller]
-fn said(ran: &Ran) {
+fn said(ran: &RunOutput) {
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 

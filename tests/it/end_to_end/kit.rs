@@ -9,7 +9,7 @@ use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
 use rustix::process::{Pid, Signal, kill_process};
 
 pub use super::heard::heard;
-use crate::co::{Co, Ran, Service};
+use crate::co::{Co, RunOutput, Service};
 use crate::tui::terminal::{Launch, PATIENCE, Terminal};
 
 /// The size most people have.
@@ -26,12 +26,12 @@ pub fn on_terminal(co: &Co, args: &[&str], (columns, rows): (u16, u16)) -> Termi
 }
 
 /// The program without a terminal, to its end; one that does not end is killed and has no exit code.
-pub fn run(co: &Co, args: &[&str]) -> Ran {
+pub fn run(co: &Co, args: &[&str]) -> RunOutput {
     bounded(co, co.command(&co.workspace(), args), "")
 }
 
 /// The program started by a shell, in whose script `"$@"` is the program with its arguments.
-pub fn run_through(co: &Co, script: &str, args: &[&str], input: &str) -> Ran {
+pub fn run_through(co: &Co, script: &str, args: &[&str], input: &str) -> RunOutput {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_co")]).args(args);
     command.env_clear().envs(co.variables().iter().map(|(name, value)| (name, value)));
@@ -39,7 +39,7 @@ pub fn run_through(co: &Co, script: &str, args: &[&str], input: &str) -> Ran {
     bounded(co, command, input)
 }
 
-fn bounded(co: &Co, mut command: Command, input: &str) -> Ran {
+fn bounded(co: &Co, mut command: Command, input: &str) -> RunOutput {
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_owned();
@@ -49,7 +49,7 @@ fn bounded(co: &Co, mut command: Command, input: &str) -> Ran {
 }
 
 /// Waits for its end, but not for ever.
-pub fn ended(co: &Co, child: Child) -> Ran {
+pub fn ended(co: &Co, child: Child) -> RunOutput {
     let pid = Pid::from_child(&child);
     let (tell, done) = channel::<()>();
     std::thread::spawn(move || {

@@ -2,7 +2,7 @@
 
 use super::kit::{on_terminal, run, say};
 use crate::cli::mcp::{NEVER, with_server};
-use crate::co::{Co, Ran, Service};
+use crate::co::{Co, RunOutput, Service};
 use crate::tui::terminal::Terminal;
 
 /// The id of the only question that waits, once the screen shows it.
@@ -14,7 +14,7 @@ fn asked(co: &Co, terminal: &Terminal) -> String {
 }
 
 #[track_caller]
-fn refused(ran: &Ran, why: &str) {
+fn refused(ran: &RunOutput, why: &str) {
     assert!(ran.code == Some(1) && ran.err.contains(why), "{why}: {ran:?}");
 }
 

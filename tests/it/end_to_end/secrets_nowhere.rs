@@ -235,8 +235,8 @@ fn keys_of_every_kind() {
         let co = with_key(Co::new().with(service, Wire::Chat)).env("CO_API_KEY", "");
         co.env("CO_PROVIDER", provider).env("CO_BASE_URL", url)
     };
-    type Make<'a> = Box<dyn Fn(&Service) -> Co + 'a>;
-    let cases: [(&str, &str, String, Make<'_>); 4] = [
+    type CoFactory<'a> = Box<dyn Fn(&Service) -> Co + 'a>;
+    let cases: [(&str, &str, String, CoFactory<'_>); 4] = [
         (
             "a section",
             "authorization",

@@ -20,7 +20,7 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::runtime::assembled::Assembled;
+use crate::runtime::assembled::AssembledReply;
 
 /// What peers that want a key are told to want: long enough that none of them calls it weak.
 const KEY: &str = "sk-0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
@@ -91,7 +91,7 @@ fn request(model: &str, messages: Vec<Message>, tool_choice: ToolChoice) -> Mode
     }
 }
 
-async fn ask(provider: &dyn Provider, request: ModelRequest) -> Assembled {
+async fn ask(provider: &dyn Provider, request: ModelRequest) -> AssembledReply {
     let mut stream = provider.stream(request, CancellationToken::new());
     let (mut events, mut error) = (Vec::new(), None);
     while let Some(item) = stream.next().await {
@@ -100,7 +100,7 @@ async fn ask(provider: &dyn Provider, request: ModelRequest) -> Assembled {
             Err(failed) => error = Some(failed),
         }
     }
-    Assembled::of(&events, error, ReplyMetadata::default())
+    AssembledReply::of(&events, error, ReplyMetadata::default())
 }
 
 /// A call that was asked for, its answer, and what the model says to it.

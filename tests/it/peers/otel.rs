@@ -25,9 +25,9 @@ reply
 ";
 
 /// A program that ends with the test.
-struct Running(Child);
+struct ChildGuard(Child);
 
-impl Drop for Running {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.0.kill();
@@ -88,7 +88,7 @@ fn a_strict_receiver_takes_every_span() {
     let Some(otel) = peer("CO_TEST_OTEL", "OTLP receiver") else { return };
     let mut receiver = Command::new(otel.join("bin/python"));
     receiver.arg("scripts/peers.d/receiver.py").stdout(Stdio::piped());
-    let mut receiver = Running(receiver.spawn().unwrap());
+    let mut receiver = ChildGuard(receiver.spawn().unwrap());
     let mut url = String::new();
     BufReader::new(receiver.0.stdout.take().unwrap()).read_line(&mut url).unwrap();
     let url = url.trim();
@@ -119,7 +119,7 @@ fn phoenix_shows_agents_models_and_tools() {
     server.arg("serve").env("PHOENIX_WORKING_DIR", folder.path()).env("PHOENIX_HOST", "127.0.0.1");
     server.env("PHOENIX_PORT", port.to_string()).env("PHOENIX_GRPC_PORT", grpc.to_string());
     server.stdout(Stdio::null()).stderr(Stdio::null());
-    let _server = Running(server.spawn().unwrap());
+    let _server = ChildGuard(server.spawn().unwrap());
     let url = format!("http://127.0.0.1:{port}");
     wait_for(&format!("{url}/healthz"));
     let service = Service::new(SCRIPT);
@@ -155,7 +155,7 @@ fn datasette_reads_the_file() {
     let service = Service::new(SCRIPT);
     let co = resumed(Co::new().env("PATH", path), &service);
     let port = free_port();
-    let _datasette = Running(co.start(&["logs", "--port", &port.to_string(), "--no-open"]));
+    let _datasette = ChildGuard(co.start(&["logs", "--port", &port.to_string(), "--no-open"]));
     let url = format!("http://127.0.0.1:{port}/telemetry");
     let spans: Value = serde_json::from_str(&wait_for(&format!("{url}/spans.json?_shape=objects"))).unwrap();
     let kept = co.run(&["tail", "-n", "-l", "99", "--json"]).out.lines().count();

@@ -13,12 +13,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::provider::failures::{Items, Played, environment, fine};
+use crate::provider::failures::{FailingProvider, Items, environment, fine};
 
-type Asked = Arc<Mutex<Vec<(&'static str, Instant)>>>;
+type RequestLog = Arc<Mutex<Vec<(&'static str, Instant)>>>;
 
-fn model(name: &'static str, items: Items, asked: &Asked) -> Arc<ActiveModel> {
-    Arc::new(ActiveModel::new(Arc::new(Played { items, asked: Arc::clone(asked), name }), "m"))
+fn model(name: &'static str, items: Items, asked: &RequestLog) -> Arc<ActiveModel> {
+    Arc::new(ActiveModel::new(Arc::new(FailingProvider { items, asked: Arc::clone(asked), name }), "m"))
 }
 
 fn busy() -> Items {
@@ -52,7 +52,7 @@ async fn turn(
     session: &mut Session,
     env: &AgentEnv,
     face: &RecordingFrontend,
-    asked: &Asked,
+    asked: &RequestLog,
 ) -> Vec<&'static str> {
     asked.lock().unwrap().clear();
     let prompt = vec![UserPart::Text { text: "go".to_owned() }];
@@ -62,7 +62,7 @@ async fn turn(
 
 #[tokio::test(start_paused = true)]
 async fn a_model_that_was_given_up_gets_one_try_for_five_minutes() {
-    let asked = Asked::default();
+    let asked = RequestLog::default();
     let fallback = FallbackModel::new(model("spare", fine(), &asked));
     let env = environment(watch::channel(model("first", busy(), &asked)).1, Some(fallback));
     let (_folder, mut session) = session().await;
@@ -77,7 +77,7 @@ async fn a_model_that_was_given_up_gets_one_try_for_five_minutes() {
 /// Whoever chooses a model while another stands in gets the one that was chosen.
 #[tokio::test(start_paused = true)]
 async fn a_switch_ends_the_standing_in() {
-    let asked = Asked::default();
+    let asked = RequestLog::default();
     let fallback = FallbackModel::new(model("spare", calls(), &asked));
     let (chosen, first) = watch::channel(model("first", busy(), &asked));
     let env = environment(first, Some(fallback));
@@ -97,7 +97,7 @@ async fn a_switch_ends_the_standing_in() {
 async fn a_spoilt_reply_is_asked_for_once_more() {
     let spoilt = || vec![Err(ProviderError::new(ErrorClass::BadReply, "Malformed function call"))];
     for (spare, expected) in [(true, vec!["first", "first", "spare"]), (false, vec!["first", "first"])] {
-        let asked = Asked::default();
+        let asked = RequestLog::default();
         let fallback = spare.then(|| FallbackModel::new(model("spare", fine(), &asked)));
         let env = environment(watch::channel(model("first", spoilt(), &asked)).1, fallback);
         let (_folder, mut session) = session().await;
@@ -108,7 +108,7 @@ async fn a_spoilt_reply_is_asked_for_once_more() {
 /// A fallback that is the chosen model itself stands behind nobody.
 #[tokio::test(start_paused = true)]
 async fn nobody_stands_in_for_itself() {
-    let asked = Asked::default();
+    let asked = RequestLog::default();
     let first = model("first", busy(), &asked);
     let env = environment(watch::channel(Arc::clone(&first)).1, Some(FallbackModel::new(first)));
     let (_folder, mut session) = session().await;

@@ -15,7 +15,7 @@ use kit::replay::parse_replies;
 use kit::replay::server::{Plan, ReplayServer, Served};
 use tokio_util::sync::CancellationToken;
 
-use crate::runtime::assembled::Assembled;
+use crate::runtime::assembled::AssembledReply;
 
 /// Is in the first reply, and nothing else in the conversation says it.
 const SIGNATURE: &str = "c2lnbmVkLW9ubHktZm9yLW9uZQ==";
@@ -39,11 +39,11 @@ fn provider<C: WireCodec>(codec: C, name: &str, base_url: String) -> HttpProvide
     HttpProvider::new(codec, &endpoint, clock).unwrap()
 }
 
-async fn ask(provider: &dyn Provider, messages: Vec<Message>) -> Assembled {
+async fn ask(provider: &dyn Provider, messages: Vec<Message>) -> AssembledReply {
     let stream = provider.stream(ModelRequest::new("m", messages), CancellationToken::new());
     let items = stream.collect::<Vec<_>>().await;
     let events: Vec<_> = items.into_iter().map(|item| item.expect("the server answers")).collect();
-    Assembled::of(&events, None, ReplyMetadata::default())
+    AssembledReply::of(&events, None, ReplyMetadata::default())
 }
 
 /// A conversation that begins at one service and goes on at another, then at the first again.

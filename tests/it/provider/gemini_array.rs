@@ -6,10 +6,10 @@ use kit::replay::parse_replies;
 use kit::replay::server::{Plan, ReplayServer, Served};
 use serde_json::json;
 
-use crate::runtime::assembled::{Assembled, decode};
+use crate::runtime::assembled::{AssembledReply, decode};
 
 /// Asks for the reply of a script, framed as the path says, and decodes it.
-async fn asked(script: &str, query: &str) -> Result<(Assembled, String), (u16, Vec<u8>)> {
+async fn asked(script: &str, query: &str) -> Result<(AssembledReply, String), (u16, Vec<u8>)> {
     let answers = parse_replies(script).unwrap().into_iter().map(Served::Reply).collect();
     let server = ReplayServer::start(Plan { answers, ..Plan::default() }).await.unwrap();
     let url = format!("{}/v1beta/models/m:streamGenerateContent{query}", server.url());

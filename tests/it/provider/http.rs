@@ -22,7 +22,7 @@ use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::runtime::assembled::{Assembled, decode};
+use crate::runtime::assembled::{AssembledReply, decode};
 use crate::skip::skipped;
 
 /// The wires under test.
@@ -80,7 +80,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest { system: "Be brief.".to_owned(), ..ModelRequest::new("m", messages) }
 }
 
-async fn collect(provider: &dyn Provider, messages: Vec<Message>) -> Assembled {
+async fn collect(provider: &dyn Provider, messages: Vec<Message>) -> AssembledReply {
     let mut stream = provider.stream(request(messages), CancellationToken::new());
     let mut events = Vec::new();
     let mut error = None;
@@ -91,7 +91,7 @@ async fn collect(provider: &dyn Provider, messages: Vec<Message>) -> Assembled {
             Err(failed) => error = Some(failed),
         }
     }
-    Assembled::of(&events, error, ReplyMetadata::default())
+    AssembledReply::of(&events, error, ReplyMetadata::default())
 }
 
 async fn scripted(script: &str) -> ReplayServer {
@@ -451,7 +451,7 @@ async fn over_http(wire: Wire, case: &std::path::Path) {
     };
     match expected {
         Ok(expected) => {
-            assert_eq!(found, Assembled { seen: ReplyMetadata::default(), ..expected }, "{case:?}");
+            assert_eq!(found, AssembledReply { seen: ReplyMetadata::default(), ..expected }, "{case:?}");
         }
         Err(error) => {
             let found = found.error.unwrap_or_else(|| panic!("{case:?} must fail"));
@@ -460,7 +460,7 @@ async fn over_http(wire: Wire, case: &std::path::Path) {
     }
 }
 
-fn direct<C: WireCodec>(codec: &C, status: u16, bytes: &[u8]) -> Result<Assembled, ProviderError> {
+fn direct<C: WireCodec>(codec: &C, status: u16, bytes: &[u8]) -> Result<AssembledReply, ProviderError> {
     if status >= 400 {
         return Err(codec.classify(status, &co::provider::RetryHeaders::default(), bytes));
     }

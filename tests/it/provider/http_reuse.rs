@@ -14,8 +14,8 @@ use tokio::io::AsyncWriteExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::co::{Co, Service, Wire};
-use crate::peer::{Authority, Holds, Peer, ask, chat, hi, patient, request};
-use crate::runtime::assembled::Assembled;
+use crate::peer::{Authority, CertificateValidity, Peer, ask, chat, hi, patient, request};
+use crate::runtime::assembled::AssembledReply;
 
 #[tokio::test]
 async fn turns_and_tool_rounds_share_a_connection() {
@@ -32,7 +32,7 @@ async fn turns_and_tool_rounds_share_a_connection() {
             continue;
         }
         let events: Vec<_> = events.into_iter().flatten().collect();
-        let reply = Assembled::of(&events, None, co::provider::ReplyMetadata::default()).message();
+        let reply = AssembledReply::of(&events, None, co::provider::ReplyMetadata::default()).message();
         let returns: Vec<ToolReturn> =
             reply.calls().map(|call| ToolReturn::program(call.id.clone(), ReturnStatus::Ok, "r")).collect();
         messages.push(Message::Assistant(reply));
@@ -122,7 +122,7 @@ enum Answer {
 }
 
 async fn http2(authority: &Authority, answers: &'static [Answer]) -> Peer {
-    let acceptor = authority.acceptor("localhost", Holds::Now, &["h2"]);
+    let acceptor = authority.acceptor("localhost", CertificateValidity::Now, &["h2"]);
     let next = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     Peer::start(move |_, stream| {
         let (acceptor, next) = (acceptor.clone(), std::sync::Arc::clone(&next));
@@ -189,9 +189,9 @@ fn a_run_of_the_program_is_one_connection() {
 }
 
 /// A codec that counts how often it encodes.
-struct Counting(std::sync::Arc<std::sync::atomic::AtomicUsize>);
+struct CountingCodec(std::sync::Arc<std::sync::atomic::AtomicUsize>);
 
-impl WireCodec for Counting {
+impl WireCodec for CountingCodec {
     type Decoder = <OpenAiChat as WireCodec>::Decoder;
 
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError> {
@@ -218,7 +218,7 @@ async fn a_long_history_is_shared_and_encoded_once() {
     let peer = forgetful().await;
     let encoded = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let provider = {
-        let codec = Counting(std::sync::Arc::clone(&encoded));
+        let codec = CountingCodec(std::sync::Arc::clone(&encoded));
         crate::peer::provider(
             codec,
             &format!("http://{}/v1", peer.address),

@@ -8,7 +8,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::peer::{Authority, Holds, Peer, ask, chat, response};
+use crate::peer::{Authority, CertificateValidity, Peer, ask, chat, response};
 
 /// Writes down all it is told.
 #[derive(Clone, Default)]
@@ -64,7 +64,7 @@ fn no_key_is_in_spans_and_events() {
     tracing::subscriber::with_default(listener.clone(), || {
         runtime.block_on(async {
             let authority = Authority::new();
-            let server = authority.server("localhost", Holds::Now).await;
+            let server = authority.server("localhost", CertificateValidity::Now).await;
             let network = Network { proxy: None, ca_file: Some(authority.file()) };
             let url = format!("https://localhost:{}/v1?key=sk-secret-in-the-query", server.port());
             // Threads without a listener register spans meanwhile, which then count as of no interest.

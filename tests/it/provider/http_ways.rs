@@ -6,11 +6,11 @@ use co::provider::{ErrorClass, Recovery};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::peer::{Authority, Holds, Peer, ask, chat, request, response};
+use crate::peer::{Authority, CertificateValidity, Peer, ask, chat, request, response};
 
 /// Whether the turn asks again by itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Again {
+enum Retry {
     Yes,
     No,
 }
@@ -20,14 +20,14 @@ fn check(
     about: &str,
     found: Result<String, co::provider::ProviderError>,
     class: ErrorClass,
-    again: Again,
+    again: Retry,
     words: &str,
 ) {
     let error = found.expect_err(about);
     assert_eq!(error.class, class, "{about}: {error}");
     assert!(error.message.contains(words), "{about}: {error}");
     assert!(!error.message.contains('\n'), "{about}: one sentence");
-    let found = if matches!(error.recovery(), Recovery::Backoff(_)) { Again::Yes } else { Again::No };
+    let found = if matches!(error.recovery(), Recovery::Backoff(_)) { Retry::Yes } else { Retry::No };
     assert_eq!(found, again, "{about}: {error}");
 }
 
@@ -42,18 +42,18 @@ fn through(proxy: &str, authority: &Authority) -> Network {
 #[tokio::test]
 async fn certificates_are_checked_and_their_faults_told_apart() {
     let authority = Authority::new();
-    let good = authority.server("localhost", Holds::Now).await;
+    let good = authority.server("localhost", CertificateValidity::Now).await;
     let url = |peer: &Peer| format!("https://localhost:{}/v1", peer.port());
     assert_eq!(ask(chat(&url(&good), believing(&authority)).as_ref()).await, Ok("Hi".to_owned()));
 
     let unknown = ask(chat(&url(&good), Network::default()).as_ref()).await;
-    check("unknown issuer", unknown, ErrorClass::Tls, Again::No, "has an unknown issuer");
-    let old = authority.server("localhost", Holds::Once).await;
+    check("unknown issuer", unknown, ErrorClass::Tls, Retry::No, "has an unknown issuer");
+    let old = authority.server("localhost", CertificateValidity::Once).await;
     let expired = ask(chat(&url(&old), believing(&authority)).as_ref()).await;
-    check("expired", expired, ErrorClass::Tls, Again::No, "has expired");
-    let other = authority.server("other.example", Holds::Now).await;
+    check("expired", expired, ErrorClass::Tls, Retry::No, "has expired");
+    let other = authority.server("other.example", CertificateValidity::Now).await;
     let wrong = ask(chat(&url(&other), believing(&authority)).as_ref()).await;
-    check("wrong host", wrong, ErrorClass::Tls, Again::No, "is for another host");
+    check("wrong host", wrong, ErrorClass::Tls, Retry::No, "is for another host");
     let plain = Peer::start(|_, mut stream| async move {
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
         request(&mut stream).await;
@@ -64,7 +64,7 @@ async fn certificates_are_checked_and_their_faults_told_apart() {
         "no TLS",
         no_tls,
         ErrorClass::Tls,
-        Again::No,
+        Retry::No,
         "does not speak TLS; should the base URL begin with http://?",
     );
     let advice = co::provider::ProviderError::new(ErrorClass::Tls, "").advice();
@@ -77,7 +77,7 @@ async fn hosts_that_are_not_there() {
     let refused = ask(chat(&format!("http://{free}/v1"), Network::default()).as_ref()).await;
     let words =
         format!("could not reach {free}: connection refused; perhaps the model server is not running");
-    check("refused", refused, ErrorClass::Network, Again::Yes, &words);
+    check("refused", refused, ErrorClass::Network, Retry::Yes, &words);
     // A label of more than 63 characters is refused without asking anybody.
     let nowhere = format!("http://{}.example/v1", "a".repeat(64));
     let unknown = ask(chat(&nowhere, Network::default()).as_ref()).await;
@@ -85,7 +85,7 @@ async fn hosts_that_are_not_there() {
         "no such host",
         unknown,
         ErrorClass::Network,
-        Again::Yes,
+        Retry::Yes,
         "no such host, or this machine is offline",
     );
 }
@@ -115,7 +115,7 @@ async fn tunnel(to: u16, wants: Option<&'static str>) -> (Peer, tokio::sync::mps
 #[tokio::test]
 async fn proxies_carry_requests_and_their_refusals_are_told() {
     let authority = Authority::new();
-    let server = authority.server("api.test", Holds::Now).await;
+    let server = authority.server("api.test", CertificateValidity::Now).await;
     let url = "https://api.test/v1";
     let (open, mut asked) = tunnel(server.port(), None).await;
     let address = format!("127.0.0.1:{}", open.port());
@@ -129,9 +129,9 @@ async fn proxies_carry_requests_and_their_refusals_are_told() {
     let address = format!("127.0.0.1:{}", closed.port());
     let unnamed = ask(chat(url, through(&format!("http://{address}"), &authority)).as_ref()).await;
     let words = format!("the proxy {address} requires a user name and password");
-    check("407", unnamed, ErrorClass::Proxy, Again::No, &words);
+    check("407", unnamed, ErrorClass::Proxy, Retry::No, &words);
     let wrong = ask(chat(url, through(&format!("http://name:wrong@{address}"), &authority)).as_ref()).await;
-    check("407 again", wrong, ErrorClass::Proxy, Again::No, "rejected the user name and password");
+    check("407 again", wrong, ErrorClass::Proxy, Retry::No, "rejected the user name and password");
     let known = through(&format!("http://name:pass%40word1@{address}"), &authority);
     assert_eq!(ask(chat(url, known).as_ref()).await, Ok("Hi".to_owned()));
     assert_eq!(asked.len(), 3);
@@ -140,18 +140,18 @@ async fn proxies_carry_requests_and_their_refusals_are_told() {
     let forbids = Peer::saying("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n").await;
     let proxy = format!("http://127.0.0.1:{}", forbids.port());
     let refused = ask(chat(url, through(&proxy, &authority)).as_ref()).await;
-    check("403", refused, ErrorClass::Proxy, Again::No, "refuses to connect to api.test");
+    check("403", refused, ErrorClass::Proxy, Retry::No, "refuses to connect to api.test");
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for url in [url, "http://api.test/v1"] {
         let gone = ask(chat(url, through(&format!("http://{free}"), &authority)).as_ref()).await;
         let words = format!("could not reach the proxy {free}: connection refused");
-        check("a proxy that is not there", gone, ErrorClass::Proxy, Again::Yes, &words);
+        check("a proxy that is not there", gone, ErrorClass::Proxy, Retry::Yes, &words);
     }
     // A proxy for plain HTTP answers in place of the server.
     let asks = Peer::saying("HTTP/1.1 407 Who?\r\ncontent-length: 0\r\n\r\n").await;
     let proxy = format!("http://127.0.0.1:{}", asks.port());
     let unnamed = ask(chat("http://api.test/v1", through(&proxy, &authority)).as_ref()).await;
-    check("407 for plain HTTP", unnamed, ErrorClass::Proxy, Again::No, "requires a user name and password");
+    check("407 for plain HTTP", unnamed, ErrorClass::Proxy, Retry::No, "requires a user name and password");
 }
 
 #[tokio::test]
@@ -187,7 +187,7 @@ async fn login_pages_are_told_from_services() {
     for (about, answer, class, words) in cases {
         let peer = Peer::saying(answer).await;
         let found = ask(chat(&format!("http://{}/v1", peer.address), Network::default()).as_ref()).await;
-        check(about, found, class, Again::No, words);
+        check(about, found, class, Retry::No, words);
     }
 }
 

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::provider::recordings_gemini;
 use crate::provider::recordings_responses;
-use crate::runtime::assembled::{Assembled, decode};
+use crate::runtime::assembled::{AssembledReply, decode};
 use crate::skip::skipped;
 
 /// Files up to this size are cut at every offset.
@@ -194,7 +194,7 @@ fn offsets(case: &Case, bytes: &[u8]) -> BTreeSet<usize> {
         .collect()
 }
 
-fn agrees(case: &Case, reply: &Assembled) {
+fn agrees(case: &Case, reply: &AssembledReply) {
     let name = &case.name;
     assert_eq!(json!(reply.text()), *case.field("text"), "{name}: text");
     assert_eq!(json!(reply.thinking()), *case.field("thinking"), "{name}: thinking");
@@ -232,7 +232,7 @@ fn items<'a>(case: &'a Case, key: &str) -> impl Iterator<Item = &'a Value> {
 }
 
 /// Stop reason, usage and refusal: of a finished reply, or what a failed one had said before.
-fn agrees_on_end(case: &Case, reply: &Assembled) {
+fn agrees_on_end(case: &Case, reply: &AssembledReply) {
     let name = &case.name;
     let (stop, usage) = match &reply.finished {
         Some((stop, usage)) => (Some(stop.clone()), *usage),
@@ -349,7 +349,7 @@ const CLASSES: &[(&str, ErrorClass)] = &[
 ];
 
 /// Signatures, redacted thinking and reasoning details, in the words of the expectations.
-fn opaque(reply: &Assembled) -> Vec<Value> {
+fn opaque(reply: &AssembledReply) -> Vec<Value> {
     let mut found = Vec::new();
     for part in &reply.parts {
         let Some(opaque) = &part.opaque else { continue };
@@ -378,7 +378,7 @@ fn expected_opaque(item: &Value) -> Value {
     json!([item["kind"], item["index"], item["id"], item["value"]])
 }
 
-fn block_types(reply: &Assembled) -> Vec<String> {
+fn block_types(reply: &AssembledReply) -> Vec<String> {
     let kind = |part: &'_ crate::runtime::assembled::Part| match &part.kind {
         StartKind::Text => Some("text".to_owned()),
         StartKind::Thinking => Some("thinking".to_owned()),

@@ -9,7 +9,7 @@ use co::provider::{ModelRequest, WireCodec};
 use serde_json::{Value, json};
 
 use crate::provider::recordings::EXCEPTIONS;
-use crate::runtime::assembled::{Assembled, decode};
+use crate::runtime::assembled::{AssembledReply, decode};
 use crate::skip::skipped;
 
 /// A reasoning item in the words of the expectations. It may have come late, in a part of its own.
@@ -20,7 +20,7 @@ pub fn reasoning(data: &Value) -> Option<Value> {
 }
 
 /// The reader behind the expectations writes `failed` for a reply that ended in an error; we have the error.
-pub fn failed_word(protocol: &Value, reply: &Assembled) -> Option<String> {
+pub fn failed_word(protocol: &Value, reply: &AssembledReply) -> Option<String> {
     (protocol == "openai_responses" && reply.error.is_some()).then(|| "failed".to_owned())
 }
 

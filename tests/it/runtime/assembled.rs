@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// A reply, put together from its events.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Assembled {
+pub struct AssembledReply {
     pub model: Option<String>,
     pub parts: Vec<Part>,
     /// What the provider said beside its reply.
@@ -26,7 +26,7 @@ pub struct Part {
     pub opaque: Option<Opaque>,
 }
 
-impl Assembled {
+impl AssembledReply {
     /// Puts events together and checks what every provider promises of them.
     pub fn of(events: &[StreamEvent], error: Option<ProviderError>, seen: ReplyMetadata) -> Self {
         let mut this = Self { error, seen, ..Self::default() };
@@ -135,13 +135,16 @@ fn arguments(text: &str) -> Value {
 }
 
 /// Feeds a decoder chunk by chunk, then ends it.
-pub fn decode<'a, D: StreamDecoder>(mut decoder: D, chunks: impl IntoIterator<Item = &'a [u8]>) -> Assembled {
+pub fn decode<'a, D: StreamDecoder>(
+    mut decoder: D,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+) -> AssembledReply {
     let mut events = Vec::new();
     for chunk in chunks {
         if let Err(error) = decoder.feed(chunk, &mut events) {
-            return Assembled::of(&events, Some(error), decoder.seen());
+            return AssembledReply::of(&events, Some(error), decoder.seen());
         }
     }
     let error = decoder.finish(&mut events).err();
-    Assembled::of(&events, error, decoder.seen())
+    AssembledReply::of(&events, error, decoder.seen())
 }

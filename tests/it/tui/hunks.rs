@@ -116,13 +116,13 @@ fn changed(lines: &[DiffLine], skipped: &BTreeSet<usize>) -> Vec<(DiffKind, Stri
 
 /// Whether the texts hold every line only once.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Texts {
+enum LineUniqueness {
     Distinct,
     Any,
 }
 
 /// Leaves out hunks and compares; gives how many choices there were.
-fn check(tool: &str, old: &str, args: &Value, texts: Texts) -> usize {
+fn check(tool: &str, old: &str, args: &Value, texts: LineUniqueness) -> usize {
     let place = Place::new(old);
     let Some(plan) = place.plan(tool, args) else { return 0 };
     let hunks = count(lines(&plan));
@@ -134,7 +134,7 @@ fn check(tool: &str, old: &str, args: &Value, texts: Texts) -> usize {
         let expected = patched(old, &new, lines(&plan), &skipped);
         assert_eq!(result(tool, old, &kept), expected, "{tool} {args} without {skipped:?}");
         let again = place.plan(tool, &kept).unwrap();
-        if texts == Texts::Distinct {
+        if texts == LineUniqueness::Distinct {
             let (is, should) = (changed(lines(&again), &BTreeSet::new()), changed(lines(&plan), &skipped));
             assert_eq!(is, should, "{tool} {args} without {skipped:?}");
         }
@@ -190,7 +190,7 @@ fn hunks_are_left_out_where_that_is_certain() {
         ),
     ];
     for (name, tool, old, args, hunks) in cases {
-        assert_eq!(check(tool, old, &args, Texts::Distinct), hunks, "{name}");
+        assert_eq!(check(tool, old, &args, LineUniqueness::Distinct), hunks, "{name}");
     }
     let plan = Place::new(&long).plan("write_file", &write(&changed)).unwrap();
     assert_eq!(Parts::of(&ToolName::new("shell"), &write(&changed), &plan), None, "another tool");
@@ -239,14 +239,14 @@ proptest! {
         let end = if ends.0 { "\r\n" } else { "\n" };
         let old: Vec<String> = (0..size).map(|number| format!("line {number}")).collect();
         let new = edits(old.clone(), &changes);
-        check("write_file", &joined(&old, end, ends.1), &write(&joined(&new, end, ends.2)), Texts::Distinct);
+        check("write_file", &joined(&old, end, ends.1), &write(&joined(&new, end, ends.2)), LineUniqueness::Distinct);
         let (from, to) = (window.0, size - window.1);
         let inner = edits(old[from..to].to_vec(), &changes);
         let (mut before, mut after) = (joined(&old[from..to], "\n", ends.2), joined(&inner, "\n", ends.2));
         if parts && before.starts_with("li") && after.starts_with("li") {
             (before, after) = (before.split_off(2), after.split_off(2));
         }
-        check("edit_file", &joined(&old, end, true), &edit(&before, &after), Texts::Distinct);
+        check("edit_file", &joined(&old, end, true), &edit(&before, &after), LineUniqueness::Distinct);
     }
 
     /// Texts in which lines repeat: whatever is offered gives the right text.
@@ -269,12 +269,12 @@ proptest! {
             }
         }
         let whole = joined(&lines, "\n", last);
-        check("write_file", &whole, &write(&joined(&new, "\n", last)), Texts::Any);
+        check("write_file", &whole, &write(&joined(&new, "\n", last)), LineUniqueness::Any);
         // A piece that occurs once, with repeating lines in and around it.
         let (from, to) = (window.0.min(lines.len()), lines.len().saturating_sub(window.1).max(window.0.min(lines.len())));
         let file = format!("{}only\n{}\nb\na\nb\n", joined(&lines[..from], "\n", true), joined(&lines[from..to], "\n", true));
         let before = format!("only\n{}", joined(&lines[from..to], "\n", true));
         let after = format!("only\n{}", joined(&new, "\n", true));
-        check("edit_file", &file, &edit(&before, &after), Texts::Any);
+        check("edit_file", &file, &edit(&before, &after), LineUniqueness::Any);
     }
 }

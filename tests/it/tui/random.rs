@@ -292,7 +292,7 @@ fn known() -> ServerMessage {
 }
 
 /// The screen, and what is known of it from outside.
-struct Watched {
+struct WatchedScreen {
     screen: Screen,
     known: Knowledge,
     /// Texts of rules, and whether they were last said to be good.
@@ -300,7 +300,7 @@ struct Watched {
     now: u64,
 }
 
-impl Watched {
+impl WatchedScreen {
     fn take(&mut self, step: &Step) {
         let Self { screen, known, now, .. } = self;
         match step {
@@ -445,7 +445,7 @@ proptest! {
         let glyphs = if ascii { &Glyphs::ASCII } else { &Glyphs::UNICODE };
         let mut screen = Screen::with(80, 24, glyphs).notice(ServerMessage::Header(header())).notice(known());
         screen.model.motion = if still { Motion::Reduced } else { Motion::Full };
-        let mut watched = Watched { screen, known: Knowledge::default(), good: BTreeMap::new(), now: 1_000 };
+        let mut watched = WatchedScreen { screen, known: Knowledge::default(), good: BTreeMap::new(), now: 1_000 };
         for step in steps {
             let before = watched.screen.model.focus;
             let deferred = watched.screen.model.presses.deferred().is_some();

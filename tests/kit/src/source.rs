@@ -32,7 +32,7 @@ impl Source {
 }
 
 /// A path in code, with brace groups expanded: `use a::{b, c}` is `a::b` and `a::c`.
-pub struct Named {
+pub struct NamedPath {
     /// Counted from 1.
     pub line: usize,
     pub segments: Vec<String>,
@@ -254,7 +254,7 @@ fn item(chars: &[char], attribute: usize) -> (usize, usize) {
 }
 
 /// Returns every path and every single name in blanked code, in order.
-pub fn names(code: &str) -> Vec<Named> {
+pub fn names(code: &str) -> Vec<NamedPath> {
     let chars: Vec<char> = code.chars().collect();
     let mut reader =
         Reader { chars: &chars, line: 1, counted: 0, before: Vec::new(), found: Vec::new(), use_ends: 0 };
@@ -293,7 +293,7 @@ struct Reader<'a> {
     counted: usize,
     /// The segments read so far, including those before a brace group.
     before: Vec<String>,
-    found: Vec<Named>,
+    found: Vec<NamedPath>,
     /// Where the last `pub use` ends.
     use_ends: usize,
 }
@@ -342,7 +342,7 @@ impl Reader<'_> {
         };
         let line = self.line_of(from);
         let is_handed_on = from < self.use_ends;
-        self.found.push(Named { line, segments: self.before.clone(), is_handed_on });
+        self.found.push(NamedPath { line, segments: self.before.clone(), is_handed_on });
         self.before.truncate(depth);
         end
     }

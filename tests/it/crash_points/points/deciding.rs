@@ -1,7 +1,7 @@
 //! Killed between a decision and what comes of it.
 
 use super::super::step::{
-    Leaves::Nothing, Look::*, Point, Step::*, Word::Edited, Word::No, Word::Session, Word::Yes,
+    Look::*, Point, Step::*, Survivors::Nothing, Word::Edited, Word::No, Word::Session, Word::Yes,
 };
 use super::{DONE, FILE_A, FILE_B, NEVER_MIND, NOTES, READ, SHELL, SILENT, TWO_FILES};
 

@@ -1,10 +1,10 @@
 //! Killed while a side effect is under way.
 
 use super::super::step::{
-    Leaves::{Escaped, Nothing, Own},
     Look::*,
     Point,
     Step::*,
+    Survivors::{Escaped, Nothing, Own},
     Word::Yes,
 };
 use super::{DONE, NEVER_MIND, NOTES, SHELL_WAITS};

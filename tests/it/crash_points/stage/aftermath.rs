@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use super::super::processes;
 use super::super::record::{self, short};
-use super::super::step::Leaves;
+use super::super::step::Survivors;
 use super::Stage;
 use crate::tui::terminal::Terminal;
 
@@ -20,7 +20,7 @@ const TOLD_PERSON: &str = "Outcome unknown: co ended";
 
 /// What a kill left to be checked.
 #[derive(Default)]
-pub(super) struct After {
+pub(super) struct Aftermath {
     /// Records of each session that must stay.
     kept: BTreeMap<SessionId, Vec<Record>>,
     /// Calls that had started and not ended at some kill.
@@ -53,7 +53,7 @@ impl Stage<'_> {
         self.until("the end of the person's own command", |stage| stage.marked().is_empty().then_some(()));
     }
 
-    pub(super) fn kill(&mut self, leaves: Leaves) {
+    pub(super) fn kill(&mut self, leaves: Survivors) {
         let before = self.all_records();
         let screens = std::mem::take(&mut self.screens);
         assert!(!screens.is_empty() || self.headless.is_some(), "there is nothing to kill");
@@ -72,8 +72,8 @@ impl Stage<'_> {
             self.after.untold.insert(session.clone(), unknown);
         }
         let count = match leaves {
-            Leaves::Nothing => 0,
-            Leaves::Escaped(count) | Leaves::Own(count) => count,
+            Survivors::Nothing => 0,
+            Survivors::Escaped(count) | Survivors::Own(count) => count,
         };
         // The kernel kills the children a moment after their parent.
         let living = self.until("the children to be gone", |stage| {
@@ -81,8 +81,8 @@ impl Stage<'_> {
         });
         let pids = living.iter().map(|(pid, _)| *pid).collect();
         match leaves {
-            Leaves::Nothing | Leaves::Escaped(_) => self.after.escaped = pids,
-            Leaves::Own(_) => self.after.own = pids,
+            Survivors::Nothing | Survivors::Escaped(_) => self.after.escaped = pids,
+            Survivors::Own(_) => self.after.own = pids,
         }
     }
 

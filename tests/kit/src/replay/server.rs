@@ -50,7 +50,7 @@ pub struct Page {
 
 /// A request as received.
 #[derive(Debug, Clone)]
-pub struct Captured {
+pub struct ReceivedRequest {
     pub method: String,
     pub path: String,
     /// Names in lower case.
@@ -59,7 +59,7 @@ pub struct Captured {
     pub body: Value,
 }
 
-impl Captured {
+impl ReceivedRequest {
     /// Returns a header's value by its lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -86,7 +86,7 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     answers: VecDeque<Served>,
-    requests: Vec<Captured>,
+    requests: Vec<ReceivedRequest>,
     checker: Checker,
     findings: Vec<String>,
     connections: usize,
@@ -140,7 +140,7 @@ impl ReplayServer {
     }
 
     /// Returns the model requests so far, in order.
-    pub fn requests(&self) -> Vec<Captured> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.shared.lock().requests.clone()
     }
 

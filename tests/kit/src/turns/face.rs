@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use super::run::Outside;
 use super::script::Action;
 
-pub struct Face {
+pub struct ScriptedFrontend {
     state: Mutex<State>,
     spoken: Notify,
     outside: Outside,
@@ -33,7 +33,7 @@ struct State {
     text: String,
 }
 
-impl Face {
+impl ScriptedFrontend {
     pub fn new(
         answers: Vec<(String, Approval)>,
         triggers: Vec<(String, Action)>,
@@ -133,7 +133,7 @@ impl Face {
     }
 }
 
-impl Frontend for Face {
+impl Frontend for ScriptedFrontend {
     fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
         Box::pin(async move {
             self.on(event).await;

@@ -28,7 +28,7 @@ use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::face::{Face, brief, part};
+use super::face::{ScriptedFrontend, brief, part};
 use super::script::{Action, Script, Step, rule};
 use super::world::{World, tools};
 
@@ -159,7 +159,7 @@ pub async fn run_in(script: &Script, folder: &Path) -> (String, Vec<ModelRequest
         clock: still,
     };
     let env = environment(script, &provider, registry, clock, policy.subscribe());
-    let face = Face::new(
+    let face = ScriptedFrontend::new(
         script.answers.clone(),
         script.triggers.clone(),
         script.cap_answers.clone(),

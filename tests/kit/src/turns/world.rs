@@ -82,7 +82,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("tally", Kind::Tally),
 ];
 
-struct Double {
+struct ToolDouble {
     kind: Kind,
     spec: ToolSpec,
     world: Arc<World>,
@@ -94,7 +94,12 @@ pub fn tools(world: &Arc<World>, gate: &ReplayGate) -> Vec<Arc<dyn Tool>> {
     KINDS
         .iter()
         .map(|&(name, kind)| -> Arc<dyn Tool> {
-            Arc::new(Double { kind, spec: spec(name, kind), world: Arc::clone(world), gate: gate.clone() })
+            Arc::new(ToolDouble {
+                kind,
+                spec: spec(name, kind),
+                world: Arc::clone(world),
+                gate: gate.clone(),
+            })
         })
         .collect()
 }
@@ -126,7 +131,7 @@ fn text_arg<'a>(args: &'a Value, key: &str) -> &'a str {
     args.get(key).and_then(Value::as_str).unwrap_or("")
 }
 
-impl Double {
+impl ToolDouble {
     fn planned(&self, args: &Value) -> Result<CallPlan, ToolError> {
         let path = text_arg(args, "path");
         let place = PathBuf::from("/w").join(path);
@@ -237,7 +242,7 @@ impl Double {
     }
 }
 
-impl Tool for Double {
+impl Tool for ToolDouble {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 
 use super::frames::{Answer, Frame, Head};
 use super::served::{Delivery, Recording, Served};
-use super::{Captured, Shared, wire};
+use super::{ReceivedRequest, Shared, wire};
 
 /// The longest request head, in bytes.
 const LONGEST_HEAD: usize = 64 * 1024;
@@ -52,7 +52,7 @@ impl Wire {
 }
 
 /// The result of sending an answer.
-enum Sent {
+enum SendOutcome {
     All,
     /// All of it was sent, but it has no proper end.
     Cut,
@@ -62,12 +62,12 @@ enum Sent {
 
 /// Whether a connection is kept after an answer.
 #[derive(Clone, Copy, PartialEq)]
-enum After {
+enum KeepAlive {
     Kept,
     Closed,
 }
 
-impl After {
+impl KeepAlive {
     fn word(self) -> &'static str {
         match self {
             Self::Kept => "keep-alive",
@@ -80,38 +80,43 @@ pub async fn serve(mut stream: TcpStream, shared: &Shared) {
     while let Some(request) = read(&mut stream).await {
         match Wire::of(&request.path).filter(|_| request.method == "POST") {
             Some(wire) => match model_request(&mut stream, shared, request, wire).await {
-                Sent::All => {}
-                Sent::Cut | Sent::Gone => return,
+                SendOutcome::All => {}
+                SendOutcome::Cut | SendOutcome::Gone => return,
             },
             None => {
                 let (status, kind, body) = page(shared, &request).await;
                 let frames = vec![Frame::Send(body.into_bytes())];
                 let answer = Answer { head: Some(Head::new(status, kind)), frames };
                 // Whether a page was received is not logged.
-                let _ = send(&mut stream, shared, answer, After::Closed).await;
+                let _ = send(&mut stream, shared, answer, KeepAlive::Closed).await;
                 return;
             }
         }
     }
 }
 
-async fn model_request(stream: &mut TcpStream, shared: &Shared, request: Captured, wire: Wire) -> Sent {
+async fn model_request(
+    stream: &mut TcpStream,
+    shared: &Shared,
+    request: ReceivedRequest,
+    wire: Wire,
+) -> SendOutcome {
     let path = request.path.clone();
     let (number, answer, finding) = take(shared, request, wire);
     shared.note(format!("request {number} {path}"));
     if let Some(finding) = finding {
         shared.note(format!("refused {number} {finding}"));
     }
-    let sent = send(stream, shared, answer, After::Kept).await;
+    let sent = send(stream, shared, answer, KeepAlive::Kept).await;
     match sent {
-        Sent::All | Sent::Cut => shared.note(format!("sent {number}")),
-        Sent::Gone => shared.note(format!("gone {number}")),
+        SendOutcome::All | SendOutcome::Cut => shared.note(format!("sent {number}")),
+        SendOutcome::Gone => shared.note(format!("gone {number}")),
     }
     sent
 }
 
 /// Records the request, checks it, and takes the next answer if it is valid.
-fn take(shared: &Shared, request: Captured, wire: Wire) -> (usize, Answer, Option<String>) {
+fn take(shared: &Shared, request: ReceivedRequest, wire: Wire) -> (usize, Answer, Option<String>) {
     let mut state = shared.lock();
     let body = request.body.clone();
     let path = request.path.clone();
@@ -186,7 +191,7 @@ fn recorded(recording: Recording) -> Answer {
     Answer { head: Some(head), frames }
 }
 
-async fn page(shared: &Shared, request: &Captured) -> (u16, &'static str, String) {
+async fn page(shared: &Shared, request: &ReceivedRequest) -> (u16, &'static str, String) {
     let json = "application/json";
     let path = request.path.split('?').next().unwrap_or_default();
     if let Some(page) = shared.pages.iter().find(|page| page.path == path) {
@@ -213,7 +218,7 @@ async fn page(shared: &Shared, request: &Captured) -> (u16, &'static str, String
 }
 
 /// Sends an answer; its body is chunked, so that a cut can be detected.
-async fn send(stream: &mut TcpStream, shared: &Shared, answer: Answer, after: After) -> Sent {
+async fn send(stream: &mut TcpStream, shared: &Shared, answer: Answer, after: KeepAlive) -> SendOutcome {
     let mut head = answer.head.map(|head| (head, after));
     let mut frames = answer.frames.into_iter().peekable();
     while let Some(frame) = frames.next() {
@@ -223,28 +228,28 @@ async fn send(stream: &mut TcpStream, shared: &Shared, answer: Answer, after: Af
             Frame::Gate(name) => {
                 shared.note(format!("gate {name}"));
                 if !waits(stream, shared.gate.pass(&name)).await {
-                    return Sent::Gone;
+                    return SendOutcome::Gone;
                 }
                 write(stream, &mut head, &[], 0, end).await
             }
             Frame::Hang => {
                 waits(stream, std::future::pending()).await;
-                return Sent::Gone;
+                return SendOutcome::Gone;
             }
             // Dropping the stream without the last chunk is a cut.
-            Frame::Cut => return Sent::Cut,
+            Frame::Cut => return SendOutcome::Cut,
             Frame::Send(bytes) => write(stream, &mut head, &bytes, 1, end).await,
             Frame::Repeat { bytes, times } => write(stream, &mut head, &bytes, times, end).await,
         };
         if sent.is_err() {
-            return Sent::Gone;
+            return SendOutcome::Gone;
         }
     }
     let closed = match after {
-        After::Kept => Ok(()),
-        After::Closed => stream.shutdown().await,
+        KeepAlive::Kept => Ok(()),
+        KeepAlive::Closed => stream.shutdown().await,
     };
-    if closed.is_err() { Sent::Gone } else { Sent::All }
+    if closed.is_err() { SendOutcome::Gone } else { SendOutcome::All }
 }
 
 /// Waits for a future while the client is connected; false if it disconnected.
@@ -260,7 +265,7 @@ async fn waits(stream: &mut TcpStream, something: impl Future<Output = ()>) -> b
 /// Writes the same bytes many times, each time as a separate chunk, and `end` with the last.
 async fn write(
     stream: &mut TcpStream,
-    head: &mut Option<(Head, After)>,
+    head: &mut Option<(Head, KeepAlive)>,
     bytes: &[u8],
     times: usize,
     end: &[u8],
@@ -285,7 +290,7 @@ async fn write(
     stream.flush().await
 }
 
-async fn write_head(stream: &mut TcpStream, head: &mut Option<(Head, After)>) -> std::io::Result<()> {
+async fn write_head(stream: &mut TcpStream, head: &mut Option<(Head, KeepAlive)>) -> std::io::Result<()> {
     let Some((head, after)) = head.take() else { return Ok(()) };
     let mut text = format!("HTTP/1.1 {} Replayed\r\n", head.status);
     for (name, value) in &head.headers {
@@ -296,7 +301,7 @@ async fn write_head(stream: &mut TcpStream, head: &mut Option<(Head, After)>) ->
 }
 
 /// Reads one request. `None` if it is invalid, or the client disconnected.
-async fn read(stream: &mut TcpStream) -> Option<Captured> {
+async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     let head_end = loop {
         if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -324,5 +329,5 @@ async fn read(stream: &mut TcpStream) -> Option<Captured> {
         }
     }
     let body = serde_json::from_slice(bytes.get(body_start..body_start + length)?).unwrap_or_default();
-    Some(Captured { method, path, headers, body })
+    Some(ReceivedRequest { method, path, headers, body })
 }

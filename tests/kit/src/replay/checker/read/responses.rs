@@ -147,17 +147,17 @@ fn pairs(items: &[Value]) -> Result<(), Finding> {
 
 /// Whether the service stores its output.
 #[derive(Clone, Copy, PartialEq)]
-enum Stored {
+enum OutputStorage {
     Yes,
     No,
 }
 
-fn stored(body: &Value) -> Stored {
-    if body.get("store") == Some(&Value::Bool(false)) { Stored::No } else { Stored::Yes }
+fn stored(body: &Value) -> OutputStorage {
+    if body.get("store") == Some(&Value::Bool(false)) { OutputStorage::No } else { OutputStorage::Yes }
 }
 
 /// Checks that reasoning precedes an item of the same reply, and has content that can be read again.
-fn reasoning(item: &Value, next: Option<&Value>, at: usize, stored: Stored) -> Result<(), Finding> {
+fn reasoning(item: &Value, next: Option<&Value>, at: usize, stored: OutputStorage) -> Result<(), Finding> {
     let id = match text(item, "id") {
         "" => format!("input[{at}]"),
         id => id.to_owned(),
@@ -173,7 +173,7 @@ fn reasoning(item: &Value, next: Option<&Value>, at: usize, stored: Stored) -> R
         )));
     }
     let said = item.get("content").and_then(Value::as_array).is_some_and(|content| !content.is_empty());
-    if stored == Stored::No && text(item, "encrypted_content").is_empty() && !said {
+    if stored == OutputStorage::No && text(item, "encrypted_content").is_empty() && !said {
         return Err(Finding::new(format!(
             "Item with id '{id}' not found. Items are not persisted when `store` is set to false."
         )));
