@@ -152,8 +152,8 @@ pub fn decided(report: &mut Report) {
         ("elsewhere, inbox open", &[], Place::Inbox),
     ] {
         // One is left undecided.
-        let desk = StageStore::new(1, ROUNDS + 1);
-        let mut screen = desk.stage.open(Who::Co, args);
+        let stored = StageStore::new(1, ROUNDS + 1);
+        let mut screen = stored.stage.open(Who::Co, args);
         let until = |screen: &Screen, place: Place, count: usize| {
             screen.until(&format!("{count} that wait"), |screen| place.shows(screen, count))
         };
@@ -166,7 +166,7 @@ pub fn decided(report: &mut Report) {
             .map(|number| {
                 sleep(REST);
                 let start = Instant::now();
-                desk.deny(number);
+                stored.deny(number);
                 ms(until(&screen, place, ROUNDS - number).duration_since(start))
             })
             .collect();
@@ -180,10 +180,10 @@ pub fn decided(report: &mut Report) {
 /// 10,000 requests wait in 100 sessions: from the key that opens the inbox, in a process that was just started, until
 /// they are listed; and the same list without a terminal, from exec to exit.
 pub fn waiting(report: &mut Report) {
-    let desk = StageStore::new(SESSIONS, EACH);
+    let stored = StageStore::new(SESSIONS, EACH);
     let listed = format!("{} in {SESSIONS} sessions", SESSIONS * EACH);
     let open = || {
-        let mut screen = desk.stage.open(Who::Co, &[]);
+        let mut screen = stored.stage.open(Who::Co, &[]);
         screen.until_text(READY);
         sleep(REST);
         let start = Instant::now();
@@ -194,7 +194,7 @@ pub fn waiting(report: &mut Report) {
     };
     let opened: Vec<f64> = (0..15).map(|_| open()).collect();
     report.add("10,000 requests: the inbox opens", "ms", &opened, &[], Goal::Most(50.0));
-    let list = || desk.stage.run(Who::Co, &["approvals", "list"]).wall;
+    let list = || stored.stage.run(Who::Co, &["approvals", "list"]).wall;
     let walls: Vec<f64> = (0..15).map(|_| list()).collect();
     report.add("10,000 requests: `co approvals list`", "ms", &walls, &[], Goal::Most(100.0));
 }

@@ -126,7 +126,7 @@ impl Http {
     }
 }
 
-enum Heard {
+enum FloorEvent {
     Key(KeyCode, KeyModifiers),
     Text(String),
 }
@@ -138,7 +138,7 @@ fn screen(url: &str) {
     thread::spawn(move || {
         while let Ok(event) = crossterm::event::read() {
             if let event::Event::Key(key) = event
-                && keys.send(Heard::Key(key.code, key.modifiers)).is_err()
+                && keys.send(FloorEvent::Key(key.code, key.modifiers)).is_err()
             {
                 return;
             }
@@ -151,7 +151,7 @@ fn screen(url: &str) {
             let messages = [json!({"role": "user", "content": "hello"})];
             Http::of(&url).ask(&messages, |delta| {
                 if let Some(text) = delta["content"].as_str() {
-                    drop(tell.send(Heard::Text(text.to_owned())));
+                    drop(tell.send(FloorEvent::Text(text.to_owned())));
                 }
             });
         });
@@ -174,20 +174,20 @@ impl Canvas {
         Self { frozen: Vec::new(), open: String::new(), typed: String::new(), terminal }
     }
 
-    fn live(&mut self, heard: &Receiver<Heard>, mut send: impl FnMut()) {
+    fn live(&mut self, heard: &Receiver<FloorEvent>, mut send: impl FnMut()) {
         self.draw();
         for first in heard {
             // What has come meanwhile is drawn with it.
             for heard in [first].into_iter().chain(heard.try_iter()) {
                 match heard {
-                    Heard::Key(KeyCode::Enter, _) => {
+                    FloorEvent::Key(KeyCode::Enter, _) => {
                         self.typed.clear();
                         send();
                     }
-                    Heard::Key(KeyCode::Char('u'), KeyModifiers::CONTROL) => self.typed.clear(),
-                    Heard::Key(KeyCode::Char(key), _) => self.typed.push(key),
-                    Heard::Key(..) => {}
-                    Heard::Text(text) => {
+                    FloorEvent::Key(KeyCode::Char('u'), KeyModifiers::CONTROL) => self.typed.clear(),
+                    FloorEvent::Key(KeyCode::Char(key), _) => self.typed.push(key),
+                    FloorEvent::Key(..) => {}
+                    FloorEvent::Text(text) => {
                         self.open.push_str(&text);
                         if text.contains('\n') {
                             self.freeze();

@@ -149,18 +149,18 @@ pub struct Screen {
 }
 
 struct Shared {
-    seen: Mutex<Seen>,
+    seen: Mutex<ScreenState>,
     changed: Condvar,
 }
 
-struct Seen {
+struct ScreenState {
     parser: vt100::Parser,
     bytes: usize,
     at: Instant,
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, ScreenState> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -172,7 +172,7 @@ impl Screen {
         let mut reader = pair.master.try_clone_reader().unwrap();
         let writer = pair.master.take_writer().unwrap();
         let (rows, columns) = (ROWS.try_into().unwrap(), COLUMNS.try_into().unwrap());
-        let seen = Seen { parser: vt100::Parser::new(rows, columns, 0), bytes: 0, at: Instant::now() };
+        let seen = ScreenState { parser: vt100::Parser::new(rows, columns, 0), bytes: 0, at: Instant::now() };
         let shared = Arc::new(Shared { seen: Mutex::new(seen), changed: Condvar::new() });
         let fed = Arc::clone(&shared);
         let started = Instant::now();

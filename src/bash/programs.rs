@@ -81,13 +81,14 @@ pub fn reading_subcommands(program: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// The rows of the table by name: the text after the names, and the flags. `:` is also a program.
+/// The rows of the table by name: the text after the names, and the flags.
 static ROWS: LazyLock<HashMap<&'static str, (&'static str, &'static str)>> = LazyLock::new(|| {
     let mut rows = HashMap::new();
     let mut rest = TABLE;
     while let Some((line, after)) = rest.split_once('\n') {
         rest = after;
         let heads = !line.starts_with([' ', '#']) && !line.is_empty();
+        // `:` is also a program.
         let Some((names, operands)) = line.rsplit_once(": ").filter(|_| heads) else { continue };
         let end: usize =
             rest.split_inclusive('\n').take_while(|line| line.starts_with(' ')).map(str::len).sum();

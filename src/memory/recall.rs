@@ -17,7 +17,7 @@ const STOP: &str = include_str!("stop.txt");
 /// Returns the words that a text is searched by, in lower case, each once.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
-    // Seen before are the words that do not count, and then each word that was taken.
+    // Words that do not count are taken as seen from the start.
     let mut seen: BTreeSet<&str> = STOP.split_ascii_whitespace().collect();
     let lower = text.to_lowercase();
     let is_long = |word: &str| word.chars().nth(1).is_some() || !word.is_ascii();

@@ -401,11 +401,11 @@ impl Random {
 /// The model: it looks at what was answered and says what comes next.
 struct Model {
     url: String,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<ServiceState>>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct ServiceState {
     /// Commands that were asked for.
     asked: Vec<usize>,
     wrong: Vec<String>,
@@ -415,7 +415,7 @@ impl Model {
     fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let seen: Arc<Mutex<Seen>> = Arc::default();
+        let seen: Arc<Mutex<ServiceState>> = Arc::default();
         let shared = Arc::clone(&seen);
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -444,7 +444,7 @@ impl Model {
     }
 }
 
-fn converse(stream: &TcpStream, seen: &Mutex<Seen>) -> std::io::Result<()> {
+fn converse(stream: &TcpStream, seen: &Mutex<ServiceState>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     loop {
         let mut length = 0;
@@ -476,7 +476,7 @@ fn converse(stream: &TcpStream, seen: &Mutex<Seen>) -> std::io::Result<()> {
 }
 
 /// The next reply, by how many have been answered; notes what is wrong with the history.
-fn answer(request: &Value, seen: &mut Seen) -> Vec<Value> {
+fn answer(request: &Value, seen: &mut ServiceState) -> Vec<Value> {
     let empty = Vec::new();
     let messages = request["messages"].as_array().unwrap_or(&empty);
     let mut replied = 0;

@@ -15,7 +15,7 @@ use super::super::statements::Statements as _;
 use super::super::{Store, StoreError};
 use crate::stdx::fs::open_private;
 
-/// The bytes of a file that are read: a number of 20 digits, a space, a hash and a line end fit.
+/// The largest size of a file: a number of 20 digits, a space, a hash and a line end fit.
 const MAX_BYTES: u64 = 128;
 
 /// The number and hash of the last audit row; the hash identifies all rows up to it.
@@ -68,10 +68,13 @@ pub fn pruned_file(data: &Path) -> PathBuf {
     data.join("audit.pruned")
 }
 
-/// Reads the row saved in such a file; `None` if the file is missing, unreadable or longer than a row.
+/// Reads the row saved in such a file; `None` if the file is missing, unreadable or too large.
 pub fn read(file: &Path) -> Option<AuditHead> {
     let mut text = String::new();
-    fs::File::open(file).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+    let bytes = fs::File::open(file).ok()?.take(MAX_BYTES + 1).read_to_string(&mut text).ok()?;
+    if bytes as u64 > MAX_BYTES {
+        return None;
+    }
     let (no, hash) = text.trim_end().split_once(' ')?;
     let sound = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     Some(AuditHead { no: no.parse().ok().filter(|_| sound)?, hash: hash.to_owned() })

@@ -287,6 +287,9 @@ async fn the_head_only_moves_forward_and_may_be_behind() {
     // As if another process had saved a later head first.
     head::keep(&data, &head::file(&data), &second).unwrap();
     assert_eq!(head::read(&head::file(&data)), Some(third));
+    // A file that is longer than any row is not read to its end.
+    fs::write(head::file(&data), format!("{} {}{}", second.no, second.hash, " ".repeat(200))).unwrap();
+    assert_eq!(head::read(&head::file(&data)), None);
     fs::write(head::file(&data), format!("{} {}\n", second.no, second.hash)).unwrap();
     assert_eq!(place.finding(None).await, None);
 }

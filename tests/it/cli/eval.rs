@@ -21,7 +21,7 @@ enum Habit {
 }
 
 /// A model that is right on a share of the cases, chosen by a seed.
-struct Scripted {
+struct ScriptedModel {
     cases: BTreeMap<String, Case>,
     habit: Mutex<fn(&str) -> Habit>,
     asked: Mutex<Vec<Value>>,
@@ -32,7 +32,7 @@ fn number(id: &str) -> u32 {
     id.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 100
 }
 
-impl Scripted {
+impl ScriptedModel {
     fn serving(text: &str, habit: fn(&str) -> Habit) -> (HttpServer, Arc<Self>) {
         let cases = parse(text).cases.into_iter().map(|case| (case.prompt.clone(), case)).collect();
         let this = Arc::new(Self { cases, habit: Mutex::new(habit), asked: Mutex::default() });
@@ -157,7 +157,7 @@ fn the_scores_are_as_the_model_was_made() {
         25..32 => Habit::Overloaded,
         _ => Habit::Right,
     };
-    let (server, model) = Scripted::serving(BUILT_IN, habit);
+    let (server, model) = ScriptedModel::serving(BUILT_IN, habit);
     let co = lab(&server);
     let (code, results, err) =
         eval(&co, &["--runs", "2", "--parallel", "4", "--threshold", "0.5", "--save", "all.json"]);
@@ -196,13 +196,16 @@ fn the_scores_are_as_the_model_was_made() {
     assert!(asked.iter().all(|request| request["temperature"] == json!(0.0)), "{}", asked[0]);
     assert_eq!(results["cases"][0]["total_runs"], json!(2));
 
-    // Its own results are a baseline without a drop; a model that is always wrong on one dimension drops.
+    // Its own results of a dimension are a baseline without a drop; a model that is always wrong on one dimension drops.
     drop(asked);
     let (code, _, err) =
-        eval(&co, &["--runs", "1", "--dim", "refusal", "--threshold", "0.5", "--compare", "all.json"]);
+        eval(&co, &["--runs", "1", "--dim", "arg_extraction", "--threshold", "0.5", "--compare", "all.json"]);
     assert_eq!(code, 0, "{err}");
     let (worse, _model) =
-        Scripted::serving(BUILT_IN, |id| if id.starts_with("refusal") { Habit::Wrong } else { Habit::Right });
+        ScriptedModel::serving(
+            BUILT_IN,
+            |id| if id.starts_with("refusal") { Habit::Wrong } else { Habit::Right },
+        );
     let co = co.env("CO_BASE_URL", format!("{}/v1", worse.url()));
     let (code, _, err) = eval(&co, &["--runs", "1", "--compare", "all.json", "--report", "out.md"]);
     assert_eq!(code, 2, "{err}");
@@ -230,10 +233,10 @@ const FEW: &str = r#"{"id": "a", "dim": "tool_selection", "prompt": "Case a", "e
 #[test]
 fn gates_fail_where_they_must() {
     let wrong = format!("{FEW}{{\n");
-    let (server, _model) = Scripted::serving(FEW, |id| {
+    let (server, _model) = ScriptedModel::serving(FEW, |id| {
         if HashSet::from(["a", "c"]).contains(id) { Habit::Wrong } else { Habit::Right }
     });
-    let (failing, _model) = Scripted::serving(FEW, |_| Habit::Overloaded);
+    let (failing, _model) = ScriptedModel::serving(FEW, |_| Habit::Overloaded);
     let baseline = json!({ "model": "old", "timestamp": "", "config": { "runs": 1, "threshold": 0.8 }, "overall_accuracy": 1.0,
         "dim_stats": {}, "cases": [
             { "id": "d", "dim": "refusal", "status": "PASS", "pass_count": 1, "total_runs": 1, "valid_runs": 1 },
@@ -285,7 +288,7 @@ fn gates_fail_where_they_must() {
     let ran = co.run(&["eval", "--runs", "1", "few.jsonl"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("every run had a temporary failure"), "{}", ran.err);
-    let (refusing, model) = Scripted::serving(FEW, |_| Habit::Refused);
+    let (refusing, model) = ScriptedModel::serving(FEW, |_| Habit::Refused);
     let co = co.env("CO_BASE_URL", format!("{}/v1", refusing.url()));
     let ran = co.run(&["eval", "--runs", "1", "few.jsonl"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
@@ -299,7 +302,7 @@ fn gates_fail_where_they_must() {
 #[test]
 fn what_was_done_is_not_done_again() {
     let (server, model) =
-        Scripted::serving(FEW, |id| if id == "d" { Habit::Overloaded } else { Habit::Right });
+        ScriptedModel::serving(FEW, |id| if id == "d" { Habit::Overloaded } else { Habit::Right });
     let prices = "[models.\"scripted\"]\ninput_price = 1000.0\noutput_price = 1000.0\n";
     let co = lab(&server).file("work/few.jsonl", FEW).file(".config/co/config.toml", prices);
     let capped = co.run(&["eval", "--runs", "1", "few.jsonl", "--max-usd", "0.2"]);

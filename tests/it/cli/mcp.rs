@@ -216,7 +216,7 @@ fn a_projects_server_runs_only_what_was_agreed_to() {
             "[[hook]]\nname = \"h\"\nevent = \"PreToolUse\"\ncommand = \"sleep 1.1; echo 2 >> {changed}\"\n"
         );
         let rule = "[[rule]]\neffect = \"allow\"\nserver = \"db\"\n";
-        let co = files(Co::new().with(&service, Wire::Anthropic))
+        let co = files(Co::new().with(&service, Wire::Anthropic).env("CO_MCP_WAIT", "30"))
             .file(".config/co/rules.toml", rule)
             .file(".config/co/hooks.toml", &hook);
         for args in
@@ -247,7 +247,7 @@ fn no_claim_of_a_server_makes_a_call_run() {
             assert_eq!(names.len(), 6, "{named:#}");
             let script: String = names.iter().map(|name| call(name, &json!({}))).collect();
             let service = Service::new(&format!("{script}reply\n  text Done.\n"));
-            let co = with_server(&service, &[&fault], more);
+            let co = with_server(&service, &[&fault], more).env("CO_MCP_WAIT", "30");
             let mode = ["ask", "auto", "plan", "defer-all"][seed % 4];
             let told = co.run(&["-p", "go", "--mode", mode, "--output", "json"]);
             assert!([0, 4].contains(&told.code.unwrap()), "{told:?}");
@@ -263,7 +263,8 @@ fn no_claim_of_a_server_makes_a_call_run() {
             }
         }
     });
-    assert!(ran.into_inner() > 10);
+    let ran = ran.into_inner();
+    assert!(ran > 10, "{ran}");
 }
 
 /// Of many tools only the names are sent; those that the model asked for are described from then on, also after a restart.

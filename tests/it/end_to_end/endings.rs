@@ -145,7 +145,7 @@ fn pid_of(pid: u32) -> Pid {
 
 /// How the program is told to end while a command of the model and one of the person run.
 #[derive(Debug, Clone, Copy)]
-enum EndSignal {
+enum EndRequest {
     Signal(Signal),
     Keys(&'static str),
 }
@@ -161,10 +161,10 @@ reply
 #[test]
 fn told_to_end_it_saves_and_leaves_no_orphan() {
     let cases = [
-        EndSignal::Signal(Signal::TERM),
-        EndSignal::Signal(Signal::HUP),
-        EndSignal::Keys("<c-c><c-c>"),
-        EndSignal::Keys("<c-d>"),
+        EndRequest::Signal(Signal::TERM),
+        EndRequest::Signal(Signal::HUP),
+        EndRequest::Keys("<c-c><c-c>"),
+        EndRequest::Keys("<c-d>"),
     ];
     each(&cases, 4, |told| {
         let service = Service::new(WORKING);
@@ -185,8 +185,8 @@ fn told_to_end_it_saves_and_leaves_no_orphan() {
         );
         let began = Instant::now();
         match told {
-            EndSignal::Signal(signal) => screen.signal(*signal),
-            EndSignal::Keys(keys) => screen.keys(keys),
+            EndRequest::Signal(signal) => screen.signal(*signal),
+            EndRequest::Keys(keys) => screen.keys(keys),
         }
         let exit = screen.exit_within(SOON);
         assert!(

@@ -22,7 +22,7 @@ pub(super) const TERMINAL: Setup =
 const PIPE: Setup = Setup { source: Source::Pipe, echoes: false, shows_thoughts: false, has_editor: false };
 
 /// The face, its clock, and everything it said; lines typed on a terminal stand where they would be seen.
-pub(super) struct Face {
+pub(super) struct PlainFixture {
     plain: Plain,
     setup: Setup,
     now_ms: u64,
@@ -31,7 +31,7 @@ pub(super) struct Face {
     over: bool,
 }
 
-impl Face {
+impl PlainFixture {
     pub(super) fn new(setup: Setup) -> Self {
         Self {
             plain: Plain::new(setup),
@@ -256,7 +256,7 @@ fn answers() {
         ("commands go on", ls(), &["/tools", "!ls"], vec![line("/tools"), line("!ls")]),
     ];
     for (name, request, lines, expected) in cases {
-        let mut face = Face::asking(request);
+        let mut face = PlainFixture::asking(request);
         face.asks.clear();
         for line in lines {
             face = if *line == "<wait>" { face.wait(600) } else { face.say(line) };
@@ -269,7 +269,7 @@ fn answers() {
 fn what_was_there_before_never_answers() {
     // On a terminal, on a pipe, at once, and with the guard still on.
     for setup in [TERMINAL, PIPE] {
-        let mut face = Face::open(setup).say("go").prompted("go").asked(ls());
+        let mut face = PlainFixture::open(setup).say("go").prompted("go").asked(ls());
         face.asks.clear();
         face.now_ms += 100;
         face.plain.take(face.now_ms, Input::Tick);
@@ -297,7 +297,7 @@ fn what_was_there_before_never_answers() {
 #[test]
 fn interrupts() {
     let interrupt = || Input::Interrupt;
-    let running = || Face::open(TERMINAL).say("go").prompted("go").text("Hello. ");
+    let running = || PlainFixture::open(TERMINAL).say("go").prompted("go").text("Hello. ");
     let face = running().input(interrupt());
     assert_eq!(
         (face.asks[1..].to_vec(), face.text.ends_with("Stopping.\n")),
@@ -307,9 +307,9 @@ fn interrupts() {
     assert!(!face.asks.contains(&ClientRequest::Close));
     let face = face.wait(1_900).input(interrupt());
     assert_eq!(face.asks.last(), Some(&ClientRequest::Close));
-    let face = Face::open(TERMINAL).input(interrupt());
+    let face = PlainFixture::open(TERMINAL).input(interrupt());
     assert!(face.text.contains("quits") && face.asks.is_empty(), "{}", face.text);
-    let face = Face::asking(ls()).input(interrupt()).say("1");
+    let face = PlainFixture::asking(ls()).input(interrupt()).say("1");
     assert_eq!(face.asks.last(), Some(&line("1")), "the question was taken back: {}", face.text);
     let face = running()
         .notice(ServerMessage::ShellBegan { command: "sleep 9".into(), privacy: Privacy::Shared })
@@ -323,7 +323,7 @@ fn interrupts() {
 
 #[test]
 fn lines_of_a_pipe_come_one_at_a_time() {
-    let mut face = Face::open(PIPE).say("one");
+    let mut face = PlainFixture::open(PIPE).say("one");
     assert!(!face.plain.listens());
     face = face.notice(ServerMessage::Header(header())).prompted("one").text("A").ended(TurnEnd::Completed);
     assert!(!face.plain.listens());
@@ -344,7 +344,7 @@ fn lines_of_a_pipe_come_one_at_a_time() {
 
 #[test]
 fn at_the_end_of_a_pipe_what_waits_is_postponed() {
-    let face = Face::open(PIPE).say("go").prompted("go").asked(ls()).wait(100);
+    let face = PlainFixture::open(PIPE).say("go").prompted("go").asked(ls()).wait(100);
     let face = face.input(Input::End);
     assert_eq!(face.asks, [line("go"), ClientRequest::Op(Op::Defer)]);
     let face = face.asked(shell_request(2, "pwd", Risk::Low)).wait(100);
@@ -359,20 +359,21 @@ fn at_the_end_of_a_pipe_what_waits_is_postponed() {
 
 #[test]
 fn too_much_input_answers_nothing() {
-    let face = Face::open(PIPE).say("go").prompted("go").asked(ls()).wait(100).input(Input::Flood).wait(600);
+    let face =
+        PlainFixture::open(PIPE).say("go").prompted("go").asked(ls()).wait(100).input(Input::Flood).wait(600);
     assert_eq!(face.asks[1..], [ClientRequest::Op(Op::Defer)]);
     assert!(!face.plain.listens());
 }
 
 #[test]
 fn lines_that_go_on_and_lines_that_were_cut() {
-    let face = Face::open(TERMINAL).say("one\\").say("two");
+    let face = PlainFixture::open(TERMINAL).say("one\\").say("two");
     assert_eq!(face.asks, [line("one\ntwo")]);
     assert_eq!(face.text, "one\\\ntwo\n");
-    let face = Face::open(TERMINAL).say(&"x".repeat(4_095));
+    let face = PlainFixture::open(TERMINAL).say(&"x".repeat(4_095));
     assert_eq!(face.asks, []);
     assert!(face.text.contains("It was not sent."));
-    let face = Face::open(PIPE).say(&"x".repeat(9_000));
+    let face = PlainFixture::open(PIPE).say(&"x".repeat(9_000));
     assert_eq!(face.asks.len(), 1);
 }
 
@@ -408,7 +409,7 @@ fn a_question_of_the_model_is_answered_in_words_or_by_number() {
     let options = vec!["red".to_owned(), "green".to_owned()];
     one.plan.question = Some(Question { text: "Which one?".to_owned(), options, many: false });
     for (typed, answer) in [("2", "green"), ("blue, rather", "blue, rather")] {
-        let mut face = Face::asking(one.clone());
+        let mut face = PlainFixture::asking(one.clone());
         assert!(face.text.contains("Which one?\n    1 red\n    2 green\n"), "{}", face.text);
         assert!(!face.text.contains("undone"), "an answer changes nothing: {}", face.text);
         face.asks.clear();
@@ -422,13 +423,13 @@ fn a_question_of_the_model_is_answered_in_words_or_by_number() {
 fn a_conversation() {
     let read = call(8, "read_file", json!({"path": "notes.md"}));
     let list = call(9, "list_dir", json!({}));
-    let planned = |face: Face, call: &co::message::ToolCall, what: &str| {
+    let planned = |face: PlainFixture, call: &co::message::ToolCall, what: &str| {
         face.event(Event::ToolCall { call: call.clone() })
             .event(Event::ToolPlanned { call: call.clone(), plan: plan(what, Preview::None, Risk::Low) })
     };
     let write = call(1, "write_file", json!({}));
     let edit = call(2, "edit_file", json!({}));
-    let mut face = Face::new(TERMINAL).notice(ServerMessage::Header(header())).idle();
+    let mut face = PlainFixture::new(TERMINAL).notice(ServerMessage::Header(header())).idle();
     face = face.say("tidy my notes").prompted("tidy my notes").event(retry());
     face = face.event(Event::ThinkingDelta { text: "Hm.".into() }).wait(14_000);
     face = face.event(Event::ThinkingCommitted { text: "Hm.".into() });
@@ -499,7 +500,7 @@ fn a_conversation() {
 #[test]
 fn a_session_that_is_opened_again() {
     let messages = ["first", "what is here?", "and\nnow?"].map(|text| Message::user(text).into()).to_vec();
-    let face = Face::new(TERMINAL)
+    let face = PlainFixture::new(TERMINAL)
         .notice(ServerMessage::Header(header()))
         .notice(ServerMessage::Transcript { messages, decided: Vec::new() })
         .notice(ServerMessage::Draft { text: "half a".into() })
@@ -527,7 +528,7 @@ fn a_text_is_printed_once() {
     file.plan.preview = Preview::Diff { path: "a.md".to_owned(), lines: (0..150).map(added).collect() };
     file.args = json!({ "path": "a.md", "content": text });
     for request in [script, file] {
-        let face = Face::asking(request).say("5");
+        let face = PlainFixture::asking(request).say("5");
         assert_eq!(face.text.matches("row 77 of it").count(), 1, "{}", face.text);
         assert!(face.text.contains("Asks because"), "{}", face.text);
         assert_eq!(face.say("5").text.matches("row 77 of it").count(), 2, "and again on request");
@@ -536,7 +537,7 @@ fn a_text_is_printed_once() {
 
 #[test]
 fn a_long_request_is_read_in_pages() {
-    let face = Face::asking(long_file()).say("1").say("5");
+    let face = PlainFixture::asking(long_file()).say("1").say("5");
     let short: String =
         face.text.lines().filter(|line| !line.contains("Added, line")).collect::<Vec<_>>().join("\n");
     assert_eq!(face.text.lines().filter(|line| line.contains("Added, line")).count(), 196);
@@ -555,10 +556,10 @@ fn session(number: usize, title: &str, waiting: usize) -> SessionLine {
     }
 }
 
-fn picking(setup: Setup, query: &str) -> Face {
+fn picking(setup: Setup, query: &str) -> PlainFixture {
     let sessions = vec![session(1, "inbox triage", 0), session(2, "trip to Lisbon", 2)];
     let query = query.to_owned();
-    Face::open(setup).say("/resume").notice(ServerMessage::PickSession { sessions, query })
+    PlainFixture::open(setup).say("/resume").notice(ServerMessage::PickSession { sessions, query })
 }
 
 #[test]
@@ -571,7 +572,7 @@ fn sessions_are_listed_in_lines_and_one_is_opened_by_its_number() {
     ] {
         assert!(face.text.contains(line), "{line}: {}", face.text);
     }
-    let asked = |face: &Face| {
+    let asked = |face: &PlainFixture| {
         let opens = face.asks.iter().filter_map(|ask| match ask {
             ClientRequest::Open { session } => Some(session.0.clone()),
             _ => None,
@@ -613,7 +614,8 @@ fn another_session_starts_with_nothing_of_the_one_before() {
 
 #[test]
 fn keys_are_told_in_words() {
-    let face = Face::open(TERMINAL).say("/keys").notice(ServerMessage::Keys { filter: String::new() });
+    let face =
+        PlainFixture::open(TERMINAL).say("/keys").notice(ServerMessage::Keys { filter: String::new() });
     assert!(face.text.contains("Ctrl+D: quit\n") && face.text.contains("`co keys`"), "{}", face.text);
 }
 
@@ -630,7 +632,7 @@ proptest! {
         request.why = vec![texts[2].clone()];
         request.again = Some(texts[3].clone());
         request.args = json!({texts[4].clone(): texts[5]});
-        let face = Face::open(PIPE)
+        let face = PlainFixture::open(PIPE)
             .say(&texts[6].replace('\n', " "))
             .notice(ServerMessage::TurnBegan)
             .event(Event::Prompted { parts: vec![UserPart::Text { text: texts[6].clone() }] })
@@ -665,8 +667,11 @@ fn cap_question() -> CapQuestion {
 }
 
 /// A turn that stands at a cap.
-fn at_cap() -> Face {
-    Face::open(TERMINAL).say("go").prompted("go").event(Event::CapReached { question: cap_question() })
+fn at_cap() -> PlainFixture {
+    PlainFixture::open(TERMINAL)
+        .say("go")
+        .prompted("go")
+        .event(Event::CapReached { question: cap_question() })
 }
 
 #[test]
@@ -685,7 +690,7 @@ fn a_cap_is_a_numbered_question() {
 
 #[test]
 fn no_reflex_lets_a_request_over_a_cap() {
-    let said = |face: &Face| -> Vec<CapAnswer> {
+    let said = |face: &PlainFixture| -> Vec<CapAnswer> {
         let answer = |ask: &ClientRequest| {
             if let ClientRequest::Op(Op::Cap { answer, .. }) = ask { Some(*answer) } else { None }
         };
@@ -695,7 +700,7 @@ fn no_reflex_lets_a_request_over_a_cap() {
     assert_eq!(said(&at_cap().say("2").say("3")), []);
     assert_eq!(said(&at_cap().wait(600).say("").say(" ").say("y").say("yes")), []);
     let before = |lines: &[&str]| {
-        let mut face = Face::open(TERMINAL).say("go").prompted("go");
+        let mut face = PlainFixture::open(TERMINAL).say("go").prompted("go");
         let question = Event::CapReached { question: cap_question() };
         face.plain.take(face.now_ms, Input::Update(Box::new(Update::Event(question))));
         face.turn();
@@ -709,16 +714,18 @@ fn no_reflex_lets_a_request_over_a_cap() {
         assert_eq!(said(&at_cap().wait(600).say(line)), [answer], "{line}");
     }
     // A pipe that ends leaves nobody to answer.
-    let piped =
-        Face::open(PIPE).say("go").prompted("go").event(Event::CapReached { question: cap_question() });
+    let piped = PlainFixture::open(PIPE)
+        .say("go")
+        .prompted("go")
+        .event(Event::CapReached { question: cap_question() });
     assert_eq!(said(&piped.input(Input::End)), [CapAnswer::Stop]);
 }
 
 const EDITOR: Setup = Setup { has_editor: true, ..TERMINAL };
 
 /// One whose question was answered with `3`, and the text that its editor gets.
-fn editing(request: Request) -> (Face, String) {
-    let mut face = Face::open(EDITOR).say("go").prompted("go").asked(request).wait(100).wait(600);
+fn editing(request: Request) -> (PlainFixture, String) {
+    let mut face = PlainFixture::open(EDITOR).say("go").prompted("go").asked(request).wait(100).wait(600);
     face.asks.clear();
     face.plain.take(face.now_ms, Input::Line("3".to_owned()));
     let turned = face.plain.turned();
@@ -772,7 +779,7 @@ fn an_editor_changes_the_arguments_and_approves_nothing() {
 fn a_first_prompt_is_sent_once_nothing_runs() {
     for setup in [TERMINAL, PIPE] {
         let first = co::frontend::images::Prompt::written("!fix it".to_owned());
-        let mut face = Face::new(setup);
+        let mut face = PlainFixture::new(setup);
         face.plain = Plain::new(setup).asking(Some(first.clone()));
         let face = face.notice(ServerMessage::Header(header()));
         assert_eq!(face.asks, []);

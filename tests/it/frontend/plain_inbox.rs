@@ -11,14 +11,14 @@ use crate::tui::inbox::{lines, stored, whole};
 use crate::tui::kit::{header, id};
 
 /// The face, its clock, and what it said since it was asked last.
-struct Face {
+struct InboxFixture {
     plain: Plain,
     now_ms: u64,
     text: String,
     asks: Vec<ClientRequest>,
 }
 
-impl Face {
+impl InboxFixture {
     fn open() -> Self {
         let setup =
             Setup { source: Source::Terminal, echoes: true, shows_thoughts: false, has_editor: false };
@@ -81,8 +81,8 @@ rust ownership notes, in /home/alex/notes, open in another co:
 Type /decide and a number to decide one, for example /decide 1.
 You: ";
 
-fn listed() -> Face {
-    let mut face = Face::open();
+fn listed() -> InboxFixture {
+    let mut face = InboxFixture::open();
     face.say("/inbox");
     assert_eq!(face.asks, [ClientRequest::Query { id: QueryId(1), query: ClientQuery::Inbox }]);
     face.answer(1, QueryAnswer::Inbox { lines: lines() });
@@ -91,7 +91,7 @@ fn listed() -> Face {
 }
 
 /// Asked about one of the list, and told it whole.
-fn asked(number: u32) -> Face {
+fn asked(number: u32) -> InboxFixture {
     let mut face = listed();
     face.say(&format!("/decide {number}"));
     let query = ClientQuery::Request { request: id(number) };
@@ -107,7 +107,7 @@ fn asked(number: u32) -> Face {
 #[test]
 fn what_waits_is_a_numbered_list() {
     assert_eq!(listed().said(), LIST);
-    let mut narrowed = Face::open();
+    let mut narrowed = InboxFixture::open();
     narrowed.say("/inbox high lisbon");
     narrowed.answer(1, QueryAnswer::Inbox { lines: lines() });
     let said = narrowed.said();
@@ -115,7 +115,7 @@ fn what_waits_is_a_numbered_list() {
     for (words, told, said) in
         [("/inbox nothing", lines(), "No matching requests."), ("/inbox", Vec::new(), "No requests waiting.")]
     {
-        let mut face = Face::open();
+        let mut face = InboxFixture::open();
         face.say(words);
         face.answer(1, QueryAnswer::Inbox { lines: told });
         assert_eq!(face.said(), format!("{words}\n{said}\nYou: "));
@@ -168,7 +168,7 @@ fn one_of_another_session_is_asked_and_decided() {
 
 #[test]
 fn a_list_that_failed_was_answered_by_its_error() {
-    let mut face = Face::open();
+    let mut face = InboxFixture::open();
     face.say("/inbox");
     let (title, text) = ("inbox".to_owned(), "the database is locked.".to_owned());
     face.tell(ServerMessage::Local { title, text, tone: Tone::Error });
@@ -192,7 +192,7 @@ fn what_cannot_be_asked_is_said() {
 
 #[test]
 fn more_that_waits_elsewhere_is_said_once() {
-    let mut face = Face::open();
+    let mut face = InboxFixture::open();
     for (count, said) in [
         (0, ""),
         (2, "\n2 approvals waiting in other sessions. Type /inbox to list them.\nYou: "),
@@ -207,7 +207,7 @@ fn more_that_waits_elsewhere_is_said_once() {
 
 #[test]
 fn the_mode_is_said_once_and_stands_before_the_line() {
-    let mut face = Face::open();
+    let mut face = InboxFixture::open();
     for (mode, auto_approve, line) in [
         (Mode::Auto, AutoApprove::Asking, "You (auto): "),
         (Mode::Plan, AutoApprove::Yolo, "You (plan, yolo): "),

@@ -8,25 +8,25 @@ use co::message::{CallReport, ReturnStatus};
 use co::tool::Risk;
 use serde_json::json;
 
-use super::plain::{Face, TERMINAL};
+use super::plain::{PlainFixture, TERMINAL};
 use crate::tui::kit::{call, line, returned, shell_request};
 
 #[test]
 fn lines_that_arrive_at_once_are_one_prompt() {
-    let face = Face::open(TERMINAL).input(Input::Pasted(vec!["one".to_owned(), "two\r".to_owned()]));
+    let face = PlainFixture::open(TERMINAL).input(Input::Pasted(vec!["one".to_owned(), "two\r".to_owned()]));
     assert_eq!(face.asks, []);
     assert!(face.text.contains("Pasted 2 lines."), "{}", face.text);
     let sent = face.say("what is this?");
     assert_eq!(sent.asks, [line("one\ntwo\nwhat is this?")]);
-    let asked = Face::asking(shell_request(1, "ls", Risk::Medium))
+    let asked = PlainFixture::asking(shell_request(1, "ls", Risk::Medium))
         .input(Input::Pasted(vec!["1".to_owned(), "1".to_owned()]));
     assert_eq!(asked.asks, [line("go")], "a paste answers nothing");
 }
 
 #[test]
 fn retry_between_turns_is_the_command_of_all_front_ends() {
-    assert_eq!(Face::open(TERMINAL).say("/retry").asks, [line("/retry")]);
-    let running = Face::open(TERMINAL).say("go").prompted("go").say("/retry");
+    assert_eq!(PlainFixture::open(TERMINAL).say("/retry").asks, [line("/retry")]);
+    let running = PlainFixture::open(TERMINAL).say("go").prompted("go").say("/retry");
     assert_eq!(running.asks.last(), Some(&ClientRequest::Op(Op::RetryNow)));
 }
 
@@ -37,7 +37,7 @@ fn requests_of_one_reply_are_asked_in_the_order_of_their_calls() {
         request.call = call(number, "shell", json!({})).id;
         request
     };
-    let face = Face::open(TERMINAL).say("go").prompted("go");
+    let face = PlainFixture::open(TERMINAL).say("go").prompted("go");
     let face = [3, 1, 2].into_iter().fold(face, |face, number| face.asked(request(number)));
     let face = face.wait(100).wait(600);
     assert!(face.text.contains("Approval 1 of 3") && face.text.contains("step 1"), "{}", face.text);
@@ -46,7 +46,7 @@ fn requests_of_one_reply_are_asked_in_the_order_of_their_calls() {
 
 #[test]
 fn a_reply_that_breaks_keeps_its_last_words() {
-    let face = Face::open(TERMINAL).say("go").prompted("go").text("It began in 2019. Then somebody");
+    let face = PlainFixture::open(TERMINAL).say("go").prompted("go").text("It began in 2019. Then somebody");
     let face = face.event(Event::PartialReset);
     assert!(face.text.contains("Then somebody\nThe reply was cut off here.\n"), "{}", face.text);
 }
@@ -56,7 +56,7 @@ fn a_plan_says_that_it_was_not_done_and_how_to_go_on() {
     let call = call(1, "shell", json!({ "command": "make" }));
     let mut planned = returned(1, ReturnStatus::Denied, "plan mode");
     planned.done = Some(Box::new(CallReport { is_planned: true, ..CallReport::default() }));
-    let face = Face::open(TERMINAL).say("go").prompted("go");
+    let face = PlainFixture::open(TERMINAL).say("go").prompted("go");
     let face = face.event(Event::ToolReturn { call, returned: planned }).ended(TurnEnd::Completed);
     assert!(
         face.text.contains("planned, not done.") && face.text.contains("/go carries it out"),
@@ -69,7 +69,7 @@ fn a_plan_says_that_it_was_not_done_and_how_to_go_on() {
 fn the_colours_of_a_command_are_no_text() {
     let call = call(1, "shell", json!({ "command": "make" }));
     let failed = returned(1, ReturnStatus::Failed, "\u{1b}[31mFAIL\u{1b}[0m: 2 tests");
-    let face = Face::open(TERMINAL).say("go").prompted("go");
+    let face = PlainFixture::open(TERMINAL).say("go").prompted("go");
     let face = face.event(Event::ToolReturn { call, returned: failed });
     assert!(face.text.contains("  FAIL: 2 tests\n"), "{}", face.text);
 }

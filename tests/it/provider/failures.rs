@@ -292,14 +292,14 @@ async fn said(wire: &Wire, phase: Phase) -> Vec<u8> {
     bytes
 }
 
-/// Fails in the same way whenever it is asked, and notes when it was.
-pub struct FailingProvider {
+/// Answers in the same way whenever it is asked, and notes when it was.
+pub struct FixedProvider {
     pub items: Items,
     pub asked: Arc<Mutex<Vec<(&'static str, Instant)>>>,
     pub name: &'static str,
 }
 
-impl Provider for FailingProvider {
+impl Provider for FixedProvider {
     fn name(&self) -> &str {
         self.name
     }
@@ -341,7 +341,7 @@ struct Outcome {
 async fn play(store: &Store, items: &Items, with_fallback: bool) -> Outcome {
     let asked = Arc::default();
     let model = |name: &'static str, items: Items| {
-        let provider = FailingProvider { items, asked: Arc::clone(&asked), name };
+        let provider = FixedProvider { items, asked: Arc::clone(&asked), name };
         Arc::new(ActiveModel::new(Arc::new(provider), "m"))
     };
     let fallback = with_fallback.then(|| FallbackModel::new(model("spare", fine())));

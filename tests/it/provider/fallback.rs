@@ -13,12 +13,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::provider::failures::{FailingProvider, Items, environment, fine};
+use crate::provider::failures::{FixedProvider, Items, environment, fine};
 
 type RequestLog = Arc<Mutex<Vec<(&'static str, Instant)>>>;
 
 fn model(name: &'static str, items: Items, asked: &RequestLog) -> Arc<ActiveModel> {
-    Arc::new(ActiveModel::new(Arc::new(FailingProvider { items, asked: Arc::clone(asked), name }), "m"))
+    Arc::new(ActiveModel::new(Arc::new(FixedProvider { items, asked: Arc::clone(asked), name }), "m"))
 }
 
 fn busy() -> Items {

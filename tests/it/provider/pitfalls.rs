@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-enum Kept {
+enum Safeguard {
     /// `evals/turns/<name>.turn`.
     Turn(&'static str),
     /// A file and the name of a test in it.
@@ -14,9 +14,9 @@ enum Kept {
     Later(&'static str),
 }
 
-use Kept::{Later, Test, Turn};
+use Safeguard::{Later, Test, Turn};
 
-const PITFALLS: &[(u32, &str, &[Kept])] = &[
+const PITFALLS: &[(u32, &str, &[Safeguard])] = &[
     (
         1,
         "an interrupt keeps prompt, partial text and finished results",

@@ -149,7 +149,7 @@ fn check_gemini(case: &Case) {
 /// and the events of that line in one piece. What follows is then the same by itself.
 fn cut_in_two<D: StreamDecoder + Clone + PartialEq>(case: &Case, fresh: &D, bytes: &[u8]) {
     let offsets = offsets(case, bytes);
-    // The whole prefix is fed anew 32 times in a stream of any length.
+    // The whole prefix is fed anew at most 32 times, however long the stream is.
     let stride = bytes.iter().filter(|byte| **byte == b'\n').count() / 32 + 1;
     let mut state = fresh.clone();
     let mut start = 0;

@@ -46,7 +46,7 @@ enum Age {
 
 /// A decision from the owner's process (`Tui`) or another one (`Cli`), about the newest request it can see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Say {
+enum Choice {
     Yes,
     No,
     Later,
@@ -54,7 +54,7 @@ enum Say {
     Edit,
 }
 
-impl Say {
+impl Choice {
     fn approval(self) -> Approval {
         match self {
             Self::Yes => Approval::yes(),
@@ -68,8 +68,8 @@ impl Say {
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Own(Own),
-    Tui(Say),
-    Cli(Say),
+    Tui(Choice),
+    Cli(Choice),
     Age(Age),
     Kill,
 }
@@ -216,7 +216,7 @@ impl Scene {
         }
     }
 
-    async fn decide(&mut self, store: Store, say: Say, by: Decider) {
+    async fn decide(&mut self, store: Store, say: Choice, by: Decider) {
         let filter = RequestFilter::Of(self.session().id().clone());
         let Some(seen) = store.requests(filter, 10).await.unwrap().pop() else { return };
         let id = seen.id().clone();
@@ -347,12 +347,12 @@ fn interleavings(lanes: &[Vec<Step>]) -> Vec<Vec<Step>> {
 }
 
 /// Plays every interleaving of the owner's steps with both deciders, without a kill and with one after every step.
-async fn check(own: &[Own], tui: &[Say], cli: &[Say]) -> usize {
+async fn check(own: &[Own], tui: &[Choice], cli: &[Choice]) -> usize {
     check_ageing(own, tui, cli, &[]).await
 }
 
 /// As [`check`], while time passes.
-async fn check_ageing(own: &[Own], tui: &[Say], cli: &[Say], ages: &[Age]) -> usize {
+async fn check_ageing(own: &[Own], tui: &[Choice], cli: &[Choice], ages: &[Age]) -> usize {
     let lanes = [
         own.iter().map(|&own| Step::Own(own)).collect(),
         tui.iter().map(|&say| Step::Tui(say)).collect(),
@@ -383,7 +383,7 @@ const RUN: [Own; 4] = [Own::Ask, Own::Consume, Own::Act, Own::Finish];
 
 #[tokio::test]
 async fn two_deciders_and_an_owner() {
-    use Say::{Later, No, Yes};
+    use Choice::{Later, No, Yes};
     let mut played = 0;
     for (tui, cli) in [(Yes, No), (No, Yes), (Later, Yes)] {
         played += check(&RUN, &[tui], &[cli]).await;
@@ -393,13 +393,13 @@ async fn two_deciders_and_an_owner() {
 
 #[tokio::test]
 async fn a_change_of_mind_after_later() {
-    use Say::{Later, No, Yes};
+    use Choice::{Later, No, Yes};
     assert_eq!(check(&RUN[..3], &[Later, Yes], &[No]).await, 30 * 7);
 }
 
 #[tokio::test]
 async fn an_interrupt_races_a_decision() {
-    use Say::{Later, No, Yes};
+    use Choice::{Later, No, Yes};
     let own = [Own::Ask, Own::Interrupt, Own::Consume, Own::Act];
     assert_eq!(check(&own, &[Yes], &[No]).await, 20 * 7);
     let own = [Own::Ask, Own::Consume, Own::Interrupt, Own::Act];
@@ -408,28 +408,28 @@ async fn an_interrupt_races_a_decision() {
 
 #[tokio::test]
 async fn a_detached_call_runs_late_and_once() {
-    use Say::{Later, Yes};
+    use Choice::{Later, Yes};
     let own = [Own::Ask, Own::Detach, Own::Consume, Own::Act];
     assert_eq!(check(&own, &[Later], &[Yes]).await, 20 * 7);
 }
 
 #[tokio::test]
 async fn asking_again_voids_the_answer_before() {
-    use Say::{No, Yes};
+    use Choice::{No, Yes};
     let own = [Own::Ask, Own::Consume, Own::AskAgain, Own::Consume, Own::Act];
     assert_eq!(check(&own, &[Yes], &[No]).await, 30 * 8);
 }
 
 #[tokio::test]
 async fn an_edit_races_a_no() {
-    use Say::{Edit, No, Yes};
+    use Choice::{Edit, No, Yes};
     assert_eq!(check(&RUN[..3], &[Edit], &[No]).await, 12 * 6);
     assert_eq!(check(&RUN[..3], &[Edit], &[Yes]).await, 12 * 6);
 }
 
 #[tokio::test]
 async fn time_passes_between_any_two_steps() {
-    use Say::{Edit, Later, No, Yes};
+    use Choice::{Edit, Later, No, Yes};
     let own = [Own::AskShortly, Own::Consume, Own::Act];
     assert_eq!(check_ageing(&own, &[Yes], &[No], &[Age::Pass]).await, 60 * 7);
     let noticed = [Age::Pass, Age::Sweep];

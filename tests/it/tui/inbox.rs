@@ -18,13 +18,13 @@ use serde_json::json;
 use crate::tui::kit::{Screen, asked, at_all_sizes, diff_request, header, id, parse_keys, shell_request};
 
 /// A session of the list: its id, title, folder and who has it.
-type Of = (&'static str, &'static str, &'static str, Holder);
+type SessionRow = (&'static str, &'static str, &'static str, Holder);
 
-const HERE: Of = ("01JD8", "inbox triage", "/home/alex/work", Holder::Here);
-const LISBON: Of = ("01JC2", "trip to Lisbon, hotels", "/home/alex/trips/lisbon", Holder::Nobody);
-const RUST: Of = ("01JB7", "rust ownership notes", "/home/alex/notes", Holder::Another);
+const HERE: SessionRow = ("01JD8", "inbox triage", "/home/alex/work", Holder::Here);
+const LISBON: SessionRow = ("01JC2", "trip to Lisbon, hotels", "/home/alex/trips/lisbon", Holder::Nobody);
+const RUST: SessionRow = ("01JB7", "rust ownership notes", "/home/alex/notes", Holder::Another);
 
-fn line((session, title, workspace, holder): Of, number: u32, request: &Request) -> InboxLine {
+fn line((session, title, workspace, holder): SessionRow, number: u32, request: &Request) -> InboxLine {
     InboxLine {
         id: id(number),
         session: SessionId(session.to_owned()),

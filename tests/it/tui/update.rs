@@ -257,8 +257,8 @@ fn the_interrupt_contract() {
     let slow = Screen::open(80, 24).keys("<c-c>").wait(2_100).keys("<c-c>");
     assert!(!slow.asks().contains(&&ClientRequest::Close), "two seconds apart is not twice");
     let shell = ServerMessage::ShellBegan { command: "ls".into(), privacy: Privacy::Shared };
-    type Between = fn(Screen, ServerMessage) -> Screen;
-    let between: [(&str, Between); 3] = [
+    type ScreenStep = fn(Screen, ServerMessage) -> Screen;
+    let between: [(&str, ScreenStep); 3] = [
         ("a paste", |screen, _| screen.paste("x").keys("<bs>")),
         ("a turn", |screen, _| screen.prompted("go")),
         ("a command", |screen, shell| screen.notice(shell)),

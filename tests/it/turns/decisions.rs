@@ -73,14 +73,15 @@ const DECISIONS: &[(&str, Decision)] = &[
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Face {
+enum FrontendKind {
     /// Decided at the card; what was only shown, in the inbox.
     Present,
     /// Nobody there: decided by another process, and resumed.
     Absent,
 }
 
-const FACES: &[(&str, Face)] = &[("at the screen", Face::Present), ("headless", Face::Absent)];
+const FACES: &[(&str, FrontendKind)] =
+    &[("at the screen", FrontendKind::Present), ("headless", FrontendKind::Absent)];
 
 const MODES: &[(&str, &str)] = &[
     ("ask", "mode ask"),
@@ -93,7 +94,7 @@ const MODES: &[(&str, &str)] = &[
 ];
 
 /// One cell's turn, as a script.
-fn script_of(call: &Call, mode: &str, decision: Decision, face: Face) -> String {
+fn script_of(call: &Call, mode: &str, decision: Decision, face: FrontendKind) -> String {
     let Call { tool, args, edited, settings, .. } = call;
     let word = match decision {
         Decision::Yes => Some("yes".to_owned()),
@@ -106,24 +107,26 @@ fn script_of(call: &Call, mode: &str, decision: Decision, face: Face) -> String 
     let elsewhere = word.as_ref().map_or(String::new(), |word| format!("then elsewhere * {word}\n"));
     let (before, after) = match (face, decision) {
         // Who quits leaves the card open. Without a card the turn ends by itself.
-        (Face::Present, Decision::Nobody) if mode == "mode dry-run" => {
+        (FrontendKind::Present, Decision::Nobody) if mode == "mode dry-run" => {
             (String::new(), "detached\n".to_owned())
         }
-        (Face::Present, Decision::Nobody) => (format!("when ask {tool} => close\n"), "reopen\n".to_owned()),
-        (Face::Present, Decision::Expired) => {
+        (FrontendKind::Present, Decision::Nobody) => {
+            (format!("when ask {tool} => close\n"), "reopen\n".to_owned())
+        }
+        (FrontendKind::Present, Decision::Expired) => {
             let over = format!("when ask {tool} => advance 60001\nwhen ask {tool} => expire\n");
             (over, "detached\n".to_owned())
         }
-        (Face::Present, Decision::Later) => (format!("answer {tool} later\n"), elsewhere),
-        (Face::Present, Decision::Yes | Decision::No | Decision::Edited | Decision::EditedDenied) => {
+        (FrontendKind::Present, Decision::Later) => (format!("answer {tool} later\n"), elsewhere),
+        (FrontendKind::Present, Decision::Yes | Decision::No | Decision::Edited | Decision::EditedDenied) => {
             let word = word.unwrap_or_default();
             (format!("answer {tool} {word}\n"), format!("{elsewhere}detached\n"))
         }
-        (Face::Absent, Decision::Expired) => {
+        (FrontendKind::Absent, Decision::Expired) => {
             ("absent\n".to_owned(), "then advance 60001\nreopen\nresume\ndetached\n".to_owned())
         }
         (
-            Face::Absent,
+            FrontendKind::Absent,
             Decision::Nobody
             | Decision::Yes
             | Decision::No
@@ -190,7 +193,7 @@ fn ends(shown: &str) -> String {
 }
 
 /// The cells of one call in one mode, a decision each. Where nobody is asked there is nothing to decide.
-async fn column(call: &Call, mode: &str, face: Face) -> Vec<String> {
+async fn column(call: &Call, mode: &str, face: FrontendKind) -> Vec<String> {
     let mut asks = true;
     let mut cells = Vec::new();
     for &(_, decision) in DECISIONS {

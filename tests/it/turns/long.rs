@@ -51,7 +51,7 @@ fn long_sessions_replay_to_the_same_history() {
 /// What else is done with a long session keeps all of it.
 async fn whole_ways(folder: &Path) {
     let store = Store::open(StoreOptions::new(folder.join("data"), folder.join("run"))).await.unwrap();
-    let found = store.search("number 777", 5).await.unwrap();
+    let found = store.search("number 888", 5).await.unwrap();
     assert_eq!(found.len(), 1, "{found:?}");
     let mut session = Session::open(&store, &found[0].id).await.unwrap();
     let texts = |messages: &[Message]| -> Vec<String> {

@@ -74,7 +74,7 @@ struct Call {
 
 /// What a reply contained that must be sent back with it.
 #[derive(Debug)]
-struct Given {
+struct RequiredParts {
     model: String,
     calls: Vec<String>,
     /// Thinking and its signature.
@@ -84,7 +84,7 @@ struct Given {
 /// Checks requests, knowing the replies that were sent.
 #[derive(Debug, Default)]
 pub struct Checker {
-    given: Vec<Given>,
+    given: Vec<RequiredParts>,
     /// Whether the last reply asked to be continued.
     paused: bool,
 }
@@ -92,7 +92,7 @@ pub struct Checker {
 impl Checker {
     /// Records a reply to the `number`-th request, for `model`, just before it is sent.
     pub fn give(&mut self, reply: &Reply, number: usize, model: &str) {
-        let mut given = Given { model: model.to_owned(), calls: Vec::new(), signed: Vec::new() };
+        let mut given = RequiredParts { model: model.to_owned(), calls: Vec::new(), signed: Vec::new() };
         let mut thought = String::new();
         for step in &reply.steps {
             match step {
