@@ -71,34 +71,40 @@ pub fn program(name: &str) -> Option<Program> {
 
 /// Returns the subcommands of a program that are known to only read, e.g. `log` and `stash list` of `git`.
 pub fn reading_subcommands(program: &str) -> Vec<&'static str> {
-    let heads = TABLE.lines().filter(|line| !line.starts_with([' ', '#']));
-    heads
-        .filter_map(|line| line.rsplit_once(": "))
-        .filter(|(_, operands)| ProgramEffect::told(operands).0 != ProgramEffect::Acts)
-        .flat_map(|(names, _)| names.split(", "))
+    rows()
+        .filter(|(_, operands, _)| ProgramEffect::told(operands).0 != ProgramEffect::Acts)
+        .flat_map(|(names, ..)| names.split(", "))
         .filter_map(|name| name.strip_prefix(program)?.strip_prefix(' '))
         .filter(|name| !name.starts_with('-'))
         .collect()
 }
 
-/// The rows of the table by name: the text after the names, and the flags.
+/// The operands and the flags of each program and subcommand, by its name.
 static ROWS: LazyLock<HashMap<&'static str, (&'static str, &'static str)>> = LazyLock::new(|| {
-    let mut rows = HashMap::new();
-    let mut rest = TABLE;
-    while let Some((line, after)) = rest.split_once('\n') {
-        rest = after;
-        let heads = !line.starts_with([' ', '#']) && !line.is_empty();
-        // `:` is also a program.
-        let Some((names, operands)) = line.rsplit_once(": ").filter(|_| heads) else { continue };
-        let end: usize =
-            rest.split_inclusive('\n').take_while(|line| line.starts_with(' ')).map(str::len).sum();
-        let (flags, _) = rest.split_at(end);
-        for name in names.split(", ") {
-            rows.entry(name).or_insert((operands, flags));
-        }
-    }
-    rows
+    let named = |(names, operands, flags): (&'static str, _, _)| {
+        names.split(", ").map(move |name| (name, (operands, flags)))
+    };
+    rows().flat_map(named).collect()
 });
+
+/// Returns the rows of the table in order: their names, operands and flags.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let mut rest = TABLE;
+    std::iter::from_fn(move || {
+        loop {
+            let (line, after) = rest.split_once('\n')?;
+            rest = after;
+            let heads = !line.starts_with([' ', '#']);
+            // `:` is also a program.
+            let Some((names, operands)) = line.rsplit_once(": ").filter(|_| heads) else { continue };
+            let length: usize =
+                rest.split_inclusive('\n').take_while(|line| line.starts_with(' ')).map(str::len).sum();
+            let flags;
+            (flags, rest) = rest.split_at(length);
+            return Some((names, operands, flags));
+        }
+    })
+}
 
 /// Collects all flags of a row, including those of the rows that it refers to.
 fn spread(flags: &'static str, depth: usize, all: &mut Vec<&'static str>) {

@@ -80,7 +80,7 @@ enum FrontendKind {
     Absent,
 }
 
-const FACES: &[(&str, FrontendKind)] =
+const FRONTENDS: &[(&str, FrontendKind)] =
     &[("at the screen", FrontendKind::Present), ("headless", FrontendKind::Absent)];
 
 const MODES: &[(&str, &str)] = &[
@@ -94,7 +94,7 @@ const MODES: &[(&str, &str)] = &[
 ];
 
 /// One cell's turn, as a script.
-fn script_of(call: &Call, mode: &str, decision: Decision, face: FrontendKind) -> String {
+fn script_of(call: &Call, mode: &str, decision: Decision, frontend: FrontendKind) -> String {
     let Call { tool, args, edited, settings, .. } = call;
     let word = match decision {
         Decision::Yes => Some("yes".to_owned()),
@@ -105,7 +105,7 @@ fn script_of(call: &Call, mode: &str, decision: Decision, face: FrontendKind) ->
         Decision::Nobody | Decision::Expired => None,
     };
     let elsewhere = word.as_ref().map_or(String::new(), |word| format!("then elsewhere * {word}\n"));
-    let (before, after) = match (face, decision) {
+    let (before, after) = match (frontend, decision) {
         // Who quits leaves the card open. Without a card the turn ends by itself.
         (FrontendKind::Present, Decision::Nobody) if mode == "mode dry-run" => {
             (String::new(), "detached\n".to_owned())
@@ -193,7 +193,7 @@ fn ends(shown: &str) -> String {
 }
 
 /// The cells of one call in one mode, a decision each. Where nobody is asked there is nothing to decide.
-async fn column(call: &Call, mode: &str, face: FrontendKind) -> Vec<String> {
+async fn column(call: &Call, mode: &str, frontend: FrontendKind) -> Vec<String> {
     let mut asks = true;
     let mut cells = Vec::new();
     for &(_, decision) in DECISIONS {
@@ -201,7 +201,7 @@ async fn column(call: &Call, mode: &str, face: FrontendKind) -> Vec<String> {
             cells.push(NOBODY_ASKED.to_owned());
             continue;
         }
-        let told = Box::pin(run(&script::parse(&script_of(call, mode, decision, face)))).await;
+        let told = Box::pin(run(&script::parse(&script_of(call, mode, decision, frontend)))).await;
         asks = told.lines().any(|line| line.starts_with("ask "));
         cells.push(cell(call, &told));
     }
@@ -214,10 +214,10 @@ type Row = (String, Vec<String>);
 /// The rows of one call.
 fn block(call: &Call) -> Vec<Row> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let columns = |face| -> Vec<Vec<String>> {
-        MODES.iter().map(|(_, mode)| runtime.block_on(column(call, mode, face))).collect()
+    let columns = |frontend| -> Vec<Vec<String>> {
+        MODES.iter().map(|(_, mode)| runtime.block_on(column(call, mode, frontend))).collect()
     };
-    let told: Vec<_> = FACES.iter().map(|&(place, face)| (place, columns(face))).collect();
+    let told: Vec<_> = FRONTENDS.iter().map(|&(place, frontend)| (place, columns(frontend))).collect();
     let mut rows = Vec::new();
     for (at, (decided, _)) in DECISIONS.iter().enumerate() {
         for (place, columns) in &told {

@@ -1,6 +1,6 @@
 //! The runner of turn scripts: a scripted model, a scripted user, a real driver, session and database.
 
-mod face;
+mod frontend;
 pub mod run;
 pub mod script;
 mod world;

@@ -28,7 +28,7 @@ use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::face::{ScriptedFrontend, brief, part};
+use super::frontend::{ScriptedFrontend, brief, part};
 use super::script::{Action, Script, Step, rule};
 use super::world::{World, tools};
 
@@ -159,7 +159,7 @@ pub async fn run_in(script: &Script, folder: &Path) -> (String, Vec<ModelRequest
         clock: still,
     };
     let env = environment(script, &provider, registry, clock, policy.subscribe());
-    let face = ScriptedFrontend::new(
+    let frontend = ScriptedFrontend::new(
         script.answers.clone(),
         script.triggers.clone(),
         script.cap_answers.clone(),
@@ -173,25 +173,26 @@ pub async fn run_in(script: &Script, folder: &Path) -> (String, Vec<ModelRequest
                 let id = session.id().clone();
                 drop(session);
                 session = Session::open(&store, &id).await.unwrap();
-                face.write("reopened");
+                frontend.write("reopened");
             }
             Step::Action(deed) => outside.act(deed.clone()).await,
             Step::Prompt(text) => {
                 let prompt = vec![UserPart::Text { text: text.clone() }];
-                drive(driver::run_turn(&mut session, prompt, &env, &face, CancellationToken::new())).await;
+                drive(driver::run_turn(&mut session, prompt, &env, &frontend, CancellationToken::new()))
+                    .await;
             }
             Step::Resume => {
                 let resumed =
-                    drive(driver::resume_turn(&mut session, &env, &face, CancellationToken::new())).await;
+                    drive(driver::resume_turn(&mut session, &env, &frontend, CancellationToken::new())).await;
                 if resumed.is_none() {
-                    face.write("nothing to resume");
+                    frontend.write("nothing to resume");
                 }
             }
             Step::Detached => {
-                drive(driver::run_late_calls(&mut session, &env, &face, CancellationToken::new())).await;
+                drive(driver::run_late_calls(&mut session, &env, &frontend, CancellationToken::new())).await;
             }
             Step::Compact(focus) => {
-                driver::compact(&mut session, focus.clone(), &env, &face, CancellationToken::new())
+                driver::compact(&mut session, focus.clone(), &env, &frontend, CancellationToken::new())
                     .await
                     .unwrap();
             }
@@ -200,13 +201,13 @@ pub async fn run_in(script: &Script, folder: &Path) -> (String, Vec<ModelRequest
                 // At most as many as any script queues; this also ends if a prompt never leaves the queue.
                 for _ in 0..5 {
                     let Some(prompt) = session.history().queued().first().cloned() else { break };
-                    drive(driver::run_turn(&mut session, prompt, &env, &face, CancellationToken::new()))
+                    drive(driver::run_turn(&mut session, prompt, &env, &frontend, CancellationToken::new()))
                         .await;
                 }
             }
         }
     }
-    let mut lines = face.lines();
+    let mut lines = frontend.lines();
     lines.extend(aftermath(session.history(), &world, &provider));
     sound(&store, session.id(), session.history()).await;
     let records = store.load(session.id()).await.unwrap();
