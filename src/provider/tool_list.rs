@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::ToolSchema;
+use crate::stdx::json_texts::json_bytes;
 
 /// Definitions of tools, shared by the requests of a turn. They are most of what a short request sends, so they are
 /// encoded once.
@@ -21,6 +22,7 @@ struct DefinedTools {
     tools: Vec<ToolSchema>,
     /// The first form in which they were sent.
     encoded: OnceLock<(&'static str, Box<RawValue>)>,
+    bytes: OnceLock<usize>,
 }
 
 impl ToolList {
@@ -38,11 +40,25 @@ impl ToolList {
         let _ = self.defined.encoded.set((form, encoded.clone()));
         Ok(Cow::Owned(encoded))
     }
+
+    /// Returns the length of all of them, which is counted once.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        *self.defined.bytes.get_or_init(|| self.iter().map(ToolSchema::bytes).sum())
+    }
+}
+
+impl ToolSchema {
+    /// Returns the length of its name, its description and its schema.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.name.len() + self.description.len() + json_bytes(&self.parameters)
+    }
 }
 
 impl<T: Into<Vec<ToolSchema>>> From<T> for ToolList {
     fn from(tools: T) -> Self {
-        Self { defined: Arc::new(DefinedTools { tools: tools.into(), encoded: OnceLock::new() }) }
+        Self { defined: Arc::new(DefinedTools { tools: tools.into(), ..DefinedTools::default() }) }
     }
 }
 

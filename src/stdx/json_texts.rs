@@ -1,6 +1,7 @@
-//! JSON values in another form: their texts changed one by one, their fields sorted.
+//! JSON values in another form: their texts changed one by one, their fields sorted; and their length.
 
 use std::borrow::Cow;
+use std::io;
 
 use serde_json::{Map, Value};
 
@@ -30,6 +31,24 @@ fn walk(value: &mut Value, key: &str, change: &TextChange<'_>) {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// Returns the length of a value as compact JSON, in bytes, without writing it anywhere.
+pub fn json_bytes(value: &Value) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Neither a value nor this writer can fail.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
 }
 
 /// Returns a value with the fields of its objects in alphabetical order.

@@ -14,10 +14,6 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-use std::io;
-
-use serde_json::Value;
-
 pub use self::compaction::{CompactionPlan, CompactionReport, Summary};
 pub use self::ledger::{calls_since, changed_since};
 pub use self::parts::{ContextPart, parts};
@@ -25,7 +21,9 @@ pub use self::tool_budget::{OmittedTools, ToolBudget, fit_tools};
 pub use self::view::{Omission, ViewLimits, ViewSettings, view};
 use crate::history::History;
 use crate::message::{Message, MessagePiece};
-use crate::provider::{ModelRequest, ToolSchema};
+use crate::provider::ModelRequest;
+use crate::provider::tool_list::ToolList;
+use crate::stdx::json_texts::json_bytes;
 
 /// Bytes of text that count as one token; a rough mean over languages and code.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -66,7 +64,7 @@ pub fn first_exchange(history: &History) -> String {
 /// Estimates a whole request's size in tokens in the same way: conversation, system prompt and tools.
 pub fn estimated_request(request: &ModelRequest) -> u64 {
     let said: usize = request.conversation().map(text_bytes).sum();
-    tokens(said + preamble_bytes(&request.system, &request.tools))
+    tokens(said + request.system.len() + request.tools.bytes())
 }
 
 fn message_tokens(message: &Message) -> u64 {
@@ -99,32 +97,8 @@ pub fn text_tokens(text: &str) -> u64 {
 }
 
 /// Estimates the tokens of what stands before the conversation: the system prompt and the tools.
-pub fn preamble_tokens(system: &str, tools: &[ToolSchema]) -> u64 {
-    tokens(preamble_bytes(system, tools))
-}
-
-/// Returns the length of a value as compact JSON, in bytes, without writing it anywhere.
-fn json_bytes(value: &Value) -> usize {
-    struct Count(usize);
-    impl io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    // Neither a value nor this writer can fail.
-    let _ = serde_json::to_writer(&mut count, value);
-    count.0
-}
-
-fn preamble_bytes(system: &str, tools: &[ToolSchema]) -> usize {
-    let tools =
-        tools.iter().map(|tool| tool.name.len() + tool.description.len() + json_bytes(&tool.parameters));
-    system.len() + tools.sum::<usize>()
+pub fn preamble_tokens(system: &str, tools: &ToolList) -> u64 {
+    tokens(system.len() + tools.bytes())
 }
 
 /// Returns the bytes of text, or the equivalent for other content.

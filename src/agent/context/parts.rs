@@ -1,6 +1,6 @@
 //! Where the tokens of a request go, by part. Pure.
 
-use super::{BYTES_PER_IMAGE, BYTES_PER_TOKEN, json_bytes, preamble_bytes};
+use super::{BYTES_PER_IMAGE, BYTES_PER_TOKEN, json_bytes};
 use crate::message::{Message, MessagePiece, NoteKind};
 use crate::provider::ModelRequest;
 
@@ -40,8 +40,7 @@ pub fn parts(request: &ModelRequest) -> Vec<ContextPart> {
             MessagePiece::Native => {}
         }
     }
-    let system = request.system.len();
-    let tools = preamble_bytes(&request.system, &request.tools) - system;
+    let (system, tools) = (request.system.len(), request.tools.bytes());
     let bytes = [system, tools, summary, prompts, notes, answers, calls, outputs, images];
     let tokens = |bytes| u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(BYTES_PER_TOKEN);
     let parts = NAMES.into_iter().zip(bytes).map(|(name, bytes)| ContextPart { name, tokens: tokens(bytes) });

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{ViewSettings, preamble_tokens};
+use super::{ViewSettings, tokens};
 use crate::history::History;
 use crate::message::ToolName;
 use crate::provider::ToolSchema;
@@ -54,7 +54,7 @@ pub fn fit_tools(
 ) -> (Vec<ToolSchema>, Option<OmittedTools>) {
     let is_of_server = |spec: &ToolSpec| matches!(spec.origin, Origin::Server(_));
     let of_servers = described.iter().filter(|(spec, _)| is_of_server(spec));
-    let size: u64 = of_servers.map(|(_, schema)| preamble_tokens("", std::slice::from_ref(schema))).sum();
+    let size: u64 = of_servers.map(|(_, schema)| tokens(schema.bytes())).sum();
     let fits = room.tokens.is_none_or(|room| size <= room);
     let (mut kept, mut named) = (Vec::new(), Vec::new());
     for (spec, schema) in described {
@@ -71,12 +71,12 @@ pub fn fit_tools(
         kept.sort_by(|one, other| one.name.cmp(&other.name));
         return (kept, None);
     };
-    let before = preamble_tokens("", &named);
+    let before = tokens(named.iter().map(ToolSchema::bytes).sum());
     let line =
         |schema: &ToolSchema| format!("{}: {}", schema.name, one_line_summary(&schema.description, ABOUT));
     let lines: Vec<String> = named.iter().map(line).collect();
     find.description = format!("{}\n\n{}", find.description, lines.join("\n"));
-    let listed = preamble_tokens(&lines.join("\n"), &[]);
+    let listed = tokens(lines.join("\n").len());
     let omitted = OmittedTools { tools: named.len(), tokens: before.saturating_sub(listed) };
     (kept, Some(omitted))
 }

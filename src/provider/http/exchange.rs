@@ -57,7 +57,7 @@ pub(super) enum ExchangePhase {
     Over,
 }
 
-/// The number of event bytes received in the current window.
+/// The number of event bytes received in the current window; those after the first [`TRICKLE`] may be missing.
 #[derive(Default)]
 pub(super) struct Throughput {
     /// `None` until the first bytes: the time before them is limited by the idle timeout.
@@ -66,9 +66,11 @@ pub(super) struct Throughput {
 }
 
 impl Throughput {
-    /// Adds bytes of events; errs where a window ended with too few.
-    fn note(&mut self, bytes: usize) -> Result<(), ProviderError> {
-        self.bytes += bytes;
+    /// Adds what was received, of which the event bytes count until they are enough; errs where a window ended with too few.
+    fn note(&mut self, piece: &[u8]) -> Result<(), ProviderError> {
+        if self.bytes < TRICKLE {
+            self.bytes += event_bytes(piece);
+        }
         let since = *self.since.get_or_insert_with(Instant::now);
         if since.elapsed() < TRICKLE_WINDOW {
             return Ok(());
@@ -195,7 +197,7 @@ impl<W: WireCodec> Exchange<W> {
     }
 
     fn feed(&mut self, bytes: &Bytes, events: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        self.flow.note(event_bytes(bytes))?;
+        self.flow.note(bytes)?;
         self.decoder.feed(bytes, events)
     }
 

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{sanitize_line, truncate};
+use super::{sanitize_line, truncate, width};
 
 /// The beginning and the end of a text, and the amount dropped between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,15 +64,28 @@ pub fn short_path(path: &Path, width: usize) -> String {
 }
 
 /// Returns the first non-blank line, sanitized, its white space collapsed, in at most `width` cells. It ends
-/// in `…` if anything was omitted, including further lines.
+/// in `…` if anything was omitted, including further lines. The time is bounded by the width, not by the text, unless
+/// most of it takes no cell.
 #[must_use]
 pub fn one_line_summary(text: &str, width: usize) -> String {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let mut lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty());
     let Some(first) = lines.next() else { return String::new() };
-    let collapsed = first.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut shown = sanitize_line(&collapsed).into_owned();
-    if lines.next().is_some() {
-        shown.push_str(" …");
+    let mut bytes = width.saturating_mul(4).saturating_add(LOOK_AHEAD);
+    loop {
+        let head = first.split_at(first.floor_char_boundary(bytes)).0;
+        let collapsed = head.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut shown = sanitize_line(&collapsed).into_owned();
+        let is_whole = head.len() == first.len();
+        if is_whole && lines.next().is_some() {
+            shown.push_str(" …");
+        }
+        if is_whole || self::width(&shown) > width.saturating_add(LOOK_AHEAD) {
+            return truncate(&shown, width);
+        }
+        bytes = bytes.saturating_mul(8);
     }
-    truncate(&shown, width)
 }
+
+/// How many cells beyond the width are looked at: an emoji or a letter with marks at the end of what is read may be
+/// incomplete, and must not be displayed.
+const LOOK_AHEAD: usize = 64;

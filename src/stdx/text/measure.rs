@@ -65,26 +65,32 @@ pub fn expand_tabs(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Shortens `text` to at most `width` cells, ending in `…` if it was cut. Width 0 gives an empty text.
+/// Shortens `text` to at most `width` cells, ending in `…` if it was cut. Width 0 gives an empty text. What follows the
+/// first grapheme that does not fit is not read.
 #[must_use]
 pub fn truncate(text: &str, width: usize) -> String {
-    if self::width(text) <= width {
+    if head(text, width).len() == text.len() {
         return text.to_owned();
     }
-    let Some(room) = width.checked_sub(1) else { return String::new() };
-    let mut out = take_cells(text, room);
-    out.push_str(ELLIPSIS);
-    out
+    width.checked_sub(1).map(|room| format!("{}{ELLIPSIS}", head(text, room))).unwrap_or_default()
 }
 
-fn take_cells(text: &str, room: usize) -> String {
-    let mut used = 0;
-    text.graphemes(true)
-        .take_while(|grapheme| {
-            used += grapheme.width();
-            used <= room
-        })
-        .collect()
+/// Returns as many graphemes of the beginning of `text` as fit into `cells`.
+fn head(text: &str, cells: usize) -> &str {
+    for (count, (at, c)) in text.char_indices().enumerate() {
+        if !is_one_cell(c) {
+            let mut used = 0;
+            let beyond = text.grapheme_indices(true).find(|(_, grapheme)| {
+                used += grapheme.width();
+                used > cells
+            });
+            return beyond.map_or(text, |(at, _)| text.split_at(at).0);
+        }
+        if count == cells {
+            return text.split_at(at).0;
+        }
+    }
+    text
 }
 
 /// Breaks `text` into lines of at most `width` cells (a width of 0 counts as 1).

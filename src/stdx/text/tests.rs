@@ -219,6 +219,16 @@ proptest! {
     }
 
     #[test]
+    fn a_summary_reads_no_further_than_it_must(text in hostile_text(), times in 1usize..30, cells in 0usize..12) {
+        let text = text.repeat(times);
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let more = if lines.next().is_some() { " …" } else { "" };
+        let whole = truncate(&format!("{}{more}", sanitize_line(&first)), cells);
+        prop_assert_eq!(one_line_summary(&text, cells), whole);
+    }
+
+    #[test]
     fn both_ends_are_ends(text in hostile_text(), max in 0usize..80) {
         let cut = head_tail(&text, max);
         prop_assert!(text.starts_with(cut.head) && text.ends_with(cut.tail));

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use memchr::memmem;
 use rustix::process::Signal;
 
 use super::kit::{
@@ -328,7 +329,7 @@ const FRAME_END: &[u8] = b"\x1b[?2026l";
 /// Waits until the whole screen was drawn anew after so many bytes.
 #[track_caller]
 fn is_drawn_anew(screen: &Terminal, since: usize) {
-    let clears = |raw: &[u8]| raw.windows(4).any(|piece| piece == b"\x1b[2J");
+    let clears = |raw: &[u8]| memmem::find(raw, b"\x1b[2J").is_some();
     screen.wait_raw("the screen to be drawn anew", |raw| clears(&raw[since..]) && raw.ends_with(FRAME_END));
 }
 

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use kit::replay::server::{Delivery, Recording, Served};
+use memchr::memmem;
 use serde_json::{Value, json};
 
 use super::kit::{each, heard, logged, on_terminal, replies, run, serve};
@@ -216,8 +217,7 @@ fn recorded_thinking_streams() {
         let expected = case.expected();
         let last = said(&expected).split_whitespace().next_back().unwrap().trim_matches(['*', '.']);
         let Served::Recording(mut begun) = case.recording() else { panic!("a recording is one") };
-        let ends = begun.body.windows(mark.len()).enumerate().filter(|(_, piece)| *piece == mark.as_bytes());
-        let end = ends.map(|(at, _)| at).nth(*before).unwrap();
+        let end = memmem::find_iter(&begun.body, mark).nth(*before).unwrap();
         begun.delivery = Delivery::SilentAfter(end);
         let service = serve(vec![Served::Recording(begun), case.recording()]);
         let co = Co::new().with(&service, case.wire());

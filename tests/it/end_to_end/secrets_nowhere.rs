@@ -13,6 +13,7 @@ use co::provider::{ModelRequest, Provider as _};
 use co::stdx::clock::SystemClock;
 use futures::StreamExt as _;
 use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
+use memchr::memmem;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -53,7 +54,7 @@ fn search(folder: &Path, found: &mut Vec<String>) {
 
 fn check(place: &str, bytes: &[u8], found: &mut Vec<String>) {
     for form in forms() {
-        if bytes.windows(form.len()).any(|window| window == form.as_bytes()) {
+        if memmem::find(bytes, form.as_bytes()).is_some() {
             let text = String::from_utf8_lossy(bytes);
             let at = text.find(&form).unwrap_or(0);
             let around: String = text.chars().skip(at.saturating_sub(60)).take(160).collect();

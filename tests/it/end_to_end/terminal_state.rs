@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use memchr::memmem;
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{LocalModes, tcgetattr};
 
@@ -52,8 +53,8 @@ pub fn is_restored(terminal: &Terminal, tty: &Tty) {
     }
 }
 
-fn count(raw: &[u8], mark: &str) -> usize {
-    raw.windows(mark.len()).filter(|piece| *piece == mark.as_bytes()).count()
+pub fn count(raw: &[u8], mark: &str) -> usize {
+    memmem::find_iter(raw, mark).count()
 }
 
 /// Fails on every byte sequence that the program has no business to send: anything but the few sequences that draw a

@@ -15,6 +15,7 @@ use co::provider::openai_responses::OpenAiResponses;
 use co::provider::{
     ErrorClass, ModelRequest, ProviderError, RetryHeaders, StartKind, StreamDecoder, WireCodec,
 };
+use memchr::memmem;
 use serde_json::{Value, json};
 
 use crate::provider::recordings_gemini;
@@ -187,7 +188,7 @@ fn offsets(case: &Case, bytes: &[u8]) -> BTreeSet<usize> {
     }
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).take(100);
     let types = case.field("event_types").as_array().into_iter().flatten().filter_map(Value::as_str);
-    let firsts = types.filter_map(|kind| bytes.windows(kind.len()).position(|at| at == kind.as_bytes()));
+    let firsts = types.filter_map(|kind| memmem::find(bytes, kind.as_bytes()));
     ends.chain(firsts)
         .flat_map(|at| at.saturating_sub(8)..at + 9)
         .filter(|at| (1..bytes.len()).contains(at))

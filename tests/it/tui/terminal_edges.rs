@@ -3,9 +3,11 @@
 
 use std::path::Path;
 
+use memchr::memmem;
+
 use crate::co::{Co, Service, Wire};
 use crate::end_to_end::kit::{each, heard, logged, on_terminal, press_until, say};
-use crate::end_to_end::terminal_state::{Tty, is_harmless, is_restored};
+use crate::end_to_end::terminal_state::{Tty, count, is_harmless, is_restored};
 use crate::tui::terminal::Terminal;
 
 const USUAL: (u16, u16) = (80, 24);
@@ -14,11 +16,7 @@ const QUESTION: &str = "\x1b]11;?\x1b\\";
 const LIGHT: &str = "38;5;25";
 
 fn has(raw: &[u8], mark: &str) -> bool {
-    raw.windows(mark.len()).any(|piece| piece == mark.as_bytes())
-}
-
-fn count(raw: &[u8], mark: &str) -> usize {
-    raw.windows(mark.len()).filter(|piece| *piece == mark.as_bytes()).count()
+    memmem::find(raw, mark.as_bytes()).is_some()
 }
 
 /// The program, ready, whose editor is this shell script.

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use memchr::memmem;
 
 use crate::co::{Co, Service, Wire};
 use crate::end_to_end::kit::{on_terminal, say};
@@ -11,7 +12,7 @@ use crate::tui::terminal::Terminal;
 const USUAL: (u16, u16) = (80, 24);
 
 fn has(raw: &[u8], mark: &str) -> bool {
-    raw.windows(mark.len()).any(|piece| piece == mark.as_bytes())
+    memmem::find(raw, mark.as_bytes()).is_some()
 }
 
 /// The program after an answer of 60 lines, the last of which is on the screen.
