@@ -47,7 +47,7 @@ fn everything(co: &Co) -> Vec<u8> {
 }
 
 fn holds_the_key(bytes: &[u8]) -> bool {
-    memmem::find(&bytes, b"hunter2").is_some()
+    memmem::find(bytes, b"hunter2").is_some()
 }
 
 #[test]
