@@ -51,15 +51,15 @@
 //!   `driver/` the one place that awaits.
 //! - [`command`]: slash commands: a table of them, a file for each that takes more than a line, what they may know, and what they
 //!   want done; and those of Markdown files.
-//! - [`frontend`]: print, JSON, exports and imports, the plain face, the rules of an approval dialogue for all faces, and the link between an
-//!   interactive face and its session.
+//! - [`frontend`]: print, JSON, exports and imports, the plain front end, the rules of an approval dialogue for all front
+//!   ends, and the link between an interactive front end and its session.
 //! - [`tui`]: the full screen: model, update, view, the panels over the transcript (`panel/`, a file each), and a thin
 //!   shell, which alone knows the terminal.
 //! - [`accounts`]: accounts with model services: keys, logging in, what they offer, and which model answers.
 //! - [`workspace`]: the folder of a session: what the process was given there, its rules, hooks, tool servers, texts for
 //!   the model, commands and trust, and the policy that follows.
 //! - [`app`]: the composition root: builds what the others are given.
-//! - [`runtime`]: what owns a session: behind an interactive face, in headless turns, beside the session at hand;
+//! - [`runtime`]: what owns a session: behind an interactive front end, in headless turns, beside the session at hand;
 //!   what a prompt mentions, and the settings of tool servers.
 //! - [`eval`]: golden cases of tool calling: scores, comparisons and reports, pure; and the runs.
 //! - [`cli`]: the command line, its errors and exit codes, its commands, the reference (`help/`: one topic from the tables

@@ -140,7 +140,7 @@ pub enum Remember {
 pub enum Decider {
     /// The user, at a card of the full screen.
     Tui,
-    /// The user, in the plain face.
+    /// The user, in the plain front end.
     Plain,
     /// The user, with `co approvals` in some process.
     Cli,
@@ -164,7 +164,7 @@ pub enum Decider {
 }
 
 impl Decider {
-    /// Whether a person decided, at any face.
+    /// Whether a person decided, at any front end.
     pub fn is_person(&self) -> bool {
         matches!(self, Self::Tui | Self::Plain | Self::Cli | Self::Script)
     }

@@ -103,7 +103,7 @@ pub(super) async fn plain(
         Shape::Plain | Shape::Screen => None,
     };
     let (asks, heard) = mpsc::channel(LINK);
-    let (face, updates) = channel::updates();
+    let (updates, received) = channel::updates();
     let owner = tokio::spawn(interactive(Interactive {
         store: begin_store(&world, &loaded.settings)?,
         world,
@@ -111,12 +111,18 @@ pub(super) async fn plain(
         models,
         target,
         asks: heard,
-        face,
+        updates,
         decider: Decider::Plain,
     }));
-    let shown =
-        plain::run(PlainOptions { updates, asks, setup, first: first.map(Prompt::written), editor, preface })
-            .await;
+    let shown = plain::run(PlainOptions {
+        updates: received,
+        asks,
+        setup,
+        first: first.map(Prompt::written),
+        editor,
+        preface,
+    })
+    .await;
     let owned = outcome(owner).await;
     match shown {
         // The owner's error is more specific.
@@ -179,7 +185,7 @@ pub(super) async fn run(world: World, loaded: LoadedSettings, Start { target, fi
         // The channel is empty; the owner takes the prompt once the session is open.
         let _ = ask.try_send(ClientRequest::Prompt(Prompt::written(first)));
     }
-    let (face, updates) = channel::updates();
+    let (updates, received) = channel::updates();
     let owner = tokio::spawn(interactive(Interactive {
         world,
         loaded,
@@ -187,10 +193,10 @@ pub(super) async fn run(world: World, loaded: LoadedSettings, Start { target, fi
         store,
         target,
         asks,
-        face,
+        updates,
         decider: Decider::Tui,
     }));
-    let screen = tui::run(TuiLink { updates, asks: ask }, options).await;
+    let screen = tui::run(TuiLink { updates: received, asks: ask }, options).await;
     // The screen and its end of the link are closed, so the owner ends running work and saves.
     let owned = outcome(owner).await;
     match screen {

@@ -18,7 +18,7 @@ use crate::approval::Decider;
 use crate::config::{LoadedSettings, Settings};
 use crate::frontend::images::Prompt;
 use crate::frontend::json::JsonFrontend;
-use crate::frontend::print::PrintFrontend;
+use crate::frontend::print::{PrintFrontend, PrintStyle};
 use crate::history::{Limit, SessionId, TurnEnd};
 use crate::message::UserPart;
 use crate::message::images::mentions;
@@ -138,7 +138,8 @@ async fn turn(
     say_words(&mut words);
     let json = JsonFrontend::default();
     let (out, err) = (Box::new(tokio::io::stdout()), Box::new(tokio::io::stderr()));
-    let text = PrintFrontend::new(out, err, shows_thoughts, Terminals::of_process().stdout);
+    let style = PrintStyle { shows_thoughts, is_live: Terminals::of_process().stdout };
+    let text = PrintFrontend::new(out, err, style);
     let frontend: &dyn Frontend = match output {
         Output::Text => &text,
         Output::Json => &json,

@@ -105,11 +105,11 @@ impl CaseRunner {
         let told = |error: &dyn std::fmt::Display| error.to_string();
         let mut session = Session::create(&self.app.store, folder).await.map_err(|error| told(&error))?;
         let env = self.env(&session, case.dim).await;
-        let face = Examiner::new(case.answer.clone());
-        let result = turn(&mut session, &case.prompt, &env, &face).await.map_err(|error| told(&error))?;
+        let front = Examiner::new(case.answer.clone());
+        let result = turn(&mut session, &case.prompt, &env, &front).await.map_err(|error| told(&error))?;
         let result = match &case.answer {
             Some(UserAnswer::Later(prompt)) if result.end == TurnEnd::Deferred => {
-                turn(&mut session, prompt, &env, &face).await.map_err(|error| told(&error))?
+                turn(&mut session, prompt, &env, &front).await.map_err(|error| told(&error))?
             }
             _ => result,
         };
@@ -164,10 +164,10 @@ async fn turn(
     session: &mut Session,
     prompt: &str,
     env: &AgentEnv,
-    face: &Examiner,
+    front: &Examiner,
 ) -> Result<TurnResult, StoreError> {
     let prompt = vec![UserPart::Text { text: prompt.to_owned() }];
-    Box::pin(driver::run_turn(session, prompt, env, face, CancellationToken::new())).await
+    Box::pin(driver::run_turn(session, prompt, env, front, CancellationToken::new())).await
 }
 
 /// Makes the workspace of a run.

@@ -276,7 +276,11 @@ mod tests {
         }
         assert!(updates.send(delta("x")).now_or_never().is_none(), "full: what does not join waits");
         let (sent, first) = tokio::join!(updates.send(delta("x")), seen.recv());
-        assert_eq!((sent, first), (Ok(()), Some(status("0".to_owned()))), "room again once the face reads");
+        assert_eq!(
+            (sent, first),
+            (Ok(()), Some(status("0".to_owned()))),
+            "room again once the front end reads"
+        );
         drop(seen);
         assert_eq!(updates.send(delta("y")).await, Err(Closed));
     }

@@ -25,6 +25,15 @@ pub type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 /// The line between the text of a reply that broke off and that of the next try.
 const RETRYING: &str = "[retrying]\n";
 
+/// How a turn is printed.
+#[derive(Debug, Clone, Copy)]
+pub struct PrintStyle {
+    /// Whether thinking and the start of each call are reported too.
+    pub shows_thoughts: bool,
+    /// Whether text is written as it arrives, for a user who reads it; else after its reply is committed.
+    pub is_live: bool,
+}
+
 /// Prints one turn.
 pub struct PrintFrontend {
     page: Mutex<PrintedPage>,
@@ -33,8 +42,7 @@ pub struct PrintFrontend {
 struct PrintedPage {
     out: Sink,
     err: Sink,
-    shows_thoughts: bool,
-    is_live: bool,
+    style: PrintStyle,
     /// Text that is not written yet. When live: the end of a delta that the next one may change (part of a
     /// grapheme cluster); else the reply so far.
     held: String,
@@ -52,14 +60,11 @@ struct PrintedPage {
 }
 
 impl PrintFrontend {
-    /// With `shows_thoughts`, thinking and the start of each call are reported too. If `is_live`, text is written as it
-    /// arrives, for a user who reads it; else after its reply is committed.
-    pub fn new(out: Sink, err: Sink, shows_thoughts: bool, is_live: bool) -> Self {
+    pub fn new(out: Sink, err: Sink, style: PrintStyle) -> Self {
         let page = PrintedPage {
             out,
             err,
-            shows_thoughts,
-            is_live,
+            style,
             held: String::new(),
             reply_ended: false,
             printed: false,
@@ -190,7 +195,7 @@ impl PrintedPage {
     async fn text(&mut self, delta: &str) -> std::io::Result<()> {
         self.begin().await?;
         self.held.push_str(delta);
-        if !self.is_live {
+        if !self.style.is_live {
             return Ok(());
         }
         let keep = self
@@ -204,7 +209,7 @@ impl PrintedPage {
     }
 
     async fn text_committed(&mut self) -> std::io::Result<()> {
-        if self.is_live {
+        if self.style.is_live {
             return self.end_text().await;
         }
         if !self.held.is_empty() && !self.held.ends_with('\n') {
@@ -243,7 +248,7 @@ impl PrintedPage {
     }
 
     async fn thinking(&mut self, delta: &str) -> std::io::Result<()> {
-        if !self.shows_thoughts {
+        if !self.style.shows_thoughts {
             return Ok(());
         }
         self.err.write_all(sanitize(delta).as_bytes()).await?;
@@ -261,7 +266,7 @@ impl PrintedPage {
     }
 
     async fn running(&mut self, call: &ToolCall) -> std::io::Result<()> {
-        if !self.shows_thoughts {
+        if !self.style.shows_thoughts {
             return Ok(());
         }
         let summary = self.summaries.get(&call.id).map(String::as_str).unwrap_or_default();
@@ -284,7 +289,7 @@ impl PrintedPage {
 
     /// The same without flushing; the next write waits for it.
     async fn start_row(&mut self, row: &str) -> std::io::Result<()> {
-        if self.is_live {
+        if self.style.is_live {
             self.end_text().await?;
         }
         self.end_err_line().await?;
@@ -303,11 +308,13 @@ mod tests {
     use crate::message::Usage;
     use crate::provider::ErrorClass;
 
+    const LIVE: PrintStyle = PrintStyle { shows_thoughts: false, is_live: true };
+
     /// Returns the content of both outputs after these events.
-    async fn printed(shows_thoughts: bool, is_live: bool, events: Vec<Event>) -> (String, String) {
+    async fn printed(style: PrintStyle, events: Vec<Event>) -> (String, String) {
         let (out, mut out_end) = tokio::io::duplex(64 * 1024);
         let (err, mut err_end) = tokio::io::duplex(64 * 1024);
-        let front = Arc::new(PrintFrontend::new(Box::new(out), Box::new(err), shows_thoughts, is_live));
+        let front = Arc::new(PrintFrontend::new(Box::new(out), Box::new(err), style));
         for event in events {
             assert_eq!(front.show(event).await, Ok(()));
         }
@@ -343,7 +350,7 @@ mod tests {
             (false, vec![thought("hm"), text("b"), done()], "b\n", ""),
             (true, vec![thought("hm\u{1b}"), text("b"), done()], "b\n", "hm␛\n"),
         ] {
-            let printed = printed(shows_thoughts, true, events.clone()).await;
+            let printed = printed(PrintStyle { shows_thoughts, ..LIVE }, events.clone()).await;
             assert_eq!(printed, (out.to_owned(), err.to_owned()), "{events:?}");
         }
     }
@@ -395,7 +402,7 @@ mod tests {
             // Nothing replaces it.
             (vec![text("par"), Event::PartialReset, ended()], "par\n", ""),
         ] {
-            let printed = printed(false, true, events.clone()).await;
+            let printed = printed(LIVE, events.clone()).await;
             assert_eq!(printed, (out.to_owned(), err.to_owned()), "{events:?}");
         }
     }
@@ -413,7 +420,7 @@ mod tests {
             (vec![text("a"), done(), usage(), text("b"), Event::PartialReset, text("c"), ended()], "a\nc\n"),
             (vec![text("cut short"), ended()], "cut short\n"),
         ] {
-            let (text, _) = printed(false, false, events.clone()).await;
+            let (text, _) = printed(PrintStyle { is_live: false, ..LIVE }, events.clone()).await;
             assert_eq!(text, out, "{events:?}");
         }
     }
@@ -422,7 +429,7 @@ mod tests {
     async fn a_reader_that_is_gone_closes_the_front_end() {
         let (out, end) = tokio::io::duplex(16);
         drop(end);
-        let front = PrintFrontend::new(Box::new(out), Box::new(tokio::io::sink()), false, true);
+        let front = PrintFrontend::new(Box::new(out), Box::new(tokio::io::sink()), LIVE);
         assert_eq!(front.show(text("x")).await, Err(Closed));
     }
 }

@@ -52,7 +52,7 @@ pub enum PlainError {
 /// the number of the signal that ended it, if one did.
 pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
     let PlainOptions { updates, asks, setup, first, editor, preface } = options;
-    let face = PlainFrontend {
+    let front = PlainFrontend {
         plain: Plain::new(setup).asking(first),
         stdin: Stdin::open(setup.source)?,
         signals: Signals::listen()?,
@@ -65,7 +65,7 @@ pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
         outside: None,
         ended_by: None,
     };
-    face.live(updates, asks, preface).await
+    front.live(updates, asks, preface).await
 }
 
 /// The signals that are handled. Ctrl+Z is left to the system.

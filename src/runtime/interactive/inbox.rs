@@ -201,13 +201,13 @@ async fn go_on(
 ) -> Notice {
     let folder = session.history().workspace().to_owned();
     let (env, policy) = app.env_beside(&session, decider).await;
-    let face = UnattendedFrontend::default();
+    let front = UnattendedFrontend::default();
     let went = tokio::select! {
-        went = headless::run(&mut session, &env, HeadlessWork::Resume, &face, stop) => went,
+        went = headless::run(&mut session, &env, HeadlessWork::Resume, &front, stop) => went,
         never = app.permissions.keep_rules_of(&folder, &policy) => match never {},
     };
     app.tasks.end_all(&app.spill(session.id())).await;
-    outcome(&name, went, face.returned.load(Ordering::Relaxed))
+    outcome(&name, went, front.returned.load(Ordering::Relaxed))
 }
 
 fn outcome(name: &str, went: Result<HeadlessOutcome, AppError>, returned: usize) -> Notice {

@@ -68,7 +68,7 @@ pub struct Interactive {
     pub store: Store,
     pub target: SessionTarget,
     pub asks: mpsc::Receiver<ClientRequest>,
-    pub face: Updates,
+    pub updates: Updates,
     /// The decider recorded for decisions at this front end.
     pub decider: Decider,
 }
@@ -98,7 +98,7 @@ const NOT_KEPT: &str = "This session is in memory only: its messages, requests a
 /// Waits for the store, owns sessions until the front end closes, and saves. The last message is always
 /// [`ServerMessage::Goodbye`], also before an error is returned.
 pub async fn interactive(run: Interactive) -> Result<(), AppError> {
-    let Interactive { world, loaded, models, store, target, asks, face: updates, decider } = run;
+    let Interactive { world, loaded, models, store, target, asks, updates, decider } = run;
     let lines = async {
         let mut warnings = advice_at_start(&loaded);
         warnings.extend(

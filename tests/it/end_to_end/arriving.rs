@@ -1,5 +1,5 @@
 //! A call whose arguments still arrive: the real screen shows what it is about to write, and keeps nothing of it when the
-//! reply is stopped; the plain face says one line at their end.
+//! reply is stopped; the plain front end says one line at their end.
 
 use kit::replay::server::Delivery;
 use serde_json::{Value, json};

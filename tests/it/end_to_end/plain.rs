@@ -1,4 +1,4 @@
-//! The plain face of the real binary: on a terminal, on a dumb one, and between pipes.
+//! The plain front end of the real binary: on a terminal, on a dumb one, and between pipes.
 
 use std::io::{Read as _, Write as _};
 use std::process::Child;

@@ -1,4 +1,4 @@
-//! The plain face.
+//! The plain front end.
 
 pub mod plain;
 pub mod plain_inbox;

@@ -1,4 +1,4 @@
-//! The plain face without a program around it: updates and lines in, text and asks out.
+//! The plain front end without a program around it: updates and lines in, text and asks out.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(super) const TERMINAL: Setup =
     Setup { source: Source::Terminal, echoes: true, shows_thoughts: false, has_editor: false };
 const PIPE: Setup = Setup { source: Source::Pipe, echoes: false, shows_thoughts: false, has_editor: false };
 
-/// The face, its clock, and everything it said; lines typed on a terminal stand where they would be seen.
+/// The front end, its clock, and everything it said; lines typed on a terminal stand where they would be seen.
 pub(super) struct PlainFixture {
     plain: Plain,
     setup: Setup,
@@ -45,9 +45,9 @@ impl PlainFixture {
 
     /// One that knows its session and has nothing to do.
     pub(super) fn open(setup: Setup) -> Self {
-        let mut face = Self::new(setup).notice(ServerMessage::Header(header())).notice(ServerMessage::Idle);
-        face.text.clear();
-        face
+        let mut front = Self::new(setup).notice(ServerMessage::Header(header())).notice(ServerMessage::Idle);
+        front.text.clear();
+        front
     }
 
     /// One whose turn runs and asks.
@@ -256,12 +256,12 @@ fn answers() {
         ("commands go on", ls(), &["/tools", "!ls"], vec![line("/tools"), line("!ls")]),
     ];
     for (name, request, lines, expected) in cases {
-        let mut face = PlainFixture::asking(request);
-        face.asks.clear();
+        let mut front = PlainFixture::asking(request);
+        front.asks.clear();
         for line in lines {
-            face = if *line == "<wait>" { face.wait(600) } else { face.say(line) };
+            front = if *line == "<wait>" { front.wait(600) } else { front.say(line) };
         }
-        assert_eq!(face.asks, expected, "{name}\n{}", face.text);
+        assert_eq!(front.asks, expected, "{name}\n{}", front.text);
     }
 }
 
@@ -269,28 +269,28 @@ fn answers() {
 fn what_was_there_before_never_answers() {
     // On a terminal, on a pipe, at once, and with the guard still on.
     for setup in [TERMINAL, PIPE] {
-        let mut face = PlainFixture::open(setup).say("go").prompted("go").asked(ls());
-        face.asks.clear();
-        face.now_ms += 100;
-        face.plain.take(face.now_ms, Input::Tick);
-        assert!(face.turn());
+        let mut front = PlainFixture::open(setup).say("go").prompted("go").asked(ls());
+        front.asks.clear();
+        front.now_ms += 100;
+        front.plain.take(front.now_ms, Input::Tick);
+        assert!(front.turn());
         let before = ["1", "yes", "fix it", "1"].map(str::to_owned).to_vec();
-        face.plain.take(face.now_ms, Input::Asked { before, begun: "ye".to_owned() });
-        face.turn();
-        let face = face.wait(400).say("1").say("yes");
-        assert_eq!(face.asks, [], "{}", face.text);
-        let mut face = face;
+        front.plain.take(front.now_ms, Input::Asked { before, begun: "ye".to_owned() });
+        front.turn();
+        let front = front.wait(400).say("1").say("yes");
+        assert_eq!(front.asks, [], "{}", front.text);
+        let mut front = front;
         for _ in 0..3 {
-            face = face.wait(400).say("1");
-            assert_eq!(face.asks, [], "without a pause nothing is an answer: {}", face.text);
+            front = front.wait(400).say("1");
+            assert_eq!(front.asks, [], "without a pause nothing is an answer: {}", front.text);
         }
-        let face = face.wait(600).say("1");
-        assert_eq!(face.asks[..1], [decided(1, Approval::yes())], "{}", face.text);
+        let front = front.wait(600).say("1");
+        assert_eq!(front.asks[..1], [decided(1, Approval::yes())], "{}", front.text);
         // What was written for later goes on, and no answer with it.
-        let face = face.settled(1, Approval::yes(), Decider::Plain).ended(TurnEnd::Completed).idle();
-        let said: Vec<&ClientRequest> = face.asks.iter().skip(1).collect();
+        let front = front.settled(1, Approval::yes(), Decider::Plain).ended(TurnEnd::Completed).idle();
+        let said: Vec<&ClientRequest> = front.asks.iter().skip(1).collect();
         assert_eq!(said[0], &line("fix it"));
-        assert!(!face.text.contains("decided elsewhere"), "{}", face.text);
+        assert!(!front.text.contains("decided elsewhere"), "{}", front.text);
     }
 }
 
@@ -298,83 +298,83 @@ fn what_was_there_before_never_answers() {
 fn interrupts() {
     let interrupt = || Input::Interrupt;
     let running = || PlainFixture::open(TERMINAL).say("go").prompted("go").text("Hello. ");
-    let face = running().input(interrupt());
+    let front = running().input(interrupt());
     assert_eq!(
-        (face.asks[1..].to_vec(), face.text.ends_with("Stopping.\n")),
+        (front.asks[1..].to_vec(), front.text.ends_with("Stopping.\n")),
         (vec![ClientRequest::Op(Op::Interrupt)], true)
     );
-    let face = face.wait(2_100).input(interrupt());
-    assert!(!face.asks.contains(&ClientRequest::Close));
-    let face = face.wait(1_900).input(interrupt());
-    assert_eq!(face.asks.last(), Some(&ClientRequest::Close));
-    let face = PlainFixture::open(TERMINAL).input(interrupt());
-    assert!(face.text.contains("quits") && face.asks.is_empty(), "{}", face.text);
-    let face = PlainFixture::asking(ls()).input(interrupt()).say("1");
-    assert_eq!(face.asks.last(), Some(&line("1")), "the question was taken back: {}", face.text);
-    let face = running()
+    let front = front.wait(2_100).input(interrupt());
+    assert!(!front.asks.contains(&ClientRequest::Close));
+    let front = front.wait(1_900).input(interrupt());
+    assert_eq!(front.asks.last(), Some(&ClientRequest::Close));
+    let front = PlainFixture::open(TERMINAL).input(interrupt());
+    assert!(front.text.contains("quits") && front.asks.is_empty(), "{}", front.text);
+    let front = PlainFixture::asking(ls()).input(interrupt()).say("1");
+    assert_eq!(front.asks.last(), Some(&line("1")), "the question was taken back: {}", front.text);
+    let front = running()
         .notice(ServerMessage::ShellBegan { command: "sleep 9".into(), privacy: Privacy::Shared })
         .input(interrupt());
-    assert_eq!(face.asks[1..], [ClientRequest::Op(Op::Interrupt), ClientRequest::StopShell]);
+    assert_eq!(front.asks[1..], [ClientRequest::Op(Op::Interrupt), ClientRequest::StopShell]);
     // The owner may be silent: it leaves all the same.
-    let face = running().input(Input::Hangup).wait(700);
-    assert!(!face.over && face.asks.last() == Some(&ClientRequest::Close));
-    assert!(face.wait(200).over);
+    let front = running().input(Input::Hangup).wait(700);
+    assert!(!front.over && front.asks.last() == Some(&ClientRequest::Close));
+    assert!(front.wait(200).over);
 }
 
 #[test]
 fn lines_of_a_pipe_come_one_at_a_time() {
-    let mut face = PlainFixture::open(PIPE).say("one");
-    assert!(!face.plain.listens());
-    face = face.notice(ServerMessage::Header(header())).prompted("one").text("A").ended(TurnEnd::Completed);
-    assert!(!face.plain.listens());
-    face = face.idle().say("/help");
-    assert!(!face.plain.listens());
+    let mut front = PlainFixture::open(PIPE).say("one");
+    assert!(!front.plain.listens());
+    front = front.notice(ServerMessage::Header(header())).prompted("one").text("A").ended(TurnEnd::Completed);
+    assert!(!front.plain.listens());
+    front = front.idle().say("/help");
+    assert!(!front.plain.listens());
     let local =
         ServerMessage::Local { title: "commands".into(), text: "- `/help`".into(), tone: Tone::Plain };
-    face = face.notice(local).notice(ServerMessage::Header(header())).say("!ls");
-    assert!(!face.plain.listens());
-    face = face
+    front = front.notice(local).notice(ServerMessage::Header(header())).say("!ls");
+    assert!(!front.plain.listens());
+    front = front
         .notice(ServerMessage::ShellBegan { command: "ls".into(), privacy: Privacy::Shared })
         .notice(ServerMessage::ShellOutput { text: "a\n".into() })
         .notice(ServerMessage::ShellEnded { outcome: "exit 0".into(), took: Duration::ZERO });
-    assert!(face.plain.listens());
-    let face = face.input(Input::End);
-    assert_eq!(face.asks, [line("one"), line("/help"), line("!ls"), ClientRequest::Close]);
+    assert!(front.plain.listens());
+    let front = front.input(Input::End);
+    assert_eq!(front.asks, [line("one"), line("/help"), line("!ls"), ClientRequest::Close]);
 }
 
 #[test]
 fn at_the_end_of_a_pipe_what_waits_is_postponed() {
-    let face = PlainFixture::open(PIPE).say("go").prompted("go").asked(ls()).wait(100);
-    let face = face.input(Input::End);
-    assert_eq!(face.asks, [line("go"), ClientRequest::Op(Op::Defer)]);
-    let face = face.asked(shell_request(2, "pwd", Risk::Low)).wait(100);
-    assert_eq!(face.asks.last(), Some(&ClientRequest::Op(Op::Defer)));
-    let face = face.ended(TurnEnd::Deferred).idle();
-    assert_eq!(face.asks.last(), Some(&ClientRequest::Close));
+    let front = PlainFixture::open(PIPE).say("go").prompted("go").asked(ls()).wait(100);
+    let front = front.input(Input::End);
+    assert_eq!(front.asks, [line("go"), ClientRequest::Op(Op::Defer)]);
+    let front = front.asked(shell_request(2, "pwd", Risk::Low)).wait(100);
+    assert_eq!(front.asks.last(), Some(&ClientRequest::Op(Op::Defer)));
+    let front = front.ended(TurnEnd::Deferred).idle();
+    assert_eq!(front.asks.last(), Some(&ClientRequest::Close));
     let lines = vec!["co: session \"go\" saved · 2 approvals waiting".into()];
-    let face = face.notice(ServerMessage::Goodbye { lines });
-    assert!(face.over);
-    insta::assert_snapshot!("plain_end_of_a_pipe", face.text);
+    let front = front.notice(ServerMessage::Goodbye { lines });
+    assert!(front.over);
+    insta::assert_snapshot!("plain_end_of_a_pipe", front.text);
 }
 
 #[test]
 fn too_much_input_answers_nothing() {
-    let face =
+    let front =
         PlainFixture::open(PIPE).say("go").prompted("go").asked(ls()).wait(100).input(Input::Flood).wait(600);
-    assert_eq!(face.asks[1..], [ClientRequest::Op(Op::Defer)]);
-    assert!(!face.plain.listens());
+    assert_eq!(front.asks[1..], [ClientRequest::Op(Op::Defer)]);
+    assert!(!front.plain.listens());
 }
 
 #[test]
 fn lines_that_go_on_and_lines_that_were_cut() {
-    let face = PlainFixture::open(TERMINAL).say("one\\").say("two");
-    assert_eq!(face.asks, [line("one\ntwo")]);
-    assert_eq!(face.text, "one\\\ntwo\n");
-    let face = PlainFixture::open(TERMINAL).say(&"x".repeat(4_095));
-    assert_eq!(face.asks, []);
-    assert!(face.text.contains("It was not sent."));
-    let face = PlainFixture::open(PIPE).say(&"x".repeat(9_000));
-    assert_eq!(face.asks.len(), 1);
+    let front = PlainFixture::open(TERMINAL).say("one\\").say("two");
+    assert_eq!(front.asks, [line("one\ntwo")]);
+    assert_eq!(front.text, "one\\\ntwo\n");
+    let front = PlainFixture::open(TERMINAL).say(&"x".repeat(4_095));
+    assert_eq!(front.asks, []);
+    assert!(front.text.contains("It was not sent."));
+    let front = PlainFixture::open(PIPE).say(&"x".repeat(9_000));
+    assert_eq!(front.asks.len(), 1);
 }
 
 fn retry() -> Event {
@@ -409,13 +409,13 @@ fn a_question_of_the_model_is_answered_in_words_or_by_number() {
     let options = vec!["red".to_owned(), "green".to_owned()];
     one.plan.question = Some(Question { text: "Which one?".to_owned(), options, many: false });
     for (typed, answer) in [("2", "green"), ("blue, rather", "blue, rather")] {
-        let mut face = PlainFixture::asking(one.clone());
-        assert!(face.text.contains("Which one?\n    1 red\n    2 green\n"), "{}", face.text);
-        assert!(!face.text.contains("undone"), "an answer changes nothing: {}", face.text);
-        face.asks.clear();
-        let face = face.say("1").wait(600).say("").wait(600).say("1").wait(600).say(typed);
-        let sent = format!("{:?}", face.asks);
-        assert!(sent.contains(&format!("\"answer\": String({answer:?})")), "{}\n{sent}", face.text);
+        let mut front = PlainFixture::asking(one.clone());
+        assert!(front.text.contains("Which one?\n    1 red\n    2 green\n"), "{}", front.text);
+        assert!(!front.text.contains("undone"), "an answer changes nothing: {}", front.text);
+        front.asks.clear();
+        let front = front.say("1").wait(600).say("").wait(600).say("1").wait(600).say(typed);
+        let sent = format!("{:?}", front.asks);
+        assert!(sent.contains(&format!("\"answer\": String({answer:?})")), "{}\n{sent}", front.text);
     }
 }
 
@@ -423,84 +423,88 @@ fn a_question_of_the_model_is_answered_in_words_or_by_number() {
 fn a_conversation() {
     let read = call(8, "read_file", json!({"path": "notes.md"}));
     let list = call(9, "list_dir", json!({}));
-    let planned = |face: PlainFixture, call: &co::message::ToolCall, what: &str| {
-        face.event(Event::ToolCall { call: call.clone() })
+    let planned = |front: PlainFixture, call: &co::message::ToolCall, what: &str| {
+        front
+            .event(Event::ToolCall { call: call.clone() })
             .event(Event::ToolPlanned { call: call.clone(), plan: plan(what, Preview::None, Risk::Low) })
     };
     let write = call(1, "write_file", json!({}));
     let edit = call(2, "edit_file", json!({}));
-    let mut face = PlainFixture::new(TERMINAL).notice(ServerMessage::Header(header())).idle();
-    face = face.say("tidy my notes").prompted("tidy my notes").event(retry());
-    face = face.event(Event::ThinkingDelta { text: "Hm.".into() }).wait(14_000);
-    face = face.event(Event::ThinkingCommitted { text: "Hm.".into() });
-    face = face.text("I look at both. Then I wri").text("te.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n");
-    face = face.event(Event::TextCommitted { text: String::new() });
-    face = planned(face, &read, "read notes.md");
-    face = planned(face, &list, "list .");
-    face = face.event(Event::ToolRunning { call: read.clone() });
-    face = face.event(Event::ToolReturn { call: list, returned: returned(9, ReturnStatus::Ok, "a\nb\nc") });
-    face = face.event(Event::ToolReturn {
+    let mut front = PlainFixture::new(TERMINAL).notice(ServerMessage::Header(header())).idle();
+    front = front.say("tidy my notes").prompted("tidy my notes").event(retry());
+    front = front.event(Event::ThinkingDelta { text: "Hm.".into() }).wait(14_000);
+    front = front.event(Event::ThinkingCommitted { text: "Hm.".into() });
+    front = front.text("I look at both. Then I wri").text("te.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n");
+    front = front.event(Event::TextCommitted { text: String::new() });
+    front = planned(front, &read, "read notes.md");
+    front = planned(front, &list, "list .");
+    front = front.event(Event::ToolRunning { call: read.clone() });
+    front = front.event(Event::ToolReturn { call: list, returned: returned(9, ReturnStatus::Ok, "a\nb\nc") });
+    front = front.event(Event::ToolReturn {
         call: read,
         returned: returned(8, ReturnStatus::Failed, "no such file: notes.md\nmore"),
     });
     // Four requests come one after another.
-    face = face.asked(write_request()).asked(diff_request(2, 2));
-    face = face.asked(shell_request(3, "rm -rf build\n\trm -rf dist", Risk::High));
-    face = face.asked(shell_request(4, "make", Risk::Medium)).wait(100).wait(600);
-    face = face.say("").say("maybe").say("/approvals").notice(ServerMessage::Local {
+    front = front.asked(write_request()).asked(diff_request(2, 2));
+    front = front.asked(shell_request(3, "rm -rf build\n\trm -rf dist", Risk::High));
+    front = front.asked(shell_request(4, "make", Risk::Medium)).wait(100).wait(600);
+    front = front.say("").say("maybe").say("/approvals").notice(ServerMessage::Local {
         title: "approvals".into(),
         text: "4 wait.".into(),
         tone: Tone::Plain,
     });
-    face = face.say("5").say("1");
-    face = face.settled(1, Approval::yes(), Decider::Plain).event(Event::ToolRunning { call: write.clone() });
+    front = front.say("5").say("1");
+    front =
+        front.settled(1, Approval::yes(), Decider::Plain).event(Event::ToolRunning { call: write.clone() });
     // The next question stands; what happens waits behind it.
     let done = returned(1, ReturnStatus::Ok, "created notes/today.md: 3 lines");
-    face = face.event(Event::ToolReturn { call: write, returned: done });
-    face = face.wait(600).say("2").say("not that file");
-    face = face.settled(2, no(Some("not that file")), Decider::Plain);
-    face = face.event(Event::ToolReturn { call: edit, returned: returned(2, ReturnStatus::Denied, "no") });
-    face = face.wait(600).say("1").wait(600).say("yes");
-    face = face.settled(3, Approval::yes(), Decider::Plain);
-    face = face.wait(600).settled(4, Approval::yes(), Decider::Cli);
-    face = face.text("All ").text("done.").event(Event::TextCommitted { text: String::new() });
-    face = face.say("and the garden?");
-    face = face.prompted("and the garden?").asked(shell_request(5, "dig", Risk::Medium)).wait(100).wait(600);
-    face = face.say("3").wait(600).say("{").say(r#"{"command":"dig twice"}"#).wait(600).say("yes");
+    front = front.event(Event::ToolReturn { call: write, returned: done });
+    front = front.wait(600).say("2").say("not that file");
+    front = front.settled(2, no(Some("not that file")), Decider::Plain);
+    front = front.event(Event::ToolReturn { call: edit, returned: returned(2, ReturnStatus::Denied, "no") });
+    front = front.wait(600).say("1").wait(600).say("yes");
+    front = front.settled(3, Approval::yes(), Decider::Plain);
+    front = front.wait(600).settled(4, Approval::yes(), Decider::Cli);
+    front = front.text("All ").text("done.").event(Event::TextCommitted { text: String::new() });
+    front = front.say("and the garden?");
+    front =
+        front.prompted("and the garden?").asked(shell_request(5, "dig", Risk::Medium)).wait(100).wait(600);
+    front = front.say("3").wait(600).say("{").say(r#"{"command":"dig twice"}"#).wait(600).say("yes");
     let twice = instead(json!({"command": "dig twice"}));
-    face = face
+    front = front
         .settled(5, twice, Decider::Plain)
         .asked(shell_request(6, "sow", Risk::Medium))
         .wait(100)
         .wait(600);
-    face = face.wait(600).say("4").settled(6, Approval::Later, Decider::Plain).ended(TurnEnd::Deferred);
-    face =
-        face.notice(ServerMessage::Waiting { requests: vec![shell_request(6, "sow", Risk::Medium)] }).idle();
-    face = face.say("/decide").wait(600).input(Input::Interrupt);
-    face = face.say("go on").prompted("go on").text("Half a sent").wait(2_000).input(Input::Interrupt);
-    face = face.ended(TurnEnd::Interrupted).idle();
-    face = face
+    front = front.wait(600).say("4").settled(6, Approval::Later, Decider::Plain).ended(TurnEnd::Deferred);
+    front =
+        front.notice(ServerMessage::Waiting { requests: vec![shell_request(6, "sow", Risk::Medium)] }).idle();
+    front = front.say("/decide").wait(600).input(Input::Interrupt);
+    front = front.say("go on").prompted("go on").text("Half a sent").wait(2_000).input(Input::Interrupt);
+    front = front.ended(TurnEnd::Interrupted).idle();
+    front = front
         .say("!date")
         .notice(ServerMessage::ShellBegan { command: "date".into(), privacy: Privacy::Shared });
-    face = face.notice(ServerMessage::ShellOutput { text: "Sunday\n\u{1b}[31mApproval 1 of 1\n".into() });
-    face = face.notice(ServerMessage::ShellEnded { outcome: "exit 0".into(), took: Duration::from_secs(1) });
+    front = front.notice(ServerMessage::ShellOutput { text: "Sunday\n\u{1b}[31mApproval 1 of 1\n".into() });
+    front =
+        front.notice(ServerMessage::ShellEnded { outcome: "exit 0".into(), took: Duration::from_secs(1) });
     let error = ProviderError::new(ErrorClass::Auth, "the key is wrong");
-    face = face.say("again").prompted("again").ended(TurnEnd::Failed { error }).idle();
-    face = face.say("more").prompted("more").ended(TurnEnd::LimitReached { limit: Limit::Requests }).idle();
-    face = face.input(Input::End).notice(ServerMessage::Goodbye {
+    front = front.say("again").prompted("again").ended(TurnEnd::Failed { error }).idle();
+    front = front.say("more").prompted("more").ended(TurnEnd::LimitReached { limit: Limit::Requests }).idle();
+    front = front.input(Input::End).notice(ServerMessage::Goodbye {
         lines: vec![
             "co: session \"tidy\" saved · 1 approval waiting".into(),
             "    co -c            continue".into(),
         ],
     });
-    assert!(face.over);
-    insta::assert_snapshot!("plain_conversation", face.text);
+    assert!(front.over);
+    insta::assert_snapshot!("plain_conversation", front.text);
 }
 
 #[test]
 fn a_session_that_is_opened_again() {
     let messages = ["first", "what is here?", "and\nnow?"].map(|text| Message::user(text).into()).to_vec();
-    let face = PlainFixture::new(TERMINAL)
+    let front = PlainFixture::new(TERMINAL)
         .notice(ServerMessage::Header(header()))
         .notice(ServerMessage::Transcript { messages, decided: Vec::new() })
         .notice(ServerMessage::Draft { text: "half a".into() })
@@ -514,7 +518,7 @@ fn a_session_that_is_opened_again() {
         .say("/decide")
         .wait(600)
         .notice(ServerMessage::Waiting { requests: vec![diff_request(2, 1)] });
-    insta::assert_snapshot!("plain_opened_again", face.text);
+    insta::assert_snapshot!("plain_opened_again", front.text);
 }
 
 #[test]
@@ -528,19 +532,19 @@ fn a_text_is_printed_once() {
     file.plan.preview = Preview::Diff { path: "a.md".to_owned(), lines: (0..150).map(added).collect() };
     file.args = json!({ "path": "a.md", "content": text });
     for request in [script, file] {
-        let face = PlainFixture::asking(request).say("5");
-        assert_eq!(face.text.matches("row 77 of it").count(), 1, "{}", face.text);
-        assert!(face.text.contains("Asks because"), "{}", face.text);
-        assert_eq!(face.say("5").text.matches("row 77 of it").count(), 2, "and again on request");
+        let front = PlainFixture::asking(request).say("5");
+        assert_eq!(front.text.matches("row 77 of it").count(), 1, "{}", front.text);
+        assert!(front.text.contains("Asks because"), "{}", front.text);
+        assert_eq!(front.say("5").text.matches("row 77 of it").count(), 2, "and again on request");
     }
 }
 
 #[test]
 fn a_long_request_is_read_in_pages() {
-    let face = PlainFixture::asking(long_file()).say("1").say("5");
+    let front = PlainFixture::asking(long_file()).say("1").say("5");
     let short: String =
-        face.text.lines().filter(|line| !line.contains("Added, line")).collect::<Vec<_>>().join("\n");
-    assert_eq!(face.text.lines().filter(|line| line.contains("Added, line")).count(), 196);
+        front.text.lines().filter(|line| !line.contains("Added, line")).collect::<Vec<_>>().join("\n");
+    assert_eq!(front.text.lines().filter(|line| line.contains("Added, line")).count(), 196);
     insta::assert_snapshot!("plain_pages", short);
 }
 
@@ -564,16 +568,16 @@ fn picking(setup: Setup, query: &str) -> PlainFixture {
 
 #[test]
 fn sessions_are_listed_in_lines_and_one_is_opened_by_its_number() {
-    let face = picking(TERMINAL, "");
+    let front = picking(TERMINAL, "");
     for line in [
         "  1: inbox triage, 2 h ago, 1 turn\n",
         "  2: trip to Lisbon, 2 h ago, 2 turns, 2 approvals waiting, in /home/alex/else␛where\n",
         "Type /open and a number",
     ] {
-        assert!(face.text.contains(line), "{line}: {}", face.text);
+        assert!(front.text.contains(line), "{line}: {}", front.text);
     }
-    let asked = |face: &PlainFixture| {
-        let opens = face.asks.iter().filter_map(|ask| match ask {
+    let asked = |front: &PlainFixture| {
+        let opens = front.asks.iter().filter_map(|ask| match ask {
             ClientRequest::Open { session } => Some(session.0.clone()),
             _ => None,
         });
@@ -582,41 +586,41 @@ fn sessions_are_listed_in_lines_and_one_is_opened_by_its_number() {
     for (line, opened) in
         [("/open 2", &["02aa"][..]), ("/open 3", &[]), ("/open 0", &[]), ("/open", &[]), ("/open x", &[])]
     {
-        let face = picking(TERMINAL, "").say(line);
-        assert_eq!(asked(&face), opened, "{line}");
-        assert_eq!(face.text.contains("Type /open and a number that"), opened.is_empty(), "{}", face.text);
+        let front = picking(TERMINAL, "").say(line);
+        assert_eq!(asked(&front), opened, "{line}");
+        assert_eq!(front.text.contains("Type /open and a number that"), opened.is_empty(), "{}", front.text);
     }
     assert_eq!(asked(&picking(TERMINAL, "lisbon").say("/open 1")), ["02aa"]);
-    let face = picking(TERMINAL, "nothing like it").say("/open 1");
-    assert!(face.text.contains("No matching sessions."), "{}", face.text);
-    assert_eq!(asked(&face), [""; 0]);
-    let face = picking(TERMINAL, "").notice(ServerMessage::TurnBegan).say("/open 1");
-    assert!(face.text.contains("Stop it with Ctrl+C first"), "{}", face.text);
-    assert_eq!(asked(&face), [""; 0]);
+    let front = picking(TERMINAL, "nothing like it").say("/open 1");
+    assert!(front.text.contains("No matching sessions."), "{}", front.text);
+    assert_eq!(asked(&front), [""; 0]);
+    let front = picking(TERMINAL, "").notice(ServerMessage::TurnBegan).say("/open 1");
+    assert!(front.text.contains("Stop it with Ctrl+C first"), "{}", front.text);
+    assert_eq!(asked(&front), [""; 0]);
 }
 
 #[test]
 fn another_session_starts_with_nothing_of_the_one_before() {
-    let face = picking(PIPE, "").notice(ServerMessage::Waiting { requests: vec![ls()] }).say("/open 1");
-    assert!(!face.plain.listens(), "the owner has yet to answer");
-    let face = face
+    let front = picking(PIPE, "").notice(ServerMessage::Waiting { requests: vec![ls()] }).say("/open 1");
+    assert!(!front.plain.listens(), "the owner has yet to answer");
+    let front = front
         .notice(ServerMessage::Entered)
         .notice(ServerMessage::Header(header()))
         .notice(ServerMessage::Transcript { messages: vec![Message::user("first").into()], decided: vec![] })
         .notice(ServerMessage::Waiting { requests: Vec::new() })
         .idle();
-    assert!(face.plain.listens());
-    assert!(face.text.contains("The conversation has 1 messages"), "{}", face.text);
-    assert!(!face.text.contains("decided elsewhere"), "{}", face.text);
-    let face = face.say("/open 1");
-    assert!(face.text.contains("Type /open and a number that"), "{}", face.text);
+    assert!(front.plain.listens());
+    assert!(front.text.contains("The conversation has 1 messages"), "{}", front.text);
+    assert!(!front.text.contains("decided elsewhere"), "{}", front.text);
+    let front = front.say("/open 1");
+    assert!(front.text.contains("Type /open and a number that"), "{}", front.text);
 }
 
 #[test]
 fn keys_are_told_in_words() {
-    let face =
+    let front =
         PlainFixture::open(TERMINAL).say("/keys").notice(ServerMessage::Keys { filter: String::new() });
-    assert!(face.text.contains("Ctrl+D: quit\n") && face.text.contains("`co keys`"), "{}", face.text);
+    assert!(front.text.contains("Ctrl+D: quit\n") && front.text.contains("`co keys`"), "{}", front.text);
 }
 
 /// Whether only visible characters, line ends and tabs come out.
@@ -632,7 +636,7 @@ proptest! {
         request.why = vec![texts[2].clone()];
         request.again = Some(texts[3].clone());
         request.args = json!({texts[4].clone(): texts[5]});
-        let face = PlainFixture::open(PIPE)
+        let front = PlainFixture::open(PIPE)
             .say(&texts[6].replace('\n', " "))
             .notice(ServerMessage::TurnBegan)
             .event(Event::Prompted { parts: vec![UserPart::Text { text: texts[6].clone() }] })
@@ -647,9 +651,9 @@ proptest! {
             .say("")
             .notice(ServerMessage::Local { title: texts[0].clone(), text: texts[1].clone(), tone: Tone::Error })
             .notice(ServerMessage::Goodbye { lines: texts.clone() });
-        prop_assert!(is_plain(&face.text), "{:?}", face.text);
+        prop_assert!(is_plain(&front.text), "{:?}", front.text);
         let (reorders, decides) =
-            (face.text.contains('\u{202e}'), face.asks.iter().any(|ask| matches!(ask, ClientRequest::Op(Op::Decide { .. }))));
+            (front.text.contains('\u{202e}'), front.asks.iter().any(|ask| matches!(ask, ClientRequest::Op(Op::Decide { .. }))));
         prop_assert!(!reorders && !decides);
     }
 }
@@ -676,40 +680,40 @@ fn at_cap() -> PlainFixture {
 
 #[test]
 fn a_cap_is_a_numbered_question() {
-    let mut face = at_cap().wait(600).say("").say("and be brief").say("2");
+    let mut front = at_cap().wait(600).say("").say("and be brief").say("2");
     let answer = CapAnswer::GoOn;
-    face = face.event(Event::CapAnswered { question: cap_question(), answer }).text("Done.");
-    insta::assert_snapshot!("plain_cap", face.text);
+    front = front.event(Event::CapAnswered { question: cap_question(), answer }).text("Done.");
+    insta::assert_snapshot!("plain_cap", front.text);
     let asks = [
         ClientRequest::Line { text: "go".into() },
         ClientRequest::Line { text: "and be brief".into() },
         ClientRequest::Op(Op::Cap { cap: Cap::DayUsd, answer }),
     ];
-    assert_eq!(face.asks, asks);
+    assert_eq!(front.asks, asks);
 }
 
 #[test]
 fn no_reflex_lets_a_request_over_a_cap() {
-    let said = |face: &PlainFixture| -> Vec<CapAnswer> {
+    let said = |front: &PlainFixture| -> Vec<CapAnswer> {
         let answer = |ask: &ClientRequest| {
             if let ClientRequest::Op(Op::Cap { answer, .. }) = ask { Some(*answer) } else { None }
         };
-        face.asks.iter().filter_map(answer).collect()
+        front.asks.iter().filter_map(answer).collect()
     };
     // Too soon, empty, typed before, and words that are no answer.
     assert_eq!(said(&at_cap().say("2").say("3")), []);
     assert_eq!(said(&at_cap().wait(600).say("").say(" ").say("y").say("yes")), []);
     let before = |lines: &[&str]| {
-        let mut face = PlainFixture::open(TERMINAL).say("go").prompted("go");
+        let mut front = PlainFixture::open(TERMINAL).say("go").prompted("go");
         let question = Event::CapReached { question: cap_question() };
-        face.plain.take(face.now_ms, Input::Update(Box::new(Update::Event(question))));
-        face.turn();
+        front.plain.take(front.now_ms, Input::Update(Box::new(Update::Event(question))));
+        front.turn();
         let before = lines.iter().map(|line| (*line).to_owned()).collect();
-        face.input(Input::Asked { before, begun: String::new() })
+        front.input(Input::Asked { before, begun: String::new() })
     };
-    let face = before(&["2", "", "more"]).wait(600);
-    assert_eq!(said(&face), []);
-    assert_eq!(face.asks.last(), Some(&ClientRequest::Line { text: "more".into() }));
+    let front = before(&["2", "", "more"]).wait(600);
+    assert_eq!(said(&front), []);
+    assert_eq!(front.asks.last(), Some(&ClientRequest::Line { text: "more".into() }));
     for (line, answer) in [("1", CapAnswer::Stop), ("2", CapAnswer::GoOn), ("raise", CapAnswer::Raise)] {
         assert_eq!(said(&at_cap().wait(600).say(line)), [answer], "{line}");
     }
@@ -725,33 +729,33 @@ const EDITOR: Setup = Setup { has_editor: true, ..TERMINAL };
 
 /// One whose question was answered with `3`, and the text that its editor gets.
 fn editing(request: Request) -> (PlainFixture, String) {
-    let mut face = PlainFixture::open(EDITOR).say("go").prompted("go").asked(request).wait(100).wait(600);
-    face.asks.clear();
-    face.plain.take(face.now_ms, Input::Line("3".to_owned()));
-    let turned = face.plain.turned();
+    let mut front = PlainFixture::open(EDITOR).say("go").prompted("go").asked(request).wait(100).wait(600);
+    front.asks.clear();
+    front.plain.take(front.now_ms, Input::Line("3".to_owned()));
+    let turned = front.plain.turned();
     assert!(!turned.question && turned.text.contains("only a yes after that approves it"), "{}", turned.text);
     let text = turned.to_edit.unwrap();
-    (face, text)
+    (front, text)
 }
 
 #[test]
 fn an_editor_changes_the_arguments_and_approves_nothing() {
     let saves = |text: &str| Input::Edited(Ok(text.to_owned()));
     let changed = || saves(r#"{"command":"ls -l"}"#);
-    let (face, text) = editing(ls());
+    let (front, text) = editing(ls());
     assert_eq!(text, "{\n  \"command\": \"ls\"\n}");
-    let face = face.input(changed()).wait(600);
-    assert!(face.asks.is_empty() && face.text.contains("command: ls -l\n"), "{}", face.text);
-    let face = face.say("yes");
-    assert_eq!(face.asks, [decided(1, instead(json!({"command": "ls -l"})))]);
+    let front = front.input(changed()).wait(600);
+    assert!(front.asks.is_empty() && front.text.contains("command: ls -l\n"), "{}", front.text);
+    let front = front.say("yes");
+    assert_eq!(front.asks, [decided(1, instead(json!({"command": "ls -l"})))]);
     // What came before the question about the changes is no answer to it.
-    let (mut face, _) = editing(ls());
-    face.plain.take(face.now_ms, changed());
-    assert!(face.turn());
+    let (mut front, _) = editing(ls());
+    front.plain.take(front.now_ms, changed());
+    assert!(front.turn());
     let before = vec!["yes".to_owned()];
-    face.plain.take(face.now_ms, Input::Asked { before, begun: String::new() });
-    face.turn();
-    assert_eq!(face.wait(600).asks, []);
+    front.plain.take(front.now_ms, Input::Asked { before, begun: String::new() });
+    front.turn();
+    assert_eq!(front.wait(600).asks, []);
     // Nothing to approve: the question is as it was, and the text is not lost.
     for (saved, words) in [
         (saves(&text), "Nothing was changed."),
@@ -763,32 +767,32 @@ fn an_editor_changes_the_arguments_and_approves_nothing() {
         ),
     ] {
         let again = if saved == saves("{\"command\"") { "{\"command\"".to_owned() } else { text.clone() };
-        let (face, _) = editing(ls());
-        let mut face = face.input(saved).wait(600);
-        assert!(face.asks.is_empty() && face.text.contains(words), "{words}: {}", face.text);
-        face.plain.take(face.now_ms, Input::Line("3".to_owned()));
-        assert_eq!(face.plain.turned().to_edit, Some(again));
+        let (front, _) = editing(ls());
+        let mut front = front.input(saved).wait(600);
+        assert!(front.asks.is_empty() && front.text.contains(words), "{words}: {}", front.text);
+        front.plain.take(front.now_ms, Input::Line("3".to_owned()));
+        assert_eq!(front.plain.turned().to_edit, Some(again));
     }
     // Decided elsewhere meanwhile.
-    let (face, _) = editing(ls());
-    let face = face.settled(1, no(None), Decider::Cli).input(changed());
-    assert!(face.asks.is_empty() && face.text.contains("so what was edited is not used"), "{}", face.text);
+    let (front, _) = editing(ls());
+    let front = front.settled(1, no(None), Decider::Cli).input(changed());
+    assert!(front.asks.is_empty() && front.text.contains("so what was edited is not used"), "{}", front.text);
 }
 
 #[test]
 fn a_first_prompt_is_sent_once_nothing_runs() {
     for setup in [TERMINAL, PIPE] {
         let first = co::frontend::images::Prompt::written("!fix it".to_owned());
-        let mut face = PlainFixture::new(setup);
-        face.plain = Plain::new(setup).asking(Some(first.clone()));
-        let face = face.notice(ServerMessage::Header(header()));
-        assert_eq!(face.asks, []);
-        let face = face.notice(ServerMessage::Idle);
-        assert_eq!(face.asks, [ClientRequest::Prompt(first.clone())]);
+        let mut front = PlainFixture::new(setup);
+        front.plain = Plain::new(setup).asking(Some(first.clone()));
+        let front = front.notice(ServerMessage::Header(header()));
+        assert_eq!(front.asks, []);
+        let front = front.notice(ServerMessage::Idle);
+        assert_eq!(front.asks, [ClientRequest::Prompt(first.clone())]);
         // The end of a pipe waits for its answer.
-        let face = if setup == PIPE { face.input(Input::End) } else { face };
-        let face = face.prompted("!fix it").ended(TurnEnd::Completed);
-        assert_eq!(face.asks, [ClientRequest::Prompt(first)], "{}", face.text);
-        assert_eq!(face.idle().asks.len(), if setup == PIPE { 2 } else { 1 });
+        let front = if setup == PIPE { front.input(Input::End) } else { front };
+        let front = front.prompted("!fix it").ended(TurnEnd::Completed);
+        assert_eq!(front.asks, [ClientRequest::Prompt(first)], "{}", front.text);
+        assert_eq!(front.idle().asks.len(), if setup == PIPE { 2 } else { 1 });
     }
 }

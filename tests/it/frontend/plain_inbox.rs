@@ -1,4 +1,4 @@
-//! The inbox of the plain face: a numbered list, one of it as a question, and the mode in words.
+//! The inbox of the plain front end: a numbered list, one of it as a question, and the mode in words.
 
 use co::approval::{Approval, AutoApprove};
 use co::config::Mode;
@@ -10,7 +10,7 @@ use co::frontend::protocol::{
 use crate::tui::inbox::{lines, stored, whole};
 use crate::tui::kit::{header, id};
 
-/// The face, its clock, and what it said since it was asked last.
+/// The front end, its clock, and what it said since it was asked last.
 struct InboxFixture {
     plain: Plain,
     now_ms: u64,
@@ -22,12 +22,12 @@ impl InboxFixture {
     fn open() -> Self {
         let setup =
             Setup { source: Source::Terminal, echoes: true, shows_thoughts: false, has_editor: false };
-        let mut face =
+        let mut front =
             Self { plain: Plain::new(setup), now_ms: 1_000, text: String::new(), asks: Vec::new() };
-        face.tell(ServerMessage::Header(header()));
-        face.tell(ServerMessage::Idle);
-        face.text.clear();
-        face
+        front.tell(ServerMessage::Header(header()));
+        front.tell(ServerMessage::Idle);
+        front.text.clear();
+        front
     }
 
     fn input(&mut self, input: Input) {
@@ -82,26 +82,26 @@ Type /decide and a number to decide one, for example /decide 1.
 You: ";
 
 fn listed() -> InboxFixture {
-    let mut face = InboxFixture::open();
-    face.say("/inbox");
-    assert_eq!(face.asks, [ClientRequest::Query { id: QueryId(1), query: ClientQuery::Inbox }]);
-    face.answer(1, QueryAnswer::Inbox { lines: lines() });
-    face.asks.clear();
-    face
+    let mut front = InboxFixture::open();
+    front.say("/inbox");
+    assert_eq!(front.asks, [ClientRequest::Query { id: QueryId(1), query: ClientQuery::Inbox }]);
+    front.answer(1, QueryAnswer::Inbox { lines: lines() });
+    front.asks.clear();
+    front
 }
 
 /// Asked about one of the list, and told it whole.
 fn asked(number: u32) -> InboxFixture {
-    let mut face = listed();
-    face.say(&format!("/decide {number}"));
+    let mut front = listed();
+    front.say(&format!("/decide {number}"));
     let query = ClientQuery::Request { request: id(number) };
-    assert_eq!(face.asks, [ClientRequest::Query { id: QueryId(2), query }]);
-    face.asks.clear();
-    face.said();
+    assert_eq!(front.asks, [ClientRequest::Query { id: QueryId(2), query }]);
+    front.asks.clear();
+    front.said();
     let line = &lines()[usize::try_from(number).unwrap() - 1];
-    face.answer(2, QueryAnswer::Request { request: Ok(stored(line, whole(number))) });
-    face.wait();
-    face
+    front.answer(2, QueryAnswer::Request { request: Ok(stored(line, whole(number))) });
+    front.wait();
+    front
 }
 
 #[test]
@@ -115,17 +115,17 @@ fn what_waits_is_a_numbered_list() {
     for (words, told, said) in
         [("/inbox nothing", lines(), "No matching requests."), ("/inbox", Vec::new(), "No requests waiting.")]
     {
-        let mut face = InboxFixture::open();
-        face.say(words);
-        face.answer(1, QueryAnswer::Inbox { lines: told });
-        assert_eq!(face.said(), format!("{words}\n{said}\nYou: "));
+        let mut front = InboxFixture::open();
+        front.say(words);
+        front.answer(1, QueryAnswer::Inbox { lines: told });
+        assert_eq!(front.said(), format!("{words}\n{said}\nYou: "));
     }
     for wrong in ["/decide 9", "/decide 0", "/decide all"] {
-        let mut face = listed();
-        face.said();
-        face.say(wrong);
-        assert!(face.said().contains("Type /decide and a number that /inbox printed"));
-        assert!(face.asks.is_empty());
+        let mut front = listed();
+        front.said();
+        front.say(wrong);
+        assert!(front.said().contains("Type /decide and a number that /inbox printed"));
+        assert!(front.asks.is_empty());
     }
 }
 
@@ -168,12 +168,12 @@ fn one_of_another_session_is_asked_and_decided() {
 
 #[test]
 fn a_list_that_failed_was_answered_by_its_error() {
-    let mut face = InboxFixture::open();
-    face.say("/inbox");
+    let mut front = InboxFixture::open();
+    front.say("/inbox");
     let (title, text) = ("inbox".to_owned(), "the database is locked.".to_owned());
-    face.tell(ServerMessage::Local { title, text, tone: Tone::Error });
-    face.answer(1, QueryAnswer::Failed);
-    assert!(face.said().ends_with("the database is locked.\nYou: "), "one answer");
+    front.tell(ServerMessage::Local { title, text, tone: Tone::Error });
+    front.answer(1, QueryAnswer::Failed);
+    assert!(front.said().ends_with("the database is locked.\nYou: "), "one answer");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn what_cannot_be_asked_is_said() {
 
 #[test]
 fn more_that_waits_elsewhere_is_said_once() {
-    let mut face = InboxFixture::open();
+    let mut front = InboxFixture::open();
     for (count, said) in [
         (0, ""),
         (2, "\n2 approvals waiting in other sessions. Type /inbox to list them.\nYou: "),
@@ -200,14 +200,14 @@ fn more_that_waits_elsewhere_is_said_once() {
         (1, ""),
         (2, "\n2 approvals waiting in other sessions. Type /inbox to list them.\nYou: "),
     ] {
-        face.tell(ServerMessage::Elsewhere { count });
-        assert_eq!(face.said(), said, "{count}");
+        front.tell(ServerMessage::Elsewhere { count });
+        assert_eq!(front.said(), said, "{count}");
     }
 }
 
 #[test]
 fn the_mode_is_said_once_and_stands_before_the_line() {
-    let mut face = InboxFixture::open();
+    let mut front = InboxFixture::open();
     for (mode, auto_approve, line) in [
         (Mode::Auto, AutoApprove::Asking, "You (auto): "),
         (Mode::Plan, AutoApprove::Yolo, "You (plan, yolo): "),
@@ -215,14 +215,14 @@ fn the_mode_is_said_once_and_stands_before_the_line() {
         (Mode::Ask, AutoApprove::YoloUnsandboxed, "You (yolo unsandboxed): "),
     ] {
         // What a command sets is told by the command alone.
-        face.tell(ServerMessage::Header(Header { mode, auto_approve, ..header() }));
-        assert_eq!(face.said(), "", "{mode:?}");
-        face.tell(ServerMessage::Local {
+        front.tell(ServerMessage::Header(Header { mode, auto_approve, ..header() }));
+        assert_eq!(front.said(), "", "{mode:?}");
+        front.tell(ServerMessage::Local {
             title: "mode".to_owned(),
             text: "It is set.".to_owned(),
             tone: Tone::Plain,
         });
-        let said = face.said();
+        let said = front.said();
         assert!(said.ends_with(&format!("It is set.\n{line}")), "{mode:?}: {said}");
     }
 }

@@ -1,4 +1,4 @@
-//! Lines of the plain face: those that arrive at once, and those that it prints of turns.
+//! Lines of the plain front end: those that arrive at once, and those that it prints of turns.
 
 use co::agent::port::{Event, Op};
 use co::frontend::plain::Input;
@@ -13,10 +13,10 @@ use crate::tui::kit::{call, line, returned, shell_request};
 
 #[test]
 fn lines_that_arrive_at_once_are_one_prompt() {
-    let face = PlainFixture::open(TERMINAL).input(Input::Pasted(vec!["one".to_owned(), "two\r".to_owned()]));
-    assert_eq!(face.asks, []);
-    assert!(face.text.contains("Pasted 2 lines."), "{}", face.text);
-    let sent = face.say("what is this?");
+    let front = PlainFixture::open(TERMINAL).input(Input::Pasted(vec!["one".to_owned(), "two\r".to_owned()]));
+    assert_eq!(front.asks, []);
+    assert!(front.text.contains("Pasted 2 lines."), "{}", front.text);
+    let sent = front.say("what is this?");
     assert_eq!(sent.asks, [line("one\ntwo\nwhat is this?")]);
     let asked = PlainFixture::asking(shell_request(1, "ls", Risk::Medium))
         .input(Input::Pasted(vec!["1".to_owned(), "1".to_owned()]));
@@ -37,18 +37,18 @@ fn requests_of_one_reply_are_asked_in_the_order_of_their_calls() {
         request.call = call(number, "shell", json!({})).id;
         request
     };
-    let face = PlainFixture::open(TERMINAL).say("go").prompted("go");
-    let face = [3, 1, 2].into_iter().fold(face, |face, number| face.asked(request(number)));
-    let face = face.wait(100).wait(600);
-    assert!(face.text.contains("Approval 1 of 3") && face.text.contains("step 1"), "{}", face.text);
-    assert!(!face.text.contains("step 2"), "{}", face.text);
+    let front = PlainFixture::open(TERMINAL).say("go").prompted("go");
+    let front = [3, 1, 2].into_iter().fold(front, |front, number| front.asked(request(number)));
+    let front = front.wait(100).wait(600);
+    assert!(front.text.contains("Approval 1 of 3") && front.text.contains("step 1"), "{}", front.text);
+    assert!(!front.text.contains("step 2"), "{}", front.text);
 }
 
 #[test]
 fn a_reply_that_breaks_keeps_its_last_words() {
-    let face = PlainFixture::open(TERMINAL).say("go").prompted("go").text("It began in 2019. Then somebody");
-    let face = face.event(Event::PartialReset);
-    assert!(face.text.contains("Then somebody\nThe reply was cut off here.\n"), "{}", face.text);
+    let front = PlainFixture::open(TERMINAL).say("go").prompted("go").text("It began in 2019. Then somebody");
+    let front = front.event(Event::PartialReset);
+    assert!(front.text.contains("Then somebody\nThe reply was cut off here.\n"), "{}", front.text);
 }
 
 #[test]
@@ -56,12 +56,12 @@ fn a_plan_says_that_it_was_not_done_and_how_to_go_on() {
     let call = call(1, "shell", json!({ "command": "make" }));
     let mut planned = returned(1, ReturnStatus::Denied, "plan mode");
     planned.done = Some(Box::new(CallReport { is_planned: true, ..CallReport::default() }));
-    let face = PlainFixture::open(TERMINAL).say("go").prompted("go");
-    let face = face.event(Event::ToolReturn { call, returned: planned }).ended(TurnEnd::Completed);
+    let front = PlainFixture::open(TERMINAL).say("go").prompted("go");
+    let front = front.event(Event::ToolReturn { call, returned: planned }).ended(TurnEnd::Completed);
     assert!(
-        face.text.contains("planned, not done.") && face.text.contains("/go carries it out"),
+        front.text.contains("planned, not done.") && front.text.contains("/go carries it out"),
         "{}",
-        face.text
+        front.text
     );
 }
 
@@ -69,7 +69,7 @@ fn a_plan_says_that_it_was_not_done_and_how_to_go_on() {
 fn the_colours_of_a_command_are_no_text() {
     let call = call(1, "shell", json!({ "command": "make" }));
     let failed = returned(1, ReturnStatus::Failed, "\u{1b}[31mFAIL\u{1b}[0m: 2 tests");
-    let face = PlainFixture::open(TERMINAL).say("go").prompted("go");
-    let face = face.event(Event::ToolReturn { call, returned: failed });
-    assert!(face.text.contains("  FAIL: 2 tests\n"), "{}", face.text);
+    let front = PlainFixture::open(TERMINAL).say("go").prompted("go");
+    let front = front.event(Event::ToolReturn { call, returned: failed });
+    assert!(front.text.contains("  FAIL: 2 tests\n"), "{}", front.text);
 }

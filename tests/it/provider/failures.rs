@@ -347,15 +347,15 @@ async fn play(store: &Store, items: &Items, with_fallback: bool) -> Outcome {
     let fallback = with_fallback.then(|| FallbackModel::new(model("spare", fine())));
     let env = environment(watch::channel(model("service", items.clone())).1, fallback);
     let mut session = Session::create(store, Path::new("/w")).await.unwrap();
-    let face = RecordingFrontend::watching();
+    let client = RecordingFrontend::watching();
     let prompt = vec![UserPart::Text { text: "go".to_owned() }];
-    let turn = driver::run_turn(&mut session, prompt, &env, &face, CancellationToken::new());
+    let turn = driver::run_turn(&mut session, prompt, &env, &client, CancellationToken::new());
     let end = turn.await.unwrap().end;
     let records = store.load(session.id()).await.unwrap();
     let asked = asked.lock().unwrap();
     let first = asked[0].1;
     let asked = asked.iter().map(|(name, at)| (*name, at.duration_since(first))).collect();
-    Outcome { asked, events: face.events(), records, end }
+    Outcome { asked, events: client.events(), records, end }
 }
 
 /// What a turn without tools is run with.

@@ -51,12 +51,12 @@ async fn session() -> (tempfile::TempDir, Session) {
 async fn turn(
     session: &mut Session,
     env: &AgentEnv,
-    face: &RecordingFrontend,
+    client: &RecordingFrontend,
     asked: &RequestLog,
 ) -> Vec<&'static str> {
     asked.lock().unwrap().clear();
     let prompt = vec![UserPart::Text { text: "go".to_owned() }];
-    driver::run_turn(session, prompt, env, face, CancellationToken::new()).await.unwrap();
+    driver::run_turn(session, prompt, env, client, CancellationToken::new()).await.unwrap();
     asked.lock().unwrap().iter().map(|(name, _)| *name).collect()
 }
 
@@ -66,12 +66,12 @@ async fn a_model_that_was_given_up_gets_one_try_for_five_minutes() {
     let fallback = FallbackModel::new(model("spare", fine(), &asked));
     let env = environment(watch::channel(model("first", busy(), &asked)).1, Some(fallback));
     let (_folder, mut session) = session().await;
-    let face = RecordingFrontend::watching();
+    let client = RecordingFrontend::watching();
     let usual = vec!["first", "first", "spare"];
-    assert_eq!(turn(&mut session, &env, &face, &asked).await, usual);
-    assert_eq!(turn(&mut session, &env, &face, &asked).await, ["first", "spare"]);
+    assert_eq!(turn(&mut session, &env, &client, &asked).await, usual);
+    assert_eq!(turn(&mut session, &env, &client, &asked).await, ["first", "spare"]);
     tokio::time::advance(Duration::from_secs(301)).await;
-    assert_eq!(turn(&mut session, &env, &face, &asked).await, usual);
+    assert_eq!(turn(&mut session, &env, &client, &asked).await, usual);
 }
 
 /// Whoever chooses a model while another stands in gets the one that was chosen.
@@ -83,13 +83,13 @@ async fn a_switch_ends_the_standing_in() {
     let env = environment(first, Some(fallback));
     let (_folder, mut session) = session().await;
     let other = model("other", fine(), &asked);
-    let face = RecordingFrontend::reacting(move |event| {
+    let client = RecordingFrontend::reacting(move |event| {
         if matches!(event, co::agent::port::Event::ToolReturn { .. }) {
             chosen.send_replace(Arc::clone(&other));
         }
         Vec::new()
     });
-    assert_eq!(turn(&mut session, &env, &face, &asked).await, ["first", "first", "spare", "other"]);
+    assert_eq!(turn(&mut session, &env, &client, &asked).await, ["first", "first", "spare", "other"]);
 }
 
 /// A reply that the service threw away is asked for once more, with and without another model.
@@ -112,6 +112,6 @@ async fn nobody_stands_in_for_itself() {
     let first = model("first", busy(), &asked);
     let env = environment(watch::channel(Arc::clone(&first)).1, Some(FallbackModel::new(first)));
     let (_folder, mut session) = session().await;
-    let face = RecordingFrontend::watching();
-    assert_eq!(turn(&mut session, &env, &face, &asked).await, ["first", "first", "first"]);
+    let client = RecordingFrontend::watching();
+    assert_eq!(turn(&mut session, &env, &client, &asked).await, ["first", "first", "first"]);
 }

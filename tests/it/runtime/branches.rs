@@ -4,25 +4,27 @@ use co::frontend::protocol::{ServerMessage, Update};
 use co::message::{Message, UserPart};
 use co::runtime::SessionTarget;
 
-use super::interactive::{Face, open, run, with};
+use super::interactive::{Client, open, run, with};
 use crate::co::Service;
 
-async fn transcript(face: &mut Face) -> Vec<String> {
-    face.until("transcript", |update| match update {
-        Update::Message(ServerMessage::Transcript { messages, .. }) => {
-            Some(messages.iter().map(|one| told(one)).collect())
-        }
-        Update::Event(_) | Update::Message(_) => None,
-    })
-    .await
+async fn transcript(client: &mut Client) -> Vec<String> {
+    client
+        .until("transcript", |update| match update {
+            Update::Message(ServerMessage::Transcript { messages, .. }) => {
+                Some(messages.iter().map(|one| told(one)).collect())
+            }
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
 }
 
-async fn draft(face: &mut Face) -> String {
-    face.until("draft", |update| match update {
-        Update::Message(ServerMessage::Draft { text }) => Some(text.clone()),
-        Update::Event(_) | Update::Message(_) => None,
-    })
-    .await
+async fn draft(client: &mut Client) -> String {
+    client
+        .until("draft", |update| match update {
+            Update::Message(ServerMessage::Draft { text }) => Some(text.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
 }
 
 fn told(message: &Message) -> String {
@@ -52,33 +54,33 @@ fn a_conversation_is_compacted_by_hand_and_brought_back() {
     );
     let (co, service) = with(&script);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
+        let mut client = open(&co, SessionTarget::New);
         for prompt in ["first", "second"] {
-            face.line(prompt).await;
-            face.reply().await;
-            face.idle().await;
+            client.line(prompt).await;
+            client.reply().await;
+            client.idle().await;
         }
-        face.line("/compact undo").await;
-        assert_eq!(face.local().await.1, "This session has no compaction that can be undone.");
-        let used = |face: &Face| {
+        client.line("/compact undo").await;
+        assert_eq!(client.local().await.1, "This session has no compaction that can be undone.");
+        let used = |client: &Client| {
             let of = |update: &Update| match update {
                 Update::Message(ServerMessage::Header(header)) => header.context.map(|context| context.used),
                 Update::Event(_) | Update::Message(_) => None,
             };
-            face.seen.iter().rev().find_map(of).unwrap()
+            client.seen.iter().rev().find_map(of).unwrap()
         };
-        let before = used(&face);
-        face.line("/compact the names").await;
-        face.idle().await;
-        assert!(before > 0 && used(&face) != before, "the count of before is not shown: {before}");
-        face.line("third").await;
-        assert_eq!(face.reply().await, "Three.");
-        face.idle().await;
-        face.line("/compact undo").await;
-        face.local().await;
-        face.line("fourth").await;
-        assert_eq!(face.reply().await, "Four.");
-        face.close().await;
+        let before = used(&client);
+        client.line("/compact the names").await;
+        client.idle().await;
+        assert!(before > 0 && used(&client) != before, "the count of before is not shown: {before}");
+        client.line("third").await;
+        assert_eq!(client.reply().await, "Three.");
+        client.idle().await;
+        client.line("/compact undo").await;
+        client.local().await;
+        client.line("fourth").await;
+        assert_eq!(client.reply().await, "Four.");
+        client.close().await;
     });
     let asked = all_asked(&service, 5);
     assert!(
@@ -98,15 +100,15 @@ fn a_fork_goes_on_in_a_copy() {
     let (co, service) =
         with("reply\n  text One.\nreply\n  text In the copy.\nreply\n  text In the original.");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("first").await;
-        face.reply().await;
-        face.idle().await;
-        face.line("/fork try it otherwise").await;
-        assert_eq!(transcript(&mut face).await, ["first", "One."]);
-        assert_eq!(face.reply().await, "In the copy.");
-        face.idle().await;
-        face.close().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("first").await;
+        client.reply().await;
+        client.idle().await;
+        client.line("/fork try it otherwise").await;
+        assert_eq!(transcript(&mut client).await, ["first", "One."]);
+        assert_eq!(client.reply().await, "In the copy.");
+        client.idle().await;
+        client.close().await;
     });
     let listed = co.run(&["sessions", "--json"]);
     assert_eq!(listed.out.matches("\"title\": \"first\"").count(), 2, "{listed:?}");
@@ -119,22 +121,22 @@ fn going_back_returns_the_prompt_and_says_what_stays_done() {
     let (co, service) = with(script);
     let co = co.file(".config/co/rules.toml", "[[rule]]\neffect = \"allow\"\ntool = \"write_file\"\n");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
+        let mut client = open(&co, SessionTarget::New);
         for prompt in ["first", "elephants"] {
-            face.line(prompt).await;
-            face.end().await;
-            face.idle().await;
+            client.line(prompt).await;
+            client.end().await;
+            client.idle().await;
         }
-        face.line("/rewind 7").await;
-        assert_eq!(face.local().await.1, "There is no prompt `7`. Nothing was changed.");
-        face.line("/rewind 1").await;
-        assert_eq!(transcript(&mut face).await, ["first", "One."]);
-        assert_eq!(draft(&mut face).await, "elephants");
-        let (_, text, _) = face.local().await;
+        client.line("/rewind 7").await;
+        assert_eq!(client.local().await.1, "There is no prompt `7`. Nothing was changed.");
+        client.line("/rewind 1").await;
+        assert_eq!(transcript(&mut client).await, ["first", "One."]);
+        assert_eq!(draft(&mut client).await, "elephants");
+        let (_, text, _) = client.local().await;
         assert!(text.contains("not undone") && text.contains("write_file"), "{text}");
-        face.line("otherwise").await;
-        assert_eq!(face.reply().await, "Other.");
-        face.close().await;
+        client.line("otherwise").await;
+        assert_eq!(client.reply().await, "Other.");
+        client.close().await;
     });
     let asked = all_asked(&service, 4);
     assert!(!asked[3].contains("elephants"), "{}", asked[3]);

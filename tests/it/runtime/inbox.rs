@@ -10,13 +10,13 @@ use co::history::{SessionId, TurnEnd};
 use co::runtime::SessionTarget;
 use co::store::{RequestState, StoredRequest};
 
-use crate::runtime::interactive::{Face, elsewhere, open, run, with};
+use crate::runtime::interactive::{Client, elsewhere, open, run, with};
 
 /// Two sessions that each ask to write a file, and say what they say once it is written.
 const TWO: &str = "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"} | id=w1\nreply\n  call write_file \
                    {\"path\":\"b.txt\",\"content\":\"two\\n\"} | id=w2\nreply\n  text First of the two.\nreply\n  text Second of the two.";
 
-impl Face {
+impl Client {
     async fn inbox(&mut self) -> Vec<InboxLine> {
         let QueryAnswer::Inbox { lines } = self.query(ClientQuery::Inbox).await else { panic!() };
         lines
@@ -66,37 +66,37 @@ fn shown(lines: &[InboxLine]) -> Vec<(&str, Holder, &str)> {
 fn requests_of_two_sessions_are_decided_from_one() {
     let (co, service) = with(TWO);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        let first = face.postponed("write a").await;
-        assert_eq!(face.close().await[0], "co: session \"write a\" saved · 1 approval waiting");
+        let mut client = open(&co, SessionTarget::New);
+        let first = client.postponed("write a").await;
+        assert_eq!(client.close().await[0], "co: session \"write a\" saved · 1 approval waiting");
 
-        let mut face = open(&co, SessionTarget::New);
-        face.elsewhere(1).await;
-        let second = face.postponed("write b").await;
-        let lines = face.inbox().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.elsewhere(1).await;
+        let second = client.postponed("write b").await;
+        let lines = client.inbox().await;
         assert_eq!(
             shown(&lines),
             [("write a", Holder::Nobody, "write_file"), ("write b", Holder::Here, "write_file")]
         );
-        let whole = face.request(&first.0).await.unwrap();
+        let whole = client.request(&first.0).await.unwrap();
         assert_eq!((whole.request.args["path"].as_str(), &whole.session), (Some("a.txt"), &lines[0].session));
-        assert!(face.request("ffff").await.unwrap_err().ends_with('.'));
+        assert!(client.request("ffff").await.unwrap_err().ends_with('.'));
 
-        face.all(&[&first, &second], Approval::yes()).await;
-        assert_eq!(face.end().await, TurnEnd::Completed, "the one at hand goes on by itself");
+        client.all(&[&first, &second], Approval::yes()).await;
+        assert_eq!(client.end().await, TurnEnd::Completed, "the one at hand goes on by itself");
         assert_eq!((co.read("a.txt"), co.read("b.txt").as_deref()), (None, Some("two\n")));
-        face.idle().await;
-        let approved: Vec<RequestState> = face.inbox().await.iter().map(|line| line.state).collect();
+        client.idle().await;
+        let approved: Vec<RequestState> = client.inbox().await.iter().map(|line| line.state).collect();
         assert_eq!(approved, [RequestState::Approved], "until its session is resumed");
 
-        face.ask(ClientRequest::ResumeNow { session: lines[0].session.clone() }).await;
-        assert_eq!(face.words("resume").await, "“write a” continues in the background.");
-        assert_eq!(face.words("resume").await, "“write a” continued and is done.");
+        client.ask(ClientRequest::ResumeNow { session: lines[0].session.clone() }).await;
+        assert_eq!(client.words("resume").await, "“write a” continues in the background.");
+        assert_eq!(client.words("resume").await, "“write a” continued and is done.");
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
         // Decided already: told in one line.
-        face.all(&[&first, &second], Approval::Deny { reason: None }).await;
-        assert_eq!(face.words("approvals").await, "2 of 2 were not recorded: already decided elsewhere.");
-        face.close().await;
+        client.all(&[&first, &second], Approval::Deny { reason: None }).await;
+        assert_eq!(client.words("approvals").await, "2 of 2 were not recorded: already decided elsewhere.");
+        client.close().await;
     });
 }
 
@@ -110,24 +110,25 @@ fn what_another_process_decides_is_told_at_once() {
         let other = elsewhere(&co).await;
         let mut waiting = Vec::new();
         for prompt in ["write a", "write b"] {
-            let mut face = open(&co, SessionTarget::New);
-            waiting.push(face.postponed(prompt).await);
-            face.close().await;
+            let mut client = open(&co, SessionTarget::New);
+            waiting.push(client.postponed(prompt).await);
+            client.close().await;
         }
-        let mut face = open(&co, SessionTarget::New);
-        face.elsewhere(2).await;
-        assert_eq!(face.inbox().await.len(), 2);
+        let mut client = open(&co, SessionTarget::New);
+        client.elsewhere(2).await;
+        assert_eq!(client.inbox().await.len(), 2);
         other.decide(&waiting[0], Approval::yes(), Decider::Cli).await.unwrap();
-        face.elsewhere(1).await;
+        client.elsewhere(1).await;
 
-        face.line("hello").await;
-        face.until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
+        client.line("hello").await;
+        client
+            .until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
             .await;
         other.decide(&waiting[1], Approval::yes(), Decider::Cli).await.unwrap();
-        face.elsewhere(0).await;
-        let undecided = face.inbox().await.into_iter().filter(|line| line.state == RequestState::Waiting);
+        client.elsewhere(0).await;
+        let undecided = client.inbox().await.into_iter().filter(|line| line.state == RequestState::Waiting);
         assert_eq!(undecided.count(), 0, "answered while the turn runs");
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -135,26 +136,27 @@ fn what_another_process_decides_is_told_at_once() {
 fn a_mode_holds_at_once_and_is_shown_while_a_turn_runs() {
     let (co, service) = with("reply\n  text Half\n  hang");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        assert_eq!(face.header(|_| true).await.mode, Mode::Ask);
-        face.line("/mode").await;
+        let mut client = open(&co, SessionTarget::New);
+        assert_eq!(client.header(|_| true).await.mode, Mode::Ask);
+        client.line("/mode").await;
         assert!(
-            face.words("mode").await.starts_with("The mode is `ask`: reads run, changes and commands ask")
+            client.words("mode").await.starts_with("The mode is `ask`: reads run, changes and commands ask")
         );
-        face.line("/mode plan").await;
-        face.header(|header| header.mode == Mode::Plan).await;
-        face.line("/mode nonsense").await;
-        assert!(face.words("mode").await.contains("Nothing was changed."));
-        face.line("hello").await;
-        face.until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
+        client.line("/mode plan").await;
+        client.header(|header| header.mode == Mode::Plan).await;
+        client.line("/mode nonsense").await;
+        assert!(client.words("mode").await.contains("Nothing was changed."));
+        client.line("hello").await;
+        client
+            .until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
             .await;
-        face.ask(ClientRequest::SetMode { mode: Mode::DryRun }).await;
-        let header = face.header(|header| header.mode == Mode::DryRun).await;
+        client.ask(ClientRequest::SetMode { mode: Mode::DryRun }).await;
+        let header = client.header(|header| header.mode == Mode::DryRun).await;
         assert_eq!((header.title.as_str(), header.auto_approve), ("hello", AutoApprove::Asking));
-        face.line("/yolo on").await;
-        let header = face.header(|header| header.auto_approve == AutoApprove::Yolo).await;
+        client.line("/yolo on").await;
+        let header = client.header(|header| header.auto_approve == AutoApprove::Yolo).await;
         assert_eq!(header.mode, Mode::DryRun, "told while the turn runs");
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -163,68 +165,68 @@ fn a_mode_is_set_when_the_program_starts() {
     let (co, service) = with("");
     let co = co.env("CO_MODE", "plan");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        assert_eq!(face.header(|_| true).await.mode, Mode::Plan);
-        face.close().await;
+        let mut client = open(&co, SessionTarget::New);
+        assert_eq!(client.header(|_| true).await.mode, Mode::Plan);
+        client.close().await;
     });
     // A project may be more careful than the person, and never less.
     let co = co.env("CO_MODE", "").file("work/.co/config.toml", "mode = 'auto'\n").trusting();
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        let told = face.words("settings").await;
+        let mut client = open(&co, SessionTarget::New);
+        let told = client.words("settings").await;
         assert!(told.contains("a project's file may not set it to `auto`"), "{told}");
-        face.close().await;
+        client.close().await;
     });
     let co = co.file("work/.co/config.toml", "mode = 'dry-run'\n").trusting();
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        assert_eq!(face.header(|_| true).await.mode, Mode::DryRun);
-        face.close().await;
+        let mut client = open(&co, SessionTarget::New);
+        assert_eq!(client.header(|_| true).await.mode, Mode::DryRun);
+        client.close().await;
     });
 }
 
 /// A session that goes on beside: it outlives a change of the session at hand, is listed as going on, cannot be opened
-/// or resumed twice meanwhile, and is ended and saved when the face closes.
+/// or resumed twice meanwhile, and is ended and saved when the front end closes.
 #[test]
 fn a_session_beside_is_ended_and_saved() {
     let script = "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"} | id=w1\n  call write_file \
                   {\"path\":\"c.txt\",\"content\":\"one\\n\"} | id=w3\nreply\n  text Half\n  hang";
     let (co, service) = with(script);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        let session = face.header(|_| true).await.session;
-        let first = face.postponed("write a").await;
-        face.close().await;
+        let mut client = open(&co, SessionTarget::New);
+        let session = client.header(|_| true).await.session;
+        let first = client.postponed("write a").await;
+        client.close().await;
 
-        let mut face = open(&co, SessionTarget::New);
-        let at_hand = face.header(|_| true).await.session;
-        let lines = face.inbox().await;
-        face.ask(ClientRequest::ResumeNow { session: at_hand }).await;
-        assert!(face.words("resume").await.contains("the current session"));
-        face.ask(ClientRequest::ResumeNow { session: SessionId("nobody".to_owned()) }).await;
-        assert!(face.words("resume").await.contains("session"), "{:?}", face.seen.last());
-        face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
-        assert!(face.words("resume").await.contains("in the background"));
-        assert!(face.words("resume").await.contains("waiting"), "nothing is decided yet");
+        let mut client = open(&co, SessionTarget::New);
+        let at_hand = client.header(|_| true).await.session;
+        let lines = client.inbox().await;
+        client.ask(ClientRequest::ResumeNow { session: at_hand }).await;
+        assert!(client.words("resume").await.contains("the current session"));
+        client.ask(ClientRequest::ResumeNow { session: SessionId("nobody".to_owned()) }).await;
+        assert!(client.words("resume").await.contains("session"), "{:?}", client.seen.last());
+        client.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
+        assert!(client.words("resume").await.contains("in the background"));
+        assert!(client.words("resume").await.contains("waiting"), "nothing is decided yet");
 
         let ids: Vec<&RequestId> = lines.iter().map(|line| &line.id).collect();
         assert!(ids.contains(&&first));
-        face.all(&ids, Approval::yes()).await;
-        face.elsewhere(0).await;
-        face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
-        assert!(face.words("resume").await.contains("in the background"));
-        face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
-        assert_eq!(face.words("resume").await, "This session is already running.");
-        face.ask(ClientRequest::Open { session: session.clone() }).await;
-        assert!(face.words("resume").await.contains("running in the background"));
-        face.close().await;
+        client.all(&ids, Approval::yes()).await;
+        client.elsewhere(0).await;
+        client.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
+        assert!(client.words("resume").await.contains("in the background"));
+        client.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
+        assert_eq!(client.words("resume").await, "This session is already running.");
+        client.ask(ClientRequest::Open { session: session.clone() }).await;
+        assert!(client.words("resume").await.contains("running in the background"));
+        client.close().await;
 
         // It is free again, and nobody has to look what became of it.
-        let mut face = open(&co, SessionTarget::Resume(session.0.clone()));
-        assert_eq!(face.header(|_| true).await.read_only, None);
+        let mut client = open(&co, SessionTarget::Resume(session.0.clone()));
+        assert_eq!(client.header(|_| true).await.read_only, None);
         let left = |update: &Update| matches!(update, Update::Message(ServerMessage::Local { title, .. }) if title == "left behind");
-        assert!(!face.seen.iter().any(left), "{:?}", face.seen);
-        face.close().await;
+        assert!(!client.seen.iter().any(left), "{:?}", client.seen);
+        client.close().await;
     });
 }
 
@@ -232,10 +234,10 @@ fn a_session_beside_is_ended_and_saved() {
 fn the_last_lines_name_what_waits_also_where_nothing_was_said() {
     let (co, service) = with("reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"}\n");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.postponed("write").await;
-        face.close().await;
-        let face = open(&co, SessionTarget::New);
-        assert_eq!(face.close().await, ["co: 1 approval waiting · co approvals"]);
+        let mut client = open(&co, SessionTarget::New);
+        client.postponed("write").await;
+        client.close().await;
+        let client = open(&co, SessionTarget::New);
+        assert_eq!(client.close().await, ["co: 1 approval waiting · co approvals"]);
     });
 }

@@ -1,6 +1,6 @@
-//! The owner of an interactive session, spoken to as a face does, with a real store and a model over real HTTP.
+//! The owner of an interactive session, spoken to as a front end does, with a real store and a model over real HTTP.
 //!
-//! No screen takes part: the test holds the face's two channels. Each wait is for an update, never for a time.
+//! No screen takes part: the test holds the front end's two channels. Each wait is for an update, never for a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,8 +29,8 @@ use crate::co::{Co, Service, Wire};
 /// No update takes this long; a test that waits for one that never comes ends here.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A face without a screen.
-pub struct Face {
+/// A client without a screen.
+pub struct Client {
     asks: mpsc::Sender<ClientRequest>,
     updates: co::frontend::channel::FrontendUpdates,
     pub seen: Vec<Update>,
@@ -54,15 +54,15 @@ fn models(co: &Co) -> Models {
     Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Instant).unwrap()
 }
 
-pub fn open(co: &Co, target: SessionTarget) -> Face {
+pub fn open(co: &Co, target: SessionTarget) -> Client {
     open_with(co, target, models(co))
 }
 
-fn open_with(co: &Co, target: SessionTarget, models: Models) -> Face {
+fn open_with(co: &Co, target: SessionTarget, models: Models) -> Client {
     let world = world(co);
     let loaded = load_settings(&world, Vec::new()).unwrap();
     let (asks, heard) = mpsc::channel(64);
-    let (face, updates) = co::frontend::channel::updates();
+    let (updates, received) = co::frontend::channel::updates();
     let run = Interactive {
         store: begin_store(&world, &loaded.settings).unwrap(),
         world,
@@ -70,13 +70,13 @@ fn open_with(co: &Co, target: SessionTarget, models: Models) -> Face {
         models: Arc::new(models),
         target,
         asks: heard,
-        face,
+        updates,
         decider: Decider::Tui,
     };
-    Face { asks, updates, seen: Vec::new(), queries: 0, owner: tokio::spawn(interactive(run)) }
+    Client { asks, updates: received, seen: Vec::new(), queries: 0, owner: tokio::spawn(interactive(run)) }
 }
 
-impl Face {
+impl Client {
     pub async fn ask(&self, ask: ClientRequest) {
         self.asks.send(ask).await.unwrap();
     }
@@ -208,22 +208,22 @@ pub const WRITES: &str = "reply\n  text I write.\n  call write_file {\"path\":\"
 fn a_prompt_is_answered_saved_and_gone_on_with() {
     let (co, service) = with("reply\n  text Hello.\n  usage 20 2\nreply\n  text Again.");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        let first = face.header(|_| true).await;
+        let mut client = open(&co, SessionTarget::New);
+        let first = client.header(|_| true).await;
         assert_eq!(
             (first.title.as_str(), first.provider.as_str(), first.isolation),
             ("new session", "anthropic", "unsandboxed")
         );
-        face.line("what is here?").await;
-        assert_eq!(face.reply().await, "Hello.");
-        assert_eq!(face.end().await, TurnEnd::Completed);
-        face.header(|header| header.title == "what is here?").await;
-        face.idle().await;
-        let lines = face.close().await;
+        client.line("what is here?").await;
+        assert_eq!(client.reply().await, "Hello.");
+        assert_eq!(client.end().await, TurnEnd::Completed);
+        client.header(|header| header.title == "what is here?").await;
+        client.idle().await;
+        let lines = client.close().await;
         assert_eq!(lines, ["co: session \"what is here?\" saved", "    co -c            continue"]);
 
-        let mut face = open(&co, SessionTarget::Latest);
-        let messages = face
+        let mut client = open(&co, SessionTarget::Latest);
+        let messages = client
             .until("transcript", |update| match update {
                 Update::Message(ServerMessage::Transcript { messages, .. }) => Some(messages.clone()),
                 Update::Event(_) | Update::Message(_) => None,
@@ -231,13 +231,14 @@ fn a_prompt_is_answered_saved_and_gone_on_with() {
             .await;
         assert_eq!(messages.len(), 2);
         assert_eq!(kit::without_situation(&messages[0]), Message::user("what is here?"));
-        face.line("and now?").await;
-        assert_eq!(face.reply().await, "Again.");
-        face.line("exit").await;
-        face.until("goodbye", |update| {
-            matches!(update, Update::Message(ServerMessage::Goodbye { .. })).then_some(())
-        })
-        .await;
+        client.line("and now?").await;
+        assert_eq!(client.reply().await, "Again.");
+        client.line("exit").await;
+        client
+            .until("goodbye", |update| {
+                matches!(update, Update::Message(ServerMessage::Goodbye { .. })).then_some(())
+            })
+            .await;
     });
 }
 
@@ -245,7 +246,7 @@ fn a_prompt_is_answered_saved_and_gone_on_with() {
 fn nothing_that_is_no_prompt_reaches_a_model() {
     let (co, service) = with("reply\n  text ok");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
+        let mut client = open(&co, SessionTarget::New);
         for (line, title) in [
             ("/help", "commands"),
             ("/tools", "tools"),
@@ -255,11 +256,11 @@ fn nothing_that_is_no_prompt_reaches_a_model() {
             ("/stauts", "unknown command"),
             ("!", "shell"),
         ] {
-            face.line(line).await;
-            assert_eq!(face.local().await.0, title, "{line}");
+            client.line(line).await;
+            assert_eq!(client.local().await.0, title, "{line}");
         }
-        face.line("   ").await;
-        assert_eq!(face.close().await, Vec::<String>::new(), "nothing happened, nothing is kept");
+        client.line("   ").await;
+        assert_eq!(client.close().await, Vec::<String>::new(), "nothing happened, nothing is kept");
         assert_eq!(service.server.requests().len(), 0);
     });
     assert_eq!(co.run(&["sessions", "--json"]).out, "[]\n");
@@ -269,16 +270,16 @@ fn nothing_that_is_no_prompt_reaches_a_model() {
 fn commands_of_the_person_run_beside_and_only_shared_ones_are_told() {
     let (co, service) = with("reply\n  text ok");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
+        let mut client = open(&co, SessionTarget::New);
         let ended = |update: &Update| match update {
             Update::Message(ServerMessage::ShellEnded { outcome, .. }) => Some(outcome.clone()),
             Update::Event(_) | Update::Message(_) => None,
         };
-        face.line("!echo shared; exit 3").await;
-        assert_eq!(face.until("its end", ended).await, "exit 3");
-        face.line("!!echo private").await;
-        assert_eq!(face.until("its end", ended).await, "exit 0");
-        let output: Vec<&str> = face
+        client.line("!echo shared; exit 3").await;
+        assert_eq!(client.until("its end", ended).await, "exit 3");
+        client.line("!!echo private").await;
+        assert_eq!(client.until("its end", ended).await, "exit 0");
+        let output: Vec<&str> = client
             .seen
             .iter()
             .filter_map(|update| match update {
@@ -287,17 +288,17 @@ fn commands_of_the_person_run_beside_and_only_shared_ones_are_told() {
             })
             .collect();
         assert_eq!(output, ["shared\n", "private\n"]);
-        face.line("!sleep 1000").await;
-        face.line("!echo second").await;
-        assert_eq!(face.local().await.1, "`sleep 1000` is still running; stop it first.");
-        face.ask(ClientRequest::StopShell).await;
-        assert_eq!(face.until("its end", ended).await, "stopped");
-        face.line("what did I run?").await;
-        assert_eq!(face.reply().await, "ok");
+        client.line("!sleep 1000").await;
+        client.line("!echo second").await;
+        assert_eq!(client.local().await.1, "`sleep 1000` is still running; stop it first.");
+        client.ask(ClientRequest::StopShell).await;
+        assert_eq!(client.until("its end", ended).await, "stopped");
+        client.line("what did I run?").await;
+        assert_eq!(client.reply().await, "ok");
         let asked = service.asked(1);
         assert!(asked.contains("`echo shared; exit 3` themselves: exit 3."), "{asked}");
         assert!(!asked.contains("private"), "{asked}");
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -305,13 +306,13 @@ fn commands_of_the_person_run_beside_and_only_shared_ones_are_told() {
 fn a_request_is_decided_at_the_card() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("write").await;
-        let request = face.asked().await;
-        face.decide(&request, Approval::yes()).await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
+        let mut client = open(&co, SessionTarget::New);
+        client.line("write").await;
+        let request = client.asked().await;
+        client.decide(&request, Approval::yes()).await;
+        assert_eq!(client.end().await, TurnEnd::Completed);
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -319,22 +320,22 @@ fn a_request_is_decided_at_the_card() {
 fn a_deferred_turn_goes_on_by_itself_once_another_process_decides() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("write").await;
-        let request = face.asked().await;
-        face.ask(ClientRequest::Op(Op::Defer)).await;
-        assert_eq!(face.end().await, TurnEnd::Deferred);
-        face.waiting(1).await;
-        face.idle().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("write").await;
+        let request = client.asked().await;
+        client.ask(ClientRequest::Op(Op::Defer)).await;
+        assert_eq!(client.end().await, TurnEnd::Deferred);
+        client.waiting(1).await;
+        client.idle().await;
         let other = elsewhere(&co).await;
         let outcome = other.decide(&request, Approval::yes(), Decider::Cli).await.unwrap();
         assert_eq!(outcome, DecideOutcome::Recorded);
-        assert_eq!(face.end().await, TurnEnd::Completed);
+        assert_eq!(client.end().await, TurnEnd::Completed);
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
         // Too late: the first answer counts.
-        face.decide(&request, Approval::Deny { reason: None }).await;
-        assert_eq!(face.local().await.1, "This request was already approved with co approvals.");
-        face.close().await;
+        client.decide(&request, Approval::Deny { reason: None }).await;
+        assert_eq!(client.local().await.1, "This request was already approved with co approvals.");
+        client.close().await;
     });
 }
 
@@ -343,17 +344,17 @@ fn the_last_lines_say_where_an_approval_waits() {
     let (co, service) =
         with("reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"}\nreply\n  text Hello.\n");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("write").await;
-        face.asked().await;
-        face.ask(ClientRequest::Op(Op::Defer)).await;
-        face.idle().await;
-        face.close().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("write").await;
+        client.asked().await;
+        client.ask(ClientRequest::Op(Op::Defer)).await;
+        client.idle().await;
+        client.close().await;
 
-        let mut face = open(&co, SessionTarget::New);
-        face.line("hello").await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
-        let lines = face.close().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("hello").await;
+        assert_eq!(client.end().await, TurnEnd::Completed);
+        let lines = client.close().await;
         assert_eq!(lines[0], "co: session \"hello\" saved · 1 approval waiting in another session");
     });
 }
@@ -362,20 +363,20 @@ fn the_last_lines_say_where_an_approval_waits() {
 fn what_is_decided_between_turns_resumes_here_too() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("write").await;
-        let request = face.asked().await;
-        face.ask(ClientRequest::Op(Op::Defer)).await;
-        face.idle().await;
-        let lines = face.close().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("write").await;
+        let request = client.asked().await;
+        client.ask(ClientRequest::Op(Op::Defer)).await;
+        client.idle().await;
+        let lines = client.close().await;
         assert_eq!(lines[0], "co: session \"write\" saved · 1 approval waiting");
 
-        let mut face = open(&co, SessionTarget::Latest);
-        face.waiting(1).await;
-        face.decide(&request, Approval::yes()).await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
+        let mut client = open(&co, SessionTarget::Latest);
+        client.waiting(1).await;
+        client.decide(&request, Approval::yes()).await;
+        assert_eq!(client.end().await, TurnEnd::Completed);
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -383,28 +384,29 @@ fn what_is_decided_between_turns_resumes_here_too() {
 fn a_prompt_leaves_what_waits_behind_and_its_late_outcome_is_a_note() {
     let (co, service) = with(&format!("{WRITES}\nreply\n  text Third."));
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("write").await;
-        let request = face.asked().await;
-        face.ask(ClientRequest::Op(Op::Defer)).await;
-        face.idle().await;
-        face.line("something else").await;
-        assert_eq!(face.reply().await, "Done.");
-        face.waiting(1).await;
-        face.idle().await;
-        face.decide(&request, Approval::yes()).await;
-        face.until("the late return", |update| {
-            matches!(update, Update::Event(Event::ToolReturn { .. })).then_some(())
-        })
-        .await;
-        face.waiting(0).await;
-        face.idle().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("write").await;
+        let request = client.asked().await;
+        client.ask(ClientRequest::Op(Op::Defer)).await;
+        client.idle().await;
+        client.line("something else").await;
+        assert_eq!(client.reply().await, "Done.");
+        client.waiting(1).await;
+        client.idle().await;
+        client.decide(&request, Approval::yes()).await;
+        client
+            .until("the late return", |update| {
+                matches!(update, Update::Event(Event::ToolReturn { .. })).then_some(())
+            })
+            .await;
+        client.waiting(0).await;
+        client.idle().await;
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
         assert_eq!(service.server.requests().len(), 2, "no model was asked for it");
-        face.line("and?").await;
-        assert_eq!(face.reply().await, "Third.");
+        client.line("and?").await;
+        assert_eq!(client.reply().await, "Third.");
         assert!(service.asked(3).contains("was approved later and ran"), "{}", service.asked(3));
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -412,16 +414,16 @@ fn a_prompt_leaves_what_waits_behind_and_its_late_outcome_is_a_note() {
 fn prompts_typed_meanwhile_are_queued_and_taken_up() {
     let (co, service) = with("reply\n  text One\n  gate go\n  text , two.\nreply\n  text Three.");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("first").await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("first").await;
         service.server.gate().reached("go").await;
-        face.line("second").await;
-        face.line("/history").await;
-        assert_eq!(face.local().await.0, "history");
+        client.line("second").await;
+        client.line("/history").await;
+        assert_eq!(client.local().await.0, "history");
         service.server.gate().release("go");
-        assert_eq!(face.reply().await, "One, two.");
-        assert_eq!(face.reply().await, "Three.");
-        face.close().await;
+        assert_eq!(client.reply().await, "One, two.");
+        assert_eq!(client.reply().await, "Three.");
+        client.close().await;
     });
     let asked = service.asked(2);
     assert!(asked.contains("first") && asked.contains("second"), "{asked}");
@@ -431,31 +433,32 @@ fn prompts_typed_meanwhile_are_queued_and_taken_up() {
 fn closing_ends_what_runs_and_keeps_it() {
     let (co, service) = with("reply\n  text Half\n  hang");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("go").await;
-        face.until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
+        let mut client = open(&co, SessionTarget::New);
+        client.line("go").await;
+        client
+            .until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
             .await;
-        face.ask(ClientRequest::Draft { text: "not sent yet".to_owned() }).await;
+        client.ask(ClientRequest::Draft { text: "not sent yet".to_owned() }).await;
         let started = std::time::Instant::now();
-        face.close().await;
+        client.close().await;
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 
-        let mut face = open(&co, SessionTarget::Latest);
-        let draft = face
+        let mut client = open(&co, SessionTarget::Latest);
+        let draft = client
             .until("draft", |update| match update {
                 Update::Message(ServerMessage::Draft { text }) => Some(text.clone()),
                 Update::Event(_) | Update::Message(_) => None,
             })
             .await;
         assert_eq!(draft, "not sent yet");
-        let kept = face.seen.iter().any(|update| match update {
+        let kept = client.seen.iter().any(|update| match update {
             Update::Message(ServerMessage::Transcript { messages, .. }) => messages
                 .iter()
                 .any(|message| matches!(&**message, Message::Assistant(reply) if reply.text() == "Half")),
             Update::Event(_) | Update::Message(_) => false,
         });
         assert!(kept, "the partial text is in the transcript");
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -463,9 +466,9 @@ fn closing_ends_what_runs_and_keeps_it() {
 fn a_second_face_on_a_session_looks_on() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("write").await;
-        let request = face.asked().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("write").await;
+        let request = client.asked().await;
         let mut second = open(&co, SessionTarget::Latest);
         let header = second.header(|header| header.read_only.is_some()).await;
         assert!(header.read_only.unwrap().starts_with(&format!("process {}", std::process::id())));
@@ -474,10 +477,10 @@ fn a_second_face_on_a_session_looks_on() {
         assert_eq!(second.local().await.2, Tone::Warning);
         // It may decide: the owner runs it.
         second.decide(&request, Approval::yes()).await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
+        assert_eq!(client.end().await, TurnEnd::Completed);
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
         second.close().await;
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -487,19 +490,19 @@ fn without_a_sandbox_yolo_covers_commands_after_a_typed_yes() {
                   reply\n  call shell {\"command\":\"touch two\"}\nreply\n  text Done.";
     let (co, service) = with(script);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("/yolo").await;
-        assert!(face.words("yolo is on, except for commands").await.contains("`/yolo yes`"));
-        face.line("one").await;
-        let request = face.asked().await;
-        face.decide(&request, Approval::Deny { reason: None }).await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
-        face.line("/yolo yes").await;
-        face.header(|header| header.auto_approve == AutoApprove::YoloUnsandboxed).await;
-        face.line("two").await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
+        let mut client = open(&co, SessionTarget::New);
+        client.line("/yolo").await;
+        assert!(client.words("yolo is on, except for commands").await.contains("`/yolo yes`"));
+        client.line("one").await;
+        let request = client.asked().await;
+        client.decide(&request, Approval::Deny { reason: None }).await;
+        assert_eq!(client.end().await, TurnEnd::Completed);
+        client.line("/yolo yes").await;
+        client.header(|header| header.auto_approve == AutoApprove::YoloUnsandboxed).await;
+        client.line("two").await;
+        assert_eq!(client.end().await, TurnEnd::Completed);
         assert_eq!((co.read("one"), co.read("two").as_deref()), (None, Some("")));
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -507,16 +510,16 @@ fn without_a_sandbox_yolo_covers_commands_after_a_typed_yes() {
 fn a_session_opened_again_says_who_decided_and_when() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("write").await;
-        let request = face.asked().await;
-        face.decide(&request, Approval::Later).await;
-        assert_eq!(face.end().await, TurnEnd::Deferred);
-        face.decide(&request, Approval::yes()).await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
-        face.close().await;
-        let mut face = open(&co, SessionTarget::Latest);
-        let (call, decided) = face
+        let mut client = open(&co, SessionTarget::New);
+        client.line("write").await;
+        let request = client.asked().await;
+        client.decide(&request, Approval::Later).await;
+        assert_eq!(client.end().await, TurnEnd::Deferred);
+        client.decide(&request, Approval::yes()).await;
+        assert_eq!(client.end().await, TurnEnd::Completed);
+        client.close().await;
+        let mut client = open(&co, SessionTarget::Latest);
+        let (call, decided) = client
             .until("transcript", |update| match update {
                 Update::Message(ServerMessage::Transcript { messages, decided }) => {
                     let call = messages.iter().rev().find_map(|message| match &**message {
@@ -532,7 +535,7 @@ fn a_session_opened_again_says_who_decided_and_when() {
         assert_eq!(told, [(&call, &Approval::yes(), &Decider::Tui)]);
         let age = jiff::Timestamp::now().as_second() - decided[0].at.as_second();
         assert!((0..600).contains(&age), "{age} s ago");
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -540,26 +543,27 @@ fn a_session_opened_again_says_who_decided_and_when() {
 fn standing_and_model_change_at_once() {
     let (co, service) = with(WRITES);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("/yolo").await;
-        face.header(|header| header.auto_approve == AutoApprove::Yolo).await;
-        face.line("write").await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
+        let mut client = open(&co, SessionTarget::New);
+        client.line("/yolo").await;
+        client.header(|header| header.auto_approve == AutoApprove::Yolo).await;
+        client.line("write").await;
+        assert_eq!(client.end().await, TurnEnd::Completed);
         let asked = |update: &Update| matches!(update, Update::Event(Event::ApprovalNeeded { .. }));
-        assert!(!face.seen.iter().any(asked), "yolo answers");
+        assert!(!client.seen.iter().any(asked), "yolo answers");
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
-        face.line("/model offline").await;
-        face.header(|header| header.provider == "offline").await;
-        face.line("hello").await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
-        face.line("/model openai").await;
-        assert_eq!(face.local().await.2, Tone::Error, "it has no key");
-        face.line("/clear").await;
-        face.until("another session", |update| {
-            (*update == Update::Message(ServerMessage::Entered)).then_some(())
-        })
-        .await;
-        face.close().await;
+        client.line("/model offline").await;
+        client.header(|header| header.provider == "offline").await;
+        client.line("hello").await;
+        assert_eq!(client.end().await, TurnEnd::Completed);
+        client.line("/model openai").await;
+        assert_eq!(client.local().await.2, Tone::Error, "it has no key");
+        client.line("/clear").await;
+        client
+            .until("another session", |update| {
+                (*update == Update::Message(ServerMessage::Entered)).then_some(())
+            })
+            .await;
+        client.close().await;
         assert_eq!(service.server.requests().len(), 2, "offline asks no server");
     });
 }
@@ -569,20 +573,20 @@ fn after_a_failure_the_queue_waits_for_the_person() {
     let script = "reply\n  gate go\n  error 401 authentication_error no such key\nreply\n  text Fine.\nreply\n  text More.";
     let (co, service) = with(script);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("first").await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("first").await;
         service.server.gate().reached("go").await;
-        face.line("second").await;
-        face.line("/history").await;
-        face.local().await;
+        client.line("second").await;
+        client.line("/history").await;
+        client.local().await;
         service.server.gate().release("go");
-        assert!(matches!(face.end().await, TurnEnd::Failed { .. }));
-        face.idle().await;
+        assert!(matches!(client.end().await, TurnEnd::Failed { .. }));
+        client.idle().await;
         assert_eq!(service.server.requests().len(), 1, "the queued prompt was not spent on a broken key");
-        face.line("third").await;
-        assert_eq!(face.reply().await, "Fine.");
-        face.idle().await;
-        face.close().await;
+        client.line("third").await;
+        assert_eq!(client.reply().await, "Fine.");
+        client.idle().await;
+        client.close().await;
     });
     let all: String = (2..=service.server.requests().len()).map(|number| service.asked(number)).collect();
     assert!(all.contains("second") && all.contains("third"), "{all}");
@@ -594,13 +598,14 @@ fn what_cannot_be_opened_is_an_error_after_a_goodbye() {
     let co =
         Co::new().with(&service, Wire::Anthropic).file(".local/share/co/co.db", "no database".repeat(500));
     service.runtime.block_on(async {
-        let mut face = open(&co, SessionTarget::New);
-        face.until("goodbye", |update| {
-            matches!(update, Update::Message(ServerMessage::Goodbye { .. })).then_some(())
-        })
-        .await;
-        drop(face.updates);
-        let error = face.owner.await.unwrap().unwrap_err().to_string();
+        let mut client = open(&co, SessionTarget::New);
+        client
+            .until("goodbye", |update| {
+                matches!(update, Update::Message(ServerMessage::Goodbye { .. })).then_some(())
+            })
+            .await;
+        drop(client.updates);
+        let error = client.owner.await.unwrap().unwrap_err().to_string();
         assert!(error.contains("is not a co database"), "{error}");
     });
 }
@@ -609,11 +614,11 @@ fn what_cannot_be_opened_is_an_error_after_a_goodbye() {
 fn a_steered_prompt_is_a_prompt_between_turns() {
     let (co, service) = with("reply\n  text ok");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
+        let mut client = open(&co, SessionTarget::New);
         let parts = vec![UserPart::Text { text: "late words".to_owned() }];
-        face.ask(ClientRequest::Op(Op::Steer { parts })).await;
-        assert_eq!(face.reply().await, "ok");
-        face.close().await;
+        client.ask(ClientRequest::Op(Op::Steer { parts })).await;
+        assert_eq!(client.reply().await, "ok");
+        client.close().await;
     });
 }
 
@@ -630,18 +635,18 @@ fn a_server_on_this_machine_is_found_named_and_used() {
         assert!(models.may_discover());
         let place = Probe { preset: &OLLAMA, url: service.server.url() };
         models.discover_at(vec![place]).await;
-        let mut face = open_with(&co, SessionTarget::New, models);
-        face.header(|header| header.provider == "ollama" && header.model == "qwen3:8b").await;
-        face.line("hi").await;
-        let (_, told, _) = face.local().await;
+        let mut client = open_with(&co, SessionTarget::New, models);
+        client.header(|header| header.provider == "ollama" && header.model == "qwen3:8b").await;
+        client.line("hi").await;
+        let (_, told, _) = client.local().await;
         assert_eq!(told, "Using Ollama (port 11434) on this machine (`ollama/qwen3:8b`).");
-        assert_eq!(face.reply().await, "From here.");
-        face.line("/model").await;
-        let text = face.until("the models", |update| match update {
+        assert_eq!(client.reply().await, "From here.");
+        client.line("/model").await;
+        let text = client.until("the models", |update| match update {
             Update::Message(ServerMessage::PickModel { text, .. }) => Some(text.clone()),
             Update::Message(_) | Update::Event(_) => None,
         });
         assert!(text.await.contains("`ollama/qwen3:8b` **(in use)**"));
-        face.close().await;
+        client.close().await;
     });
 }

@@ -1,4 +1,4 @@
-//! Setting up a service, spoken as a face does: what is offered, tried, kept; and the screen of a first run in a terminal.
+//! Setting up a service, spoken as a front end does: what is offered, tried, kept; and the screen of a first run in a terminal.
 
 use co::frontend::protocol::{ClientRequest, Consent, LoginReason, ServerMessage, TypedKey, Update};
 use co::runtime::SessionTarget;
@@ -55,8 +55,8 @@ fn a_service_is_tried_kept_and_answers() {
     let service = service();
     let co = fresh();
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        let why = face
+        let mut client = open(&co, SessionTarget::New);
+        let why = client
             .until("services", |update| match update {
                 Update::Message(ServerMessage::PickService { why, services }) => {
                     assert_eq!(services[0].name, "anthropic");
@@ -66,8 +66,8 @@ fn a_service_is_tried_kept_and_answers() {
             })
             .await;
         assert_eq!(why, LoginReason::First);
-        face.ask(try_work(&service)).await;
-        let models = face
+        client.ask(try_work(&service)).await;
+        let models = client
             .until("models", |update| match update {
                 Update::Message(ServerMessage::LoginTried { outcome, .. }) => Some(outcome.clone().unwrap()),
                 Update::Message(_) | Update::Event(_) => None,
@@ -75,12 +75,12 @@ fn a_service_is_tried_kept_and_answers() {
             .await;
         let names: Vec<&str> = models.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names, ["openai-compatible/other", "openai-compatible/replay"]);
-        face.ask(ClientRequest::KeepModel { name: "openai-compatible/replay".to_owned() }).await;
-        face.header(|header| header.model == "replay").await;
-        face.line("hi").await;
-        assert_eq!(face.reply().await, "Hello.");
-        assert!(!format!("{:?}", face.seen).contains("hunter2"));
-        face.close().await;
+        client.ask(ClientRequest::KeepModel { name: "openai-compatible/replay".to_owned() }).await;
+        client.header(|header| header.model == "replay").await;
+        client.line("hi").await;
+        assert_eq!(client.reply().await, "Hello.");
+        assert!(!format!("{:?}", client.seen).contains("hunter2"));
+        client.close().await;
     });
     let asked = service.server.requests();
     assert_eq!(asked.len(), 1, "{asked:?}");
@@ -98,18 +98,19 @@ fn a_skipped_offer_does_not_come_back() {
     let co = fresh();
     let is_offer = |update: &Update| matches!(update, Update::Message(ServerMessage::PickService { .. }));
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.until("services", |update| is_offer(update).then_some(())).await;
-        face.ask(ClientRequest::SkipLogin).await;
+        let mut client = open(&co, SessionTarget::New);
+        client.until("services", |update| is_offer(update).then_some(())).await;
+        client.ask(ClientRequest::SkipLogin).await;
         let marked = co.data().join("auth/skipped");
         while !marked.exists() {
-            face.line("/keys").await;
-            face.until("keys", |update| {
-                matches!(update, Update::Message(ServerMessage::Keys { .. })).then_some(())
-            })
-            .await;
+            client.line("/keys").await;
+            client
+                .until("keys", |update| {
+                    matches!(update, Update::Message(ServerMessage::Keys { .. })).then_some(())
+                })
+                .await;
         }
-        face.close().await;
+        client.close().await;
         let mut again = open(&co, SessionTarget::New);
         again.idle().await;
         again.line("hi").await;

@@ -25,49 +25,49 @@ fn a_memory_is_saved_at_a_card_and_applies_to_later_prompts() {
     );
     let (co, service) = with(&script);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("I prefer tabs over spaces").await;
-        let request = face.asked().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("I prefer tabs over spaces").await;
+        let request = client.asked().await;
         assert_eq!(co.run(&["memory"]).out, "Nothing is remembered yet.\n", "nothing is kept before the yes");
-        face.decide(&request, Approval::yes()).await;
-        face.end().await;
-        face.idle().await;
-        face.line("/memory why 1").await;
-        let (_, why, _) = face.local().await;
+        client.decide(&request, Approval::yes()).await;
+        client.end().await;
+        client.idle().await;
+        client.line("/memory why 1").await;
+        let (_, why, _) = client.local().await;
         assert!(why.contains("source: said by you, in session") && why.contains("used: never"), "{why}");
-        face.line("/clear").await;
-        face.line("format it with tabs please").await;
-        let used = face
+        client.line("/clear").await;
+        client.line("format it with tabs please").await;
+        let used = client
             .until("the memory", |update| match update {
                 Update::Event(Event::Prompted { parts }) => Some(format!("{parts:?}")),
                 _ => None,
             })
             .await;
         assert!(used.contains("The user prefers tabs over spaces"), "{used}");
-        face.end().await;
-        face.idle().await;
+        client.end().await;
+        client.idle().await;
         // Known to the conversation, as it is.
-        face.line("and the tabs there?").await;
-        face.end().await;
-        face.idle().await;
-        face.line("/memory edit 1").await;
-        let draft = face
+        client.line("and the tabs there?").await;
+        client.end().await;
+        client.idle().await;
+        client.line("/memory edit 1").await;
+        let draft = client
             .until("the draft", |update| match update {
                 Update::Message(ServerMessage::Draft { text }) => Some(text.clone()),
                 _ => None,
             })
             .await;
         assert_eq!(draft, "/memory edit 1 The user prefers tabs over spaces");
-        face.line("/memory edit 1 The user prefers tabs, four wide").await;
-        assert!(face.local().await.1.contains("Changed #1"), "it is changed");
-        face.line("tabs again").await;
-        face.end().await;
-        face.idle().await;
-        face.line("/forget 1").await;
-        assert!(face.local().await.1.contains("Forgot #1"), "it is gone");
-        face.line("tabs, tabs").await;
-        face.end().await;
-        face.close().await;
+        client.line("/memory edit 1 The user prefers tabs, four wide").await;
+        assert!(client.local().await.1.contains("Changed #1"), "it is changed");
+        client.line("tabs again").await;
+        client.end().await;
+        client.idle().await;
+        client.line("/forget 1").await;
+        assert!(client.local().await.1.contains("Forgot #1"), "it is gone");
+        client.line("tabs, tabs").await;
+        client.end().await;
+        client.close().await;
     });
     let asked = all_asked(&service, 6);
     let quoted = "> The user prefers tabs over spaces";

@@ -6,15 +6,15 @@ use co::provider::{ModelRequest, WireCodec as _};
 use co::runtime::SessionTarget;
 use serde_json::Value;
 
-use super::interactive::{Face, open, run, with};
+use super::interactive::{Client, open, run, with};
 use crate::cli::prompts::system;
 use crate::co::{Co, Service, Wire};
 
 /// Sends a line and waits for the answer.
-async fn turn(face: &mut Face, line: &str) {
-    face.line(line).await;
-    face.reply().await;
-    face.idle().await;
+async fn turn(client: &mut Client, line: &str) {
+    client.line(line).await;
+    client.reply().await;
+    client.idle().await;
 }
 
 fn sent(service: &Service, number: usize) -> (String, Value) {
@@ -41,18 +41,18 @@ fn what_a_request_sent_can_be_shown_and_why() {
     let (co, service) = with(&"reply\n  text Ok.\n".repeat(4));
     let co = co.env("CO_CLI_MAX_HISTORY_MESSAGES", "4");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.idle().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.idle().await;
         for line in ["one", "two", "three", "four"] {
-            turn(&mut face, line).await;
+            turn(&mut client, line).await;
         }
-        face.line("/status prompt 4 1").await;
-        let (_, text, _) = face.local().await;
+        client.line("/status prompt 4 1").await;
+        let (_, text, _) = client.local().await;
         assert!(
             text.contains("at most 4 of the newest were sent") && text.contains("from `message 1`"),
             "{text}"
         );
-        face.close().await;
+        client.close().await;
     });
     for turn in 1..=4 {
         let one = shown(&co, &service, turn);
@@ -66,9 +66,9 @@ fn what_a_request_sent_can_be_shown_and_why() {
 }
 
 /// What `/status prompt` says of the places of some parts.
-async fn places(face: &mut Face) -> String {
-    face.line("/status prompt").await;
-    let (title, text, _) = face.local().await;
+async fn places(client: &mut Client) -> String {
+    client.line("/status prompt").await;
+    let (title, text, _) = client.local().await;
     assert_eq!(title, "prompt");
     text
 }
@@ -78,9 +78,9 @@ fn the_prefix_changes_when_it_is_said_to() {
     let (co, service) = with(&"reply\n  text Ok.\n".repeat(5));
     let co = co.file("work/AGENTS.md", "Use tabs.").trusting();
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.idle().await;
-        let text = places(&mut face).await;
+        let mut client = open(&co, SessionTarget::New);
+        client.idle().await;
+        let text = places(&mut client).await;
         for line in [
             "**`identity`** (prefix, ",
             "**`style`** (prefix, ",
@@ -90,23 +90,23 @@ fn the_prefix_changes_when_it_is_said_to() {
         ] {
             assert!(text.contains(line), "{line}: {text}");
         }
-        turn(&mut face, "one").await;
+        turn(&mut client, "one").await;
         // What is at the tail leaves the prefix as it is.
-        face.line("/mode auto").await;
-        face.local().await;
-        turn(&mut face, "two").await;
-        face.line("/personality Parrot").await;
-        let (_, text, tone) = face.local().await;
+        client.line("/mode auto").await;
+        client.local().await;
+        turn(&mut client, "two").await;
+        client.line("/personality Parrot").await;
+        let (_, text, tone) = client.local().await;
         assert_eq!(tone, Tone::Warning);
         assert!(text.contains("`finch`, `jeff`, `friendly`, `terse`, `inquisitive`"), "{text}");
-        face.line("/personality terse").await;
-        assert!(face.local().await.1.contains("The prefix of the prompt changes with it"));
-        turn(&mut face, "three").await;
-        turn(&mut face, "four").await;
+        client.line("/personality terse").await;
+        assert!(client.local().await.1.contains("The prefix of the prompt changes with it"));
+        turn(&mut client, "three").await;
+        turn(&mut client, "four").await;
         // A file that was changed suspends the trust in the folder, so that its text is gone.
         std::fs::write(co.workspace().join("AGENTS.md"), "Use spaces.").unwrap();
-        face.line("five").await;
-        let said = face
+        client.line("five").await;
+        let said = client
             .until("the change", |update| match update {
                 Update::Message(ServerMessage::Local { title, text, .. }) if title == "prompt" => {
                     Some(text.clone())
@@ -115,14 +115,14 @@ fn the_prefix_changes_when_it_is_said_to() {
             })
             .await;
         assert_eq!(said, "The prompt changed (`AGENTS.md`): its prefix is sent anew with the next request.");
-        face.reply().await;
-        face.idle().await;
-        face.line("/status prompt 2").await;
-        let (_, earlier, _) = face.local().await;
+        client.reply().await;
+        client.idle().await;
+        client.line("/status prompt 2").await;
+        let (_, earlier, _) = client.local().await;
         assert!(earlier.contains("patient mentor") && earlier.contains("- Mode: auto"), "{earlier}");
-        face.line("/status prompt 6").await;
-        assert!(face.local().await.1.contains("there is no turn 6: the session has had 5"));
-        face.close().await;
+        client.line("/status prompt 6").await;
+        assert!(client.local().await.1.contains("there is no turn 6: the session has had 5"));
+        client.close().await;
     });
     // What is shown of each turn is what was sent, byte for byte.
     for turn in 1..=5 {
@@ -163,21 +163,21 @@ fn commands_of_files_are_sent_as_text() {
         .file("work/.claude/commands/git/tidy.md", "---\nallowed-tools: Bash\n---\nTidy up.")
         .file("work/.co/commands/greet.md", "the project's");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        let (_, text, _) = face.local().await;
+        let mut client = open(&co, SessionTarget::New);
+        let (_, text, _) = client.local().await;
         assert!(text.contains("help.md` has no effect: `/help` is `built-in` already; rename it."), "{text}");
         assert!(!text.contains("tidy.md"), "the folder is not trusted: {text}");
-        face.idle().await;
-        turn(&mut face, "/greet 'Ada $1'").await;
-        face.line("/git:tidy").await;
-        assert!(face.local().await.1.starts_with("`/git:tidy` is not a command"));
+        client.idle().await;
+        turn(&mut client, "/greet 'Ada $1'").await;
+        client.line("/git:tidy").await;
+        assert!(client.local().await.1.starts_with("`/git:tidy` is not a command"));
         // Trusted while the program runs: what it was shown counts.
-        face.line("/trust").await;
-        assert!(face.local().await.1.contains("2 commands"));
-        face.line("/trust yes").await;
-        face.local().await;
-        face.line("/help").await;
-        let (_, said, _) = face.local().await;
+        client.line("/trust").await;
+        assert!(client.local().await.1.contains("2 commands"));
+        client.line("/trust yes").await;
+        client.local().await;
+        client.line("/help").await;
+        let (_, said, _) = client.local().await;
         assert!(
             said.contains(
                 "`.claude/commands/git/tidy.md` is only sent as text; this has no effect: `allowed-tools`."
@@ -185,14 +185,14 @@ fn commands_of_files_are_sent_as_text() {
             "{said}"
         );
         assert!(said.contains("`.co/commands/greet.md` has no effect: `/greet` is "), "{said}");
-        let (_, list, _) = face.local().await;
+        let (_, list, _) = client.local().await;
         assert!(list.contains("- `/git:tidy`: Tidy up. (from `.claude/commands/git/tidy.md`)"), "{list}");
         assert!(list.contains("- `/greet <name>`: Say hello (from "), "{list}");
-        turn(&mut face, "/git:tidy now").await;
+        turn(&mut client, "/git:tidy now").await;
         // A file that is new counts at once.
         std::fs::write(co.home().join(".config/co/commands/fresh.md"), "I am new.").unwrap();
-        turn(&mut face, "/FRESH").await;
-        face.close().await;
+        turn(&mut client, "/FRESH").await;
+        client.close().await;
     });
     assert!(service.asked(1).contains("Greet Ada $1 {{ x }}."));
     // Text of a file of the project is told as that; the user's words are what was typed.
@@ -209,24 +209,24 @@ fn a_guide_is_drafted_by_the_model_and_asks() {
         "reply\n  call write_file {\"path\":\"AGENTS.md\",\"content\":\"# x\\n\"} | id=w1\nreply\n  text Ok.\nreply\n  text Updated.",
     );
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.idle().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.idle().await;
         // Not even automatic approval answers what changes the words to the model.
-        face.line("/yolo").await;
-        face.local().await;
-        face.line("/init").await;
-        let request = face.asked().await;
+        client.line("/yolo").await;
+        client.local().await;
+        client.line("/init").await;
+        let request = client.asked().await;
         assert_eq!(co.read("AGENTS.md"), None);
-        face.decide(&request, co::approval::Approval::yes()).await;
-        face.reply().await;
-        face.idle().await;
+        client.decide(&request, co::approval::Approval::yes()).await;
+        client.reply().await;
+        client.idle().await;
         assert_eq!(co.read("AGENTS.md").as_deref(), Some("# x\n"));
-        face.line("/init").await;
-        let (_, text, _) = face.local().await;
+        client.line("/init").await;
+        let (_, text, _) = client.local().await;
         assert_eq!(text, "There is `AGENTS.md` already, so the model is asked to update it.");
-        face.reply().await;
-        face.idle().await;
-        face.close().await;
+        client.reply().await;
+        client.idle().await;
+        client.close().await;
     });
     assert!(service.asked(1).contains("Write an AGENTS.md for this project"));
     assert!(service.asked(3).contains("This project has AGENTS.md. Read it"));

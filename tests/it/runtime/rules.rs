@@ -6,7 +6,7 @@ use co::frontend::protocol::{ClientQuery, ClientRequest, PastCalls, QueryAnswer,
 use co::history::TurnEnd;
 
 use crate::co::Co;
-use crate::runtime::interactive::{Face, open, run, with};
+use crate::runtime::interactive::{Client, open, run, with};
 use co::runtime::SessionTarget;
 
 const TWICE: &str = "reply\n  call write_file {\"path\":\"notes/a.md\",\"content\":\"one\\n\"} | id=w1\n\
@@ -18,29 +18,30 @@ const DRAFT: &str = "[[rule]]\neffect = \"allow\"\ntool = \"write_file\"\n\
                      match = ['{\"path\":\"notes/a.md\",\"content\":\"one\\n\"}']\n";
 
 /// The rule for files of the same folder.
-async fn drafted(face: &mut Face, request: &RequestId) -> (String, Result<PastCalls, String>) {
+async fn drafted(client: &mut Client, request: &RequestId) -> (String, Result<PastCalls, String>) {
     let query = ClientQuery::DraftRule { request: request.clone() };
-    let QueryAnswer::DraftRule { widths } = face.query(query).await else { panic!() };
+    let QueryAnswer::DraftRule { widths } = client.query(query).await else { panic!() };
     let width = widths.into_iter().find(|width| width.words == "any file in notes/").unwrap();
     (width.text, width.check.past)
 }
 
-async fn checked(face: &mut Face, text: &str) -> Result<PastCalls, String> {
+async fn checked(client: &mut Client, text: &str) -> Result<PastCalls, String> {
     let query = ClientQuery::CheckRule { text: text.to_owned() };
-    let QueryAnswer::CheckRule { check } = face.query(query).await else { panic!() };
+    let QueryAnswer::CheckRule { check } = client.query(query).await else { panic!() };
     check.past
 }
 
-async fn not_saved(face: &mut Face) -> String {
-    face.until("why it is not saved", |update| match update {
-        Update::Message(ServerMessage::RuleNotSaved { why, .. }) => Some(why.clone()),
-        Update::Event(_) | Update::Message(_) => None,
-    })
-    .await
+async fn not_saved(client: &mut Client) -> String {
+    client
+        .until("why it is not saved", |update| match update {
+            Update::Message(ServerMessage::RuleNotSaved { why, .. }) => Some(why.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
 }
 
-async fn save(face: &Face, request: &RequestId, text: &str, scope: RuleScope) {
-    face.ask(ClientRequest::SaveRule { request: request.clone(), text: text.to_owned(), scope }).await;
+async fn save(client: &Client, request: &RequestId, text: &str, scope: RuleScope) {
+    client.ask(ClientRequest::SaveRule { request: request.clone(), text: text.to_owned(), scope }).await;
 }
 
 fn file(co: &Co) -> Option<String> {
@@ -55,14 +56,14 @@ fn a_rule_saved_at_a_card_approves_it_and_what_is_like_it() {
         let (co, service) = with(TWICE);
         std::fs::create_dir(co.workspace().join("notes")).unwrap();
         run(&service, async {
-            let mut face = open(&co, SessionTarget::New);
-            face.line("write").await;
-            let request = face.asked().await;
-            let (text, past) = drafted(&mut face, &request).await;
+            let mut client = open(&co, SessionTarget::New);
+            client.line("write").await;
+            let request = client.asked().await;
+            let (text, past) = drafted(&mut client, &request).await;
             assert_eq!((text.as_str(), past.is_ok()), (DRAFT, true));
-            save(&face, &request, &text, scope).await;
+            save(&client, &request, &text, scope).await;
             // The second call is asked for by nobody.
-            assert_eq!(face.end().await, TurnEnd::Completed);
+            assert_eq!(client.end().await, TurnEnd::Completed);
             assert_eq!(co.read("notes/b.md").as_deref(), Some("two\n"));
             let saved = match scope {
                 RuleScope::Session => None,
@@ -76,10 +77,10 @@ fn a_rule_saved_at_a_card_approves_it_and_what_is_like_it() {
                 }
             };
             assert_eq!(saved, expected);
-            face.line("/rules").await;
-            let (_, told, _) = face.local().await;
+            client.line("/rules").await;
+            let (_, told, _) = client.local().await;
             assert!(told.contains("allow write_file: path inside notes"), "{told}");
-            face.close().await;
+            client.close().await;
         });
     }
 }
@@ -92,44 +93,44 @@ fn what_was_allowed_is_listed_and_taken_back_for_good() {
         with(&format!("{first}reply\n  text Done.\n{}reply\n  text Done.", writes("notes/d.md")));
     std::fs::create_dir(co.workspace().join("notes")).unwrap();
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("write").await;
-        let request = face.asked().await;
-        let (text, _) = drafted(&mut face, &request).await;
-        save(&face, &request, &text, RuleScope::Session).await;
-        let other = face.asked().await;
-        face.line("/approvals").await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("write").await;
+        let request = client.asked().await;
+        let (text, _) = drafted(&mut client, &request).await;
+        save(&client, &request, &text, RuleScope::Session).await;
+        let other = client.asked().await;
+        client.line("/approvals").await;
         let listed = "1. `any file in notes/ (allow write_file: path inside notes; up to medium)`\n";
-        let (_, told, _) = face.local().await;
+        let (_, told, _) = client.local().await;
         assert!(told.contains(listed), "{told}");
         // A turn waits meanwhile; what it does next asks again.
-        face.line("/approvals revoke 2").await;
-        assert_eq!(face.local().await.1, "There is no `2`; `/approvals` shows the numbers.");
-        face.line("/approvals revoke 1").await;
-        let (_, told, _) = face.local().await;
+        client.line("/approvals revoke 2").await;
+        assert_eq!(client.local().await.1, "There is no `2`; `/approvals` shows the numbers.");
+        client.line("/approvals revoke 1").await;
+        let (_, told, _) = client.local().await;
         assert!(told.ends_with("is no longer allowed."), "{told}");
-        face.decide(&other, Approval::yes()).await;
-        let again = face.asked().await;
-        face.decide(&again, Approval::yes()).await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
-        face.close().await;
-        let mut face = open(&co, SessionTarget::Latest);
-        face.line("/approvals").await;
-        let (_, told, _) = face.local().await;
+        client.decide(&other, Approval::yes()).await;
+        let again = client.asked().await;
+        client.decide(&again, Approval::yes()).await;
+        assert_eq!(client.end().await, TurnEnd::Completed);
+        client.close().await;
+        let mut client = open(&co, SessionTarget::Latest);
+        client.line("/approvals").await;
+        let (_, told, _) = client.local().await;
         assert!(told.contains("Nothing is allowed for the whole session."), "{told}");
-        face.line("write").await;
-        let again = face.asked().await;
+        client.line("write").await;
+        let again = client.asked().await;
         // And taken back between turns.
-        let (text, _) = drafted(&mut face, &again).await;
-        save(&face, &again, &text, RuleScope::Session).await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
-        face.idle().await;
-        face.line("/approvals revoke 1").await;
-        face.local().await;
-        face.line("/approvals").await;
-        let (_, told, _) = face.local().await;
+        let (text, _) = drafted(&mut client, &again).await;
+        save(&client, &again, &text, RuleScope::Session).await;
+        assert_eq!(client.end().await, TurnEnd::Completed);
+        client.idle().await;
+        client.line("/approvals revoke 1").await;
+        client.local().await;
+        client.line("/approvals").await;
+        let (_, told, _) = client.local().await;
         assert!(told.contains("Nothing is allowed for the whole session."), "{told}");
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -138,14 +139,14 @@ fn what_is_wrong_with_a_rule_comes_back_and_the_request_waits() {
     let (co, service) = with(TWICE);
     std::fs::create_dir(co.workspace().join("notes")).unwrap();
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("write").await;
-        let request = face.asked().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("write").await;
+        let request = client.asked().await;
         assert_eq!(
-            checked(&mut face, "[[rule]]\neffect = \"alow\"\ntool = \"t\"").await,
+            checked(&mut client, "[[rule]]\neffect = \"alow\"\ntool = \"t\"").await,
             Err("line 2: `effect` is \"allow\", \"ask\" or \"deny\"".to_owned())
         );
-        assert!(checked(&mut face, DRAFT).await.is_ok());
+        assert!(checked(&mut client, DRAFT).await.is_ok());
         for (text, wrong) in [
             ("nonsense", "line 1: this is not valid TOML: "),
             ("", "it has 0 rules; save one at a time"),
@@ -158,24 +159,25 @@ fn what_is_wrong_with_a_rule_comes_back_and_the_request_waits() {
                 "it does not match this call (not so: path inside else); change it, or approve with y",
             ),
         ] {
-            save(&face, &request, text, RuleScope::User).await;
-            let told = not_saved(&mut face).await;
+            save(&client, &request, text, RuleScope::User).await;
+            let told = not_saved(&mut client).await;
             assert!(told.starts_with(wrong), "{told}");
         }
         assert_eq!((file(&co), co.read("notes/a.md")), (None, None));
         // A rule that denies is saved, and answers the request when it is decided anew; nothing is approved by it.
         let deny = "[[rule]]\nid = \"no\"\neffect = \"deny\"\ntool = \"shell\"\n";
-        save(&face, &request, deny, RuleScope::User).await;
-        assert_eq!(face.local().await.1, "`no` is saved. It approves nothing.");
-        face.until("that it approves nothing", |update| {
-            let said = Update::Message(ServerMessage::RuleAllowsNothing { request: request.clone() });
-            (*update == said).then_some(())
-        })
-        .await;
+        save(&client, &request, deny, RuleScope::User).await;
+        assert_eq!(client.local().await.1, "`no` is saved. It approves nothing.");
+        client
+            .until("that it approves nothing", |update| {
+                let said = Update::Message(ServerMessage::RuleAllowsNothing { request: request.clone() });
+                (*update == said).then_some(())
+            })
+            .await;
         assert_eq!((file(&co).as_deref(), co.read("notes/a.md")), (Some(deny), None));
-        save(&face, &request, DRAFT, RuleScope::User).await;
-        assert_eq!(face.end().await, TurnEnd::Completed);
-        face.close().await;
+        save(&client, &request, DRAFT, RuleScope::User).await;
+        assert_eq!(client.end().await, TurnEnd::Completed);
+        client.close().await;
     });
 }
 
@@ -184,20 +186,20 @@ fn a_mistake_in_the_file_is_told_once() {
     let (co, service) = with("reply\n  text Hello.\nreply\n  text Again.");
     let co = co.file(".config/co/rules.toml", "[[rule]]\n");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        let (title, text, _) = face.local().await;
+        let mut client = open(&co, SessionTarget::New);
+        let (title, text, _) = client.local().await;
         assert_eq!(title, "rules");
         assert!(
             co.named(&text).starts_with("The rules in [HOME]/.config/co/rules.toml have an error."),
             "{text}"
         );
         for reply in ["Hello.", "Again."] {
-            face.line("hello").await;
-            assert_eq!(face.reply().await, reply);
-            face.idle().await;
+            client.line("hello").await;
+            assert_eq!(client.reply().await, reply);
+            client.idle().await;
         }
-        face.line("/history").await;
-        assert_eq!(face.local().await.0, "history");
-        face.close().await;
+        client.line("/history").await;
+        assert_eq!(client.local().await.0, "history");
+        client.close().await;
     });
 }

@@ -8,7 +8,7 @@ use co::message::ToolName;
 use co::runtime::SessionTarget;
 use serde_json::json;
 
-use super::interactive::{Face, open, run};
+use super::interactive::{Client, open, run};
 use crate::cli::mcp::with_server;
 use crate::co::{Co, Service};
 
@@ -18,34 +18,36 @@ fn with(script: &str, more: &str) -> (Co, Service) {
 }
 
 /// The list of servers, once it is as wanted.
-async fn servers(face: &mut Face, wanted: impl Fn(&ServerLine) -> bool) -> ServerLine {
-    face.until("list of servers", |update| match update {
-        Update::Message(ServerMessage::Servers { servers } | ServerMessage::OpenServers { servers, .. }) => {
-            servers.lines.iter().find(|line| wanted(line)).cloned()
-        }
-        Update::Event(_) | Update::Message(_) => None,
-    })
-    .await
+async fn servers(client: &mut Client, wanted: impl Fn(&ServerLine) -> bool) -> ServerLine {
+    client
+        .until("list of servers", |update| match update {
+            Update::Message(
+                ServerMessage::Servers { servers } | ServerMessage::OpenServers { servers, .. },
+            ) => servers.lines.iter().find(|line| wanted(line)).cloned(),
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
 }
 
-async fn asked(face: &mut Face) -> Request {
-    asked_after(face, None).await
+async fn asked(client: &mut Client) -> Request {
+    asked_after(client, None).await
 }
 
 /// Waits for another question than this one, which may be told again.
-async fn asked_after(face: &mut Face, known: Option<&Request>) -> Request {
-    face.until("question", |update| match update {
-        Update::Message(ServerMessage::Waiting { requests }) => {
-            let is_new = |one: &&Request| known.is_none_or(|known| known.id != one.id);
-            requests.iter().filter(is_new).find(|one| one.tool.as_str() == "question").cloned()
-        }
-        Update::Event(_) | Update::Message(_) => None,
-    })
-    .await
+async fn asked_after(client: &mut Client, known: Option<&Request>) -> Request {
+    client
+        .until("question", |update| match update {
+            Update::Message(ServerMessage::Waiting { requests }) => {
+                let is_new = |one: &&Request| known.is_none_or(|known| known.id != one.id);
+                requests.iter().filter(is_new).find(|one| one.tool.as_str() == "question").cloned()
+            }
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
 }
 
-async fn decide(face: &Face, request: &Request, approval: Approval) {
-    face.decide(&request.id, approval).await;
+async fn decide(client: &Client, request: &Request, approval: Approval) {
+    client.decide(&request.id, approval).await;
 }
 
 fn is_on(line: &ServerLine, tool: &str) -> bool {
@@ -56,26 +58,27 @@ fn is_on(line: &ServerLine, tool: &str) -> bool {
 fn servers_and_tools_are_switched_while_a_session_runs() {
     let (co, service) = with("reply\n  text One.\nreply\n  text Two.\nreply\n  text Three.\n", "");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("/mcp").await;
-        servers(&mut face, |line| line.name == "s" && is_on(line, "echo") && line.facts.len() > 2).await;
-        face.line("one").await;
-        assert_eq!(face.reply().await, "One.");
+        let mut client = open(&co, SessionTarget::New);
+        client.line("/mcp").await;
+        servers(&mut client, |line| line.name == "s" && is_on(line, "echo") && line.facts.len() > 2).await;
+        client.line("one").await;
+        assert_eq!(client.reply().await, "One.");
         let off = ServerChange::SwitchTool { name: "s".into(), tool: "echo".into(), on: false };
-        face.ask(ClientRequest::Server(off)).await;
-        servers(&mut face, |line| line.name == "s" && !is_on(line, "echo") && is_on(line, "note")).await;
-        face.line("two").await;
-        assert_eq!(face.reply().await, "Two.");
+        client.ask(ClientRequest::Server(off)).await;
+        servers(&mut client, |line| line.name == "s" && !is_on(line, "echo") && is_on(line, "note")).await;
+        client.line("two").await;
+        assert_eq!(client.reply().await, "Two.");
         let off = ServerChange::Switch { name: "s".into(), on: false, content: None };
-        face.ask(ClientRequest::Server(off)).await;
-        servers(&mut face, |line| line.name == "s" && !line.is_on).await;
-        face.line("three").await;
-        assert_eq!(face.reply().await, "Three.");
+        client.ask(ClientRequest::Server(off)).await;
+        servers(&mut client, |line| line.name == "s" && !line.is_on).await;
+        client.line("three").await;
+        assert_eq!(client.reply().await, "Three.");
         let wanted = |line: &ServerLine| line.name == "s" && line.state.ends_with("tools");
-        face.ask(ClientRequest::Server(ServerChange::Switch { name: "s".into(), on: true, content: None }))
+        client
+            .ask(ClientRequest::Server(ServerChange::Switch { name: "s".into(), on: true, content: None }))
             .await;
-        assert!(!is_on(&servers(&mut face, wanted).await, "echo"), "kept in the settings");
-        face.close().await;
+        assert!(!is_on(&servers(&mut client, wanted).await, "echo"), "kept in the settings");
+        client.close().await;
     });
     let asked: Vec<String> = (1..=3).map(|at| service.asked(at).clone()).collect();
     for (at, has_echo, has_note) in [(0, true, true), (1, false, true), (2, false, false)] {
@@ -92,16 +95,16 @@ fn a_server_that_is_connected_anew_answers() {
     let (co, service) =
         with("reply\n  call s_note {\"text\": \"x\"}\nreply\n  text Done.\n", "approval = \"never\"");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        servers(&mut face, |line| line.state.ends_with("tools")).await;
+        let mut client = open(&co, SessionTarget::New);
+        servers(&mut client, |line| line.state.ends_with("tools")).await;
         for _ in 0..5 {
-            face.ask(ClientRequest::Server(ServerChange::Reconnect { name: "s".into() })).await;
-            let (_, text, _) = face.local().await;
+            client.ask(ClientRequest::Server(ServerChange::Reconnect { name: "s".into() })).await;
+            let (_, text, _) = client.local().await;
             assert_eq!(text, "`s`: 15 tools");
         }
-        face.line("go").await;
-        assert_eq!(face.reply().await, "Done.");
-        face.close().await;
+        client.line("go").await;
+        assert_eq!(client.reply().await, "Done.");
+        client.close().await;
     });
     assert!(service.asked(2).contains("noted"), "{}", service.asked(2).clone());
     assert_eq!(co.read("notes.txt").as_deref(), Some("x\n"));
@@ -112,8 +115,8 @@ fn names_that_had_to_be_changed_are_said() {
     let service = Service::new("");
     let co = with_server(&service, &["escapes"], "");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        let line = servers(&mut face, |line| line.tools.len() > 12).await;
+        let mut client = open(&co, SessionTarget::New);
+        let line = servers(&mut client, |line| line.tools.len() > 12).await;
         let about = |is: &dyn Fn(&str) -> bool| {
             line.tools.iter().find(|tool| is(&tool.own_name)).map(|tool| tool.about.clone()).unwrap()
         };
@@ -121,7 +124,7 @@ fn names_that_had_to_be_changed_are_said() {
         let long = about(&|name| name.starts_with("long"));
         assert!(long.starts_with("called s_long") && long.ends_with("here: Is long."), "{long}");
         assert!(about(&|name| name.contains('\u{1b}')).starts_with("called s_e"), "{:?}", line.tools);
-        face.close().await;
+        client.close().await;
     });
 }
 
@@ -129,8 +132,8 @@ fn names_that_had_to_be_changed_are_said() {
 fn a_prompt_of_a_server_is_a_slash_command() {
     let (co, service) = with("reply\n  text Hello Ada.\n", "");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        let line = face
+        let mut client = open(&co, SessionTarget::New);
+        let line = client
             .until("prompt", |update| match update {
                 Update::Message(ServerMessage::Offered { prompts, .. }) => prompts.first().cloned(),
                 Update::Event(_) | Update::Message(_) => None,
@@ -149,14 +152,14 @@ fn a_prompt_of_a_server_is_a_slash_command() {
                 typed: typed.into(),
             };
             let values = expected.into_iter().map(str::to_owned).collect();
-            assert_eq!(face.query(query).await, QueryAnswer::Suggest { values }, "{command}");
+            assert_eq!(client.query(query).await, QueryAnswer::Suggest { values }, "{command}");
         }
-        face.line("/s:greet style=kind").await;
-        let (_, text, _) = face.local().await;
+        client.line("/s:greet style=kind").await;
+        let (_, text, _) = client.local().await;
         assert!(text.starts_with("name is needed"), "{text}");
-        face.line("/s:greet name='Ada L.'").await;
-        assert_eq!(face.reply().await, "Hello Ada.");
-        face.close().await;
+        client.line("/s:greet name='Ada L.'").await;
+        assert_eq!(client.reply().await, "Hello Ada.");
+        client.close().await;
     });
     let asked = service.asked(1).clone();
     assert!(asked.contains("Say hello to Ada L., as the server words it."), "{asked}");
@@ -170,23 +173,23 @@ fn a_server_asks_the_user_in_the_middle_of_a_call() {
         "reply\n  call s_ask {}\nreply\n  call s_visit {}\nreply\n  call s_ask {}\nreply\n  text Done.\n";
     let (co, service) = with(script, "approval = \"never\"\ncall_timeout = 1\n");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("travel").await;
-        let first = asked(&mut face).await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("travel").await;
+        let first = asked(&mut client).await;
         assert_eq!(first.args, json!({ "class": "second" }), "what the form proposes");
         assert!(first.parameters.is_some() && first.plan.summary.contains("server s"), "{first:?}");
-        decide(&face, &first, Approval::yes()).await;
-        let again = asked_after(&mut face, Some(&first)).await;
+        decide(&client, &first, Approval::yes()).await;
+        let again = asked_after(&mut client, Some(&first)).await;
         assert!(again.again.as_ref().is_some_and(|why| why.contains("city")), "a city is needed");
         let values = json!({ "class": "second", "city": "Oslo" });
-        face.decide(&again.id, Approval::to(ToolName::new("question"), values)).await;
-        let visit = asked_after(&mut face, Some(&again)).await;
+        client.decide(&again.id, Approval::to(ToolName::new("question"), values)).await;
+        let visit = asked_after(&mut client, Some(&again)).await;
         assert!(format!("{:?}", visit.plan.preview).contains("pay.example"), "{visit:?}");
-        decide(&face, &visit, Approval::Deny { reason: None }).await;
-        let last = asked_after(&mut face, Some(&visit)).await;
-        decide(&face, &last, Approval::Deny { reason: None }).await;
-        assert_eq!(face.reply().await, "Done.");
-        face.close().await;
+        decide(&client, &visit, Approval::Deny { reason: None }).await;
+        let last = asked_after(&mut client, Some(&visit)).await;
+        decide(&client, &last, Approval::Deny { reason: None }).await;
+        assert_eq!(client.reply().await, "Done.");
+        client.close().await;
     });
     let told = service.asked(4).clone().replace('\\', "");
     for part in [r#""city":"Oslo""#, r#""action":"accept""#, r#""action":"decline""#] {
@@ -199,13 +202,13 @@ fn a_server_asks_the_user_in_the_middle_of_a_task() {
     let service = Service::new("reply\n  call s_task {}\nreply\n  text Done.\n");
     let co = with_server(&service, &["curious"], "approval = \"never\"\n");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("take your time").await;
-        let question = asked(&mut face).await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("take your time").await;
+        let question = asked(&mut client).await;
         assert!(format!("{:?}", question.plan.preview).contains("Which one?"), "{question:?}");
-        face.decide(&question.id, Approval::to(ToolName::new("question"), json!({ "one": "b" }))).await;
-        assert_eq!(face.reply().await, "Done.");
-        face.close().await;
+        client.decide(&question.id, Approval::to(ToolName::new("question"), json!({ "one": "b" }))).await;
+        assert_eq!(client.reply().await, "Done.");
+        client.close().await;
     });
     let told = service.asked(2).replace('\\', "");
     assert!(told.contains("the task knows") && told.contains(r#""one":"b""#), "{told}");
@@ -216,11 +219,11 @@ fn a_server_asks_the_user_in_the_middle_of_a_task() {
 fn a_question_is_withdrawn_with_its_session() {
     let (co, service) = with("reply\n  call s_ask {}\n", "approval = \"never\"\n");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("travel").await;
-        let question = asked(&mut face).await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("travel").await;
+        let question = asked(&mut client).await;
         assert_eq!(co.waiting(), std::slice::from_ref(&question.id.0));
-        face.close().await;
+        client.close().await;
         let store = super::interactive::elsewhere(&co).await;
         let stored = store.find_request(&question.id.0).await.unwrap();
         assert_eq!(stored.state, co::store::RequestState::Withdrawn);

@@ -6,17 +6,18 @@ use co::frontend::protocol::{ClientRequest, ServerMessage, Update};
 use co::runtime::SessionTarget;
 use serde_json::json;
 
-use super::interactive::{Face, open, run, with};
+use super::interactive::{Client, open, run, with};
 use crate::end_to_end::kit::heard;
 
 const ALLOW: &str = "[[rule]]\neffect = \"allow\"\ntool = \"shell\"\nargs.command = { glob = \"**\" }\n";
 
-async fn shell_ended(face: &mut Face) -> String {
-    face.until("end of the command", |update| match update {
-        Update::Message(ServerMessage::ShellEnded { outcome, .. }) => Some(outcome.clone()),
-        Update::Event(_) | Update::Message(_) => None,
-    })
-    .await
+async fn shell_ended(client: &mut Client) -> String {
+    client
+        .until("end of the command", |update| match update {
+            Update::Message(ServerMessage::ShellEnded { outcome, .. }) => Some(outcome.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
 }
 
 #[test]
@@ -34,14 +35,14 @@ fn the_model_starts_reads_writes_and_ends_a_task() {
     let all = "[[rule]]\neffect = \"allow\"\ntool = [\"shell\", \"write_task\"]\n";
     let co = co.file(".config/co/rules.toml", all);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("serve it").await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("serve it").await;
         for _ in 0..2 {
-            let request = face.asked().await;
-            face.decide(&request, Approval::yes()).await;
+            let request = client.asked().await;
+            client.decide(&request, Approval::yes()).await;
         }
-        assert_eq!(face.reply().await, "Done.");
-        face.close().await;
+        assert_eq!(client.reply().await, "Done.");
+        client.close().await;
     });
     let told = heard(&service, 5).join("\n");
     for part in [
@@ -63,36 +64,38 @@ fn what_runs_can_be_moved_to_the_background() {
     let (co, service) = with(&format!("reply\n  call shell {moved}\nreply\n  text Done."));
     let co = co.file(".config/co/rules.toml", ALLOW);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("!echo mine; sleep 300").await;
-        face.until("output", |update| {
-            matches!(update, Update::Message(ServerMessage::ShellOutput { .. })).then_some(())
-        })
-        .await;
-        face.ask(ClientRequest::Background).await;
-        assert_eq!(shell_ended(&mut face).await, "in the background as task 1; `/tasks` lists it");
+        let mut client = open(&co, SessionTarget::New);
+        client.line("!echo mine; sleep 300").await;
+        client
+            .until("output", |update| {
+                matches!(update, Update::Message(ServerMessage::ShellOutput { .. })).then_some(())
+            })
+            .await;
+        client.ask(ClientRequest::Background).await;
+        assert_eq!(shell_ended(&mut client).await, "in the background as task 1; `/tasks` lists it");
         // Another process sees it, and ends it.
         let listed = co.run(&["tasks"]);
         assert!(listed.out.contains("/1  running  echo mine; sleep 300"), "{listed:?}");
         assert_eq!(co.run(&["tasks", "end", "1"]).code, Some(0));
-        let (_, text, _) = face.local().await;
+        let (_, text, _) = client.local().await;
         assert_eq!(text, "Task 1 (`echo mine; sleep 300`) ended: ended by signal 9.");
 
-        face.line("go").await;
-        face.until("output of the call", |update| {
-            matches!(update, Update::Event(Event::ToolProgress { .. })).then_some(())
-        })
-        .await;
-        face.ask(ClientRequest::Background).await;
-        assert_eq!(face.reply().await, "Done.");
-        face.idle().await;
-        face.line("/tasks").await;
-        let (_, text, _) = face.local().await;
+        client.line("go").await;
+        client
+            .until("output of the call", |update| {
+                matches!(update, Update::Event(Event::ToolProgress { .. })).then_some(())
+            })
+            .await;
+        client.ask(ClientRequest::Background).await;
+        assert_eq!(client.reply().await, "Done.");
+        client.idle().await;
+        client.line("/tasks").await;
+        let (_, text, _) = client.local().await;
         assert!(text.contains("- 2: `echo begun; sleep 300`, running; output in"), "{text}");
-        face.line("/clear").await;
-        let (_, text, _) = face.local().await;
+        client.line("/clear").await;
+        let (_, text, _) = client.local().await;
         assert_eq!(text, "1 task was ended with its session.");
-        face.close().await;
+        client.close().await;
     });
     let told = heard(&service, 2).join("\n");
     assert!(told.contains("moved it to the background: it is task 2 now"), "{told}");

@@ -7,7 +7,7 @@ use co::session::Session;
 use co::store::SessionFilter;
 
 use crate::co::{Co, Service};
-use crate::runtime::interactive::{Face, elsewhere, open, run, with};
+use crate::runtime::interactive::{Client, elsewhere, open, run, with};
 
 /// A service with these replies, and titles by a model.
 fn naming(script: &str) -> (Co, Service) {
@@ -15,10 +15,10 @@ fn naming(script: &str) -> (Co, Service) {
     (co.env("CO_HISTORY_MODEL_TITLES", "true"), service)
 }
 
-async fn turn(face: &mut Face, prompt: &str) {
-    face.line(prompt).await;
-    face.reply().await;
-    face.idle().await;
+async fn turn(client: &mut Client, prompt: &str) {
+    client.line(prompt).await;
+    client.reply().await;
+    client.idle().await;
 }
 
 /// The only session as it is stored, with its title in lists.
@@ -33,15 +33,15 @@ async fn stored(co: &Co) -> (History, Option<String>) {
 fn a_model_names_a_session_once() {
     let (co, service) = naming("reply\n  text One.\nreply\n  text \"Count the birds\"\nreply\n  text Two.");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("first").await;
-        face.reply().await;
-        face.header(|header| header.title == "Count the birds").await;
-        turn(&mut face, "second").await;
-        face.close().await;
-        let mut face = open(&co, SessionTarget::Latest);
-        face.idle().await;
-        face.close().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("first").await;
+        client.reply().await;
+        client.header(|header| header.title == "Count the birds").await;
+        turn(&mut client, "second").await;
+        client.close().await;
+        let mut client = open(&co, SessionTarget::Latest);
+        client.idle().await;
+        client.close().await;
         let (history, listed) = stored(&co).await;
         assert_eq!((history.title(), listed.as_deref()), (Some("Count the birds"), Some("Count the birds")));
         assert_eq!((history.spent().requests, history.turns()), (3, 2), "the request is counted, in no turn");
@@ -63,13 +63,13 @@ fn a_title_is_not_asked_for() {
         let (co, service) = naming("reply\n  text One.\n  usage 1000000 5\nreply\n  text A title.");
         let co = co.env(name, value);
         run(&service, async {
-            let mut face = open(&co, SessionTarget::New);
+            let mut client = open(&co, SessionTarget::New);
             if rename {
-                face.line("/rename mine").await;
-                face.local().await;
+                client.line("/rename mine").await;
+                client.local().await;
             }
-            turn(&mut face, "first").await;
-            face.close().await;
+            turn(&mut client, "first").await;
+            client.close().await;
             let (history, _) = stored(&co).await;
             assert_eq!(history.title(), rename.then_some("mine"), "{what}");
         });
@@ -84,17 +84,17 @@ fn a_title_that_fails_is_not_asked_for_again() {
         "reply\n  text One.\nreply\n  error 400 invalid_request_error no\nreply\n  text Two.\nreply\n  text Three.",
     );
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        turn(&mut face, "first").await;
+        let mut client = open(&co, SessionTarget::New);
+        turn(&mut client, "first").await;
         // The header comes again once the request has ended.
-        face.header(|_| true).await;
-        turn(&mut face, "second").await;
+        client.header(|_| true).await;
+        turn(&mut client, "second").await;
         let is_said = |update: &Update| matches!(update, Update::Message(ServerMessage::Local { .. }));
-        assert!(!face.seen.iter().any(is_said), "{:#?}", face.seen);
-        face.close().await;
-        let mut face = open(&co, SessionTarget::Latest);
-        turn(&mut face, "third").await;
-        face.close().await;
+        assert!(!client.seen.iter().any(is_said), "{:#?}", client.seen);
+        client.close().await;
+        let mut client = open(&co, SessionTarget::Latest);
+        turn(&mut client, "third").await;
+        client.close().await;
         let (history, listed) = stored(&co).await;
         assert_eq!((history.title(), listed.as_deref()), (None, Some("first")));
         assert_eq!(history.spent().requests, 4);
@@ -107,13 +107,13 @@ fn a_title_that_fails_is_not_asked_for_again() {
 fn a_turn_ends_the_request_for_a_title() {
     let (co, service) = naming("reply\n  text One.\nreply\n  text Late\n  hang\nreply\n  text Two.");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        turn(&mut face, "first").await;
+        let mut client = open(&co, SessionTarget::New);
+        turn(&mut client, "first").await;
         while service.server.requests().len() < 2 {
             tokio::task::yield_now().await;
         }
-        turn(&mut face, "second").await;
-        face.close().await;
+        turn(&mut client, "second").await;
+        client.close().await;
         let (history, listed) = stored(&co).await;
         assert_eq!((history.title(), listed.as_deref()), (None, Some("first")));
         assert!(history.is_title_asked());
@@ -124,28 +124,28 @@ fn a_turn_ends_the_request_for_a_title() {
 #[test]
 fn a_session_goes_on_with_its_model() {
     let (co, service) = with("reply\n  text One.\nreply\n  text Two.");
-    let is_said = |face: &Face| {
-        face.seen.iter().any(|update| {
+    let is_said = |client: &Client| {
+        client.seen.iter().any(|update| {
             matches!(update, Update::Message(ServerMessage::Local { title, .. }) if title == "model")
         })
     };
     let co = co.env("CO_MODEL", "other");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        turn(&mut face, "first").await;
-        face.close().await;
+        let mut client = open(&co, SessionTarget::New);
+        turn(&mut client, "first").await;
+        client.close().await;
     });
     // The setting has changed since.
     let co = co.env("CO_MODEL", "replay");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::Latest);
-        face.header(|header| header.model == "other").await;
-        turn(&mut face, "second").await;
-        assert!(is_said(&face), "it is said");
-        face.close().await;
-        let mut face = open(&co, SessionTarget::New);
-        face.header(|header| header.model == "replay").await;
-        face.close().await;
+        let mut client = open(&co, SessionTarget::Latest);
+        client.header(|header| header.model == "other").await;
+        turn(&mut client, "second").await;
+        assert!(is_said(&client), "it is said");
+        client.close().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.header(|header| header.model == "replay").await;
+        client.close().await;
     });
     assert!(service.asked(2).contains("\"other\""), "{}", service.asked(2));
 }

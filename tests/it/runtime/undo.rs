@@ -19,13 +19,13 @@ fn what_a_turn_did_to_files_is_taken_back_and_the_model_is_told() {
     let (co, service) = with(script);
     let co = co.file(".config/co/rules.toml", ALLOWED);
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("write").await;
-        face.end().await;
-        face.idle().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("write").await;
+        client.end().await;
+        client.idle().await;
         assert_eq!(content(&co).as_deref(), Some("two"));
-        face.line("/undo").await;
-        let (_, text, _) = face.local().await;
+        client.line("/undo").await;
+        let (_, text, _) = client.local().await;
         assert!(text.contains("Took back: `changed a.txt`") && text.contains("`/undo` again"), "{text}");
         assert_eq!(content(&co).as_deref(), Some("one"));
         // From a shell, while the session is open.
@@ -34,22 +34,22 @@ fn what_a_turn_did_to_files_is_taken_back_and_the_model_is_told() {
         let ran = co.run(&["undo"]);
         assert_eq!(ran.out, "Took back: `created a.txt`\n\n- `a.txt`: removed\n", "{ran:?}");
         assert_eq!(content(&co), None);
-        face.line("/undo").await;
-        assert_eq!(face.local().await.1, "There is nothing to take back.");
+        client.line("/undo").await;
+        assert_eq!(client.local().await.1, "There is nothing to take back.");
         for expected in ["created a.txt", "changed a.txt"] {
-            face.line("/redo").await;
-            let (_, text, _) = face.local().await;
+            client.line("/redo").await;
+            let (_, text, _) = client.local().await;
             assert!(text.starts_with(&format!("Did again: `{expected}`")), "{text}");
         }
         assert_eq!(content(&co).as_deref(), Some("two"));
-        face.line("/undo turn").await;
-        assert!(face.local().await.1.contains("`changed a.txt`, `created a.txt`"));
-        face.line("what is there?").await;
-        assert_eq!(face.reply().await, "I see.");
-        face.idle().await;
-        face.line("and now?").await;
-        assert_eq!(face.reply().await, "Yes.");
-        face.close().await;
+        client.line("/undo turn").await;
+        assert!(client.local().await.1.contains("`changed a.txt`, `created a.txt`"));
+        client.line("what is there?").await;
+        assert_eq!(client.reply().await, "I see.");
+        client.idle().await;
+        client.line("and now?").await;
+        assert_eq!(client.reply().await, "Yes.");
+        client.close().await;
     });
     let asked = all_asked(&service, 5);
     assert!(asked[3].contains("The user took back: changed a.txt; created a.txt"), "{}", asked[3]);
@@ -64,37 +64,37 @@ fn going_back_to_a_prompt_takes_the_files_along() {
     let (co, service) = with(script);
     let co = co.file(".config/co/rules.toml", ALLOWED).file("work/keep.txt", "kept");
     run(&service, async {
-        let mut face = open(&co, SessionTarget::New);
-        face.line("first").await;
-        face.end().await;
-        face.idle().await;
-        face.line("elephants").await;
-        let request = face.asked().await;
-        face.decide(&request, Approval::yes()).await;
-        face.end().await;
-        face.idle().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.line("first").await;
+        client.end().await;
+        client.idle().await;
+        client.line("elephants").await;
+        let request = client.asked().await;
+        client.decide(&request, Approval::yes()).await;
+        client.end().await;
+        client.idle().await;
         assert_eq!((co.read("b.txt").as_deref(), co.read("keep.txt")), (Some("y\n"), None));
         // A command asks: others may have worked meanwhile.
-        face.line("/rewind 1 files").await;
-        let (_, text, _) = face.local().await;
+        client.line("/rewind 1 files").await;
+        let (_, text, _) = client.local().await;
         assert!(
             text.contains("Others may have made some of the changes")
                 && text.contains("- `keep.txt`: to be restored"),
             "{text}"
         );
         assert_eq!(co.read("keep.txt"), None);
-        face.line("/rewind 1 files yes").await;
-        let (_, text, _) = face.local().await;
+        client.line("/rewind 1 files yes").await;
+        let (_, text, _) = client.local().await;
         assert!(text.starts_with("Took back: `echo y > b.txt; rm keep.txt`, `created a.txt`"), "{text}");
         assert_eq!(
             (co.read("a.txt"), co.read("b.txt"), co.read("keep.txt").as_deref()),
             (None, None, Some("kept"))
         );
-        let (_, text, _) = face.local().await;
+        let (_, text, _) = client.local().await;
         assert!(text.contains("changes of files were taken back, and nothing else"), "{text}");
-        face.line("otherwise").await;
-        assert_eq!(face.reply().await, "Other.");
-        face.close().await;
+        client.line("otherwise").await;
+        assert_eq!(client.reply().await, "Other.");
+        client.close().await;
     });
     let asked = all_asked(&service, 5);
     assert!(!asked[4].contains("elephants"), "{}", asked[4]);

@@ -96,7 +96,7 @@ const NEVER: &[(&[&str], &[&str], &str)] = &[
     (
         &["provider/", "sandbox/", "hook/", "tool/builtin", "tool/mcp"],
         &["agent", "session", "command", "frontend", "tui"],
-        "an implementation knows neither agent nor session nor a face",
+        "an implementation knows neither agent nor session nor a front end",
     ),
 ];
 

@@ -337,32 +337,32 @@ fn a_face_hears_what_was_attached_and_what_was_not() {
     let (co, service) = interactive::with("reply\n  text One.\nreply\n  text Two.");
     let co = co.file("work/a.png", png()).file("home-is-not-here.png", png());
     interactive::run(&service, async {
-        let mut face = interactive::open(&co, SessionTarget::New);
-        face.line("see @gone.png").await;
-        let refused = face.until("why not", |update| match update {
+        let mut client = interactive::open(&co, SessionTarget::New);
+        client.line("see @gone.png").await;
+        let refused = client.until("why not", |update| match update {
             Update::Message(ServerMessage::Refused { text, reason }) => Some((text.clone(), reason.clone())),
             Update::Event(_) | Update::Message(_) => None,
         });
         assert_eq!(refused.await, ("see @gone.png".to_owned(), "there is no file gone.png".to_owned()));
 
-        face.line("see @a.png").await;
-        assert_eq!(face.reply().await, "One.");
-        face.header(|header| header.title == "see [image]").await;
-        face.idle().await;
+        client.line("see @a.png").await;
+        assert_eq!(client.reply().await, "One.");
+        client.header(|header| header.title == "see [image]").await;
+        client.idle().await;
         let named = mentions("@~/home-is-not-here.png");
-        face.ask(ClientRequest::Prompt(Prompt { text: "@a.png".into(), named })).await;
-        assert_eq!(face.reply().await, "Two.");
-        let lines = face.close().await;
+        client.ask(ClientRequest::Prompt(Prompt { text: "@a.png".into(), named })).await;
+        assert_eq!(client.reply().await, "Two.");
+        let lines = client.close().await;
         assert_eq!(lines[0], "co: session \"see [image]\" saved");
 
-        let mut face = interactive::open(&co, SessionTarget::Latest);
-        let messages = face.until("transcript", |update| match update {
+        let mut client = interactive::open(&co, SessionTarget::Latest);
+        let messages = client.until("transcript", |update| match update {
             Update::Message(ServerMessage::Transcript { messages, .. }) => Some(messages.clone()),
             Update::Event(_) | Update::Message(_) => None,
         });
         let first = kit::without_situation(&messages.await[0]);
         assert_eq!(first, Message::User { parts: vec![self::text("see @a.png"), part()] });
-        face.close().await;
+        client.close().await;
     });
     assert!(service.asked(2).matches("\"image/png\"").count() == 2, "{}", service.asked(2));
 }
@@ -372,19 +372,19 @@ fn prompts_with_images_are_queued_and_taken_back() {
     let (co, service) = interactive::with("reply\n  text One\n  gate go\n  text .\nreply\n  text Two.");
     let co = co.file("work/a.png", png());
     interactive::run(&service, async {
-        let mut face = interactive::open(&co, SessionTarget::New);
-        face.line("first").await;
+        let mut client = interactive::open(&co, SessionTarget::New);
+        client.line("first").await;
         service.server.gate().reached("go").await;
-        face.line("apples @a.png").await;
-        face.line("pears @a.png").await;
-        face.ask(ClientRequest::Op(Op::TakeBack { parts: vec![text("apples @a.png")] })).await;
+        client.line("apples @a.png").await;
+        client.line("pears @a.png").await;
+        client.ask(ClientRequest::Op(Op::TakeBack { parts: vec![text("apples @a.png")] })).await;
         // It is answered when all before it was heard.
-        face.line("/history").await;
-        face.local().await;
+        client.line("/history").await;
+        client.local().await;
         service.server.gate().release("go");
-        assert_eq!(face.reply().await, "One.");
-        assert_eq!(face.reply().await, "Two.");
-        face.close().await;
+        assert_eq!(client.reply().await, "One.");
+        assert_eq!(client.reply().await, "Two.");
+        client.close().await;
     });
     let asked = service.asked(2);
     assert!(asked.contains("pears @a.png") && !asked.contains("apples"), "{asked}");
