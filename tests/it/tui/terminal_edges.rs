@@ -178,7 +178,7 @@ fn a_mouse_that_is_the_terminals_is_not_asked_for() {
     let mut screen = on_terminal(&co, &[], USUAL);
     screen.wait_for("unsandboxed");
     say(&mut screen, "/help");
-    screen.wait_for("> ");
+    screen.wait_for("Everything else is a prompt.");
     // One arrow is a key, several at once are the wheel: it goes through no history.
     screen.send(b"\x1b[A\x1b[A\x1b[A");
     screen.keys("x");
