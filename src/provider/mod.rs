@@ -42,6 +42,7 @@ pub use self::profile::{LongInput, Price, Profile};
 pub use self::tool_list::ToolList;
 use crate::config::ThinkingLevel;
 use crate::message::{Message, Opaque, StopReason, Usage};
+use crate::stdx::json_texts::json_bytes;
 
 /// A client of one model service.
 pub trait Provider: Send + Sync {
@@ -144,6 +145,14 @@ pub struct ToolSchema {
     pub description: String,
     /// JSON Schema of an object.
     pub parameters: Value,
+}
+
+impl ToolSchema {
+    /// Returns the length of its name, its description and its schema, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.name.len() + self.description.len() + json_bytes(&self.parameters)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::ToolSchema;
-use crate::stdx::json_texts::json_bytes;
 
 /// Definitions of tools, shared by the requests of a turn. They are most of what a short request sends, so they are
 /// encoded once.
@@ -41,18 +40,10 @@ impl ToolList {
         Ok(Cow::Owned(encoded))
     }
 
-    /// Returns the length of all of them, which is counted once.
+    /// Returns the length of all of them, in bytes; it is counted once.
     #[must_use]
     pub fn bytes(&self) -> usize {
         *self.defined.bytes.get_or_init(|| self.iter().map(ToolSchema::bytes).sum())
-    }
-}
-
-impl ToolSchema {
-    /// Returns the length of its name, its description and its schema.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.name.len() + self.description.len() + json_bytes(&self.parameters)
     }
 }
 

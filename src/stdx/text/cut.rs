@@ -64,8 +64,8 @@ pub fn short_path(path: &Path, width: usize) -> String {
 }
 
 /// Returns the first non-blank line, sanitized, its white space collapsed, in at most `width` cells. It ends
-/// in `…` if anything was omitted, including further lines. The time is bounded by the width, not by the text, unless
-/// most of it takes no cell.
+/// in `…` if anything was omitted, including further lines. No more of a long line is sanitized and measured
+/// than may be displayed.
 #[must_use]
 pub fn one_line_summary(text: &str, width: usize) -> String {
     let mut lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty());
@@ -86,6 +86,6 @@ pub fn one_line_summary(text: &str, width: usize) -> String {
     }
 }
 
-/// How many cells beyond the width are looked at: an emoji or a letter with marks at the end of what is read may be
-/// incomplete, and must not be displayed.
+/// Cells that must follow the displayed ones before the rest of a line is left unread: an emoji or a letter with marks at
+/// the end of what is read may be incomplete, and must not be displayed.
 const LOOK_AHEAD: usize = 64;

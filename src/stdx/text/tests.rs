@@ -219,7 +219,7 @@ proptest! {
     }
 
     #[test]
-    fn a_summary_reads_no_further_than_it_must(text in hostile_text(), times in 1usize..30, cells in 0usize..12) {
+    fn a_summary_is_the_same_as_of_the_whole_line(text in hostile_text(), times in 1usize..30, cells in 0usize..12) {
         let text = text.repeat(times);
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");

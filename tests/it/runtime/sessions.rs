@@ -10,6 +10,7 @@ use co::history::{SessionId, TurnEnd};
 use co::message::Message;
 use co::runtime::SessionTarget;
 
+use crate::co::Co;
 use crate::runtime::interactive::{Client, WRITES, open, run, with};
 
 const TWO: &str = "reply\n  text First answer.\nreply\n  text Second answer.";
@@ -69,6 +70,15 @@ fn replies(messages: &[Message]) -> Vec<String> {
     messages.iter().filter_map(said).collect()
 }
 
+/// Opens a new session after another one with one turn was closed.
+async fn after_a_session(co: &Co) -> Client {
+    let mut client = open(co, SessionTarget::New);
+    client.line("one").await;
+    client.end().await;
+    client.close().await;
+    open(co, SessionTarget::New)
+}
+
 #[test]
 fn sessions_are_changed_and_each_keeps_its_own() {
     let (co, service) = with(TWO);
@@ -115,11 +125,7 @@ fn sessions_are_changed_and_each_keeps_its_own() {
 fn a_session_can_be_gone_on_with_after_the_change() {
     let (co, service) = with(TWO);
     run(&service, async {
-        let mut client = open(&co, SessionTarget::New);
-        client.line("one").await;
-        client.end().await;
-        client.close().await;
-        let mut client = open(&co, SessionTarget::New);
+        let mut client = after_a_session(&co).await;
         let recent = client.recent().await;
         client.enter(&recent[0].id).await;
         client.line("two").await;
@@ -138,11 +144,7 @@ fn a_session_can_be_gone_on_with_after_the_change() {
 fn a_running_turn_keeps_its_session() {
     let (co, service) = with("reply\n  text Done.\nreply\n  text Half\n  hang");
     run(&service, async {
-        let mut client = open(&co, SessionTarget::New);
-        client.line("one").await;
-        client.end().await;
-        client.close().await;
-        let mut client = open(&co, SessionTarget::New);
+        let mut client = after_a_session(&co).await;
         let recent = client.recent().await;
         client.line("two").await;
         client
