@@ -17,7 +17,7 @@ use co::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
 use tokio::runtime::Runtime;
 
 use super::report::{Goal, Report, median, percentile};
-use super::stage::{Screen, Stage, Who, ms};
+use super::stage::{Binary, Screen, Stage, ms};
 
 const READY: &str = "── ask ──";
 /// Alt+A.
@@ -153,7 +153,7 @@ pub fn decided(report: &mut Report) {
     ] {
         // One is left undecided.
         let stored = StageStore::new(1, ROUNDS + 1);
-        let mut screen = stored.stage.open(Who::Co, args);
+        let mut screen = stored.stage.open(Binary::Co, args);
         let until = |screen: &Screen, place: Place, count: usize| {
             screen.until(&format!("{count} that wait"), |screen| place.shows(screen, count))
         };
@@ -183,7 +183,7 @@ pub fn waiting(report: &mut Report) {
     let stored = StageStore::new(SESSIONS, EACH);
     let listed = format!("{} in {SESSIONS} sessions", SESSIONS * EACH);
     let open = || {
-        let mut screen = stored.stage.open(Who::Co, &[]);
+        let mut screen = stored.stage.open(Binary::Co, &[]);
         screen.until_text(READY);
         sleep(REST);
         let start = Instant::now();
@@ -194,7 +194,7 @@ pub fn waiting(report: &mut Report) {
     };
     let opened: Vec<f64> = (0..15).map(|_| open()).collect();
     report.add("10,000 requests: the inbox opens", "ms", &opened, &[], Goal::Most(50.0));
-    let list = || stored.stage.run(Who::Co, &["approvals", "list"]).wall;
+    let list = || stored.stage.run(Binary::Co, &["approvals", "list"]).wall;
     let walls: Vec<f64> = (0..15).map(|_| list()).collect();
     report.add("10,000 requests: `co approvals list`", "ms", &walls, &[], Goal::Most(100.0));
 }

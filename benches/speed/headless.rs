@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::report::{Goal, Report, median};
 use super::service::{Answer, Service};
-use super::stage::{Stage, Who, ms};
+use super::stage::{Binary, Stage, ms};
 
 /// Words of an answer of so many tokens of about four characters, with the Markdown that models write.
 pub fn answer(tokens: usize) -> String {
@@ -29,7 +29,7 @@ pub fn answer(tokens: usize) -> String {
 pub fn start(report: &mut Report) {
     let stage = Stage::new(None);
     let take = |who| -> Vec<f64> { (0..21).map(|_| stage.run(who, &["--version"]).wall).collect() };
-    report.add("`--version`", "ms", &take(Who::Co), &take(Who::Floor), Goal::Times(2.0));
+    report.add("`--version`", "ms", &take(Binary::Co), &take(Binary::Floor), Goal::Times(2.0));
 }
 
 /// One turn without a terminal against a service that answers at once, stored; then one of 20,000 tokens.
@@ -37,8 +37,8 @@ pub fn turn(report: &mut Report) {
     let walls = |text: String, runs: usize| {
         let service = Service::start(Answer::Text(text));
         let stage = Stage::new(Some(&service.url));
-        let co: Vec<_> = (0..runs).map(|_| stage.run(Who::Co, &["-p", "hello"])).collect();
-        let floor: Vec<_> = (0..runs).map(|_| stage.run(Who::Floor, &["ask", &service.url])).collect();
+        let co: Vec<_> = (0..runs).map(|_| stage.run(Binary::Co, &["-p", "hello"])).collect();
+        let floor: Vec<_> = (0..runs).map(|_| stage.run(Binary::Floor, &["ask", &service.url])).collect();
         (co, floor)
     };
     let (co, floor) = walls("An instant answer.".to_owned(), 21);
@@ -64,8 +64,8 @@ pub fn spans(report: &mut Report) {
         let mut with = Vec::new();
         let mut without = Vec::new();
         for _ in 0..runs {
-            with.push(stage.run(Who::Co, &["-p", "hello"]));
-            without.push(stage.run(Who::Co, &["-p", "hello", "--set", "telemetry.max_mb=0"]));
+            with.push(stage.run(Binary::Co, &["-p", "hello"]));
+            without.push(stage.run(Binary::Co, &["-p", "hello", "--set", "telemetry.max_mb=0"]));
         }
         (with, without)
     };
@@ -97,8 +97,8 @@ pub fn rounds(report: &mut Report) {
         stage.run(who, &args);
         between(&service)
     };
-    let co: Vec<f64> = (0..5).flat_map(|_| take(Who::Co, &["-p", "look around"])).collect();
-    let floor: Vec<f64> = (0..5).flat_map(|_| take(Who::Floor, &["ask", "URL"])).collect();
+    let co: Vec<f64> = (0..5).flat_map(|_| take(Binary::Co, &["-p", "look around"])).collect();
+    let floor: Vec<f64> = (0..5).flat_map(|_| take(Binary::Floor, &["ask", "URL"])).collect();
     report.add("between tool rounds", "ms", &co, &floor, Goal::Times(6.0));
 }
 
@@ -110,7 +110,7 @@ pub fn sandboxes(report: &mut Report) {
         let stage = Stage::new(Some(&service.url)).env("CO_SANDBOX_BACKEND", backend);
         std::fs::create_dir_all(stage.settings()).unwrap();
         std::fs::write(stage.settings().join("rules.toml"), RULE).unwrap();
-        let output = stage.output(Who::Co, &["-p", "say numbers"]);
+        let output = stage.output(Binary::Co, &["-p", "say numbers"]);
         output.status.success().then(|| between(&service))
     };
     for (backend, most) in [("landlock", 3.0), ("bubblewrap", 20.0)] {
@@ -144,7 +144,7 @@ pub fn reads(report: &mut Report) {
     let own = service.url.trim_end_matches("/v1").to_owned();
     let stage = Stage::new(Some(&service.url)).env("CO_WEB_SEARXNG_URL", &own);
     let take = |_| {
-        stage.run(Who::Co, &["-p", "search"]);
+        stage.run(Binary::Co, &["-p", "search"]);
         let served = service.served();
         ms(served[1].asked.saturating_duration_since(served[0].answered))
     };

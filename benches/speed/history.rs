@@ -11,7 +11,7 @@ use co::session::Session;
 use co::store::{Store, StoreOptions};
 
 use super::report::{Goal, Report};
-use super::stage::{Stage, Who, ms};
+use super::stage::{Binary, Stage, ms};
 
 const SESSIONS: usize = 10_000;
 const TURNS: usize = 50;
@@ -76,7 +76,7 @@ pub fn sessions(report: &mut Report) {
     };
     let listed: Vec<f64> = (0..ROUNDS)
         .map(|_| {
-            let mut screen = stage.open(Who::Co, &[]);
+            let mut screen = stage.open(Binary::Co, &[]);
             ready(&screen);
             screen.type_in("/resume");
             sleep(REST);
@@ -91,7 +91,7 @@ pub fn sessions(report: &mut Report) {
 
     let typed: Vec<f64> = (0..ROUNDS)
         .map(|_| {
-            let mut screen = stage.open(Who::Co, &[]);
+            let mut screen = stage.open(Binary::Co, &[]);
             ready(&screen);
             screen.type_in("/resume\r");
             screen.until_text("of 10001");
@@ -127,7 +127,7 @@ pub fn sessions(report: &mut Report) {
     report.add("10,000 messages: read from the store", "ms", &took, &[], Goal::Open);
     let resumed: Vec<f64> = (0..ROUNDS)
         .map(|_| {
-            let screen = stage.open(Who::Co, &["resume", &long]);
+            let screen = stage.open(Binary::Co, &["resume", &long]);
             let took = ms(screen.until_text("THEVERYEND").duration_since(screen.started));
             screen.close();
             took

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use super::headless::answer;
 use super::report::{Goal, Report, median, percentile};
 use super::service::{Answer, Service};
-use super::stage::{Screen, Stage, Who, ms};
+use super::stage::{Binary, Screen, Stage, ms};
 
 /// The word that stands on the screen as soon as there is a composer, and the floor's.
 const READY: &str = "── ask ──";
 
-fn opened(stage: &Stage, who: Who, url: &str) -> Screen {
+fn opened(stage: &Stage, who: Binary, url: &str) -> Screen {
     let screen = match who {
-        Who::Co => stage.open(who, &[]),
-        Who::Floor => stage.open(who, &["screen", url]),
+        Binary::Co => stage.open(who, &[]),
+        Binary::Floor => stage.open(who, &["screen", url]),
     };
     screen.until_text(READY);
     screen
@@ -26,8 +26,8 @@ pub fn first(report: &mut Report) {
     let take = |who| {
         let runs = (0..15).map(|_| {
             let screen = match who {
-                Who::Co => stage.open(who, &[]),
-                Who::Floor => stage.open(who, &["screen", "-"]),
+                Binary::Co => stage.open(who, &[]),
+                Binary::Floor => stage.open(who, &["screen", "-"]),
             };
             let took = ms(screen.until_text(READY).duration_since(screen.started));
             screen.close();
@@ -35,13 +35,13 @@ pub fn first(report: &mut Report) {
         });
         runs.collect::<Vec<f64>>()
     };
-    report.add("exec to composer visible", "ms", &take(Who::Co), &take(Who::Floor), Goal::Times(3.0));
+    report.add("exec to composer visible", "ms", &take(Binary::Co), &take(Binary::Floor), Goal::Times(3.0));
 }
 
 /// Half a minute without input: CPU, and memory at its end.
 pub fn idle(report: &mut Report) {
     let stage = Stage::new(None);
-    let screen = opened(&stage, Who::Co, "-");
+    let screen = opened(&stage, Binary::Co, "-");
     sleep(Duration::from_secs(2));
     let before = screen.cpu();
     sleep(Duration::from_secs(30));
@@ -59,7 +59,7 @@ pub fn servers(report: &mut Report) {
     let all = serde_json::Value::Object(all).to_string();
     let (without, with) = (Stage::new(None), Stage::new(None).env("CO_MCP_SERVERS", &all));
     let take = |stage: &Stage| {
-        let screen = stage.open(Who::Co, &[]);
+        let screen = stage.open(Binary::Co, &[]);
         let took = ms(screen.until_text(READY).duration_since(screen.started));
         screen.close();
         took
@@ -70,7 +70,7 @@ pub fn servers(report: &mut Report) {
         served.push(take(&with));
     }
     report.add("composer visible with 5 tool servers; without", "ms", &served, &plain, Goal::Times(1.2));
-    let screen = opened(&with, Who::Co, "-");
+    let screen = opened(&with, Binary::Co, "-");
     sleep(Duration::from_secs(3));
     let before = screen.cpu();
     sleep(Duration::from_secs(30));
@@ -100,7 +100,7 @@ pub fn flood(report: &mut Report) {
         }
         (walls, cpus)
     };
-    let (co, floor) = (take(Who::Co), take(Who::Floor));
+    let (co, floor) = (take(Binary::Co), take(Binary::Floor));
     report.add("20,000 tokens on the screen", "ms", &co.0, &floor.0, Goal::Times(2.0));
     report.add("20,000 tokens on the screen, CPU", "ms", &co.1, &floor.1, Goal::Times(2.5));
 }
@@ -125,7 +125,7 @@ pub fn stream(report: &mut Report) {
         screen.close();
         took
     };
-    let (co, floor) = (take(Who::Co), take(Who::Floor));
+    let (co, floor) = (take(Binary::Co), take(Binary::Floor));
     report.add("100 tokens a second for 20 s, CPU", "ms", &[co.0], &[floor.0], Goal::Times(1.3));
     report.add("100 tokens a second for 20 s, to the terminal", "kB", &[co.1], &[floor.1], Goal::Times(0.4));
 }
@@ -169,7 +169,7 @@ pub fn echo(report: &mut Report) {
         took
     };
     for (state, busy) in [("idle", false), ("streaming", true)] {
-        let (co, floor) = (take(Who::Co, busy), take(Who::Floor, busy));
+        let (co, floor) = (take(Binary::Co, busy), take(Binary::Floor, busy));
         report.add(
             &format!("key echo {state}, p50"),
             "ms",

@@ -6,13 +6,13 @@ use std::time::Duration;
 use super::headless::answer;
 use super::report::{Goal, Report, median};
 use super::service::{Answer, Service};
-use super::stage::{Screen, Stage, Who};
+use super::stage::{Binary, Screen, Stage};
 
 /// So many turns typed in, each answered with so many tokens: CPU of each turn, and the screen.
 fn turns(count: usize, tokens: usize) -> (Vec<f64>, Screen) {
     let service = Service::start(Answer::Text(answer(tokens)));
     let stage = Stage::new(Some(&service.url)).env("CO_CONTEXT_TOKENS", "32000");
-    let mut screen = stage.open(Who::Co, &[]);
+    let mut screen = stage.open(Binary::Co, &[]);
     screen.until_text("── ask ──");
     let mut cpus = Vec::with_capacity(count);
     for number in 0..count {

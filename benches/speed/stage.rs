@@ -17,9 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub const COLUMNS: u16 = 120;
 pub const ROWS: u16 = 40;
 
-/// Who is measured.
+/// Binary is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum Binary {
     Co,
     Floor,
 }
@@ -76,15 +76,15 @@ impl Stage {
         self.folder.path().join(".config/co")
     }
 
-    fn program(who: Who) -> (PathBuf, &'static [&'static str]) {
+    fn program(who: Binary) -> (PathBuf, &'static [&'static str]) {
         match who {
-            Who::Co => (PathBuf::from(env!("CARGO_BIN_EXE_co")), &[]),
-            Who::Floor => (std::env::current_exe().unwrap(), &["floor"]),
+            Binary::Co => (PathBuf::from(env!("CARGO_BIN_EXE_co")), &[]),
+            Binary::Floor => (std::env::current_exe().unwrap(), &["floor"]),
         }
     }
 
     /// Runs it to its end without a terminal, its output into a pipe that is drained at once; what it cost.
-    pub fn run(&self, who: Who, args: &[&str]) -> Cost {
+    pub fn run(&self, who: Binary, args: &[&str]) -> Cost {
         let before = children_cpu();
         let start = Instant::now();
         let output = self.output(who, args);
@@ -94,7 +94,7 @@ impl Stage {
     }
 
     /// Runs it to its end as [`Stage::run`] does; its output.
-    pub fn output(&self, who: Who, args: &[&str]) -> Output {
+    pub fn output(&self, who: Binary, args: &[&str]) -> Output {
         let (program, first) = Self::program(who);
         Command::new(program)
             .args(first)
@@ -108,7 +108,7 @@ impl Stage {
     }
 
     /// Starts it on a terminal.
-    pub fn open(&self, who: Who, args: &[&str]) -> Screen {
+    pub fn open(&self, who: Binary, args: &[&str]) -> Screen {
         let (program, first) = Self::program(who);
         let mut command = CommandBuilder::new(program);
         command.args(first.iter().chain(args));

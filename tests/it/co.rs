@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use kit::replay::parse_replies;
-use kit::replay::server::{Page, Plan, ReplayServer, Served};
+use kit::replay::server::{Page, Plan, ReplayServer, ServerAnswer};
 use tempfile::TempDir;
 
 /// A home, a data folder and a workspace, and the environment that points at them.
@@ -203,7 +203,7 @@ impl Service {
 
     /// The same with pages of its own.
     pub fn serving(script: &str, pages: Vec<Page>) -> Self {
-        let answers = parse_replies(script).unwrap().into_iter().map(Served::Reply).collect();
+        let answers = parse_replies(script).unwrap().into_iter().map(ServerAnswer::Reply).collect();
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let plan = Plan { answers, pages, ..Plan::default() };

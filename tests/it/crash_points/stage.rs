@@ -14,7 +14,7 @@ use rustix::process::Signal;
 use self::aftermath::Aftermath;
 use super::processes;
 use super::record::{self, short};
-use super::step::{Look, Point, Step, Word};
+use super::step::{Answer, Expectation, Point, Step};
 use crate::co::{Co, RunOutput, Service, Wire};
 use crate::tui::terminal::{Launch, PATIENCE, Terminal};
 
@@ -115,17 +115,19 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn holds(&self, look: &Look) -> bool {
+    fn holds(&self, look: &Expectation) -> bool {
         match look {
-            Look::Says(text) => {
+            Expectation::Says(text) => {
                 self.last.as_ref().is_some_and(|ran| ran.out.contains(text) || ran.err.contains(text))
             }
-            Look::Never(line) => !self.has(line),
-            Look::Lines(name, count) => self.co.read(name).is_some_and(|text| text.lines().count() == *count),
-            Look::Text(name, text) => self.co.read(name).as_deref() == Some(*text),
-            Look::Absent(name) => self.co.read(name).is_none(),
-            Look::Waiting(count) => self.waiting().len() == *count,
-            Look::Told(text) => self.latest_request().is_some_and(|body| body.contains(text)),
+            Expectation::Never(line) => !self.has(line),
+            Expectation::Lines(name, count) => {
+                self.co.read(name).is_some_and(|text| text.lines().count() == *count)
+            }
+            Expectation::Text(name, text) => self.co.read(name).as_deref() == Some(*text),
+            Expectation::Absent(name) => self.co.read(name).is_none(),
+            Expectation::Waiting(count) => self.waiting().len() == *count,
+            Expectation::Told(text) => self.latest_request().is_some_and(|body| body.contains(text)),
         }
     }
 
@@ -191,17 +193,17 @@ impl<'a> Stage<'a> {
         self.service.runtime.block_on(self.store.requests(filter, 99)).unwrap()
     }
 
-    fn decide(&self, call: &str, word: &Word) {
+    fn decide(&self, call: &str, word: &Answer) {
         let one = self.request(call);
         let approval = match word {
-            Word::Yes => Approval::yes(),
-            Word::Session => Approval::for_session(),
-            Word::Edited(args) => {
+            Answer::Yes => Approval::yes(),
+            Answer::Session => Approval::for_session(),
+            Answer::Edited(args) => {
                 let args = serde_json::from_str(args).unwrap();
                 let instead = Some((one.request.tool.clone(), args));
                 Approval::Approve { instead, remember: Remember::Once, note: None, rule: None }
             }
-            Word::No(reason) => Approval::Deny { reason: Some((*reason).to_owned()) },
+            Answer::No(reason) => Approval::Deny { reason: Some((*reason).to_owned()) },
         };
         let decided = self.store.decide(one.id(), approval, Decider::Cli);
         assert_eq!(self.service.runtime.block_on(decided).unwrap(), DecideOutcome::Recorded);

@@ -39,7 +39,7 @@ pub enum Step {
 
     // --- deciding
     /// Written to the store by another process; the owner hears of it.
-    Decide(&'static str, Word),
+    Decide(&'static str, Answer),
     /// With `co approvals yes`.
     Approve(&'static str),
 
@@ -52,7 +52,7 @@ pub enum Step {
     Resume(i32),
     Run(&'static [&'static str], i32),
     /// How things are now; nothing is waited for.
-    Now(Look),
+    Now(Expectation),
 }
 
 impl Step {
@@ -63,7 +63,7 @@ impl Step {
 
 /// What must hold at once.
 #[derive(Debug, Clone, Copy)]
-pub enum Look {
+pub enum Expectation {
     /// The last run said this, on either output.
     Says(&'static str),
     /// The records hold no such one.
@@ -80,7 +80,7 @@ pub enum Look {
 
 /// A decision.
 #[derive(Debug, Clone, Copy)]
-pub enum Word {
+pub enum Answer {
     Yes,
     /// Yes, for the session.
     Session,

@@ -1,7 +1,7 @@
 //! Answers of a service and files that are wrong, and that must end well: with an exit code, with words that say what to
 //! do, with nothing lost.
 
-use kit::replay::server::{Delivery, Served};
+use kit::replay::server::{Delivery, ServerAnswer};
 use serde_json::json;
 
 use super::kit::{body, each, heard, recording, replies, run, serve};
@@ -12,7 +12,7 @@ use crate::co::{Co, Service, Wire};
 struct Answer {
     name: &'static str,
     wire: Wire,
-    answers: Vec<Served>,
+    answers: Vec<ServerAnswer>,
     code: i32,
     out: &'static str,
     err: &'static [&'static str],

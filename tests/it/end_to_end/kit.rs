@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use kit::replay::parse_replies;
-use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
+use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, ServerAnswer};
 use rustix::process::{Pid, Signal, kill_process};
 
 pub use super::heard::heard;
@@ -112,19 +112,19 @@ pub fn say(co: &mut Terminal, line: &str) {
 }
 
 /// A service with these answers, one a request.
-pub fn serve(answers: Vec<Served>) -> Service {
+pub fn serve(answers: Vec<ServerAnswer>) -> Service {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let server = runtime.block_on(ReplayServer::start(Plan { answers, ..Plan::default() })).unwrap();
     Service { server, runtime }
 }
 
 /// Replies of a script as answers.
-pub fn replies(script: &str) -> Vec<Served> {
-    parse_replies(script).unwrap().into_iter().map(Served::Reply).collect()
+pub fn replies(script: &str) -> Vec<ServerAnswer> {
+    parse_replies(script).unwrap().into_iter().map(ServerAnswer::Reply).collect()
 }
 
 /// Bytes as an answer.
-pub fn body(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Served {
+pub fn body(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> ServerAnswer {
     recording(status, &[("content-type", content_type)], body, Delivery::Whole)
 }
 
@@ -133,9 +133,9 @@ pub fn recording(
     headers: &[(&str, &str)],
     body: impl Into<Vec<u8>>,
     delivery: Delivery,
-) -> Served {
+) -> ServerAnswer {
     let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Served::Recording(Recording { status, headers, body: body.into(), delivery })
+    ServerAnswer::Recording(Recording { status, headers, body: body.into(), delivery })
 }
 
 /// Waits until this line is in the service's log.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kit::replay::server::{Delivery, Recording, Served};
+use kit::replay::server::{Delivery, Recording, ServerAnswer};
 use memchr::memmem;
 use serde_json::{Value, json};
 
@@ -40,8 +40,8 @@ impl Case {
         }
     }
 
-    fn recording(&self) -> Served {
-        Served::Recording(Recording::read(&self.path).unwrap())
+    fn recording(&self) -> ServerAnswer {
+        ServerAnswer::Recording(Recording::read(&self.path).unwrap())
     }
 
     /// A person whose model service answers first with the recording.
@@ -216,10 +216,10 @@ fn recorded_thinking_streams() {
         let case = Case { name: (*name).to_owned(), path: root.join(name) };
         let expected = case.expected();
         let last = said(&expected).split_whitespace().next_back().unwrap().trim_matches(['*', '.']);
-        let Served::Recording(mut begun) = case.recording() else { panic!("a recording is one") };
+        let ServerAnswer::Recording(mut begun) = case.recording() else { panic!("a recording is one") };
         let end = memmem::find_iter(&begun.body, mark).nth(*before).unwrap();
         begun.delivery = Delivery::SilentAfter(end);
-        let service = serve(vec![Served::Recording(begun), case.recording()]);
+        let service = serve(vec![ServerAnswer::Recording(begun), case.recording()]);
         let co = Co::new().with(&service, case.wire());
         let mut screen = on_terminal(&co, &[], (100, 120));
         screen.wait_for("unsandboxed");

@@ -12,7 +12,7 @@ use co::provider::openai_chat::{OpenAiChat, Quirks};
 use co::provider::{ModelRequest, Provider as _};
 use co::stdx::clock::SystemClock;
 use futures::StreamExt as _;
-use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
+use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, ServerAnswer};
 use memchr::memmem;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -97,7 +97,7 @@ fn answering_about(key: &str, status: u16, content_type: &str, body: &str) -> Se
         body: body.as_bytes().to_vec(),
         delivery: Delivery::Whole,
     };
-    let answers = (0..6).map(|_| Served::Recording(recording.clone())).collect();
+    let answers = (0..6).map(|_| ServerAnswer::Recording(recording.clone())).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let server = runtime.block_on(ReplayServer::start(Plan { answers, ..Plan::default() })).unwrap();
     Service { server, runtime }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use kit::replay::parse_replies;
-use kit::replay::server::{Plan, ReplayServer, Served};
+use kit::replay::server::{Plan, ReplayServer, ServerAnswer};
 
 use super::{KEY, Wire, converses};
 use crate::skip::skipped;
@@ -88,8 +88,11 @@ async fn translates_each_wire() {
         skipped("LiteLLM (run scripts/peers all)");
         return;
     };
-    let answers =
-        WIRES.iter().flat_map(|wire| parse_replies(&script(*wire)).unwrap()).map(Served::Reply).collect();
+    let answers = WIRES
+        .iter()
+        .flat_map(|wire| parse_replies(&script(*wire)).unwrap())
+        .map(ServerAnswer::Reply)
+        .collect();
     let server = ReplayServer::start(Plan { answers, ..Plan::default() }).await.unwrap();
     let proxy = Proxy::start(program, &server.chat_url()).await;
     for wire in WIRES {

@@ -35,7 +35,7 @@ use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use kit::recording::RecordingFrontend;
 use kit::replay::parse_replies;
-use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
+use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, ServerAnswer};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -232,7 +232,7 @@ async fn happened(wire: &Wire, failure: Failure, phase: Phase) -> Items {
             url = server.url();
         }
         Failure::Ended | Failure::Garbage => {
-            server = serve(vec![Served::Recording(broken(wire, failure, phase).await)]).await;
+            server = serve(vec![ServerAnswer::Recording(broken(wire, failure, phase).await)]).await;
             url = server.url();
         }
     }
@@ -251,11 +251,11 @@ fn named(error: ProviderError, url: &str) -> ProviderError {
     ProviderError { message: error.message.replace(address, "HOST"), ..error }
 }
 
-fn replies(script: &str) -> Vec<Served> {
-    parse_replies(script).unwrap().into_iter().map(Served::Reply).collect()
+fn replies(script: &str) -> Vec<ServerAnswer> {
+    parse_replies(script).unwrap().into_iter().map(ServerAnswer::Reply).collect()
 }
 
-async fn serve(answers: Vec<Served>) -> ReplayServer {
+async fn serve(answers: Vec<ServerAnswer>) -> ReplayServer {
     ReplayServer::start(Plan { answers, ..Plan::default() }).await.unwrap()
 }
 

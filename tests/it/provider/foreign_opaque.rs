@@ -12,7 +12,7 @@ use co::provider::{ModelRequest, Provider, ReplyMetadata, WireCodec};
 use co::stdx::clock::ManualClock;
 use futures::StreamExt;
 use kit::replay::parse_replies;
-use kit::replay::server::{Plan, ReplayServer, Served};
+use kit::replay::server::{Plan, ReplayServer, ServerAnswer};
 use tokio_util::sync::CancellationToken;
 
 use crate::runtime::assembled::AssembledReply;
@@ -21,7 +21,7 @@ use crate::runtime::assembled::AssembledReply;
 const SIGNATURE: &str = "c2lnbmVkLW9ubHktZm9yLW9uZQ==";
 
 async fn server(script: &str) -> ReplayServer {
-    let answers = parse_replies(script).unwrap().into_iter().map(Served::Reply).collect();
+    let answers = parse_replies(script).unwrap().into_iter().map(ServerAnswer::Reply).collect();
     ReplayServer::start(Plan { answers, ..Plan::default() }).await.unwrap()
 }
 

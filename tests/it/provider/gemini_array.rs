@@ -3,14 +3,14 @@
 use co::provider::gemini::Gemini;
 use co::provider::{ErrorClass, RetryHeaders, WireCodec};
 use kit::replay::parse_replies;
-use kit::replay::server::{Plan, ReplayServer, Served};
+use kit::replay::server::{Plan, ReplayServer, ServerAnswer};
 use serde_json::json;
 
 use crate::runtime::assembled::{AssembledReply, decode};
 
 /// Asks for the reply of a script, framed as the path says, and decodes it.
 async fn asked(script: &str, query: &str) -> Result<(AssembledReply, String), (u16, Vec<u8>)> {
-    let answers = parse_replies(script).unwrap().into_iter().map(Served::Reply).collect();
+    let answers = parse_replies(script).unwrap().into_iter().map(ServerAnswer::Reply).collect();
     let server = ReplayServer::start(Plan { answers, ..Plan::default() }).await.unwrap();
     let url = format!("{}/v1beta/models/m:streamGenerateContent{query}", server.url());
     let body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "hi" }] }] });

@@ -18,7 +18,7 @@ use co::provider::{
 use co::stdx::clock::ManualClock;
 use futures::StreamExt;
 use kit::replay::parse_replies;
-use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
+use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, ServerAnswer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -95,12 +95,12 @@ async fn collect(provider: &dyn Provider, messages: Vec<Message>) -> AssembledRe
 }
 
 async fn scripted(script: &str) -> ReplayServer {
-    let answers = parse_replies(script).unwrap().into_iter().map(Served::Reply).collect();
+    let answers = parse_replies(script).unwrap().into_iter().map(ServerAnswer::Reply).collect();
     ReplayServer::start(Plan { answers, ..Plan::default() }).await.unwrap()
 }
 
 async fn serving(recording: Recording) -> ReplayServer {
-    ReplayServer::start(Plan { answers: vec![Served::Recording(recording)], ..Plan::default() })
+    ReplayServer::start(Plan { answers: vec![ServerAnswer::Recording(recording)], ..Plan::default() })
         .await
         .unwrap()
 }

@@ -9,7 +9,7 @@ use co::provider::openai_chat::{OpenAiChat, Quirks};
 use co::provider::{ErrorClass, HttpRequest, ModelRequest, Provider, ProviderError, WireCodec};
 use futures::{FutureExt, StreamExt};
 use kit::replay::parse_replies;
-use kit::replay::server::{Plan, ReplayServer, Served};
+use kit::replay::server::{Plan, ReplayServer, ServerAnswer};
 use tokio::io::AsyncWriteExt;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +20,7 @@ use crate::runtime::assembled::AssembledReply;
 #[tokio::test]
 async fn turns_and_tool_rounds_share_a_connection() {
     let script = "reply\n text a\nreply\n call read_file {\"path\":\"a\"}\nreply\n text b\nreply\n error 429 slow down\nreply\n text c";
-    let answers = parse_replies(script).unwrap().into_iter().map(Served::Reply).collect();
+    let answers = parse_replies(script).unwrap().into_iter().map(ServerAnswer::Reply).collect();
     let server = ReplayServer::start(Plan { answers, ..Plan::default() }).await.unwrap();
     let provider = chat(&server.chat_url(), Network::default());
     let mut messages = vec![Message::user("hi")];
@@ -50,7 +50,7 @@ async fn turns_and_tool_rounds_share_a_connection() {
 #[tokio::test]
 async fn a_pause_keeps_the_connection() {
     let script = "reply\n text a\nreply\n text b";
-    let answers = parse_replies(script).unwrap().into_iter().map(Served::Reply).collect();
+    let answers = parse_replies(script).unwrap().into_iter().map(ServerAnswer::Reply).collect();
     let server = ReplayServer::start(Plan { answers, ..Plan::default() }).await.unwrap();
     let provider = chat(&server.chat_url(), Network::default());
     assert_eq!(ask(provider.as_ref()).await, Ok("a".to_owned()));

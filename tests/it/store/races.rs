@@ -19,7 +19,7 @@ const TIME: Duration = Duration::from_secs(3_600);
 
 /// What the session's owner does, one step at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Own {
+enum OwnerStep {
     Ask,
     /// The basis moved: asked again under a new id.
     AskAgain,
@@ -37,7 +37,7 @@ enum Own {
 
 /// What happens to both of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Age {
+enum ExpiryStep {
     /// The time for an answer is over, and nobody has noticed.
     Pass,
     /// The other process notices.
@@ -67,10 +67,10 @@ impl Choice {
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    Own(Own),
+    Owner(OwnerStep),
     Tui(Choice),
     Cli(Choice),
-    Age(Age),
+    Expiry(ExpiryStep),
     Kill,
 }
 
@@ -129,11 +129,11 @@ impl Scene {
 
     async fn step(&mut self, step: Step) {
         match step {
-            Step::Own(own) => self.own(own).await,
+            Step::Owner(own) => self.own(own).await,
             Step::Tui(say) => self.decide(self.here.clone(), say, Decider::Tui).await,
             Step::Cli(say) => self.decide(self.there.clone(), say, Decider::Cli).await,
-            Step::Age(Age::Pass) => self.clock.advance(TIME * 2),
-            Step::Age(Age::Sweep) => drop(self.there.expire_due().await.unwrap()),
+            Step::Expiry(ExpiryStep::Pass) => self.clock.advance(TIME * 2),
+            Step::Expiry(ExpiryStep::Sweep) => drop(self.there.expire_due().await.unwrap()),
             Step::Kill => self.kill().await,
         }
     }
@@ -147,22 +147,22 @@ impl Scene {
         request.and_then(|request| request.expires).is_some_and(|expires| expires <= now)
     }
 
-    async fn own(&mut self, own: Own) {
+    async fn own(&mut self, step: OwnerStep) {
         // Request ids are unique in the store; so is the session's.
         let unique = self.session().id().to_string();
-        match own {
-            Own::Ask => {
+        match step {
+            OwnerStep::Ask => {
                 if self.known() == Some(RecordedState::NotStarted) {
                     self.commit(asked("a", &format!("{unique}-1")), Durability::Written).await;
                 }
             }
-            Own::AskShortly => {
+            OwnerStep::AskShortly => {
                 if self.known() == Some(RecordedState::NotStarted) {
                     let expires = self.clock.now() + TIME;
                     self.commit(asked_until("a", &format!("{unique}-1"), expires), Durability::Written).await;
                 }
             }
-            Own::AskAgain => match self.known() {
+            OwnerStep::AskAgain => match self.known() {
                 Some(RecordedState::Waiting | RecordedState::Decided(Approval::Approve { .. })) => {
                     self.commit(asked("a", &format!("{unique}-2")), Durability::Written).await;
                 }
@@ -175,8 +175,8 @@ impl Scene {
                 )
                 | None => {}
             },
-            Own::Consume => drop(self.session().consume_decisions().await.unwrap()),
-            Own::Act => match self.known() {
+            OwnerStep::Consume => drop(self.session().consume_decisions().await.unwrap()),
+            OwnerStep::Act => match self.known() {
                 Some(RecordedState::Decided(Approval::Approve { .. })) if self.is_over() => {
                     // Taken up too late: asked again, and nobody has all the time in the world.
                     self.commit(asked("a", &format!("{unique}-2")), Durability::Written).await;
@@ -197,17 +197,17 @@ impl Scene {
                 Some(RecordedState::NotStarted | RecordedState::Waiting | RecordedState::MayHaveRun)
                 | None => {}
             },
-            Own::Finish => {
+            OwnerStep::Finish => {
                 if self.known() == Some(RecordedState::MayHaveRun) {
                     self.commit(finished("a", ReturnStatus::Ok), Durability::Written).await;
                 }
             }
-            Own::Interrupt => {
+            OwnerStep::Interrupt => {
                 if self.is_attached() {
                     self.commit(finished("a", ReturnStatus::Interrupted), Durability::Written).await;
                 }
             }
-            Own::Detach => {
+            OwnerStep::Detach => {
                 let waits = matches!(self.known(), Some(RecordedState::Waiting | RecordedState::Decided(_)));
                 if waits && self.is_attached() {
                     self.commit(finished("a", ReturnStatus::Undecided), Durability::Written).await;
@@ -242,7 +242,7 @@ impl Scene {
 
     /// The owner goes on until nothing is left to do; then everything must add up.
     async fn settle(&mut self, what: &str) {
-        for own in [Own::Consume, Own::Act, Own::Finish] {
+        for own in [OwnerStep::Consume, OwnerStep::Act, OwnerStep::Finish] {
             self.own(own).await;
         }
         let id = self.session().id().clone();
@@ -347,17 +347,17 @@ fn interleavings(lanes: &[Vec<Step>]) -> Vec<Vec<Step>> {
 }
 
 /// Plays every interleaving of the owner's steps with both deciders, without a kill and with one after every step.
-async fn check(own: &[Own], tui: &[Choice], cli: &[Choice]) -> usize {
+async fn check(own: &[OwnerStep], tui: &[Choice], cli: &[Choice]) -> usize {
     check_ageing(own, tui, cli, &[]).await
 }
 
 /// As [`check`], while time passes.
-async fn check_ageing(own: &[Own], tui: &[Choice], cli: &[Choice], ages: &[Age]) -> usize {
+async fn check_ageing(own: &[OwnerStep], tui: &[Choice], cli: &[Choice], ages: &[ExpiryStep]) -> usize {
     let lanes = [
-        own.iter().map(|&own| Step::Own(own)).collect(),
+        own.iter().map(|&own| Step::Owner(own)).collect(),
         tui.iter().map(|&say| Step::Tui(say)).collect(),
         cli.iter().map(|&say| Step::Cli(say)).collect(),
-        ages.iter().map(|&age| Step::Age(age)).collect(),
+        ages.iter().map(|&age| Step::Expiry(age)).collect(),
     ];
     let mut scene = Scene::new().await;
     let mut played = 0;
@@ -379,7 +379,7 @@ async fn check_ageing(own: &[Own], tui: &[Choice], cli: &[Choice], ages: &[Age])
     played
 }
 
-const RUN: [Own; 4] = [Own::Ask, Own::Consume, Own::Act, Own::Finish];
+const RUN: [OwnerStep; 4] = [OwnerStep::Ask, OwnerStep::Consume, OwnerStep::Act, OwnerStep::Finish];
 
 #[tokio::test]
 async fn two_deciders_and_an_owner() {
@@ -400,23 +400,23 @@ async fn a_change_of_mind_after_later() {
 #[tokio::test]
 async fn an_interrupt_races_a_decision() {
     use Choice::{Later, No, Yes};
-    let own = [Own::Ask, Own::Interrupt, Own::Consume, Own::Act];
+    let own = [OwnerStep::Ask, OwnerStep::Interrupt, OwnerStep::Consume, OwnerStep::Act];
     assert_eq!(check(&own, &[Yes], &[No]).await, 20 * 7);
-    let own = [Own::Ask, Own::Consume, Own::Interrupt, Own::Act];
+    let own = [OwnerStep::Ask, OwnerStep::Consume, OwnerStep::Interrupt, OwnerStep::Act];
     assert_eq!(check(&own, &[Later], &[Yes]).await, 20 * 7);
 }
 
 #[tokio::test]
 async fn a_detached_call_runs_late_and_once() {
     use Choice::{Later, Yes};
-    let own = [Own::Ask, Own::Detach, Own::Consume, Own::Act];
+    let own = [OwnerStep::Ask, OwnerStep::Detach, OwnerStep::Consume, OwnerStep::Act];
     assert_eq!(check(&own, &[Later], &[Yes]).await, 20 * 7);
 }
 
 #[tokio::test]
 async fn asking_again_voids_the_answer_before() {
     use Choice::{No, Yes};
-    let own = [Own::Ask, Own::Consume, Own::AskAgain, Own::Consume, Own::Act];
+    let own = [OwnerStep::Ask, OwnerStep::Consume, OwnerStep::AskAgain, OwnerStep::Consume, OwnerStep::Act];
     assert_eq!(check(&own, &[Yes], &[No]).await, 30 * 8);
 }
 
@@ -430,13 +430,13 @@ async fn an_edit_races_a_no() {
 #[tokio::test]
 async fn time_passes_between_any_two_steps() {
     use Choice::{Edit, Later, No, Yes};
-    let own = [Own::AskShortly, Own::Consume, Own::Act];
-    assert_eq!(check_ageing(&own, &[Yes], &[No], &[Age::Pass]).await, 60 * 7);
-    let noticed = [Age::Pass, Age::Sweep];
+    let own = [OwnerStep::AskShortly, OwnerStep::Consume, OwnerStep::Act];
+    assert_eq!(check_ageing(&own, &[Yes], &[No], &[ExpiryStep::Pass]).await, 60 * 7);
+    let noticed = [ExpiryStep::Pass, ExpiryStep::Sweep];
     assert_eq!(check_ageing(&own, &[Edit], &[], &noticed).await, 30 * 7);
-    let own = [Own::AskShortly, Own::Detach, Own::Consume];
+    let own = [OwnerStep::AskShortly, OwnerStep::Detach, OwnerStep::Consume];
     assert_eq!(check_ageing(&own, &[Yes], &[], &noticed).await, 30 * 7);
-    let own = [Own::AskShortly, Own::Interrupt, Own::Consume];
+    let own = [OwnerStep::AskShortly, OwnerStep::Interrupt, OwnerStep::Consume];
     assert_eq!(check_ageing(&own, &[Later], &[], &noticed).await, 30 * 7);
 }
 

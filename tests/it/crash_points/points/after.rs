@@ -1,6 +1,6 @@
 //! Killed when a side effect is over, between turns, and more than once.
 
-use super::super::step::{Look::*, Point, Step::*, Survivors::Nothing, Word::Yes};
+use super::super::step::{Answer::Yes, Expectation::*, Point, Step::*, Survivors::Nothing};
 use super::{DONE, FILE_A, FILE_B, SHELL, SHELL_WAITS, SILENT};
 
 const ALMOST: &str = "reply

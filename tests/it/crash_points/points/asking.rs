@@ -1,6 +1,6 @@
 //! Killed while something waits for the person.
 
-use super::super::step::{Look::*, Point, Step::*, Survivors::Nothing, Word::Edited, Word::No};
+use super::super::step::{Answer::Edited, Answer::No, Expectation::*, Point, Step::*, Survivors::Nothing};
 use super::{DONE, FILE_A, SHELL, TWO_FILES};
 
 pub const POINTS: &[Point] = &[

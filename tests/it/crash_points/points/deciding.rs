@@ -1,7 +1,8 @@
 //! Killed between a decision and what comes of it.
 
 use super::super::step::{
-    Look::*, Point, Step::*, Survivors::Nothing, Word::Edited, Word::No, Word::Session, Word::Yes,
+    Answer::Edited, Answer::No, Answer::Session, Answer::Yes, Expectation::*, Point, Step::*,
+    Survivors::Nothing,
 };
 use super::{DONE, FILE_A, FILE_B, NEVER_MIND, NOTES, READ, SHELL, SILENT, TWO_FILES};
 

@@ -1,11 +1,11 @@
 //! Killed while a side effect is under way.
 
 use super::super::step::{
-    Look::*,
+    Answer::Yes,
+    Expectation::*,
     Point,
     Step::*,
     Survivors::{Escaped, Nothing, Own},
-    Word::Yes,
 };
 use super::{DONE, NEVER_MIND, NOTES, SHELL_WAITS};
 

@@ -1,6 +1,6 @@
 //! Killed while the model speaks, or should.
 
-use super::super::step::{Look::*, Point, Step::*, Survivors::Nothing};
+use super::super::step::{Expectation::*, Point, Step::*, Survivors::Nothing};
 use super::{DONE, NOTES, READ, SILENT};
 
 const THINKS: &str = "reply

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use kit::replay::parse_replies;
-use kit::replay::server::{Plan, ReplayServer, Served};
+use kit::replay::server::{Plan, ReplayServer, ServerAnswer};
 
 /// Serve the replies of a script on this machine, one a request, until interrupted
 #[derive(Debug, Parser)]
@@ -54,7 +54,7 @@ async fn serve(args: Args) -> Result<(), String> {
     let shown = args.script.display();
     let text = std::fs::read_to_string(&args.script).map_err(|error| format!("{shown}: {error}"))?;
     let replies = parse_replies(&text).map_err(|error| format!("{shown}: {error}"))?;
-    let answers: Vec<Served> = replies.into_iter().map(Served::Reply).collect();
+    let answers: Vec<ServerAnswer> = replies.into_iter().map(ServerAnswer::Reply).collect();
     let count = answers.len();
     let server = ReplayServer::start_on(args.port, Plan { answers, ..Plan::default() })
         .await

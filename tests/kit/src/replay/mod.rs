@@ -36,13 +36,13 @@ pub enum Closing {
 /// Plays scripted replies, one per request, in order.
 #[derive(Debug, Clone)]
 pub struct ReplayProvider {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<ReplayState>>,
     gate: ReplayGate,
     closing: Closing,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ReplayState {
     replies: VecDeque<Reply>,
     requests: Vec<ModelRequest>,
     checker: Checker,
@@ -56,7 +56,7 @@ impl ReplayProvider {
     /// Creates a provider of these replies whose calls close in mid-stream.
     #[must_use]
     pub fn new(replies: Vec<Reply>) -> Self {
-        let shared = Shared {
+        let shared = ReplayState {
             replies: replies.into(),
             requests: Vec::new(),
             checker: Checker::default(),
@@ -97,7 +97,7 @@ impl ReplayProvider {
         self.lock().replies.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, ReplayState> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

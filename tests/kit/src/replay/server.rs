@@ -6,9 +6,9 @@
 //! /control/release/NAME` opens a gate, `GET /control/reached/NAME` answers once a reply has reached it, `GET
 //! /control/log` returns what happened so far, one line each (also appended to a file, if one is set).
 
+mod answer;
 mod connection;
 mod frames;
-mod served;
 mod wire;
 
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use self::served::{Delivery, Recording, Served};
+pub use self::answer::{Delivery, Recording, ServerAnswer};
 use super::ReplayGate;
 use super::checker::Checker;
 
@@ -33,7 +33,7 @@ const MOST_CONNECTIONS: usize = 64;
 #[derive(Debug, Default)]
 pub struct Plan {
     /// One answer per model request, in order.
-    pub answers: Vec<Served>,
+    pub answers: Vec<ServerAnswer>,
     /// Other pages: path, status, body. They override the server's own paths.
     pub pages: Vec<Page>,
     /// The file to which each line of the log is appended, for other processes to read.
@@ -85,7 +85,7 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    answers: VecDeque<Served>,
+    answers: VecDeque<ServerAnswer>,
     requests: Vec<ReceivedRequest>,
     checker: Checker,
     findings: Vec<String>,
@@ -135,7 +135,7 @@ impl ReplayServer {
     }
 
     /// Appends an answer.
-    pub fn push(&self, answer: Served) {
+    pub fn push(&self, answer: ServerAnswer) {
         self.shared.lock().answers.push_back(answer);
     }
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::answer::{Delivery, Recording, ServerAnswer};
 use super::frames::{Answer, Frame, Head};
-use super::served::{Delivery, Recording, Served};
 use super::{ReceivedRequest, Shared, wire};
 
 /// The longest request head, in bytes.
@@ -141,11 +141,11 @@ fn take(shared: &Shared, request: ReceivedRequest, wire: Wire) -> (usize, Answer
             error(404, "script_exhausted", &format!("the script has no reply for request {number}")),
             None,
         ),
-        Some(Served::Recording(recording)) => {
+        Some(ServerAnswer::Recording(recording)) => {
             state.checker.give_recorded(&recording.body);
             (number, recorded(recording), None)
         }
-        Some(Served::Reply(reply)) => {
+        Some(ServerAnswer::Reply(reply)) => {
             match wire {
                 Wire::Ollama => state.checker.give(&reply.unsigned(), number, &model),
                 Wire::Anthropic | Wire::OpenAiChat | Wire::OpenAiResponses | Wire::Gemini => {

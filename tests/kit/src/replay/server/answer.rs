@@ -8,7 +8,7 @@ use crate::replay::Reply;
 
 /// One answer to one model request.
 #[derive(Debug, Clone)]
-pub enum Served {
+pub enum ServerAnswer {
     /// Sent in the bytes of the wire of the request.
     Reply(Reply),
     /// Sent as it was recorded.
