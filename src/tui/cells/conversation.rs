@@ -11,7 +11,8 @@ pub fn cells<'a>(
     messages: impl Iterator<Item = &'a Message>,
     decision: impl Fn(&ToolCall) -> Option<String>,
 ) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = Vec::new();
+    // A message is mostly one cell.
+    let mut cells: Vec<Cell> = Vec::with_capacity(messages.size_hint().0);
     for message in messages {
         match message {
             Message::User { parts } => cells.extend(user_cells(parts)),

@@ -13,6 +13,8 @@ pub use self::editor::{Editor, ExpandOutcome};
 pub use self::item::{Item, size};
 pub use self::rows::{Position, Rows};
 
+use std::collections::VecDeque;
+
 /// The draft is handed over for saving this long after a change; a kill loses at most this much.
 const DRAFT_MS: u64 = 1_000;
 
@@ -30,7 +32,7 @@ pub struct Composer {
     /// A text that was stashed until it is restored.
     stash: Option<Vec<Item>>,
     /// Oldest first.
-    history: Vec<String>,
+    history: VecDeque<String>,
     browsing: Option<HistoryPosition>,
     /// The number of manual changes of the text.
     revision: u64,
@@ -120,12 +122,12 @@ impl Composer {
 
     /// Appends `text` to the history, unless it is empty or equals the newest entry.
     pub fn remember(&mut self, text: &str) {
-        if text.trim().is_empty() || self.history.last().is_some_and(|last| last == text) {
+        if text.trim().is_empty() || self.history.back().is_some_and(|last| last == text) {
             return;
         }
-        self.history.push(text.to_owned());
+        self.history.push_back(text.to_owned());
         if self.history.len() > LONGEST_HISTORY {
-            self.history.remove(0);
+            self.history.pop_front();
         }
     }
 
