@@ -109,8 +109,8 @@ async fn ask(store: &Store, folder: &Path, title: &str, requests: Vec<Request>) 
     let said = AssistantMessage { parts, asked: String::new(), model: "bench".to_owned(), stop };
     let mut records = vec![
         Record::TurnStarted { turn: 1, limits: Limits::default(), trace: None },
-        Record::Said { message: Message::user(title) },
-        Record::Said { message: Message::Assistant(said) },
+        Record::said(Message::user(title)),
+        Record::said(Message::Assistant(said)),
     ];
     records.extend(
         requests

@@ -39,8 +39,8 @@ fn turns(session: usize, count: usize, rare: &str) -> Vec<Record> {
                 limits: Limits::default(),
                 trace: None,
             },
-            Record::Said { message: Message::user(format!("session {session}: look at build {number}")) },
-            Record::Said { message: Message::Assistant(reply) },
+            Record::said(Message::user(format!("session {session}: look at build {number}"))),
+            Record::said(Message::Assistant(reply)),
             Record::TurnEnded { end: TurnEnd::Completed },
         ]
     };

@@ -108,11 +108,11 @@ impl Copier<'_> {
                     });
                 }
                 let parts = parts.iter().map(|part| self.part(part)).collect();
-                self.records.push(Record::Said { message: Message::User { parts } });
+                self.records.push(Record::said(Message::User { parts }));
             }
             Message::Assistant(reply) => {
                 let reply = self.reply(reply);
-                self.records.push(Record::Said { message: Message::Assistant(reply) });
+                self.records.push(Record::said(Message::Assistant(reply)));
             }
             Message::ToolReturns { returns } => {
                 for one in returns {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     fn records() -> Vec<Record> {
-        let said = |message| Record::Said { message };
+        let said = Record::said;
         let finished = |call: &str, status| {
             let returned = ToolReturn::program(CallId(call.to_owned()), status, "done");
             Record::ToolFinished { returned }

@@ -175,8 +175,8 @@ impl History {
         RecordNo(self.applied)
     }
 
-    fn said(&mut self, message: &Message) {
-        match message {
+    fn said(&mut self, message: &Arc<Message>) {
+        match &**message {
             Message::User { parts } => {
                 if self.first_words.is_none() {
                     let text = images::in_short(parts);
@@ -195,8 +195,8 @@ impl History {
         if let Some(turn) = &mut self.running {
             turn.partial = None;
         }
-        self.entries.push((self.no(), Arc::new(message.clone())));
-        if let Message::Assistant(reply) = message {
+        self.entries.push((self.no(), Arc::clone(message)));
+        if let Message::Assistant(reply) = &**message {
             self.open = reply.calls().map(OpenCall::new).collect();
         }
     }

@@ -11,6 +11,7 @@ mod repair;
 mod tests;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,7 +22,9 @@ pub use self::late::{DependencyState, LateCall, OpenCall};
 pub use self::repair::patch_dangling_tool_calls;
 use crate::approval::{Approval, Decider, DeferredToolRequests, Judgement, Request, RequestId};
 use crate::config::Cap;
-use crate::message::{CallId, Message, NoteKind, ToolCall, ToolReturn, Usage, Usd, UserPart};
+use crate::message::{
+    AssistantMessage, CallId, Message, NoteKind, ToolCall, ToolReturn, Usage, Usd, UserPart,
+};
 use crate::provider::{ErrorClass, ProviderError, RequestKind};
 
 /// A session's id: a time-ordered UUID in text form.
@@ -68,7 +71,7 @@ pub enum Record {
     /// A message. Never [`Message::ToolReturns`]: the fold builds those when the last call of a reply
     /// returns.
     Said {
-        message: Message,
+        message: Arc<Message>,
     },
     /// A request to a model ended or failed; the budget is folded from these records.
     RequestEnded {
@@ -180,6 +183,23 @@ pub enum Record {
         tool: String,
         value: Value,
     },
+}
+
+impl Record {
+    pub fn said(message: Message) -> Self {
+        Self::Said { message: Arc::new(message) }
+    }
+
+    /// The reply of a model, if it is one.
+    pub fn reply(&self) -> Option<&AssistantMessage> {
+        match self {
+            Self::Said { message } => match &**message {
+                Message::Assistant(reply) => Some(reply),
+                Message::User { .. } | Message::ToolReturns { .. } => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// How a turn ended.

@@ -69,7 +69,7 @@ fn turn(turn: u32) -> Record {
 }
 
 fn said(message: Message) -> Record {
-    Record::Said { message }
+    Record::said(message)
 }
 
 fn user(text: &str) -> Record {

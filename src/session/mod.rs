@@ -113,7 +113,7 @@ impl Session {
 
     /// Returns the current history of a stored session, regardless of its owner.
     pub async fn read(store: &Store, id: &SessionId) -> Result<History, StoreError> {
-        Ok(History::of(&store.load(id).await?))
+        store.fold(id, History::default(), |history, record| history.apply(&record)).await
     }
 
     pub fn id(&self) -> &SessionId {
@@ -203,18 +203,17 @@ impl Session {
     /// Reloads the stored state after a failed write: the session can then continue as if it had been
     /// reopened. Errs if the store cannot be read; then it stays poisoned.
     pub async fn reread(&mut self) -> Result<(), StoreError> {
-        let records = match self.store.load(&self.id).await {
-            Err(StoreError::NotFound { .. }) => Vec::new(),
-            records => records?,
+        let mut history = match Self::read(&self.store, &self.id).await {
+            Err(StoreError::NotFound { .. }) => History::default(),
+            history => history?,
         };
-        if records.is_empty() {
+        self.unsaved = None;
+        if history.is_empty() {
             let opened = Record::Opened { workspace: self.history.workspace().to_owned() };
-            self.history = History::of(std::slice::from_ref(&opened));
+            history.apply(&opened);
             self.unsaved = Some(opened);
-        } else {
-            self.history = History::of(&records);
-            self.unsaved = None;
         }
+        self.history = history;
         self.health = Health::Sound;
         Ok(())
     }

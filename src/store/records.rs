@@ -2,9 +2,11 @@
 //!
 //! Only the owner of a session appends (`session::Session`); any process may load.
 
-use std::thread;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Rows, params};
 use serde::Deserialize;
 
 use super::audit::chain;
@@ -34,12 +36,26 @@ impl Store {
         self.transact(durability, move |write| append(write, &session, after, &rows)).await
     }
 
-    /// Returns all records of a session in order. A damaged or missing record becomes [`Record::Damaged`].
-    /// Fails with [`StoreError::NotFound`] if there is no such session, and with [`StoreError::NewerRecord`]
-    /// if a newer version wrote a record.
+    /// Returns all records of a session in order; fails like [`Store::fold`].
     pub async fn load(&self, session: &SessionId) -> Result<Vec<Record>, StoreError> {
+        self.fold(session, Vec::new(), Vec::push).await
+    }
+
+    /// Hands all records of a session to `take`, in order, and returns what it made of them. A damaged or missing record
+    /// becomes [`Record::Damaged`]. Fails with [`StoreError::NotFound`] if there is no such session, and with
+    /// [`StoreError::NewerRecord`] if a newer version wrote a record.
+    pub async fn fold<T: Send + 'static>(
+        &self,
+        session: &SessionId,
+        mut folded: T,
+        mut take: impl FnMut(&mut T, Record) + Send + 'static,
+    ) -> Result<T, StoreError> {
         let session = session.clone();
-        self.read(move |reader| load(reader, &session)).await
+        let each = move |reader: &mut Connection| {
+            each(reader, &session, |record| take(&mut folded, record))?;
+            Ok(folded)
+        };
+        self.read(each).await
     }
 }
 
@@ -164,7 +180,7 @@ const SAID: &str = "said";
 #[derive(Deserialize)]
 struct SaidRecord {
     record: RecordTag,
-    message: Message,
+    message: Arc<Message>,
 }
 
 #[derive(Deserialize)]
@@ -208,62 +224,111 @@ struct StoredRow {
     json: String,
 }
 
-/// Rows that one thread parses in less time than starting another takes.
-const ROWS_ALONE: usize = 1_000;
+type ParsedRow = (StoredRow, Result<Record, RecordError>);
 
-/// Parses rows, many of them on several threads: parsing is most of the time of opening a long session.
-fn parsed(rows: &[StoredRow]) -> Vec<Result<Record, RecordError>> {
-    let one = |row: &StoredRow| read(&row.kind, &row.json);
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(rows.len() / ROWS_ALONE);
-    if threads < 2 {
-        return rows.iter().map(one).collect();
-    }
-    thread::scope(|scope| {
-        let part = |part: &[StoredRow]| part.iter().map(one).collect::<Vec<_>>();
-        let parts = rows.chunks(rows.len().div_ceil(threads));
-        let running: Vec<_> = parts.map(|rows| (rows, scope.spawn(move || part(rows)))).collect();
-        // A thread ends early only by a panic; its rows are then parsed here.
-        running.into_iter().flat_map(|(rows, thread)| thread.join().unwrap_or_else(|_| part(rows))).collect()
-    })
-}
+/// Rows that one thread parses: fewer take less time than starting it.
+const CHUNK: usize = 1_000;
 
-pub(super) fn load(reader: &Connection, session: &SessionId) -> Result<Vec<Record>, StoreError> {
+/// Hands the records of a session to `take`, in order. Other threads parse rows while more are read: parsing is most of
+/// the time of opening a long session.
+pub(super) fn each(
+    reader: &Connection,
+    session: &SessionId,
+    take: impl FnMut(Record),
+) -> Result<(), StoreError> {
     let place = "SELECT workspace FROM sessions WHERE id = ?1";
     let workspace: Option<String> = reader.first(place, [&session.0], |row| row.get(0))?;
     let Some(workspace) = workspace else {
         return Err(StoreError::NotFound { what: IdKind::Session, prefix: session.0.clone() });
     };
-    let select = "SELECT no, kind, json FROM records WHERE session = ?1 ORDER BY no";
-    let rows = reader.all(select, [&session.0], |row| -> rusqlite::Result<_> {
-        // What is no text is a damaged record.
-        let text = |at| row.get_ref(at).map(|value| value.as_str().unwrap_or_default().to_owned());
-        Ok(StoredRow { no: row.get(0)?, kind: text(1)?, json: text(2)? })
-    })?;
-    let mut records = Vec::with_capacity(rows.len());
-    for (StoredRow { no, kind, .. }, parsed) in rows.iter().zip(parsed(&rows)) {
-        let no = *no;
-        let missing = records.len() as u64 + 1..no;
-        if missing.end.saturating_sub(missing.start) > MOST_MISSING {
-            let detail = format!("session {session} holds a record with the number {no}");
-            return Err(StoreError::Corrupt { folder: std::path::PathBuf::new(), detail });
-        }
-        records.extend(missing.map(|no| Record::Damaged { no }));
-        match parsed {
-            Ok(record) => records.push(record),
-            Err(RecordError::Damaged) => records.push(Record::Damaged { no }),
-            Err(RecordError::Newer(detail)) => {
-                return Err(StoreError::NewerRecord {
-                    session: session.clone(),
-                    no,
-                    kind: kind.clone(),
-                    detail,
-                });
+    let mut order = RecordOrder { session, workspace, passed: 0, take };
+    let mut select =
+        reader.prepare_cached("SELECT no, kind, json FROM records WHERE session = ?1 ORDER BY no")?;
+    let mut rows = select.query([&session.0])?;
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let mut parsing = VecDeque::new();
+        loop {
+            let chunk = chunk(&mut rows)?;
+            if chunk.len() < CHUNK {
+                for parsed in parsing {
+                    order.pass(joined(parsed))?;
+                }
+                return order.pass(parsed(chunk));
+            }
+            parsing.push_back(scope.spawn(|| parsed(chunk)));
+            if parsing.len() > threads
+                && let Some(first) = parsing.pop_front()
+            {
+                order.pass(joined(first))?;
             }
         }
+    })
+}
+
+fn chunk(rows: &mut Rows<'_>) -> rusqlite::Result<Vec<StoredRow>> {
+    let mut chunk = Vec::new();
+    while chunk.len() < CHUNK
+        && let Some(row) = rows.next()?
+    {
+        // What is no text is a damaged record.
+        let text = |at| row.get_ref(at).map(|value| value.as_str().unwrap_or_default().to_owned());
+        chunk.push(StoredRow { no: row.get(0)?, kind: text(1)?, json: text(2)? });
     }
-    // The sessions table holds the same data as the first record.
-    if let Some(first @ Record::Damaged { .. }) = records.first_mut() {
-        *first = Record::Opened { workspace: workspace.into() };
+    Ok(chunk)
+}
+
+fn parsed(rows: Vec<StoredRow>) -> Vec<ParsedRow> {
+    let one = |row: StoredRow| {
+        let record = read(&row.kind, &row.json);
+        (row, record)
+    };
+    rows.into_iter().map(one).collect()
+}
+
+fn joined(thread: ScopedJoinHandle<'_, Vec<ParsedRow>>) -> Vec<ParsedRow> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The records of a session on their way to whoever takes them.
+struct RecordOrder<'a, T> {
+    session: &'a SessionId,
+    workspace: String,
+    /// The number of the last record.
+    passed: u64,
+    take: T,
+}
+
+impl<T: FnMut(Record)> RecordOrder<'_, T> {
+    /// Hands on the next rows, and a damaged record for each that is missing.
+    fn pass(&mut self, rows: Vec<ParsedRow>) -> Result<(), StoreError> {
+        for (StoredRow { no, kind, json: _ }, parsed) in rows {
+            let missing = self.passed + 1..no;
+            if missing.end.saturating_sub(missing.start) > MOST_MISSING {
+                let detail = format!("session {} holds a record with the number {no}", self.session);
+                return Err(StoreError::Corrupt { folder: std::path::PathBuf::new(), detail });
+            }
+            let record = match parsed {
+                Ok(record) => record,
+                Err(RecordError::Damaged) => Record::Damaged { no },
+                Err(RecordError::Newer(detail)) => {
+                    return Err(StoreError::NewerRecord { session: self.session.clone(), no, kind, detail });
+                }
+            };
+            missing.for_each(|no| self.hand_on(Record::Damaged { no }));
+            self.hand_on(record);
+        }
+        Ok(())
     }
-    Ok(records)
+
+    fn hand_on(&mut self, record: Record) {
+        self.passed += 1;
+        (self.take)(match record {
+            // The sessions table holds the same data as the first record.
+            Record::Damaged { .. } if self.passed == 1 => {
+                Record::Opened { workspace: std::mem::take(&mut self.workspace).into() }
+            }
+            record => record,
+        });
+    }
 }

@@ -123,15 +123,18 @@ fn around(text: &str, words: &[&str]) -> String {
 /// Returns what of a record can be searched, before anything is masked; `None` if nothing.
 pub(super) fn searchable(record: &Record) -> Option<String> {
     let text = match record {
-        Record::Said { message: Message::User { parts } } => images::words(parts),
-        Record::Said { message: Message::Assistant(reply) } => {
-            let parts = reply.parts.iter().map(|part| match &part.kind {
-                PartKind::Text { text } => text.clone(),
-                PartKind::ToolCall(call) => format!("{} {}", call.name, strings(&call.args)),
-                PartKind::Thinking { .. } | PartKind::Native => String::new(),
-            });
-            parts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
-        }
+        Record::Said { message } => match &**message {
+            Message::User { parts } => images::words(parts),
+            Message::Assistant(reply) => {
+                let parts = reply.parts.iter().map(|part| match &part.kind {
+                    PartKind::Text { text } => text.clone(),
+                    PartKind::ToolCall(call) => format!("{} {}", call.name, strings(&call.args)),
+                    PartKind::Thinking { .. } | PartKind::Native => String::new(),
+                });
+                parts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+            }
+            Message::ToolReturns { .. } => return None,
+        },
         Record::ToolFinished { returned } => beginning(&returned.text(), RETURN).to_owned(),
         Record::Renamed { title } => title.clone(),
         _ => return None,

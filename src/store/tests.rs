@@ -373,7 +373,7 @@ fn the_file_system_of_a_local_folder_is_local() {
 async fn long_sessions_are_read_as_they_were_written() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(options(dir.path())).await.unwrap();
-    let said = |no: usize| Record::Said { message: crate::message::Message::user(format!("message {no}")) };
+    let said = |no: usize| Record::said(crate::message::Message::user(format!("message {no}")));
     let records: Vec<Record> = std::iter::once(opened()).chain((0..5_000).map(said)).collect();
     store.append(&id(), 0, &records, Durability::Written).await.unwrap();
     assert_eq!(store.load(&id()).await.unwrap(), records);
@@ -390,5 +390,31 @@ async fn long_sessions_are_read_as_they_were_written() {
             }
             Err(error) => assert!(matches!(error, StoreError::NewerRecord { no: 30, .. }), "{error}"),
         }
+    }
+}
+
+#[tokio::test]
+async fn a_missing_record_is_damaged_wherever_it_was() {
+    for (count, missing) in [
+        (1, vec![]),
+        (999, vec![2, 3, 500]),
+        (1_000, vec![1]),
+        (2_000, vec![1_000, 1_001, 1_999]),
+        (2_001, vec![1, 999, 2_000]),
+        (4_500, (900..2_100).collect()),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(options(dir.path())).await.unwrap();
+        let said = |no: usize| Record::said(crate::message::Message::user(format!("message {no}")));
+        let mut records: Vec<Record> = std::iter::once(opened()).chain((1..count).map(said)).collect();
+        store.append(&id(), 0, &records, Durability::Written).await.unwrap();
+        let raw = Connection::open(database(&dir.path().join("data"))).unwrap();
+        for &no in &missing {
+            raw.execute("DELETE FROM records WHERE no = ?1", [no]).unwrap();
+            if no > 1 {
+                records[no - 1] = Record::Damaged { no: no as u64 };
+            }
+        }
+        assert_eq!(store.load(&id()).await.unwrap(), records, "{count} without {missing:?}");
     }
 }

@@ -24,7 +24,7 @@ fn opened() -> History {
 }
 
 fn said(history: &mut History, message: Message) {
-    history.apply(&Record::Said { message });
+    history.apply(&Record::said(message));
 }
 
 fn reply(parts: Vec<PartKind>) -> Message {
@@ -277,7 +277,7 @@ fn the_provider_s_count_calibrates_the_estimate() {
     let counted = |input| {
         let mut history = History::default();
         history.apply(&Record::Opened { workspace: "/w".into() });
-        history.apply(&Record::Said { message: Message::user("x".repeat(4_000)) });
+        history.apply(&Record::said(Message::user("x".repeat(4_000))));
         history.apply(&Record::RequestEnded {
             attempt: 1,
             usage: usage(input),
@@ -287,7 +287,7 @@ fn the_provider_s_count_calibrates_the_estimate() {
             error: None,
             purpose: RequestKind::Answer,
         });
-        history.apply(&Record::Said { message: Message::user("x".repeat(400)) });
+        history.apply(&Record::said(Message::user("x".repeat(400))));
         estimated_tokens(&history, 500)
     };
     // By the text alone: 500 + 1,000 + 100.

@@ -193,7 +193,7 @@ pub async fn close_left_open(session: &mut Session) -> Result<(), StoreError> {
     let Some(running) = history.running() else { return Ok(()) };
     let mut records = Vec::new();
     if let Some((_, text)) = running.partial.clone().filter(|(_, text)| !text.is_empty()) {
-        records.push(Record::Said { message: Message::partial(text) });
+        records.push(Record::said(Message::partial(text)));
     }
     let returns = calls::close_open(history.open_calls());
     records.extend(returns.into_iter().map(|returned| Record::ToolFinished { returned }));
@@ -204,7 +204,7 @@ pub async fn close_left_open(session: &mut Session) -> Result<(), StoreError> {
     if !rests {
         let text = "The last turn was cut off when the program ended. Work may be half-done; look before you \
                     go on with it.";
-        records.push(Record::Said { message: Message::note(NoteKind::Abort, text) });
+        records.push(Record::said(Message::note(NoteKind::Abort, text)));
         records.push(Record::TurnEnded { end: TurnEnd::Interrupted });
     }
     if records.is_empty() {

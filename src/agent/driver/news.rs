@@ -31,7 +31,7 @@ pub(super) async fn say_news(
         return Ok(());
     }
     let message = Message::User { parts: parts.clone() };
-    session.commit(&[Record::Said { message }], Durability::Written).await?;
+    session.commit(&[Record::said(message)], Durability::Written).await?;
     // The turn itself detects a closed front end.
     let _closed = frontend.show(Event::Prompted { parts }).await;
     Ok(())

@@ -33,7 +33,7 @@ use crate::agent::turn::{Audience, RequestedModel, RetryPolicy, Setup, StopHooks
 use crate::approval::{Policy, Provenance};
 use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, UsageTotals};
 use crate::hook::{HookEvent, HookSubject, HookVerdict};
-use crate::message::{Message, NoteKind, ToolName};
+use crate::message::{NoteKind, ToolName};
 use crate::provider::{ErrorClass, ModelRequest, ProviderError, StreamEvent, ToolChoice};
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
@@ -484,7 +484,7 @@ impl<'a> Driver<'a> {
 
     async fn commit(&mut self, records: &[Record], durability: Durability) -> Result<(), StoreError> {
         for record in records {
-            if let Record::Said { message: Message::Assistant(reply) } = record {
+            if let Some(reply) = record.reply() {
                 self.text = reply.text();
             }
         }

@@ -14,7 +14,7 @@ use crate::agent::effect::ModelRole;
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::config::SpanContent;
 use crate::history::{OpenCall, Record, RecordedState, TurnEnd};
-use crate::message::{Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolReturn, Usage, Usd};
+use crate::message::{ReturnStatus, StopKind, StopReason, ToolCall, ToolReturn, Usage, Usd};
 use crate::provider::{ErrorClass, ModelRequest, StreamEvent};
 use crate::session::Session;
 use crate::telemetry::{content, spans};
@@ -187,8 +187,8 @@ impl TurnSpans {
         }
         for record in records {
             match record {
-                Record::Said { message: Message::Assistant(reply) } if self.content != SpanContent::None => {
-                    if let Some(chat) = &mut self.chat {
+                Record::Said { .. } if self.content != SpanContent::None => {
+                    if let (Some(chat), Some(reply)) = (&mut self.chat, record.reply()) {
                         chat.output = Some(content::output(reply, &finish(&reply.stop)));
                     }
                 }

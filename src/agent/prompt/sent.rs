@@ -198,8 +198,8 @@ fn kept(record: &Record) -> Option<SentPrompt> {
 }
 
 fn notes(record: &Record) -> impl DoubleEndedIterator<Item = (&NoteKind, &str)> {
-    let parts =
-        if let Record::Said { message: Message::User { parts } } = record { parts.as_slice() } else { &[] };
+    let message = if let Record::Said { message } = record { Some(&**message) } else { None };
+    let parts = if let Some(Message::User { parts }) = message { parts.as_slice() } else { &[] };
     parts.iter().filter_map(|part| match part {
         UserPart::Note { kind, text } => Some((kind, text.as_str())),
         UserPart::Text { .. } | UserPart::Image { .. } => None,
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn the_prompt_of_a_turn_is_found() {
         let turn = |turn| Record::TurnStarted { turn, limits: Limits::default(), trace: None };
-        let note = |kind, text: &str| Record::Said { message: Message::note(kind, text) };
+        let note = |kind, text: &str| Record::said(Message::note(kind, text));
         let ended = || Record::RequestEnded {
             attempt: 1,
             usage: None,

@@ -76,7 +76,7 @@ impl Turn {
         } else if let Some(message) =
             assembler.finish(self.asked.name(), StopReason::new(StopKind::Interrupted))
         {
-            let said = Record::Said { message: Message::Assistant(message) };
+            let said = Record::said(Message::Assistant(message));
             out.push(Effect::Commit(vec![said], Durability::Written));
         }
         self.drain(NextStep::End(TurnEnd::Interrupted), out);
@@ -125,7 +125,7 @@ impl Turn {
         }
         let mut records = Vec::new();
         if end == TurnEnd::Interrupted {
-            records.push(Record::Said { message: Message::note(NoteKind::Abort, ABORT) });
+            records.push(Record::said(Message::note(NoteKind::Abort, ABORT)));
         }
         records.push(Record::TurnEnded { end: end.clone() });
         self.phase = Phase::Ended;

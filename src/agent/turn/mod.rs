@@ -209,7 +209,7 @@ impl Turn {
         let mut turn = Self::new(setup, history, number, Budget::new(limits), 0);
         let mut records = vec![
             Record::TurnStarted { turn: number, limits, trace: turn.setup.trace.clone() },
-            Record::Said { message: Message::User { parts: prompt.clone() } },
+            Record::said(Message::User { parts: prompt.clone() }),
         ];
         // A queued prompt leaves the queue in the commit that adds it to the conversation.
         if turn.queued.first().is_some_and(|first| ends_with(&prompt, first)) {

@@ -90,7 +90,7 @@ impl Turn {
     fn commit_reply(&mut self, message: AssistantMessage, usage: Usage, out: &mut Vec<Effect>) {
         self.budget.used.count(Some(usage), self.cost(Some(usage)), None);
         let ended = self.ended(Some(usage), None);
-        let said = Record::Said { message: crate::message::Message::Assistant(message) };
+        let said = Record::said(crate::message::Message::Assistant(message));
         out.push(Effect::Commit(vec![ended, said], Durability::Written));
     }
 

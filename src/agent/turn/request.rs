@@ -64,10 +64,8 @@ impl Turn {
         }
         // All in one commit: a prompt is always either queued or in the conversation.
         let prompts = std::mem::take(&mut self.queued);
-        let mut records: Vec<Record> = prompts
-            .iter()
-            .map(|parts| Record::Said { message: Message::User { parts: parts.clone() } })
-            .collect();
+        let mut records: Vec<Record> =
+            prompts.iter().map(|parts| Record::said(Message::User { parts: parts.clone() })).collect();
         records.push(Record::Queued { prompts: Vec::new() });
         out.push(Effect::Commit(records, Durability::Written));
         out.extend(prompts.into_iter().map(|parts| Effect::Show(Event::Prompted { parts })));
@@ -76,7 +74,7 @@ impl Turn {
     pub(super) fn say(&self, message: Message, out: &mut Vec<Effect>) {
         if let Message::User { parts } = &message {
             let parts = parts.clone();
-            out.push(Effect::Commit(vec![Record::Said { message }], Durability::Written));
+            out.push(Effect::Commit(vec![Record::said(message)], Durability::Written));
             out.push(Effect::Show(Event::Prompted { parts }));
         }
     }

@@ -27,7 +27,7 @@ use crate::history::{
 };
 use crate::hook::HookVerdict;
 use crate::message::{
-    CallId, Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolName, ToolReturn, Usage, Usd, UserPart,
+    CallId, ReturnStatus, StopKind, StopReason, ToolCall, ToolName, ToolReturn, Usage, Usd, UserPart,
 };
 use crate::provider::{ErrorClass, Fallback, Price, ProviderError, RequestKind, StartKind, StreamEvent};
 use crate::sandbox::Isolation;
@@ -376,9 +376,11 @@ impl Walk {
             assert_eq!(self.turn.kind(), TurnKind::Prompt, "a record of a turn between turns");
         }
         match record {
-            Record::Said { message: Message::Assistant(reply) } => {
-                assert!(!self.summarizes, "a summary becomes a reply");
-                self.said.extend(reply.calls().map(|call| call.id.clone()));
+            Record::Said { .. } => {
+                if let Some(reply) = record.reply() {
+                    assert!(!self.summarizes, "a summary becomes a reply");
+                    self.said.extend(reply.calls().map(|call| call.id.clone()));
+                }
             }
             Record::Asked { call, request } => {
                 assert!(self.said.contains(&call.id), "asked before its reply is committed");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::words::{self, CallProgress};
 use crate::approval::{Approval, RequestId};
 use crate::history::{Record, SessionId};
-use crate::message::{CallId, Message, ToolName};
+use crate::message::{CallId, ToolName};
 use crate::store::{RequestFilter, RequestState, Store, StoreError, StoredRequest};
 
 /// Maximum number of requests of one session that are read.
@@ -39,7 +39,7 @@ impl Calls {
                 came(call, CallProgress::Started);
             } else if let Record::ToolFinished { returned } = &record {
                 came(&returned.call, CallProgress::Returned(returned.status));
-            } else if let Record::Said { message: Message::Assistant(reply) } = &record {
+            } else if let Some(reply) = record.reply() {
                 names.extend(reply.calls().map(|call| (call.id.clone(), call.name.clone())));
             }
         }

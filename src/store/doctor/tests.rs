@@ -24,9 +24,12 @@ fn read(data: &Path) -> Vec<(usize, usize)> {
     let reader = schema::open_reader(data).unwrap();
     let mut found = Vec::new();
     for session in ["a", "b"] {
-        let records = records::load(&reader, &SessionId(session.to_owned())).unwrap_or_default();
-        let damaged = records.iter().filter(|record| matches!(record, Record::Damaged { .. })).count();
-        found.push((records.len(), damaged));
+        let (mut all, mut damaged) = (0, 0);
+        let read = records::each(&reader, &SessionId(session.to_owned()), |record| {
+            all += 1;
+            damaged += usize::from(matches!(record, Record::Damaged { .. }));
+        });
+        found.push(read.map_or((0, 0), |()| (all, damaged)));
     }
     found
 }

@@ -41,15 +41,13 @@ impl Fixture {
         let stop = StopReason::new(StopKind::ToolUse);
         let mut records = vec![
             Record::TurnStarted { turn: 1, limits: co::history::Limits::default(), trace: None },
-            Record::Said { message: Message::user(title) },
-            Record::Said {
-                message: Message::Assistant(AssistantMessage {
-                    parts,
-                    asked: String::new(),
-                    model: "m".to_owned(),
-                    stop,
-                }),
-            },
+            Record::said(Message::user(title)),
+            Record::said(Message::Assistant(AssistantMessage {
+                parts,
+                asked: String::new(),
+                model: "m".to_owned(),
+                stop,
+            })),
         ];
         let asked = calls.into_iter().zip(requests);
         records

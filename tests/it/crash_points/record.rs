@@ -30,9 +30,8 @@ pub fn call(records: &[Record], name: &str) -> Option<CallId> {
 pub fn calls(records: &[Record]) -> Vec<CallId> {
     let mut calls = Vec::new();
     for record in records {
-        if let Record::Said { message: Message::Assistant(reply) } = record {
-            calls.extend(reply.calls().map(|call| call.id.clone()));
-        }
+        let replied = record.reply().into_iter().flat_map(|reply| reply.calls());
+        calls.extend(replied.map(|call| call.id.clone()));
     }
     calls
 }
@@ -41,15 +40,14 @@ fn line(record: &Record, letter: &impl Fn(&CallId) -> String) -> String {
     match record {
         Record::Opened { .. } => "opened".to_owned(),
         Record::TurnStarted { turn, .. } => format!("turn {turn}"),
-        Record::Said { message: message @ Message::User { .. } } => {
-            let Message::User { parts } = kit::without_situation(message) else { unreachable!() };
-            parts.iter().map(part).collect::<Vec<_>>().join(" + ")
-        }
-        Record::Said { message: Message::Assistant(reply) } => {
-            let calls: String = reply.calls().map(|call| format!(" {}", letter(&call.id))).collect();
-            format!("reply{calls}")
-        }
-        Record::Said { message: Message::ToolReturns { .. } } => "returns".to_owned(),
+        Record::Said { message } => match kit::without_situation(message) {
+            Message::User { parts } => parts.iter().map(part).collect::<Vec<_>>().join(" + "),
+            Message::Assistant(reply) => {
+                let calls: String = reply.calls().map(|call| format!(" {}", letter(&call.id))).collect();
+                format!("reply{calls}")
+            }
+            Message::ToolReturns { .. } => "returns".to_owned(),
+        },
         Record::RequestEnded { error: None, .. } => "request ok".to_owned(),
         Record::RequestEnded { error: Some(_), .. } => "request failed".to_owned(),
         Record::Partial { .. } => "partial".to_owned(),

@@ -457,11 +457,13 @@ fn stored(outcome: &Outcome) -> String {
         let word = match record {
             // The prompt's parts are kept as a state, for `co prompt show`.
             Record::Opened { .. } | Record::TurnStarted { .. } | Record::State { .. } => continue,
-            Record::Said { message: Message::User { parts } } => match parts.last() {
-                Some(UserPart::Note { .. }) => "note to the model".to_owned(),
-                _ => "prompt".to_owned(),
+            Record::Said { message } => match &**message {
+                Message::User { parts } => match parts.last() {
+                    Some(UserPart::Note { .. }) => "note to the model".to_owned(),
+                    _ => "prompt".to_owned(),
+                },
+                Message::Assistant(_) | Message::ToolReturns { .. } => "reply".to_owned(),
             },
-            Record::Said { .. } => "reply".to_owned(),
             Record::RequestEnded { error, .. } => {
                 let class = serde_json::to_value(error).unwrap();
                 format!("request failed ({})", class.as_str().unwrap_or("no"))

@@ -203,9 +203,10 @@ impl WireCodec for CountingCodec {
 /// A request over 1 MB of history shares that history, is encoded once, and goes out a second time as the same bytes.
 #[tokio::test]
 async fn a_long_history_is_shared_and_encoded_once() {
-    let said = |number| Record::Said { message: Message::user(format!("{number} {}", "x".repeat(10_000))) };
+    let said = |number| Record::said(Message::user(format!("{number} {}", "x".repeat(10_000))));
     let records: Vec<Record> = (0..100).map(said).collect();
     let history = History::of(&records);
+    drop(records);
     let shared: Vec<_> =
         history.entries().iter().map(|(_, message)| std::sync::Arc::clone(message)).collect();
     let patched = patch_dangling_tool_calls(&shared);

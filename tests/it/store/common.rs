@@ -91,15 +91,13 @@ pub fn turn_with(prompt: &str, calls: &[&str]) -> Vec<Record> {
     let stop = StopReason::new(StopKind::ToolUse);
     vec![
         Record::TurnStarted { turn: 1, limits: Limits::default(), trace: None },
-        Record::Said { message: Message::user(prompt) },
-        Record::Said {
-            message: Message::Assistant(AssistantMessage {
-                parts,
-                asked: String::new(),
-                model: "m".to_owned(),
-                stop,
-            }),
-        },
+        Record::said(Message::user(prompt)),
+        Record::said(Message::Assistant(AssistantMessage {
+            parts,
+            asked: String::new(),
+            model: "m".to_owned(),
+            stop,
+        })),
     ]
 }
 

@@ -81,7 +81,7 @@ async fn sessions_are_listed_named_and_found() {
     let store = Store::open(options).await.unwrap();
     let mut one = create(&store, "/one").await;
     let note = Message::note(co::message::NoteKind::Abort, "stopped");
-    commit(&mut one, &[Record::Said { message: note }]).await;
+    commit(&mut one, &[Record::said(note)]).await;
     commit(&mut one, &turn_with("\n  tidy\tthe \u{1b}[31minbox  \nand more", &["a"])).await;
     clock.advance(Duration::from_secs(60));
     let mut two = create(&store, "/two").await;
@@ -272,7 +272,7 @@ async fn big_sessions_load_quickly() {
     let mut session = create(&store, "/w").await;
     let text = "0123456789abcdef".repeat(64);
     let message = Message::User { parts: vec![UserPart::Text { text }] };
-    let records = vec![Record::Said { message }; 1_000];
+    let records = vec![Record::said(message); 1_000];
     for _ in 0..10 {
         commit(&mut session, &records).await;
     }
