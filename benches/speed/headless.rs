@@ -28,7 +28,7 @@ pub fn answer(tokens: usize) -> String {
 /// `--version`, from exec to exit.
 pub fn start(report: &mut Report) {
     let stage = Stage::new(None);
-    let take = |who| -> Vec<f64> { (0..21).map(|_| stage.run(who, &["--version"]).wall).collect() };
+    let take = |binary| -> Vec<f64> { (0..21).map(|_| stage.run(binary, &["--version"]).wall).collect() };
     report.add("`--version`", "ms", &take(Binary::Co), &take(Binary::Floor), Goal::Times(2.0));
 }
 
@@ -89,12 +89,12 @@ pub fn spans(report: &mut Report) {
 
 /// Between tool rounds: from the last byte of an answer that calls a reading tool to the next request, whole.
 pub fn rounds(report: &mut Report) {
-    let take = |who, args: &[&str]| {
+    let take = |binary, args: &[&str]| {
         let service = Service::start(Answer::Rounds { rounds: ROUNDS });
         let stage = Stage::new(Some(&service.url));
         let args: Vec<&str> =
             args.iter().map(|arg| if *arg == "URL" { service.url.as_str() } else { arg }).collect();
-        stage.run(who, &args);
+        stage.run(binary, &args);
         between(&service)
     };
     let co: Vec<f64> = (0..5).flat_map(|_| take(Binary::Co, &["-p", "look around"])).collect();

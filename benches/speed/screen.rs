@@ -11,10 +11,10 @@ use super::stage::{Binary, Screen, Stage, ms};
 /// The word that stands on the screen as soon as there is a composer, and the floor's.
 const READY: &str = "── ask ──";
 
-fn opened(stage: &Stage, who: Binary, url: &str) -> Screen {
-    let screen = match who {
-        Binary::Co => stage.open(who, &[]),
-        Binary::Floor => stage.open(who, &["screen", url]),
+fn opened(stage: &Stage, binary: Binary, url: &str) -> Screen {
+    let screen = match binary {
+        Binary::Co => stage.open(binary, &[]),
+        Binary::Floor => stage.open(binary, &["screen", url]),
     };
     screen.until_text(READY);
     screen
@@ -23,11 +23,11 @@ fn opened(stage: &Stage, who: Binary, url: &str) -> Screen {
 /// From exec to the first screen in which the composer is drawn.
 pub fn first(report: &mut Report) {
     let stage = Stage::new(None);
-    let take = |who| {
+    let take = |binary| {
         let runs = (0..15).map(|_| {
-            let screen = match who {
-                Binary::Co => stage.open(who, &[]),
-                Binary::Floor => stage.open(who, &["screen", "-"]),
+            let screen = match binary {
+                Binary::Co => stage.open(binary, &[]),
+                Binary::Floor => stage.open(binary, &["screen", "-"]),
             };
             let took = ms(screen.until_text(READY).duration_since(screen.started));
             screen.close();
@@ -83,11 +83,11 @@ pub fn servers(report: &mut Report) {
 pub fn flood(report: &mut Report) {
     let service = Service::start(Answer::Text(answer(20_000)));
     let stage = Stage::new(Some(&service.url));
-    let take = |who| {
+    let take = |binary| {
         let mut walls = Vec::new();
         let mut cpus = Vec::new();
         for _ in 0..9 {
-            let mut screen = opened(&stage, who, &service.url);
+            let mut screen = opened(&stage, binary, &service.url);
             // Whatever is done after the first frame is not part of it.
             sleep(Duration::from_millis(300));
             let before = screen.cpu();
@@ -115,8 +115,8 @@ fn tokens(count: usize) -> Vec<String> {
 pub fn stream(report: &mut Report) {
     let service = Service::start(Answer::Paced { tokens: tokens(2_000), a_second: 100 });
     let stage = Stage::new(Some(&service.url));
-    let take = |who| {
-        let mut screen = opened(&stage, who, &service.url);
+    let take = |binary| {
+        let mut screen = opened(&stage, binary, &service.url);
         sleep(Duration::from_millis(300));
         let (cpu, bytes) = (screen.cpu(), screen.bytes());
         screen.type_in("go\r");
@@ -157,8 +157,8 @@ fn letters(screen: &mut Screen) -> Vec<f64> {
 pub fn echo(report: &mut Report) {
     let service = Service::start(Answer::Paced { tokens: tokens(4_000), a_second: 200 });
     let stage = Stage::new(Some(&service.url));
-    let take = |who, busy: bool| {
-        let mut screen = opened(&stage, who, &service.url);
+    let take = |binary, busy: bool| {
+        let mut screen = opened(&stage, binary, &service.url);
         sleep(Duration::from_millis(300));
         if busy {
             screen.type_in("go\r");

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub const COLUMNS: u16 = 120;
 pub const ROWS: u16 = 40;
 
-/// Binary is measured.
+/// The measured program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Binary {
     Co,
@@ -76,26 +76,26 @@ impl Stage {
         self.folder.path().join(".config/co")
     }
 
-    fn program(who: Binary) -> (PathBuf, &'static [&'static str]) {
-        match who {
+    fn program(binary: Binary) -> (PathBuf, &'static [&'static str]) {
+        match binary {
             Binary::Co => (PathBuf::from(env!("CARGO_BIN_EXE_co")), &[]),
             Binary::Floor => (std::env::current_exe().unwrap(), &["floor"]),
         }
     }
 
     /// Runs it to its end without a terminal, its output into a pipe that is drained at once; what it cost.
-    pub fn run(&self, who: Binary, args: &[&str]) -> Cost {
+    pub fn run(&self, binary: Binary, args: &[&str]) -> Cost {
         let before = children_cpu();
         let start = Instant::now();
-        let output = self.output(who, args);
+        let output = self.output(binary, args);
         let wall = ms(start.elapsed());
         assert!(output.status.success(), "{args:?} ended with {}", output.status);
         Cost { wall, cpu: children_cpu() - before }
     }
 
     /// Runs it to its end as [`Stage::run`] does; its output.
-    pub fn output(&self, who: Binary, args: &[&str]) -> Output {
-        let (program, first) = Self::program(who);
+    pub fn output(&self, binary: Binary, args: &[&str]) -> Output {
+        let (program, first) = Self::program(binary);
         Command::new(program)
             .args(first)
             .args(args)
@@ -108,8 +108,8 @@ impl Stage {
     }
 
     /// Starts it on a terminal.
-    pub fn open(&self, who: Binary, args: &[&str]) -> Screen {
-        let (program, first) = Self::program(who);
+    pub fn open(&self, binary: Binary, args: &[&str]) -> Screen {
+        let (program, first) = Self::program(binary);
         let mut command = CommandBuilder::new(program);
         command.args(first.iter().chain(args));
         command.cwd(self.workspace());

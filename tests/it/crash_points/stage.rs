@@ -97,7 +97,7 @@ impl<'a> Stage<'a> {
                 self.until(name, |stage| stage.service.server.gate().is_reached(name).then_some(()));
             }
             Step::File(name) => self.until(name, |stage| stage.co.read(name).map(drop)),
-            Step::Decide(call, word) => self.decide(call, word),
+            Step::Decide(call, answer) => self.decide(call, answer),
             Step::Approve(call) => {
                 let id = self.request(call).id().to_string();
                 self.run(&["approvals", "yes", &id], 0);
@@ -109,14 +109,14 @@ impl<'a> Stage<'a> {
                 self.open_again(&["resume", &id.0, "--print"], *code);
             }
             Step::Run(args, code) => self.open_again(args, *code),
-            Step::Now(look) => {
-                assert!(self.holds(look), "{look:?}: not so\n{}", self.seen());
+            Step::Now(expectation) => {
+                assert!(self.holds(expectation), "{expectation:?}: not so\n{}", self.seen());
             }
         }
     }
 
-    fn holds(&self, look: &Expectation) -> bool {
-        match look {
+    fn holds(&self, expectation: &Expectation) -> bool {
+        match expectation {
             Expectation::Says(text) => {
                 self.last.as_ref().is_some_and(|ran| ran.out.contains(text) || ran.err.contains(text))
             }
@@ -193,9 +193,9 @@ impl<'a> Stage<'a> {
         self.service.runtime.block_on(self.store.requests(filter, 99)).unwrap()
     }
 
-    fn decide(&self, call: &str, word: &Answer) {
+    fn decide(&self, call: &str, answer: &Answer) {
         let one = self.request(call);
-        let approval = match word {
+        let approval = match answer {
             Answer::Yes => Approval::yes(),
             Answer::Session => Approval::for_session(),
             Answer::Edited(args) => {

@@ -348,16 +348,16 @@ fn interleavings(lanes: &[Vec<Step>]) -> Vec<Vec<Step>> {
 
 /// Plays every interleaving of the owner's steps with both deciders, without a kill and with one after every step.
 async fn check(own: &[OwnerStep], tui: &[Choice], cli: &[Choice]) -> usize {
-    check_ageing(own, tui, cli, &[]).await
+    check_expiring(own, tui, cli, &[]).await
 }
 
 /// As [`check`], while time passes.
-async fn check_ageing(own: &[OwnerStep], tui: &[Choice], cli: &[Choice], ages: &[ExpiryStep]) -> usize {
+async fn check_expiring(own: &[OwnerStep], tui: &[Choice], cli: &[Choice], expiries: &[ExpiryStep]) -> usize {
     let lanes = [
         own.iter().map(|&own| Step::Owner(own)).collect(),
         tui.iter().map(|&say| Step::Tui(say)).collect(),
         cli.iter().map(|&say| Step::Cli(say)).collect(),
-        ages.iter().map(|&age| Step::Expiry(age)).collect(),
+        expiries.iter().map(|&step| Step::Expiry(step)).collect(),
     ];
     let mut scene = Scene::new().await;
     let mut played = 0;
@@ -431,13 +431,13 @@ async fn an_edit_races_a_no() {
 async fn time_passes_between_any_two_steps() {
     use Choice::{Edit, Later, No, Yes};
     let own = [OwnerStep::AskShortly, OwnerStep::Consume, OwnerStep::Act];
-    assert_eq!(check_ageing(&own, &[Yes], &[No], &[ExpiryStep::Pass]).await, 60 * 7);
+    assert_eq!(check_expiring(&own, &[Yes], &[No], &[ExpiryStep::Pass]).await, 60 * 7);
     let noticed = [ExpiryStep::Pass, ExpiryStep::Sweep];
-    assert_eq!(check_ageing(&own, &[Edit], &[], &noticed).await, 30 * 7);
+    assert_eq!(check_expiring(&own, &[Edit], &[], &noticed).await, 30 * 7);
     let own = [OwnerStep::AskShortly, OwnerStep::Detach, OwnerStep::Consume];
-    assert_eq!(check_ageing(&own, &[Yes], &[], &noticed).await, 30 * 7);
+    assert_eq!(check_expiring(&own, &[Yes], &[], &noticed).await, 30 * 7);
     let own = [OwnerStep::AskShortly, OwnerStep::Interrupt, OwnerStep::Consume];
-    assert_eq!(check_ageing(&own, &[Later], &[], &noticed).await, 30 * 7);
+    assert_eq!(check_expiring(&own, &[Later], &[], &noticed).await, 30 * 7);
 }
 
 /// Many processes at the very same moment, each with an own opinion.

@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::answer::{Delivery, Recording, ServerAnswer};
-use super::frames::{Answer, Frame, Head};
+use super::frames::{Frame, Head, HttpResponse};
 use super::{ReceivedRequest, Shared, wire};
 
 /// The longest request head, in bytes.
@@ -86,7 +86,7 @@ pub async fn serve(mut stream: TcpStream, shared: &Shared) {
             None => {
                 let (status, kind, body) = page(shared, &request).await;
                 let frames = vec![Frame::Send(body.into_bytes())];
-                let answer = Answer { head: Some(Head::new(status, kind)), frames };
+                let answer = HttpResponse { head: Some(Head::new(status, kind)), frames };
                 // Whether a page was received is not logged.
                 let _ = send(&mut stream, shared, answer, KeepAlive::Closed).await;
                 return;
@@ -116,7 +116,7 @@ async fn model_request(
 }
 
 /// Records the request, checks it, and takes the next answer if it is valid.
-fn take(shared: &Shared, request: ReceivedRequest, wire: Wire) -> (usize, Answer, Option<String>) {
+fn take(shared: &Shared, request: ReceivedRequest, wire: Wire) -> (usize, HttpResponse, Option<String>) {
     let mut state = shared.lock();
     let body = request.body.clone();
     let path = request.path.clone();
@@ -165,13 +165,13 @@ fn take(shared: &Shared, request: ReceivedRequest, wire: Wire) -> (usize, Answer
 }
 
 /// Returns an error that the clients of all wires can read.
-fn error(status: u16, code: &str, message: &str) -> Answer {
+fn error(status: u16, code: &str, message: &str) -> HttpResponse {
     let body = json!({ "type": "error", "error": { "type": code, "code": code, "message": message } });
     let frames = vec![Frame::Send(body.to_string().into_bytes())];
-    Answer { head: Some(Head::new(status, "application/json")), frames }
+    HttpResponse { head: Some(Head::new(status, "application/json")), frames }
 }
 
-fn recorded(recording: Recording) -> Answer {
+fn recorded(recording: Recording) -> HttpResponse {
     let head = Head { status: recording.status, headers: recording.headers };
     let frames = match recording.delivery {
         Delivery::Whole => vec![Frame::Send(recording.body)],
@@ -186,9 +186,9 @@ fn recorded(recording: Recording) -> Answer {
         Delivery::InPieces(size) => {
             recording.body.chunks(size.max(1)).map(|piece| Frame::Send(piece.to_vec())).collect()
         }
-        Delivery::Silent => return Answer { head: None, frames: vec![Frame::Hang] },
+        Delivery::Silent => return HttpResponse { head: None, frames: vec![Frame::Hang] },
     };
-    Answer { head: Some(head), frames }
+    HttpResponse { head: Some(head), frames }
 }
 
 async fn page(shared: &Shared, request: &ReceivedRequest) -> (u16, &'static str, String) {
@@ -218,7 +218,12 @@ async fn page(shared: &Shared, request: &ReceivedRequest) -> (u16, &'static str,
 }
 
 /// Sends an answer; its body is chunked, so that a cut can be detected.
-async fn send(stream: &mut TcpStream, shared: &Shared, answer: Answer, after: KeepAlive) -> SendOutcome {
+async fn send(
+    stream: &mut TcpStream,
+    shared: &Shared,
+    answer: HttpResponse,
+    after: KeepAlive,
+) -> SendOutcome {
     let mut head = answer.head.map(|head| (head, after));
     let mut frames = answer.frames.into_iter().peekable();
     while let Some(frame) = frames.next() {

@@ -20,7 +20,7 @@ pub enum Frame {
 
 /// An answer as status, headers and steps.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct HttpResponse {
     /// `None` = nothing is sent before the steps: they hang or cut.
     pub head: Option<Head>,
     pub frames: Vec<Frame>,
@@ -50,22 +50,24 @@ pub fn answer(
     reply: &Reply,
     frames: Vec<Frame>,
     refusal: impl Fn(&ScriptedError) -> serde_json::Value,
-) -> Answer {
+) -> HttpResponse {
     if reply.says_something() {
-        return Answer { head: Some(Head::new(200, "text/event-stream; charset=utf-8")), frames };
+        return HttpResponse { head: Some(Head::new(200, "text/event-stream; charset=utf-8")), frames };
     }
     match &reply.end {
-        End::Stop(_) => Answer { head: Some(Head::new(200, "text/event-stream; charset=utf-8")), frames },
+        End::Stop(_) => {
+            HttpResponse { head: Some(Head::new(200, "text/event-stream; charset=utf-8")), frames }
+        }
         End::Error(error) => {
             let gates = frames.into_iter().filter(|frame| matches!(frame, Frame::Gate(_)));
             let mut head = Head::new(error.status, "application/json");
             head.headers.extend(retry_headers(error));
             let body = Frame::Send(refusal(error).to_string().into_bytes());
-            Answer { head: Some(head), frames: gates.chain([body]).collect() }
+            HttpResponse { head: Some(head), frames: gates.chain([body]).collect() }
         }
         End::Cut | End::Hang => {
             let silent = |frame: &Frame| matches!(frame, Frame::Gate(_) | Frame::Hang | Frame::Cut);
-            Answer { head: None, frames: frames.into_iter().filter(silent).collect() }
+            HttpResponse { head: None, frames: frames.into_iter().filter(silent).collect() }
         }
     }
 }

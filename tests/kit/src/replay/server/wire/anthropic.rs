@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::frames::{self, Answer, Frame, event};
+use super::super::frames::{self, Frame, HttpResponse, event};
 use crate::replay::made_up_id;
 use crate::replay::script::{CallEnding, End, Reply, ScriptedError, Step};
 use co::message::{StopKind, StopReason, Usage};
 
 /// Returns the answer to the `number`-th request, which asked for `model`.
-pub fn answer(reply: &Reply, number: usize, model: &str) -> Answer {
+pub fn answer(reply: &Reply, number: usize, model: &str) -> HttpResponse {
     let mut writer = Writer { frames: Vec::new(), blocks: 0, open: None, calls: 0, number };
     let model = reply.model.as_deref().unwrap_or(model);
     let (input, cached) = (reply.usage.input.unwrap_or(0), reply.usage.cached_input.unwrap_or(0));

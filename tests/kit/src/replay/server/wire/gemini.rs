@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::frames::{Answer, Frame, Head};
+use super::super::frames::{Frame, Head, HttpResponse};
 use crate::replay::made_up_id;
 use crate::replay::script::{CallEnding, End, Reply, ScriptedError, Step};
 use co::message::{StopKind, StopReason, Usage};
@@ -25,7 +25,7 @@ pub fn framing(path: &str) -> Framing {
 }
 
 /// Returns the answer to the `number`-th request, which asked for `model`.
-pub fn answer(reply: &Reply, number: usize, model: &str, framing: Framing) -> Answer {
+pub fn answer(reply: &Reply, number: usize, model: &str, framing: Framing) -> HttpResponse {
     let model = reply.model.clone().unwrap_or_else(|| model.to_owned());
     let mut writer = Writer {
         frames: Vec::new(),
@@ -49,15 +49,15 @@ pub fn answer(reply: &Reply, number: usize, model: &str, framing: Framing) -> An
         (End::Error(error), false) if !THROWN_AWAY.contains(&error.code.as_str()) => {
             refused(error, framing, writer.frames)
         }
-        (End::Cut | End::Hang, false) => Answer { head: None, frames: writer.frames },
+        (End::Cut | End::Hang, false) => HttpResponse { head: None, frames: writer.frames },
         (End::Stop(_) | End::Error(_) | End::Cut | End::Hang, _) => {
-            Answer { head: Some(Head::new(200, content_type)), frames: writer.frames }
+            HttpResponse { head: Some(Head::new(200, content_type)), frames: writer.frames }
         }
     }
 }
 
 /// Builds a refused request: only gates precede it.
-fn refused(error: &ScriptedError, framing: Framing, mut frames: Vec<Frame>) -> Answer {
+fn refused(error: &ScriptedError, framing: Framing, mut frames: Vec<Frame>) -> HttpResponse {
     let mut head = Head::new(error.status, "application/json; charset=UTF-8");
     let retry = error.should_retry.map(|retry| ("x-should-retry".to_owned(), retry.to_string()));
     head.headers.extend(retry);
@@ -66,7 +66,7 @@ fn refused(error: &ScriptedError, framing: Framing, mut frames: Vec<Frame>) -> A
         Framing::Array => json!([refusal(error)]),
     };
     frames.push(Frame::Send(format!("{body:#}\n").into_bytes()));
-    Answer { head: Some(head), frames }
+    HttpResponse { head: Some(head), frames }
 }
 
 /// Returns an error in the service's format: the retry delay and a daily quota are in its details.

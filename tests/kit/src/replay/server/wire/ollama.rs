@@ -5,13 +5,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::frames::{self, Answer, Frame, Head};
+use super::super::frames::{self, Frame, Head, HttpResponse};
 use crate::replay::made_up_id;
 use crate::replay::script::{CallEnding, End, Reply, ScriptedError, Step};
 use co::message::{StopKind, StopReason, Usage};
 
 /// Returns the answer to the `number`-th request, which asked for `model`.
-pub fn answer(reply: &Reply, number: usize, model: &str) -> Answer {
+pub fn answer(reply: &Reply, number: usize, model: &str) -> HttpResponse {
     let model = reply.model.clone().unwrap_or_else(|| model.to_owned());
     let mut writer = Writer { frames: Vec::new(), calls: 0, number, model };
     for step in &reply.steps {

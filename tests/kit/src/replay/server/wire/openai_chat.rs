@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::frames::{self, Answer, Frame, event};
+use super::super::frames::{self, Frame, HttpResponse, event};
 use crate::replay::made_up_id;
 use crate::replay::script::{End, Reply, ScriptedError, Step};
 use co::message::{StopKind, StopReason, Usage};
 
 /// Returns the answer to the `number`-th request, which asked for `model`.
-pub fn answer(reply: &Reply, number: usize, model: &str) -> Answer {
+pub fn answer(reply: &Reply, number: usize, model: &str) -> HttpResponse {
     let model = reply.model.clone().unwrap_or_else(|| model.to_owned());
     let mut writer = Writer { frames: Vec::new(), calls: 0, details: 0, number, model };
     writer.delta(&json!({ "role": "assistant", "content": "" }));
