@@ -186,19 +186,19 @@ pub enum Record {
 }
 
 impl Record {
+    /// Creates a [`Record::Said`].
     pub fn said(message: Message) -> Self {
         Self::Said { message: Arc::new(message) }
     }
 
-    /// The reply of a model, if it is one.
+    /// Returns the message of a [`Record::Said`]; `None` for every other record.
+    pub fn message(&self) -> Option<&Message> {
+        if let Self::Said { message } = self { Some(message) } else { None }
+    }
+
+    /// Returns the model's reply; `None` for every other record.
     pub fn reply(&self) -> Option<&AssistantMessage> {
-        match self {
-            Self::Said { message } => match &**message {
-                Message::Assistant(reply) => Some(reply),
-                Message::User { .. } | Message::ToolReturns { .. } => None,
-            },
-            _ => None,
-        }
+        if let Some(Message::Assistant(reply)) = self.message() { Some(reply) } else { None }
     }
 }
 

@@ -1,13 +1,14 @@
-//! The records of sessions: appended in order, loaded as a whole.
+//! The records of sessions: appended in order, read in order.
 //!
 //! Only the owner of a session appends (`session::Session`); any process may load.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::thread::{self, ScopedJoinHandle};
 
 use rusqlite::{Connection, Rows, params};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::audit::chain;
 use super::encode::{self, Change, Row};
@@ -18,7 +19,7 @@ use super::usage;
 use super::writer::Write;
 use super::{IdKind, Store, StoreError};
 use crate::history::{Durability, Record, SessionId};
-use crate::message::Message;
+use crate::message::{Message, UserPart};
 
 impl Store {
     /// Appends records to a session that has `after` records, and makes the changes to other tables that they
@@ -41,21 +42,25 @@ impl Store {
         self.fold(session, Vec::new(), Vec::push).await
     }
 
-    /// Hands all records of a session to `take`, in order, and returns what it made of them. A damaged or missing record
-    /// becomes [`Record::Damaged`]. Fails with [`StoreError::NotFound`] if there is no such session, and with
-    /// [`StoreError::NewerRecord`] if a newer version wrote a record.
+    /// Passes all records of a session to `take`, in order, and returns `start` as `take` changed it. A damaged or missing
+    /// record becomes [`Record::Damaged`]. `take` runs on the store's reader thread: other reads wait for it, and a panic
+    /// ends that thread. Once sent, the work runs to its end even if this future is dropped.
+    ///
+    /// Fails with [`StoreError::NotFound`] if there is no such session, with [`StoreError::NewerRecord`] if a newer
+    /// version wrote a record, and with [`StoreError::Corrupt`] if a record has an impossible number.
     pub async fn fold<T: Send + 'static>(
         &self,
         session: &SessionId,
-        mut folded: T,
+        start: T,
         mut take: impl FnMut(&mut T, Record) + Send + 'static,
     ) -> Result<T, StoreError> {
         let session = session.clone();
-        let each = move |reader: &mut Connection| {
-            each(reader, &session, |record| take(&mut folded, record))?;
+        self.read(move |reader| {
+            let mut folded = start;
+            for_each(reader, &session, |record| take(&mut folded, record))?;
             Ok(folded)
-        };
-        self.read(each).await
+        })
+        .await
     }
 }
 
@@ -176,11 +181,28 @@ pub(super) enum RecordError {
 /// The `kind` of rows with a message: most of the bytes of a session.
 const SAID: &str = "said";
 
-/// [`Record::Said`] for the parser, which copies all of a record before it knows which of them it is.
+/// [`Record::Said`] for the parser, which copies all of a tagged value before it knows which one it is. The role of a
+/// message stands first in its text.
 #[derive(Deserialize)]
-struct SaidRecord {
+struct SaidRecord<'a> {
     record: RecordTag,
-    message: Arc<Message>,
+    #[serde(borrow)]
+    message: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct UserMessage {
+    parts: Vec<UserPart>,
+}
+
+fn message(json: &str) -> serde_json::Result<Message> {
+    if json.starts_with(r#"{"role":"assistant","#) {
+        serde_json::from_str(json).map(Message::Assistant)
+    } else if json.starts_with(r#"{"role":"user","#) {
+        serde_json::from_str(json).map(|UserMessage { parts }| Message::User { parts })
+    } else {
+        serde_json::from_str(json)
+    }
 }
 
 #[derive(Deserialize)]
@@ -192,9 +214,10 @@ enum RecordTag {
 /// Parses a record from its row.
 pub(super) fn read(kind: &str, json: &str) -> Result<Record, RecordError> {
     if kind == SAID
-        && let Ok(SaidRecord { record: RecordTag::Said, message }) = serde_json::from_str(json)
+        && let Ok(SaidRecord { record: RecordTag::Said, message: text }) = serde_json::from_str(json)
+        && let Ok(message) = message(text.get())
     {
-        return Ok(Record::Said { message });
+        return Ok(Record::said(message));
     }
     let error = match serde_json::from_str(json) {
         Ok(record) => return Ok(record),
@@ -224,14 +247,18 @@ struct StoredRow {
     json: String,
 }
 
-type ParsedRow = (StoredRow, Result<Record, RecordError>);
+/// A row whose JSON was parsed: its number, its kind and its record.
+type ParsedRow = (u64, String, Result<Record, RecordError>);
 
 /// Rows that one thread parses: fewer take less time than starting it.
 const CHUNK: usize = 1_000;
 
-/// Hands the records of a session to `take`, in order. Other threads parse rows while more are read: parsing is most of
+/// Maximum number of threads that parse while this one reads.
+const PARSERS: usize = 3;
+
+/// Passes the records of a session to `take`, in order. Other threads parse rows while more are read: parsing is most of
 /// the time of opening a long session.
-pub(super) fn each(
+pub(super) fn for_each(
     reader: &Connection,
     session: &SessionId,
     take: impl FnMut(Record),
@@ -245,28 +272,28 @@ pub(super) fn each(
     let mut select =
         reader.prepare_cached("SELECT no, kind, json FROM records WHERE session = ?1 ORDER BY no")?;
     let mut rows = select.query([&session.0])?;
-    let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let mut parsing = VecDeque::new();
         loop {
-            let chunk = chunk(&mut rows)?;
+            let chunk = read_chunk(&mut rows)?;
             if chunk.len() < CHUNK {
-                for parsed in parsing {
-                    order.pass(joined(parsed))?;
+                for thread in parsing {
+                    order.pass(join(thread))?;
                 }
-                return order.pass(parsed(chunk));
+                return order.pass(parse(chunk));
             }
-            parsing.push_back(scope.spawn(|| parsed(chunk)));
-            if parsing.len() > threads
+            if parsing.len() == PARSERS
                 && let Some(first) = parsing.pop_front()
             {
-                order.pass(joined(first))?;
+                order.pass(join(first))?;
             }
+            let thread = thread::Builder::new().spawn_scoped(scope, || parse(chunk));
+            parsing.push_back(thread.map_err(|error| StoreError::file(Path::new(""), &error))?);
         }
     })
 }
 
-fn chunk(rows: &mut Rows<'_>) -> rusqlite::Result<Vec<StoredRow>> {
+fn read_chunk(rows: &mut Rows<'_>) -> rusqlite::Result<Vec<StoredRow>> {
     let mut chunk = Vec::new();
     while chunk.len() < CHUNK
         && let Some(row) = rows.next()?
@@ -278,19 +305,19 @@ fn chunk(rows: &mut Rows<'_>) -> rusqlite::Result<Vec<StoredRow>> {
     Ok(chunk)
 }
 
-fn parsed(rows: Vec<StoredRow>) -> Vec<ParsedRow> {
-    let one = |row: StoredRow| {
-        let record = read(&row.kind, &row.json);
-        (row, record)
+fn parse(rows: Vec<StoredRow>) -> Vec<ParsedRow> {
+    let one = |StoredRow { no, kind, json }| {
+        let record = read(&kind, &json);
+        (no, kind, record)
     };
     rows.into_iter().map(one).collect()
 }
 
-fn joined(thread: ScopedJoinHandle<'_, Vec<ParsedRow>>) -> Vec<ParsedRow> {
+fn join(thread: ScopedJoinHandle<'_, Vec<ParsedRow>>) -> Vec<ParsedRow> {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The records of a session on their way to whoever takes them.
+/// Passes parsed rows on in order, and fills gaps with damaged records.
 struct RecordOrder<'a, T> {
     session: &'a SessionId,
     workspace: String,
@@ -300,13 +327,12 @@ struct RecordOrder<'a, T> {
 }
 
 impl<T: FnMut(Record)> RecordOrder<'_, T> {
-    /// Hands on the next rows, and a damaged record for each that is missing.
     fn pass(&mut self, rows: Vec<ParsedRow>) -> Result<(), StoreError> {
-        for (StoredRow { no, kind, json: _ }, parsed) in rows {
+        for (no, kind, parsed) in rows {
             let missing = self.passed + 1..no;
             if missing.end.saturating_sub(missing.start) > MOST_MISSING {
                 let detail = format!("session {} holds a record with the number {no}", self.session);
-                return Err(StoreError::Corrupt { folder: std::path::PathBuf::new(), detail });
+                return Err(StoreError::Corrupt { folder: PathBuf::new(), detail });
             }
             let record = match parsed {
                 Ok(record) => record,
@@ -315,13 +341,13 @@ impl<T: FnMut(Record)> RecordOrder<'_, T> {
                     return Err(StoreError::NewerRecord { session: self.session.clone(), no, kind, detail });
                 }
             };
-            missing.for_each(|no| self.hand_on(Record::Damaged { no }));
-            self.hand_on(record);
+            missing.for_each(|no| self.pass_one(Record::Damaged { no }));
+            self.pass_one(record);
         }
         Ok(())
     }
 
-    fn hand_on(&mut self, record: Record) {
+    fn pass_one(&mut self, record: Record) {
         self.passed += 1;
         (self.take)(match record {
             // The sessions table holds the same data as the first record.

@@ -398,8 +398,10 @@ async fn a_missing_record_is_damaged_wherever_it_was() {
     for (count, missing) in [
         (1, vec![]),
         (999, vec![2, 3, 500]),
+        (1_000, vec![]),
         (1_000, vec![1]),
-        (2_000, vec![1_000, 1_001, 1_999]),
+        (2_003, vec![1_000, 1_001, 1_999]),
+        (5_000, vec![]),
         (2_001, vec![1, 999, 2_000]),
         (4_500, (900..2_100).collect()),
     ] {

@@ -198,8 +198,7 @@ fn kept(record: &Record) -> Option<SentPrompt> {
 }
 
 fn notes(record: &Record) -> impl DoubleEndedIterator<Item = (&NoteKind, &str)> {
-    let message = if let Record::Said { message } = record { Some(&**message) } else { None };
-    let parts = if let Some(Message::User { parts }) = message { parts.as_slice() } else { &[] };
+    let parts = if let Some(Message::User { parts }) = record.message() { parts.as_slice() } else { &[] };
     parts.iter().filter_map(|part| match part {
         UserPart::Note { kind, text } => Some((kind, text.as_str())),
         UserPart::Text { .. } | UserPart::Image { .. } => None,

@@ -25,7 +25,7 @@ fn read(data: &Path) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for session in ["a", "b"] {
         let (mut all, mut damaged) = (0, 0);
-        let read = records::each(&reader, &SessionId(session.to_owned()), |record| {
+        let read = records::for_each(&reader, &SessionId(session.to_owned()), |record| {
             all += 1;
             damaged += usize::from(matches!(record, Record::Damaged { .. }));
         });

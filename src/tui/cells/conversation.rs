@@ -11,7 +11,7 @@ pub fn cells<'a>(
     messages: impl Iterator<Item = &'a Message>,
     decision: impl Fn(&ToolCall) -> Option<String>,
 ) -> Vec<Cell> {
-    // A message is mostly one cell.
+    // Most messages make one cell; the list then does not move while it grows.
     let mut cells: Vec<Cell> = Vec::with_capacity(messages.size_hint().0);
     for message in messages {
         match message {

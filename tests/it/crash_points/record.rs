@@ -2,7 +2,7 @@
 
 use co::approval::{Approval, Remember};
 use co::history::{Record, TurnEnd};
-use co::message::{CallId, Message, NoteKind, ReturnStatus, UserPart};
+use co::message::{AssistantMessage, CallId, Message, NoteKind, ReturnStatus, UserPart};
 
 /// Every record as a line: `turn 1`, `said go`, `reply a b`, `request ok`, `request failed`, `partial`, `asked a`,
 /// `asked a again`, `decided a yes`, `started a`, `finished a ok`, `deferred`, `end completed`, `queued 1`,
@@ -30,7 +30,7 @@ pub fn call(records: &[Record], name: &str) -> Option<CallId> {
 pub fn calls(records: &[Record]) -> Vec<CallId> {
     let mut calls = Vec::new();
     for record in records {
-        let replied = record.reply().into_iter().flat_map(|reply| reply.calls());
+        let replied = record.reply().into_iter().flat_map(AssistantMessage::calls);
         calls.extend(replied.map(|call| call.id.clone()));
     }
     calls
