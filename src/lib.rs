@@ -38,7 +38,7 @@
 //!   the catalogue of services and models, and the offline tour.
 //! - [`history`]: the records of a session and their fold, the one way in which a conversation changes; the records of a
 //!   copy.
-//! - [`store`]: one SQLite database on its own thread: records, requests and decisions, audit, usage, wake-ups between
+//! - [`store`]: one SQLite database on threads of its own: records, requests and decisions, audit, usage, wake-ups between
 //!   processes, copies and repair.
 //! - [`session`]: one owner of one history, by a lock that death frees.
 //! - [`telemetry`]: spans of turns: a SQLite file of their own and an OTLP collector, written by threads that nothing waits for;
@@ -118,7 +118,7 @@
 //!   `openat2`, with one implementation.
 //! - Frames are compared and sent by our own canvas, which moves rows by scroll regions: a third of the bytes of cell
 //!   differences alone while an answer streams. The glyph set is a setting: probing it would hold all keys back.
-//! - What arrives together of a reply is fed to the turn as one batch. Without a screen one thread does all the work,
+//! - What arrives together of a reply is fed to the turn as one batch. Without a screen one thread does all work of a turn,
 //!   and a pipe gets each reply once it is committed.
 //! - A project's servers (`.mcp.json`) count in a trusted folder, each once the user agreed to what is written of it and to
 //!   the files that its command names. A question of a server is a stored request that any process can answer, without a

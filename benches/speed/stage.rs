@@ -83,7 +83,7 @@ impl Stage {
         }
     }
 
-    /// Runs it to its end without a terminal, its output into a pipe that is drained at once; what it cost.
+    /// Runs the program to its end without a terminal, its output into a pipe that is drained at once; returns its cost.
     pub fn run(&self, binary: Binary, args: &[&str]) -> Cost {
         let before = children_cpu();
         let start = Instant::now();
@@ -93,7 +93,7 @@ impl Stage {
         Cost { wall, cpu: children_cpu() - before }
     }
 
-    /// Runs it to its end as [`Stage::run`] does; its output.
+    /// Runs the program to its end as [`Stage::run`] does; returns its output.
     pub fn output(&self, binary: Binary, args: &[&str]) -> Output {
         let (program, first) = Self::program(binary);
         Command::new(program)

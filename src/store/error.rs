@@ -117,7 +117,6 @@ impl StoreError {
         if let Self::ReadOnly { folder }
         | Self::Full { folder }
         | Self::Busy { folder }
-        | Self::Folder { folder, .. }
         | Self::Corrupt { folder, .. }
         | Self::Failed { folder, .. } = &mut self
             && folder.as_os_str().is_empty()

@@ -3,7 +3,8 @@
 //! Only the owner of a session appends (`session::Session`); any process may load.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
 use rusqlite::{Connection, Rows, params};
@@ -47,7 +48,7 @@ impl Store {
     /// ends that thread. Once sent, the work runs to its end even if this future is dropped.
     ///
     /// Fails with [`StoreError::NotFound`] if there is no such session, with [`StoreError::NewerRecord`] if a newer
-    /// version wrote a record, and with [`StoreError::Corrupt`] if a record has an impossible number.
+    /// version wrote a record, and with [`StoreError::Corrupt`] if a record's number cannot follow the one before it.
     pub async fn fold<T: Send + 'static>(
         &self,
         session: &SessionId,
@@ -174,15 +175,17 @@ fn touch(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
 /// Why a record cannot be read.
 pub(super) enum RecordError {
     Damaged,
-    /// Written by a newer version; the text says what is unknown here.
-    Newer(String),
+    /// Written by a newer version; `detail` says what is unknown here.
+    Newer {
+        kind: String,
+        detail: String,
+    },
 }
 
 /// The `kind` of rows with a message: most of the bytes of a session.
 const SAID: &str = "said";
 
-/// [`Record::Said`] for the parser, which copies all of a tagged value before it knows which one it is. The role of a
-/// message stands first in its text.
+/// [`Record::Said`] for the parser, which copies all of a tagged value before it knows which one it is.
 #[derive(Deserialize)]
 struct SaidRecord<'a> {
     record: RecordTag,
@@ -195,13 +198,15 @@ struct UserMessage {
     parts: Vec<UserPart>,
 }
 
-fn message(json: &str) -> serde_json::Result<Message> {
+/// Parses a message by its role, which this program writes first; `None` for any other text. It accepts what the parser of
+/// all records refuses in fields that no message has.
+fn read_message(json: &str) -> Option<Message> {
     if json.starts_with(r#"{"role":"assistant","#) {
-        serde_json::from_str(json).map(Message::Assistant)
+        serde_json::from_str(json).map(Message::Assistant).ok()
     } else if json.starts_with(r#"{"role":"user","#) {
-        serde_json::from_str(json).map(|UserMessage { parts }| Message::User { parts })
+        serde_json::from_str(json).map(|UserMessage { parts }| Message::User { parts }).ok()
     } else {
-        serde_json::from_str(json)
+        None
     }
 }
 
@@ -214,8 +219,8 @@ enum RecordTag {
 /// Parses a record from its row.
 pub(super) fn read(kind: &str, json: &str) -> Result<Record, RecordError> {
     if kind == SAID
-        && let Ok(SaidRecord { record: RecordTag::Said, message: text }) = serde_json::from_str(json)
-        && let Ok(message) = message(text.get())
+        && let Ok(SaidRecord { record: RecordTag::Said, message }) = serde_json::from_str(json)
+        && let Some(message) = read_message(message.get())
     {
         return Ok(Record::said(message));
     }
@@ -228,7 +233,7 @@ pub(super) fn read(kind: &str, json: &str) -> Result<Record, RecordError> {
     let named = text.as_ref().and_then(|text| text.get("record")).and_then(serde_json::Value::as_str);
     let is_new = error.to_string().starts_with("unknown variant");
     Err(if named == Some(kind) && is_new {
-        RecordError::Newer(error.to_string())
+        RecordError::Newer { kind: kind.to_owned(), detail: error.to_string() }
     } else {
         RecordError::Damaged
     })
@@ -247,13 +252,13 @@ struct StoredRow {
     json: String,
 }
 
-/// A row whose JSON was parsed: its number, its kind and its record.
-type ParsedRow = (u64, String, Result<Record, RecordError>);
+/// The number of a row, and its record.
+type ParsedRow = (u64, Result<Record, RecordError>);
 
-/// Rows that one thread parses: fewer take less time than starting it.
+/// Rows that one thread parses. A shorter session is parsed without other threads.
 const CHUNK: usize = 1_000;
 
-/// Maximum number of threads that parse while this one reads.
+/// Maximum number of threads that parse while this one reads: parsing takes two to three times as long as reading.
 const PARSERS: usize = 3;
 
 /// Passes the records of a session to `take`, in order. Other threads parse rows while more are read: parsing is most of
@@ -277,18 +282,29 @@ pub(super) fn for_each(
         loop {
             let chunk = read_chunk(&mut rows)?;
             if chunk.len() < CHUNK {
+                let last = parse(&chunk);
                 for thread in parsing {
                     order.pass(join(thread))?;
                 }
-                return order.pass(parse(chunk));
+                return order.pass(last);
             }
             if parsing.len() == PARSERS
                 && let Some(first) = parsing.pop_front()
             {
                 order.pass(join(first))?;
             }
-            let thread = thread::Builder::new().spawn_scoped(scope, || parse(chunk));
-            parsing.push_back(thread.map_err(|error| StoreError::file(Path::new(""), &error))?);
+            let rows = Arc::new(chunk);
+            let shared = Arc::clone(&rows);
+            match thread::Builder::new().spawn_scoped(scope, move || parse(&shared)) {
+                Ok(thread) => parsing.push_back(thread),
+                // The system has reached its number of threads.
+                Err(_) => {
+                    for thread in parsing.drain(..) {
+                        order.pass(join(thread))?;
+                    }
+                    order.pass(parse(&rows))?;
+                }
+            }
         }
     })
 }
@@ -305,12 +321,8 @@ fn read_chunk(rows: &mut Rows<'_>) -> rusqlite::Result<Vec<StoredRow>> {
     Ok(chunk)
 }
 
-fn parse(rows: Vec<StoredRow>) -> Vec<ParsedRow> {
-    let one = |StoredRow { no, kind, json }| {
-        let record = read(&kind, &json);
-        (no, kind, record)
-    };
-    rows.into_iter().map(one).collect()
+fn parse(rows: &[StoredRow]) -> Vec<ParsedRow> {
+    rows.iter().map(|row| (row.no, read(&row.kind, &row.json))).collect()
 }
 
 fn join(thread: ScopedJoinHandle<'_, Vec<ParsedRow>>) -> Vec<ParsedRow> {
@@ -328,16 +340,16 @@ struct RecordOrder<'a, T> {
 
 impl<T: FnMut(Record)> RecordOrder<'_, T> {
     fn pass(&mut self, rows: Vec<ParsedRow>) -> Result<(), StoreError> {
-        for (no, kind, parsed) in rows {
+        for (no, parsed) in rows {
             let missing = self.passed + 1..no;
-            if missing.end.saturating_sub(missing.start) > MOST_MISSING {
+            if no <= self.passed || missing.end.saturating_sub(missing.start) > MOST_MISSING {
                 let detail = format!("session {} holds a record with the number {no}", self.session);
                 return Err(StoreError::Corrupt { folder: PathBuf::new(), detail });
             }
             let record = match parsed {
                 Ok(record) => record,
                 Err(RecordError::Damaged) => Record::Damaged { no },
-                Err(RecordError::Newer(detail)) => {
+                Err(RecordError::Newer { kind, detail }) => {
                     return Err(StoreError::NewerRecord { session: self.session.clone(), no, kind, detail });
                 }
             };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+use super::records::{self, RecordError};
 use super::schema::{APPLICATION_ID, MIGRATIONS, database};
 use super::*;
 use crate::history::{Durability, Limits, Record, SessionId};
@@ -394,16 +395,16 @@ async fn long_sessions_are_read_as_they_were_written() {
 }
 
 #[tokio::test]
-async fn a_missing_record_is_damaged_wherever_it_was() {
+async fn sessions_of_any_length_are_read_in_order() {
     for (count, missing) in [
         (1, vec![]),
         (999, vec![2, 3, 500]),
         (1_000, vec![]),
         (1_000, vec![1]),
-        (2_003, vec![1_000, 1_001, 1_999]),
-        (5_000, vec![]),
         (2_001, vec![1, 999, 2_000]),
+        (2_003, vec![1_000, 1_001, 1_999]),
         (4_500, (900..2_100).collect()),
+        (5_000, vec![]),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(options(dir.path())).await.unwrap();
@@ -418,5 +419,36 @@ async fn a_missing_record_is_damaged_wherever_it_was() {
             }
         }
         assert_eq!(store.load(&id()).await.unwrap(), records, "{count} without {missing:?}");
+    }
+}
+
+/// The parser of messages gives what the one of all records gives, whatever the message holds, and refuses what it refuses.
+#[test]
+fn messages_are_parsed_alike() {
+    let stop = r#""model":"m","stop":{"kind":"end_turn"}"#;
+    let call = r#"{"kind":{"part":"tool_call","id":"c","wire_id":"w","name":"t","args":{"a":[1,"\u00e9"]}}}"#;
+    for (message, is_sound) in [
+        (r#"{"role":"user","parts":[]}"#.to_owned(), true),
+        (r#"{"parts":[{"part":"text","text":"a\nb"}],"role":"user"}"#.to_owned(), true),
+        (r#"{"role":"user","parts":[{"part":"text","text":"a"}],"more":{"x":[]}}"#.to_owned(), true),
+        (r#"{"role":"user","parts":[{"part":"note","kind":{"kind":"abort"},"text":"t"}]}"#.to_owned(), true),
+        (format!(r#"{{"role":"assistant","parts":[{call}],"asked":"p/m",{stop}}}"#), true),
+        (format!(r#"{{"role":"assistant",{stop},"parts":[]}}"#), true),
+        (r#"{"role":"user"}"#.to_owned(), false),
+        (r#"{"role":"user","parts":[{"part":"new"}]}"#.to_owned(), false),
+        (r#"{"role":"user","parts":[{"part":"note","kind":{"kind":"new"},"text":"t"}]}"#.to_owned(), false),
+        (format!(r#"{{"role":"assistant","parts":[{{"kind":{{"part":"new"}}}}],{stop}}}"#), false),
+        (r#"{"role":"assistant","parts":[],"model":"m","stop":{"kind":"new"}}"#.to_owned(), false),
+        (r#"{"role":"new"}"#.to_owned(), false),
+    ] {
+        let json = format!(r#"{{"record":"said","message":{message}}}"#);
+        let whole = serde_json::from_str::<Record>(&json);
+        assert_eq!(whole.is_ok(), is_sound, "{json}: {whole:?}");
+        let is_newer = message.contains("\"new\"");
+        match records::read("said", &json) {
+            Ok(record) => assert_eq!(record, whole.unwrap(), "{json}"),
+            Err(RecordError::Newer { kind, .. }) => assert!(is_newer && kind == "said", "{json}"),
+            Err(RecordError::Damaged) => assert!(!is_sound && !is_newer, "{json}"),
+        }
     }
 }

@@ -130,8 +130,8 @@ impl Scene {
     async fn step(&mut self, step: Step) {
         match step {
             Step::Owner(own) => self.own(own).await,
-            Step::Tui(say) => self.decide(self.here.clone(), say, Decider::Tui).await,
-            Step::Cli(say) => self.decide(self.there.clone(), say, Decider::Cli).await,
+            Step::Tui(choice) => self.decide(self.here.clone(), choice, Decider::Tui).await,
+            Step::Cli(choice) => self.decide(self.there.clone(), choice, Decider::Cli).await,
             Step::Expiry(ExpiryStep::Pass) => self.clock.advance(TIME * 2),
             Step::Expiry(ExpiryStep::Sweep) => drop(self.there.expire_due().await.unwrap()),
             Step::Kill => self.kill().await,
@@ -216,12 +216,12 @@ impl Scene {
         }
     }
 
-    async fn decide(&mut self, store: Store, say: Choice, by: Decider) {
+    async fn decide(&mut self, store: Store, choice: Choice, by: Decider) {
         let filter = RequestFilter::Of(self.session().id().clone());
         let Some(seen) = store.requests(filter, 10).await.unwrap().pop() else { return };
         let id = seen.id().clone();
-        match store.decide(&id, say.approval(), by).await.unwrap() {
-            DecideOutcome::Recorded => self.recorded.push((id, say.approval())),
+        match store.decide(&id, choice.approval(), by).await.unwrap() {
+            DecideOutcome::Recorded => self.recorded.push((id, choice.approval())),
             DecideOutcome::AlreadyDecided { approval, .. } => self.told.push((id, approval)),
             DecideOutcome::NotOpen { state } => assert!(!state.is_open()),
             DecideOutcome::Unknown => panic!("it was listed"),
@@ -348,15 +348,20 @@ fn interleavings(lanes: &[Vec<Step>]) -> Vec<Vec<Step>> {
 
 /// Plays every interleaving of the owner's steps with both deciders, without a kill and with one after every step.
 async fn check(own: &[OwnerStep], tui: &[Choice], cli: &[Choice]) -> usize {
-    check_expiring(own, tui, cli, &[]).await
+    check_with_expiry(own, tui, cli, &[]).await
 }
 
 /// As [`check`], while time passes.
-async fn check_expiring(own: &[OwnerStep], tui: &[Choice], cli: &[Choice], expiries: &[ExpiryStep]) -> usize {
+async fn check_with_expiry(
+    own: &[OwnerStep],
+    tui: &[Choice],
+    cli: &[Choice],
+    expiries: &[ExpiryStep],
+) -> usize {
     let lanes = [
         own.iter().map(|&own| Step::Owner(own)).collect(),
-        tui.iter().map(|&say| Step::Tui(say)).collect(),
-        cli.iter().map(|&say| Step::Cli(say)).collect(),
+        tui.iter().map(|&choice| Step::Tui(choice)).collect(),
+        cli.iter().map(|&choice| Step::Cli(choice)).collect(),
         expiries.iter().map(|&step| Step::Expiry(step)).collect(),
     ];
     let mut scene = Scene::new().await;
@@ -431,13 +436,13 @@ async fn an_edit_races_a_no() {
 async fn time_passes_between_any_two_steps() {
     use Choice::{Edit, Later, No, Yes};
     let own = [OwnerStep::AskShortly, OwnerStep::Consume, OwnerStep::Act];
-    assert_eq!(check_expiring(&own, &[Yes], &[No], &[ExpiryStep::Pass]).await, 60 * 7);
+    assert_eq!(check_with_expiry(&own, &[Yes], &[No], &[ExpiryStep::Pass]).await, 60 * 7);
     let noticed = [ExpiryStep::Pass, ExpiryStep::Sweep];
-    assert_eq!(check_expiring(&own, &[Edit], &[], &noticed).await, 30 * 7);
+    assert_eq!(check_with_expiry(&own, &[Edit], &[], &noticed).await, 30 * 7);
     let own = [OwnerStep::AskShortly, OwnerStep::Detach, OwnerStep::Consume];
-    assert_eq!(check_expiring(&own, &[Yes], &[], &noticed).await, 30 * 7);
+    assert_eq!(check_with_expiry(&own, &[Yes], &[], &noticed).await, 30 * 7);
     let own = [OwnerStep::AskShortly, OwnerStep::Interrupt, OwnerStep::Consume];
-    assert_eq!(check_expiring(&own, &[Later], &[], &noticed).await, 30 * 7);
+    assert_eq!(check_with_expiry(&own, &[Later], &[], &noticed).await, 30 * 7);
 }
 
 /// Many processes at the very same moment, each with an own opinion.
