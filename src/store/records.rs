@@ -258,7 +258,7 @@ type ParsedRow = (u64, Result<Record, RecordError>);
 /// Rows that one thread parses. A shorter session is parsed without other threads.
 const CHUNK: usize = 1_000;
 
-/// Maximum number of threads that parse while this one reads: parsing takes two to three times as long as reading.
+/// Maximum number of threads that parse while this one reads.
 const PARSERS: usize = 3;
 
 /// Passes the records of a session to `take`, in order. Other threads parse rows while more are read: parsing is most of

@@ -369,7 +369,6 @@ fn the_file_system_of_a_local_folder_is_local() {
     assert_eq!(crate::stdx::fs::network_file_system(Path::new("/no/such/folder")), None);
 }
 
-/// The parser of messages gives what the one of all records gives, and refuses what it refuses.
 #[tokio::test]
 async fn long_sessions_are_read_as_they_were_written() {
     let dir = tempfile::tempdir().unwrap();

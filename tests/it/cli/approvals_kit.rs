@@ -2,15 +2,14 @@
 
 use co::approval::{Approval, Decider, Request, RequestId};
 use co::history::{Durability, Record, SessionId};
-use co::message::{
-    AssistantMessage, AssistantPart, CallId, Message, PartKind, StopKind, StopReason, ToolCall, ToolName,
-};
+use co::message::{CallId, ToolCall, ToolName};
 use co::session::Session;
 use co::store::{Store, StoreOptions, StoredRequest};
 use co::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
 use serde_json::{Value, json};
 
 use crate::co::Co;
+use crate::store::common::turn_calling;
 
 /// The binary's home, and our own view of its store.
 pub struct Fixture {
@@ -37,18 +36,7 @@ impl Fixture {
     /// A session that asks for these in its first turn; still open.
     pub fn session(&self, title: &str, requests: &[Request]) -> Session {
         let calls: Vec<ToolCall> = requests.iter().map(call).collect();
-        let parts = calls.iter().map(|call| AssistantPart::new(PartKind::ToolCall(call.clone()))).collect();
-        let stop = StopReason::new(StopKind::ToolUse);
-        let mut records = vec![
-            Record::TurnStarted { turn: 1, limits: co::history::Limits::default(), trace: None },
-            Record::said(Message::user(title)),
-            Record::said(Message::Assistant(AssistantMessage {
-                parts,
-                asked: String::new(),
-                model: "m".to_owned(),
-                stop,
-            })),
-        ];
+        let mut records = turn_calling(title, calls.iter().cloned());
         let asked = calls.into_iter().zip(requests);
         records
             .extend(asked.map(|(call, request)| Record::Asked { call, request: Box::new(request.clone()) }));

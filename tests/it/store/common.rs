@@ -87,7 +87,12 @@ pub fn request(call: &str, id: &str) -> Request {
 
 /// A turn begins, and the model answers the prompt with these calls.
 pub fn turn_with(prompt: &str, calls: &[&str]) -> Vec<Record> {
-    let parts = calls.iter().map(|id| AssistantPart::new(PartKind::ToolCall(call(id)))).collect();
+    turn_calling(prompt, calls.iter().copied().map(call))
+}
+
+/// The same with whole calls.
+pub fn turn_calling(prompt: &str, calls: impl IntoIterator<Item = ToolCall>) -> Vec<Record> {
+    let parts = calls.into_iter().map(|call| AssistantPart::new(PartKind::ToolCall(call))).collect();
     let stop = StopReason::new(StopKind::ToolUse);
     vec![
         Record::TurnStarted { turn: 1, limits: Limits::default(), trace: None },
