@@ -63,6 +63,7 @@ use self::input::Terminals;
 use crate::history::SessionId;
 use crate::runtime::SessionTarget;
 use crate::sandbox::privacy;
+use crate::sandbox::subprocess::wait_removed;
 use crate::stdx::process_memory::share_heap;
 use crate::store::wait_closed;
 use crate::telemetry::Telemetry;
@@ -70,6 +71,9 @@ use crate::workspace::{MemoryFolder, World};
 
 /// How long background work may take to end once the outcome is known.
 const LINGER: Duration = Duration::from_millis(100);
+
+/// How long the sandboxes of commands may take to end: Docker removes containers slowly on a busy machine.
+const REMOVAL: Duration = Duration::from_secs(10);
 
 /// The exit code if nothing failed.
 const SUCCESS: u8 = 0;
@@ -119,6 +123,10 @@ pub fn run(args: Vec<OsString>) -> u8 {
             // Databases close on their own threads meanwhile.
             telemetry.flush();
             wait_closed(LINGER);
+            if !wait_removed(LINGER) {
+                console::note("co: waiting for the sandbox of a command to end…");
+                wait_removed(REMOVAL);
+            }
             if let Some(trouble) = telemetry.take_trouble() {
                 console::note(&format!("co: note: {trouble}"));
             }

@@ -40,6 +40,7 @@ use super::stage::{STAGE, StageOrder, StageRole};
 use super::survivors::{MARKER, end_survivors, survivors};
 use super::{Command, Confinement, ExecEvent, Exit, Isolation, Sandbox, Survivor, SurvivorOutcome};
 use crate::stdx::fs::is_of_dead_process;
+use crate::stdx::pending::{PendingGuard, PendingWork};
 
 /// The time between SIGTERM and SIGKILL for processes left by a command that has ended.
 const GRACE: Duration = Duration::from_millis(200);
@@ -201,6 +202,15 @@ impl Subprocess {
     }
 }
 
+/// The resources of this process that must be removed.
+static RESOURCES: PendingWork = PendingWork::new();
+
+/// Waits, at most `patience`, until the resources of commands that have ended are removed; returns whether they are.
+/// Blocking; call it when no command runs any more.
+pub fn wait_removed(patience: Duration) -> bool {
+    RESOURCES.wait(patience)
+}
+
 /// What is kept until a command ended.
 #[derive(Debug, Default)]
 pub struct CommandResources {
@@ -208,6 +218,15 @@ pub struct CommandResources {
     _points: Option<MountPoints>,
     #[cfg(target_os = "linux")]
     _container: Option<Container>,
+    /// The last that is dropped.
+    _pending: Option<PendingGuard>,
+}
+
+#[cfg(target_os = "linux")]
+impl CommandResources {
+    fn begin() -> Self {
+        Self { _pending: Some(RESOURCES.begin()), ..Self::default() }
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -264,7 +283,7 @@ impl StagePlace {
         let (env, input) = (Self::env(command, temporary), command.input.clone());
         let errors = command.errors.clone();
         let program = Program { file, args, cwd, env, input, errors };
-        Ok((program, CommandResources { _points: Some(points), ..CommandResources::default() }))
+        Ok((program, CommandResources { _points: Some(points), ..CommandResources::begin() }))
     }
 }
 
@@ -287,7 +306,7 @@ impl StagePlace {
             input: command.input.clone(),
             errors: command.errors.clone(),
         };
-        Ok((program, CommandResources { _container: Some(container), ..CommandResources::default() }))
+        Ok((program, CommandResources { _container: Some(container), ..CommandResources::begin() }))
     }
 }
 

@@ -27,4 +27,5 @@ pub mod secret_files;
 pub mod image;
 
 pub mod clock;
+pub mod pending;
 pub mod process_memory;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
 use tokio::sync::{mpsc, oneshot};
 
 use super::StoreError;
+use crate::stdx::pending::PendingWork;
 
 /// Number of jobs that can be queued before senders wait.
 const CAPACITY: usize = 64;
@@ -48,7 +48,7 @@ impl<C: Context + 'static> DbThread<C> {
     {
         let (jobs, inbox) = mpsc::channel(CAPACITY);
         // Counted before it runs: the program may end at once.
-        let running = RunningThread::begin();
+        let running = RUNNING.begin();
         let run = move || {
             let _running = running;
             serve(open(), inbox);
@@ -75,32 +75,14 @@ impl<C: Context + 'static> DbThread<C> {
     }
 }
 
-/// The number of running database threads in this process, and a signal for their end.
-static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
-
-/// Counts a database thread as running while it lives.
-struct RunningThread;
-
-impl RunningThread {
-    fn begin() -> Self {
-        *RUNNING.0.lock() += 1;
-        Self
-    }
-}
-
-impl Drop for RunningThread {
-    fn drop(&mut self) {
-        *RUNNING.0.lock() -= 1;
-        RUNNING.1.notify_all();
-    }
-}
+/// The database threads of this process.
+static RUNNING: PendingWork = PendingWork::new();
 
 /// Waits, at most `patience`, until every database of this process is closed. Call it after dropping the last
 /// handle.
 pub fn wait_closed(patience: Duration) {
-    let mut running = RUNNING.0.lock();
     // After a timeout, the database is checked at the next opening.
-    let _timed_out = RUNNING.1.wait_while_for(&mut running, |running| *running > 0, patience);
+    RUNNING.wait(patience);
 }
 
 fn serve<C: Context>(mut opened: Result<C, StoreError>, mut inbox: mpsc::Receiver<Job<C>>) {

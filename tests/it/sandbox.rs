@@ -1,14 +1,18 @@
 //! The sandbox, by attack: the probe of the test kit tries to leave each backend, as root and as an ordinary user, and the
 //! result is the table of `co help sandbox`.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
 use crate::co::{Co, Service, Wire};
-use crate::end_to_end::kit::{USUAL, each, heard, on_terminal, run, run_through, say};
+use crate::end_to_end::kit::{USUAL, each, ended, heard, on_terminal, run, run_through, say};
 use crate::skip::skipped;
 
 /// The backends, as the columns of the table.
@@ -375,7 +379,7 @@ fn a_docker_that_cannot_be_used_makes_commands_fail_and_says_why() {
     }
     let binaries = Binaries::new();
     let socket = binaries.path("docker.sock");
-    let _closed = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let _closed = UnixListener::bind(&socket).unwrap();
     std::fs::set_permissions(&socket, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     for (name, value, why) in UNUSABLE {
         let args = json!({ "command": "touch made" });
@@ -555,4 +559,64 @@ fn a_command_makes_no_repository_beside_another_one() {
             assert!(!co.workspace().join(made).exists(), "{backend}: {made} was made, or stayed");
         }
     }
+}
+
+/// A program that ends waits for Docker, however slow it is: what was made to be mounted over is removed after the container.
+#[test]
+fn a_process_does_not_end_before_its_containers_are_removed() {
+    if !runs("a docker that is slow to remove") || !backends().contains(&"docker") {
+        return;
+    }
+    let args = json!({ "command": "sleep 20", "background": true });
+    let service = Service::new(&format!("reply\n  call shell {args}\nreply\n  text Done.\n"));
+    let removal = Arc::new(Mutex::new(()));
+    let (_folder, host) = docker_through(&removal);
+    let co = in_backend(Co::new().with(&service, Wire::Anthropic), "docker").env("DOCKER_HOST", host);
+    // The self-test removes a container as well.
+    assert_eq!(run(&co, &["doctor"]).code, Some(0));
+    let closed = removal.lock().unwrap();
+    let mut child = co.start(&["-p", "go", "--mode", "auto"]);
+    let said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let waits = said.into_iter().any(|line| line.contains("waiting for the sandbox"));
+    drop(closed);
+    assert!(waits, "it ended before");
+    assert_eq!(ended(&co, child).code, Some(0));
+    assert!(heard(&service, 2).join("\n").contains("task 1"));
+    for made in [".git", ".co"] {
+        assert!(!co.workspace().join(made).exists(), "{made} stayed");
+    }
+}
+
+/// Returns a Docker, with the folder of its socket, that forwards to that of the tests and removes nothing while this is
+/// locked.
+fn docker_through(removal: &Arc<Mutex<()>>) -> (tempfile::TempDir, String) {
+    let docker = std::env::var("DOCKER_HOST").unwrap().trim_start_matches("unix://").to_owned();
+    let folder = tempfile::Builder::new().prefix("co-it-").tempdir_in("/var/tmp").unwrap();
+    let socket = folder.path().join("docker.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let removal = Arc::clone(removal);
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let server = UnixStream::connect(&docker).unwrap();
+            forward(server.try_clone().unwrap(), client.try_clone().unwrap(), Arc::default());
+            forward(client, server, Arc::clone(&removal));
+        }
+    });
+    (folder, format!("unix://{}", socket.display()))
+}
+
+/// Copies on a thread of its own.
+fn forward(mut from: UnixStream, mut to: UnixStream, removal: Arc<Mutex<()>>) {
+    std::thread::spawn(move || {
+        let mut bytes = [0; 16 * 1024];
+        while let Ok(length @ 1..) = from.read(&mut bytes) {
+            if bytes[..length].starts_with(b"DELETE ") {
+                drop(removal.lock());
+            }
+            if to.write_all(&bytes[..length]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Write);
+    });
 }
