@@ -202,10 +202,10 @@ impl Subprocess {
     }
 }
 
-/// The resources of this process that must be removed.
+/// Mount points and containers of this process that are not removed yet.
 static RESOURCES: PendingWork = PendingWork::new();
 
-/// Waits, at most `patience`, until the resources of commands that have ended are removed; returns whether they are.
+/// Waits, at most `patience`, until the mount points and containers of ended commands are removed; returns whether they are.
 /// Blocking; call it when no command runs any more.
 pub fn wait_removed(patience: Duration) -> bool {
     RESOURCES.wait(patience)
@@ -218,7 +218,7 @@ pub struct CommandResources {
     _points: Option<MountPoints>,
     #[cfg(target_os = "linux")]
     _container: Option<Container>,
-    /// The last that is dropped.
+    /// Declared last, so that it is dropped after what it stands for.
     _pending: Option<PendingGuard>,
 }
 

@@ -561,7 +561,7 @@ fn a_command_makes_no_repository_beside_another_one() {
     }
 }
 
-/// A program that ends waits for Docker, however slow it is: what was made to be mounted over is removed after the container.
+/// What was made to be mounted over is removed after the container, which Docker may remove slowly.
 #[test]
 fn a_process_does_not_end_before_its_containers_are_removed() {
     if !runs("a docker that is slow to remove") || !backends().contains(&"docker") {
@@ -587,8 +587,8 @@ fn a_process_does_not_end_before_its_containers_are_removed() {
     }
 }
 
-/// Returns a Docker, with the folder of its socket, that forwards to that of the tests and removes nothing while this is
-/// locked.
+/// Returns the host of a proxy to the Docker of the tests, with the folder of its socket. The proxy holds requests to remove
+/// a container back while `removal` is locked.
 fn docker_through(removal: &Arc<Mutex<()>>) -> (tempfile::TempDir, String) {
     let docker = std::env::var("DOCKER_HOST").unwrap().trim_start_matches("unix://").to_owned();
     let folder = tempfile::Builder::new().prefix("co-it-").tempdir_in("/var/tmp").unwrap();
@@ -605,7 +605,7 @@ fn docker_through(removal: &Arc<Mutex<()>>) -> (tempfile::TempDir, String) {
     (folder, format!("unix://{}", socket.display()))
 }
 
-/// Copies on a thread of its own.
+/// Copies bytes on a thread of its own; holds a request to remove a container back while `removal` is locked.
 fn forward(mut from: UnixStream, mut to: UnixStream, removal: Arc<Mutex<()>>) {
     std::thread::spawn(move || {
         let mut bytes = [0; 16 * 1024];
