@@ -9,17 +9,21 @@
 //! A pure core in an imperative shell, in layers. A module imports lower layers and, in its own layer,
 //! only modules listed to its left; `tests/it/tidy.rs` reads every `use crate::` and enforces it.
 //!
-//! | layer | modules |
-//! |---|---|
-//! | L0 | [`stdx`] |
-//! | L1 | [`bash`], [`message`], [`config`] |
-//! | L2 | [`sandbox`], [`tool`], [`hook`], [`approval`], [`provider`], [`history`]: the seams |
-//! | L3 | [`store`], [`session`], [`telemetry`], [`undo`], [`memory`] |
-//! | L4 | [`agent`] |
-//! | L5 | `provider/*`, `sandbox/*`, `hook/*`, `tool/builtin/*`, `tool/mcp/*`: implementations of the seams |
-//! | L6 | [`command`], [`frontend`], [`tui`] |
-//! | L7 | [`accounts`], [`workspace`] |
-//! | L8 | [`app`], [`runtime`], [`eval`], [`cli`] |
+//! | layer | modules | crate |
+//! |---|---|---|
+//! | L0 | [`stdx`] | `co-base` |
+//! | L1 | [`bash`], [`message`], [`config`] | `co-base` |
+//! | L2 | [`sandbox`], [`tool`], [`hook`], [`approval`], [`provider`], [`history`]: the seams | `co-engine` |
+//! | L3 | [`store`], [`session`], [`telemetry`], [`undo`], [`memory`] | `co-engine` |
+//! | L4 | [`agent`] | `co-engine` |
+//! | L5 | `provider/*`, `sandbox/*`, `hook/*`, `tool/builtin/*`, `tool/mcp/*`: implementations of the seams | `co-engine` |
+//! | L6 | [`command`], [`frontend`], [`tui`] | `co` |
+//! | L7 | [`accounts`], [`workspace`] | `co` |
+//! | L8 | [`app`], [`runtime`], [`eval`], [`cli`] | `co` |
+//!
+//! The crates are there for the compiler, which works on them beside each other: `src/base` needs few dependencies and is
+//! built among them, `src/engine` beside what only front ends need. Each hands on the modules of those below it, so that a
+//! path begins with `crate::` wherever its module stands.
 //!
 //! - [`stdx`]: what the standard library lacks: widths and cutting of text, framing of event streams and JSON, paths
 //!   confined to a folder, atomic and owner-only files, the clock, names of files that hold secrets.
@@ -169,26 +173,8 @@
 //! - Custom commands bring text only: what other programs let such files run or allow has no effect, and that is said.
 //! - Picture headers are read by our own code: the crate for it accepts broken files and misreads some sound ones.
 
-pub mod stdx;
-
-pub mod bash;
-pub mod config;
-pub mod message;
-
-pub mod approval;
-pub mod history;
-pub mod hook;
-pub mod provider;
-pub mod sandbox;
-pub mod tool;
-
-pub mod memory;
-pub mod session;
-pub mod store;
-pub mod telemetry;
-pub mod undo;
-
-pub mod agent;
+pub use co_engine::{agent, approval, bash, config, history, hook, memory, message, provider};
+pub use co_engine::{sandbox, session, stdx, store, telemetry, tool, undo};
 
 pub mod command;
 pub mod frontend;

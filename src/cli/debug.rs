@@ -47,7 +47,7 @@ where
     let wrong = |flag: String, why: String| CliError::usage(format!("{flag}: {why}"));
     // A level alone is that of this program: what libraries log may hold whole messages.
     let own = filter.parse::<tracing::Level>().map(|level| format!("co={level}"));
-    let known = EnvFilter::try_new(own.as_deref().unwrap_or(filter)).map_err(|error| {
+    let known = EnvFilter::try_new(of_all_crates(own.as_deref().unwrap_or(filter))).map_err(|error| {
         wrong(format!("--debug={filter}"), error.to_string())
             .hint("a level, or levels of modules: `--debug=info`, `--debug=co::store=trace,co=info`")
     })?;
@@ -60,6 +60,16 @@ where
         .with_span_events(FmtSpan::CLOSE)
         .with_writer(Mutex::new(writer))
         .with_filter(known))
+}
+
+/// The filter with each module `co::x` under the name of every crate that it may be in. `co` alone is the beginning of all
+/// their names.
+fn of_all_crates(filter: &str) -> String {
+    let mut known = filter.to_owned();
+    for module in filter.split(',').filter_map(|directive| directive.trim().strip_prefix("co::")) {
+        known.push_str(&format!(",co_base::{module},co_engine::{module}"));
+    }
+    known
 }
 
 /// The file of `--debug` without `--debug-file`.

@@ -34,8 +34,8 @@ impl Service {
                 Some(endpoint) => connect_with(target, &endpoint, context),
                 None => {
                     let (target, context) = ((**target).clone(), context.clone());
-                    // The inner one is for its streams, which outlive this call.
-                    Ok(Arc::new(Arc::new(LazyProvider { target, context, made: OnceCell::new() })))
+                    let lazy = LazyConnection { target, context, made: OnceCell::new() };
+                    Ok(Arc::new(LazyProvider(Arc::new(lazy))))
                 }
             },
         }
@@ -106,14 +106,17 @@ fn connect_with(
     })
 }
 
-/// A provider whose key must be obtained first.
-struct LazyProvider {
+/// A provider whose key must be obtained first. Its streams outlive a call and share its connection.
+#[derive(Clone)]
+struct LazyProvider(Arc<LazyConnection>);
+
+struct LazyConnection {
     target: HttpService,
     context: ConnectionContext,
     made: OnceCell<Arc<dyn Provider>>,
 }
 
-impl LazyProvider {
+impl LazyConnection {
     async fn made(&self) -> Result<Arc<dyn Provider>, ProviderError> {
         let Self { target, context, made } = self;
         let make = async || {
@@ -126,9 +129,9 @@ impl LazyProvider {
     }
 }
 
-impl Provider for Arc<LazyProvider> {
+impl Provider for LazyProvider {
     fn name(&self) -> &str {
-        &self.target.name
+        &self.0.target.name
     }
 
     fn stream(
@@ -136,7 +139,7 @@ impl Provider for Arc<LazyProvider> {
         request: ModelRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let later = Self::clone(self);
+        let Self(later) = self.clone();
         let inside = cancel.clone();
         let replies = stream::once(async move { later.made().await }).flat_map(move |made| match made {
             Ok(provider) => provider.stream(request.clone(), inside.clone()),

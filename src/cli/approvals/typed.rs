@@ -1,7 +1,7 @@
 //! The arguments of `co approvals …` as typed. Nothing is looked up or decided here.
 
+use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Subcommand, ValueEnum};
 
 use crate::store::RequestState;
 use crate::tool::Risk;
@@ -70,7 +70,7 @@ pub(in crate::cli) struct ListArgs {
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
     /// Requests of one risk
-    #[arg(long, value_enum, value_name = "RISK")]
+    #[arg(long, value_parser = risk(), value_name = "RISK")]
     pub risk: Option<Risk>,
     /// Requests in one state
     #[arg(long, value_parser = state(), value_name = "STATE")]
@@ -110,18 +110,16 @@ pub(in crate::cli) struct ApproveArgs {
     pub json: bool,
 }
 
-impl ValueEnum for Risk {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Low, Self::Medium, Self::High]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(match self {
-            Self::Low => PossibleValue::new("low").alias("LOW"),
-            Self::Medium => PossibleValue::new("medium").aliases(["MEDIUM", "med"]),
-            Self::High => PossibleValue::new("high").alias("HIGH"),
-        })
-    }
+/// Reads a risk; errors only if `clap` passes on a name that is none.
+fn risk() -> impl TypedValueParser<Value = Risk> {
+    let medium = PossibleValue::new("medium").aliases(["MEDIUM", "med"]);
+    let words = [PossibleValue::new("low").alias("LOW"), medium, PossibleValue::new("high").alias("HIGH")];
+    PossibleValuesParser::new(words).try_map(|word| match word.as_str() {
+        "low" | "LOW" => Ok(Risk::Low),
+        "medium" | "MEDIUM" | "med" => Ok(Risk::Medium),
+        "high" | "HIGH" => Ok(Risk::High),
+        _ => Err("not a valid risk"),
+    })
 }
 
 /// Reads a state; errors only if `clap` passes on a name that is none.

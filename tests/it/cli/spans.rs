@@ -444,12 +444,19 @@ fn without_datasette_there_is_a_page() {
 
 #[test]
 fn a_log_names_operations_and_no_words() {
-    let service = Service::new(&HELLO.repeat(2));
+    let service = Service::new(&HELLO.repeat(6));
     let co = Co::new().with(&service, Wire::Anthropic);
     assert_eq!(co.run(&["--debug=trace", "-p", "a prompt of mine"]).err, "");
     let log = std::fs::read_to_string(co.data().join("debug.log")).unwrap();
     assert!(log.contains("invoke_agent") && log.contains("close"), "{log}");
     assert!(!log.contains("a prompt of mine") && !log.contains("hyper"), "{log}");
+    for (filter, holds) in [("co::agent=info", true), ("co::store=info,co::tui=trace", false)] {
+        let log = co.home().join(filter);
+        let ran = co.run(&[&format!("--debug={filter}"), "--debug-file", log.to_str().unwrap(), "-p", "hi"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let log = std::fs::read_to_string(log).unwrap();
+        assert_eq!(log.contains("invoke_agent"), holds, "{filter}: {log}");
+    }
     let wrong = co.run(&["--debug=co=loud", "-p", "hi"]);
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.err.contains("--debug=co=loud"), "{}", wrong.err);

@@ -27,7 +27,7 @@ const PITFALLS: &[(u32, &str, &[Safeguard])] = &[
         "every unanswered call anywhere gets a return, idempotently",
         &[
             Turn("interrupt_while_a_tool_runs"),
-            Test("src/history/tests.rs", "repair_makes_sound_and_is_idempotent"),
+            Test("src/engine/history/tests.rs", "repair_makes_sound_and_is_idempotent"),
         ],
     ),
     (3, "an abort marker follows an interrupt", &[Turn("interrupt_in_mid_stream")]),
@@ -39,7 +39,7 @@ const PITFALLS: &[(u32, &str, &[Safeguard])] = &[
     (
         5,
         "cancel kills the whole process group",
-        &[Test("src/sandbox/subprocess/tests.rs", "nothing_of_a_command_outlives_its_end")],
+        &[Test("src/engine/sandbox/subprocess/tests.rs", "nothing_of_a_command_outlives_its_end")],
     ),
     (6, "cancel with a tool server alive", &[Later("MCP")]),
     (7, "waits are interruptible", &[Turn("interrupt_in_backoff"), Turn("rate_limit_waits_and_retries")]),
@@ -67,7 +67,7 @@ const PITFALLS: &[(u32, &str, &[Safeguard])] = &[
         16,
         "what is shown is what runs",
         &[
-            Test("src/stdx/text/tests.rs", "nothing_dangerous_survives"),
+            Test("src/base/stdx/text/tests.rs", "nothing_dangerous_survives"),
             Test("tests/it/tui/update.rs", "no_reflex_approves_and_no_text_escapes"),
         ],
     ),
@@ -79,7 +79,7 @@ const PITFALLS: &[(u32, &str, &[Safeguard])] = &[
         &[
             Turn("deny_rule_beats_yolo"),
             Turn("yolo_never_covers_shell"),
-            Test("src/approval/tests.rs", "a_deny_rule_wins_whatever_else"),
+            Test("src/engine/approval/tests.rs", "a_deny_rule_wins_whatever_else"),
         ],
     ),
     (20, "headless never approves", &[Turn("headless_defers")]),
@@ -104,7 +104,7 @@ const PITFALLS: &[(u32, &str, &[Safeguard])] = &[
         "retry-after from headers and bodies",
         &[
             Turn("rate_limit_waits_and_retries"),
-            Test("src/provider/retry_headers.rs", "headers_become_waits"),
+            Test("src/engine/provider/retry_headers.rs", "headers_become_waits"),
         ],
     ),
     (
@@ -129,7 +129,7 @@ const PITFALLS: &[(u32, &str, &[Safeguard])] = &[
     (
         44,
         "the token limit has the field name the server knows",
-        &[Test("src/provider/openai_chat/tests.rs", "the_body_around_the_messages")],
+        &[Test("src/engine/provider/openai_chat/tests.rs", "the_body_around_the_messages")],
     ),
     (
         45,
@@ -138,7 +138,11 @@ const PITFALLS: &[(u32, &str, &[Safeguard])] = &[
     ),
     (46, "streaks read parallel batches newest first", &[Later("loop guard")]),
     (47, "counters start anew each turn", &[Turn("counters_start_anew_each_turn")]),
-    (48, "every tool dispatches", &[Test("src/tool/builtin/tests/specs.rs", "schemas_are_flat_objects")]),
+    (
+        48,
+        "every tool dispatches",
+        &[Test("src/engine/tool/builtin/tests/specs.rs", "schemas_are_flat_objects")],
+    ),
     (49, "an empty result is no error", &[Turn("empty_result_is_no_error")]),
 ];
 

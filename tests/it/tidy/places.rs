@@ -4,25 +4,30 @@
 type Registration = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
 
 const REGISTRATIONS: &[Registration] = &[
-    ("tool", "src/tool/builtin/search_text", &["search_text", "SearchText"], &["src/tool/builtin/mod.rs"]),
+    (
+        "tool",
+        "src/engine/tool/builtin/search_text",
+        &["search_text", "SearchText"],
+        &["src/engine/tool/builtin/mod.rs"],
+    ),
     ("command", "src/command/cost", &["mod cost", "cost::decide"], &["src/command/mod.rs"]),
     // A row and a field; where it is used is no registration.
     (
         "setting",
-        "src/config/settings.rs",
+        "src/base/config/settings.rs",
         &["tool_output_limit = v", "pub tool_output_limit"],
-        &["src/config/typed.rs"],
+        &["src/base/config/typed.rs"],
     ),
     (
         "codec",
-        "src/provider/gemini",
+        "src/engine/provider/gemini",
         &["Codec::Gemini", "Gemini = ", "mod gemini", "provider::gemini"],
         &[
             "src/accounts/offers.rs",
             "src/accounts/services/connect.rs",
-            "src/config/choices.rs",
-            "src/provider/catalog/presets.rs",
-            "src/provider/mod.rs",
+            "src/base/config/choices.rs",
+            "src/engine/provider/catalog/presets.rs",
+            "src/engine/provider/mod.rs",
         ],
     ),
     ("panel", "src/tui/panel/help", &["mod help;", "Help(Help)"], &["src/tui/panel/mod.rs"]),

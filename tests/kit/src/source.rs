@@ -5,11 +5,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// Folders of `src` that hold the modules of another crate than `co`.
+const CRATES: [&str; 2] = ["base/", "engine/"];
+
 /// One file of `src` or `tests`.
 pub struct Source {
-    /// Relative to the root, e.g. `src/agent/turn/mod.rs`.
+    /// Relative to the root, e.g. `src/engine/agent/turn/mod.rs`.
     pub path: String,
-    /// Its module below `src`, e.g. `agent/turn`; empty for the crate root and for files of `tests`.
+    /// Its module in its crate, e.g. `agent/turn`; empty for roots of crates and for files of `tests`.
     pub module: String,
     /// Shipped code; comments, literals and tests are blanked, so that lines keep their numbers.
     pub code: String,
@@ -107,6 +110,8 @@ fn module_of(path: &str) -> String {
     let Some(below) = path.strip_prefix("src/").and_then(|path| path.strip_suffix(".rs")) else {
         return String::new();
     };
+    // A crate of its own is a folder of rooms, and no part of a module's path.
+    let below = CRATES.iter().find_map(|name| below.strip_prefix(name)).unwrap_or(below);
     match below {
         "lib" | "main" => String::new(),
         _ => below.strip_suffix("/mod").unwrap_or(below).to_owned(),

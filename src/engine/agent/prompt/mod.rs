@@ -39,9 +39,9 @@ pub use self::shown::{PromptPart, PromptPlace, parts};
 pub use self::steering::{Steering, Tier};
 pub use self::template::TemplateError;
 
-const SUMMARY: &str = include_str!("../../../prompts/summary.md");
-const TITLE: &str = include_str!("../../../prompts/title.md");
-const SITUATION: &str = include_str!("../../../prompts/situation.md");
+const SUMMARY: &str = include_str!("../../../../prompts/summary.md");
+const TITLE: &str = include_str!("../../../../prompts/title.md");
+const SITUATION: &str = include_str!("../../../../prompts/situation.md");
 
 /// What precedes the conversation, the same for every request of a turn to one model: nothing in it changes with time or
 /// mode, so that providers can cache it together with the conversation.

@@ -205,3 +205,17 @@ names! {
         Ollama = "ollama",
     }
 }
+
+impl Codec {
+    /// The name for display.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Anthropic => "Anthropic Messages",
+            Self::OpenAiChat => "Chat Completions",
+            Self::OpenAiResponses => "OpenAI Responses",
+            Self::Gemini => "Gemini",
+            Self::Ollama => "Ollama",
+        }
+    }
+}

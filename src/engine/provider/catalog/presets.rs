@@ -62,20 +62,6 @@ pub(super) enum LocalForm {
     LlamaCpp,
 }
 
-impl Codec {
-    /// The name for display.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Anthropic => "Anthropic Messages",
-            Self::OpenAiChat => "Chat Completions",
-            Self::OpenAiResponses => "OpenAI Responses",
-            Self::Gemini => "Gemini",
-            Self::Ollama => "Ollama",
-        }
-    }
-}
-
 /// Creates the preset of a service that speaks Chat Completions at this address, requires a key, and lists
 /// its models at `/models`.
 const fn hosted(

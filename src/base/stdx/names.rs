@@ -2,6 +2,7 @@
 
 /// Gives variants the names that they have in a file, with `NAMES` and `named`; `all` adds `ALL` and `word`, for enums of
 /// which every variant has a name; `word` gives only that.
+#[macro_export]
 macro_rules! names {
     ($type:ident { $($variant:ident = $text:literal,)+ }) => {
         impl $type {
@@ -16,8 +17,8 @@ macro_rules! names {
         }
     };
     ($type:ident, all { $($variant:ident = $text:literal,)+ }) => {
-        names! { $type { $($variant = $text,)+ } }
-        names! { $type, word { $($variant = $text,)+ } }
+        $crate::names! { $type { $($variant = $text,)+ } }
+        $crate::names! { $type, word { $($variant = $text,)+ } }
 
         impl $type {
             pub const ALL: [Self; Self::NAMES.len()] = [$(Self::$variant,)+];
@@ -34,4 +35,4 @@ macro_rules! names {
     };
 }
 
-pub(crate) use names;
+pub use names;

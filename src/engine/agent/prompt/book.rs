@@ -23,13 +23,13 @@ const fn aspect(name: &'static str, tier: Tier, text: &'static str) -> Aspect {
 
 /// The aspects, in their order.
 pub const ASPECTS: [Aspect; 7] = [
-    aspect("identity", Tier::Minimal, include_str!("../../../prompts/aspects/identity.md")),
-    aspect("inquiry", Tier::Reduced, include_str!("../../../prompts/aspects/inquiry.md")),
-    aspect("multi_turn", Tier::Minimal, include_str!("../../../prompts/aspects/multi_turn.md")),
-    aspect("response_style", Tier::Reduced, include_str!("../../../prompts/aspects/response_style.md")),
-    aspect("approval", Tier::Reduced, include_str!("../../../prompts/aspects/approval.md")),
-    aspect("fact_verify", Tier::Full, include_str!("../../../prompts/aspects/fact_verify.md")),
-    aspect("tool_output", Tier::Full, include_str!("../../../prompts/aspects/tool_output.md")),
+    aspect("identity", Tier::Minimal, include_str!("../../../../prompts/aspects/identity.md")),
+    aspect("inquiry", Tier::Reduced, include_str!("../../../../prompts/aspects/inquiry.md")),
+    aspect("multi_turn", Tier::Minimal, include_str!("../../../../prompts/aspects/multi_turn.md")),
+    aspect("response_style", Tier::Reduced, include_str!("../../../../prompts/aspects/response_style.md")),
+    aspect("approval", Tier::Reduced, include_str!("../../../../prompts/aspects/approval.md")),
+    aspect("fact_verify", Tier::Full, include_str!("../../../../prompts/aspects/fact_verify.md")),
+    aspect("tool_output", Tier::Full, include_str!("../../../../prompts/aspects/tool_output.md")),
 ];
 
 /// One of the two parts of a personality.
@@ -73,17 +73,17 @@ pub const DEFAULT_PERSONALITY: &str = "finch";
 pub const PERSONALITIES: [Personality; 5] = [
     personality(
         DEFAULT_PERSONALITY,
-        Some(include_str!("../../../prompts/personalities/finch/character.md")),
-        include_str!("../../../prompts/personalities/finch/style.md"),
+        Some(include_str!("../../../../prompts/personalities/finch/character.md")),
+        include_str!("../../../../prompts/personalities/finch/style.md"),
     ),
     personality(
         "jeff",
-        Some(include_str!("../../../prompts/personalities/jeff/character.md")),
-        include_str!("../../../prompts/personalities/jeff/style.md"),
+        Some(include_str!("../../../../prompts/personalities/jeff/character.md")),
+        include_str!("../../../../prompts/personalities/jeff/style.md"),
     ),
-    personality("friendly", None, include_str!("../../../prompts/personalities/friendly/style.md")),
-    personality("terse", None, include_str!("../../../prompts/personalities/terse/style.md")),
-    personality("inquisitive", None, include_str!("../../../prompts/personalities/inquisitive/style.md")),
+    personality("friendly", None, include_str!("../../../../prompts/personalities/friendly/style.md")),
+    personality("terse", None, include_str!("../../../../prompts/personalities/terse/style.md")),
+    personality("inquisitive", None, include_str!("../../../../prompts/personalities/inquisitive/style.md")),
 ];
 
 impl Personality {
@@ -164,9 +164,9 @@ impl TemplateValues<'_> {
     }
 }
 
-const KNOWLEDGE: &str = include_str!("../../../prompts/knowledge.md");
-const PROJECT_KNOWLEDGE: &str = include_str!("../../../prompts/project_knowledge.md");
-const INSTRUCTIONS: &str = include_str!("../../../prompts/instructions.md");
+const KNOWLEDGE: &str = include_str!("../../../../prompts/knowledge.md");
+const PROJECT_KNOWLEDGE: &str = include_str!("../../../../prompts/project_knowledge.md");
+const INSTRUCTIONS: &str = include_str!("../../../../prompts/instructions.md");
 
 impl Section {
     /// Builds the section of a text with facts; the text is a value, never a template.

@@ -159,7 +159,7 @@ impl Telemetry {
             .with_level(false)
             .with_tracked_inactivity(false)
             .with_context_activation(false)
-            .with_filter(filter_fn(|meta| meta.is_span() && meta.target().starts_with("co::")))
+            .with_filter(filter_fn(|meta| meta.is_span() && is_own(meta.target())))
     }
 
     /// Starts the threads that keep the spans; a second call does nothing.
@@ -238,6 +238,11 @@ impl Telemetry {
     pub fn trouble(&self) -> Option<String> {
         self.0.trouble.lock().sentence()
     }
+}
+
+/// Whether a span is of this program, whose crates begin with its name.
+fn is_own(target: &str) -> bool {
+    matches!(target.split_once("::"), Some(("co" | "co_base" | "co_engine", _)))
 }
 
 impl LossReport {

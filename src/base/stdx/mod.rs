@@ -5,7 +5,7 @@
 //! setting). Every other layer may call it.
 
 pub mod ansi;
-pub(crate) mod names;
+pub mod names;
 pub mod text;
 
 pub mod secrecy;

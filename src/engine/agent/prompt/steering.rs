@@ -26,10 +26,10 @@ impl Habit {
     /// The words against it.
     pub fn text(self) -> &'static str {
         match self {
-            Self::Verbose => include_str!("../../../prompts/steering/verbose.md"),
-            Self::Overeager => include_str!("../../../prompts/steering/overeager.md"),
-            Self::Lazy => include_str!("../../../prompts/steering/lazy.md"),
-            Self::Hesitant => include_str!("../../../prompts/steering/hesitant.md"),
+            Self::Verbose => include_str!("../../../../prompts/steering/verbose.md"),
+            Self::Overeager => include_str!("../../../../prompts/steering/overeager.md"),
+            Self::Lazy => include_str!("../../../../prompts/steering/lazy.md"),
+            Self::Hesitant => include_str!("../../../../prompts/steering/hesitant.md"),
         }
     }
 }

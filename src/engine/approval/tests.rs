@@ -415,7 +415,7 @@ const SECOND: &str =
 /// `CO_UPDATE_POLICY=1` rewrites the file.
 #[test]
 fn the_table_of_the_policy_is_as_it_was_read() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/policy.txt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals/policy.txt");
     let table = table();
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     let (read, second) = text.split_at(text.find(SECOND).unwrap_or(text.len()));

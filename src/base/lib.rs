@@ -1,0 +1,7 @@
+//! The layers L0 and L1 of `co`. The code map stands in `src/lib.rs`.
+
+pub mod stdx;
+
+pub mod bash;
+pub mod config;
+pub mod message;
